@@ -25,6 +25,11 @@ use crate::sandbox::CallerKey as _;
 /// A body or an answer up to this size is not counted: its connection is, and has one of each.
 pub const FREE: usize = 16 << 10;
 
+/// What a message of so many bytes takes while it is served: as it came, and as a guest is given it.
+pub(crate) fn buffer_cost(bytes: usize) -> usize {
+    2 * bytes
+}
+
 /// Up to these sizes a caller may hold so many times as much as is free.
 const SMALL: [(usize, usize); 2] = [(4 << 10, 7), (64 << 10, 3)];
 

@@ -11,7 +11,7 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
-use super::client_requests::mrtr::{self, MrtrParams};
+use super::call_task::{CallTask, HandlerOutcome};
 use super::error::RpcError;
 use super::initial_load;
 use super::jsonrpc::{Request, response};
@@ -19,10 +19,11 @@ use super::method::Method;
 use super::methods::{
     completion, discover, lifecycle, lists, logging, prompts, resources, subscriptions, tools,
 };
+use super::mrtr::{self, MrtrParams};
 use super::notification_queue::NotificationQueue;
 use super::request_context::{Channel, LogThreshold, RequestContext, RequestLeg, Requester};
 use super::request_meta::{RequestMeta, StatelessMeta};
-use super::response_stream::{CallTask, HandlerOutcome, ResponseStream};
+use super::response_stream::ResponseStream;
 use super::server::{CatalogView, Server};
 use super::sessions::in_flight::{InFlight, InFlightGuard};
 use super::sessions::session::Session;
@@ -56,14 +57,13 @@ pub(crate) fn stateless(
     };
     let Some(state) = mrtr.request_state else {
         let who = Requester { revision, client, caller: channel.caller.clone(), session: None, cancel };
-        let first = leg(mrtr.responses);
-        let context = RequestContext::new(who, Arc::new(request), Arc::clone(&server.suspended_calls), first);
+        let context = RequestContext::new(who, Arc::new(request), leg(mrtr.responses));
         let (context, work) = start_handler(server, view, context, None);
         return Ok(ResponseStream::new(server, &context, id, reader, guard, CallTask::Fresh(work)));
     };
     let resumed = (state.as_str(), &mrtr.responses);
-    let (context, work) =
-        mrtr::resume(server, request, resumed, leg(RawObject::default()), guard.as_deref())?;
+    let kept = (&*server.suspended_calls, &*server.info);
+    let (context, work) = mrtr::resume(kept, request, resumed, leg(RawObject::default()), guard.as_deref())?;
     Ok(ResponseStream::new(server, &context, id, reader, guard, work))
 }
 
@@ -97,7 +97,7 @@ pub(crate) fn in_session(
         cancel,
     };
     let id = request.id.clone();
-    let context = RequestContext::new(who, Arc::new(request), Arc::clone(&server.suspended_calls), leg);
+    let context = RequestContext::new(who, Arc::new(request), leg);
     // A detached request keeps its place although nobody waits for it any more.
     let (context, work) = start_handler(server, server.catalog_view(), context, Some(Arc::clone(&guard)));
     Ok(ResponseStream::new(server, &context, id, reader, Some(guard), CallTask::Fresh(work)))
@@ -175,7 +175,9 @@ pub(crate) fn initialize(
 ) -> Result<(Session, Bytes), RpcError> {
     let (revision, mut client, capabilities) = lifecycle::read_initialize(&request.params)?;
     client.is_local = channel.is_local;
-    let session = Session::new(server, server.share(&channel.caller), revision, (client, capabilities));
+    let (tasks, stopping) = (server.tasks.clone(), server.stopping.clone());
+    let (lists, said) = (server.catalog.released_lists(), (client, capabilities));
+    let session = Session::new(server.share(&channel.caller), revision, said, lists, tasks, stopping);
     let result = lifecycle::initialized(server, revision)?;
     Ok((session, response(&request.id, result.as_json())))
 }

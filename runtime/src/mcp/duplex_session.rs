@@ -7,15 +7,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 
-use super::buffer_budget::{BufferReservation, BufferShare, FREE};
-use super::client_requests::pending_requests::ClientError;
+use super::buffer_budget::{BufferReservation, BufferShare, FREE, buffer_cost};
 use super::dispatch;
 use super::error::RpcError;
-use super::jsonrpc::{Message, Notification, Request, error_response, read_id, without_bom};
+use super::jsonrpc::{ClientError, Message, Request, error_response, without_bom};
 use super::jsonrpc_batch;
 use super::method::Method;
 use super::oversized_message::{IdScanner, OversizedMessage};
@@ -112,7 +110,7 @@ impl DuplexSession {
                     .unwrap_or_else(|error| DuplexReply::Message(error_response(Some(&id), &error)))
             }
             Ok(Message::Notification(notification)) => {
-                cancel(&self.stateless, &notification);
+                self.stateless.handle_notification(&notification);
                 if let Some(session) = &self.session {
                     session.touch();
                     session.handle_notification(&notification);
@@ -222,30 +220,5 @@ impl Drop for DuplexSession {
         if let Some(session) = &self.session {
             session.end();
         }
-    }
-}
-
-/// What a message of so many bytes takes while it is served: as it came, and as a guest is given it.
-pub(crate) fn buffer_cost(bytes: usize) -> usize {
-    2 * bytes
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct CancelledParams<'a> {
-    #[serde(borrow)]
-    request_id: &'a RawValue,
-}
-
-/// Acts on `notifications/cancelled`; every other notification from a client is for information.
-pub(super) fn cancel(in_flight: &InFlight, notification: &Notification) {
-    if notification.method != "notifications/cancelled" {
-        return;
-    }
-    let params = notification.params.as_deref().map(|params| serde_json::from_str(params.get()));
-    if let Some(Ok(CancelledParams { request_id })) = params
-        && let Ok(id) = read_id(request_id)
-    {
-        in_flight.cancel(&id);
     }
 }

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use serde_json::value::RawValue;
 
-use super::client_requests::mrtr::request_digest;
-use super::client_requests::mrtr::request_state::RequestStateKey;
+use super::client_requests::request_digest;
 use super::method::Method;
+use super::mrtr::request_state::RequestStateKey;
 
 /// Signs and verifies `requestState`.
 #[derive(Debug)]

@@ -13,10 +13,10 @@ use std::time::Duration;
 use serde::Deserialize;
 use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep_until};
 
-use super::client_requests::client::tell_progress;
 use super::error::RpcError;
 use super::jsonrpc::Request;
 use super::method::Method;
+use super::request_client::tell_progress;
 use super::request_context::RequestContext;
 use super::server::{CatalogView, Server};
 use crate::catalog::{LoadProgress, Snapshot};
@@ -146,7 +146,7 @@ impl<'r> WaitSubject<'r> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mcp::jsonrpc::RequestId;
+    use crate::mcp::request_id::RequestId;
 
     #[test]
     fn a_request_waits_for_what_it_is_about() {

@@ -7,48 +7,16 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use serde::de::{Error as _, IgnoredAny};
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
 use super::buffer_budget::BufferReservation;
-use super::client_requests::pending_requests::{ClientError, ClientResult};
 use super::error::RpcError;
 use super::method::Method;
 use super::oversized_message::IdScanner;
 use super::params::Params;
-
-/// What names something of a client's: a string or an integer, never null. Requests and progress have one, and every
-/// message that goes back for them repeats it, so a string is [short](IdText). Integers are those of JSON, which no
-/// machine word bounds: clients count beyond 64 bits, write whole numbers as `1.0`, and wait in vain when one is
-/// rejected. It goes back as that value.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
-#[serde(untagged)]
-pub(crate) enum RequestId {
-    Number(i128),
-    Text(IdText),
-}
-
-/// A string that a client chose and that is kept and sent back: at most [`IdText::MOST`] bytes.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
-pub(crate) struct IdText(Box<str>);
-
-impl IdText {
-    pub(crate) const MOST: usize = 256;
-
-    /// `None` when it is too long.
-    pub(crate) fn new(text: &str) -> Option<Self> {
-        (text.len() <= Self::MOST).then(|| Self(text.into()))
-    }
-}
-
-impl RequestId {
-    /// What an id is, for the error that rejects another.
-    pub(crate) const FORM: &str = "must be a string of at most 256 bytes or an integer of at most 127 bits";
-}
-
-/// The largest whole number up to which a fraction leaves none out.
-const EXACT: f64 = 9_007_199_254_740_991.0;
+use super::request_id::RequestId;
 
 /// A message from the client.
 #[derive(Debug)]
@@ -57,6 +25,16 @@ pub(crate) enum Message {
     Notification(Notification),
     /// An answer to a request of ours. Without an id it answers nothing.
     Response(Option<RequestId>, ClientResult),
+}
+
+/// What a client answered: a result, or its code and words.
+pub(crate) type ClientResult = Result<Box<RawValue>, ClientError>;
+
+/// An error response of a client.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ClientError {
+    pub(crate) code: i64,
+    pub(crate) message: String,
 }
 
 /// A request.
@@ -127,7 +105,7 @@ impl Message {
         }
         let envelope: Envelope<'_> =
             serde_json::from_slice(bytes).map_err(|error| unreadable(bytes, &error))?;
-        let id = envelope.id.map(read_id).transpose();
+        let id = envelope.id.map(RequestId::read).transpose();
         let refuse = |id, why: &str| Err(Malformed { id, error: RpcError::invalid_request(why) });
         let id = match id {
             Ok(id) => id,
@@ -186,22 +164,6 @@ fn unreadable(bytes: &[u8], error: &serde_json::Error) -> Malformed {
 /// The message without the mark that some programs put before every text (RFC 8259 lets a reader skip it).
 pub(crate) fn without_bom(bytes: &[u8]) -> &[u8] {
     bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
-}
-
-pub(super) fn read_id(raw: &RawValue) -> Result<RequestId, serde_json::Error> {
-    match raw.get().as_bytes().first() {
-        Some(b'"') => {
-            let text: Cow<'_, str> = serde_json::from_str(raw.get())?;
-            IdText::new(&text).map(RequestId::Text).ok_or_else(|| serde_json::Error::custom(RequestId::FORM))
-        }
-        _ => serde_json::from_str(raw.get()).or_else(|error| whole(raw).ok_or(error)).map(RequestId::Number),
-    }
-}
-
-/// A whole number written as a fraction, as far as fractions are exact.
-fn whole(raw: &RawValue) -> Option<i128> {
-    let number: f64 = serde_json::from_str(raw.get()).ok()?;
-    (number.fract() == 0.0 && number.abs() <= EXACT).then_some(number as i128)
 }
 
 /// An error as far as it can be read; a client may have put anything there.

@@ -7,10 +7,21 @@
 //!
 //! A transport hands over a parsed message with a [`Channel`] (who sends it, and what can be sent back), and drives the
 //! [`ResponseStream`] that it gets. Streamable HTTP uses `dispatch` and `jsonrpc_batch`, since its messages name their
-//! session; `duplex_session` is the one client of stdio or HTTP+SSE. `client_requests` carries what a guest asks its
-//! client, and the responses; `sessions` is what the server keeps for a client of an older revision.
+//! session; `duplex_session` is the one client of stdio or HTTP+SSE.
+//!
+//! No module uses another in a circle. From the bottom:
+//! - `buffer_budget` and `eviction` bound what is kept for clients.
+//! - `jsonrpc`, with `request_id`, `method`, `params`, `error` and `revision`, is messages; `result_writer` and `wire`
+//!   are results.
+//! - `client_requests` is what a guest asks its client, and `sessions` what the server keeps for a client of an older
+//!   revision.
+//! - `request_context` is one request under way, with its `request_meta`, `notification_queue` and `call_task`; `mrtr`
+//!   suspends it, and `request_client` is what its guest sees of the client.
+//! - `server` is what all requests share.
+//! - `methods`, `initial_load`, `response_stream` and `dispatch` serve; `jsonrpc_batch` and `duplex_session` use them.
 
 mod buffer_budget;
+mod call_task;
 mod client_requests;
 pub(crate) mod dispatch;
 mod duplex_session;
@@ -21,13 +32,17 @@ pub mod fuzzing;
 mod initial_load;
 mod jsonrpc;
 pub(crate) mod jsonrpc_batch;
+mod log_level;
 mod method;
 mod methods;
+mod mrtr;
 mod notification_queue;
 mod oversized_message;
 mod param_errors;
 mod params;
+mod request_client;
 mod request_context;
+mod request_id;
 mod request_meta;
 mod response_stream;
 mod result_writer;
@@ -38,21 +53,19 @@ mod tokens;
 mod wire;
 
 pub use crate::host::Caller;
-pub(crate) use buffer_budget::Evictable;
 pub use buffer_budget::{BufferBudget, BufferReservation, BufferShare, FREE};
-pub(crate) use duplex_session::buffer_cost;
+pub(crate) use buffer_budget::{Evictable, buffer_cost};
 pub use duplex_session::{DuplexReply, DuplexSession};
 pub use error::ResponseKind;
 pub(crate) use error::RpcError;
 pub(crate) use eviction::{EvictionCandidate, choose_evicted};
-pub(crate) use jsonrpc::{
-    Message, Notification, Request, RequestId, error_response, is_request, without_bom,
-};
+pub(crate) use jsonrpc::{Message, Notification, Request, error_response, is_request, without_bom};
 pub(crate) use method::Method;
 pub(crate) use oversized_message::{IdScanner, OversizedMessage};
 #[cfg(test)]
 pub(crate) use params::Params;
 pub use request_context::Channel;
+pub(crate) use request_id::RequestId;
 pub(crate) use request_meta::{ArgumentsCheck, RequestKind};
 pub use response_stream::{ResponsePart, ResponseStream};
 pub use revision::Revision;

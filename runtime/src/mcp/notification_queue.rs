@@ -11,7 +11,7 @@ use bytes::Bytes;
 use tokio::sync::{Semaphore, mpsc};
 
 use super::buffer_budget::{BufferBudget, BufferReservation, BufferShare};
-use super::client_requests::mrtr::PendingInput;
+use super::client_requests::pending_input::PendingInput;
 use crate::host::Caller;
 
 /// Messages that may wait for a slow reader.

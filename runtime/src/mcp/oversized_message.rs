@@ -7,7 +7,7 @@
 
 use serde_json::value::RawValue;
 
-use super::jsonrpc::{RequestId, read_id};
+use super::request_id::RequestId;
 
 /// Longest name or id, bytes. What is cut off there is neither.
 const LONGEST: usize = 1_024;
@@ -102,7 +102,7 @@ impl IdScanner {
         match self.name.as_slice() {
             br#""id""# => {
                 let raw = serde_json::from_slice::<&RawValue>(&self.part);
-                let id = raw.and_then(read_id).ok();
+                let id = raw.and_then(RequestId::read).ok();
                 // Of two, nobody knows which one is meant.
                 self.id = id.filter(|_| !std::mem::replace(&mut self.named, true));
             }

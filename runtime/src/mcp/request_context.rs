@@ -1,6 +1,5 @@
 //! What a handler knows of the request it serves, be it stateless or of a session.
 
-use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::value::RawValue;
@@ -8,9 +7,6 @@ use tokio_util::sync::CancellationToken;
 
 use super::buffer_budget::BufferReservation;
 use super::client_requests::client_capabilities::ClientCapabilities;
-use super::client_requests::mrtr::SuspendedCalls;
-use super::client_requests::mrtr::request_digest::{self, RequestDigest};
-use super::error::RpcError;
 use super::jsonrpc::Request;
 use super::notification_queue::NotificationQueue;
 use super::request_meta::RequestMeta;
@@ -31,7 +27,6 @@ pub(crate) struct RequestContext {
     pub(crate) session: Option<Arc<Session>>,
     /// The first message; those of later legs repeat it.
     pub(crate) request: Arc<Request>,
-    pub(crate) suspended_calls: Arc<SuspendedCalls>,
     leg: Mutex<Arc<RequestLeg>>,
     /// For what later legs brought.
     reservations: Mutex<Vec<Arc<BufferReservation>>>,
@@ -76,12 +71,7 @@ impl RequestLeg {
 }
 
 impl RequestContext {
-    pub(crate) fn new(
-        who: Requester,
-        request: Arc<Request>,
-        suspended_calls: Arc<SuspendedCalls>,
-        first: RequestLeg,
-    ) -> Self {
+    pub(crate) fn new(who: Requester, request: Arc<Request>, first: RequestLeg) -> Self {
         let Requester { revision, client, caller, session, cancel } = who;
         Self {
             revision,
@@ -90,7 +80,6 @@ impl RequestContext {
             cancel,
             session,
             request,
-            suspended_calls,
             leg: Mutex::new(Arc::new(first)),
             reservations: Mutex::default(),
         }
@@ -110,11 +99,6 @@ impl RequestContext {
     /// responses by then.
     pub(crate) fn keep_reservation(&self, reservation: Option<Arc<BufferReservation>>) {
         self.reservations.lock().unwrap_or_else(PoisonError::into_inner).extend(reservation);
-    }
-
-    /// What binds a suspended call to its request and its caller.
-    pub(crate) fn request_digest(&self) -> RequestDigest {
-        request_digest::compute(None, &self.request.method, self.request.params.raw())
     }
 }
 
@@ -139,66 +123,9 @@ pub struct Channel {
     pub is_local: bool,
 }
 
-/// A log level that several requests read and one may set.
-#[derive(Debug)]
-pub(crate) struct SharedLogLevel(AtomicU8);
-
-impl SharedLogLevel {
-    pub(crate) fn new(level: LogLevel) -> Self {
-        Self(AtomicU8::new(level as u8))
-    }
-
-    pub(crate) fn get(&self) -> LogLevel {
-        let stored = self.0.load(Ordering::Relaxed);
-        LEVELS.iter().find(|(_, level)| *level as u8 == stored).map_or(LogLevel::Info, |(_, level)| *level)
-    }
-
-    pub(crate) fn set(&self, level: LogLevel) {
-        self.0.store(level as u8, Ordering::Relaxed);
-    }
-}
-
-const LEVELS: [(&str, LogLevel); 8] = [
-    ("debug", LogLevel::Debug),
-    ("info", LogLevel::Info),
-    ("notice", LogLevel::Notice),
-    ("warning", LogLevel::Warning),
-    ("error", LogLevel::Error),
-    ("critical", LogLevel::Critical),
-    ("alert", LogLevel::Alert),
-    ("emergency", LogLevel::Emergency),
-];
-
-/// The level of this name.
-///
-/// # Errors
-/// -32602 when there is none.
-pub(crate) fn parse_level(name: &str) -> Result<LogLevel, RpcError> {
-    let found = LEVELS.iter().find(|(known, _)| *known == name).map(|(_, level)| *level);
-    let names = LEVELS.map(|(name, _)| name).join(", ");
-    found.ok_or_else(|| RpcError::invalid_params(&format!("unknown log level; one of {names}")))
-}
-
-/// The name of a level on the wire.
-pub(crate) fn level_name(level: LogLevel) -> &'static str {
-    LEVELS.iter().find(|(_, known)| *known == level).map_or("info", |(name, _)| name)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn levels_have_the_names_of_syslog() {
-        for (name, level) in LEVELS {
-            assert_eq!(parse_level(name), Ok(level));
-            assert_eq!(level_name(level), name);
-            let shared = SharedLogLevel::new(LogLevel::Debug);
-            shared.set(level);
-            assert_eq!(shared.get(), level);
-        }
-        assert_eq!(parse_level("loud").unwrap_err().code, -32602);
-    }
 
     #[test]
     fn without_a_level_a_stateless_request_gets_no_log() {

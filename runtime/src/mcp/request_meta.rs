@@ -10,10 +10,11 @@ use serde_json::value::RawValue;
 
 use super::client_requests::client_capabilities::ClientCapabilities;
 use super::error::{RpcError, cut};
-use super::jsonrpc::{Request, RequestId, read_id};
+use super::jsonrpc::Request;
+use super::log_level::parse_level;
 use super::method::Method;
 use super::param_errors;
-use super::request_context::parse_level;
+use super::request_id::RequestId;
 use super::revision::Revision;
 use crate::catalog::PublishedTool;
 use crate::host::{ClientInfo, LogLevel};
@@ -129,7 +130,7 @@ impl RequestKind {
 
 /// A progress token is a string or an integer. What is neither is no token.
 fn token(raw: &RawValue) -> Result<Option<RequestId>, RpcError> {
-    match read_id(raw) {
+    match RequestId::read(raw) {
         Ok(token) => Ok(Some(token)),
         Err(_) if raw.get().starts_with('"') => {
             Err(RpcError::invalid_meta(&format!("`params._meta.progressToken` {}", RequestId::FORM)))

@@ -1,27 +1,25 @@
 //! Everything sent for one request, in order: notifications, then the response.
 //!
-//! There is one kind for all transports, which pull the parts and write them in whatever way they have. Work that is
-//! not done at once runs as a task of its own, so that a client which does not read cannot stop the clocks of its
-//! guest. Dropping the stream ends that task: right for the stateless revision, where a broken connection is a
-//! cancellation. A revision with sessions detaches it first, because there only a notification cancels. When a
-//! stateless call needs input from its client, the stream ends with `input_required`, and the suspended call keeps the
-//! task.
+//! There is one kind for all transports, which pull the parts and write them in whatever way they have. Dropping the
+//! stream ends its [task](CallTask): right for the stateless revision, where a broken connection is a cancellation. A
+//! revision with sessions detaches it first, because there only a notification cancels. When a stateless call needs
+//! input from its client, the stream ends with `input_required`, and the suspended call keeps the task.
 
-use std::future::poll_fn;
 use std::sync::Arc;
-use std::task::Poll;
 
 use bytes::Bytes;
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, join_all};
-use tokio::task::JoinHandle;
-use tokio_util::task::{AbortOnDropHandle, TaskTracker};
+use tokio_util::task::TaskTracker;
 
-use super::client_requests::mrtr::{self, PendingInput, SuspendedCall};
+use super::call_task::CallTask;
+use super::client_requests::pending_input::PendingInput;
 use super::error::{ResponseKind, RpcError};
-use super::jsonrpc::{RequestId, error_response, response};
+use super::jsonrpc::{error_response, response};
+use super::mrtr::{self, SuspendedCall};
 use super::notification_queue::{NotificationQueue, NotificationReceiver, OutgoingMessage};
 use super::request_context::RequestContext;
+use super::request_id::RequestId;
 use super::result_writer::EncodedResult;
 use super::server::Server;
 use super::sessions::in_flight::InFlightGuard;
@@ -52,54 +50,6 @@ enum ResponseSource {
     Batch(BoxFuture<'static, EncodedResponse>),
 }
 
-/// How a handler ends: with a result, with an error, or withdrawn.
-pub(super) type HandlerOutcome = Option<Result<EncodedResult, RpcError>>;
-
-/// The work of one call.
-pub(super) enum CallTask {
-    /// Not begun. Most calls are done when they have been polled once, and those need no task.
-    Fresh(BoxFuture<'static, HandlerOutcome>),
-    /// A task that ends when this is dropped.
-    Task(AbortOnDropHandle<HandlerOutcome>),
-    /// A task that has another owner.
-    Detached(JoinHandle<HandlerOutcome>),
-}
-
-impl CallTask {
-    /// Whether the work has ended already, even if its outcome was not read yet.
-    pub(super) fn is_finished(&self) -> bool {
-        match self {
-            Self::Fresh(_) => false,
-            Self::Task(task) => task.is_finished(),
-            Self::Detached(task) => task.is_finished(),
-        }
-    }
-
-    async fn outcome(&mut self) -> HandlerOutcome {
-        if let Self::Fresh(future) = self {
-            if let Some(outcome) = poll_fn(|context| Poll::Ready(ready(future.as_mut().poll(context)))).await
-            {
-                return outcome;
-            }
-            let future = std::mem::replace(future, std::future::ready(None).boxed());
-            *self = Self::Task(AbortOnDropHandle::new(tokio::spawn(future)));
-        }
-        // A task that was ended, or that panicked, has no outcome.
-        match self {
-            Self::Fresh(future) => future.await,
-            Self::Task(task) => task.await.unwrap_or_default(),
-            Self::Detached(task) => task.await.unwrap_or_default(),
-        }
-    }
-}
-
-fn ready<T>(poll: Poll<T>) -> Option<T> {
-    match poll {
-        Poll::Ready(value) => Some(value),
-        Poll::Pending => None,
-    }
-}
-
 impl ResponseSource {
     async fn run(&mut self) -> EncodedResponse {
         match self {
@@ -117,7 +67,7 @@ impl ResponseSource {
             Self::Call { id, task, server, context } => {
                 let caller = context.caller.clone();
                 let call = SuspendedCall { task, context, pending_input };
-                Some(write(&server, &caller, &id, mrtr::suspend(&server, call)))
+                Some(write(&server, &caller, &id, mrtr::suspend(&server.suspended_calls, &server.info, call)))
             }
             // Only a stateless call is suspended this way, and no batch has one.
             Self::Batch(_) => None,
@@ -242,11 +192,8 @@ impl ResponseStream {
 
     /// Lets the request go on when this stream is dropped, as a task of `owner`.
     pub(crate) fn detach(mut self, owner: &TaskTracker) -> Self {
-        if let Some(ResponseSource::Call { task, .. }) = &mut self.source
-            && let CallTask::Fresh(future) = task
-        {
-            let future = std::mem::replace(future, std::future::ready(None).boxed());
-            *task = CallTask::Detached(owner.spawn(future));
+        if let Some(ResponseSource::Call { task, .. }) = &mut self.source {
+            task.detach(owner);
         }
         self
     }

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::buffer_budget::{BufferBudget, BufferShare};
-use super::client_requests::mrtr::SuspendedCalls;
+use super::mrtr::SuspendedCalls;
 use crate::catalog::{Catalog, Snapshot};
 use crate::config;
 use crate::host::Caller;

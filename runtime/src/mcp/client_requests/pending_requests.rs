@@ -4,21 +4,11 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 
 use super::super::buffer_budget::BufferReservation;
-use super::super::jsonrpc::RequestId;
-
-/// What a client answered: a result, or its code and words.
-pub(crate) type ClientResult = Result<Box<RawValue>, ClientError>;
-
-/// An error response of a client.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ClientError {
-    pub(crate) code: i64,
-    pub(crate) message: String,
-}
+use super::super::jsonrpc::ClientResult;
+use super::super::request_id::RequestId;
 
 type PendingMap = HashMap<i64, oneshot::Sender<(ClientResult, Option<Arc<BufferReservation>>)>>;
 
@@ -76,6 +66,7 @@ impl Drop for PendingReply {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mcp::jsonrpc::ClientError;
 
     #[test]
     fn an_answer_reaches_its_question_once() {

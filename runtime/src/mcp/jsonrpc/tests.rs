@@ -1,10 +1,5 @@
 use super::*;
-
-impl From<&str> for IdText {
-    fn from(text: &str) -> Self {
-        Self::new(text).unwrap()
-    }
-}
+use crate::mcp::request_id::IdText;
 
 #[test]
 fn an_id_is_short_whatever_it_is_made_of() {

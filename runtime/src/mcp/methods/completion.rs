@@ -82,7 +82,7 @@ pub(in super::super) async fn complete(
     let known = params.context.unwrap_or_default().arguments.unwrap_or_default().0;
     let Argument { name, value } = &params.argument;
     let partial = PartialArgument { target: &target, argument: name, value, context: &known };
-    let call = pin!(plugin.complete(partial, guest_task::client(context, &plugin)));
+    let call = pin!(plugin.complete(partial, guest_task::client(server, context, &plugin)));
     let called = guest_task::run(context, name, call).await?;
     Some(match called.outcome {
         Ok(completion) => {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::super::buffer_budget::{BufferReservation, FREE};
-use super::super::client_requests::client::RequestClient;
 use super::super::error::RpcError;
+use super::super::request_client::RequestClient;
 use super::super::request_context::RequestContext;
 use super::super::server::Server;
 use crate::observe::Escaped;
@@ -16,8 +16,8 @@ use crate::plugin::{AuditRecord, FinishedCall, Plugin};
 const CANCEL_GRACE: Duration = Duration::from_millis(100);
 
 /// The client of one call to `plugin`.
-pub(super) fn client(context: &Arc<RequestContext>, plugin: &Plugin) -> Arc<RequestClient> {
-    Arc::new(RequestClient::new(context, plugin))
+pub(super) fn client(server: &Server, context: &Arc<RequestContext>, plugin: &Plugin) -> Arc<RequestClient> {
+    Arc::new(RequestClient::new(&server.suspended_calls, context, plugin))
 }
 
 /// Runs a call of `what`. `None` when the client has withdrawn the request. The call is borrowed, since its future is

@@ -5,8 +5,9 @@ use std::borrow::Cow;
 use serde::Deserialize;
 
 use super::super::error::RpcError;
+use super::super::log_level::parse_level;
 use super::super::params::Params;
-use super::super::request_context::{RequestContext, parse_level};
+use super::super::request_context::RequestContext;
 use super::super::result_writer::{EmptyResult, EncodedResult};
 use super::super::server::Server;
 use super::read;

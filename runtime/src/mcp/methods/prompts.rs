@@ -31,7 +31,7 @@ pub(in super::super) async fn get(
         Err(error) => return Some(Err(error)),
     };
     let plugin = &published.plugin;
-    let client = guest_task::client(context, plugin);
+    let client = guest_task::client(server, context, plugin);
     let call = pin!(plugin.get_prompt(&published.prompt.name, &args, client));
     let FinishedCall { outcome, mut record } = guest_task::run(context, &published.name, call).await?;
     Some(match outcome {

@@ -36,7 +36,7 @@ pub(in super::super) async fn read(
         Ok(prepared) => prepared,
         Err(error) => return Some(Err(error)),
     };
-    let client = guest_task::client(context, &plugin);
+    let client = guest_task::client(server, context, &plugin);
     let reading = plugin.read_resource(&uri, template.as_ref(), client);
     let FinishedCall { outcome, mut record } = guest_task::run(context, &uri, pin!(reading)).await?;
     Some(match outcome {

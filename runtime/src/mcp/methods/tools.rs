@@ -43,7 +43,7 @@ pub(in super::super) async fn call(
             }
             Err(ArgumentError::Stopped(failure)) => return Some(fail(server, context, &tool, failure)),
         };
-    let client = guest_task::client(context, &tool.plugin);
+    let client = guest_task::client(server, context, &tool.plugin);
     let call = pin!(tool.plugin.call_validated(&tool.tool.name, &args, admitted, client));
     let FinishedCall { outcome, mut record } = guest_task::run(context, &tool.name, call).await?;
     match outcome {

@@ -3,11 +3,14 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use serde::Deserialize;
+use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 
 use super::super::buffer_budget::{BufferReservation, BufferShare};
 use super::super::error::RpcError;
-use super::super::jsonrpc::RequestId;
+use super::super::jsonrpc::Notification;
+use super::super::request_id::RequestId;
 
 /// What the server keeps for a request under way, bytes, whatever it is about: its task, its queue, its small response.
 /// The connection that brought it need not be there any more.
@@ -27,6 +30,13 @@ pub(crate) struct InFlightGuard {
     owner: Arc<InFlight>,
     id: RequestId,
     _reservation: BufferReservation,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct CancelledParams<'a> {
+    #[serde(borrow)]
+    request_id: &'a RawValue,
 }
 
 impl InFlight {
@@ -64,6 +74,19 @@ impl InFlight {
         let requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(cancel) = requests.get(id) {
             cancel.cancel();
+        }
+    }
+
+    /// Acts on `notifications/cancelled`; every other notification from a client is for information.
+    pub(crate) fn handle_notification(&self, notification: &Notification) {
+        if notification.method != "notifications/cancelled" {
+            return;
+        }
+        let params = notification.params.as_deref().map(|params| serde_json::from_str(params.get()));
+        if let Some(Ok(CancelledParams { request_id })) = params
+            && let Ok(id) = RequestId::read(request_id)
+        {
+            self.cancel(&id);
         }
     }
 

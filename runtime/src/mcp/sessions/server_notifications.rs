@@ -127,7 +127,7 @@ fn updated(uri: &str) -> Bytes {
 mod tests {
     use super::*;
     use crate::catalog::{Catalog, Snapshot};
-    use crate::mcp::jsonrpc::RequestId;
+    use crate::mcp::request_id::RequestId;
 
     fn text(bytes: &Bytes) -> &str {
         std::str::from_utf8(bytes).unwrap()

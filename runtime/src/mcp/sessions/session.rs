@@ -11,12 +11,11 @@ use tokio_util::task::TaskTracker;
 use super::super::buffer_budget::BufferBudget;
 use super::super::buffer_budget::{BufferReservation, BufferShare};
 use super::super::client_requests::client_capabilities::ClientCapabilities;
-use super::super::client_requests::pending_requests::{ClientResult, PendingRequests};
-use super::super::duplex_session::cancel;
-use super::super::jsonrpc::{Notification, RequestId};
-use super::super::request_context::SharedLogLevel;
+use super::super::client_requests::pending_requests::PendingRequests;
+use super::super::jsonrpc::{ClientResult, Notification};
+use super::super::log_level::SharedLogLevel;
+use super::super::request_id::RequestId;
 use super::super::revision::Revision;
-use super::super::server::Server;
 use super::client_roots::CachedRoots;
 use super::in_flight::InFlight;
 use super::subscriptions::Subscriptions;
@@ -89,38 +88,28 @@ impl SessionActivity {
 pub(crate) struct AttachedConnection(Arc<Session>);
 
 impl Session {
-    /// A session that begins. What it keeps is kept for its caller.
+    /// A session that begins. What it keeps is kept for its caller; `tasks` and `stopping` are the server's.
     pub(crate) fn new(
-        server: &Server,
-        share: BufferShare,
-        revision: Revision,
-        said: (ClientInfo, ClientCapabilities),
-    ) -> Self {
-        let stopping = server.stopping.clone();
-        let session = Self::with(REQUESTS_PER_SESSION, stopping, share, revision, said);
-        Self { lists: server.catalog.released_lists(), tasks: server.tasks.clone(), ..session }
-    }
-
-    fn with(
-        most: usize,
-        stopping: CancellationToken,
         share: BufferShare,
         revision: Revision,
         (client, capabilities): (ClientInfo, ClientCapabilities),
+        lists: Option<ListDigests>,
+        tasks: TaskTracker,
+        stopping: CancellationToken,
     ) -> Self {
         Self {
             revision,
-            lists: None,
+            lists,
             client,
             capabilities,
             log_level: SharedLogLevel::new(LogLevel::Info),
             roots: CachedRoots::default(),
-            in_flight: InFlight::new(most, share.clone()),
+            in_flight: InFlight::new(REQUESTS_PER_SESSION, share.clone()),
             pending_requests: Arc::default(),
             subscriptions: Arc::new(Subscriptions::new(share.clone())),
             activity: Arc::new(SessionActivity::new()),
             share,
-            tasks: TaskTracker::new(),
+            tasks,
             ended: CancellationToken::new(),
             stopping,
             attached: AtomicUsize::new(0),
@@ -133,7 +122,7 @@ impl Session {
 
     /// Acts on a notification from its client.
     pub(crate) fn handle_notification(&self, notification: &Notification) {
-        cancel(&self.in_flight, notification);
+        self.in_flight.handle_notification(notification);
         if notification.method == "notifications/roots/list_changed" {
             self.roots.forget();
         }
@@ -179,7 +168,8 @@ impl Session {
     pub(crate) fn for_caller(caller: &Caller) -> Arc<Self> {
         let said = (ClientInfo::default(), ClientCapabilities::default());
         let share = BufferBudget::new(64 << 20).share(caller);
-        Arc::new(Self::with(9, CancellationToken::new(), share, Revision::V2025_11_25, said))
+        let (tasks, stopping) = (TaskTracker::new(), CancellationToken::new());
+        Arc::new(Self::new(share, Revision::V2025_11_25, said, None, tasks, stopping))
     }
 }
 

@@ -7,7 +7,7 @@ use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
 use super::super::revision::Revision;
 use super::annotations::AnnotationsView;
-use super::extension_fields::{has_field, write_fields};
+use super::extension_fields::{has_field, read_extra, write_fields};
 use super::resource::ContentsView;
 use crate::json::RawObject;
 use crate::plugin::{Content, ContentData, Media, ResourceDescriptor};
@@ -51,20 +51,6 @@ impl<'a> Block<'a> {
             _ => &None,
         };
         Ok(Self { content, extra: read_extra(content.extra.as_ref())?, inner: read_extra(inner.as_ref())? })
-    }
-}
-
-/// Reads further fields.
-///
-/// # Errors
-/// When they are not a JSON object.
-pub(super) fn read_extra(extra: Option<&String>) -> Result<RawObject, String> {
-    let read = extra.map(|text| RawObject::parse(text)).transpose();
-    let read = read.map(Option::unwrap_or_default);
-    let read = read.map_err(|_| "its extra fields are not a JSON object".to_owned())?;
-    match read.get("_meta") {
-        Some(meta) if !meta.get().starts_with('{') => Err("its `_meta` is not a JSON object".to_owned()),
-        _ => Ok(read),
     }
 }
 

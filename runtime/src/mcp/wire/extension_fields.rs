@@ -8,6 +8,20 @@ use serde::ser::SerializeMap;
 use super::super::revision::Revision;
 use crate::json::RawObject;
 
+/// Reads further fields.
+///
+/// # Errors
+/// When they are not a JSON object.
+pub(super) fn read_extra(extra: Option<&String>) -> Result<RawObject, String> {
+    let read = extra.map(|text| RawObject::parse(text)).transpose();
+    let read = read.map(Option::unwrap_or_default);
+    let read = read.map_err(|_| "its extra fields are not a JSON object".to_owned())?;
+    match read.get("_meta") {
+        Some(meta) if !meta.get().starts_with('{') => Err("its `_meta` is not a JSON object".to_owned()),
+        _ => Ok(read),
+    }
+}
+
 /// Writes the fields of `extra` that are not among `own`.
 pub(super) fn write_fields<M: SerializeMap>(
     map: &mut M,

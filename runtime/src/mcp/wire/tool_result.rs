@@ -6,7 +6,8 @@ use serde_json::value::RawValue;
 
 use super::super::result_writer::{EncodedResult, ResultFields, write_extra};
 use super::super::revision::Revision;
-use super::content::{Block, Blocks, read_extra};
+use super::content::{Block, Blocks};
+use super::extension_fields::read_extra;
 use crate::json::{self, RawObject};
 use crate::plugin::ToolResult;
 

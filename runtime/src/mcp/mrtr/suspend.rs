@@ -5,10 +5,9 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::SuspendedCall;
+use super::{SuspendedCall, SuspendedCalls};
 use crate::mcp::error::RpcError;
 use crate::mcp::result_writer::{EncodedResult, SERVER_INFO};
-use crate::mcp::server::Server;
 
 #[derive(Serialize)]
 struct InputRequestJson<'a> {
@@ -27,17 +26,21 @@ struct InputRequiredResult<'a> {
     meta: BTreeMap<&'static str, &'a RawValue>,
 }
 
-/// Keeps a call, and writes what it waits for as the result.
+/// Keeps a call, and writes what it waits for as the result of the server with this name.
 ///
 /// # Errors
 /// When the server is about to end.
-pub(in crate::mcp) fn suspend(server: &Server, call: SuspendedCall) -> Result<EncodedResult, RpcError> {
+pub(in crate::mcp) fn suspend(
+    suspended_calls: &SuspendedCalls,
+    server: &RawValue,
+    call: SuspendedCall,
+) -> Result<EncodedResult, RpcError> {
     let input_requests = call.pending_input.open.iter().map(|(_, input_request)| input_request);
     // Copied, since another thread may resume the call as soon as it is in the registry.
     let copied: Vec<_> = input_requests
         .map(|input_request| (input_request.key.clone(), input_request.method, input_request.params.clone()))
         .collect();
-    let state = server.suspended_calls.suspend(call);
+    let state = suspended_calls.suspend(call);
     let state = state.ok_or_else(|| RpcError::internal("the server is about to end; call again later"))?;
     let written =
         copied.iter().map(|(key, method, params)| (key.as_str(), InputRequestJson { method, params }));
@@ -45,7 +48,7 @@ pub(in crate::mcp) fn suspend(server: &Server, call: SuspendedCall) -> Result<En
         result_type: "input_required",
         input_requests: written.collect(),
         request_state: &state,
-        meta: BTreeMap::from([(SERVER_INFO, &*server.info)]),
+        meta: BTreeMap::from([(SERVER_INFO, server)]),
     };
     let written = serde_json::to_vec(&result).map(EncodedResult::from_json);
     written.map_err(|error| RpcError::internal(&error.to_string()))

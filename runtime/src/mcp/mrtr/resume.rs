@@ -3,16 +3,16 @@
 use std::sync::Arc;
 
 use futures_util::FutureExt as _;
+use serde_json::value::RawValue;
 
-use super::{SuspendedCall, request_digest, suspend};
+use super::{SuspendedCalls, suspend};
 use crate::json::RawObject;
-use crate::mcp::buffer_budget::BufferReservation;
-use crate::mcp::duplex_session::buffer_cost;
+use crate::mcp::buffer_budget::{BufferReservation, buffer_cost};
+use crate::mcp::call_task::CallTask;
+use crate::mcp::client_requests::request_digest;
 use crate::mcp::error::RpcError;
 use crate::mcp::jsonrpc::Request;
 use crate::mcp::request_context::{RequestContext, RequestLeg};
-use crate::mcp::response_stream::CallTask;
-use crate::mcp::server::Server;
 use crate::mcp::sessions::in_flight::InFlightGuard;
 
 /// Takes up the call that `state` stands for, with these responses. Gives the work to drive on: the guest's, or another
@@ -21,22 +21,20 @@ use crate::mcp::sessions::in_flight::InFlightGuard;
 /// # Errors
 /// When there is no such call for this request, or a response does not fit; the call stays suspended then.
 pub(in crate::mcp) fn resume(
-    server: &Server,
+    (suspended_calls, server): (&SuspendedCalls, &RawValue),
     mut request: Request,
     (state, responses): (&str, &RawObject),
     leg: RequestLeg,
     guard: Option<&InFlightGuard>,
 ) -> Result<(Arc<RequestContext>, CallTask), RpcError> {
     let digest = request_digest::compute(None, &request.method, request.params.raw());
-    let mut taken = server
-        .suspended_calls
-        .take(state, digest)
-        .map_err(|lost| RpcError::invalid_params(&lost.to_string()))?;
+    let taken = suspended_calls.take(state, digest);
+    let mut taken = taken.map_err(|lost| RpcError::invalid_params(&lost.to_string()))?;
     // The plugin may have been replaced meanwhile: no response helps any more, and the client hears why.
     if !taken.call.is_ready()
         && let Err(error) = taken.call.accept(responses, leg.capabilities)
     {
-        server.suspended_calls.put_back(taken);
+        suspended_calls.put_back(taken);
         return Err(error);
     }
     let call = taken.call;
@@ -47,12 +45,8 @@ pub(in crate::mcp) fn resume(
         }
         return Ok(call.resume(leg));
     }
-    suspend_again(server, call)
-}
-
-fn suspend_again(server: &Server, call: SuspendedCall) -> Result<(Arc<RequestContext>, CallTask), RpcError> {
     let context = Arc::clone(&call.context);
-    let result = suspend(server, call)?;
+    let result = suspend(suspended_calls, server, call)?;
     Ok((context, CallTask::Fresh(std::future::ready(Some(Ok(result))).boxed())))
 }
 

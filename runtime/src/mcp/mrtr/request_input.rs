@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use tokio::sync::oneshot;
 
-use super::super::IndexedResult;
-use super::super::input_request::InputRequest;
-use super::PendingInput;
+use crate::mcp::client_requests::input_request::InputRequest;
+use crate::mcp::client_requests::pending_input::PendingInput;
+use crate::mcp::client_requests::{IndexedResult, request_digest};
 use crate::mcp::notification_queue::OutgoingMessage;
 use crate::mcp::request_context::RequestContext;
 use crate::sandbox::LargeWork;
@@ -35,8 +35,9 @@ pub(in crate::mcp) async fn request_input(
     }
     if !open.is_empty() {
         let (resume, responses) = oneshot::channel();
-        let digest = || context.request_digest();
-        let request_digest = offload.in_place(context.request.params.len(), digest).await;
+        let params = &context.request.params;
+        let digest = || request_digest::compute(None, &context.request.method, params.raw());
+        let request_digest = offload.in_place(params.len(), digest).await;
         let (plugin, most) = (Arc::clone(plugin), max_suspended);
         let pending_input = PendingInput { plugin, most, request_digest, open, answered, resume };
         // Nobody reads: the request is gone, and this future with it in a moment.

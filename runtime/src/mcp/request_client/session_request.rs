@@ -5,14 +5,14 @@ use std::sync::Arc;
 use futures_util::future::join_all;
 use serde_json::json;
 
-use super::super::jsonrpc::{notification, request};
+use super::super::client_requests::IndexedResult;
+use super::super::client_requests::input_request::InputRequest;
+use super::super::client_requests::pending_requests::PendingReply;
+use super::super::jsonrpc::{ClientError, ClientResult, notification, request};
+use super::super::mrtr::{CallOwner, SuspendedCalls};
 use super::super::notification_queue::OutgoingMessage;
 use super::super::request_context::{RequestContext, RequestLeg};
 use super::super::sessions::session::Session;
-use super::IndexedResult;
-use super::input_request::InputRequest;
-use super::mrtr::CallOwner;
-use super::pending_requests::{ClientError, ClientResult, PendingReply};
 use crate::host::ClientRequestError;
 use crate::sandbox::LargeWork;
 
@@ -23,6 +23,7 @@ const REJECTED: i64 = -1;
 pub(in crate::mcp) async fn in_session(
     context: &RequestContext,
     session: &Arc<Session>,
+    suspended_calls: &Arc<SuspendedCalls>,
     (plugin, offload): (&Arc<str>, &LargeWork),
     max_suspended: usize,
     open: Vec<(usize, InputRequest)>,
@@ -38,7 +39,7 @@ pub(in crate::mcp) async fn in_session(
             .collect();
     }
     let owner = CallOwner { plugin: Arc::clone(plugin), caller: context.caller.clone() };
-    let Some(guard) = context.suspended_calls.suspend_session_call(owner, max_suspended) else {
+    let Some(guard) = suspended_calls.suspend_session_call(owner, max_suspended) else {
         return all(&open, &ClientRequestError::Cancelled);
     };
     let target = (session, &*leg, offload);
@@ -51,9 +52,9 @@ pub(in crate::mcp) async fn in_session(
         () = guard.evicted.cancelled() => {
             let why = "too many calls are suspended (limits `suspended_calls`); try again later";
             let evicted = ClientRequestError::OverBudget(why.to_owned());
-            all(&open, if context.suspended_calls.is_closed() { &ClientRequestError::Cancelled } else { &evicted })
+            all(&open, if suspended_calls.is_closed() { &ClientRequestError::Cancelled } else { &evicted })
         }
-        () = tokio::time::sleep(context.suspended_calls.max_wait()) => all(&open, &ClientRequestError::TimedOut),
+        () = tokio::time::sleep(suspended_calls.max_wait()) => all(&open, &ClientRequestError::TimedOut),
     }
 }
 

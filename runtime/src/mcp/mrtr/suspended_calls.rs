@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
 use super::SuspendedCall;
-use super::request_digest::RequestDigest;
 use super::request_state::{RequestStateKey, SuspendedId};
 use crate::host::Caller;
+use crate::mcp::client_requests::request_digest::RequestDigest;
 use crate::mcp::eviction::{EvictionCandidate, choose_evicted};
 use crate::mcp::tokens;
 

@@ -5,37 +5,19 @@
 
 use std::sync::Arc;
 
-use tokio::sync::oneshot;
-
-use super::super::client_capabilities::ClientCapabilities;
-use super::super::input_request::InputRequest;
-use super::request_digest::RequestDigest;
 use crate::json::RawObject;
+use crate::mcp::call_task::CallTask;
+use crate::mcp::client_requests::client_capabilities::ClientCapabilities;
+use crate::mcp::client_requests::input_request::InputRequest;
+use crate::mcp::client_requests::pending_input::PendingInput;
 use crate::mcp::error::RpcError;
 use crate::mcp::request_context::{RequestContext, RequestLeg};
-use crate::mcp::response_stream::CallTask;
 
 /// The call.
 pub(in crate::mcp) struct SuspendedCall {
     pub(in crate::mcp) task: CallTask,
     pub(in crate::mcp) context: Arc<RequestContext>,
     pub(in crate::mcp) pending_input: PendingInput,
-}
-
-/// What a guest waits for.
-#[derive(Debug)]
-pub(in crate::mcp) struct PendingInput {
-    pub(in crate::mcp) plugin: Arc<str>,
-    /// How many calls of that plugin may be suspended.
-    pub(in crate::mcp) most: usize,
-    /// Of which request the call is a part.
-    pub(in crate::mcp) request_digest: RequestDigest,
-    /// Without a response so far, by their place among the guest's requests.
-    pub(in crate::mcp) open: Vec<(usize, InputRequest)>,
-    /// Responses that came already.
-    pub(in crate::mcp) answered: Vec<(usize, String)>,
-    /// Where all responses go in the end.
-    pub(in crate::mcp) resume: oneshot::Sender<Vec<(usize, String)>>,
 }
 
 impl SuspendedCall {

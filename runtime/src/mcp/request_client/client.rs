@@ -8,12 +8,15 @@ use futures_util::future::BoxFuture;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::super::jsonrpc::{RequestId, notification};
-use super::super::request_context::{RequestContext, level_name};
+use super::super::client_requests::input_request::prepare;
+use super::super::jsonrpc::notification;
+use super::super::log_level::level_name;
+use super::super::mrtr::{self, SuspendedCalls};
+use super::super::request_context::RequestContext;
+use super::super::request_id::RequestId;
 use super::super::request_meta::is_reserved;
 use super::super::sessions::client_roots::usable_roots;
-use super::input_request::prepare;
-use super::{mrtr, session_request};
+use super::session_request;
 use crate::host::{
     Caller, Client, ClientInfo, ClientRequest, ClientRequestBody, ClientRequestError, ClientResponses,
     LogLevel,
@@ -28,6 +31,7 @@ const ROOTS: &str = "plugport-roots";
 /// The client of one call to one plugin.
 pub(crate) struct RequestClient {
     context: Arc<RequestContext>,
+    suspended_calls: Arc<SuspendedCalls>,
     plugin: Arc<str>,
     max_suspended: usize,
     /// Where large requests and responses are read.
@@ -37,10 +41,15 @@ pub(crate) struct RequestClient {
 }
 
 impl RequestClient {
-    pub(crate) fn new(context: &Arc<RequestContext>, plugin: &Plugin) -> Self {
+    pub(crate) fn new(
+        suspended_calls: &Arc<SuspendedCalls>,
+        context: &Arc<RequestContext>,
+        plugin: &Plugin,
+    ) -> Self {
         let max_suspended = usize::try_from(plugin.config().limits.suspended_calls).unwrap_or(usize::MAX);
         Self {
             context: Arc::clone(context),
+            suspended_calls: Arc::clone(suspended_calls),
             plugin: plugin.name().into(),
             max_suspended,
             offload: Arc::clone(plugin.offload()),
@@ -67,12 +76,13 @@ impl RequestClient {
             slots.push(prepared.as_ref().err().cloned().map(Err));
             open.extend(prepared.ok().map(|input_request| (at, input_request)));
         }
-        let Self { plugin, offload, max_suspended, .. } = self;
+        let Self { plugin, offload, max_suspended, suspended_calls, .. } = self;
+        let (plugin, most) = ((plugin, &**offload), *max_suspended);
         let answers = match &context.session {
             Some(session) => {
-                session_request::in_session(context, session, (plugin, offload), *max_suspended, open).await
+                session_request::in_session(context, session, suspended_calls, plugin, most, open).await
             }
-            None => mrtr::request_input(context, (plugin, offload), *max_suspended, open).await,
+            None => mrtr::request_input(context, plugin, most, open).await,
         };
         for (at, answer) in answers {
             if let Some(slot) = slots.get_mut(at) {
