@@ -80,8 +80,9 @@ bool exports_plugport_plugin_resources_read_resource(
     const char *wanted = ppi_lift(uri);
     const char *uri_template = matched ? ppi_lift(&matched->uri_template) : "";
     const pp_resource *single = find(wanted, false), *resource = single ? single : find(uri_template, true);
-    const pp_json *variables =
-        matched && !single ? ppi_lift_pairs(&matched->variables) : ppi_json_new(PP_JSON_OBJECT);
+    /* Lifting also frees what the host handed over. */
+    const pp_json *lifted = matched ? ppi_lift_pairs(&matched->variables) : NULL;
+    const pp_json *variables = lifted && !single ? lifted : ppi_json_new(PP_JSON_OBJECT);
     pp_args args = {NULL, 0, true, variables};
     const pp_result *result = resource ? resource->read(&call, &args) : pp_not_found("there is no resource %s", wanted);
     const pp_failure *failure = ppi_failure_of(result, false);

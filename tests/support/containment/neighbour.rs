@@ -92,7 +92,7 @@ impl Neighbour {
         Latencies::of(waits)
     }
 
-    /// Calls until [`NeighbourLoop::end`].
+    /// Calls until the loop is ended.
     pub fn start_loop(&self) -> NeighbourLoop {
         let over = Arc::new(AtomicBool::new(false));
         let (ended, neighbour) = (Arc::clone(&over), self.clone());
