@@ -53,7 +53,10 @@ pub(crate) fn read(path: &Path, most: u64, links: Symlinks) -> Result<Vec<u8>, O
     if !about.is_file() {
         return Err(OpenError::NotAFile);
     }
-    let mut bytes = Vec::with_capacity(usize::try_from(about.len().min(most)).unwrap_or_default());
+    if about.len() > most {
+        return Err(OpenError::TooLarge(most));
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(about.len()).unwrap_or_default());
     file.take(most.saturating_add(1)).read_to_end(&mut bytes).map_err(OpenError::Unreadable)?;
     if bytes.len() as u64 > most {
         return Err(OpenError::TooLarge(most));

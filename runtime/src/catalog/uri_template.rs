@@ -2,8 +2,8 @@
 //!
 //! A template becomes a row of tokens. Matching goes over the tokens twice. From the last token to the first it computes the
 //! places of the URI from which the rest of the row makes the rest of the URI; from the first to the last it then gives each
-//! token as much as it can have. Nothing is tried twice, so the time is bounded by the length of the URI times the number of
-//! variables of the template, of which there are few.
+//! token as much as it can have. Nothing is tried twice, so the time is bounded by the length of the URI times the length of
+//! the template, which has few variables and fewer expressions of pairs.
 //!
 //! A value consists of whole characters: `%41` and the bytes of one character are never divided, and what cannot be decoded to
 //! UTF-8 without NUL is in no value. `{x}` has at least one character; `{#x}`, `{x*}` and pairs may have empty values. `{/x}`, `{#x}`, `{;x}`, `{?x}` and `{&x}` may be left out together
@@ -22,6 +22,9 @@ pub(super) use self::parse::UriTemplateError;
 
 /// Most variables in one template, and so most expressions.
 const VARIABLES: usize = 32;
+
+/// Most expressions of pairs (`{;x}`, `{?x}`, `{&x}`) in one template: each looks at every pair of a URI.
+const PAIR_EXPRESSIONS: usize = 4;
 
 /// Longest name of a variable, bytes: each value that a URI gives it is handed over with its name.
 const NAME: usize = 64;

@@ -353,7 +353,9 @@ impl FolderWatcher {
     /// Takes away what may not go on, once what takes its place had its time.
     async fn revoke(&mut self) {
         self.revoke_at = None;
-        self.publish().await; // What takes the place of a plugin may be loaded already.
+        // What takes the place of a plugin may be loaded already.
+        self.accept_loads(None);
+        self.publish().await;
         let (catalog, policy) = (Arc::clone(&self.catalog), Arc::clone(self.config_watcher.policy()));
         let deciding = tokio::task::spawn_blocking(move || {
             let (current, folder) = (catalog.current(), &policy.config.folder);
@@ -364,9 +366,7 @@ impl FolderWatcher {
         });
         let ending = deciding.await.unwrap_or_default();
         ending.iter().for_each(|path| self.publisher.withdraw(path));
-        if !ending.is_empty() {
-            self.publish().await;
-        }
+        self.publish().await;
     }
 
     async fn publish(&mut self) {

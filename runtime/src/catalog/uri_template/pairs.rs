@@ -18,7 +18,7 @@ pub(super) struct Pairs {
 pub(super) enum PairNames {
     /// An exploded variable makes pairs of whatever names, and a name may come again.
     Any,
-    /// Fewer than there are bits in a [`NameSet`].
+    /// At most as many as there are bits in a [`NameSet`].
     These(Vec<String>),
 }
 
@@ -112,8 +112,8 @@ impl Pairs {
         let (names, values) = (Runs::of(uri, CharClass::Plain, next), Runs::of(uri, class, next));
         let opens = |at: usize| uri.byte(at).is_some_and(|byte| byte == self.first || byte == self.between);
         let pair = |at: usize| {
-            let name_end = names.at(at + 1).end;
-            let name = Some(uri.between(at + 1, name_end)).filter(|name| opens(at) && !name.is_empty())?;
+            let name_end = Some(names.at(at + 1).end).filter(|_| opens(at))?;
+            let name = Some(uri.between(at + 1, name_end)).filter(|name| !name.is_empty())?;
             let value_start = (uri.byte(name_end) == Some(b'=')).then_some(name_end + 1);
             let behind_name = next.has(name_end).then_some(name_end);
             let (end, last_end) = match value_start {

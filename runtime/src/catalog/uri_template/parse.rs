@@ -2,7 +2,7 @@
 
 use super::pairs::{PairNames, Pairs};
 use super::value::Value;
-use super::{CharClass, NAME, Token, VARIABLES, Variable};
+use super::{CharClass, NAME, PAIR_EXPRESSIONS, Token, VARIABLES, Variable};
 use crate::catalog::uri;
 
 /// Why a text is not a template.
@@ -23,8 +23,8 @@ pub(in crate::catalog) enum UriTemplateError {
     /// Nothing says which URIs it is about.
     #[error("it does not begin with a scheme, such as `notes:`")]
     Scheme,
-    /// Beyond [`VARIABLES`].
-    #[error("it has more than {VARIABLES} variables")]
+    /// Beyond [`VARIABLES`] or [`PAIR_EXPRESSIONS`].
+    #[error("it has more than {VARIABLES} variables, or {PAIR_EXPRESSIONS} expressions with `;`, `?` or `&`")]
     TooMany,
 }
 
@@ -52,6 +52,9 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token>, UriTemplateError> {
             parse_expression(expression, &mut tokens)?;
             rest = after;
         }
+    }
+    if tokens.iter().filter(|token| matches!(token, Token::Pairs(_))).count() > PAIR_EXPRESSIONS {
+        return Err(UriTemplateError::TooMany);
     }
     match tokens.first() {
         Some(Token::Literal(literal)) if uri::scheme(literal).is_some() => Ok(tokens),

@@ -78,7 +78,7 @@ fn is_same(one: &StatusReport, other: &StatusReport) -> bool {
 
 fn read(document: &[u8]) -> anyhow::Result<StatusReport> {
     let report = serde_json::from_slice(document).ok();
-    // Every version since the first has told its approval mode.
+    // Documents of builds before this form have no approval mode under this name.
     report
         .filter(|report: &StatusReport| !report.approval.is_empty())
         .context("answered with what is no status document; is it another version of this program?")
