@@ -1,5 +1,5 @@
-//! What busy plugins cost their neighbours: the time from a byte on a socket to the result of a tool of the guest `polite`,
-//! alone and beside eight guests that compute without end, on two threads as on a machine with two cores.
+//! What busy plugins cost their neighbours: the time from a byte on a socket to the result of a tool of the guest
+//! `polite`, alone and beside eight guests that compute without end, on two threads as on a machine with two cores.
 //!
 //! `cargo measure fairness` builds the guests and runs this. It fails when the aim is missed three times in a row: one run may
 //! share the machine with other work, which makes waits longer.

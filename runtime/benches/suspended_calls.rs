@@ -1,5 +1,5 @@
-//! Suspended calls: 10,000 of them on one server, the memory that each holds, the latency of an ordinary call meanwhile, and
-//! whether all of them resume.
+//! Suspended calls: 10,000 of them on one server, the memory that each holds, the latency of an ordinary call
+//! meanwhile, and whether all of them resume.
 //!
 //! `cargo measure suspended_calls` builds the guest and runs this. Requests go to the routes without a socket.
 

@@ -1,4 +1,5 @@
-//! The command line. The doc comments here are the manual; those of `new`, `build` and `dev` are in `plugport-authoring`.
+//! The command line. The doc comments here are the manual; those of `new`, `build` and `dev` are in
+//! `plugport-authoring`.
 
 use std::path::PathBuf;
 
@@ -81,8 +82,8 @@ pub struct Serve {
 /// `plugport call`
 #[derive(Debug, Args)]
 pub struct Call {
-    /// A .wasm file, or the name of a plugin in the plugin folder. A plugin of that folder has its limits and grants from the
-    /// configuration; any other file has the common limits and the grants of `--grant` only
+    /// A .wasm file, or the name of a plugin in the plugin folder. A plugin of that folder has its limits and grants
+    /// from the configuration; any other file has the common limits and the grants of `--grant` only
     #[arg(value_name = "FILE.wasm|NAME")]
     pub plugin: String,
     /// The tool, by the plugin's own name for it
@@ -90,8 +91,8 @@ pub struct Call {
     /// The tool's arguments, a JSON object
     #[arg(long, value_name = "JSON", default_value = "{}")]
     pub args: String,
-    /// Grant a directory: dir=HOST, dir=HOST:GUEST (read-only), dir=HOST:GUEST:rw; requests to a host: http=PATTERN; the
-    /// key-value store: kv, kv=MIB; a variable: env=NAME, env=NAME=VALUE; a setting: config=KEY=VALUE; a secret:
+    /// Grant a directory: dir=HOST, dir=HOST:GUEST (read-only), dir=HOST:GUEST:rw; requests to a host: http=PATTERN;
+    /// the key-value store: kv, kv=MIB; a variable: env=NAME, env=NAME=VALUE; a setting: config=KEY=VALUE; a secret:
     /// secret=NAME=env:VARIABLE, secret=NAME=file:PATH. May be repeated
     #[arg(long, value_name = "GRANT")]
     pub grant: Vec<String>,
@@ -137,7 +138,8 @@ pub struct Approve {
     /// Accept without asking
     #[arg(long)]
     pub yes: bool,
-    /// Give plugins their grants while they are listed; without this option a plugin has no grants before it is approved
+    /// Give plugins their grants while they are listed; without this option a plugin has no grants before it is
+    /// approved
     #[arg(long)]
     pub with_grants: bool,
     /// Where things are.

@@ -107,8 +107,8 @@ const DEEPEST: usize = 64;
 /// Digits that a number without an exponent may have and still be one that a double holds.
 const DIGITS: usize = 300;
 
-/// Looks for what is legal JSON and still breaks common parsers: deep nesting, halves of surrogate pairs, and numbers that
-/// no double holds.
+/// Looks for what is legal JSON and still breaks common parsers: deep nesting, halves of surrogate pairs, and numbers
+/// that no double holds.
 fn check(text: &str) -> serde_json::Result<()> {
     use serde::de::Error as _;
     let mut depth = 0_usize;

@@ -2,8 +2,8 @@
 //!
 //! Opened once, without waiting and, in a folder that is served, without following a link: a link would let whoever can
 //! write into the folder have the server open files elsewhere, and devices, for which opening alone may do something.
-//! Only a regular file is read, and only to a bound. Every layer that reads such a file does so here; what a file is for, and
-//! what to say of one that cannot be read, is up to the caller.
+//! Only a regular file is read, and only to a bound. Every layer that reads such a file does so here; what a file is
+//! for, and what to say of one that cannot be read, is up to the caller.
 
 use std::fs::OpenOptions;
 use std::io::Read as _;

@@ -1,8 +1,8 @@
 //! Reads a TOML document by hand instead of through derived deserialisation.
 //!
 //! A derived reader stops at the first mistake and forgets where it was. An operator who edits a file wants every
-//! mistake at once, each with its line and key, so a [`TomlTable`] hands out values by key, notes what is wrong and goes
-//! on; what nobody took is an unknown key.
+//! mistake at once, each with its line and key, so a [`TomlTable`] hands out values by key, notes what is wrong and
+//! goes on; what nobody took is an unknown key.
 
 use std::ops::Range;
 
@@ -227,8 +227,8 @@ fn kind(value: &DeValue<'_>) -> &'static str {
     }
 }
 
-/// The known name that `name` most likely meant: at most two edits away, and more alike than not. Upper case and lower case
-/// are the same.
+/// The known name that `name` most likely meant: at most two edits away, and more alike than not. Upper case and lower
+/// case are the same.
 pub(crate) fn nearest<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
     let name = name.to_ascii_lowercase();
     let distance = |candidate: &str| strsim::levenshtein(&name, &candidate.to_ascii_lowercase());

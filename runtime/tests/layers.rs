@@ -1,7 +1,7 @@
 //! The layer rule as a test: reads the sources and fails when a module reaches into a layer that it may not know, when
-//! modules of one folder use each other in a circle, when a foreign type turns up in the wrong layer, or when a file has outgrown a
-//! reader. `docs/architecture.md` says what each layer knows.
-//! The other crates of `runtime` have rules of their own, which say what they must compile without.
+//! modules of one folder use each other in a circle, when a foreign type turns up in the wrong layer, or when a file
+//! has outgrown a reader. `docs/architecture.md` says what each layer knows. The other crates of `runtime` have rules
+//! of their own, which say what they must compile without.
 
 #![allow(
     clippy::unwrap_used,
@@ -256,7 +256,8 @@ fn parts(source: &Source) -> Vec<&str> {
     parts[at + 1..].iter().map(|part| part.trim_end_matches(".rs")).collect()
 }
 
-/// The module directly below a folder that a file belongs to. None, if it is the folder's own file, a test or elsewhere.
+/// The module directly below a folder that a file belongs to. None, if it is the folder's own file, a test or
+/// elsewhere.
 fn submodule(source: &Source, folder: &[&str]) -> Option<String> {
     let parts = parts(source);
     let first = *parts.strip_prefix(folder)?.first()?;

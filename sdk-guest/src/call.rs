@@ -1,8 +1,9 @@
 //! The request that a tool serves, as the tool sees it.
 //!
 //! A tool should run on its author's machine as it runs in the host, so a [`Call`] knows neither: behind it stands a
-//! [`CallBackend`], which is the host's handle inside a plugin and a [`TestClient`](crate::testing::TestClient) in a test.
-//! It is shared and not lent, because the log bridges need it for as long as the tool runs and cannot hold a borrow.
+//! [`CallBackend`], which is the host's handle inside a plugin and a [`TestClient`](crate::testing::TestClient) in a
+//! test. It is shared and not lent, because the log bridges need it for as long as the tool runs and cannot hold a
+//! borrow.
 
 use std::cell::OnceCell;
 use std::fmt::{self, Display};

@@ -1,9 +1,9 @@
 //! Where the requests of a call to its client go, and how a request gets a key.
 //!
 //! The bridges to the host are functions and not methods of a [`CallBackend`](crate::call::CallBackend): an object with
-//! all of them would make every plugin import sampling, elicitation and roots, whether it uses them or not. So a backend
-//! only says where requests go, and each interface's own module calls the host by itself; what nobody calls, the linker
-//! drops, and the operator sees what a plugin would really need.
+//! all of them would make every plugin import sampling, elicitation and roots, whether it uses them or not. So a
+//! backend only says where requests go, and each interface's own module calls the host by itself; what nobody calls,
+//! the linker drops, and the operator sees what a plugin would really need.
 
 use serde::de::DeserializeOwned;
 

@@ -1,7 +1,7 @@
 //! The one error of the WIT package, with words of its own.
 //!
-//! It is written out here and not generated, since the generated one would print as Rust code, and tools put errors before
-//! models and people. Its shape is that of the WIT variant; the bindings take it apart by its cases.
+//! It is written out here and not generated, since the generated one would print as Rust code, and tools put errors
+//! before models and people. Its shape is that of the WIT variant; the bindings take it apart by its cases.
 
 use std::fmt;
 

@@ -1,5 +1,5 @@
-//! JSON on its way to the host, which takes it no deeper than it is written here. serde itself would go on until the stack
-//! of the component is exhausted, and nothing in a component survives that.
+//! JSON on its way to the host, which takes it no deeper than it is written here. serde itself would go on until the
+//! stack of the component is exhausted, and nothing in a component survives that.
 
 use std::io;
 

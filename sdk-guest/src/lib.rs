@@ -18,9 +18,9 @@
 //! The crate is shaped so that a tool stays an ordinary function, callable and testable on the author's own machine:
 //! nothing but [`export!`] knows of WebAssembly, and a [`Call`] speaks to whatever stands behind it, be it the host or
 //! a [`testing::TestClient`]. One module stands for each WIT interface, under the interface's name (but for `changes`,
-//! which is [`notify`], and the standard `wasi:keyvalue`, `wasi:config` and `wasi:http`, which are [`kv`], [`config`] and
-//! [`http`]). An interface that a plugin exports is linked
-//! only when [`export!`] names it, and one that it imports only when it calls it.
+//! which is [`notify`], and the standard `wasi:keyvalue`, `wasi:config` and `wasi:http`, which are [`kv`], [`config`]
+//! and [`http`]). An interface that a plugin exports is linked only when [`export!`] names it, and one that it imports
+//! only when it calls it.
 //!
 //! The README describes the whole of the API for authors.
 

@@ -1,8 +1,8 @@
 //! One parameter of a tool, as the macro declares it.
 //!
 //! The schema and the call both need the parameter's type. They get it from one constant, whose constructor alone says
-//! what the type must be able to do and keeps the functions that do it; so a type that lacks something is reported once,
-//! and name, description and default cannot differ between what is promised and what is done.
+//! what the type must be able to do and keeps the functions that do it; so a type that lacks something is reported
+//! once, and name, description and default cannot differ between what is promised and what is done.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;

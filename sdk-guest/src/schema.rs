@@ -88,8 +88,8 @@ pub(crate) fn whole<T: JsonSchema>() -> Result<String, Error> {
 /// Keywords whose values are values and not schemas.
 const DATA: [&str; 4] = ["const", "default", "enum", "examples"];
 
-/// An input schema in which nothing that may be left out may be `null` as well: that says the same twice, and many clients
-/// cannot read it. A call may have null all the same; the server takes it for nothing given.
+/// An input schema in which nothing that may be left out may be `null` as well: that says the same twice, and many
+/// clients cannot read it. A call may have null all the same; the server takes it for nothing given.
 fn without_null(schema: Value) -> Value {
     match schema {
         Value::Array(items) => items.into_iter().map(without_null).collect(),

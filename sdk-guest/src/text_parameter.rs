@@ -1,7 +1,7 @@
 //! A parameter that is filled from a text: an argument of a prompt, or a variable of a URI template.
 //!
-//! Whether it may be missing is asked of its type, by method resolution: the inherent methods for `Option<T>` hide those
-//! that [`NotOption`] has for every type.
+//! Whether it may be missing is asked of its type, by method resolution: the inherent methods for `Option<T>` hide
+//! those that [`NotOption`] has for every type.
 
 use std::fmt::Display;
 use std::marker::PhantomData;

@@ -1,7 +1,8 @@
 //! What a function failed with.
 //!
-//! The crate's own [`Error`] is what the host said or what MCP has a code for, and is handed on as it is. Any other error
-//! is the function's affair: a tool's is a result for the model to read, and where MCP has no such results it is internal.
+//! The crate's own [`Error`] is what the host said or what MCP has a code for, and is handed on as it is. Any other
+//! error is the function's affair: a tool's is a result for the model to read, and where MCP has no such results it is
+//! internal.
 
 use std::error::Error as StdError;
 

@@ -1,7 +1,8 @@
 //! The interface `tools`: what `#[tool]` implements and `export!` lists.
 //!
-//! A tool is a type and not a value, so that describing or calling it needs no registry built at start: a fresh instance
-//! serves each call, and whatever it set up would be paid for every time. `export!` lists the tools in a constant.
+//! A tool is a type and not a value, so that describing or calling it needs no registry built at start: a fresh
+//! instance serves each call, and whatever it set up would be paid for every time. `export!` lists the tools in a
+//! constant.
 
 use crate::bindings::request;
 use crate::bindings::tools as wit;

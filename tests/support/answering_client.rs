@@ -1,7 +1,7 @@
 //! A client that answers client requests, with a session and without one.
 //!
-//! In a session, a client request is sent on the stream of the call; a stateless call is answered with `input_required` and
-//! sent again (MRTR). What a guest does must not depend on that, so one test can run with both.
+//! In a session, a client request is sent on the stream of the call; a stateless call is answered with `input_required`
+//! and sent again (MRTR). What a guest does must not depend on that, so one test can run with both.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};

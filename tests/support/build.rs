@@ -44,8 +44,8 @@ pub fn binary() -> PathBuf {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT
         .get_or_init(|| {
-            // A test target of the whole workspace, since `cargo test --workspace` has compiled its dependencies with the same
-            // features. `cargo build --package plugport` would compile half of them again.
+            // A test target of the whole workspace, since `cargo test --workspace` has compiled its dependencies with
+            // the same features. `cargo build --package plugport` would compile half of them again.
             let mut command = vec!["test", "--quiet", "--workspace", "--no-run", "--test", "layers"];
             command.extend((!cfg!(debug_assertions)).then_some("--release"));
             cargo(&command);
@@ -65,8 +65,8 @@ pub fn program() -> Command {
     command
 }
 
-/// The XDG variables of a server of this folder: a state home in a hidden folder beside the plugins, and the cache home that all tests
-/// share, so that each guest is compiled once.
+/// The XDG variables of a server of this folder: a state home in a hidden folder beside the plugins, and the cache home
+/// that all tests share, so that each guest is compiled once.
 pub fn xdg_homes(folder: &Path) -> [(&'static str, PathBuf); 2] {
     let [state, _] = unshared_xdg_homes(folder);
     [state, ("XDG_CACHE_HOME", shared_cache_home())]

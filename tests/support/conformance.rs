@@ -1,7 +1,7 @@
 //! The official conformance suite of MCP, at the exact versions in `tests/clients/conformance`.
 //!
-//! The suite writes the outcome of each check to a file per scenario. Its exit code covers only the checks that it scores, so
-//! the files are read here.
+//! The suite writes the outcome of each check to a file per scenario. Its exit code covers only the checks that it
+//! scores, so the files are read here.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,9 +1,9 @@
-//! Clients that others wrote, at the exact versions in `tests/clients`: the official Python and TypeScript packages, fastmcp,
-//! the Inspector and more.
+//! Clients that others wrote, at the exact versions in `tests/clients`: the official Python and TypeScript packages,
+//! fastmcp, the Inspector and more.
 //!
-//! The first test that needs a client installs it into `target/clients`, so neither a person nor CI has a step to remember. A
-//! copy of the requirements beside an installation tells when it must be made anew. A lock keeps test processes that start
-//! together from installing twice.
+//! The first test that needs a client installs it into `target/clients`, so neither a person nor CI has a step to
+//! remember. A copy of the requirements beside an installation tells when it must be made anew. A lock keeps test
+//! processes that start together from installing twice.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};

@@ -18,7 +18,8 @@ pub fn folder(guests: &[&str]) -> TempDir {
     dir
 }
 
-/// Lets a server that starts in this folder wait for what it has to compile: over a pipe nobody tells when that is done.
+/// Lets a server that starts in this folder wait for what it has to compile: over a pipe nobody tells when that is
+/// done.
 pub fn allow_long_start(folder: &Path) {
     let config = folder.join("plugport.toml");
     if !config.exists() {

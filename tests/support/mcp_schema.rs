@@ -1,7 +1,7 @@
 //! Validates every message that a test receives from the server against the JSON Schemas that MCP publishes.
 //!
-//! The definition follows from the kind of the message and from the request that it answers. Each definition is compiled once
-//! for all tests.
+//! The definition follows from the kind of the message and from the request that it answers. Each definition is
+//! compiled once for all tests.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex};

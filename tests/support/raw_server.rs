@@ -14,7 +14,8 @@ use crate::containment::children;
 /// How long to wait for anything: an unoptimised build compiles every component anew.
 const PATIENCE: Duration = Duration::from_secs(100);
 
-/// A server that may be killed while it starts. Its configuration, its state and its compiled code are among its plugins.
+/// A server that may be killed while it starts. Its configuration, its state and its compiled code are among its
+/// plugins.
 pub struct RawServer {
     pub child: Child,
     said: Arc<Mutex<String>>,

@@ -1,7 +1,7 @@
 //! The toolchain of each language, prepared in `target/toolchain` by `cargo toolchain`.
 //!
-//! The first test that needs it runs the same command, so a clean checkout needs no step that someone must remember. Toolchains
-//! from the usual registries must be present; Go is large, and is only used where it is installed.
+//! The first test that needs it runs the same command, so a clean checkout needs no step that someone must remember.
+//! Toolchains from the usual registries must be present; Go is large, and is only used where it is installed.
 
 use std::ffi::OsString;
 use std::path::PathBuf;

@@ -1,5 +1,5 @@
-//! What the operator granted, and what a path means in it. The sandbox opens nothing outside whatever is done here; this
-//! is for the sentence that a model gets: where it may look, or that only the operator can help.
+//! What the operator granted, and what a path means in it. The sandbox opens nothing outside whatever is done here;
+//! this is for the sentence that a model gets: where it may look, or that only the operator can help.
 
 use std::io::{self, Write as _};
 use std::path::{Component, Path, PathBuf};

@@ -1,8 +1,8 @@
-//! The manifests of the Rust SDK as it lies in a project. In the repository they inherit from the root's manifest, so in a
-//! project they lie in a workspace that has the same to give.
+//! The manifests of the Rust SDK as it lies in a project. In the repository they inherit from the root's manifest, so
+//! in a project they lie in a workspace that has the same to give.
 //!
-//! Manifests are read line by line: they are this repository's own, and a build script that needs a parser of TOML would be
-//! one more thing to compile before everything else.
+//! Manifests are read line by line: they are this repository's own, and a build script that needs a parser of TOML
+//! would be one more thing to compile before everything else.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! The files that go into the table, and what cargo has to watch for them. A test of the program that they go into reads
-//! this file, too: it sees that nothing is missing that cargo was not told to watch for.
+//! The files that go into the table, and what cargo has to watch for them. A test of the program that they go into
+//! reads this file, too: it sees that nothing is missing that cargo was not told to watch for.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -73,9 +73,9 @@ impl Tree {
         Ok(())
     }
 
-    /// Says whether all that is in it was added. Cargo looks through the whole of a folder that it watches, so one in which
-    /// things are built is watched file by file, or every build of an SDK would be followed by one of this crate. A file that
-    /// is new there is not seen; a test compares.
+    /// Says whether all that is in it was added. Cargo looks through the whole of a folder that it watches, so one in
+    /// which things are built is watched file by file, or every build of an SDK would be followed by one of this crate.
+    /// A file that is new there is not seen; a test compares.
     fn walk(&mut self, name: &str, folder: &Path) -> Result<bool> {
         let mut whole = true;
         for entry in std::fs::read_dir(folder)? {

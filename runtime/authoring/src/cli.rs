@@ -93,8 +93,8 @@ pub struct Dev {
     /// `plugport build`, as the project has files for it]
     #[arg(long, value_name = "COMMAND")]
     pub build: Option<String>,
-    /// What the build makes, relative to the project [default: what cargo or `plugport build` says, or the newest component
-    /// in the project]
+    /// What the build makes, relative to the project [default: what cargo or `plugport build` says, or the newest
+    /// component in the project]
     #[arg(long, value_name = "FILE.wasm")]
     pub output: Option<PathBuf>,
 }

@@ -1,5 +1,5 @@
-//! What ends the development loop, or a build: Ctrl-C, termination, and the terminal that goes away. The last must be heard,
-//! too, since the loop's children are in process groups of their own and would outlive the terminal.
+//! What ends the development loop, or a build: Ctrl-C, termination, and the terminal that goes away. The last must be
+//! heard, too, since the loop's children are in process groups of their own and would outlive the terminal.
 
 use anyhow::Context as _;
 use tokio::signal::unix::{Signal, SignalKind, signal};

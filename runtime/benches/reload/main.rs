@@ -1,5 +1,5 @@
-//! The time from a file that is renamed into the plugin folder to a client that is notified, and the start and the memory of
-//! 200 plugins. The real program serves; each aim stands beside its measurement.
+//! The time from a file that is renamed into the plugin folder to a client that is notified, and the start and the
+//! memory of 200 plugins. The real program serves; each aim stands beside its measurement.
 //!
 //! `cargo measure reload` builds the guests and runs this. It fails when an aim is missed three times in a row: one run may
 //! share the machine with other work, which makes waits longer.

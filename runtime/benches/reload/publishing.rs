@@ -51,9 +51,9 @@ impl Watched {
     }
 }
 
-/// Every build is a new one, so each is compiled. How long that takes is measured beside: the same bytes, in a process of
-/// the same program, while the server is idle. What is left is ours, column by column: two compilations of the same bytes
-/// differ by more than all that we do.
+/// Every build is a new one, so each is compiled. How long that takes is measured beside: the same bytes, in a process
+/// of the same program, while the server is idle. What is left is ours, column by column: two compilations of the same
+/// bytes differ by more than all that we do.
 pub async fn with_new_code(table: &mut Table) {
     let mut watched = Watched::start().await;
     let engine = engine(&ServerConfig { suspended_calls: 0, ..ServerConfig::default() }).unwrap();

@@ -15,8 +15,8 @@ pub fn print_json(text: &str) {
     print(&escape_json(text));
 }
 
-/// The same JSON with every character spelled out that could move a cursor or hide words. Such characters can stand within
-/// strings only, but for the one that JSON has as white space.
+/// The same JSON with every character spelled out that could move a cursor or hide words. Such characters can stand
+/// within strings only, but for the one that JSON has as white space.
 fn escape_json(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for character in json.chars() {

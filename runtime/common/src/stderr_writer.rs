@@ -1,8 +1,8 @@
 //! A server's stderr, which one thread writes from a bounded queue: a client that starts a server and never reads its
 //! stderr would otherwise hold up every call as soon as the pipe is full.
 //!
-//! What does not fit into the queue is dropped and counted. Commands that end soon, and may ask a person something, write
-//! without a queue, so that everything comes in order.
+//! What does not fit into the queue is dropped and counted. Commands that end soon, and may ask a person something,
+//! write without a queue, so that everything comes in order.
 
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};

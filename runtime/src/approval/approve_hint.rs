@@ -1,8 +1,8 @@
 //! The command that approves a plugin, as a person can copy it.
 //!
-//! A server may have another folder and another configuration than `plugport approve` would look for by itself. So whatever
-//! is not the default is a part of the command, by its whole path: nobody knows where it will be typed, and it would
-//! otherwise approve another file.
+//! A server may have another folder and another configuration than `plugport approve` would look for by itself. So
+//! whatever is not the default is a part of the command, by its whole path: nobody knows where it will be typed, and it
+//! would otherwise approve another file.
 
 use std::fmt::Write as _;
 use std::path::Path;

@@ -1,8 +1,8 @@
 //! A file that is replaced whole or not at all.
 //!
-//! Whatever happens to a writer, a crash or a full disk, what lies under the name is what lay there before, or all that was
-//! to be written. Writers take turns by locking the folder, which leaves no file of its own behind and which the system undoes
-//! when one of them is killed.
+//! Whatever happens to a writer, a crash or a full disk, what lies under the name is what lay there before, or all that
+//! was to be written. Writers take turns by locking the folder, which leaves no file of its own behind and which the
+//! system undoes when one of them is killed.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write as _};

@@ -1,7 +1,7 @@
 //! One item as it was approved: the words that someone read, and their digest.
 //!
-//! Every field that clients see is in the words. The records are taken apart without `..`, so that a field that they will
-//! have one day cannot be forgotten here.
+//! Every field that clients see is in the words. The records are taken apart without `..`, so that a field that they
+//! will have one day cannot be forgotten here.
 
 use serde::{Deserialize, Serialize};
 

@@ -11,8 +11,8 @@ use crate::plugin::ItemKind;
 /// Unchanged lines around a change.
 const CONTEXT: usize = 3;
 
-/// Lines of both sides beyond which they are shown one after the other: finding out which are the same could take as many
-/// steps as one has times those of the other.
+/// Lines of both sides beyond which they are shown one after the other: finding out which are the same could take as
+/// many steps as one has times those of the other.
 const MOST_COMPARED: usize = 10_000;
 
 /// What can be different.

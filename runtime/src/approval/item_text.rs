@@ -1,7 +1,7 @@
 //! Everything that a client sees of an item, as text that a person can read and a program can compare.
 //!
-//! Two items that differ in anything have different texts: each part stands under a label at the beginning of a line, and
-//! nothing untrusted ever does. White space between the parts of JSON is the only thing that is not kept.
+//! Two items that differ in anything have different texts: each part stands under a label at the beginning of a line,
+//! and nothing untrusted ever does. White space between the parts of JSON is the only thing that is not kept.
 
 use std::fmt::Display;
 
@@ -70,8 +70,8 @@ impl ItemText {
     }
 }
 
-/// JSON with a line for each member. Strings are written in the one way that hides nothing, whatever escapes they came with;
-/// numbers stay as they were written, since reading them could lose digits.
+/// JSON with a line for each member. Strings are written in the one way that hides nothing, whatever escapes they came
+/// with; numbers stay as they were written, since reading them could lose digits.
 fn lay_out(json: &str, depth: usize, out: &mut String) {
     match json.as_bytes().first() {
         Some(b'{') => {

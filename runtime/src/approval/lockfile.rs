@@ -1,7 +1,8 @@
 //! `plugport.lock`: what was approved, made to be committed and to be read in a review.
 //!
-//! A lock that is half of one, that someone edited or that was badly merged is found out by its checksum, which is over what
-//! the file means, so that the ends of its lines may be anyone's. It is no signature: whoever can write the file can approve.
+//! A lock that is half of one, that someone edited or that was badly merged is found out by its checksum, which is over
+//! what the file means, so that the ends of its lines may be anyone's. It is no signature: whoever can write the file
+//! can approve.
 
 use std::collections::BTreeMap;
 use std::io;

@@ -1,8 +1,9 @@
 //! Approvals: compares plugins with what the operator approved, and returns a verdict.
 //!
-//! A room of its own, below the catalog, so that a verdict depends on plain data alone: the digest of a file, its imports, its
-//! grants, and the words of its items. It owns the lockfile and everything that is said about it. It knows neither the catalog
-//! nor where files come from, and reads or runs nothing but the lockfile; whoever asks acts on the verdict.
+//! A room of its own, below the catalog, so that a verdict depends on plain data alone: the digest of a file, its
+//! imports, its grants, and the words of its items. It owns the lockfile and everything that is said about it. It knows
+//! neither the catalog nor where files come from, and reads or runs nothing but the lockfile; whoever asks acts on the
+//! verdict.
 
 mod approve_hint;
 mod approved_plugin;

@@ -1,8 +1,8 @@
 //! The policy: how strictly plugins are compared with their approvals, and which approvals those are.
 //!
-//! It answers twice for each plugin. Before a guest runs, from the digest of its file and from its grants, since an unapproved
-//! guest has no business with what its namesake may reach. And after each listing, item by item, since a guest can list something
-//! else each time. It reads the lockfile when it is made and never again.
+//! It answers twice for each plugin. Before a guest runs, from the digest of its file and from its grants, since an
+//! unapproved guest has no business with what its namesake may reach. And after each listing, item by item, since a
+//! guest can list something else each time. It reads the lockfile when it is made and never again.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -69,8 +69,8 @@ impl ApprovalPolicy {
         self.lockfile.get(plugin).is_some()
     }
 
-    /// Judges a plugin before it is run, by the digest of its file in hex and by what it may do, which may be less than was
-    /// approved. A warning, if it may run and should not pass unnoticed.
+    /// Judges a plugin before it is run, by the digest of its file in hex and by what it may do, which may be less than
+    /// was approved. A warning, if it may run and should not pass unnoticed.
     ///
     /// # Errors
     /// When it may not run, with the reason.
@@ -98,8 +98,8 @@ impl ApprovalPolicy {
         }
     }
 
-    /// Begins to compare a listing with what was approved of this plugin, which imports these interfaces. `None`: everything
-    /// passes.
+    /// Begins to compare a listing with what was approved of this plugin, which imports these interfaces. `None`:
+    /// everything passes.
     #[must_use]
     pub fn review_listing(&self, plugin: &str, imports: &[String]) -> Option<ListingReview<'_>> {
         let is_strict = match self.mode {

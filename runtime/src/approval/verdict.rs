@@ -1,7 +1,7 @@
 //! The verdict on a listing: which items clients may see, and what the operator is warned of.
 //!
-//! Takes what the listing says as plain data, one item at a time, and does not know where it comes from or what becomes of it:
-//! whoever asks keeps what is admitted and rejects the rest with the reason given here.
+//! Takes what the listing says as plain data, one item at a time, and does not know where it comes from or what becomes
+//! of it: whoever asks keeps what is admitted and rejects the rest with the reason given here.
 
 use super::approved_plugin::{ApprovedPlugin, sorted};
 use super::descriptor::ItemDescriptor;

@@ -26,7 +26,8 @@ impl Host for InstanceCtx {
         call: Resource<Call>,
         requests: Vec<InputRequest>,
     ) -> Result<Vec<InputResponse>, HostCallError> {
-        // Before anything is made of them: there may be as many as one call can hand over. They are gone before anything waits.
+        // Before anything is made of them: there may be as many as one call can hand over. They are gone before
+        // anything waits.
         if let Err(error) = self.check_count(requests.len()) {
             let price = requests.len().saturating_mul(ENTRY);
             drop(requests);

@@ -21,8 +21,8 @@ use crate::sandbox::{HostFuel, StoreLimiter, Suspension};
 /// streams, hold much memory of the host that is not counted for the instance.
 const LEFT: usize = 64;
 
-/// How often a guest may ask for its directories before they count among these: once itself and once by an adapter. Each time
-/// every one of them has an entry, which stays.
+/// How often a guest may ask for its directories before they count among these: once itself and once by an adapter.
+/// Each time every one of them has an entry, which stays.
 const LOOKS: usize = 2;
 
 impl InstanceCtx {
@@ -62,8 +62,8 @@ impl InstanceCtx {
         })
     }
 
-    /// The call is over and the instance is to serve another. `false`: it may not, since something of the call goes on, or
-    /// since it has taken so much that the next call, or others, would lack it.
+    /// The call is over and the instance is to serve another. `false`: it may not, since something of the call goes on,
+    /// or since it has taken so much that the next call, or others, would lack it.
     pub(crate) fn end_call(&mut self) -> bool {
         self.current_call.end();
         self.output.end_lines();

@@ -7,7 +7,8 @@
 //! | per instance | with each wasmtime `Store` | [`Capability::for_instance`] makes what one instance keeps; [`Capability::begin_call`] makes it fit for another call |
 //!
 //! Each capability is a type without values that says this. The table makes of them [`PerPlugin`](super::PerPlugin) and
-//! [`PerInstance`](super::PerInstance), with a field for each line, so host functions find their state by name and without a look-up.
+//! [`PerInstance`](super::PerInstance), with a field for each line, so host functions find their state by name and
+//! without a look-up.
 
 use std::any::Any;
 use std::sync::Arc;

@@ -1,13 +1,13 @@
 //! What a plugin may use outside the sandbox: a folder for each capability, and their table.
 //!
-//! A folder has the capability's grant (`grant`: what the operator writes in `plugport.toml`), its policy (`policy`: pure functions
-//! that say what is allowed, where there is more to say than "granted or not") and its host functions (`host`). Host functions are
-//! thin: they charge the guest, look at their own small state and pass on.
+//! A folder has the capability's grant (`grant`: what the operator writes in `plugport.toml`), its policy (`policy`:
+//! pure functions that say what is allowed, where there is more to say than "granted or not") and its host functions
+//! (`host`). Host functions are thin: they charge the guest, look at their own small state and pass on.
 //!
-//! A capability lives three times, and `lifetimes` names them: linked once, per plugin, per instance. This file has the table and all
-//! that has a field or a step for each of its lines: what a plugin keeps (`PluginCtx`) and what an instance keeps (`InstanceCtx`).
-//! Host functions are functions of `InstanceCtx`, so every module here uses this file, and the modules form no circle among
-//! themselves:
+//! A capability lives three times, and `lifetimes` names them: linked once, per plugin, per instance. This file has the
+//! table and all that has a field or a step for each of its lines: what a plugin keeps (`PluginCtx`) and what an
+//! instance keeps (`InstanceCtx`). Host functions are functions of `InstanceCtx`, so every module here uses this file,
+//! and the modules form no circle among themselves:
 //!
 //! | Modules | What they are |
 //! |---|---|
@@ -16,12 +16,12 @@
 //! | `client_requests`, `ungranted` | what sampling, elicitation and roots share; host functions that need no grant |
 //! | `lifetimes`, `context` | what a capability is; the parts of an instance |
 //!
-//! Grants and policies are a layer of their own, `grants`, below `config`, which reads `plugport.toml` through the same table. It has of
-//! each folder `grant` and `policy`, below them the module `grant` with what they share, and above them `grants` with all that one
-//! plugin is granted. Nothing in it may know wasmtime, or anything else of this folder.
+//! Grants and policies are a layer of their own, `grants`, below `config`, which reads `plugport.toml` through the same
+//! table. It has of each folder `grant` and `policy`, below them the module `grant` with what they share, and above
+//! them `grants` with all that one plugin is granted. Nothing in it may know wasmtime, or anything else of this folder.
 
-/// The table of capabilities: the folder of each, and the type that links and serves it. The order is that of everything that is
-/// shown of them.
+/// The table of capabilities: the folder of each, and the type that links and serves it. The order is that of
+/// everything that is shown of them.
 macro_rules! capabilities {
     ($make:ident) => {
         $make! {
@@ -150,8 +150,9 @@ pub(crate) struct ServerCtx {
     pub(crate) memory: Arc<GuestMemory>,
 }
 
-/// What the host keeps for one instance: the `T` of its `Store<T>`. Dropped with the store, so nothing of one call can be found by the
-/// next; and where the operator has instances serve several calls of one caller, all that is a call's own begins anew with each.
+/// What the host keeps for one instance: the `T` of its `Store<T>`. Dropped with the store, so nothing of one call can
+/// be found by the next; and where the operator has instances serve several calls of one caller, all that is a call's
+/// own begins anew with each.
 pub(crate) struct InstanceCtx {
     wasi: WasiCtx,
     output: GuestOutput,

@@ -1,7 +1,7 @@
 //! Changes of the catalog, as clients are notified of them.
 //!
-//! Of lists only how they look now is kept, and each listener knows how they looked when it was last told: one that was away
-//! or is slow is told once of a list, however often it changed, and never of one that looks as it did.
+//! Of lists only how they look now is kept, and each listener knows how they looked when it was last told: one that was
+//! away or is slow is told once of a list, however often it changed, and never of one that looks as it did.
 
 use std::sync::Arc;
 

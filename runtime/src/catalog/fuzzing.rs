@@ -1,5 +1,6 @@
-//! Validation, for the fuzz targets in `tests/fuzz`: what passes, as clients would get it. Hidden, and always compiled: behind
-//! a feature this package would be built once more for the tests, and a door that is used by nobody costs nothing.
+//! Validation, for the fuzz targets in `tests/fuzz`: what passes, as clients would get it. Hidden, and always compiled:
+//! behind a feature this package would be built once more for the tests, and a door that is used by nobody costs
+//! nothing.
 
 use std::time::Duration;
 

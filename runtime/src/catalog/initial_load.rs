@@ -1,5 +1,5 @@
-//! The progress of the first load of the folder. Until it is over the catalog is incomplete, and a request for a list, or for
-//! an item that is not there, waits.
+//! The progress of the first load of the folder. Until it is over the catalog is incomplete, and a request for a list,
+//! or for an item that is not there, waits.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -1,7 +1,7 @@
 //! One list of a snapshot: its items in a fixed order, each found by its key, and an identity of its own.
 //!
-//! The identity is a digest of what clients can see and of the kind of list, so equal lists are equal across restarts and a
-//! cursor of one list means nothing in another. Which items are in it was decided before.
+//! The identity is a digest of what clients can see and of the kind of list, so equal lists are equal across restarts
+//! and a cursor of one list means nothing in another. Which items are in it was decided before.
 
 use std::collections::HashMap;
 use std::fmt::Debug;

@@ -77,8 +77,8 @@ pub struct PublishedPrompt {
 }
 
 impl PublishedTool {
-    /// A tool with an output schema owes structured content that fits it, unless it failed. Says so at once if that is sure to
-    /// be short, else `None`.
+    /// A tool with an output schema owes structured content that fits it, unless it failed. Says so at once if that is
+    /// sure to be short, else `None`.
     pub(crate) fn matches_output_schema_if_short(
         &self,
         structured: Option<&RawValue>,

@@ -6,13 +6,13 @@
 
 mod approval_check;
 mod change;
+mod charged_json;
 #[doc(hidden)]
 pub mod fuzzing;
 mod initial_load;
 mod item_list;
 mod items;
 mod legacy_schema;
-mod metered_json;
 mod name_conflicts;
 mod name_owners;
 mod naming;
@@ -20,11 +20,11 @@ mod null_arguments;
 mod pagination;
 mod param_headers;
 mod plugin_entry;
-mod regex_states;
+mod regex_cost;
 mod schema;
 mod schema_budget;
 mod snapshot;
-mod step_keyword;
+mod subschema_charge;
 mod uri;
 mod uri_template;
 mod validation;
@@ -133,8 +133,9 @@ impl Catalog {
         self.current.load_full()
     }
 
-    /// Puts a new snapshot in place of the current one, and tells of what looks different to clients. One at a time: whoever makes
-    /// a snapshot from the current one must be the only one who publishes, which is the publisher of `watch` in a server.
+    /// Puts a new snapshot in place of the current one, and tells of what looks different to clients. One at a time:
+    /// whoever makes a snapshot from the current one must be the only one who publishes, which is the publisher of
+    /// `watch` in a server.
     pub fn publish(&self, next: Snapshot) {
         let lists = ListDigests::of(&next);
         self.current.store(Arc::new(next));

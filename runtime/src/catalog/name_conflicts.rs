@@ -1,11 +1,11 @@
 //! Which plugin gets a name or URI that several plugins list.
 //!
-//! A name or URI that names a plugin belongs to that plugin and is rejected for all others. Any other goes to the plugin of
-//! the higher rank: the operator's file names it, or it was approved. Of plugins to which the operator gave one
-//! prefix, the one of that very name ranks highest. Between two that the operator names
-//! the first one by name does, since somebody knows both; between two of whom nothing is known neither does, since all else
-//! would be a guess that an attacker can prepare for. Keys that could be taken for one another are one, and a template has all
-//! that begins as it does.
+//! A name or URI that names a plugin belongs to that plugin and is rejected for all others. Any other goes to the
+//! plugin of the higher rank: the operator's file names it, or it was approved. Of plugins to which the operator gave
+//! one prefix, the one of that very name ranks highest. Between two that the operator names the first one by name does,
+//! since somebody knows both; between two of whom nothing is known neither does, since all else would be a guess that
+//! an attacker can prepare for. Keys that could be taken for one another are one, and a template has all that begins as
+//! it does.
 
 use std::collections::HashMap;
 use std::sync::Arc;

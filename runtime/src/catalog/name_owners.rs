@@ -1,9 +1,9 @@
 //! Which plugin owns which names.
 //!
-//! Decided by what lies in the folder and what the operator says of it, and by nothing else: a plugin whose file is there has its
-//! names also while it is compiled, withheld or broken, so that neither the order in which files come nor who is quickest
-//! has a say. A name belongs to the plugin whose own name, or whose prefix from the operator's file, is its longest
-//! beginning; plugins whose names look alike are withheld until something says which of them is meant.
+//! Decided by what lies in the folder and what the operator says of it, and by nothing else: a plugin whose file is
+//! there has its names also while it is compiled, withheld or broken, so that neither the order in which files come nor
+//! who is quickest has a say. A name belongs to the plugin whose own name, or whose prefix from the operator's file, is
+//! its longest beginning; plugins whose names look alike are withheld until something says which of them is meant.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -226,7 +226,7 @@ fn foreign(kind: ItemKind, key: &str, claim: &Claim) -> String {
     }
 }
 
-/// Plugins whose names look alike, and why each is withheld: all but those in the operator's file, else the only approved one.
+/// Plugins whose names look alike, and why: all but those in the operator's file, else the only approved one.
 fn withheld<'c>(claimants: impl Iterator<Item = &'c Claimant>) -> HashMap<String, String> {
     let mut alike: HashMap<String, Vec<&Claimant>> = HashMap::new();
     for claimant in claimants.filter(|claimant| !claimant.prefix.is_empty()) {

@@ -1,7 +1,8 @@
 //! Names that clients see.
 //!
-//! ASCII letters, digits, `_`, `-` and `.` only: what every client accepts, and what leaves little room for look-alikes. The
-//! plugin's name comes first; whose it is when several plugins' names could be meant is decided by [`NameOwners`](super::NameOwners).
+//! ASCII letters, digits, `_`, `-` and `.` only: what every client accepts, and what leaves little room for
+//! look-alikes. The plugin's name comes first; whose it is when several plugins' names could be meant is decided by
+//! [`NameOwners`](super::NameOwners).
 
 use plugport_common::check_name;
 pub use plugport_common::{NameError, plugin_name};
@@ -29,9 +30,9 @@ pub fn published_key(kind: ItemKind, prefix: &str, own: &str) -> Option<String> 
     }
 }
 
-/// The same for names that a hurried reader, or a model, could take for one another: upper and lower case, `0` and `o`, `1`
-/// and `l` and `i`, `rn` and `m`, `vv` and `w`, the separators. Other characters than ASCII have no place in names, so this is
-/// all that can be confused. What begins with a text looks as what begins with the look of that text.
+/// The same for names that a hurried reader, or a model, could take for one another: upper and lower case, `0` and `o`,
+/// `1` and `l` and `i`, `rn` and `m`, `vv` and `w`, the separators. Other characters than ASCII have no place in names,
+/// so this is all that can be confused. What begins with a text looks as what begins with the look of that text.
 pub(super) fn skeleton(name: &str) -> String {
     let mut alike = String::with_capacity(name.len() + 8);
     for character in name.chars() {

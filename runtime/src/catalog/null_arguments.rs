@@ -1,9 +1,9 @@
 //! Removes explicit nulls that stand for optional arguments.
 //!
-//! A schema that offers `null` for each optional argument is refused or misread by many clients, so schemas leave it out. Some
-//! clients and models send null all the same for whatever they have no value for. It means that nothing is given, so the
-//! member is taken away before the arguments are checked and handed over, and no plugin needs to know. Where the schema allows
-//! null, or may do so in a way that is not understood here, it stays.
+//! A schema that offers `null` for each optional argument is refused or misread by many clients, so schemas leave it
+//! out. Some clients and models send null all the same for whatever they have no value for. It means that nothing is
+//! given, so the member is taken away before the arguments are checked and handed over, and no plugin needs to know.
+//! Where the schema allows null, or may do so in a way that is not understood here, it stays.
 
 use serde_json::Value;
 
@@ -15,8 +15,8 @@ const HOPS: usize = 8;
 /// Choices within choices that are followed.
 const DEPTH: usize = 16;
 
-/// Steps that any value may take, and one more for each so many bytes of its text. A schema can make many of every null:
-/// choices of choices, references that are long or lead around in a circle.
+/// Steps that any value may take, and one more for each so many bytes of its text. A schema can make many of every
+/// null: choices of choices, references that are long or lead around in a circle.
 const STEPS: usize = 20_000;
 const BYTES: usize = 4;
 

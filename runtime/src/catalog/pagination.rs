@@ -1,7 +1,7 @@
 //! Pages of a list.
 //!
-//! A cursor names the list it was made from, as it was then, and a position in it. When the list has changed meanwhile the
-//! position means nothing, so a stale cursor is rejected and the client starts again, rather than missing an item.
+//! A cursor names the list it was made from, as it was then, and a position in it. When the list has changed meanwhile
+//! the position means nothing, so a stale cursor is rejected and the client starts again, rather than missing an item.
 
 /// One page.
 #[derive(Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Arguments that a client repeats in headers (`x-mcp-header`, 2026-07-28), found in a tool's schema once.
 //!
-//! Clients leave out a tool whose annotations break the rules, so such a tool is rejected here, where its author hears of
-//! it. What a request must then carry is a matter of HTTP and is checked in `transport/http/header_validation.rs`.
+//! Clients leave out a tool whose annotations break the rules, so such a tool is rejected here, where its author hears
+//! of it. What a request must then carry is a matter of HTTP and is checked in `transport/http/header_validation.rs`.
 
 use std::collections::HashSet;
 

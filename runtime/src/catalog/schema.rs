@@ -1,19 +1,19 @@
 //! JSON Schema 2020-12, compiled once and run on every call.
 //!
-//! The text is kept as the plugin wrote it, since that is what clients get. Nothing is fetched for a `$ref`, patterns run
-//! on a linear-time engine of bounded size, and a check has a budget, so a schema cannot make the server wait or call out.
-//! A check that is short is done at once, and one that is not is begun again where it holds up nobody.
+//! The text is kept as the plugin wrote it, since that is what clients get. Nothing is fetched for a `$ref`, patterns
+//! run on a linear-time engine of bounded size, and a check has a budget, so a schema cannot make the server wait or
+//! call out. A check that is short is done at once, and one that is not is begun again where it holds up nobody.
 
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{Draft, PatternOptions, Validator};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::metered_json::{MeteredJson, MeteredValue};
+use super::charged_json::{MeteredJson, MeteredValue};
 use super::null_arguments;
-use super::regex_states::{rewriting, states};
+use super::regex_cost::{rewriting, states};
 use super::schema_budget::{self, BudgetError, SchemaBudget};
-use super::step_keyword::{self, StepKeyword};
+use super::subschema_charge::{self, StepKeyword};
 use crate::config::fixed_limits::{PATTERN_KIB, PATTERNS, SCHEMA_DEPTH};
 use crate::config::{Limits, kib};
 use crate::json;
@@ -114,7 +114,7 @@ impl Schema {
         let states =
             schema_budget::with_big_stack(|| texts.iter().map(|text| states(text, size)).max()).unwrap_or(1);
         let object = value.get("type").and_then(Value::as_str) == Some("object");
-        let reach = step_keyword::reach(&value);
+        let reach = subschema_charge::reach(&value);
         let validator = build(value, size)?;
         let legacy = super::legacy_schema::convert(&raw);
         Ok(Self { text: raw, legacy, validator, object, patterns, states, reach })
@@ -130,7 +130,8 @@ impl Schema {
     }
 
     /// Leaves nulls out of arguments where they stand for nothing; gives the text of what is left if there were any.
-    /// Numbers beyond 64 bits are rounded in it. An allowance may end that before all are found; whoever gave it asks it then.
+    /// Numbers beyond 64 bits are rounded in it. An allowance may end that before all are found; whoever gave it asks
+    /// it then.
     pub(crate) fn remove_nulls(
         &self,
         text: &str,
@@ -177,14 +178,15 @@ impl Schema {
         if self.reach == 0 {
             return check();
         }
-        // Steps are charged when references return. Until then, each level of the value may go through the whole schema.
+        // Steps are charged when references return. Until then, each level of the value may go through the whole
+        // schema.
         let levels = json::depth(value);
         let way = self.text.get().len().saturating_mul(levels + 1);
         if way <= AT_ONCE_DEEP { schema_budget::with_stack_for(self.reach, levels, check) } else { None }
     }
 
-    /// Checks a value that was `bytes` long as text. What does not fit is told with the JSON pointer of each fault and what was
-    /// expected there; what takes too many steps does not fit either.
+    /// Checks a value that was `bytes` long as text. What does not fit is told with the JSON pointer of each fault and
+    /// what was expected there; what takes too many steps does not fit either.
     ///
     /// # Errors
     /// When the allowance ends it.
@@ -251,8 +253,8 @@ impl SchemaMismatch {
 }
 
 fn build(mut value: Value, size: usize) -> Result<Validator<MeteredJson>, SchemaError> {
-    step_keyword::insert(&mut value);
-    if let Some(target) = step_keyword::stray_reference(&value) {
+    subschema_charge::insert(&mut value);
+    if let Some(target) = subschema_charge::stray_reference(&value) {
         return Err(SchemaError::Reference(shortened(&target)));
     }
     let patterns = PatternOptions::regex().size_limit(size).dfa_size_limit(size);
@@ -260,7 +262,7 @@ fn build(mut value: Value, size: usize) -> Result<Validator<MeteredJson>, Schema
         .with_draft(Draft::Draft202012)
         .offline()
         .with_pattern_options(patterns)
-        .with_keyword(step_keyword::KEYWORD, |_, _, _| Ok(Box::new(StepKeyword)));
+        .with_keyword(subschema_charge::KEYWORD, |_, _, _| Ok(Box::new(StepKeyword)));
     let built = schema_budget::with_big_stack(|| {
         options.build(&value).map_err(|error| shortened(&error.to_string()))
     });
@@ -298,7 +300,7 @@ fn fault(error: &jsonschema::ValidationError<'_>) -> String {
             shortened(&format!("{}: not a known property", names.join(", ")))
         }
         // Of what is written for `false`.
-        ValidationErrorKind::Not { schema } if *schema == step_keyword::anything() => {
+        ValidationErrorKind::Not { schema } if *schema == subschema_charge::anything() => {
             shortened(&format!("{at}: nothing is allowed here"))
         }
         // It shows the value, which may be large.

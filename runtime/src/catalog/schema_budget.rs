@@ -1,11 +1,11 @@
 //! A budget for checking one value against one schema.
 //!
-//! A few kilobytes of schema can describe more work than the age of the universe, and a plugin writes its own. The validator
-//! cannot be interrupted from outside, so it reads the value through [`metered_json`](super::metered_json), which charges for every
-//! look before it is taken: a keyword that compares a value with a thousand others looks a thousand times. Where nothing is
-//! looked at, [marked](super::step_keyword) subschemas charge. What is used up unwinds the validator. Recursion is deep where
-//! references are chained: each level of the value may go through the whole schema. So the stack has room for that, as far as
-//! there is any, and what comes near its end unwinds as well.
+//! A few kilobytes of schema can describe more work than the age of the universe, and a plugin writes its own. The
+//! validator cannot be interrupted from outside, so it reads the value through [`charged_json`](super::charged_json),
+//! which charges for every look before it is taken: a keyword that compares a value with a thousand others looks a
+//! thousand times. Where nothing is looked at, [marked](super::subschema_charge) subschemas charge. What is used up unwinds
+//! the validator. Recursion is deep where references are chained: each level of the value may go through the whole
+//! schema. So the stack has room for that, as far as there is any, and what comes near its end unwinds as well.
 
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -18,11 +18,12 @@ const LOOK: u64 = 1_000;
 /// Bytes of text that are compared or counted in one step.
 const BYTES: u64 = 256;
 
-/// States of a regular expression times bytes of text that are one step. A search that falls back to following all states at
-/// once takes some nanoseconds for each.
+/// States of a regular expression times bytes of text that are one step. A search that falls back to following all
+/// states at once takes some nanoseconds for each.
 const STATES: u64 = 128;
 
-/// Steps of one search with a regular expression, which nothing interrupts: some 10 ms, and 50 where it follows all states.
+/// Steps of one search with a regular expression, which nothing interrupts: some 10 ms, and 50 where it follows all
+/// states.
 const LONGEST: u64 = 200_000;
 
 /// Memory for the faults of one value, bytes. Each holds the place of the fault and parts of the schema.
@@ -31,8 +32,8 @@ const FAULTS: usize = 32 << 20;
 /// What one of them takes at least.
 const FAULT: usize = 512;
 
-/// The largest stack: enough for a chain of a thousand references at the deepest value that is accepted. Address space until it
-/// is used.
+/// The largest stack: enough for a chain of a thousand references at the deepest value that is accepted. Address space
+/// until it is used.
 const STACK: usize = 512 << 20;
 
 /// What one subschema takes of the stack, at most, which it does in an unoptimised build.

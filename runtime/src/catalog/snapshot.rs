@@ -1,8 +1,8 @@
 //! Everything that is published at one moment, immutable and in one order.
 //!
-//! The order is that of names, so it does not depend on when a file was copied or which plugin compiled first. Entries stay
-//! as they were validated; name conflicts are resolved here, from the items of all plugins and the owners of names, so a new
-//! snapshot can be made when one of them changes.
+//! The order is that of names, so it does not depend on when a file was copied or which plugin compiled first. Entries
+//! stay as they were validated; name conflicts are resolved here, from the items of all plugins and the owners of
+//! names, so a new snapshot can be made when one of them changes.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -54,8 +54,8 @@ impl Snapshot {
         self.changed(vec![entry], &[], Arc::clone(&self.owners))
     }
 
-    /// The same with the parts of some plugins replaced or added, each once, and those of others taken away, where names
-    /// belong to these now.
+    /// The same with the parts of some plugins replaced or added, each once, and those of others taken away, where
+    /// names belong to these now.
     #[must_use]
     pub fn changed(&self, fresh: Vec<Arc<PluginEntry>>, gone: &[String], owners: Arc<NameOwners>) -> Self {
         let names: HashSet<&str> = fresh.iter().map(|entry| entry.plugin.name()).collect();
@@ -209,7 +209,8 @@ impl Snapshot {
         matching.find(may_answer).map(|(template, matched)| (&template.plugin, matched))
     }
 
-    /// Whether a plugin answers for this URI from which no other plugin can take it: the URI names it, or the operator's file does.
+    /// Whether a plugin answers for this URI from which no other plugin can take it: the URI names it, or the
+    /// operator's file does.
     #[must_use]
     pub fn has_sole_owner(&self, uri: &str) -> bool {
         let kind = if uri.contains('{') { ItemKind::Template } else { ItemKind::Resource };
@@ -217,7 +218,8 @@ impl Snapshot {
         self.plugin_for_ref(uri).map(rank).is_some_and(|rank| rank.is_ok_and(|rank| rank >= Rank::Named))
     }
 
-    /// The plugin that serves a reference in a completion: the template written like this, or as [`Snapshot::plugin_for_uri`].
+    /// The plugin that serves a reference in a completion: the template written like this, or as
+    /// [`Snapshot::plugin_for_uri`].
     #[must_use]
     pub fn plugin_for_ref(&self, reference: &str) -> Option<&Arc<Plugin>> {
         let template = self.templates.get(reference).map(|template| &template.plugin);

@@ -1,9 +1,9 @@
-//! What a URI may look like here: absolute, and only characters that RFC 3986 knows. Nothing is fetched, and clients read a URI
-//! by its very bytes.
+//! What a URI may look like here: absolute, and only characters that RFC 3986 knows. Nothing is fetched, and clients
+//! read a URI by its very bytes.
 //!
-//! Whose it is is another question: for that, URIs that programs or people could take for one another are one, so they are
-//! compared in a form that nobody sees. That form of what a URI begins with is what the form of the URI begins with, so it
-//! serves for the literal beginnings of templates too.
+//! Whose it is is another question: for that, URIs that programs or people could take for one another are one, so they
+//! are compared in a form that nobody sees. That form of what a URI begins with is what the form of the URI begins
+//! with, so it serves for the literal beginnings of templates too.
 
 use super::naming;
 use crate::config::fixed_limits::URI_BYTES;
@@ -73,14 +73,14 @@ pub(super) struct Canonical {
     pub(super) names: Vec<String>,
 }
 
-/// How a URI looks: scheme and host in lower case, percent-encoding undone where it hides a plain character, no user, no
-/// usual port, no dots at the end of the host, no empty or dotted segments, and then as names look.
+/// How a URI looks: scheme and host in lower case, percent-encoding undone where it hides a plain character, no user,
+/// no usual port, no dots at the end of the host, no empty or dotted segments, and then as names look.
 pub(super) fn canonical(uri: &str) -> Canonical {
     canonicalize(uri, true)
 }
 
-/// The same of what all URIs of a template begin with. Its last part may go on, so it names nobody, and is left out where it
-/// could become something else.
+/// The same of what all URIs of a template begin with. Its last part may go on, so it names nobody, and is left out
+/// where it could become something else.
 pub(super) fn canonical_prefix(literal: &str) -> Canonical {
     let cut = literal.rfind('%').filter(|at| at + 3 > literal.len());
     canonicalize(literal.get(..cut.unwrap_or(literal.len())).unwrap_or_default(), false)

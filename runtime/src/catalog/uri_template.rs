@@ -1,13 +1,14 @@
 //! URI templates (RFC 6570), read backwards: does a URI come from a template, and with which values of its variables?
 //!
-//! A template becomes a row of tokens. Matching goes over the tokens twice. From the last token to the first it computes the
-//! places of the URI from which the rest of the row makes the rest of the URI; from the first to the last it then gives each
-//! token as much as it can have. Nothing is tried twice, so the time is bounded by the length of the URI times the length of
-//! the template, which has few variables and fewer expressions of pairs.
+//! A template becomes a row of tokens. Matching goes over the tokens twice. From the last token to the first it
+//! computes the places of the URI from which the rest of the row makes the rest of the URI; from the first to the last
+//! it then gives each token as much as it can have. Nothing is tried twice, so the time is bounded by the length of the
+//! URI times the length of the template, which has few variables and fewer expressions of pairs.
 //!
-//! A value consists of whole characters: `%41` and the bytes of one character are never divided, and what cannot be decoded to
-//! UTF-8 without NUL is in no value. `{x}` has at least one character; `{#x}`, `{x*}` and pairs may have empty values. `{/x}`, `{#x}`, `{;x}`, `{?x}` and `{&x}` may be left out together
-//! with what stands before them. Prefix lengths (`{x:3}`) are not checked.
+//! A value consists of whole characters: `%41` and the bytes of one character are never divided, and what cannot be
+//! decoded to UTF-8 without NUL is in no value. `{x}` has at least one character; `{#x}`, `{x*}` and pairs may have
+//! empty values. `{/x}`, `{#x}`, `{;x}`, `{?x}` and `{&x}` may be left out together with what stands before them.
+//! Prefix lengths (`{x:3}`) are not checked.
 
 mod pairs;
 mod parse;

@@ -1,5 +1,5 @@
-//! What the commands for authors, which are a crate of their own, need of the server: to load a component and to read the
-//! configuration as a server does.
+//! What the commands for authors, which are a crate of their own, need of the server: to load a component and to read
+//! the configuration as a server does.
 
 use std::path::{Path, PathBuf};
 

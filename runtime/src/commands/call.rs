@@ -70,8 +70,8 @@ pub(super) struct LoadTarget {
     pub(super) own: bool,
 }
 
-/// Loads what is meant, unless it is a plugin that is not as it was approved. What `--grant` says is said by whoever calls, and
-/// needs no approval.
+/// Loads what is meant, unless it is a plugin that is not as it was approved. What `--grant` says is said by whoever
+/// calls, and needs no approval.
 async fn load(args: &cli::Call, config: &Config) -> Result<PluginEntry, CommandError> {
     let (mut target, approval) = locate(args, config)?;
     let artifact = read(&target)?;
@@ -92,8 +92,8 @@ async fn load(args: &cli::Call, config: &Config) -> Result<PluginEntry, CommandE
     Ok(entry)
 }
 
-/// Finds the file, what the configuration says of it, and what it is compared with. Any other file that has a plugin's name
-/// gets nothing that the plugin has.
+/// Finds the file, what the configuration says of it, and what it is compared with. Any other file that has a plugin's
+/// name gets nothing that the plugin has.
 fn locate(args: &cli::Call, config: &Config) -> Result<(LoadTarget, ApprovalPolicy), CommandError> {
     let path = resolve_path(&args.plugin, &config.folder)?;
     let name = stem(&path);
@@ -138,8 +138,8 @@ fn resolve_path(given: &str, folder: &Path) -> Result<PathBuf, CommandError> {
     )))
 }
 
-/// The file of the plugin `name`, if `path` leads to it: this is then what is read, whatever `path` leads to by that time,
-/// and as a server reads it.
+/// The file of the plugin `name`, if `path` leads to it: this is then what is read, whatever `path` leads to by that
+/// time, and as a server reads it.
 fn own_file(path: &Path, name: &str, config: &Config) -> Option<PathBuf> {
     let own = config.folder.join(format!("{name}.wasm"));
     let whole = own.canonicalize().ok()?;

@@ -1,9 +1,9 @@
 //! `plugport check`: what `serve` would find, without serving.
 //!
-//! It loads every plugin as `serve` does and under its limits, but with nothing granted: listing runs the plugin, and what
-//! that did with its grants nobody would have noted. So it can run beside a server, changes nothing, and finds what no look
-//! at a file would. A fault is what makes something not be served; what is imported and not granted is none, and neither is
-//! that a plugin cannot list without what it is granted.
+//! It loads every plugin as `serve` does and under its limits, but with nothing granted: listing runs the plugin, and
+//! what that did with its grants nobody would have noted. So it can run beside a server, changes nothing, and finds
+//! what no look at a file would. A fault is what makes something not be served; what is imported and not granted is
+//! none, and neither is that a plugin cannot list without what it is granted.
 
 use std::path::Path;
 use std::process::ExitCode;

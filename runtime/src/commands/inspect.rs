@@ -45,8 +45,8 @@ pub(super) async fn run(args: cli::Inspect) -> Result<ExitCode, CommandError> {
         None => Config::new(PathBuf::new()),
     };
     let settings = config.plugin(&name);
-    // A file that happens to have a plugin's name is shown what that plugin is granted, but does not get it; and one that
-    // would be rejected for its signature is shown too.
+    // A file that happens to have a plugin's name is shown what that plugin is granted, but does not get it; and one
+    // that would be rejected for its signature is shown too.
     let ungranted = PluginConfig {
         grants: Grants::default(),
         require_signature: false,

@@ -1,17 +1,18 @@
 //! Estimates the most memory that guests and clients can make a server use, from its configuration.
 //!
-//! A sum of parts, each of which is a number in the configuration times what one of it takes. What one takes is an upper
-//! bound that was looked up in the code and measured, and stands here with its reason. What plugins and their code take when
-//! they are loaded comes on top and is what lies in the folder, and so does what is lifted out of a guest for the moment before
-//! it is counted with the guests, which depends on how many of them do that at once.
+//! A sum of parts, each of which is a number in the configuration times what one of it takes. What one takes is an
+//! upper bound that was looked up in the code and measured, and stands here with its reason. What plugins and their
+//! code take when they are loaded comes on top and is what lies in the folder, and so does what is lifted out of a
+//! guest for the moment before it is counted with the guests, which depends on how many of them do that at once.
 
 use serde_json::{Map, Value, json};
 
 use crate::config::ServerConfig;
 use crate::sandbox::{guest_memory, machine_memory};
 
-/// One connection: a buffer of 32 KiB in each direction, a body and an answer of [`FREE`](crate::mcp::FREE), and
-/// the task that serves it; and in the kernel as much again for what its client does not read, and for what is not read of it.
+/// One connection: a buffer of 32 KiB in each direction, a body and an answer of [`FREE`](crate::mcp::FREE), and the
+/// task that serves it; and in the kernel as much again for what its client does not read, and for what is not read of
+/// it.
 const CONNECTION: u64 = 384 << 10;
 
 /// One session: itself, its empty streams, its client's name.

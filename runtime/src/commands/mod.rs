@@ -28,8 +28,8 @@ use crate::config::{self, Config, ConfigError};
 use crate::observe;
 use crate::sandbox;
 
-/// Threads for what blocks: files, the store, large work, and guests beside the workers, all of which have bounds of their own
-/// that sum up to less.
+/// Threads for what blocks: files, the store, large work, and guests beside the workers, all of which have bounds of
+/// their own that sum up to less.
 const BLOCKING_THREADS: usize = 1024;
 
 /// How long one of those threads waits for more work before its memory goes back to the system.
@@ -100,8 +100,8 @@ fn start_logging(cli: &Cli) -> Result<(), CommandError> {
 }
 
 /// The interval is 2 because guests yield often: with the default of 61, two busy guests delay every socket by 50 ms
-/// and more, and 1 would starve tasks that yield by way of tokio. There is one worker more than guests may occupy, and there
-/// are threads for guests that run beside the workers (`docs/decisions/0003-engine.md`).
+/// and more, and 1 would starve tasks that yield by way of tokio. There is one worker more than guests may occupy, and
+/// there are threads for guests that run beside the workers (`docs/decisions/0003-engine.md`).
 fn runtime() -> Result<tokio::runtime::Runtime, CommandError> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(sandbox::worker_threads())

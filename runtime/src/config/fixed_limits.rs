@@ -1,5 +1,6 @@
-//! Bounds on plugins and clients that are no keys: each fits every plugin that was seen, and raising one would mostly help an
-//! attacker. A bound that an operator may have reason to change is a key of [`Limits`](super::Limits) or of `[server]`.
+//! Bounds on plugins and clients that are no keys: each fits every plugin that was seen, and raising one would mostly
+//! help an attacker. A bound that an operator may have reason to change is a key of [`Limits`](super::Limits) or of
+//! `[server]`.
 //!
 //! The unit is part of the name. Bounds of one mechanism only, such as the length of a queue, stand in its module.
 
@@ -69,7 +70,8 @@ pub const PATTERNS: u64 = 128;
 /// Memory of one compiled regular expression in a JSON Schema, which is kept while the plugin is loaded.
 pub const PATTERN_KIB: u64 = 256;
 
-/// Linear memory of all idle instances together, or a quarter of `guest_memory_mib` if that is less: running calls come first.
+/// Linear memory of all idle instances together, or a quarter of `guest_memory_mib` if that is less: running calls come
+/// first.
 pub const IDLE_INSTANCES_MIB: u64 = 512;
 
 /// The bounds that can end or reject a call, under the names that the audit and the status document have for them.

@@ -109,8 +109,8 @@ impl Config {
         Self::parse(&text, file, folder)
     }
 
-    /// The state folder of the servers with this configuration, also when the rest of the file has mistakes: a running server
-    /// may have read it before they were made.
+    /// The state folder of the servers with this configuration, also when the rest of the file has mistakes: a running
+    /// server may have read it before they were made.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -203,7 +203,8 @@ impl Config {
         plugin
     }
 
-    /// Paths that no guest may write, since they decide what is served and granted, and paths that no guest may even read.
+    /// Paths that no guest may write, since they decide what is served and granted, and paths that no guest may even
+    /// read.
     #[must_use]
     pub fn protected(&self) -> ProtectedPaths {
         let whole = |path: &PathBuf| resolved(path);

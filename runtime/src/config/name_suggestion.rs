@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use super::{Config, toml_reader};
 
 impl Config {
-    /// The plugin, of those that are there and have no section of their own, which a section was most likely meant for that
-    /// names none of them.
+    /// The plugin, of those that are there and have no section of their own, which a section was most likely meant for
+    /// that names none of them.
     pub fn suggest_plugin<'n>(&self, name: &str, there: impl Iterator<Item = &'n str>) -> Option<&'n str> {
         let free: Vec<&str> = there.filter(|there| !self.plugins.contains_key(*there)).collect();
         toml_reader::nearest(name.strip_suffix(".wasm").unwrap_or(name), &free)

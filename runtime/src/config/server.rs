@@ -17,10 +17,11 @@ const DEFAULT_PORT: u16 = 7584;
 pub struct ServerConfig {
     /// Where HTTP is served.
     pub listen: SocketAddr,
-    /// The folder of key-value data, compiled code and the audit, relative to the configuration file; `None`: in the folders
-    /// of the user who runs the server.
+    /// The folder of key-value data, compiled code and the audit, relative to the configuration file; `None`: in the
+    /// folders of the user who runs the server.
     pub state_dir: Option<PathBuf>,
-    /// The folder of compiled code, relative to the configuration file; `None`: in `state_dir`, or else in the user's own.
+    /// The folder of compiled code, relative to the configuration file; `None`: in `state_dir`, or else in the user's
+    /// own.
     pub compiled_cache_dir: Option<PathBuf>,
     /// What compiled code may take, MiB; zero: it is not kept.
     pub compiled_cache_mib: u64,
@@ -76,8 +77,8 @@ pub struct ServerConfig {
     pub suspended_call: Duration,
     /// How often a client with a session is sent a `ping`; zero: never.
     pub ping_interval: Duration,
-    /// After how long without a message the SSE stream of a session's request is closed, for the client to resume it; zero:
-    /// never.
+    /// After how long without a message the SSE stream of a session's request is closed, for the client to resume it;
+    /// zero: never.
     pub sse_close: Duration,
 }
 
@@ -235,8 +236,8 @@ impl ServerConfig {
     }
 }
 
-/// How many of the largest messages the buffers must hold. A large one takes twice its size while it is served, and one caller
-/// gets at most half of the buffers.
+/// How many of the largest messages the buffers must hold. A large one takes twice its size while it is served, and one
+/// caller gets at most half of the buffers.
 const MESSAGES: usize = 4;
 
 impl ServerConfig {

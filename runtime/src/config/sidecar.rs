@@ -1,8 +1,8 @@
 //! The sidecar, `NAME.toml` beside `NAME.wasm`: the operator's settings for one plugin.
 //!
-//! It has the keys of `[plugins.NAME]`. A sidecar comes along more easily than a line in `plugport.toml`, in an archive for
-//! instance, so it grants nothing and loosens no limit unless `[server] sidecar_grants` says that it may, and it cannot take back
-//! that a signature is required.
+//! It has the keys of `[plugins.NAME]`. A sidecar comes along more easily than a line in `plugport.toml`, in an archive
+//! for instance, so it grants nothing and loosens no limit unless `[server] sidecar_grants` says that it may, and it
+//! cannot take back that a signature is required.
 
 use std::io;
 use std::path::{Path, PathBuf};

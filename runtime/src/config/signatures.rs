@@ -1,7 +1,7 @@
 //! `trusted_keys`: whose signatures on plugins are trusted, and until when.
 //!
-//! A key is parsed here once, so that nothing about it can fail when a plugin is loaded. Each has an id, which is also in
-//! every signature that it makes; no two have the same one, so an id chooses a key.
+//! A key is parsed here once, so that nothing about it can fail when a plugin is loaded. Each has an id, which is also
+//! in every signature that it makes; no two have the same one, so an id chooses a key.
 
 use std::fmt;
 use std::time::{Duration, SystemTime};

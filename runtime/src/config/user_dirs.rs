@@ -1,9 +1,10 @@
 //! The cache and state folders of the user who runs this program: those that the XDG rules name, and on macOS those
 //! below `~/Library` unless their variables are set.
 //!
-//! Compiled code has one folder per user: losing it costs only time. Each configuration has a state folder of its own, or each
-//! plugin folder without one, named by its canonical path: two servers of one folder share their state, whatever directory
-//! they were started in, and servers of two folders never do. The folders that no guest may be granted come from here too.
+//! Compiled code has one folder per user: losing it costs only time. Each configuration has a state folder of its own,
+//! or each plugin folder without one, named by its canonical path: two servers of one folder share their state,
+//! whatever directory they were started in, and servers of two folders never do. The folders that no guest may be
+//! granted come from here too.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt as _;
@@ -83,15 +84,15 @@ pub(super) fn all_user_cache_dirs() -> Vec<PathBuf> {
     DirKind::Cache.folders()
 }
 
-/// The folders that hold the state folders of the user's servers: with this environment, and with fewer variables, as servers
-/// have that an editor started.
+/// The folders that hold the state folders of the user's servers: with this environment, and with fewer variables, as
+/// servers have that an editor started.
 #[must_use]
 pub fn all_user_state_dirs() -> Vec<PathBuf> {
     DirKind::State.folders()
 }
 
-/// The first of them, where a server with this environment makes its state folder; `None` when the environment names none, or
-/// another user's.
+/// The first of them, where a server with this environment makes its state folder; `None` when the environment names
+/// none, or another user's.
 #[must_use]
 pub fn user_state_dir() -> Option<PathBuf> {
     all_user_state_dirs().into_iter().next().filter(|home| !is_owned_by_other_user(home))
@@ -102,8 +103,8 @@ pub(super) fn server_state_dir(of: &Path) -> Option<PathBuf> {
     Some(user_state_dir()?.join(name(of)))
 }
 
-/// Whether a folder is, or would be made, in a folder of another user. `sudo` leaves `HOME` as it is, and the owner of that home
-/// could not use what root makes there. Folders of root, such as `/tmp`, count as nobody's.
+/// Whether a folder is, or would be made, in a folder of another user. `sudo` leaves `HOME` as it is, and the owner of
+/// that home could not use what root makes there. Folders of root, such as `/tmp`, count as nobody's.
 fn is_owned_by_other_user(folder: &Path) -> bool {
     let there = folder.ancestors().find_map(|folder| folder.metadata().ok());
     there.is_some_and(|there| there.uid() != 0 && there.uid() != rustix::process::geteuid().as_raw())

@@ -30,7 +30,8 @@ impl GuestOutput {
         Self { stdout: stream(LogSource::Stdout), stderr: stream(LogSource::Stderr) }
     }
 
-    /// Ends lines that have no end, as the end of their guest would: what one call began is no part of the next one's log.
+    /// Ends lines that have no end, as the end of their guest would: what one call began is no part of the next one's
+    /// log.
     pub(crate) fn end_lines(&self) {
         for stream in [&self.stdout, &self.stderr] {
             stream.lines.lock().unwrap_or_else(PoisonError::into_inner).end_rest();
@@ -69,8 +70,8 @@ impl StdoutStream for LogStream {
     }
 }
 
-/// A stream as a guest opened it. All handles of one stream write to the same line, as they do for a file: a secret that is
-/// printed in two pieces must not come out as two lines.
+/// A stream as a guest opened it. All handles of one stream write to the same line, as they do for a file: a secret
+/// that is printed in two pieces must not come out as two lines.
 struct OutputHandle {
     lines: Arc<Mutex<LineSplitter>>,
     meter: HostFuel,

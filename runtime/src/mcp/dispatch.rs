@@ -11,7 +11,6 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
-use super::call_task::{CallTask, HandlerOutcome};
 use super::error::RpcError;
 use super::initial_load;
 use super::jsonrpc::{Request, response};
@@ -23,6 +22,7 @@ use super::mrtr::{self, MrtrParams};
 use super::notification_queue::NotificationQueue;
 use super::request_context::{Channel, LogThreshold, RequestContext, RequestLeg, Requester};
 use super::request_meta::{RequestMeta, StatelessMeta};
+use super::request_task::{CallTask, HandlerOutcome};
 use super::response_stream::ResponseStream;
 use super::server::{CatalogView, Server};
 use super::sessions::in_flight::{InFlight, InFlightGuard};

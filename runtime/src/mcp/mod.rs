@@ -15,13 +15,12 @@
 //!   are results.
 //! - `client_requests` is what a guest asks its client, and `sessions` what the server keeps for a client of an older
 //!   revision.
-//! - `request_context` is one request under way, with its `request_meta`, `notification_queue` and `call_task`; `mrtr`
+//! - `request_context` is one request under way, with its `request_meta`, `notification_queue` and `request_task`; `mrtr`
 //!   suspends it, and `request_client` is what its guest sees of the client.
 //! - `server` is what all requests share.
 //! - `methods`, `initial_load`, `response_stream` and `dispatch` serve; `jsonrpc_batch` and `duplex_session` use them.
 
 mod buffer_budget;
-mod call_task;
 mod client_requests;
 pub(crate) mod dispatch;
 mod duplex_session;
@@ -44,6 +43,7 @@ mod request_client;
 mod request_context;
 mod request_id;
 mod request_meta;
+mod request_task;
 mod response_stream;
 mod result_writer;
 mod revision;

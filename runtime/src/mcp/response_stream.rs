@@ -12,7 +12,6 @@ use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, join_all};
 use tokio_util::task::TaskTracker;
 
-use super::call_task::CallTask;
 use super::client_requests::pending_input::PendingInput;
 use super::error::{ResponseKind, RpcError};
 use super::jsonrpc::{error_response, response};
@@ -20,6 +19,7 @@ use super::mrtr::{self, SuspendedCall};
 use super::notification_queue::{NotificationQueue, NotificationReceiver, OutgoingMessage};
 use super::request_context::RequestContext;
 use super::request_id::RequestId;
+use super::request_task::CallTask;
 use super::result_writer::EncodedResult;
 use super::server::Server;
 use super::sessions::in_flight::InFlightGuard;

@@ -28,19 +28,20 @@ pub fn init_tracing(filter: &str) -> Result<(), Box<dyn std::error::Error + Send
     let filter = EnvFilter::try_new(filter)?.add_directive("wasmtime_wasi_http=off".parse()?);
     let ansi = std::io::IsTerminal::is_terminal(&std::io::stderr());
     let log = tracing_subscriber::fmt().with_writer(|| StderrWriter).with_ansi(ansi).with_env_filter(filter);
-    // A line that cannot be written would be told of on stderr again, and a panic there takes the call with it. Whoever has
-    // closed stderr does not want the log, and does want to be served.
+    // A line that cannot be written would be told of on stderr again, and a panic there takes the call with it. Whoever
+    // has closed stderr does not want the log, and does want to be served.
     log.log_internal_errors(false).try_init()
 }
 
-/// What stands where a level does and is none. The filter would take a word on its own for a target, show all of that and
-/// nothing else.
+/// What stands where a level does and is none. The filter would take a word on its own for a target, show all of that
+/// and nothing else.
 fn no_level(filter: &str) -> Option<&str> {
     let words = filter.split(',').map(str::trim).filter(|word| !word.is_empty());
     words.filter_map(level).find(|level| level.parse::<LevelFilter>().is_err())
 }
 
-/// Where a word of a filter has its level: it is one, or has one behind its target. That of a span comes after its brackets.
+/// Where a word of a filter has its level: it is one, or has one behind its target. That of a span comes after its
+/// brackets.
 fn level(word: &str) -> Option<&str> {
     match word.contains(['[', ']', '{', '}']) {
         true => word.rsplit_once("]=").map(|(_, level)| level),

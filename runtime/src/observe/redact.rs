@@ -1,12 +1,12 @@
 //! Redacts secrets in text that people read.
 //!
-//! It knows the values and nothing about where text comes from, so that every output can use the same redactor. A secret
-//! of several lines is looked for line by line, since text is cut into lines before anyone sees it; and also as JSON
-//! writes it, which is how most programs escape what they print. A plugin that wants to get a secret out can write it
-//! backwards; this is for accidents.
+//! It knows the values and nothing about where text comes from, so that every output can use the same redactor. A
+//! secret of several lines is looked for line by line, since text is cut into lines before anyone sees it; and also as
+//! JSON writes it, which is how most programs escape what they print. A plugin that wants to get a secret out can write
+//! it backwards; this is for accidents.
 //!
-//! Guests choose the text and know their secrets, so a search that begins anew at every byte could be made to take as long as
-//! the two multiplied. [`SecretMatcher`] passes over each byte once.
+//! Guests choose the text and know their secrets, so a search that begins anew at every byte could be made to take as
+//! long as the two multiplied. [`SecretMatcher`] passes over each byte once.
 
 mod secret_matcher;
 

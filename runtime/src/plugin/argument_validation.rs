@@ -4,9 +4,10 @@
 //! before it, so that no caller gets more validations than calls. One that takes longer than a call may, or that
 //! nobody waits for any more, is recorded as a call that ended so; any other is part of its call's record.
 //!
-//! None counts for the quarantine. How long a validation takes is up to who wrote the schema and to who
-//! sends the arguments, and the second must not be able to take the plugin from all others with a few long lists. What a dear
-//! schema costs is bounded without: each validation by `cpu_ms`, and those of one plugin by the few threads that it has for them.
+//! None counts for the quarantine. How long a validation takes is up to who wrote the schema and to who sends the
+//! arguments, and the second must not be able to take the plugin from all others with a few long lists. What a dear
+//! schema costs is bounded without: each validation by `cpu_ms`, and those of one plugin by the few threads that it has
+//! for them.
 
 use super::guest_call::{CallInfo, CallKind};
 use super::{AuditRecord, CallError, Plugin};

@@ -179,8 +179,8 @@ impl AuditRecord {
         self.bytes_out
     }
 
-    /// The result is validated and written, which may take a while: until that is [over](AuditRecord::checked), the call has not
-    /// gone well.
+    /// The result is validated and written, which may take a while: until that is [over](AuditRecord::checked), the
+    /// call has not gone well.
     pub(crate) fn checking(&mut self) -> Unchecked {
         let outcome = std::mem::replace(&mut self.outcome, CallOutcome::Cancelled);
         Unchecked(outcome, std::mem::replace(&mut self.end, CallEnd::Cancelled))

@@ -1,8 +1,8 @@
 //! Makes an instance that nobody calls, to measure what a fresh one costs. Only benchmarks use it.
 //!
-//! It is made by the very functions that make a call's, so that what is measured is what each call pays: its permit, its
-//! store with all budgets, the instance and its start, and dropping them. What only a call has (the record for the audit, the
-//! limits of time, entering the guest) is not there.
+//! It is made by the very functions that make a call's, so that what is measured is what each call pays: its permit,
+//! its store with all budgets, the instance and its start, and dropping them. What only a call has (the record for the
+//! audit, the limits of time, entering the guest) is not there.
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! From a path to the bytes of a component, and of the signature beside it.
 //!
-//! The file is opened once, must be a regular file and is read to a bound; what was read is what is digested, verified and
-//! compiled, so a file that is swapped meanwhile cannot pass one check and fail another.
+//! The file is opened once, must be a regular file and is read to a bound; what was read is what is digested, verified
+//! and compiled, so a file that is swapped meanwhile cannot pass one check and fail another.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -90,8 +90,8 @@ const COMPONENT_VERSION: u32 = 0x0001_000d;
 const SIGNATURE: u64 = 16 << 10;
 
 impl ComponentFile {
-    /// Reads a file of at most `max_mib` MiB and checks its header. The path is what a person wrote and may be a link; the
-    /// signature lies beside the link then.
+    /// Reads a file of at most `max_mib` MiB and checks its header. The path is what a person wrote and may be a link;
+    /// the signature lies beside the link then.
     ///
     /// # Errors
     /// When it is not a readable, regular file of that size that begins like a component.

@@ -1,8 +1,8 @@
 //! Counters of a plugin's calls since it was loaded, for `plugport status`.
 //!
-//! Every call passes here, so counting is a few atomic additions and no lock; only a call that hit a limit takes one. The
-//! counts are fed by the [record](super::AuditRecord) of each call and by nothing else, so that they and the audit agree. What the
-//! server asks for itself, the lists, is no call.
+//! Every call passes here, so counting is a few atomic additions and no lock; only a call that hit a limit takes one.
+//! The counts are fed by the [record](super::AuditRecord) of each call and by nothing else, so that they and the audit
+//! agree. What the server asks for itself, the lists, is no call.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,7 +20,8 @@ pub struct CounterSnapshot {
     pub running: u64,
     /// Answered.
     pub ok: u64,
-    /// Without an answer and not by force: with the plugin's own error, an answer beyond a limit, or the server's fault.
+    /// Without an answer and not by force: with the plugin's own error, an answer beyond a limit, or the server's
+    /// fault.
     pub failed: u64,
     /// Ended by force, since a limit was hit, or because the guest trapped or its result was invalid.
     pub terminated: u64,

@@ -1,7 +1,7 @@
 //! The drain of a version that was replaced: its calls may go on for a while, and then they are ended.
 //!
-//! Every call looks here, also in the common case that nothing was replaced. That costs one load of an atomic; only a call
-//! that has to wait for something leaves a waker behind, so that it hears of the end at once, wherever it waits.
+//! Every call looks here, also in the common case that nothing was replaced. That costs one load of an atomic; only a
+//! call that has to wait for something leaves a waker behind, so that it hears of the end at once, wherever it waits.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -34,8 +34,8 @@ impl Interfaces {
             .any(|name| ours(name).is_some_and(|(found, version)| found == interface && same_line(version)))
     }
 
-    /// The first interface of `plugport:plugin` in a version that this server does not speak. What it exports comes first,
-    /// since that is what it was built to be; one that only imports it would fail with every import.
+    /// The first interface of `plugport:plugin` in a version that this server does not speak. What it exports comes
+    /// first, since that is what it was built to be; one that only imports it would fail with every import.
     pub(super) fn incompatible(&self) -> Option<IncompatibleInterface<'_>> {
         let (exports, imports) = (self.exports.iter(), self.imports.iter());
         let ways = exports.map(|name| ("exports", name)).chain(imports.map(|name| ("imports", name)));

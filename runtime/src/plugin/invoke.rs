@@ -170,8 +170,8 @@ impl Plugin {
         run.finish(ended, wall.name).and_then(|answer| self.check::<E>(answer))
     }
 
-    /// Draws from how a call ended whether the plugin is to be left alone. Listing says nothing of that: a plugin can have
-    /// itself listed whenever it likes. Nor does a call that ended before it came to the guest.
+    /// Draws from how a call ended whether the plugin is to be left alone. Listing says nothing of that: a plugin can
+    /// have itself listed whenever it likes. Nor does a call that ended before it came to the guest.
     pub(super) fn update_quarantine(
         &self,
         kind: CallKind,
@@ -203,8 +203,8 @@ impl Plugin {
         }
     }
 
-    /// What is known of a failure, without secrets. They are hidden before it is cut or its lines are joined: neither half of
-    /// one, nor one without the spaces around it, would be known for what it is.
+    /// What is known of a failure, without secrets. They are hidden before it is cut or its lines are joined: neither
+    /// half of one, nor one without the spaces around it, would be known for what it is.
     fn detail(&self, error: &wasmtime::Error) -> String {
         let redactor = self.redactor();
         let whole = truncate(DETAIL.saturating_add(redactor.longest()), format_args!("{error:?}"));
@@ -275,8 +275,8 @@ struct CallBounds<'p> {
     polls: PermittedPolls<'p>,
 }
 
-/// Runs `work` within its wall time, which stands still while it waits for the client, its processor time and its fuel for
-/// host functions, and until its plugin is retired. A panic of the host inside it ends this call only.
+/// Runs `work` within its wall time, which stands still while it waits for the client, its processor time and its fuel
+/// for host functions, and until its plugin is retired. A panic of the host inside it ends this call only.
 async fn bounded<T>(
     work: Pin<&mut impl Future<Output = wasmtime::Result<T>>>,
     bounds: CallBounds<'_>,
@@ -314,8 +314,8 @@ async fn bounded<T>(
     .await
 }
 
-/// A guest's error as others may read it: cut, since errors are read and not processed, and without secrets, which end up in
-/// errors by accident.
+/// A guest's error as others may read it: cut, since errors are read and not processed, and without secrets, which end
+/// up in errors by accident.
 fn shown(mut error: GuestError, redactor: &Redactor) -> GuestError {
     let text = match &mut error {
         GuestError::NotFound(text)

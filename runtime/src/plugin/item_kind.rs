@@ -1,5 +1,5 @@
-//! The four kinds of items, which a plugin lists, an operator approves and the catalog publishes. Here, since all of those know
-//! what a plugin is, and none of them needs the others for it.
+//! The four kinds of items, which a plugin lists, an operator approves and the catalog publishes. Here, since all of
+//! those know what a plugin is, and none of them needs the others for it.
 
 /// A kind of item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

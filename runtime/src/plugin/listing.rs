@@ -1,7 +1,7 @@
 //! A plugin's listing: what its `list-*` functions return, all asked for in one instance.
 //!
-//! The lists of one moment belong together, and an instance costs more than a list, so all are asked for at once: at load,
-//! and again when the plugin says that something changed.
+//! The lists of one moment belong together, and an instance costs more than a list, so all are asked for at once: at
+//! load, and again when the plugin says that something changed.
 
 use wasmtime::Store;
 use wasmtime::component::Instance;

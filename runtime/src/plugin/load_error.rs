@@ -59,7 +59,8 @@ pub enum LoadError {
     /// It could not be started or did not list.
     #[error("could not be started")]
     Start(#[source] CallError),
-    /// It did not list, and what plugins keep could not be had meanwhile: a guest may take that for its end, or wait too long.
+    /// It did not list, and what plugins keep could not be had meanwhile: a guest may take that for its end, or wait
+    /// too long.
     #[error("could not be started while another process kept the database of the plugins locked")]
     StoreInUse(#[source] CallError),
     /// It answered the listing with an error.

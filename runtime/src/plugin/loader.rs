@@ -1,8 +1,8 @@
 //! From bytes to a plugin: verify who signed them, compile, link, find the exports, run once to list.
 //!
 //! All that can be wrong with a component is found here, on one trial instance and within the time for starting, so
-//! that a published tool is one that has been seen to work. The compiler works elsewhere, and the rest that takes a while is
-//! kept off the async threads.
+//! that a published tool is one that has been seen to work. The compiler works elsewhere, and the rest that takes a
+//! while is kept off the async threads.
 
 use std::sync::Arc;
 use std::time::SystemTime;

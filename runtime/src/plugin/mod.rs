@@ -1,9 +1,9 @@
 //! Plugins: loading a component, and calling it.
 //!
-//! [`Loader`] compiles and links a component once and finds its exports, so that a call only takes a permit, makes a fresh
-//! instance, runs and is dropped. No instance outlives its call unless the operator says `instances = "reuse"`: what a
-//! guest did to its memory is gone before the next call. One file per WIT interface has its calls. This layer knows no
-//! JSON-RPC, and a plugin knows no other plugin.
+//! [`Loader`] compiles and links a component once and finds its exports, so that a call only takes a permit, makes a
+//! fresh instance, runs and is dropped. No instance outlives its call unless the operator says `instances = "reuse"`:
+//! what a guest did to its memory is gone before the next call. One file per WIT interface has its calls. This layer
+//! knows no JSON-RPC, and a plugin knows no other plugin.
 
 mod argument_validation;
 mod audit_record;

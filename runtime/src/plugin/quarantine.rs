@@ -1,8 +1,8 @@
 //! A plugin whose calls keep failing is in quarantine for a while, and longer each time.
 //!
-//! Only failures in a row count, so that one caller with bad arguments does not take a plugin away from others for whom it
-//! works meanwhile. A caller that is alone with it can. When the time is over the next calls are the trial: one success and all is forgotten, one failure and the time
-//! doubles.
+//! Only failures in a row count, so that one caller with bad arguments does not take a plugin away from others for whom
+//! it works meanwhile. A caller that is alone with it can. When the time is over the next calls are the trial: one
+//! success and all is forgotten, one failure and the time doubles.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};

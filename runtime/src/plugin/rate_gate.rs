@@ -1,5 +1,5 @@
-//! Rejects calls before anything is done for them, also before a long validation of their arguments: those of a plugin in
-//! quarantine, of a tool that is called too often, and of a caller that calls too often.
+//! Rejects calls before anything is done for them, also before a long validation of their arguments: those of a plugin
+//! in quarantine, of a tool that is called too often, and of a caller that calls too often.
 //!
 //! A call that is rejected here costs next to nothing, which is the point. How many calls may run at once
 //! belongs to [`CallPermits`](crate::sandbox::CallPermits).
@@ -21,7 +21,8 @@ use crate::sandbox::{CallerLimits, TokenBucket};
 pub(super) struct RateGate {
     pub(super) quarantine: Quarantine,
     tool_calls_per_second: u64,
-    /// By the plugin's own names; only tools that it has are ever called, but it may have others each time it is listed.
+    /// By the plugin's own names; only tools that it has are ever called, but it may have others each time it is
+    /// listed.
     tools: Mutex<BTreeMap<String, TokenBucket>>,
     /// As many as it may have at a time. Beyond it, new ones share what is left.
     most_tools: usize,
@@ -73,8 +74,8 @@ impl RateGate {
         }
     }
 
-    /// Tools that were quiet for long enough to start afresh are forgotten when there are too many, which gives none of them more
-    /// than it had.
+    /// Tools that were quiet for long enough to start afresh are forgotten when there are too many, which gives none of
+    /// them more than it had.
     fn tool(&self, name: &str, now: Instant) -> bool {
         let mut tools = self.tools.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(rate) = tools.get(name) {

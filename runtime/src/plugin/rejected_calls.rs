@@ -1,7 +1,8 @@
 //! Calls that were rejected before they began, and their lines in the audit.
 //!
-//! Every one of them counts, but whoever calls in a loop must not push everything else out of the file: the first of its kind
-//! has a line at once, and those like it that follow within a while have one line together, which says how many they are.
+//! Every one of them counts, but whoever calls in a loop must not push everything else out of the file: the first of
+//! its kind has a line at once, and those like it that follow within a while have one line together, which says how
+//! many they are.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,7 +1,8 @@
 //! Detached signatures of minisign: who vouches for a plugin's file.
 //!
-//! A function over bytes, so that what is verified is what was read and what is compiled then. A signature says who made
-//! the bytes. It does not say under which name they may be served, or that they are the newest; approval does that.
+//! A function over bytes, so that what is verified is what was read and what is compiled then. A signature says who
+//! made the bytes. It does not say under which name they may be served, or that they are the newest; approval does
+//! that.
 
 use std::time::SystemTime;
 
@@ -62,8 +63,8 @@ pub enum SignatureError {
 
 /// Who signed these bytes. `None`: nobody did and nobody has to, or no keys are there to tell.
 ///
-/// Where keys are, a signature that is there must verify, whether or not one is required: one that does not is a sign that
-/// something is wrong, and never a reason to do as if there were none.
+/// Where keys are, a signature that is there must verify, whether or not one is required: one that does not is a sign
+/// that something is wrong, and never a reason to do as if there were none.
 ///
 /// # Errors
 /// When it is required and missing, or there and not to be trusted.
@@ -86,8 +87,8 @@ pub fn check(
         let until = humantime::format_rfc3339_seconds(until).to_string();
         return Err(SignatureError::Expired { key: id, until });
     }
-    // The kind of a signature is not part of what is signed. Were both accepted, a signature of a file would also be one
-    // of the 64 bytes of its hash.
+    // The kind of a signature is not part of what is signed. Were both accepted, a signature of a file would also be
+    // one of the 64 bytes of its hash.
     trusted.key.verify(bytes, &signature, false).map_err(|error| match error {
         Error::UnexpectedAlgorithm => SignatureError::Legacy,
         _ => SignatureError::Mismatch(id),

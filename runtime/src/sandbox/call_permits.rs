@@ -1,8 +1,8 @@
 //! How many calls may run at once: of one plugin, and of all together.
 //!
 //! Both are semaphores that sit well below the pool of instances, so a crowd waits or is told that the plugin is busy,
-//! and never meets an instance that cannot be made. A plugin's own permits are acquired first: a crowd at one plugin then
-//! waits among itself and leaves the common permits to its neighbours.
+//! and never meets an instance that cannot be made. A plugin's own permits are acquired first: a crowd at one plugin
+//! then waits among itself and leaves the common permits to its neighbours.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,7 +1,7 @@
 //! How often each caller may have guests work for it, whatever the plugin.
 //!
-//! Callers are told apart by where they come from, and there may be many, so those that have been quiet for long enough to
-//! start afresh are forgotten.
+//! Callers are told apart by where they come from, and there may be many, so those that have been quiet for long enough
+//! to start afresh are forgotten.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -38,7 +38,8 @@ struct CallerRates<K> {
 }
 
 impl<K: CallerKey> CallerRates<K> {
-    /// Forgets who has been quiet, unless it did so a moment ago: a flood of new callers is no reason to look at all again.
+    /// Forgets who has been quiet, unless it did so a moment ago: a flood of new callers is no reason to look at all
+    /// again.
     fn forget_idle(&mut self, now: Instant) {
         if self.swept.is_none_or(|swept| now.saturating_duration_since(swept) >= SWEEP) {
             self.swept = Some(now);

@@ -2,8 +2,8 @@
 //!
 //! Fuel cannot bound time (a pointer chase is fifty times slower per unit than a loop), and wall time runs while a
 //! guest sleeps. The thread's CPU clock around each poll counts only what the guest really used, whatever else the
-//! machine does. Reading that clock is a system call of half a microsecond, so a first poll that is short does without, but for
-//! one in a millisecond: a thread computes no longer than time passes, and that clock is read in user space.
+//! machine does. Reading that clock is a system call of half a microsecond, so a first poll that is short does without,
+//! but for one in a millisecond: a thread computes no longer than time passes, and that clock is read in user space.
 
 use std::cell::Cell;
 use std::pin::Pin;
@@ -16,8 +16,8 @@ use super::thread_time::thread_time;
 /// A first poll that takes less than this counts with the time that passed.
 const BRIEF: Duration = Duration::from_micros(200);
 
-/// How old a reading of the thread's CPU clock may be that stands for the beginning of a call: by so much, once, a call may
-/// seem to have computed longer than it has.
+/// How old a reading of the thread's CPU clock may be that stands for the beginning of a call: by so much, once, a call
+/// may seem to have computed longer than it has.
 const RECENT: Duration = Duration::from_millis(1);
 
 /// The future used more processor time than it was given.

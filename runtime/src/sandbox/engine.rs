@@ -1,9 +1,9 @@
 //! The one place where wasmtime's flags are set.
 //!
 //! Measured choices (`docs/decisions/0003-engine.md`): Cranelift only, a pooling allocator that resets pages instead of
-//! unmapping them, fuel with a yield interval for budget and preemption, epochs for the work that costs no fuel, and no support
-//! for concurrent component tasks, which makes every call and host call cheaper. Proposals that no guest of ours needs are off: each has had
-//! its advisory.
+//! unmapping them, fuel with a yield interval for budget and preemption, epochs for the work that costs no fuel, and no
+//! support for concurrent component tasks, which makes every call and host call cheaper. Proposals that no guest of
+//! ours needs are off: each has had its advisory.
 
 use std::num::NonZeroUsize;
 
@@ -64,8 +64,9 @@ impl EngineError {
     }
 }
 
-/// Makes the engine for guests, with room for the calls that run or wait and for the idle instances. One per process: stores must never mix engines
-/// (RUSTSEC-2026-0222). Each instance takes 4 mappings, and a Linux process has 65 530 by default.
+/// Makes the engine for guests, with room for the calls that run or wait and for the idle instances. One per process:
+/// stores must never mix engines (RUSTSEC-2026-0222). Each instance takes 4 mappings, and a Linux process has 65 530 by
+/// default.
 ///
 /// # Errors
 /// When the machine refuses the address space or lacks a feature.
@@ -136,8 +137,8 @@ pub(super) fn idle_memory(settings: &ServerConfig) -> usize {
     guest_memory(settings) / IDLE_SHARE
 }
 
-/// What each may keep, so that all together keep no more than `idle_memory`: half of it in memories, and a quarter each in tables
-/// and in stacks. Whole pages; where there is much room, more helps no call.
+/// What each may keep, so that all together keep no more than `idle_memory`: half of it in memories, and a quarter each
+/// in tables and in stacks. Whole pages; where there is much room, more helps no call.
 fn keep_resident(idle_memory: usize, count: u32, part: usize, most: usize) -> usize {
     let each = idle_memory / part / usize::try_from(count.max(1)).unwrap_or(1);
     each.min(most) & !(kib(4) - 1)
@@ -148,8 +149,8 @@ fn pool(settings: &ServerConfig) -> PoolingAllocationConfig {
     let largest = |name: &str| Limits::TABLE.iter().find(|spec| spec.name == name).map_or(1, |spec| spec.max);
     let mut pool = PoolingAllocationConfig::new();
     let cores = CORE_INSTANCES;
-    // One of each kind for everyone, and room for many of the largest components beside them: no plugin's calls take the
-    // room of another's. Core instances are only counted.
+    // One of each kind for everyone, and room for many of the largest components beside them: no plugin's calls take
+    // the room of another's. Core instances are only counted.
     let tables = instances.saturating_mul(2).saturating_add(TABLES.saturating_mul(large));
     pool.total_component_instances(instances)
         .total_core_instances(cores.saturating_mul(instances))

@@ -1,9 +1,9 @@
 //! The thread whose ticks make guests pause.
 //!
-//! Fuel counts instructions, and much that a guest can have done for it costs none. Time passes all the same: every tick
-//! begins a new epoch of the engine, and a guest that comes back to its own code in a new epoch pauses there, so that the
-//! limits can act. It is a thread and no task, since it has to tick when every worker is occupied. It sleeps while no guest
-//! runs.
+//! Fuel counts instructions, and much that a guest can have done for it costs none. Time passes all the same: every
+//! tick begins a new epoch of the engine, and a guest that comes back to its own code in a new epoch pauses there, so
+//! that the limits can act. It is a thread and no task, since it has to tick when every worker is occupied. It sleeps
+//! while no guest runs.
 //!
 //! A worker of tokio that leaves the I/O driver to run one task wakes no other to take its place there, so nobody would
 //! hear of a socket while that task holds its thread. Therefore the ticker wakes a worker while a poll is stuck; having

@@ -1,9 +1,9 @@
 //! The memory of all instances together, so that many small limits do not add up to more than the machine has.
 //!
-//! Counted is what an instance may make resident: its linear memories, its tables and its stack, what it has the host keep, and
-//! what it hands over to the host function that works for it; from its beginning to its end, also while it waits for a client or
-//! rests between calls. A plugin may have as much as it leaves to others: alone it comes to a half, two come to a third
-//! each, and however many take all they can, a newcomer finds as much as each of them has.
+//! Counted is what an instance may make resident: its linear memories, its tables and its stack, what it has the host
+//! keep, and what it hands over to the host function that works for it; from its beginning to its end, also while it
+//! waits for a client or rests between calls. A plugin may have as much as it leaves to others: alone it comes to a
+//! half, two come to a third each, and however many take all they can, a newcomer finds as much as each of them has.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -41,8 +41,8 @@ pub(crate) struct InstanceMemory {
     bytes: usize,
 }
 
-/// What an instance has handed over to a host function, or gets from it: the last one that was charged for. A value is lifted
-/// before anything of ours runs, and then waits for a permit, a disk or a client.
+/// What an instance has handed over to a host function, or gets from it: the last one that was charged for. A value is
+/// lifted before anything of ours runs, and then waits for a permit, a disk or a client.
 #[derive(Debug)]
 pub(crate) struct HostCallMemory {
     plugin: Arc<PluginMemory>,
@@ -84,8 +84,8 @@ impl PluginMemory {
         HostCallMemory { plugin: Arc::clone(self), most, bytes: AtomicUsize::new(0) }
     }
 
-    /// Takes bytes if as much is left after that as the plugin then has. Two instances of one plugin that come at once may
-    /// both be measured by what it had before; what all plugins have together is exact.
+    /// Takes bytes if as much is left after that as the plugin then has. Two instances of one plugin that come at once
+    /// may both be measured by what it had before; what all plugins have together is exact.
     fn take(&self, bytes: usize) -> bool {
         let all = &self.all;
         let own = self.used.load(Ordering::Relaxed).saturating_add(bytes);

@@ -116,8 +116,8 @@ impl HostFuel {
         self.counters.spent.load(Ordering::Relaxed)
     }
 
-    /// Charges one host call that moves `bytes`, counts them as memory until the next one is charged, and yields when it is
-    /// time.
+    /// Charges one host call that moves `bytes`, counts them as memory until the next one is charged, and yields when
+    /// it is time.
     pub(crate) async fn charge(&self, bytes: usize) -> Result<(), ChargeError> {
         self.charge_work(bytes, bytes).await
     }
@@ -132,8 +132,8 @@ impl HostFuel {
         Ok(())
     }
 
-    /// Charges a function of WASI, of which nothing is known but that it was called. Whether the budget is spent is looked at
-    /// when the guest next pauses.
+    /// Charges a function of WASI, of which nothing is known but that it was called. Whether the budget is spent is
+    /// looked at when the guest next pauses.
     pub(crate) fn charge_call(&self) {
         self.counters.spent.fetch_add(WASI, Ordering::Relaxed);
         self.counters.since_yield.fetch_add(WASI, Ordering::Relaxed);

@@ -2,14 +2,14 @@
 //!
 //! A write is on the disk before it is reported, and a killed server loses none and breaks none.
 //!
-//! Several servers may share the folder, since editors start one each. The database is one process's at a time, so each has it
-//! open while it uses it and no longer: it is closed when it has not been used for a moment, or at once when another server
-//! waits for it.
+//! Several servers may share the folder, since editors start one each. The database is one process's at a time, so each
+//! has it open while it uses it and no longer: it is closed when it has not been used for a moment, or at once when
+//! another server waits for it.
 //!
-//! A database that the disk refused something refuses everything from then on, what it has kept included. So it is closed then
-//! and opened again. Opening reads all of it and lets nobody else read, therefore nothing is written for a moment after a write
-//! was refused, and for a longer one when opening took long: a disk without room costs plugins what they write, and nobody what
-//! is there already. The log has a line for it, and one for its end.
+//! A database that the disk refused something refuses everything from then on, what it has kept included. So it is
+//! closed then and opened again. Opening reads all of it and lets nobody else read, therefore nothing is written for a
+//! moment after a write was refused, and for a longer one when opening took long: a disk without room costs plugins
+//! what they write, and nobody what is there already. The log has a line for it, and one for its end.
 
 mod partial_file;
 mod process_lock;
@@ -184,13 +184,14 @@ impl KvDatabase {
         self.on(|_| Ok(())).inspect_err(|_| self.complained.store(true, Ordering::Relaxed))
     }
 
-    /// How often somebody went without it since another process kept it. Who looks before and after knows of the time between.
+    /// How often somebody went without it since another process kept it. Who looks before and after knows of the time
+    /// between.
     pub(crate) fn times_locked_out(&self) -> u64 {
         self.in_use.load(Ordering::Relaxed)
     }
 
-    /// Runs `work`, which changes nothing, and runs it again if the database failed meanwhile, as it does for all when a write
-    /// of one is refused.
+    /// Runs `work`, which changes nothing, and runs it again if the database failed meanwhile, as it does for all when
+    /// a write of one is refused.
     pub(super) fn read<T>(&self, work: impl Fn(&Database) -> Result<T, KvError>) -> Result<T, KvError> {
         let read = match self.on(&work) {
             Err(KvError::Failed(error)) if has_closed(&error) => self.on(&work),
@@ -216,8 +217,8 @@ impl KvDatabase {
         written.inspect_err(|error| self.log_once(error))
     }
 
-    /// Writes, and notes whether the disk takes that. Noted before the database is closed, so that whoever opens it again
-    /// knows why, and nobody else writes meanwhile.
+    /// Writes, and notes whether the disk takes that. Noted before the database is closed, so that whoever opens it
+    /// again knows why, and nobody else writes meanwhile.
     fn noting<T>(&self, write: impl FnOnce() -> Result<T, KvError>) -> Result<T, KvError> {
         let before = *self.refused();
         let written = write();
@@ -235,7 +236,8 @@ impl KvDatabase {
         self.refused.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells the operator once, until something could be written again. Calls are many, and may be a guest's that loops.
+    /// Tells the operator once, until something could be written again. Calls are many, and may be a guest's that
+    /// loops.
     fn log_once(&self, error: &KvError) {
         use KvError::{Failed, Full, InUse, Nowhere, Unusable};
         let is_serious = matches!(error, InUse(_) | Nowhere | Unusable { .. } | Full { .. } | Failed(_));
@@ -312,8 +314,8 @@ impl KvDatabase {
         Ok(())
     }
 
-    /// Closes the database, once it is not used or another server waits for it. Without the thread for that it stays open
-    /// until it is used while another waits.
+    /// Closes the database, once it is not used or another server waits for it. Without the thread for that it stays
+    /// open until it is used while another waits.
     fn close_when_idle(&self, times: u64) {
         let this = Weak::clone(&self.this);
         let closing = std::thread::Builder::new().name("store".to_owned()).spawn(move || {

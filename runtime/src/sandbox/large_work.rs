@@ -1,11 +1,12 @@
-//! Work of the server that a guest or a client can make heavy: checks against schemas, large JSON, forms, large answers.
+//! Work of the server that a guest or a client can make heavy: checks against schemas, large JSON, forms, large
+//! answers.
 //!
-//! Such work never yields, and on a worker of the async runtime it would hold up whoever else is there. What is small is done
-//! where it is asked for and costs nothing more; everything else acquires a permit first. The permits are those of one plugin,
-//! or of all clients together, so that a crowd waits among itself and nobody waits behind a neighbour's work: threads of
-//! several share the cores as the system divides them. Work that takes its time has permits apart from reading and writing,
-//! which end by themselves and soon. It is given a [`WorkBudget`], which it checks often; dropping the future that waits for the
-//! outcome abandons the work, and its permit is held until it has really ended.
+//! Such work never yields, and on a worker of the async runtime it would hold up whoever else is there. What is small
+//! is done where it is asked for and costs nothing more; everything else acquires a permit first. The permits are those
+//! of one plugin, or of all clients together, so that a crowd waits among itself and nobody waits behind a neighbour's
+//! work: threads of several share the cores as the system divides them. Work that takes its time has permits apart from
+//! reading and writing, which end by themselves and soon. It is given a [`WorkBudget`], which it checks often; dropping
+//! the future that waits for the outcome abandons the work, and its permit is held until it has really ended.
 
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -25,7 +26,8 @@ pub(crate) const SMALL: usize = 64 << 10;
 /// Threads of one plugin for work that takes its time: while one of its calls has a long check, another's goes on.
 const OF_ONE: usize = 2;
 
-/// Threads of all plugins for such work: more than the cores, so that a few plugins whose work is long do not have them all.
+/// Threads of all plugins for such work: more than the cores, so that a few plugins whose work is long do not have them
+/// all.
 static LONG: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(64)));
 
 /// What all read and write at once, so that there are threads to take over from the workers that are blocked.
@@ -50,8 +52,8 @@ pub(crate) struct WorkBudget {
     spent: SpentCpuTime,
 }
 
-/// Processor time that a piece of work had used when it last asked its allowance, for whoever has to account for it, also when
-/// nobody waits for the work any more. Clones share it.
+/// Processor time that a piece of work had used when it last asked its allowance, for whoever has to account for it,
+/// also when nobody waits for the work any more. Clones share it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SpentCpuTime(Arc<AtomicU64>);
 
@@ -75,7 +77,8 @@ impl WorkBudget {
         Self { begun, end: begun.saturating_add(cpu), abandoned, spent }
     }
 
-    /// As much again, from now on: for work whose beginning may not be taken from it. What that used is noted all the same.
+    /// As much again, from now on: for work whose beginning may not be taken from it. What that used is noted all the
+    /// same.
     pub(crate) fn renewed(&self) -> Self {
         let end = thread_time().saturating_add(self.end.saturating_sub(self.begun));
         Self { end, ..self.clone() }
@@ -123,8 +126,8 @@ impl LargeWork {
         }
     }
 
-    /// Does `work` on a thread of its own, once there is a permit, with `cpu` of processor time. It ends when the returned
-    /// future is dropped, as far as it asks its allowance. A panic goes on here.
+    /// Does `work` on a thread of its own, once there is a permit, with `cpu` of processor time. It ends when the
+    /// returned future is dropped, as far as it asks its allowance. A panic goes on here.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         cpu: Duration,
@@ -150,15 +153,15 @@ impl LargeWork {
         done
     }
 
-    /// Does `work` that reads or writes, and so ends by itself, on a thread of its own once there is a permit for reading. For
-    /// what a guest's own poll asks for, which may not block its thread.
+    /// Does `work` that reads or writes, and so ends by itself, on a thread of its own once there is a permit for
+    /// reading. For what a guest's own poll asks for, which may not block its thread.
     pub(crate) async fn run_short<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> T {
         let permit = self.short.acquire().await.ok();
         on_a_thread(permit, work).await
     }
 
-    /// Does `work` that reads or writes `bytes` here, and if they are many with a permit and so that the other tasks of this
-    /// worker go on elsewhere. For work that ends by itself: about 20 ms for a MiB.
+    /// Does `work` that reads or writes `bytes` here, and if they are many with a permit and so that the other tasks of
+    /// this worker go on elsewhere. For work that ends by itself: about 20 ms for a MiB.
     pub(crate) async fn in_place<T>(&self, bytes: usize, work: impl FnOnce() -> T) -> T {
         if bytes <= SMALL {
             return work();

@@ -1,9 +1,9 @@
 //! Memory that is free goes back to the system.
 //!
-//! The allocator of glibc keeps what was freed: after a burst of large bodies and results a process of 60 MiB holds 400 for as
-//! long as it lives. Large blocks are taken from the system one by one, and so given back when they are freed; the rest is
-//! given back every few seconds. `docs/decisions/0023-memory.md` has what was measured. Elsewhere the allocators do it by
-//! themselves.
+//! The allocator of glibc keeps what was freed: after a burst of large bodies and results a process of 60 MiB holds 400
+//! for as long as it lives. Large blocks are taken from the system one by one, and so given back when they are freed;
+//! the rest is given back every few seconds. `docs/decisions/0023-memory.md` has what was measured. Elsewhere the
+//! allocators do it by themselves.
 
 use std::time::Duration;
 

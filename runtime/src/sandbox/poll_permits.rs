@@ -1,11 +1,12 @@
 //! Which threads guests may occupy: never the last worker of the async runtime.
 //!
 //! A guest's own code pauses by fuel and by epochs, but a function of the engine or of a library that works for a guest
-//! does not pause, and while it works its thread serves nobody. So a poll of a guest acquires a permit, of which there is one
-//! fewer than workers: HTTP, cancellation and signals always have a thread. A poll that finds no permit waits for one in
-//! turn. When few polls end on the workers although others wait, the [ticker](super::epoch_ticker) adds permits; polls with those run
-//! beside the workers (`block_in_place`), where the kernel shares the processors among them by time. A plugin has no more
-//! polls under way at once than there are workers for guests, however many calls it has.
+//! does not pause, and while it works its thread serves nobody. So a poll of a guest acquires a permit, of which there
+//! is one fewer than workers: HTTP, cancellation and signals always have a thread. A poll that finds no permit waits
+//! for one in turn. When few polls end on the workers although others wait, the [ticker](super::epoch_ticker) adds
+//! permits; polls with those run beside the workers (`block_in_place`), where the kernel shares the processors among
+//! them by time. A plugin has no more polls under way at once than there are workers for guests, however many calls it
+//! has.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -20,8 +21,8 @@ use tokio::sync::{AcquireError, Semaphore, SemaphorePermit};
 /// Permits that the ticker may add: each is a thread while it is used.
 const MOST_ADDED: usize = 256;
 
-/// Polls that end on one worker in a tick when guests pause by fuel are a hundred; with fewer than these, some take so long
-/// that a guest which pauses by fuel would get a small part of the time.
+/// Polls that end on one worker in a tick when guests pause by fuel are a hundred; with fewer than these, some take so
+/// long that a guest which pauses by fuel would get a small part of the time.
 const BRISK: u64 = 8;
 
 /// Worker threads of the async runtime: one for each processor, on which guests may run, and one on which they may not.
@@ -89,19 +90,21 @@ impl PollPermits {
         Semaphore::new(self.workers)
     }
 
-    /// Looks, once a tick, how brisk the polls on the workers are: adds permits while they are slow and others wait, and takes
-    /// those away again that no poll beside the workers has. Whether none has ended since the last tick.
+    /// Looks, once a tick, how brisk the polls on the workers are: adds permits while they are slow and others wait,
+    /// and takes those away again that no poll beside the workers has. Whether none has ended since the last tick.
     pub(super) fn on_tick(&self, seen: &mut Seen) -> bool {
         let ended = self.ended_on_workers.load(Ordering::Relaxed);
         let ended_since = ended.wrapping_sub(seen.ended_on_workers);
         let on_workers = self.on_workers.load(Ordering::SeqCst);
         let beside = self.beside.load(Ordering::SeqCst);
-        // Whoever was given a permit waits until its task is polled, which may be behind many others in a worker's queue.
+        // Whoever was given a permit waits until its task is polled, which may be behind many others in a worker's
+        // queue.
         let unused = (self.workers + seen.added).saturating_sub(on_workers + beside);
         let queued = self.waiting.load(Ordering::Relaxed).saturating_sub(unused);
         let is_brisk = ended_since >= BRISK * self.workers as u64;
         if is_brisk || (on_workers < self.workers && queued == 0) {
-            // As many stay as are in use beside the workers: what is taken away for those would be permits of the workers.
+            // As many stay as are in use beside the workers: what is taken away for those would be permits of the
+            // workers.
             seen.added -= self.common.forget_permits(seen.added.saturating_sub(beside));
         } else {
             let more = queued.min(MOST_ADDED.saturating_sub(seen.added));
@@ -126,8 +129,8 @@ impl PollPermits {
         let _ = self.ticker.thread.set(thread);
     }
 
-    /// Lets the thread that ticks, which calls this, sleep until a poll begins or it is woken. Not at all while a poll is
-    /// under way: that may have begun before the ticker last looked, and has woken nobody.
+    /// Lets the thread that ticks, which calls this, sleep until a poll begins or it is woken. Not at all while a poll
+    /// is under way: that may have begun before the ticker last looked, and has woken nobody.
     pub(super) fn sleep_while_idle(&self, seen: &Seen) {
         self.ticker.asleep.store(true, Ordering::SeqCst);
         if self.is_idle(seen) {
@@ -143,7 +146,8 @@ impl PollPermits {
     }
 
     fn start_poll(&self) -> Polling<'_> {
-        // First it is counted as under way: once `begun` tells of it, the ticker finds it or it finds the ticker asleep.
+        // First it is counted as under way: once `begun` tells of it, the ticker finds it or it finds the ticker
+        // asleep.
         let on_worker = self.on_workers.fetch_add(1, Ordering::SeqCst) < self.workers;
         if !on_worker {
             self.beside.fetch_add(1, Ordering::SeqCst);

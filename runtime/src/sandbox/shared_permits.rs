@@ -1,8 +1,8 @@
 //! Permits for what all plugins share and one could use up: threads that block, connections, look-ups of names.
 //!
-//! A plugin acquires a permit of its own share first, then one of those of all: a crowd at one plugin waits among itself and
-//! leaves the common permits to its neighbours. The work itself holds the permit, since a call that is gone does not end
-//! what it began.
+//! A plugin acquires a permit of its own share first, then one of those of all: a crowd at one plugin waits among
+//! itself and leaves the common permits to its neighbours. The work itself holds the permit, since a call that is gone
+//! does not end what it began.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,8 +1,8 @@
 //! A suspended call waits for its client's response: its permit is given back, and its clock stands still.
 //!
-//! People take minutes to answer. A guest that waits for one neither computes nor may hold up others, so its permit goes
-//! to the next call; with the response the call queues for a permit again. One [`Suspension`] says so to both sides: the
-//! host function that waits and the clock around the call.
+//! People take minutes to answer. A guest that waits for one neither computes nor may hold up others, so its permit
+//! goes to the next call; with the response the call queues for a permit again. One [`Suspension`] says so to both
+//! sides: the host function that waits and the clock around the call.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -33,8 +33,8 @@ impl Suspension {
         Self { permits, state: Arc::new(Mutex::new(state)) }
     }
 
-    /// Waits for `answer` with the clock stopped and the permit given up, then takes a permit again. What is there at once
-    /// costs neither.
+    /// Waits for `answer` with the clock stopped and the permit given up, then takes a permit again. What is there at
+    /// once costs neither.
     pub(crate) async fn suspend_while<T>(&self, answer: impl Future<Output = T>) -> T {
         let mut answer = pin!(answer);
         let first = poll_fn(|context| Poll::Ready(answer.as_mut().poll(context))).await;

@@ -28,8 +28,8 @@ fn total(meminfo: &str) -> Option<u64> {
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kib| kib << 10)
 }
 
-/// Where the limits of a process's control groups are: its own, and those of the groups around it. A container sees its own
-/// group as the root.
+/// Where the limits of a process's control groups are: its own, and those of the groups around it. A container sees its
+/// own group as the root.
 fn limits(groups: &str) -> Vec<std::path::PathBuf> {
     let mut limits = Vec::new();
     for line in groups.lines() {

@@ -1,7 +1,7 @@
 //! A token bucket bounds how often something may happen.
 //!
-//! A bucket holds what one period allows and fills evenly, so that a burst is let through and a flood is not. Time is an
-//! argument, so that a test needs no clock.
+//! A bucket holds what one period allows and fills evenly, so that a burst is let through and a flood is not. Time is
+//! an argument, so that a test needs no clock.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};

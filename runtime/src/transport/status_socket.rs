@@ -1,9 +1,9 @@
 //! The Unix socket in the state folder that `plugport status` queries for the status document of a server.
 //!
-//! One socket per server, in a folder that only this user may open, so clients need not authenticate. A connection is a query;
-//! the reply is one document, and then the connection is closed. One connection is served at a time and for a short time, so a
-//! client that does not read delays only the next query. The name of a socket appears only once its server listens, so a name
-//! where nobody listens was left by a server that was killed.
+//! One socket per server, in a folder that only this user may open, so clients need not authenticate. A connection is a
+//! query; the reply is one document, and then the connection is closed. One connection is served at a time and for a
+//! short time, so a client that does not read delays only the next query. The name of a socket appears only once its
+//! server listens, so a name where nobody listens was left by a server that was killed.
 //!
 //! Knows no plugin: the document is bytes that the caller makes.
 
@@ -170,8 +170,8 @@ async fn answer(mut stream: UnixStream, document: Arc<impl Fn() -> Vec<u8> + Sen
     }
 }
 
-/// Queries every server that runs with this state folder, many at once, and returns the replies by socket name. Names where nobody listens
-/// are taken away.
+/// Queries every server that runs with this state folder, many at once, and returns the replies by socket name. Names
+/// where nobody listens are taken away.
 ///
 /// # Errors
 /// When the folder is there and cannot be used.

@@ -1,6 +1,5 @@
-//! Watches the configuration and the lockfile: both are read again when one of the files has
-//! changed and has stayed so for a moment, like a plugin's file. One with mistakes changes nothing, and does not keep the other
-//! from being read.
+//! Watches the configuration and the lockfile: both are read again when one of the files has changed and has stayed so
+//! for a moment, like a plugin's file. One with mistakes changes nothing, and does not keep the other from being read.
 
 use std::path::PathBuf;
 use std::sync::Arc;

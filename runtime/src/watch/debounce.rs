@@ -1,6 +1,5 @@
-//! A value that is polled, and acted on once it has stayed the same for a moment: copying takes a
-//! while, and half a file is none. The same holds for one that is gone, since many programs replace a file by deleting it
-//! first.
+//! A value that is polled, and acted on once it has stayed the same for a moment: copying takes a while, and half a
+//! file is none. The same holds for one that is gone, since many programs replace a file by deleting it first.
 
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! Loads a folder once, for commands that look at it and do not serve it.
 //!
-//! The file tracker and the load queue are those of a server, so a command finds what a server would; only what follows the folder
-//! afterwards is missing. Nothing is published: the snapshot is the result.
+//! The file tracker and the load queue are those of a server, so a command finds what a server would; only what follows
+//! the folder afterwards is missing. Nothing is published: the snapshot is the result.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -28,8 +28,8 @@ pub struct LoadedFolder {
     pub rejected: Vec<RejectedFile>,
 }
 
-/// Loads every plugin of the configured folder. What belongs to whom is decided by what lies in the folder and not by what is
-/// ready first.
+/// Loads every plugin of the configured folder. What belongs to whom is decided by what lies in the folder and not by
+/// what is ready first.
 ///
 /// # Errors
 /// When the folder itself cannot be read.

@@ -1,7 +1,7 @@
 //! Polls the plugin folder, the configuration and the lockfile, on a thread of its own.
 //!
-//! Listing a directory can block, and it happens every few seconds for as long as the server runs: in the common pool of
-//! threads for blocking work it would keep alive whichever of them are idle.
+//! Listing a directory can block, and it happens every few seconds for as long as the server runs: in the common pool
+//! of threads for blocking work it would keep alive whichever of them are idle.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt as _;

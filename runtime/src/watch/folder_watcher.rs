@@ -1,10 +1,10 @@
-//! Follows the plugin folder while the server serves, and drives the one way into the catalog: file system events and polls, file
-//! tracker, load queue, publisher. A new version is loaded beside the served one, and takes its place when it has been listed.
+//! Follows the plugin folder while the server serves, and drives the one way into the catalog: file system events and
+//! polls, file tracker, load queue, publisher. A new version takes the served one's place when it has been listed.
 //!
-//! One task owns all of it, so that there is one pace and nothing is published twice. Events of the file system only bring the
-//! next poll forward; polls are what finds changes, every few seconds also without events, so that lost events and file systems
-//! without any cost time and nothing else. A file that cannot be used leaves what was served in its place. Calls keep the version
-//! with which they began. No guest is called here and no file is read.
+//! One task owns all of it, so that there is one pace and nothing is published twice. Events of the file system only
+//! bring the next poll forward; polls are what finds changes, every few seconds also without events, so that lost
+//! events and file systems without any cost time and nothing else. A file that cannot be used leaves what was served in
+//! its place. Calls keep the version with which they began. No guest is called here and no file is read.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -1,5 +1,5 @@
-//! What clients may still see when a folder becomes strict while it is served: what was never compared is hidden at once, and not
-//! only when it is loaded again. Makes the snapshot; the publisher puts it in place.
+//! What clients may still see when a folder becomes strict while it is served: what was never compared is hidden at
+//! once, and not only when it is loaded again. Makes the snapshot; the publisher puts it in place.
 
 use std::sync::Arc;
 

@@ -1,8 +1,9 @@
 //! Lists a plugin again when it says that something changed, and sends what it lists now to the publisher.
 //!
-//! Host functions note changes, and this takes them. Each plugin has its own throttle and at most one listing under way, so one
-//! that shouts or is slow takes nothing from the others. A listing that fails leaves everything as it was. The catalog is only
-//! read here: the publisher decides whether a list is still of what is served, and puts it in place.
+//! Host functions note changes, and this takes them. Each plugin has its own throttle and at most one listing under
+//! way, so one that shouts or is slow takes nothing from the others. A listing that fails leaves everything as it was.
+//! The catalog is only read here: the publisher decides whether a list is still of what is served, and puts it in
+//! place.
 
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
@@ -22,8 +23,8 @@ use crate::plugin::{CallError, PendingChanges, PluginChanges};
 /// How long to wait for more notes after the first, since changes come in groups.
 const GATHER: Duration = Duration::from_millis(20);
 
-/// Updated resources of one plugin that are told of at one look, which come at most every [`GATHER`]. Well below what the
-/// channel to clients holds.
+/// Updated resources of one plugin that are told of at one look, which come at most every [`GATHER`]. Well below what
+/// the channel to clients holds.
 const TOLD: usize = 32;
 
 /// Shortest time between the beginnings of two listings of one plugin.

@@ -81,8 +81,8 @@ impl LoadPolicy {
         same && known.approval.is_same_for(&self.approval, known.plugin.name())
     }
 
-    /// Whether what is served may go on although what lies at `path` does not take its place: nothing that it has may have been
-    /// taken away from it meanwhile. Blocks.
+    /// Whether what is served may go on although what lies at `path` does not take its place: nothing that it has may
+    /// have been taken away from it meanwhile. Blocks.
     pub(super) fn decide(&self, known: &PluginEntry, path: &Path) -> ServeDecision {
         let plugin = &known.plugin;
         let (name, had) = (plugin.name(), plugin.config());
@@ -92,7 +92,8 @@ impl LoadPolicy {
                 let within = had.grants.is_subset_of(&now.grants);
                 (now, within)
             }
-            // Mistakes beside the plugin take nothing away, but what may not be granted there is not granted by mistake.
+            // Mistakes beside the plugin take nothing away, but what may not be granted there is not granted by
+            // mistake.
             Err(_) if self.config.server.sidecar_grants => (central(), true),
             Err(_) => (central(), had.grants.is_subset_of(&central().grants)),
         };
@@ -109,8 +110,8 @@ impl LoadPolicy {
     }
 }
 
-/// To whom names belong when these files are in the folder: to plugins that are read, compiled or rejected alike. A file beside
-/// a plugin has no say.
+/// To whom names belong when these files are in the folder: to plugins that are read, compiled or rejected alike. A
+/// file beside a plugin has no say.
 pub fn owners<'p>(
     config: &Config,
     files: impl Iterator<Item = &'p Path>,

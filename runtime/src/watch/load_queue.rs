@@ -1,10 +1,10 @@
 //! The queue of loads, a few side by side: each reads a file, and makes a plugin of it unless that is served already.
 //!
-//! What was compiled before takes milliseconds, and what was not may take a minute; so all files pass through the first half of
-//! [the loader](super::plugin_loader), and those that have to be compiled wait here for a permit and never hold up the others.
-//! The smallest goes first, so that one that takes for ever holds up none of the rest; a large one at the end has all
-//! processors to itself. The queue owns the order and what was tried in vain; how many files are compiled at a time is up to
-//! the compiler, and what becomes of a plugin to the publisher.
+//! What was compiled before takes milliseconds, and what was not may take a minute; so all files pass through the first
+//! half of [the loader](super::plugin_loader), and those that have to be compiled wait here for a permit and never hold
+//! up the others. The smallest goes first, so that one that takes for ever holds up none of the rest; a large one at
+//! the end has all processors to itself. The queue owns the order and what was tried in vain; how many files are
+//! compiled at a time is up to the compiler, and what becomes of a plugin to the publisher.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::panic::AssertUnwindSafe;
@@ -28,8 +28,8 @@ use crate::plugin::{CompilePermit, Loader, Plugin};
 /// Files that are loaded at the same time, those apart that have to be compiled.
 const QUICK: usize = 4;
 
-/// Bytes of files that wait for a compiler and are kept for it. What waits beyond that is read once more: a folder of a thousand new
-/// files must not take the memory of a thousand files.
+/// Bytes of files that wait for a compiler and are kept for it. What waits beyond that is read once more: a folder of a
+/// thousand new files must not take the memory of a thousand files.
 const HELD: u64 = 64 << 20;
 
 /// How loading a file ended.
@@ -77,7 +77,8 @@ struct ReadFile {
     tried: TriedKey,
 }
 
-/// Files that wait for a compiler, the smallest first: each with its bytes, and with what was read of it, if that is kept.
+/// Files that wait for a compiler, the smallest first: each with its bytes, and with what was read of it, if that is
+/// kept.
 struct WaitingFiles<T, R>(VecDeque<(u64, T, Option<R>)>);
 
 /// Loads that are under way.
@@ -145,8 +146,8 @@ impl LoadQueue {
         self.waiting.0.drain(..).map(|(_, task, _)| task.path).collect()
     }
 
-    /// The next one that ends, or `None` when one that was quick has to be compiled, so that there is room for another. Can be
-    /// dropped. Ends only when one does.
+    /// The next one that ends, or `None` when one that was quick has to be compiled, so that there is room for another.
+    /// Can be dropped. Ends only when one does.
     pub(super) async fn next(&mut self) -> Option<FinishedLoad> {
         loop {
             let ended = tokio::select! {

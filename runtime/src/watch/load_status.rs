@@ -1,9 +1,9 @@
 //! What operators are told beyond the catalog: files that are not served and why, versions that were replaced and still
 //! have calls under way, and what of all that decides could not be followed.
 //!
-//! The catalog has only what is published, so that no call passes what is of no use to it. This is written to by whoever follows
-//! the folder and read by whoever tells an operator. A version that was replaced is kept alive by its calls alone: here it is
-//! only known, until the last of them has ended or its time to drain is over.
+//! The catalog has only what is published, so that no call passes what is of no use to it. This is written to by
+//! whoever follows the folder and read by whoever tells an operator. A version that was replaced is kept alive by its
+//! calls alone: here it is only known, until the last of them has ended or its time to drain is over.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

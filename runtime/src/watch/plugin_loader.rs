@@ -1,8 +1,10 @@
-//! Loads one file in one pass: it is opened, read, hashed and verified once, and becomes a plugin with a validated listing.
+//! Loads one file in one pass: it is opened, read, hashed and verified once, and becomes a plugin with a validated
+//! listing.
 //!
-//! The pass has two halves, since compiling may take a minute and all else takes milliseconds. [`load_cached`] ends with a plugin
-//! if the file was compiled before; if not, it ends with all that [`compile`] needs to go on. When and how many files are compiled
-//! is up to the load queue, and what is published is up to the publisher: nothing here knows the catalog's contents.
+//! The pass has two halves, since compiling may take a minute and all else takes milliseconds. [`load_cached`] ends
+//! with a plugin if the file was compiled before; if not, it ends with all that [`compile`] needs to go on. When and
+//! how many files are compiled is up to the load queue, and what is published is up to the publisher: nothing here
+//! knows the catalog's contents.
 
 use std::path::Path;
 

@@ -1,10 +1,10 @@
-//! The only writer of the catalog: puts loaded plugins and refreshed lists into it, takes away what is gone, and reports what has
-//! changed.
+//! The only writer of the catalog: puts loaded plugins and refreshed lists into it, takes away what is gone, and
+//! reports what has changed.
 //!
-//! Everything that is to be published comes here as a message, from the loader or from the list refresher, and waits for the next
-//! step, so that a client hears of a list once and not of each plugin; the folder watcher alone says when that is. Since nobody
-//! else writes, a step needs no lock: it is made from the snapshot that is current and takes its place. No file is opened here,
-//! and no guest is called.
+//! Everything that is to be published comes here as a message, from the loader or from the list refresher, and waits
+//! for the next step, so that a client hears of a list once and not of each plugin; the folder watcher alone says when
+//! that is. Since nobody else writes, a step needs no lock: it is made from the snapshot that is current and takes its
+//! place. No file is opened here, and no guest is called.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -146,7 +146,8 @@ impl Publisher {
         }
     }
 
-    /// Takes what a plugin that is served lists now; it is published with the next step, unless that step replaces or removes the plugin.
+    /// Takes what a plugin that is served lists now; it is published with the next step, unless that step replaces or
+    /// removes the plugin.
     pub(super) fn add_refreshed(&mut self, entry: PluginEntry) {
         self.refreshed.insert(entry.plugin.name().to_owned(), entry);
     }
@@ -237,7 +238,8 @@ impl Publisher {
         let names: Vec<String> = removed.keys().cloned().collect();
         let entries = ready.values().map(|ready| Arc::clone(&ready.entry)).chain(refreshed).collect();
         let next_owners = owners.clone().unwrap_or_else(|| Arc::clone(before.owners()));
-        // With many plugins it takes a while, and a plugin can have it done again and again; other tasks should not wait for it.
+        // With many plugins it takes a while, and a plugin can have it done again and again; other tasks should not
+        // wait for it.
         let from = Arc::clone(&before);
         let making = tokio::task::spawn_blocking(move || from.changed(entries, &names, next_owners));
         let Ok(next) = making.await else {

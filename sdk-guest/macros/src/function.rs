@@ -1,7 +1,7 @@
 //! What every function has to be that a macro makes something of.
 //!
-//! The host calls each of them in the same way, so they all follow the same rules. Only the word for what becomes of the
-//! function differs.
+//! The host calls each of them in the same way, so they all follow the same rules. Only the word for what becomes of
+//! the function differs.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
@@ -61,8 +61,8 @@ impl Function {
     }
 }
 
-/// The function, and what is made of it; or the function and the mistakes in it, so that other code that calls it is not
-/// reported as well.
+/// The function, and what is made of it; or the function and the mistakes in it, so that other code that calls it is
+/// not reported as well.
 pub(crate) fn expand(
     attribute: &str,
     function: TokenStream,

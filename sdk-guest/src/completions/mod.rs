@@ -1,7 +1,7 @@
 //! The interface `completions`: what `#[complete]` implements and `export!` lists.
 //!
-//! A completer is tied to its prompt or template by that item's own type, so that the compiler knows whether there is such
-//! an argument. What nobody completes has no suggestions, which is no error.
+//! A completer is tied to its prompt or template by that item's own type, so that the compiler knows whether there is
+//! such an argument. What nobody completes has no suggestions, which is no error.
 
 use crate::bindings::completions as wit;
 use crate::bindings::request;

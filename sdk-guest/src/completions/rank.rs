@@ -14,8 +14,8 @@ enum MatchRank {
 
 /// The candidates that fit, the best ones first, without regard to upper and lower case.
 ///
-/// First comes what equals `value`, then what begins with it, then what has a word that begins with it, and at last what
-/// has its letters in this order. Candidates that fit equally well keep their order.
+/// First comes what equals `value`, then what begins with it, then what has a word that begins with it, and at last
+/// what has its letters in this order. Candidates that fit equally well keep their order.
 ///
 /// ```
 /// use plugport_sdk::completions::rank;

@@ -1,8 +1,8 @@
 //! From a Rust struct to the flat schema that MCP allows for a form.
 //!
-//! A client draws the form, so the schema may only have fields of a few kinds, each with a few keywords. schemars writes
-//! more than that: here what has a place in a form is kept, what only narrows a value further is left out, since reading
-//! the answer into the type checks it anyway, and what cannot be a field at all is reported by its name.
+//! A client draws the form, so the schema may only have fields of a few kinds, each with a few keywords. schemars
+//! writes more than that: here what has a place in a form is kept, what only narrows a value further is left out, since
+//! reading the answer into the type checks it anyway, and what cannot be a field at all is reported by its name.
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;

@@ -1,7 +1,7 @@
 //! The interface `elicitation`: asks the person at the client.
 //!
-//! A person may always refuse, so every outcome is an [`ElicitResult`] and refusing is no error; who cannot go on without
-//! an answer says [`ElicitResult::accepted`].
+//! A person may always refuse, so every outcome is an [`ElicitResult`] and refusing is no error; who cannot go on
+//! without an answer says [`ElicitResult::accepted`].
 
 use schemars::JsonSchema;
 use serde::Deserialize;

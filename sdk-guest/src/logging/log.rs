@@ -1,4 +1,5 @@
-//! Records of the `log` crate. The target becomes the logger's name; MCP has nothing below debug, so `trace!` stays out.
+//! Records of the `log` crate. The target becomes the logger's name; MCP has nothing below debug, so `trace!` stays
+//! out.
 
 use log::{Level as LogLevel, LevelFilter, Log, Metadata, Record};
 

@@ -1,8 +1,8 @@
 //! The interface `resources`: what `#[resource]` and `#[resource_template]` implement and `export!` lists.
 //!
-//! A fixed resource and a template are one trait, so that one list holds both. The host compares URIs with templates; here
-//! a fixed resource is found by its URI and a template by its text. Fixed ones go first, since a template may well match
-//! their URIs too.
+//! A fixed resource and a template are one trait, so that one list holds both. The host compares URIs with templates;
+//! here a fixed resource is found by its URI and a template by its text. Fixed ones go first, since a template may well
+//! match their URIs too.
 
 use serde_json::{Map, Value};
 

@@ -112,7 +112,8 @@ pub fn configure<'a>(values: impl IntoIterator<Item = (&'a str, &'a str)>) {
     crate::config::set(values.into_iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect());
 }
 
-/// Lets requests of [`http`](crate::http) on this thread be answered like this, from now on. Without it none is granted.
+/// Lets requests of [`http`](crate::http) on this thread be answered like this, from now on. Without it none is
+/// granted.
 #[cfg(not(target_family = "wasm"))]
 pub fn answer_http(answer: impl FnMut(&Request) -> Result<Response, Failure> + 'static) {
     crate::http::script::answer(answer);

@@ -1,8 +1,8 @@
 //! `cargo bindings`: the code of the C and Go SDKs that is made from `wit/plugin.wit`.
 //!
-//! It is kept in the repository, so that an author of a plugin needs a compiler and no generator, and a Go module can be
-//! fetched as it is. A test makes it anew and compares. The generators are libraries of the same release as the one behind
-//! the Rust SDK's macro.
+//! It is kept in the repository, so that an author of a plugin needs a compiler and no generator, and a Go module can
+//! be fetched as it is. A test makes it anew and compares. The generators are libraries of the same release as the one
+//! behind the Rust SDK's macro.
 #![expect(clippy::print_stdout, reason = "saying what was written is what this program is for")]
 
 use std::collections::BTreeMap;

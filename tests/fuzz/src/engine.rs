@@ -34,7 +34,8 @@ libfuzzer_sys::fuzz_target!(init: prepare(), |input: &[u8]| {
     (TARGET.get().expect("`prepare` ran").check)(input);
 });
 
-/// Finds the target, does what the arguments for us say, and sees to it that a finding is printed as the line that saves it.
+/// Finds the target, does what the arguments for us say, and sees to it that a finding is printed as the line that
+/// saves it.
 fn prepare() {
     let arguments: Vec<String> = std::env::args().collect();
     let told = |name: &str| arguments.iter().find_map(|argument| argument.strip_prefix(name));

@@ -1,5 +1,6 @@
-//! Saved inputs: two files of text for each target, one input on each line. `inputs/TARGET.txt` is written by people, with
-//! a comment above every finding; `corpus/TARGET.txt` is what a run kept, and together reaches all that it reached.
+//! Saved inputs: two files of text for each target, one input on each line. `inputs/TARGET.txt` is written by people,
+//! with a comment above every finding; `corpus/TARGET.txt` is what a run kept, and together reaches all that it
+//! reached.
 //!
 //! Bytes are written as Rust writes them in a byte string (`\x1f`, `\n`, `\\`), so that they can be read in a review. A
 //! folder of a thousand nameless files says nothing.

@@ -1,5 +1,5 @@
-//! Splits one input into several texts at the unit separator, so that an engine that knows only bytes can change each of them,
-//! and a person can read and write them.
+//! Splits one input into several texts at the unit separator, so that an engine that knows only bytes can change each
+//! of them, and a person can read and write them.
 
 use std::borrow::Cow;
 

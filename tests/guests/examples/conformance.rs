@@ -1,4 +1,5 @@
-//! The fixtures that the official conformance suite asks a server for, under the names and with the texts that it expects.
+//! The fixtures that the official conformance suite asks a server for, under the names and with the texts that it
+//! expects.
 //!
 //! Publish it with an empty prefix, and grant it sampling, elicitation, roots and `kv`. Where the suite has one fixture
 //! for each era of the protocol, both are here, and each works in both.

@@ -1,5 +1,5 @@
-//! Sends requests whose target differs from their authority, so that the host checks one and the web server gets the other
-//! (GHSA-5qpp-g3j2-8frx).
+//! Sends requests whose target differs from their authority, so that the host checks one and the web server gets the
+//! other (GHSA-5qpp-g3j2-8frx).
 
 use plugport_sdk::prelude::*;
 use plugport_test_guests::http::{begin, drain, request, wait};

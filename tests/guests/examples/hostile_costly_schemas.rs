@@ -1,5 +1,5 @@
-//! Results that are cheap to make and dear to check, against schemas of its own. Each tool has one of a kind; `bytes` is about
-//! how large its result is.
+//! Results that are cheap to make and dear to check, against schemas of its own. Each tool has one of a kind; `bytes`
+//! is about how large its result is.
 
 use plugport_test_guests::raw::{self, Call, Error, Guest, Tool, ToolResult, number};
 

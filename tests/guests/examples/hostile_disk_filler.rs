@@ -1,5 +1,5 @@
-//! Fills the disk, in every way that there is: many bytes, many files, files that are long without bytes, files that are
-//! deleted and still there.
+//! Fills the disk, in every way that there is: many bytes, many files, files that are long without bytes, files that
+//! are deleted and still there.
 
 use std::fs::{self, File};
 use std::io::{self, Seek, SeekFrom, Write};

@@ -1,5 +1,5 @@
-//! Calls the functions of the host with texts that are larger and stranger than anyone needs: one of them again and again,
-//! or all of them in an order that a seed decides.
+//! Calls the functions of the host with texts that are larger and stranger than anyone needs: one of them again and
+//! again, or all of them in an order that a seed decides.
 
 use plugport_test_guests::host_functions::HostFunctions;
 use plugport_test_guests::raw::{self, Call, Error, Guest, Tool, ToolResult};

@@ -1,4 +1,5 @@
-//! Reaches for what would give the machine away: the server's own environment and memory, devices, the users of the system.
+//! Reaches for what would give the machine away: the server's own environment and memory, devices, the users of the
+//! system.
 
 use std::fs;
 

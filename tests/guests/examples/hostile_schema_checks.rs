@@ -1,5 +1,5 @@
-//! Promises results by schemas that are cheap to write and dear to check, and keeps the promise. One tool wants its arguments by
-//! such a schema.
+//! Promises results by schemas that are cheap to write and dear to check, and keeps the promise. One tool wants its
+//! arguments by such a schema.
 
 use plugport_test_guests::raw::{self, Call, Error, Guest, Tool, ToolResult, number};
 

@@ -13,7 +13,8 @@ fn open(directory: String, links: Vec<String>) -> Result<String, String> {
         for end in ["/", "//", "/.", "/./", "/..", "/../"] {
             let path = format!("{link}{end}");
             for follow in [PathFlags::empty(), PathFlags::SYMLINK_FOLLOW] {
-                // Behind a link that leads nowhere else, `..` may be the directory itself: only what lies outside counts.
+                // Behind a link that leads nowhere else, `..` may be the directory itself: only what lies outside
+                // counts.
                 let outside = format!("{path}/canary.txt");
                 tried.note(&outside, directory.open_at(follow, &outside, OpenFlags::empty(), read));
                 if !end.contains("..") {

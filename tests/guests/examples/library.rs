@@ -1,4 +1,5 @@
-//! Resources, templates, prompts and completion, and lists that really change: a file in `/data` is a page, if there is one.
+//! Resources, templates, prompts and completion, and lists that really change: a file in `/data` is a page, if there is
+//! one.
 
 use std::fs;
 

@@ -1,8 +1,8 @@
 //! `cargo run -p plugport-tests --bin containment [FILTER [REPEATS]]`: runs the hostile corpus and prints what came of it as
 //! Markdown. With REPEATS no attack is repeated more often than that, for a quick look.
 //!
-//! The rows are those that the suite asserts, made by the same code; this only prints them. An attack that is not contained
-//! is a row that says so, and the exit code says it too.
+//! The rows are those that the suite asserts, made by the same code; this only prints them. An attack that is not
+//! contained is a row that says so, and the exit code says it too.
 
 #![expect(clippy::print_stdout, reason = "printing a table is what this program is for")]
 

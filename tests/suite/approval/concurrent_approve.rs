@@ -1,4 +1,5 @@
-//! Two `plugport approve` that run at the same time both take effect: neither undoes the other, and neither waits for ever.
+//! Two `plugport approve` that run at the same time both take effect: neither undoes the other, and neither waits for
+//! ever.
 
 use std::path::Path;
 use std::process::{Child, Output, Stdio};

@@ -1,5 +1,5 @@
-//! An approved plugin cannot change unnoticed: a file, an item, a schema or an import that differs from the lockfile is not
-//! served until the operator approves it.
+//! An approved plugin cannot change unnoticed: a file, an item, a schema or an import that differs from the lockfile is
+//! not served until the operator approves it.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

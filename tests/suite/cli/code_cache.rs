@@ -1,5 +1,5 @@
-//! A command compiles each component once: the next command uses the code in the user's cache folder, and rejects code that
-//! another user could have written.
+//! A command compiles each component once: the next command uses the code in the user's cache folder, and rejects code
+//! that another user could have written.
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;

@@ -1,8 +1,8 @@
-//! The first `tools/list` of clients that others wrote has every tool, over stdio and HTTP, although no code was compiled
-//! before and the working directory is read-only.
+//! The first `tools/list` of clients that others wrote has every tool, over stdio and HTTP, although no code was
+//! compiled before and the working directory is read-only.
 //!
-//! Some clients list once and never again, and some stop the server right after it, so a tool that is published later would
-//! never be seen. The clients' scripts are in `tests/clients`.
+//! Some clients list once and never again, and some stop the server right after it, so a tool that is published later
+//! would never be seen. The clients' scripts are in `tests/clients`.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

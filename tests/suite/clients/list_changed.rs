@@ -1,5 +1,5 @@
-//! Clients that others wrote see a tool appear, change and vanish. With a session the server notifies them; without one they
-//! subscribe to `list_changed`.
+//! Clients that others wrote see a tool appear, change and vanish. With a session the server notifies them; without one
+//! they subscribe to `list_changed`.
 
 use std::future::Future;
 use std::path::Path;

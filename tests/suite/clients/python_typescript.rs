@@ -1,6 +1,6 @@
-//! The official Python and TypeScript clients hold a whole conversation with the server, with and without sessions and over
-//! both transports. Their scripts in `tests/clients` share no code with this project, so they find mistakes on which the server
-//! and its own tests agree.
+//! The official Python and TypeScript clients hold a whole conversation with the server, with and without sessions and
+//! over both transports. Their scripts in `tests/clients` share no code with this project, so they find mistakes on
+//! which the server and its own tests agree.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! The client of rmcp, the official Rust SDK, holds the same conversation as the clients in `tests/clients`. It runs in this
-//! process, so a failure can be debugged.
+//! The client of rmcp, the official Rust SDK, holds the same conversation as the clients in `tests/clients`. It runs in
+//! this process, so a failure can be debugged.
 #![expect(deprecated, reason = "logging is deprecated in the newest revision and still served")]
 
 use std::time::Duration;

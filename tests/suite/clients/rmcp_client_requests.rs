@@ -1,5 +1,5 @@
-//! Guests send client requests to the client of rmcp, the official Rust SDK, in every revision that it speaks, over HTTP and
-//! stdio.
+//! Guests send client requests to the client of rmcp, the official Rust SDK, in every revision that it speaks, over
+//! HTTP and stdio.
 #![expect(deprecated, reason = "sampling and roots are deprecated in the newest revision and still served")]
 
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! The plugin `run-js` runs JavaScript that a client sends: its results, its limits, and the interfaces that the code cannot
-//! reach.
+//! The plugin `run-js` runs JavaScript that a client sends: its results, its limits, and the interfaces that the code
+//! cannot reach.
 
 use std::time::Duration;
 

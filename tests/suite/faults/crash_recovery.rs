@@ -1,5 +1,5 @@
-//! A busy server is killed at random moments, again and again: each next start serves the same within seconds and has lost
-//! nothing that it confirmed.
+//! A busy server is killed at random moments, again and again: each next start serves the same within seconds and has
+//! lost nothing that it confirmed.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;

@@ -1,5 +1,5 @@
-//! On a full disk, plugins are served without cached code, and plugins that store values can read them and get an error for
-//! each write (C11). The audit and the lockfile are in `os_faults`.
+//! On a full disk, plugins are served without cached code, and plugins that store values can read them and get an error
+//! for each write (C11). The audit and the lockfile are in `os_faults`.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -106,8 +106,8 @@ async fn counts(client: &Client) -> [u64; 2] {
     counts
 }
 
-/// What a disk without room refuses is an error of whoever writes. What was there can be read, by the others as well, and
-/// is there for the next server too.
+/// What a disk without room refuses is an error of whoever writes. What was there can be read, by the others as well,
+/// and is there for the next server too.
 #[tokio::test(flavor = "multi_thread")]
 async fn on_a_full_disk_notes_can_be_read_and_not_written() {
     let state = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! Faults of the operating system: full disks, lost file system events, files with impossible times, and names that do not
-//! resolve (C11).
+//! Faults of the operating system: full disks, lost file system events, files with impossible times, and names that do
+//! not resolve (C11).
 
 use std::ffi::OsString;
 use std::path::Path;

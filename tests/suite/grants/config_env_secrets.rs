@@ -1,5 +1,5 @@
-//! Environment variables, configuration values and secrets: a plugin reads them by name, and secrets are redacted everywhere
-//! but in its results.
+//! Environment variables, configuration values and secrets: a plugin reads them by name, and secrets are redacted
+//! everywhere but in its results.
 
 use plugport_tests::http_client::{Client, HttpResponse};
 use plugport_tests::server::Server;

@@ -1,5 +1,5 @@
-//! Each capability is denied without its grant: the guest gets a typed error, the client hears nothing, and the audit names the
-//! line that would grant it.
+//! Each capability is denied without its grant: the guest gets a typed error, the client hears nothing, and the audit
+//! names the line that would grant it.
 
 use plugport_tests::http_client::Client;
 use plugport_tests::server::Server;
@@ -50,8 +50,8 @@ async fn the_key_value_store_is_denied() {
     assert!(!server.state().join("plugins.redb").exists(), "nothing was made for it");
 }
 
-/// The host sees no attempt that it could note: a path leads nowhere without a directory to begin from, and a plugin that was
-/// granted none has none. So it is the guest's own library that fails, and the audit has nothing.
+/// The host sees no attempt that it could note: a path leads nowhere without a directory to begin from, and a plugin
+/// that was granted none has none. So it is the guest's own library that fails, and the audit has nothing.
 #[tokio::test]
 async fn directories_are_not_there() {
     let server = Server::builder().guest("file_io").start().await;

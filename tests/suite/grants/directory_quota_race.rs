@@ -1,5 +1,5 @@
-//! Eight calls change one directory at once, in every possible way. The server is paused now and then, so that the disk can be
-//! compared with the quota; when all calls have ended, the remaining quota is compared with the disk.
+//! Eight calls change one directory at once, in every possible way. The server is paused now and then, so that the disk
+//! can be compared with the quota; when all calls have ended, the remaining quota is compared with the disk.
 
 use std::collections::HashSet;
 use std::os::unix::fs::MetadataExt as _;
@@ -153,8 +153,8 @@ fn remove_one(folder: &Path) {
     }
 }
 
-/// What may still be written, and how many files may still be made, is what is left of the quota: neither more, as when something
-/// was not counted, nor less, as when something is counted that has gone.
+/// What may still be written, and how many files may still be made, is what is left of the quota: neither more, as when
+/// something was not counted, nor less, as when something is counted that has gone.
 async fn assert_counted(server: &Server, client: &Client, folder: &Path) {
     let arguments = json!({ "directory": "/d" });
     // So often it is measured when nobody says that something was closed: calls that end do not.

@@ -1,5 +1,5 @@
-//! Clients that attack on raw sockets and in sessions, without a hostile guest: a neighbour is served all the while, and the
-//! memory that the server holds for them is bounded and released.
+//! Clients that attack on raw sockets and in sessions, without a hostile guest: a neighbour is served all the while,
+//! and the memory that the server holds for them is bounded and released.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};

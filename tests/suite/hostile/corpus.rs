@@ -1,7 +1,7 @@
 //! Every entry of the hostile corpus is tested.
 //!
-//! Each attack goes through the eight points of [`assert_contained`]. What those cannot show, such as client requests, has a
-//! test of its own here. Attacks on files and networks are in `grants`.
+//! Each attack goes through the eight points of [`assert_contained`]. What those cannot show, such as client requests,
+//! has a test of its own here. Attacks on files and networks are in `grants`.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -13,8 +13,8 @@ use plugport_tests::http_client::Client;
 use plugport_tests::server::Server;
 use serde_json::{Value, json};
 
-/// How often an attack is repeated here. The program `containment` repeats it as often as the corpus says, a hundred times
-/// mostly.
+/// How often an attack is repeated here. The program `containment` repeats it as often as the corpus says, a hundred
+/// times mostly.
 const EVERY_DAY: u32 = 20;
 
 /// One test for each entry that goes through the eight points.
@@ -232,7 +232,8 @@ async fn a_flood_is_cut_and_counted() {
     assert!(!server.log().contains('\u{1b}'), "a terminal sequence got through");
 }
 
-/// What a client hears of a call to the guest that floods it with progress: the `progress` and the `total` of each message.
+/// What a client hears of a call to the guest that floods it with progress: the `progress` and the `total` of each
+/// message.
 async fn progress_of(tool: &str) -> Vec<(f64, Value)> {
     let server = Server::builder().guest("hostile_progress_flood").start().await;
     let client = Client::new(server.url());

@@ -1,5 +1,5 @@
-//! Three attackers at once on two cores, a campaign of generated attacks, and many hostile clients and plugins on a small
-//! machine.
+//! Three attackers at once on two cores, a campaign of generated attacks, and many hostile clients and plugins on a
+//! small machine.
 //!
 //! The suite runs a short campaign against an unoptimised server, where a neighbour may wait longer now and then. The bounds
 //! are meant for a release build that has the machine to itself: `cargo test --release -p plugport-tests soak_ -- --ignored

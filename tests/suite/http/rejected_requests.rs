@@ -1,5 +1,5 @@
-//! HTTP requests that are rejected before they are read: each response says why, and the connection stays usable or says that
-//! it closes.
+//! HTTP requests that are rejected before they are read: each response says why, and the connection stays usable or
+//! says that it closes.
 
 use std::time::{Duration, Instant};
 

@@ -1,5 +1,5 @@
-//! Behind nginx with a path prefix, clients of Streamable HTTP and of HTTP+SSE work: responses are not buffered, and client
-//! requests reach the client.
+//! Behind nginx with a path prefix, clients of Streamable HTTP and of HTTP+SSE work: responses are not buffered, and
+//! client requests reach the client.
 //!
 //! Skipped, with a message, where nginx is not installed.
 

@@ -1,7 +1,8 @@
 //! The languages of plugins: every feature of the SDK in each language, the project that `plugport new` writes for each
 //! language, and function tools.
 //!
-//! What the commands `new` and `build` do without a compiler is in `cli`, and the example plugins are in `example_plugins`.
+//! What the commands `new` and `build` do without a compiler is in `cli`, and the example plugins are in
+//! `example_plugins`.
 
 mod function_tool_types;
 mod function_tools;

@@ -1,4 +1,5 @@
-//! The guest `features` exists in every language, and one test drives it: what an SDK offers must not depend on the language.
+//! The guest `features` exists in every language, and one test drives it: what an SDK offers must not depend on the
+//! language.
 //!
 //! Each feature is called over Streamable HTTP with and without a session. `docs/languages.md` has the table.
 
@@ -12,7 +13,8 @@ use plugport_tests::reload::install_bytes;
 use plugport_tests::server::Server;
 use serde_json::{Value, json};
 
-/// What a component of any language gets: client requests, and room for an interpreter to be compiled without optimisation.
+/// What a component of any language gets: client requests, and room for an interpreter to be compiled without
+/// optimisation.
 const CONFIG: &str = "\
 [server]
 initial_load_wait_ms = 120_000

@@ -1,5 +1,5 @@
-//! A component is compiled in a child process within limits, and the server's code cache rejects files that the server did not
-//! write.
+//! A component is compiled in a child process within limits, and the server's code cache rejects files that the server
+//! did not write.
 
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
@@ -64,8 +64,8 @@ fn tight() -> Limits {
     Limits { compile_ms: 3_000, compile_mib: 256, code_mib: 8, ..Limits::default() }
 }
 
-/// H35, through the real binary: each file costs one line, the polite one is served, and the server has neither grown nor
-/// kept a process.
+/// H35, through the real binary: each file costs one line, the polite one is served, and the server has neither grown
+/// nor kept a process.
 #[tokio::test(flavor = "multi_thread")]
 async fn hostile_compile_bomb() {
     let plugins = folder(&["polite"]);

@@ -68,8 +68,8 @@ async fn neighbours_answer_while_two_tools_print_without_end() {
         assert!(flood.await.unwrap().tool_error().contains("(limit `"));
     }
     waits.sort();
-    // Twice the patience, since this server is built without optimisation and shares two cores with its client, which may
-    // also be held up by others once or twice.
+    // Twice the patience, since this server is built without optimisation and shares two cores with its client, which
+    // may also be held up by others once or twice.
     let typical = waits[waits.len() * 95 / 100 - 1];
     assert!(typical < 2 * PATIENCE && waits[waits.len() - 1] < 6 * PATIENCE, "{waits:?}");
 }

@@ -1,9 +1,9 @@
-//! How much a guest, a caller or a compiler may use, and that nobody else waits for it: time, log, memory behind handles,
-//! rates, large work of the server itself, fairness. Compiling with its limits and the server's code cache is here, and so are
-//! instances that serve several calls.
+//! How much a guest, a caller or a compiler may use, and that nobody else waits for it: time, log, memory behind
+//! handles, rates, large work of the server itself, fairness. Compiling with its limits and the server's code cache is
+//! here, and so are instances that serve several calls.
 //!
-//! The corpus of attacks, with lowered limits, is in `hostile`. Quotas of directories are in `grants`, and the code cache of
-//! commands is in `cli`.
+//! The corpus of attacks, with lowered limits, is in `hostile`. Quotas of directories are in `grants`, and the code
+//! cache of commands is in `cli`.
 
 mod compiling;
 mod fairness;

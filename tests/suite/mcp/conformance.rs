@@ -1,5 +1,5 @@
-//! The official conformance suite, whole, against the real binary: every revision that it has, without two extensions that this
-//! server does not announce.
+//! The official conformance suite, whole, against the real binary: every revision that it has, without two extensions
+//! that this server does not announce.
 
 use std::path::Path;
 

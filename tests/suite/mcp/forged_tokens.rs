@@ -1,5 +1,5 @@
-//! Tokens of this server that come back altered, for another request or too late: cursors of each list, and request states.
-//! Each gets an error.
+//! Tokens of this server that come back altered, for another request or too late: cursors of each list, and request
+//! states. Each gets an error.
 
 use plugport_tests::http_client::{Client, HttpResponse};
 use plugport_tests::server::Server;

@@ -1,5 +1,5 @@
-//! Malformed requests as a table: what is sent, and the error that the specification asks for. Errors of the envelope and of
-//! the headers of a call are in `jsonrpc_errors`, those of `requestState` in `mrtr`.
+//! Malformed requests as a table: what is sent, and the error that the specification asks for. Errors of the envelope
+//! and of the headers of a call are in `jsonrpc_errors`, those of `requestState` in `mrtr`.
 
 use plugport_tests::http_client::{Client, HttpResponse, STATELESS};
 use plugport_tests::server::Server;

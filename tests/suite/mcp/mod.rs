@@ -1,9 +1,9 @@
 //! The protocol itself, whatever transport carries it: methods, revisions, sessions and their streams, JSON-RPC errors,
-//! cancellation, client requests (`session_client_requests` with sessions, `mrtr` without), cursors and request states, and the
-//! official conformance suite.
+//! cancellation, client requests (`session_client_requests` with sessions, `mrtr` without), cursors and request states,
+//! and the official conformance suite.
 //!
-//! Connections, headers of browsers and proxies are in `http`, clients that others wrote are in `clients`, and hostile clients
-//! are in `hostile`.
+//! Connections, headers of browsers and proxies are in `http`, clients that others wrote are in `clients`, and hostile
+//! clients are in `hostile`.
 
 mod batches;
 mod cancellation;

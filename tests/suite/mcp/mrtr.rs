@@ -1,5 +1,5 @@
-//! MRTR: a guest's client requests to a stateless client. The call is answered with `input_required` and resumed by the same
-//! request with `inputResponses`.
+//! MRTR: a guest's client requests to a stateless client. The call is answered with `input_required` and resumed by the
+//! same request with `inputResponses`.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! The SSE streams of sessions: unsolicited messages, resumption, streams that the server closes, and streams beside each
-//! other.
+//! The SSE streams of sessions: unsolicited messages, resumption, streams that the server closes, and streams beside
+//! each other.
 
 use std::time::Duration;
 
@@ -172,7 +172,8 @@ async fn a_client_that_comes_back_or_speaks_is_there_whatever_became_of_a_ping()
     assert_eq!(speaking.request("ping", json!({})).await.status, 200);
 }
 
-/// Reading is the client's part of the conversation: one that never does holds a connection, a guest and what they wait for.
+/// Reading is the client's part of the conversation: one that never does holds a connection, a guest and what they wait
+/// for.
 #[tokio::test]
 async fn a_client_that_never_reads_is_given_up() {
     let config =

@@ -1,5 +1,5 @@
-//! Versions are replaced, rejected or deleted while calls run, and the server is told to stop. Calls end with the version that
-//! they began with, within the drain time. Faults of the machine are in `faults`.
+//! Versions are replaced, rejected or deleted while calls run, and the server is told to stop. Calls end with the
+//! version that they began with, within the drain time. Faults of the machine are in `faults`.
 
 use std::time::{Duration, Instant};
 
@@ -111,7 +111,8 @@ async fn stateless_calls_that_wait_for_an_answer_end_with_the_version_that_asked
     assert!(done.tool_text().starts_with("2 asked, 2 heard "), "{done:?}");
 }
 
-/// C2, beyond the drain time: a suspended call that waits longer gets an error that says so, and never the new version's result.
+/// C2, beyond the drain time: a suspended call that waits longer gets an error that says so, and never the new
+/// version's result.
 #[tokio::test(flavor = "multi_thread")]
 async fn calls_that_wait_beyond_the_drain_limit_are_told_that_their_plugin_was_replaced() {
     let server = first_reporter("[server]\ndrain_s = 1\n").await;

@@ -1,5 +1,5 @@
-//! The plugin folder changes while the server serves: new files are published, replaced ones are served anew, deleted ones are
-//! gone, and no call fails for it.
+//! The plugin folder changes while the server serves: new files are published, replaced ones are served anew, deleted
+//! ones are gone, and no call fails for it.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! The first start of a server: its first lists are complete, it runs from any directory, and two servers do not disturb each
-//! other.
+//! The first start of a server: its first lists are complete, it runs from any directory, and two servers do not
+//! disturb each other.
 
 use std::path::Path;
 use std::process::Stdio;

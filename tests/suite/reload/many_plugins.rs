@@ -1,5 +1,5 @@
-//! A folder with many plugins, and one with a plugin that compiles for long: cached plugins are in the first list, others
-//! follow, and clients are notified.
+//! A folder with many plugins, and one with a plugin that compiles for long: cached plugins are in the first list,
+//! others follow, and clients are notified.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -15,8 +15,8 @@ use serde_json::json;
 
 const PLUGINS: u64 = 200;
 
-/// What may pass between the start of a process and its first list, with all code kept. An unoptimised server takes a few
-/// milliseconds to load a plugin where an optimised one takes a few tenths of one, and shares the machine with CI.
+/// What may pass between the start of a process and its first list, with all code kept. An unoptimised server takes a
+/// few milliseconds to load a plugin where an optimised one takes a few tenths of one, and shares the machine with CI.
 const START: Duration = if cfg!(debug_assertions) { Duration::from_secs(5) } else { Duration::from_secs(1) };
 
 /// The memory that an idle plugin may hold.

@@ -1,4 +1,5 @@
-//! Files in the plugin folder that are no regular plugins neither keep the server from starting nor displace a good plugin.
+//! Files in the plugin folder that are no regular plugins neither keep the server from starting nor displace a good
+//! plugin.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;

@@ -1,5 +1,5 @@
-//! Two builds of a plugin replace each other again and again while callers never pause: no call fails, no call that begins
-//! after a version was published gets the one before, and no memory leaks.
+//! Two builds of a plugin replace each other again and again while callers never pause: no call fails, no call that
+//! begins after a version was published gets the one before, and no memory leaks.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -13,8 +13,8 @@ use plugport_tests::server::Server;
 use serde_json::json;
 use tokio::task::JoinHandle;
 
-/// Everyone calls one tool from one address, as fast as they can. Nobody is asked whether they are still there, since the
-/// one who listens here does nothing else.
+/// Everyone calls one tool from one address, as fast as they can. Nobody is asked whether they are still there, since
+/// the one who listens here does nothing else.
 const CONFIG: &str = "[server]\ncaller_calls_per_second = 1_000_000_000\nping_interval_s = 0\n\
                       [limits]\ntool_calls_per_second = 1_000_000_000\n";
 
@@ -38,8 +38,8 @@ async fn soak_a_thousand_swaps_fail_no_call() {
     assert_unnoticed(Trial { swaps: 1_000, callers: 64, warm_up: 100, idle, slack: Duration::ZERO }).await;
 }
 
-/// The same for every day. An unoptimised server shares two busy cores with its callers here, and validating a listing in it
-/// takes a core for longer than a call takes, so what calls may wait is what a neighbour of an attack may.
+/// The same for every day. An unoptimised server shares two busy cores with its callers here, and validating a listing
+/// in it takes a core for longer than a call takes, so what calls may wait is what a neighbour of an attack may.
 #[tokio::test(flavor = "multi_thread")]
 async fn swaps_fail_no_call() {
     let idle = Duration::from_secs(4);
@@ -164,8 +164,8 @@ async fn latencies(callers: Vec<JoinHandle<Waits>>) -> (Duration, Duration) {
     (Latencies::of(idle).percentile(99), Latencies::of(during).percentile(99))
 }
 
-/// Nothing of the versions that were replaced is left. The engine keeps the image of a plugin's memory in an open file for
-/// as long as the plugin or an instance of it is there, so the files count the instances too.
+/// Nothing of the versions that were replaced is left. The engine keeps the image of a plugin's memory in an open file
+/// for as long as the plugin or an instance of it is there, so the files count the instances too.
 fn assert_flat(start: ProcessStats, end: ProcessStats) {
     let grown = end.memory as i64 - start.memory as i64;
     assert!(grown < GROWTH, "resident memory grew by {grown} bytes, from {start:?} to {end:?}");

@@ -60,8 +60,8 @@ impl AttackedServer {
     }
 
     /// Ends the attack, of which nothing may be under way any more, and asserts all points: the neighbour was served in
-    /// time, at most `most` bytes were taken meanwhile and nearly all of them given back, files and threads too, and nothing
-    /// panicked.
+    /// time, at most `most` bytes were taken meanwhile and nearly all of them given back, files and threads too, and
+    /// nothing panicked.
     pub async fn end(self, most: u64) -> AttackReport {
         self.end_after(Duration::ZERO, most).await
     }

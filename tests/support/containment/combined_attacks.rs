@@ -14,8 +14,8 @@ use crate::corpus;
 use crate::http_client::Client;
 use crate::server::{Builder, Server};
 
-/// What a server and its compilers may need for the whole corpus, all together. Without optimisation the allocator, the pools
-/// and what is compiled came to 629 MiB after the entries one after another; this is a fifth above that.
+/// What a server and its compilers may need for the whole corpus, all together. Without optimisation the allocator, the
+/// pools and what is compiled came to 629 MiB after the entries one after another; this is a fifth above that.
 const MEMORY: u64 = 768 << 20;
 
 /// How often each attack is made.
@@ -29,8 +29,8 @@ struct InstalledAttack {
     prepared: PreparedGrant,
 }
 
-/// Starts one server with every attack of the corpus as a plugin of its own, makes them one after the other, and asserts
-/// how each ends and that all of it never needs more than its memory. What it came to.
+/// Starts one server with every attack of the corpus as a plugin of its own, makes them one after the other, and
+/// asserts how each ends and that all of it never needs more than its memory. What it came to.
 pub async fn all_in_sequence() -> String {
     let canaries = Canaries::prepare().await;
     let installed = installed_attacks().await;

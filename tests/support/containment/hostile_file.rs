@@ -1,5 +1,5 @@
-//! Attacks by a file that only lies in the plugin folder. It is read when the server starts, so its cost shows against the same
-//! server without it.
+//! Attacks by a file that only lies in the plugin folder. It is read when the server starts, so its cost shows against
+//! the same server without it.
 
 use serde_json::json;
 

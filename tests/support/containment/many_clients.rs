@@ -1,9 +1,9 @@
 //! Many hostile clients and eight hostile plugins at once against a server with default limits, which must stay below a
 //! gibibyte.
 //!
-//! The server's own memory is watched, together with what the system has swapped out of it. To let the system itself end a
-//! server that grows beyond, set `PLUGPORT_UNDER` to what a shell does before it becomes the server, for instance `echo $$ >
-//! /sys/fs/cgroup/small/cgroup.procs`.
+//! The server's own memory is watched, together with what the system has swapped out of it. To let the system itself
+//! end a server that grows beyond, set `PLUGPORT_UNDER` to what a shell does before it becomes the server, for instance
+//! `echo $$ > /sys/fs/cgroup/small/cgroup.procs`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! Watches the peak memory of a server with its compilers, from before the server starts: it compiles before it serves, and its
-//! compilers are gone by then.
+//! Watches the peak memory of a server with its compilers, from before the server starts: it compiles before it serves,
+//! and its compilers are gone by then.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,10 +1,10 @@
-//! Runs an attack of the corpus and asserts all eight points of containment in one place ([`assert_contained`]), so that no
-//! test can forget one.
+//! Runs an attack of the corpus and asserts all eight points of containment in one place ([`assert_contained`]), so
+//! that no test can forget one.
 //!
-//! An attack runs against the real binary, over HTTP, with the guest `polite` loaded beside it and called all the while. It is
-//! repeated, because what a single call leaks does not show: twenty times in the suite, and by the program `containment` a
-//! hundred times where that takes seconds. A measured server has the machine to itself; while it waits for idle threads to end,
-//! other servers may run. The result is a [`ReportRow`].
+//! An attack runs against the real binary, over HTTP, with the guest `polite` loaded beside it and called all the
+//! while. It is repeated, because what a single call leaks does not show: twenty times in the suite, and by the program
+//! `containment` a hundred times where that takes seconds. A measured server has the machine to itself; while it waits
+//! for idle threads to end, other servers may run. The result is a [`ReportRow`].
 
 mod attack;
 mod attack_grant;
@@ -159,8 +159,8 @@ async fn assert_released(entry: &str, server: &Server, start: ProcessStats) -> (
     (memory, ProcessStats::of(server).files as i64 - start.files as i64)
 }
 
-/// (c), (f): nothing in the server panicked, and it wrote no more than it should. A guest's own panic is a line of its log
-/// and begins with a time.
+/// (c), (f): nothing in the server panicked, and it wrote no more than it should. A guest's own panic is a line of its
+/// log and begins with a time.
 fn assert_log(entry: &str, server: &Server) {
     assert_no_panic(entry, server, LOG);
 }

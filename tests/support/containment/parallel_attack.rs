@@ -1,5 +1,5 @@
-//! Three attackers make one attack at once, again and again, on a machine with two cores. Measures the waits of a neighbour,
-//! the time until cancelled calls have ended, and the time until the server has stopped.
+//! Three attackers make one attack at once, again and again, on a machine with two cores. Measures the waits of a
+//! neighbour, the time until cancelled calls have ended, and the time until the server has stopped.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -114,7 +114,8 @@ pub async fn attack_in_parallel(attack: &Attack, time: Duration) -> ParallelAtta
     }
 }
 
-/// Whether nothing but a limit on its time ends an attack. Of those that call the host nobody can say: another limit may come first.
+/// Whether nothing but a limit on its time ends an attack. Of those that call the host nobody can say: another limit
+/// may come first.
 fn is_endless(attack: &Attack) -> bool {
     let is_limited = matches!(attack.action, AttackAction::Calls { outcome: "limit", .. });
     is_limited
@@ -207,8 +208,8 @@ fn cpu_limit(settings: &str) -> Duration {
     Duration::from_millis(digits.parse().expect("a number"))
 }
 
-/// How many of three calls are under way when their clients hang up, how long after that they are in the audit, and what the
-/// server still does then.
+/// How many of three calls are under way when their clients hang up, how long after that they are in the audit, and
+/// what the server still does then.
 async fn cancel_calls(server: &Server, tool: &str, arguments: &Value) -> (usize, Latencies, Duration) {
     let attackers = start_attacks(server, tool, arguments).await;
     let (begun, expected) = (Instant::now(), attackers.len());

@@ -72,8 +72,8 @@ impl ProcessStats {
     }
 }
 
-/// A server gives back all but `most` bytes of what it has taken since `start`, and its files and threads. By how much it has
-/// grown all the same.
+/// A server gives back all but `most` bytes of what it has taken since `start`, and its files and threads. By how much
+/// it has grown all the same.
 pub(crate) async fn assert_memory_released(
     name: &str,
     server: &Server,

@@ -1,5 +1,5 @@
-//! Attacks that occupy a thread without executing instructions of the guest: adapters between its instances, instructions that
-//! move megabytes, and functions that the engine calls before and after a call.
+//! Attacks that occupy a thread without executing instructions of the guest: adapters between its instances,
+//! instructions that move megabytes, and functions that the engine calls before and after a call.
 //!
 //! The letter F: found by attacking a version from outside. They need memory and no grant.
 

@@ -1,7 +1,7 @@
 //! Attacks of a guest while it is called, or while it starts.
 //!
-//! Fuel and times are lowered where one attack would take seconds, so that a hundred of them take a few; the defaults have
-//! tests of their own. Attacks that move megabytes or make thousands of calls are repeated less often.
+//! Fuel and times are lowered where one attack would take seconds, so that a hundred of them take a few; the defaults
+//! have tests of their own. Attacks that move megabytes or make thousands of calls are repeated less often.
 
 use super::Evidence::{Contained, Test, Untestable};
 use super::{Attack, Entry, Source};

@@ -1,9 +1,9 @@
 //! The hostile corpus: a table of everything that an untrusted component may try, with the evidence that it fails.
 //!
-//! An entry without a test is a promise that nobody checks, so the suite compares this table with its own sources and fails
-//! when a test is missing (`every_entry_is_tested`). The letters are those of the threat model: H was thought of in advance, A
-//! comes from advisories on Wasmtime, F was found by attacking a version from outside, N is about names, Q about quotas, and S
-//! about work of the server itself.
+//! An entry without a test is a promise that nobody checks, so the suite compares this table with its own sources and
+//! fails when a test is missing (`every_entry_is_tested`). The letters are those of the threat model: H was thought of
+//! in advance, A comes from advisories on Wasmtime, F was found by attacking a version from outside, N is about names,
+//! Q about quotas, and S about work of the server itself.
 
 mod advisories;
 mod blocked_threads;

@@ -1,8 +1,9 @@
-//! Components of two instances that pass values to each other through the adapter that Wasmtime generates. The adapter's work
-//! is neither the guest's own instructions nor a host function.
+//! Components of two instances that pass values to each other through the adapter that Wasmtime generates. The
+//! adapter's work is neither the guest's own instructions nor a host function.
 //!
-//! The components are written as text, since no toolchain makes them, and export a function tool. All entries of a list are the
-//! same text, and whatever is received is written to the same address, so a kilobyte of component can have gigabytes copied.
+//! The components are written as text, since no toolchain makes them, and export a function tool. All entries of a list
+//! are the same text, and whatever is received is written to the same address, so a kilobyte of component can have
+//! gigabytes copied.
 
 use std::fmt::Write as _;
 
@@ -87,8 +88,8 @@ impl AdapterComponent {
         u64::from(self.pages(true) + self.pages(false)) * u64::from(PAGE)
     }
 
-    /// The whole component. It has one function, `go`, which is its tool. The two instances lie beside each other, since one
-    /// that has been entered may not enter those inside of it.
+    /// The whole component. It has one function, `go`, which is its tool. The two instances lie beside each other,
+    /// since one that has been entered may not enter those inside of it.
     pub fn text_format(&self) -> String {
         let mut text = "(component\n".to_owned();
         let [has, gets] = self.encodings;

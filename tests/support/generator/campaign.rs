@@ -1,7 +1,7 @@
 //! Runs generated attacks against one server, round after round, while a neighbour calls it.
 //!
-//! Each round replaces the components of the round before, as an operator replaces files, and three attackers call them and two
-//! guests that act at random. The server stays the same throughout, so what a round leaks adds up.
+//! Each round replaces the components of the round before, as an operator replaces files, and three attackers call them
+//! and two guests that act at random. The server stays the same throughout, so what a round leaks adds up.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -25,12 +25,13 @@ const ATTACKERS: u64 = 3;
 /// Components that a round makes.
 const COMPONENTS: usize = 3;
 
-/// The `cpu_ms` below, and a tick, which is how often a guest is looked at: more processor time has no call that ended well.
+/// The `cpu_ms` below, and a tick, which is how often a guest is looked at: more processor time has no call that ended
+/// well.
 const CPU: Duration = Duration::from_millis(200 + 10);
 
-/// Small limits, so that a round has many calls, and an audit of one file. Quarantine would answer in a plugin's place. As much
-/// memory as a server of two gigabytes has: what the pool keeps resident grows with it, on a large machine to 1 MiB for
-/// each of some hundred instances, and would hide what is really kept.
+/// Small limits, so that a round has many calls, and an audit of one file. Quarantine would answer in a plugin's place.
+/// As much memory as a server of two gigabytes has: what the pool keeps resident grows with it, on a large machine to 1
+/// MiB for each of some hundred instances, and would hide what is really kept.
 const LIMITS: &str = "[server]\nguest_memory_mib = 1_024\n[audit]\nmax_mib = 4_096\n[limits]\nquarantine_failures = 1000000\nlog_kib = 8\ncpu_ms = 200\n\
                       wall_ms = 2_000\nfuel = 100_000_000\n";
 
@@ -86,7 +87,8 @@ struct AttackerReplies {
 }
 
 impl AttackerReplies {
-    /// Looks at one answer: a call that was stopped is told so in one sentence with its limit, and nothing tells the secret.
+    /// Looks at one answer: a call that was stopped is told so in one sentence with its limit, and nothing tells the
+    /// secret.
     fn note(&mut self, answer: &str) {
         Canaries::assert_secret(answer);
         self.answers += 1;
@@ -124,7 +126,8 @@ impl Campaign {
         // The first round fills pools and caches.
         let mut all = self.round(&server, &neighbour, self.seed).await;
         let mut start = ProcessStats::of(&server).settled().await;
-        // The engine keeps the image of a plugin's memory in an open file, and not all components of a round are published.
+        // The engine keeps the image of a plugin's memory in an open file, and not all components of a round are
+        // published.
         start.files += COMPONENTS;
         let (begun, mut rounds, mut own) = (Instant::now(), 1, Vec::new());
         while begun.elapsed() < self.time {
@@ -222,8 +225,8 @@ fn components(seed: u64) -> Vec<(AdapterComponent, Vec<u8>)> {
     adapters.map(|adapter| (adapter, adapter.assembled())).collect()
 }
 
-/// Calls, and how they ended. Each that was answered has one line, none that ended well took longer than processor time allows,
-/// and a limit has a name.
+/// Calls, and how they ended. Each that was answered has one line, none that ended well took longer than processor time
+/// allows, and a limit has a name.
 async fn audited(server: &Server, replies: AttackerReplies) -> (usize, BTreeMap<String, usize>) {
     let deadline = Instant::now() + AUDITED;
     let (mut lines, mut calls) = (Vec::new(), 0_u64);

@@ -1,8 +1,9 @@
 //! `cargo fuzzing`: libFuzzer over the targets of `tests/fuzz`, on the pinned stable toolchain.
 //!
-//! Coverage comes from a pass of LLVM that every toolchain has. This program enables it by running between cargo and rustc, for
-//! the packages of this workspace alone: with `RUSTFLAGS` cargo would compile Wasmtime anew, and all that the targets are
-//! about is here. So the only thing that is needed besides cargo is a C++ compiler, for libFuzzer itself.
+//! Coverage comes from a pass of LLVM that every toolchain has. This program enables it by running between cargo and
+//! rustc, for the packages of this workspace alone: with `RUSTFLAGS` cargo would compile Wasmtime anew, and all that
+//! the targets are about is here. So the only thing that is needed besides cargo is a C++ compiler, for libFuzzer
+//! itself.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

@@ -1,8 +1,8 @@
-//! The languages besides Rust that plugins are written in: how to tell one, whether it can be built here, and what to type
-//! when it cannot.
+//! The languages besides Rust that plugins are written in: how to tell one, whether it can be built here, and what to
+//! type when it cannot.
 //!
-//! Everything runs with what `cargo toolchain` prepared before what the machine has, so that the versions that are pinned
-//! are the ones that are used.
+//! Everything runs with what `cargo toolchain` prepared before what the machine has, so that the versions that are
+//! pinned are the ones that are used.
 
 use std::path::Path;
 use std::process::Command;

@@ -1,7 +1,7 @@
 //! The example plugins in other languages than Rust, built with `plugport build` as their authors would.
 //!
-//! A demo needs Rust and nothing else, so a plugin whose toolchain is missing is skipped, with a line that says how to get it;
-//! a plugin that does not build is a failure. A component that is newer than its sources is not built again.
+//! A demo needs Rust and nothing else, so a plugin whose toolchain is missing is skipped, with a line that says how to
+//! get it; a plugin that does not build is a failure. A component that is newer than its sources is not built again.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

@@ -1,6 +1,7 @@
 //! Runs one command after another: announces it, measures its time, and says what to type when it failed.
 //!
-//! A failed step names a command that can be pasted into a shell, since the next thing anyone does is to run that step alone.
+//! A failed step names a command that can be pasted into a shell, since the next thing anyone does is to run that step
+//! alone.
 
 use std::ffi::OsStr;
 use std::fmt;

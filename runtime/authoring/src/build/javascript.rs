@@ -1,5 +1,5 @@
-//! JavaScript and TypeScript: esbuild makes one module of the plugin and what it uses, types left out, and componentize-qjs
-//! puts it into a component with QuickJS.
+//! JavaScript and TypeScript: esbuild makes one module of the plugin and what it uses, types left out, and
+//! componentize-qjs puts it into a component with QuickJS.
 //!
 //! Both come with the project, as `package.json` says; a workspace of npm has them in a folder above.
 
@@ -20,8 +20,8 @@ const NODE: &str = "Node.js 20 or newer, from https://nodejs.org, or on Debian: 
 /// Where an entry lies when `package.json` does not say.
 const ENTRIES: [&str; 4] = ["src/plugin.ts", "src/plugin.js", "plugin.ts", "plugin.js"];
 
-/// What esbuild makes: one module of today's JavaScript, which leaves what the host has to the host. The engine would finish
-/// promises only when a call is over, so `async` becomes generators over a `Promise` of the SDK.
+/// What esbuild makes: one module of today's JavaScript, which leaves what the host has to the host. The engine would
+/// finish promises only when a call is over, so `async` becomes generators over a `Promise` of the SDK.
 const BUNDLE: [&str; 10] = [
     "--bundle",
     "--format=esm",

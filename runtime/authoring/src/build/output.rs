@@ -1,5 +1,5 @@
-//! The file that a build is for. It is written beside and renamed, so that a server that follows the folder never reads half
-//! of it, and left alone when it would be the same.
+//! The file that a build is for. It is written beside and renamed, so that a server that follows the folder never reads
+//! half of it, and left alone when it would be the same.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,8 @@ pub(super) struct WrittenFile {
     pub(super) changed: bool,
 }
 
-/// Sees that a component could be there, before anything is built for it. A device would be replaced, and a pipe waited for.
+/// Sees that a component could be there, before anything is built for it. A device would be replaced, and a pipe waited
+/// for.
 pub(super) fn check(file: &Path) -> Result<(), BuildError> {
     if file.metadata().is_ok_and(|about| !about.is_file()) || file.file_name().is_none() {
         return Err(BuildError::OutputIsNoFile(file.to_owned()));

@@ -1,4 +1,5 @@
-//! Rust: cargo makes a component by itself. It is also asked what `Cargo.toml` means, since that may inherit from elsewhere.
+//! Rust: cargo makes a component by itself. It is also asked what `Cargo.toml` means, since that may inherit from
+//! elsewhere.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! Rewrites the custom sections of what was built: what only debuggers read goes, and what the project says of itself is
-//! put in. Every other section is copied as it is.
+//! Rewrites the custom sections of what was built: what only debuggers read goes, and what the project says of itself
+//! is put in. Every other section is copied as it is.
 
 use plugport_common::{COMPONENT_NAME, Metadata};
 use wasm_encoder::{
@@ -7,7 +7,8 @@ use wasm_encoder::{
 };
 use wasmparser::{Encoding, Parser, Payload};
 
-/// Sections that nobody needs who runs it: names of functions and of what a component is made of, and what debuggers read.
+/// Sections that nobody needs who runs it: names of functions and of what a component is made of, and what debuggers
+/// read.
 const FOR_DEBUGGERS: [&str; 4] = ["name", "component-name", "sourceMappingURL", "external_debug_info"];
 
 /// The file is no module and no component, or is cut.
@@ -36,8 +37,8 @@ pub(super) fn write_metadata(about: &Metadata, component: &[u8]) -> Result<Vec<u
     Ok(out)
 }
 
-/// The same module or component without the custom sections that `is_dropped` names, which is told how deep each lies: 0
-/// is the outermost.
+/// The same module or component without the custom sections that `is_dropped` names, which is told how deep each lies:
+/// 0 is the outermost.
 fn without(bytes: &[u8], is_dropped: impl Fn(usize, &str) -> bool) -> Result<Vec<u8>, SectionError> {
     // What was written of those that the present one lies in, the outermost first.
     let mut outer = Vec::new();

@@ -1,8 +1,8 @@
 //! The programs that build a language: where they are, and what to type when they are not. Everything is looked for
 //! before anything is built.
 //!
-//! Python's virtual environments come before `PATH`, activated or not, since Go, Zig and componentize-py can all be had with
-//! pip.
+//! Python's virtual environments come before `PATH`, activated or not, since Go, Zig and componentize-py can all be had
+//! with pip.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -58,13 +58,14 @@ pub(super) fn is_program(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
 }
 
-/// How to get what comes with pip, also where the system's own Python takes no packages. With the folder, since whoever reads
-/// it may be in another one.
+/// How to get what comes with pip, also where the system's own Python takes no packages. With the folder, since whoever
+/// reads it may be in another one.
 pub(super) fn with_pip(root: &Path, package: &str) -> String {
     format!("(cd {} && python3 -m venv .venv && .venv/bin/pip install {package})", shell_quote(root))
 }
 
-/// What a program prints when it is asked something, in the environment that it will also build in. `None` when it fails.
+/// What a program prints when it is asked something, in the environment that it will also build in. `None` when it
+/// fails.
 pub(super) async fn tool_output(
     root: &Path,
     program: &Path,

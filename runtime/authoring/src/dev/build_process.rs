@@ -1,5 +1,5 @@
-//! One build: a process group of its own, whose output is passed on, and which is killed as a whole when it is no longer
-//! wanted.
+//! One build: a process group of its own, whose output is passed on, and which is killed as a whole when it is no
+//! longer wanted.
 
 use std::io;
 use std::process::{ExitStatus, Stdio};

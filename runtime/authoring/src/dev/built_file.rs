@@ -1,5 +1,5 @@
-//! Finds the file that a build has made. Cargo names it, and `plugport build` is told it; for every other build it is the newest
-//! component that lies in the project afterwards, and a person who has several says which.
+//! Finds the file that a build has made. Cargo names it, and `plugport build` is told it; for every other build it is
+//! the newest component that lies in the project afterwards, and a person who has several says which.
 
 use std::collections::BTreeMap;
 use std::fs::File;

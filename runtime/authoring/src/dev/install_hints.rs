@@ -1,5 +1,5 @@
-//! How to install a program that a build needs and the machine does not have: the exact command, since an author who tries a
-//! language for the first time does not know it.
+//! How to install a program that a build needs and the machine does not have: the exact command, since an author who
+//! tries a language for the first time does not know it.
 
 /// What Rust's own words are when its target is missing.
 const NO_TARGET: &str = "target may not be installed";

@@ -1,5 +1,5 @@
-//! What builds a project: told from the names of the files that lie in it. Cargo is run directly, so that its messages say
-//! what it made; a script or a Makefile of the project's own comes before `plugport build`, which knows the rest.
+//! What builds a project: told from the names of the files that lie in it. Cargo is run directly, so that its messages
+//! say what it made; a script or a Makefile of the project's own comes before `plugport build`, which knows the rest.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

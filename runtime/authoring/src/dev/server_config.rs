@@ -1,4 +1,5 @@
-//! The configuration of the server of a project: the file that was named, the project's own, or none, until there is one.
+//! The configuration of the server of a project: the file that was named, the project's own, or none, until there is
+//! one.
 
 use std::path::{Path, PathBuf};
 

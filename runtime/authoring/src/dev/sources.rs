@@ -1,5 +1,5 @@
-//! Which files of a project are sources, and what is in them. Files are compared by content: a build that writes what was
-//! there already has changed nothing.
+//! Which files of a project are sources, and what is in them. Files are compared by content: a build that writes what
+//! was there already has changed nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -30,8 +30,8 @@ const NO_SOURCE_ENDS: [&str; 8] = [".wasm", ".o", ".pyc", "~", ".tmp", ".swp", "
 /// Lies in folders that can be made anew at any time, such as cargo's wherever it was told to build.
 const CACHE: &str = "CACHEDIR.TAG";
 
-/// Bytes of one file, and of all at one look, that are read to see whether they are others than before. Of the rest every
-/// write counts.
+/// Bytes of one file, and of all at one look, that are read to see whether they are others than before. Of the rest
+/// every write counts.
 const MOST_READ: (u64, u64) = (1 << 20, 64 << 20);
 
 /// The sources of one project.

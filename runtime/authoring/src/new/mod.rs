@@ -38,8 +38,8 @@ pub(crate) fn run(args: &cli::New) -> Result<ExitCode, CommandError> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Package managers refuse more than plugins mind: also a package that is called like one that it needs, or like the folder
-/// in which they are.
+/// Package managers refuse more than plugins mind: also a package that is called like one that it needs, or like the
+/// folder in which they are.
 fn check(name: &str) -> Result<(), String> {
     let plain = name.replace('_', "-");
     if TAKEN.contains(&&*plain) {

@@ -1,5 +1,5 @@
-//! From a template to a project: names are filled in, and the SDK is put beside. It is all written into a folder next to
-//! where it belongs and renamed, so there is a whole project or none.
+//! From a template to a project: names are filled in, and the SDK is put beside. It is all written into a folder next
+//! to where it belongs and renamed, so there is a whole project or none.
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! What a project says of itself and of how it is built, from the file that its language has for that. Cargo is asked for
-//! what `Cargo.toml` means, when it is built.
+//! What a project says of itself and of how it is built, from the file that its language has for that. Cargo is asked
+//! for what `Cargo.toml` means, when it is built.
 
 use std::io;
 use std::path::{Path, PathBuf};

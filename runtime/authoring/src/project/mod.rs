@@ -1,5 +1,5 @@
-//! A plugin project: which language it is in, what it is called, and what it says of itself. Told from the files that lie
-//! in its folder, for `plugport build` and `plugport dev` alike.
+//! A plugin project: which language it is in, what it is called, and what it says of itself. Told from the files that
+//! lie in its folder, for `plugport build` and `plugport dev` alike.
 
 pub(crate) mod cargo_artifacts;
 pub(crate) mod embedded;

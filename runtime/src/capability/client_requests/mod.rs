@@ -2,7 +2,8 @@
 //!
 //! One path for a single request and for several at once, so that all imports have the same limits. Whether the client
 //! supports a request, and how it is sent, is decided above, behind [`Client`](crate::host::Client). Whether the
-//! operator lets the plugin send it is decided by its capability, which hands over a [`Check`]: nothing here knows any of them.
+//! operator lets the plugin send it is decided by its capability, which hands over a [`Check`]: nothing here knows any
+//! of them.
 
 pub(super) mod grant;
 

@@ -1,8 +1,8 @@
 //! `wasi:config`: what the operator set for a plugin, and the secrets that it was given.
 //!
-//! One interface for both, so that a plugin need not know which of its settings its operator treats as a secret, and so that
-//! guests in any language find bindings. A secret has to be asked for by name: `get-all` lists none, because that is what
-//! programs print when they start.
+//! One interface for both, so that a plugin need not know which of its settings its operator treats as a secret, and so
+//! that guests in any language find bindings. A secret has to be asked for by name: `get-all` lists none, because that
+//! is what programs print when they start.
 
 use crate::bindings::config::wasi::config::store::{Error, Host};
 use crate::capability::InstanceCtx;
@@ -35,8 +35,8 @@ impl Host for InstanceCtx {
 }
 
 impl InstanceCtx {
-    /// Tells the operator which line would provide a value. Where there is any configuration, a plugin that asks for more
-    /// goes on without it; where there is none, it was not granted the interface.
+    /// Tells the operator which line would provide a value. Where there is any configuration, a plugin that asks for
+    /// more goes on without it; where there is none, it was not granted the interface.
     fn miss(&mut self, key: &str) {
         // Its secrets are hidden before it is cut: the beginning of one would not be known for what it is.
         let shown = self.logs.shown(key, SHOWN);

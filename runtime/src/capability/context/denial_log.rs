@@ -10,8 +10,8 @@ use crate::capability::PluginCtx;
 use crate::host::GrantHint;
 use crate::observe::Escaped;
 
-/// Different refusals of one call that are noted; a guest that tries everything is understood by then, and that there was
-/// more is noted too.
+/// Different refusals of one call that are noted; a guest that tries everything is understood by then, and that there
+/// was more is noted too.
 const MOST: usize = 64;
 
 /// Those that the log has as well.

@@ -1,4 +1,5 @@
-//! The parts of an [`InstanceCtx`](super::InstanceCtx) that host functions of every capability use, and the errors that these end in.
+//! The parts of an [`InstanceCtx`](super::InstanceCtx) that host functions of every capability use, and the errors that
+//! these end in.
 //!
 //! Nothing here knows a capability. What goes through all of them is made by the table, in the module above.
 

@@ -1,7 +1,8 @@
 //! The WASI context of one instance: empty but for what was granted.
 //!
-//! No arguments, no inherited stdio, no network, and of the environment only what is granted by name. The wall clock and randomness are the real ones, since
-//! plugins that tell the time or make identifiers are harmless and useless without them.
+//! No arguments, no inherited stdio, no network, and of the environment only what is granted by name. The wall clock
+//! and randomness are the real ones, since plugins that tell the time or make identifiers are harmless and useless
+//! without them.
 
 use wasmtime_wasi::{WasiCtx, WasiCtxBuilder};
 

@@ -1,8 +1,8 @@
 //! `env`: variables of the server's own environment, one by one, or variables with a value given here.
 //! `["LANG", { TZ = "UTC" }]`; on the command line `env=NAME` or `env=NAME=VALUE`.
 //!
-//! There is no form for all of them: an environment holds the secrets of whatever started the server. A variable that is
-//! not set is absent in the guest too, since a program has to live with that anywhere; the operator hears of it.
+//! There is no form for all of them: an environment holds the secrets of whatever started the server. A variable that
+//! is not set is absent in the guest too, since a program has to live with that anywhere; the operator hears of it.
 
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 //! Which directories of the host no plugin may have, whoever grants them, and what a guest's path looks like.
 //!
-//! Decided on the resolved path, so that links cannot change the answer. Used where the operator's grants are read and where a
-//! client names its roots.
+//! Decided on the resolved path, so that links cannot change the answer. Used where the operator's grants are read and
+//! where a client names its roots.
 
 use std::path::{Path, PathBuf};
 
@@ -43,7 +43,8 @@ pub(crate) fn forbidden_root(path: &Path) -> Option<&'static str> {
     })
 }
 
-/// Whether a guest's path is absolute and plain. By its text: two spellings of one path, such as `/a` and `//a`, would be two grants.
+/// Whether a guest's path is absolute and plain. By its text: two spellings of one path, such as `/a` and `//a`, would
+/// be two grants.
 pub(crate) fn is_guest_path(guest: &str) -> bool {
     let plain = |name: &str| !matches!(name, "" | "." | "..") && !name.contains(char::is_control);
     guest.strip_prefix('/').is_some_and(|names| names.split('/').all(plain))

@@ -22,8 +22,8 @@ pub(crate) fn preopen(wasi: &mut WasiCtxBuilder, dirs: &[DirGrant]) -> wasmtime:
     Ok(())
 }
 
-/// A directory that was found under the very path that was granted, and stays that one while it is opened. A guest that may
-/// write above it could have put a link in its place: one that was there and led elsewhere, renamed.
+/// A directory that was found under the very path that was granted, and stays that one while it is opened. A guest that
+/// may write above it could have put a link in its place: one that was there and led elsewhere, renamed.
 #[derive(Debug)]
 pub(crate) struct PinnedDir {
     dir: File,

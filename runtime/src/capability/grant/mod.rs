@@ -36,11 +36,12 @@ pub(crate) trait Grant: Default {
     /// When it has none of the forms, or names what is never granted.
     fn add(&mut self, option: GrantOption<'_>, context: GrantContext<'_>) -> Result<(), GrantError>;
 
-    /// Adds a sentence for each thing that is granted. `shown` writes a path. No sentence has a value of a variable, a setting or
-    /// a secret, and no two grants read alike.
+    /// Adds a sentence for each thing that is granted. `shown` writes a path. No sentence has a value of a variable, a
+    /// setting or a secret, and no two grants read alike.
     fn describe(&self, shown: &dyn Fn(&Path) -> String, sentences: &mut Vec<GrantSentence>);
 
-    /// Whether `other` grants all of this too. Values that only the plugin sees do not count: a changed one revokes nothing.
+    /// Whether `other` grants all of this too. Values that only the plugin sees do not count: a changed one revokes
+    /// nothing.
     fn is_subset_of(&self, other: &Self) -> bool;
 
     /// What is granted and will not be as the operator may expect, one sentence each.

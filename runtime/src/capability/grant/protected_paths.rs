@@ -1,14 +1,17 @@
-//! Places of the host that a grant must not lead to, or not in full: what decides what is served, and what holds keys. `config` knows
-//! them and hands them to whatever reads a grant; what follows for a directory is the policy of `filesystem`.
+//! Places of the host that a grant must not lead to, or not in full: what decides what is served, and what holds keys.
+//! `config` knows them and hands them to whatever reads a grant; what follows for a directory is the policy of
+//! `filesystem`.
 
 use std::path::{Component, Path, PathBuf};
 
 /// Places with rules of their own, links resolved.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ProtectedPaths {
-    /// The plugin folder, the configuration and the audit: whoever writes there decides what is served, or what is known.
+    /// The plugin folder, the configuration and the audit: whoever writes there decides what is served, or what is
+    /// known.
     pub folders: Vec<PathBuf>,
-    /// The state folder, and where those of this person's other servers are: whoever reads there learns what other plugins keep.
+    /// The state folder, and where those of this person's other servers are: whoever reads there learns what other
+    /// plugins keep.
     pub states: Vec<PathBuf>,
     /// Where this person's servers and commands keep compiled code: whoever writes there decides what they run.
     pub caches: Vec<PathBuf>,

@@ -1,8 +1,8 @@
 //! What the operator lets one plugin use: [`Grants`], with a field for each line of the table of capabilities.
 //!
-//! Nothing is granted by default, and a grant is parsed once, into a type that can no longer say what must never be granted.
-//! Each capability reads, shows and compares its own grant (`Grant`); everything here only goes through the table. No capability uses
-//! this module: host functions see their grant as a part of `config`.
+//! Nothing is granted by default, and a grant is parsed once, into a type that can no longer say what must never be
+//! granted. Each capability reads, shows and compares its own grant (`Grant`); everything here only goes through the
+//! table. No capability uses this module: host functions see their grant as a part of `config`.
 
 mod sentences;
 
@@ -74,8 +74,8 @@ macro_rules! grants {
                 sentences
             }
 
-            /// Whether everything that is granted here is granted by `other` too. Of variables, settings and secrets only the
-            /// names count: a changed value revokes nothing.
+            /// Whether everything that is granted here is granted by `other` too. Of variables, settings and secrets
+            /// only the names count: a changed value revokes nothing.
             #[must_use]
             pub fn is_subset_of(&self, other: &Self) -> bool {
                 $(Grant::is_subset_of(&self.$folder, &other.$folder))&&*

@@ -1,8 +1,9 @@
 //! Describes grants as sentences: the form in which they are shown and recorded in `plugport.lock`.
 //!
-//! The sentences never have the value of a variable, a setting or a secret: they are printed, and they are committed
-//! in `plugport.lock`. That file is read on other machines too, so a path below its folder is told as it is seen from there. Two
-//! grants never read alike: a path that could be taken for another, or for more than a path, is told in quotes.
+//! The sentences never have the value of a variable, a setting or a secret: they are printed, and they are committed in
+//! `plugport.lock`. That file is read on other machines too, so a path below its folder is told as it is seen from
+//! there. Two grants never read alike: a path that could be taken for another, or for more than a path, is told in
+//! quotes.
 
 use std::path::{Path, PathBuf};
 

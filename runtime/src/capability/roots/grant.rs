@@ -1,8 +1,8 @@
 //! `roots`: `true`, to ask the client which folders its user works in; or `{ read = ["/home/me/projects"] }`, to have
 //! those folders opened for reading as well, as far as they lie below one of these.
 //!
-//! What a client names is a stranger's word. It is resolved first and judged then, by the same rules as what the operator
-//! writes, so that it can only ever narrow what was granted.
+//! What a client names is a stranger's word. It is resolved first and judged then, by the same rules as what the
+//! operator writes, so that it can only ever narrow what was granted.
 
 use std::path::{Path, PathBuf};
 

@@ -14,8 +14,8 @@ use crate::capability::{Call, HostCallError, InstanceCtx};
 use crate::config::RootsGrant;
 use crate::host::{Client, ClientRequestBody};
 
-/// Longest list of roots that is read, bytes. Clients have a handful, and whoever sends a long one has it read on a thread that
-/// serves others.
+/// Longest list of roots that is read, bytes. Clients have a handful, and whoever sends a long one has it read on a
+/// thread that serves others.
 const LIST: usize = 256 << 10;
 
 /// Longest URI of a client that is repeated to the operator, bytes.

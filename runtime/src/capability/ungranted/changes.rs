@@ -63,8 +63,8 @@ impl PendingChanges {
         }
     }
 
-    /// Removes and returns what is pending of each plugin, but of updated resources at most `most`; the rest stays for the
-    /// next time.
+    /// Removes and returns what is pending of each plugin, but of updated resources at most `most`; the rest stays for
+    /// the next time.
     #[must_use]
     pub fn take(&self, most: usize) -> BTreeMap<Arc<str>, PluginChanges> {
         let mut changes = self.lock();

@@ -1,5 +1,5 @@
-//! Host functions that every plugin has, whatever it is granted: the call, its log and progress, announced changes, clocks, random
-//! bytes and the rest of WASI 0.2, which leads nowhere by itself.
+//! Host functions that every plugin has, whatever it is granted: the call, its log and progress, announced changes,
+//! clocks, random bytes and the rest of WASI 0.2, which leads nowhere by itself.
 //!
 //! Nothing here opens a way out of the sandbox; what does is a capability, in a folder of its own.
 

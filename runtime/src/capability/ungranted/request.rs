@@ -1,7 +1,7 @@
 //! `plugport:plugin/request`: the call being served, as the guest holds it.
 //!
-//! The handle is owned by the guest but made for one call and ends with it, so a handle that a guest keeps answers nothing
-//! later.
+//! The handle is owned by the guest but made for one call and ends with it, so a handle that a guest keeps answers
+//! nothing later.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -111,8 +111,8 @@ impl HostCall for InstanceCtx {
     }
 }
 
-/// The log's data on one line of at most about the longest that is kept, its secrets hidden already if it is no longer. What
-/// is too long, or is not JSON, is sent as a string.
+/// The log's data on one line of at most about the longest that is kept, its secrets hidden already if it is no longer.
+/// What is too long, or is not JSON, is sent as a string.
 fn one_line_json(data: &str, logs: &GuestLog) -> Box<RawValue> {
     if data.len() <= LOG_LINE_BYTES
         && let Ok(raw) = json::raw(data)

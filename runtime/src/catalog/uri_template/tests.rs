@@ -172,7 +172,8 @@ fn hostile_templates_and_uris_end_in_time() {
     ];
     let started = std::time::Instant::now();
     for row in &rows {
-        // Matching goes from the end to the front, and only there it shows that nothing fits: no value of `{y}` has a slash.
+        // Matching goes from the end to the front, and only there it shows that nothing fits: no value of `{y}` has a
+        // slash.
         let template = UriTemplate::parse(&format!("n:{{y}}{row}"), 2_048).unwrap();
         for filler in fillers {
             let uri: String = format!("n:/{}", filler.repeat(2_045)).chars().take(2_048).collect();

@@ -1,7 +1,7 @@
 //! A URI, divided into characters: what a value can be made of.
 //!
-//! A character is one of UTF-8 as it stands, or the percent-encoding of one. The division is the same wherever a value begins,
-//! so a value never begins or ends inside of one. `%00` is no character: some languages end a text there.
+//! A character is one of UTF-8 as it stands, or the percent-encoding of one. The division is the same wherever a value
+//! begins, so a value never begins or ends inside of one. `%00` is no character: some languages end a text there.
 
 use super::CharClass;
 

@@ -1,7 +1,7 @@
 //! Every name and string of JSON as a client will decode it, whatever escapes it was written with.
 //!
-//! The text is walked and not its value: of two fields of one name a value has the last, and with the first something could
-//! be said to one reader that another does not see. Such a pair is rejected.
+//! The text is walked and not its value: of two fields of one name a value has the last, and with the first something
+//! could be said to one reader that another does not see. Such a pair is rejected.
 
 use std::collections::HashSet;
 use std::fmt;

@@ -1,7 +1,8 @@
 //! Bounds on everything that a plugin says of itself.
 //!
 //! What a plugin describes is data that models and people will read, so it is checked before anyone sees it: sizes,
-//! names, URIs, schemas, and no characters that hide or reorder words. Intent is not checked. One file per kind of item.
+//! names, URIs, schemas, and no characters that hide or reorder words. Intent is not checked. One file per kind of
+//! item.
 
 mod json_strings;
 mod prompt;

@@ -1,7 +1,8 @@
 //! `plugport approve`: shows what is different in plugins from what was approved, and writes down that it is accepted.
 //!
-//! A plugin is loaded as `check` loads it, with nothing granted, since it is not approved yet. What is written down is what
-//! was listed and shown, with the digest of the very bytes that listed it, so a file that is replaced meanwhile gains nothing.
+//! A plugin is loaded as `check` loads it, with nothing granted, since it is not approved yet. What is written down is
+//! what was listed and shown, with the digest of the very bytes that listed it, so a file that is replaced meanwhile
+//! gains nothing.
 
 mod name_conflicts;
 mod review;

@@ -1,7 +1,8 @@
 //! Finds conflicts between the names of a plugin and those of other plugins, for its approval.
 //!
-//! An item whose name belongs to another plugin is not approved with this one: when the other one's file goes, the name needs
-//! an approval of its own. The operator sees such items, and the names that change owners when this plugin is approved.
+//! An item whose name belongs to another plugin is not approved with this one: when the other one's file goes, the name
+//! needs an approval of its own. The operator sees such items, and the names that change owners when this plugin is
+//! approved.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -35,8 +36,8 @@ pub(super) fn held_with(
         .collect()
 }
 
-/// What there is to say of a plugin's names, one harmless line each: its items that are another's, what others have approved
-/// that is its, and what others have approved that looks the same and is nobody's.
+/// What there is to say of a plugin's names, one harmless line each: its items that are another's, what others have
+/// approved that is its, and what others have approved that looks the same and is nobody's.
 pub(super) fn notes(
     owners: &NameOwners,
     plugin: &str,

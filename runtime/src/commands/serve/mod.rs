@@ -30,7 +30,8 @@ use event_printer::welcome;
 use signals::Signals;
 use startup::{ServerParts, open_audit, prepare};
 
-/// How long the server waits for a look at the folder before it serves: what nobody notices, and longer than a disk takes.
+/// How long the server waits for a look at the folder before it serves: what nobody notices, and longer than a disk
+/// takes.
 const FIRST_LOOK: Duration = Duration::from_millis(250);
 
 /// What calls that outlive their connections have left when the server stops.
@@ -68,8 +69,8 @@ pub(super) async fn run(args: cli::Serve) -> Result<ExitCode, CommandError> {
     serve(parts, &config, listener, signals).await
 }
 
-/// Refuses to start without a folder, before anything is made. A file system may keep whoever looks waiting for ever; then the
-/// server serves, and lists wait.
+/// Refuses to start without a folder, before anything is made. A file system may keep whoever looks waiting for ever;
+/// then the server serves, and lists wait.
 async fn check_plugin_folder(
     look: impl FnOnce() -> Result<(), ScanError> + Send + 'static,
 ) -> Result<(), CommandError> {

@@ -1,7 +1,7 @@
 //! What a server hears from whoever runs it: to stop, and to look at everything again.
 //!
-//! SIGHUP means both. A terminal that is closed sends it, and then the server ends with its terminal like every other program;
-//! sent by a person or a supervisor, it asks a server to read its files again.
+//! SIGHUP means both. A terminal that is closed sends it, and then the server ends with its terminal like every other
+//! program; sent by a person or a supervisor, it asks a server to read its files again.
 
 use std::io::IsTerminal as _;
 use std::sync::Arc;
@@ -11,8 +11,8 @@ use tokio::io::{AsyncReadExt as _, Stdin};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::Notify;
 
-/// Ctrl-C, termination, and the end of whoever holds stdin, if that counts. Made before anything is served, so that none
-/// is missed.
+/// Ctrl-C, termination, and the end of whoever holds stdin, if that counts. Made before anything is served, so that
+/// none is missed.
 pub(super) struct Signals {
     interrupt: Signal,
     terminate: Signal,

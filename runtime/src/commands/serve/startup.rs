@@ -1,4 +1,5 @@
-//! What is needed before anything is served: the state folder, the audit, the compiler, and what follows the plugin folder.
+//! What is needed before anything is served: the state folder, the audit, the compiler, and what follows the plugin
+//! folder.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -17,8 +18,8 @@ use crate::plugin::Loader;
 use crate::sandbox::{CodeCache, Compiler, KvDatabase};
 use crate::watch::{FolderWatcher, ListRefresher, LoadPolicy, LoadStatus};
 
-/// Begins the audit. One that the operator asked for must be had; the usual one is done without when its folder cannot be
-/// written, since editors start servers anywhere.
+/// Begins the audit. One that the operator asked for must be had; the usual one is done without when its folder cannot
+/// be written, since editors start servers anywhere.
 pub(super) fn open_audit(config: &Config) -> Result<(Audit, Option<AuditWriter>), CommandError> {
     let AuditConfig { enabled, file, max_mib, rotated_files, arguments } = &config.audit;
     if !enabled {
@@ -59,8 +60,8 @@ pub(super) struct ServerParts {
     pub(super) trying: JoinSet<()>,
 }
 
-/// Prepares everything. Plugins are loaded while it is served. `settings` are those of the configuration, or what the command
-/// line says instead.
+/// Prepares everything. Plugins are loaded while it is served. `settings` are those of the configuration, or what the
+/// command line says instead.
 pub(super) fn prepare(
     source: &Source,
     config: Config,
@@ -118,8 +119,8 @@ fn warn_legacy_state(config: &Config) {
     ));
 }
 
-/// Compiles in a child process, with the first of these caches that there is: `compiled_cache_dir`, the one in `state_dir`, the
-/// user's own.
+/// Compiles in a child process, with the first of these caches that there is: `compiled_cache_dir`, the one in
+/// `state_dir`, the user's own.
 fn compiler(config: &Config) -> Compiler {
     let (mib, folder) = (config.server.compiled_cache_mib, user_cache_dir());
     let state = config.server.state_dir.as_ref().and(config.state_dir.as_ref());

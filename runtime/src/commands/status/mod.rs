@@ -1,7 +1,8 @@
 //! `plugport status`: ask every server of this person how it stands, or those of one configuration, and show it.
 //!
-//! Servers have their sockets where all of one person do, and once more in their state folders, so one may answer twice. What a
-//! server answers is a [report](StatusReport), which [its end](StatusSource) makes and this end prints, as JSON or as a table.
+//! Servers have their sockets where all of one person do, and once more in their state folders, so one may answer
+//! twice. What a server answers is a [report](StatusReport), which [its end](StatusSource) makes and this end prints,
+//! as JSON or as a table.
 
 mod report;
 mod server;
@@ -57,8 +58,8 @@ pub(super) async fn run(args: cli::Status) -> Result<ExitCode, CommandError> {
     Ok(if silent == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Where servers have their sockets: those of the configuration that is named, or else all of this person's and those of the
-/// configuration that is here, which may have been started from another home.
+/// Where servers have their sockets: those of the configuration that is named, or else all of this person's and those
+/// of the configuration that is here, which may have been started from another home.
 fn states(named: Option<PathBuf>) -> Result<Vec<PathBuf>, CommandError> {
     if let Some(file) = named {
         return Ok(Config::state_folder(&file)?.into_iter().collect());

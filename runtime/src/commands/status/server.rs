@@ -1,8 +1,8 @@
 //! Makes the status report of this server, and serves it on the status sockets.
 //!
-//! The report joins what the catalog publishes with what only the folder watcher knows. Each version of a plugin has its own
-//! entry, so a plugin that is served while its new file is rejected has two. Secrets in texts of plugins are redacted here;
-//! escaping for terminals is left to the reader of the report.
+//! The report joins what the catalog publishes with what only the folder watcher knows. Each version of a plugin has
+//! its own entry, so a plugin that is served while its new file is rejected has two. Secrets in texts of plugins are
+//! redacted here; escaping for terminals is left to the reader of the report.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -57,8 +57,8 @@ impl StatusSource {
         Self { catalog, load_status, since: SystemTime::now(), state, folder, config }
     }
 
-    /// Serves the report on a socket where all servers of this user have one and on another in the state folder,
-    /// where those find it who have that folder and another home. A server without any serves all the same. `serving`: where
+    /// Serves the report on a socket where all servers of this user have one and on another in the state folder, where
+    /// those find it who have that folder and another home. A server without any serves all the same. `serving`: where
     /// clients find it.
     pub(in crate::commands) async fn serve(self, serving: String) -> StatusServer {
         let (stop, mut tasks, mut failed) = (CancellationToken::new(), Vec::new(), None);
@@ -138,7 +138,8 @@ impl StatusSource {
     }
 }
 
-/// Why it would not be served, or not like this, if only what was approved were. What holds for it as a whole comes first.
+/// Why it would not be served, or not like this, if only what was approved were. What holds for it as a whole comes
+/// first.
 fn unapproved(entry: &PluginEntry) -> Option<String> {
     let plugin = &entry.plugin;
     let verdict = entry.approval.check_file(plugin.name(), plugin.digest(), &plugin.config().grants);

@@ -1,8 +1,8 @@
 //! The audit: one line of JSON per load, denial, limit and call, for whoever has to say later what a plugin did.
 //!
 //! A line is put together where it happens and written by a thread of its own a few milliseconds later, so that a call
-//! does not wait for a disk; only when the disk cannot keep up do calls wait a little, since a line that is lost is worse.
-//! Lines are written whole: a killed server leaves no half of one behind that the next write would not mend.
+//! does not wait for a disk; only when the disk cannot keep up do calls wait a little, since a line that is lost is
+//! worse. Lines are written whole: a killed server leaves no half of one behind that the next write would not mend.
 
 mod queue;
 mod rotating_file;
@@ -55,8 +55,8 @@ impl Audit {
         Self { queue: None, arguments: false }
     }
 
-    /// An audit in a file, made with its folder if need be, that begins anew at `most` bytes; `kept` older ones stay beside it. It is written until the
-    /// writer is dropped.
+    /// An audit in a file, made with its folder if need be, that begins anew at `most` bytes; `kept` older ones stay
+    /// beside it. It is written until the writer is dropped.
     ///
     /// # Errors
     /// When the file cannot be opened or mended.

@@ -1,8 +1,8 @@
 //! Lines on their way from whoever notes them to the thread that writes them.
 //!
-//! Whoever notes a line may be a task among many, so it waits for a disk only when there is no room left, and then not for
-//! long; what finds no room even so is counted, and the file says how many lines it lacks. What could not be written
-//! is kept and tried again.
+//! Whoever notes a line may be a task among many, so it waits for a disk only when there is no room left, and then not
+//! for long; what finds no room even so is counted, and the file says how many lines it lacks. What could not be
+//! written is kept and tried again.
 
 use std::io;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};

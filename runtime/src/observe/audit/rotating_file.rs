@@ -47,8 +47,8 @@ impl RotatingFile {
         }
     }
 
-    /// Begins anew when the file would become too long. Where that fails, a file that is too long is better than lines that are
-    /// lost, up to a length.
+    /// Begins anew when the file would become too long. Where that fails, a file that is too long is better than lines
+    /// that are lost, up to a length.
     fn make_room(&mut self, lines: u64) -> io::Result<()> {
         let length = self.file.metadata()?.len();
         if length == 0 || length + lines <= self.most {

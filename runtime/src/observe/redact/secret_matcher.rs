@@ -64,8 +64,8 @@ impl SecretMatcher {
         self.longest
     }
 
-    /// Where needles begin before `end`, those that overlap as one, in order. Also what may be the beginning of one, where the
-    /// text says that somebody cut it.
+    /// Where needles begin before `end`, those that overlap as one, in order. Also what may be the beginning of one,
+    /// where the text says that somebody cut it.
     pub(super) fn find(&self, text: &[u8], end: usize) -> Vec<Range<usize>> {
         let mut found: Vec<Range<usize>> = Vec::new();
         if self.longest == 0 {

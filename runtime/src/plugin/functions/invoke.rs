@@ -100,8 +100,9 @@ impl GuestCall for CallFunction<'_> {
 }
 
 impl FunctionTool {
-    /// The values of arguments, and what they take. Those that are long are read in one of the plugin's permits for reading,
-    /// which never wait for checks: one whose call was cancelled reads to its end, and keeps its permit until then.
+    /// The values of arguments, and what they take. Those that are long are read in one of the plugin's permits for
+    /// reading, which never wait for checks: one whose call was cancelled reads to its end, and keeps its permit until
+    /// then.
     async fn read(&self, args: &str, plugin: &Plugin, meter: &HostFuel) -> Result<(Vec<Val>, usize), String> {
         let limits = &plugin.config().limits;
         let most_mib = limits.transfer_mib;
@@ -112,8 +113,8 @@ impl FunctionTool {
         plugin.offload().run_short(move || meter.timed(|| read(&parameters, &args, most_mib))).await
     }
 
-    /// Writes what the function gave. What is large may have to wait for a thread: it is counted like what is handed over to a
-    /// host function, until the call is over or charged for something else, and until it is gone.
+    /// Writes what the function gave. What is large may have to wait for a thread: it is counted like what is handed
+    /// over to a host function, until the call is over or charged for something else, and until it is gone.
     pub(super) async fn write(
         &self,
         results: Vec<Val>,

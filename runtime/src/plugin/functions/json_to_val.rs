@@ -1,8 +1,8 @@
 //! From JSON to the values that a function takes.
 //!
-//! The catalog has checked the arguments against the schema; this relies on nothing of it. Whatever JSON comes, it ends in
-//! values of the function's own types or in one sentence that says where the first fault is, and what is made of a short
-//! text is bounded, since every item of a list takes more room as a value than as text.
+//! The catalog has checked the arguments against the schema; this relies on nothing of it. Whatever JSON comes, it ends
+//! in values of the function's own types or in one sentence that says where the first fault is, and what is made of a
+//! short text is bounded, since every item of a list takes more room as a value than as text.
 
 use serde_json::{Map, Value};
 use wasmtime::component::Val;

@@ -1,9 +1,9 @@
 //! Function tools: each function that a component without MCP exports is a tool.
 //!
-//! Everything that such a tool needs is in its type, so it is found out once, at load: its schemas, how its arguments are
-//! read and its result is written. A call then runs under the same limits as that of any other tool. Types are untrusted
-//! data: what they unfold to is bounded before anything is made of them, and a function that has no form in JSON is
-//! rejected with a warning, since the others may be what someone relies on.
+//! Everything that such a tool needs is in its type, so it is found out once, at load: its schemas, how its arguments
+//! are read and its result is written. A call then runs under the same limits as that of any other tool. Types are
+//! untrusted data: what they unfold to is bounded before anything is made of them, and a function that has no form in
+//! JSON is rejected with a warning, since the others may be what someone relies on.
 
 mod invoke;
 mod json_to_val;
@@ -214,8 +214,8 @@ impl ReturnType {
     }
 }
 
-/// The functions of a component and of the interfaces that it exports, but for the standard ones: at most so many, and how many
-/// there are beyond these.
+/// The functions of a component and of the interfaces that it exports, but for the standard ones: at most so many, and
+/// how many there are beyond these.
 fn exported(component: &Component, most: usize) -> (Vec<ExportedFunction>, usize) {
     let (ty, engine) = (component.component_type(), component.engine());
     let (mut found, mut excess) = (Vec::new(), 0);

@@ -1,7 +1,7 @@
 //! JSON Schemas of parameters and results.
 //!
-//! They say exactly what `json_to_val.rs` takes and `val_to_json.rs` gives, in the few keywords that every client knows: nothing is
-//! referred to, so that a check never recurses, and whoever reads one sees the whole type at once.
+//! They say exactly what `json_to_val.rs` takes and `val_to_json.rs` gives, in the few keywords that every client
+//! knows: nothing is referred to, so that a check never recurses, and whoever reads one sees the whole type at once.
 
 use serde_json::{Map, Value, json};
 

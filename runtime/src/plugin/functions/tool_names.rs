@@ -36,8 +36,8 @@ impl ExportPath<'_> {
     }
 }
 
-/// A name for each, in their order. Only those that are not told apart become longer; a function at the root has no longer
-/// name.
+/// A name for each, in their order. Only those that are not told apart become longer; a function at the root has no
+/// longer name.
 pub(super) fn names(paths: &[ExportPath<'_>]) -> Vec<String> {
     let mut lengths = vec![0; paths.len()];
     loop {

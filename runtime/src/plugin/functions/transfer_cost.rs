@@ -2,8 +2,8 @@
 //!
 //! The engine counts what it lifts out of a guest by the values themselves, and of a name its letters. Here a name is a
 //! string of its own, and a list has room for four items as soon as it has one. So many small values take several times
-//! what was counted. How many follows from the type, and what the engine may count is divided by it. What is large is written
-//! where it holds up nobody; until then it is counted by what it takes, and that time is the guest's.
+//! what was counted. How many follows from the type, and what the engine may count is divided by it. What is large is
+//! written where it holds up nobody; until then it is counted by what it takes, and that time is the guest's.
 
 use wasmtime::component::Val;
 
@@ -58,8 +58,8 @@ impl ValType {
         }
     }
 
-    /// How much more a value takes with its place, at most, than so many times what is counted of it, bytes. Lists in it have
-    /// one item or none: from [`ValType::cost_factor`] times on, more items make none dearer.
+    /// How much more a value takes with its place, at most, than so many times what is counted of it, bytes. Lists in
+    /// it have one item or none: from [`ValType::cost_factor`] times on, more items make none dearer.
     fn extra_bytes(&self, times: i64) -> i64 {
         let owned = match self {
             Self::String => text(1, times).max(0),
@@ -94,8 +94,8 @@ fn most<'s>(types: impl Iterator<Item = &'s ValType>) -> usize {
     types.map(ValType::cost_factor).max().unwrap_or(1)
 }
 
-/// The same for many items, each with one value of each type. What a long list has in reserve is left out: that is at most
-/// one more place for each item, and counting it would halve what the plainest lists may have.
+/// The same for many items, each with one value of each type. What a long list has in reserve is left out: that is at
+/// most one more place for each item, and counting it would halve what the plainest lists may have.
 fn repeated(item: &[&ValType]) -> usize {
     let least = most(item.iter().copied());
     let is_enough = |times: &usize| together(item.iter().copied(), *times as i64) <= 0;

@@ -1,8 +1,9 @@
 //! The type of a parameter or a result, as a tree of our own.
 //!
-//! A component's types are untrusted data: they nest, and one that is used twice counts twice wherever it stands, so that
-//! a hundred bytes can describe more than any memory holds. So they are unfolded once, at load and within a budget; what
-//! writes schemas and converts values then walks something that is known to be small, and knows nothing of engines.
+//! A component's types are untrusted data: they nest, and one that is used twice counts twice wherever it stands, so
+//! that a hundred bytes can describe more than any memory holds. So they are unfolded once, at load and within a
+//! budget; what writes schemas and converts values then walks something that is known to be small, and knows nothing of
+//! engines.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -38,7 +39,8 @@ pub(super) enum ValType {
     Flags(NameMap<()>),
 }
 
-/// Names in their order, each found at once: how many there are, and how often they are looked for, is up to the component.
+/// Names in their order, each found at once: how many there are, and how often they are looked for, is up to the
+/// component.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct NameMap<T> {
     items: Vec<(Arc<str>, T)>,
@@ -109,9 +111,9 @@ const NODE: usize = 16;
 /// What a name takes beside its letters while the plugin is there, bytes: where it stands and where it is looked up.
 const NAME: usize = 128;
 
-/// How much the types of one component may still unfold to. For one function it counts bytes of JSON Schema and never more
-/// than are written, so that what the catalog would publish is not rejected for its own sake. All of them together also take
-/// what was written, and the room that their types have in memory, which may be too much for many large ones.
+/// How much the types of one component may still unfold to. For one function it counts bytes of JSON Schema and never
+/// more than are written, so that what the catalog would publish is not rejected for its own sake. All of them together
+/// also take what was written, and the room that their types have in memory, which may be too much for many large ones.
 #[derive(Debug)]
 pub(super) struct TypeBudget {
     limits: Limits,

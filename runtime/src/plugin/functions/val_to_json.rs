@@ -1,7 +1,7 @@
 //! From the values that a function answers to JSON.
 //!
-//! It is written as text at once and stops where the limit on results is passed, so that nothing that is too large is ever
-//! whole in memory. The form is the one that `json_to_val.rs` takes: what a tool gives can be given back to it.
+//! It is written as text at once and stops where the limit on results is passed, so that nothing that is too large is
+//! ever whole in memory. The form is the one that `json_to_val.rs` takes: what a tool gives can be given back to it.
 
 use std::fmt::Write as _;
 

@@ -1,7 +1,7 @@
 //! Which idle instance a call gets, and which ones are evicted.
 //!
-//! A plain list, the one that is idle longest first: there are a hundred at most, of all plugins together, so that looking at
-//! each costs less than keeping order would. It is generic, so that the policy is tested without an engine.
+//! A plain list, the one that is idle longest first: there are a hundred at most, of all plugins together, so that
+//! looking at each costs less than keeping order would. It is generic, so that the policy is tested without an engine.
 
 use std::time::{Duration, Instant};
 
@@ -30,7 +30,8 @@ pub(super) struct IdleInstance<T> {
     pub(super) instance: T,
 }
 
-/// All that is idle. Whatever is taken out is handed over, since dropping it takes a while and nobody should wait for that.
+/// All that is idle. Whatever is taken out is handed over, since dropping it takes a while and nobody should wait for
+/// that.
 #[derive(Debug)]
 pub(super) struct IdleList<T> {
     bounds: PoolLimits,
@@ -52,8 +53,8 @@ impl<T> IdleList<T> {
         Some(self.idle.remove(at).instance)
     }
 
-    /// Puts something in, of whose owner at most `most` may be idle. What has to go for it: what has been idle longest, or itself if
-    /// there can be no room.
+    /// Puts something in, of whose owner at most `most` may be idle. What has to go for it: what has been idle longest,
+    /// or itself if there can be no room.
     pub(super) fn put(&mut self, new: IdleInstance<T>, most: usize) -> Vec<T> {
         let PoolLimits { instances, bytes, .. } = self.bounds;
         if most.min(instances) == 0 || new.bytes > bytes {

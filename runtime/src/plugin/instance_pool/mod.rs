@@ -30,12 +30,12 @@ const MOST: u64 = 16;
 /// What idle instances may have of all memory for guests: one part of so many.
 const SHARE: usize = 4;
 
-/// Calls that one instance serves. What a runtime leaks with every call comes to an end, and no handle has the number of an
-/// earlier one.
+/// Calls that one instance serves. What a runtime leaks with every call comes to an end, and no handle has the number
+/// of an earlier one.
 const CALLS: u64 = 1_000;
 
-/// Some languages never give back the handle of their call, so an instance serves a part of the calls for which there would
-/// be handles, and the rest is left to what its calls do.
+/// Some languages never give back the handle of their call, so an instance serves a part of the calls for which there
+/// would be handles, and the rest is left to what its calls do.
 const CALL_SHARE: u64 = 4;
 
 /// What all plugins of a server keep.

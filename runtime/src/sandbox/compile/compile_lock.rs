@@ -1,7 +1,7 @@
 //! Waits while another process compiles the same file, so that servers that start together compile each file once.
 //!
-//! The lock lies in the cache beside the file's place; the system takes it from whoever ends. It is advice: whoever waited for
-//! too long, or cannot lock, compiles for itself, and what both keep is the same.
+//! The lock lies in the cache beside the file's place; the system takes it from whoever ends. It is advice: whoever
+//! waited for too long, or cannot lock, compiles for itself, and what both keep is the same.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,14 +15,14 @@ use crate::config::Limits;
 /// How often one who waits for another process that compiles the same looks whether it is done.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// How long it waits for the first, and has a place meanwhile that other files wait for: that process may have been stopped.
-/// Three times what an honest file was measured to take.
+/// How long it waits for the first, and has a place meanwhile that other files wait for: that process may have been
+/// stopped. Three times what an honest file was measured to take.
 const PATIENCE: Duration = Duration::from_secs(if cfg!(test) { 2 } else { 20 });
 
 impl Compiler {
-    /// Waits while somebody else compiles the same, and then says to others that we do. However many wait too long for the
-    /// first, one of them becomes the second, and the others wait for either, for `compile_ms` at most; then each compiles for
-    /// itself. Without a place for what is compiled there is nothing to wait for.
+    /// Waits while somebody else compiles the same, and then says to others that we do. However many wait too long for
+    /// the first, one of them becomes the second, and the others wait for either, for `compile_ms` at most; then each
+    /// compiles for itself. Without a place for what is compiled there is nothing to wait for.
     pub(super) async fn lock(&self, key: Key, limits: &Limits) -> Option<CompileLock> {
         self.caches.first()?;
         let first =

@@ -1,20 +1,20 @@
 //! Bounds what a component declares, since the engine keeps that beside its code: names and types.
 //!
-//! It copies the names of the functions that were running into every backtrace, and each import, export and type of a few
-//! bytes becomes an entry of some hundred that stays for as long as the plugin is loaded. So what a file declares is paid by
-//! the serving process, long after the file was compiled.
+//! It copies the names of the functions that were running into every backtrace, and each import, export and type of a
+//! few bytes becomes an entry of some hundred that stays for as long as the plugin is loaded. So what a file declares
+//! is paid by the serving process, long after the file was compiled.
 
 use wasmparser::{KnownCustom, Name, Parser, Payload};
 
 /// Longest name, bytes. Compilers write some of a few thousand.
 const LONGEST: usize = 16 << 10;
 
-/// What a component may import, export and define as types, bytes of its file; each takes up to 60 times as much in the server.
-/// That of the largest known is a tenth of it.
+/// What a component may import, export and define as types, bytes of its file; each takes up to 60 times as much in the
+/// server. That of the largest known is a tenth of it.
 const DECLARED: usize = 256 << 10;
 
-/// The same of all its core modules and of what joins them, where a byte takes up to 20 times as much. Components in Python
-/// have hundreds of KiB, since libraries are joined in them.
+/// The same of all its core modules and of what joins them, where a byte takes up to 20 times as much. Components in
+/// Python have hundreds of KiB, since libraries are joined in them.
 const JOINED: usize = 2 << 20;
 
 /// Says what is wrong with what it declares; what is wrong with anything else is for the compiler to say.

@@ -1,10 +1,11 @@
 //! What becomes of a compiling process whose server ends: another process waits for its answer and keeps it.
 //!
-//! Clients that are short-lived start a server, ask for its list and go. If what was being compiled went with the server, the
-//! next one would begin anew, and none would ever come to the end. A server cannot stay for it either: whoever started it
-//! waits for its end, and kills it before long. So a process of this program takes over the two pipes, the one that the
-//! answer comes from and the one whose end would tell the compiler that nobody waits. It does nothing but wait, read and keep.
-//! Whoever wants the same file compiled waits for it, since it has the server's lock on that.
+//! Clients that are short-lived start a server, ask for its list and go. If what was being compiled went with the
+//! server, the next one would begin anew, and none would ever come to the end. A server cannot stay for it either:
+//! whoever started it waits for its end, and kills it before long. So a process of this program takes over the two
+//! pipes, the one that the answer comes from and the one whose end would tell the compiler that nobody waits. It does
+//! nothing but wait, read and keep. Whoever wants the same file compiled waits for it, since it has the server's lock
+//! on that.
 
 use std::fs::File;
 use std::io;

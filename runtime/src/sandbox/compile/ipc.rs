@@ -1,7 +1,7 @@
 //! What a compiling process answers, byte by byte.
 //!
-//! A process that dies leaves nothing or a part behind, so an answer says what it is and how long it is before it begins.
-//! Both ends are this program, often the very same file.
+//! A process that dies leaves nothing or a part behind, so an answer says what it is and how long it is before it
+//! begins. Both ends are this program, often the very same file.
 
 use std::io::{self, Write};
 

@@ -1,8 +1,8 @@
 //! From a component to machine code, outside the process that serves.
 //!
-//! How much work, memory and luck a compiler needs is up to whoever wrote its input, and the engine's authors
-//! promise nothing about it. So a process of its own compiles each file, inside limits that the system holds; what it makes
-//! is kept, so that this happens once for each file. A server has one [`Compiler`]; benchmarks have one that compiles in
+//! How much work, memory and luck a compiler needs is up to whoever wrote its input, and the engine's authors promise
+//! nothing about it. So a process of its own compiles each file, inside limits that the system holds; what it makes is
+//! kept, so that this happens once for each file. A server has one [`Compiler`]; benchmarks have one that compiles in
 //! their own process.
 
 mod cache;
@@ -47,7 +47,8 @@ pub struct Compiler {
     permits: Arc<Semaphore>,
 }
 
-/// The right to have one file compiled, given back when dropped. Without it nothing is compiled, so there is one bound on that.
+/// The right to have one file compiled, given back when dropped. Without it nothing is compiled, so there is one bound
+/// on that.
 #[derive(Debug)]
 pub struct CompilePermit {
     _held: OwnedSemaphorePermit,
@@ -149,7 +150,8 @@ impl Compiler {
         Self { caches: caches.into_iter().collect(), ..self }
     }
 
-    /// Makes the component of these bytes callable, from what was kept or by compiling it. `digest` is that of the bytes.
+    /// Makes the component of these bytes callable, from what was kept or by compiling it. `digest` is that of the
+    /// bytes.
     ///
     /// # Errors
     /// When it is not a component, or a limit or the compiler was in the way.

@@ -1,7 +1,8 @@
 //! The compiling process from outside: start it, feed it, take its answer, and say what became of it.
 //!
-//! A process of its own is the only bound that holds for all of memory, time and a crash. It is this very program, found as
-//! the file that runs and not by its name, so that a server whose file was replaced goes on with the compiler that fits it.
+//! A process of its own is the only bound that holds for all of memory, time and a crash. It is this very program,
+//! found as the file that runs and not by its name, so that a server whose file was replaced goes on with the compiler
+//! that fits it.
 
 use std::fs::File;
 use std::io;
@@ -43,8 +44,8 @@ pub(super) fn this_program() -> PathBuf {
     }
 }
 
-/// Compiles a component in a process of its own. Dropped, it leaves the answer to another process, which does as `detached`
-/// says and has `lock` until then, or else kills the one that compiles.
+/// Compiles a component in a process of its own. Dropped, it leaves the answer to another process, which does as
+/// `detached` says and has `lock` until then, or else kills the one that compiles.
 pub(super) async fn compile(
     program: &Path,
     component: Vec<u8>,

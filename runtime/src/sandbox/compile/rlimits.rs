@@ -1,9 +1,9 @@
 //! The limits that a compiling process sets for itself before it reads untrusted bytes.
 //!
-//! The compiler is large, and what it needs is decided by what it is given. So the system holds it: memory, time, files and
-//! core dumps are bounded by limits that cannot be raised again. Threads are bounded by what its parent sets, since the
-//! system counts them for the whole user. The niceness is 10 and not 19: calls go first by ten to one, and yet a machine
-//! that is busy for ever still gets its plugins compiled within `compile_ms`.
+//! The compiler is large, and what it needs is decided by what it is given. So the system holds it: memory, time, files
+//! and core dumps are bounded by limits that cannot be raised again. Threads are bounded by what its parent sets, since
+//! the system counts them for the whole user. The niceness is 10 and not 19: calls go first by ten to one, and yet a
+//! machine that is busy for ever still gets its plugins compiled within `compile_ms`.
 
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 //! The compiling process from inside: bytes from stdin, code to stdout, and an end when nobody waits any more.
 //!
-//! It learns from its stdin that the server has gone, since that end closes however a server dies. The system's signal for
-//! a parent's death would come when the *thread* ends that started the process, and those threads come and go.
+//! It learns from its stdin that the server has gone, since that end closes however a server dies. The system's signal
+//! for a parent's death would come when the *thread* ends that started the process, and those threads come and go.
 
 use std::io;
 
@@ -38,8 +38,8 @@ impl WorkerError {
     }
 }
 
-/// Compiles one component from stdin to stdout, in this process and for a server that waits. Cannot be undone: the process
-/// is bounded afterwards.
+/// Compiles one component from stdin to stdout, in this process and for a server that waits. Cannot be undone: the
+/// process is bounded afterwards.
 ///
 /// # Errors
 /// When the process cannot be bounded, or its server has gone.

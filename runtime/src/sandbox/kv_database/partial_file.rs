@@ -13,8 +13,8 @@ pub(super) const HEADER: usize = 4_096;
 /// A database that was never used is no larger, bytes.
 pub(super) const NEW: u64 = 2 << 20;
 
-/// Empties a file in which the making of a database was cut off, by a kill or by a disk without room. The database would take
-/// it for a stranger's for ever.
+/// Empties a file in which the making of a database was cut off, by a kill or by a disk without room. The database
+/// would take it for a stranger's for ever.
 pub(super) fn truncate_partial(file: &File) -> io::Result<()> {
     // Who has the lock may be about to write.
     if file.try_lock().is_ok() {
@@ -26,7 +26,8 @@ pub(super) fn truncate_partial(file: &File) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether a database was begun in this file and nothing was ever kept. One that was damaged has something behind its header.
+/// Whether a database was begun in this file and nothing was ever kept. One that was damaged has something behind its
+/// header.
 fn is_unfinished(file: &File) -> io::Result<bool> {
     let length = file.metadata()?.len();
     if length > NEW {

@@ -1,8 +1,8 @@
 //! The queue of servers for a database that one process at a time can have open.
 //!
-//! The database is one process's at a time, by the lock of its file. Whoever waits for it holds the lock of a second file: so
-//! the one that has the database sees that another waits, and when it wants it back it queues behind them. The system takes
-//! both locks from a process that dies, however it dies.
+//! The database is one process's at a time, by the lock of its file. Whoever waits for it holds the lock of a second
+//! file: so the one that has the database sees that another waits, and when it wants it back it queues behind them. The
+//! system takes both locks from a process that dies, however it dies.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
@@ -13,19 +13,19 @@ use std::time::{Duration, Instant};
 /// The file in the state folder whose lock is held by whoever waits.
 const FILE: &str = "plugins.turn";
 
-/// How long to wait. Nobody who works needs the database for longer than [`HELD`] and one transaction, and a plugin that waits
-/// while it starts has two seconds for all of that.
+/// How long to wait. Nobody who works needs the database for longer than [`HELD`] and one transaction, and a plugin
+/// that waits while it starts has two seconds for all of that.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// For how long nobody waits again once somebody waited in vain. Waiting is done one after the other, so those who came meanwhile
-/// would wait that many times as long.
+/// For how long nobody waits again once somebody waited in vain. Waiting is done one after the other, so those who came
+/// meanwhile would wait that many times as long.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// How often the locks are tried.
 const AGAIN: Duration = Duration::from_millis(2);
 
-/// How long a server may go on with the database while another waits: opening it costs some milliseconds, and two that are
-/// busy should not spend their time on that.
+/// How long a server may go on with the database while another waits: opening it costs some milliseconds, and two that
+/// are busy should not spend their time on that.
 const HELD: Duration = Duration::from_millis(50);
 
 /// The place in the queue.
@@ -45,8 +45,8 @@ impl ProcessLock {
         Ok(Self { file: options.open(folder.join(FILE))?, since: Instant::now(), retry_at: None })
     }
 
-    /// Queues, and tries to get the database until that works. `None` when somebody keeps it, and at once when it was kept from
-    /// the last one who waited.
+    /// Queues, and tries to get the database until that works. `None` when somebody keeps it, and at once when it was
+    /// kept from the last one who waited.
     pub(super) fn wait<T, E>(
         &mut self,
         attempt: impl FnMut() -> Result<Option<T>, E>,

@@ -28,8 +28,8 @@ const SUFFIX: &str = ".sock";
 /// How the names of sockets end that nobody listens on yet.
 pub(super) const UNFINISHED: &str = ".new";
 
-/// How old one of those has to be to have been left by a server that was killed: it is there for no longer than it takes to
-/// listen.
+/// How old one of those has to be to have been left by a server that was killed: it is there for no longer than it
+/// takes to listen.
 const LEFT: Duration = Duration::from_secs(60);
 
 /// Longest address that every system has room for, bytes.

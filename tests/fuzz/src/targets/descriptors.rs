@@ -1,6 +1,6 @@
-//! Whatever a plugin says of itself, validation ends, and what passes keeps every bound of docs/limits.md, has only names and
-//! URIs that clients take, and has no character in any string that hides words, however the string is written. A template
-//! recognises what it makes, and checking a value against a schema that passed ends too.
+//! Whatever a plugin says of itself, validation ends, and what passes keeps every bound of docs/limits.md, has only
+//! names and URIs that clients take, and has no character in any string that hides words, however the string is
+//! written. A template recognises what it makes, and checking a value against a schema that passed ends too.
 
 use std::sync::LazyLock;
 

@@ -1,6 +1,6 @@
-//! Lines are cut where a naive reader cuts them, whatever pieces they arrive in. And over a real connection, whatever the
-//! client sends: every message that goes back is one line of well-formed JSON-RPC, each request gets one answer with its
-//! own id, notifications get none, and what is not JSON gets a parse error and nothing else.
+//! Lines are cut where a naive reader cuts them, whatever pieces they arrive in. And over a real connection, whatever
+//! the client sends: every message that goes back is one line of well-formed JSON-RPC, each request gets one answer
+//! with its own id, notifications get none, and what is not JSON gets a parse error and nothing else.
 
 use std::cell::RefCell;
 use std::sync::{Arc, LazyLock};

@@ -1,5 +1,6 @@
-//! A folder that a client names is opened exactly when it exists, lies below what the operator allowed and is none of those
-//! that nobody gets; and it is the folder that the URL standard reads in the same URI, whatever way that is written.
+//! A folder that a client names is opened exactly when it exists, lies below what the operator allowed and is none of
+//! those that nobody gets; and it is the folder that the URL standard reads in the same URI, whatever way that is
+//! written.
 
 use std::path::Path;
 use std::sync::LazyLock;

@@ -1,6 +1,6 @@
 //! A grant of HTTP means what the URL standard means: whatever the `url` crate reads as a URL, the grant judges by the
-//! scheme, host and port that crate found, as a naive reader of docs/grants.md would. A host that is taken at all is the
-//! host that the standard reads in the same text, so no spelling of an address passes for a name.
+//! scheme, host and port that crate found, as a naive reader of docs/grants.md would. A host that is taken at all is
+//! the host that the standard reads in the same text, so no spelling of an address passes for a name.
 
 use std::net::IpAddr;
 

@@ -1,9 +1,9 @@
 //! `secrets`: values by reference, so that the configuration can be shown and shared. `{ token = { env = "FETCH_TOKEN" } }` or
 //! `{ token = { file = "./token.txt" } }`; on the command line `secret=NAME=env:VARIABLE` or `secret=NAME=file:PATH`.
 //!
-//! A value is read once, at start: a secret that is missing is found by the operator and not by a caller. It has a type of
-//! its own that cannot be printed, is wiped from memory when it is dropped, and leaves this file for the guest that asks
-//! for it and for the redactor that hides it.
+//! A value is read once, at start: a secret that is missing is found by the operator and not by a caller. It has a type
+//! of its own that cannot be printed, is wiped from memory when it is dropped, and leaves this file for the guest that
+//! asks for it and for the redactor that hides it.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -1,5 +1,5 @@
-//! The stream on which a guest reads a file: a piece at a time, by a thread that counts among those of its plugin until it is
-//! done. On a disk that does not answer, the library's own would leave one behind with each call.
+//! The stream on which a guest reads a file: a piece at a time, by a thread that counts among those of its plugin until
+//! it is done. On a disk that does not answer, the library's own would leave one behind with each call.
 
 use std::fs::File;
 use std::io;

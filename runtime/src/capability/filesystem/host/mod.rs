@@ -2,8 +2,8 @@
 //! open, how much of a directory is listed at once, how many threads wait for a disk. One file per concern.
 //!
 //! The library still resolves every path and opens every file, so its defences against escapes are the only ones there
-//! are; what is replaced is what grows something, and where it runs. Its descriptors stay in the table as they are, and what
-//! we know of each lies beside them, by handle.
+//! are; what is replaced is what grows something, and where it runs. Its descriptors stay in the table as they are, and
+//! what we know of each lies beside them, by handle.
 
 mod descriptor;
 mod input_stream;
@@ -36,16 +36,16 @@ const OPERATION: usize = 10_000;
 /// The longest path that systems take. A longer one is refused before anybody looks at it.
 const LONGEST_PATH: usize = 4_095;
 
-/// Operations of one plugin on files that block at the same time. A disk has little use for more, and on one that does not
-/// answer each of them is a thread that never comes back, also when its call has gone.
+/// Operations of one plugin on files that block at the same time. A disk has little use for more, and on one that does
+/// not answer each of them is a thread that never comes back, also when its call has gone.
 const OF_ONE: usize = 16;
 
-/// Operations of all plugins on files that block at the same time: half of the threads that tokio has for what blocks, which
-/// leaves the others to the compiler, the stores and look-ups of names.
+/// Operations of all plugins on files that block at the same time: half of the threads that tokio has for what blocks,
+/// which leaves the others to the compiler, the stores and look-ups of names.
 static OF_ALL: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(256)));
 
-/// Pieces that streams of one plugin have taken and not yet written, up to 64 KiB each. They are written when their calls
-/// have gone, so a slow disk must not have them pile up.
+/// Pieces that streams of one plugin have taken and not yet written, up to 64 KiB each. They are written when their
+/// calls have gone, so a slow disk must not have them pile up.
 const PIECES: usize = 512;
 
 /// What one plugin has done with files, by all of its calls and by what they left behind.
@@ -62,8 +62,8 @@ impl FileIo {
         Self { threads, pieces: Arc::new(Semaphore::new(PIECES)) }
     }
 
-    /// Waits for a thread. Who needs a turn as well waits for that afterwards: others wait for turns, and nobody of another
-    /// plugin is to wait for this plugin's threads.
+    /// Waits for a thread. Who needs a turn as well waits for that afterwards: others wait for turns, and nobody of
+    /// another plugin is to wait for this plugin's threads.
     async fn thread(&self) -> io::Result<BlockingThread> {
         self.threads.acquire().await.map(BlockingThread).map_err(io::Error::other)
     }

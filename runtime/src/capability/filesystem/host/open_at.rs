@@ -1,7 +1,7 @@
 //! Opening a file. Only a file that is made costs room, so what is there already is opened without making anything.
 //!
-//! All of it happens on one thread in one turn, to its end, also when its call has gone: a file that is open counts until it
-//! is closed, so there is no moment in which it is open and nobody knows.
+//! All of it happens on one thread in one turn, to its end, also when its call has gone: a file that is open counts
+//! until it is closed, so there is no moment in which it is open and nobody knows.
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! What one call has open, and what lies behind each handle: which grant it came from, and the place that it takes.
 //!
-//! A file is open until its descriptor and every stream on it are gone, so they share one place. Places come back by being
-//! dropped, whichever of them goes last.
+//! A file is open until its descriptor and every stream on it are gone, so they share one place. Places come back by
+//! being dropped, whichever of them goes last.
 
 use std::collections::HashMap;
 use std::fs::File;

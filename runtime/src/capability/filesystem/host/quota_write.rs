@@ -1,4 +1,5 @@
-//! Writes to files under a quota: each write waits for its turn, and one that exceeds the quota fails before it happens.
+//! Writes to files under a quota: each write waits for its turn, and one that exceeds the quota fails before it
+//! happens.
 
 use std::fs::File;
 use std::io;

@@ -1,8 +1,8 @@
 //! Runs functions of wasmtime-wasi (the library) on descriptors, on a blocking thread of ours from beginning to end.
 //!
-//! By itself the library hands each to a thread and forgets it when the call has gone, with no way to hold on to what it
-//! takes meanwhile: the turn of a quota, the place of a plugin. So a descriptor is lent to a table that lives as long as one
-//! function, as one that may block where it is.
+//! By itself the library hands each to a thread and forgets it when the call has gone, with no way to hold on to what
+//! it takes meanwhile: the turn of a quota, the place of a plugin. So a descriptor is lent to a table that lives as
+//! long as one function, as one that may block where it is.
 
 use futures_util::FutureExt as _;
 use wasmtime::component::{Resource, ResourceTable};

@@ -1,9 +1,9 @@
-//! Measures what lies below a directory, within bounds: a directory that holds more files than may lie there is not walked
-//! to its end.
+//! Measures what lies below a directory, within bounds: a directory that holds more files than may lie there is not
+//! walked to its end.
 //!
-//! No path is used, since a path leads elsewhere once a folder in it is renamed. A name is looked up in the directory that
-//! it was read from, no link is followed, and the way back up is `..`, which has to lead to where the walk came from. So one
-//! directory is open at a time, however deep they lie.
+//! No path is used, since a path leads elsewhere once a folder in it is renamed. A name is looked up in the directory
+//! that it was read from, no link is followed, and the way back up is `..`, which has to lead to where the walk came
+//! from. So one directory is open at a time, however deep they lie.
 
 use std::collections::HashSet;
 use std::ffi::{CStr, CString};
@@ -49,8 +49,8 @@ pub(super) fn rounded(bytes: u64) -> u64 {
     bytes.checked_next_multiple_of(STEP).unwrap_or(u64::MAX)
 }
 
-/// Looks at everything below each root, at hardly more than `most` files, and at the files that are open and have no name
-/// any more. Blocks.
+/// Looks at everything below each root, at hardly more than `most` files, and at the files that are open and have no
+/// name any more. Blocks.
 pub(super) fn measure(roots: &[&File], open: &[Arc<File>], most: u64) -> DiskUsage {
     let mut walk =
         Walk { found: DiskUsage { complete: true, ..DiskUsage::default() }, linked: HashSet::new(), most };

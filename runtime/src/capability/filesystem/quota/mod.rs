@@ -1,10 +1,10 @@
 //! How much a guest may put below a granted directory. WASI has no quotas and neither has the library, so this is ours.
 //!
-//! Each directory has one `QuotaUsage` behind a lock: whatever makes, grows, moves or deletes something there holds that lock,
-//! and so does measuring. So between looking at a file's size and writing to it no other call can do the
-//! same, nothing moves while the directory is measured, and what is counted is what happened. What is counted starts from
-//! what lies there and only grows; when the room seems used up, or the count is old, the directory is measured again, and
-//! what was deleted since gives room back.
+//! Each directory has one `QuotaUsage` behind a lock: whatever makes, grows, moves or deletes something there holds
+//! that lock, and so does measuring. So between looking at a file's size and writing to it no other call can do the
+//! same, nothing moves while the directory is measured, and what is counted is what happened. What is counted starts
+//! from what lies there and only grows; when the room seems used up, or the count is old, the directory is measured
+//! again, and what was deleted since gives room back.
 
 mod disk_usage;
 mod tree;
@@ -31,8 +31,8 @@ const SOON: Duration = Duration::from_secs(1);
 /// What looking at one file costs the guest, as if it moved this many bytes.
 const LOOK: usize = 20_000;
 
-/// The most that measuring a directory costs, as if it moved this many bytes: one call is not to pay for all that others
-/// left there.
+/// The most that measuring a directory costs, as if it moved this many bytes: one call is not to pay for all that
+/// others left there.
 const DEAREST: usize = 200_000_000;
 
 /// What looking at this many files costs.

@@ -124,8 +124,8 @@ impl QuotaTree {
         self.dir.as_ref().zip(dir).is_some_and(|(own, dir)| identity(own) == identity(dir))
     }
 
-    /// Looks at all that lies there: in the directory that was granted, and in the one that has its path by now, which is
-    /// what new instances get. Blocks.
+    /// Looks at all that lies there: in the directory that was granted, and in the one that has its path by now, which
+    /// is what new instances get. Blocks.
     fn measure(&self, open: &[Arc<File>], most: u64) -> DiskUsage {
         let now = PinnedDir::open(&self.root);
         let by_path = now.as_ref().map(PinnedDir::dir).ok().filter(|dir| !self.is_at(Some(dir)));

@@ -1,7 +1,7 @@
 //! Looks names up. A trait, so that a test can answer one thing now and another a moment later, as hostile servers do.
 //!
-//! The system's resolver is used, for it knows what the operator set up. It blocks a thread, and a call that is gone does
-//! not free that thread, so the thread keeps the permit that was acquired for it.
+//! The system's resolver is used, for it knows what the operator set up. It blocks a thread, and a call that is gone
+//! does not free that thread, so the thread keeps the permit that was acquired for it.
 
 use std::io;
 use std::net::{IpAddr, ToSocketAddrs as _};

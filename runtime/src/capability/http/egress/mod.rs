@@ -106,8 +106,8 @@ impl Egress {
         self.connections.acquire_timeout(patience).await
     }
 
-    /// Opens a connection to where a request goes, if that is granted. If its name cannot be looked up before `patience`
-    /// ends because too many are, that is said.
+    /// Opens a connection to where a request goes, if that is granted. If its name cannot be looked up before
+    /// `patience` ends because too many are, that is said.
     pub(crate) async fn connect(
         &self,
         grants: &[HttpGrant],

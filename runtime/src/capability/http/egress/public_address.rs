@@ -2,8 +2,8 @@
 //!
 //! A table of what is refused for IPv4, since nearly all of it is public; for IPv6 the other way round, since only one
 //! eighth of it is given out. An address that carries another inside is judged by that one, or refused where nobody
-//! needs it any more. The ranges are those of IANA's registries of special-purpose addresses, and the addresses at which
-//! clouds tell a machine its secrets.
+//! needs it any more. The ranges are those of IANA's registries of special-purpose addresses, and the addresses at
+//! which clouds tell a machine its secrets.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

@@ -1,9 +1,9 @@
 //! `http`: requests to hosts. `"https://*.example.com"`, `"GET https://api.example.org:8443"`, `"http://127.0.0.1:9000"`;
 //! on the command line `http=PATTERN`.
 //!
-//! A pattern is parsed once; to match is to compare. A name grants what the name leads to in public networks, an address
-//! grants that address wherever it is, so that a name can never be made to lead into a private network by whoever
-//! controls it.
+//! A pattern is parsed once; to match is to compare. A name grants what the name leads to in public networks, an
+//! address grants that address wherever it is, so that a name can never be made to lead into a private network by
+//! whoever controls it.
 
 mod uri_host;
 

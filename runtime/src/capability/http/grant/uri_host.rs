@@ -40,8 +40,8 @@ pub enum HostParseError {
 }
 
 impl Host {
-    /// Reads the host of a URI: `example.com`, `192.0.2.1` or `[2001:db8::1]`. Capitals and one dot at the end of a name
-    /// make no difference.
+    /// Reads the host of a URI: `example.com`, `192.0.2.1` or `[2001:db8::1]`. Capitals and one dot at the end of a
+    /// name make no difference.
     ///
     /// # Errors
     /// When it is neither a name nor an address in its canonical form.

@@ -1,7 +1,7 @@
 //! The bytes of a connection, counted until the head of the answer is there.
 //!
-//! The head itself is bounded by whoever parses it, but a server may send any number of interim answers (`100 Continue`)
-//! before it, which nobody sees and nobody pays for.
+//! The head itself is bounded by whoever parses it, but a server may send any number of interim answers (`100
+//! Continue`) before it, which nobody sees and nobody pays for.
 
 use std::io;
 use std::pin::Pin;

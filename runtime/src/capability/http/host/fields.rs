@@ -1,8 +1,9 @@
 //! `fields` of `wasi:http/types`, charged by what they hold and by what is handed over, with pauses for others.
 //!
-//! Each of these functions looks at or copies a whole collection: tens of microseconds of host for a few instructions of
-//! a guest, and wasmtime's own never let anyone else run. What cannot be in a collection, since it is longer than one may be,
-//! is refused before it is read: a name is looked for by its hash, and a list is lifted only as far as it fits.
+//! Each of these functions looks at or copies a whole collection: tens of microseconds of host for a few instructions
+//! of a guest, and wasmtime's own never let anyone else run. What cannot be in a collection, since it is longer than
+//! one may be, is refused before it is read: a name is looked for by its hash, and a list is lifted only as far as it
+//! fits.
 
 use std::any::Any;
 

@@ -1,9 +1,9 @@
 //! Links `wasi:http`, and shadows what of it is not enough.
 //!
-//! A method, a scheme, a path and an authority are text that the host keeps for as long as the guest holds the request, and a
-//! body keeps what was written to it. The functions that take them are shadowed by ones that charge for the text, refuse what
-//! no server would take before anything reads it, [count](crate::capability::context::handle_memory) what is kept, and let others run. A body that
-//! breaks off has a code, which wasmtime's own function does not find.
+//! A method, a scheme, a path and an authority are text that the host keeps for as long as the guest holds the request,
+//! and a body keeps what was written to it. The functions that take them are shadowed by ones that charge for the text,
+//! refuse what no server would take before anything reads it, [count](crate::capability::context::handle_memory) what
+//! is kept, and let others run. A body that breaks off has a code, which wasmtime's own function does not find.
 
 use wasmtime::StoreContextMut;
 use wasmtime::component::{Linker, LinkerInstance, Resource};

@@ -1,8 +1,8 @@
 //! `wasi:http`: requests that a guest sends.
 //!
-//! The interface itself is wasmtime's; what is done with a request is decided here and in `policy`. Every component links, granted or
-//! not, and a request that is not granted fails with the standard's `HTTP-request-denied`. What the budget of the call
-//! and the grants allow goes on as an [`OutgoingRequest`].
+//! The interface itself is wasmtime's; what is done with a request is decided here and in `policy`. Every component
+//! links, granted or not, and a request that is not granted fails with the standard's `HTTP-request-denied`. What the
+//! budget of the call and the grants allow goes on as an [`OutgoingRequest`].
 
 mod body;
 mod budget;

@@ -1,8 +1,8 @@
 //! Sends one request and receives its response, on a connection of its own.
 //!
-//! HTTP/1.1 and no pool: a connection that outlives its call would carry something from one call to another. The request
-//! line has the path alone and `Host` what was checked, so no server can be made to take it for another host's. A
-//! redirect is an answer like any other; whoever follows it begins anew, with all checks.
+//! HTTP/1.1 and no pool: a connection that outlives its call would carry something from one call to another. The
+//! request line has the path alone and `Host` what was checked, so no server can be made to take it for another host's.
+//! A redirect is an answer like any other; whoever follows it begins anew, with all checks.
 
 use std::pin::pin;
 use std::sync::Arc;

@@ -7,8 +7,8 @@ use crate::bindings::keyvalue::wasi::keyvalue::atomics::{CasError, Host, HostCas
 use crate::bindings::keyvalue::wasi::keyvalue::store::Error;
 use crate::sandbox::ValueVersion;
 
-/// A key and which value it had, to be replaced if nobody else was quicker. The value itself is not kept: a guest may have
-/// a thousand of these.
+/// A key and which value it had, to be replaced if nobody else was quicker. The value itself is not kept: a guest may
+/// have a thousand of these.
 #[derive(Debug)]
 pub struct Cas {
     bucket: Bucket,

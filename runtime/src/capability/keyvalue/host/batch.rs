@@ -7,9 +7,9 @@ use crate::bindings::keyvalue::wasi::keyvalue::batch::Host;
 use crate::bindings::keyvalue::wasi::keyvalue::store::Error;
 use crate::sandbox::KeyValues;
 
-/// Keys of one batch: two pages of a listing. A guest may hand over one buffer as very many keys, each of which takes fifty
-/// times its text while the batch waits for its place. So many take no more beside their text than every instance is
-/// counted with.
+/// Keys of one batch: two pages of a listing. A guest may hand over one buffer as very many keys, each of which takes
+/// fifty times its text while the batch waits for its place. So many take no more beside their text than every instance
+/// is counted with.
 const MOST: usize = 1_000;
 
 impl Host for InstanceCtx {

@@ -30,8 +30,8 @@ const KEY: usize = 10_000;
 /// Operations of one plugin that block at the same time. One of them at most writes.
 const OF_ONE: usize = 2;
 
-/// Operations of all plugins that block at the same time. Threads that block are shared with the compiler, and cancelled
-/// calls leave theirs at work.
+/// Operations of all plugins that block at the same time. Threads that block are shared with the compiler, and
+/// cancelled calls leave theirs at work.
 static OF_ALL: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(16)));
 
 /// What a guest hears whose write was refused by the disk.
@@ -43,8 +43,8 @@ pub(super) fn operations() -> SharedPermits {
     SharedPermits::new("operation on the store", OF_ONE, Arc::clone(&OF_ALL))
 }
 
-/// Why nothing is done with these keys: one of them is longer than any key is. Asked before anything is done, so that no thread
-/// is taken for it and no handle keeps it.
+/// Why nothing is done with these keys: one of them is longer than any key is. Asked before anything is done, so that
+/// no thread is taken for it and no handle keeps it.
 fn key_error<'k>(keys: impl IntoIterator<Item = &'k String>) -> Option<Error> {
     let has_long = keys.into_iter().any(|key| key.len() > LONGEST_KEY);
     has_long.then(|| Error::Other(KvError::Key.to_string()))

@@ -1,10 +1,10 @@
 //! Compiled code, kept in a folder of the person who runs this or in a state folder, so that a file is compiled once.
 //!
-//! Compiled code is native code, so whoever can put a file here could run anything. The folder is the user's own, and every
-//! file carries a MAC under a secret that lies in the folder too. The MAC is bound to that very secret file, to its inode
-//! and the time when it was made: a state folder that came in an archive or a repository, with code and a fitting secret in
-//! it, opens nothing. Several servers may share a folder. A server may be killed at any moment: files get their names when
-//! they are whole, and one that is not what was kept is removed and compiled anew.
+//! Compiled code is native code, so whoever can put a file here could run anything. The folder is the user's own, and
+//! every file carries a MAC under a secret that lies in the folder too. The MAC is bound to that very secret file, to
+//! its inode and the time when it was made: a state folder that came in an archive or a repository, with code and a
+//! fitting secret in it, opens nothing. Several servers may share a folder. A server may be killed at any moment: files
+//! get their names when they are whole, and one that is not what was kept is removed and compiled anew.
 
 mod code_file;
 mod private_dir;
@@ -186,8 +186,8 @@ impl CodeCache {
     }
 }
 
-/// Whether a folder is, or would be made, among those of this user. `sudo` leaves `HOME` as it is, and what is made there
-/// then, the owner of that home could not use.
+/// Whether a folder is, or would be made, among those of this user. `sudo` leaves `HOME` as it is, and what is made
+/// there then, the owner of that home could not use.
 fn is_among_own(folder: &Path) -> bool {
     let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
     let there = folder.ancestors().find_map(|folder| folder.metadata().ok());
@@ -224,8 +224,8 @@ fn existing_mac(folder: &PrivateDir) -> io::Result<Option<FileMac>> {
         folder.remove(SECRET)?;
         return Ok(None);
     }
-    // When the file system does not know when a file was made, the last change of the file's inode stands for it. Whoever
-    // makes the secret is done with that when its lock is gone.
+    // When the file system does not know when a file was made, the last change of the file's inode stands for it.
+    // Whoever makes the secret is done with that when its lock is gone.
     file.lock_shared()?;
     let metadata = file.metadata()?;
     let changed = || (metadata.ctime(), metadata.ctime_nsec());

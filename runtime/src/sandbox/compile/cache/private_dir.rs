@@ -1,5 +1,5 @@
-//! A folder that is ours alone, held open: every file in it is reached from the open folder, so that nobody puts another
-//! folder in its place between two steps.
+//! A folder that is ours alone, held open: every file in it is reached from the open folder, so that nobody puts
+//! another folder in its place between two steps.
 
 use std::ffi::CString;
 use std::fs::{DirBuilder, File, TryLockError};

@@ -1,8 +1,8 @@
 //! How many states a regular expression has: what a search for it costs at worst for each byte of the text.
 //!
-//! The engine is linear in the text, but a search whose states do not fit its cache follows all of them at once. They are
-//! counted in what the engine itself makes of the pattern, rewritten as the validator rewrites it. The text does not tell:
-//! spaces are skipped here and there, flags widen classes, and `\s` becomes a class of its own.
+//! The engine is linear in the text, but a search whose states do not fit its cache follows all of them at once. They
+//! are counted in what the engine itself makes of the pattern, rewritten as the validator rewrites it. The text does
+//! not tell: spaces are skipped here and there, flags widen classes, and `\s` becomes a class of its own.
 
 use jsonschema_regex::to_rust_regex;
 use regex_automata::nfa::thompson::{Compiler, Config, State, WhichCaptures};
@@ -31,7 +31,8 @@ pub(super) fn states(pattern: &str, size: usize) -> u64 {
     counted.map_or((size / STATE) as u64, |states| states.saturating_sub(FRAME)).max(1)
 }
 
-/// What rewriting a pattern takes at most, in bytes that are parsed: the validator parses all of it anew for each escape.
+/// What rewriting a pattern takes at most, in bytes that are parsed: the validator parses all of it anew for each
+/// escape.
 pub(super) fn rewriting(pattern: &str) -> u64 {
     (pattern.matches('\\').count() as u64).saturating_mul(pattern.len() as u64)
 }

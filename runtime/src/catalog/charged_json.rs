@@ -1,9 +1,9 @@
 //! A JSON value of which every look is charged.
 //!
 //! The validator works on any representation of JSON that can be looked at, so it is given one that charges
-//! [steps](super::schema_budget) for each look. That is exact where estimates per keyword would be either too much for honest
-//! schemas or too little for hostile ones: an `enum` looks at the value once for each of its entries, and so do lists of
-//! alternatives. Whatever compares values of any size, which the validator would do in one go, is done here.
+//! [steps](super::schema_budget) for each look. That is exact where estimates per keyword would be either too much for
+//! honest schemas or too little for hostile ones: an `enum` looks at the value once for each of its entries, and so do
+//! lists of alternatives. Whatever compares values of any size, which the validator would do in one go, is done here.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -207,8 +207,8 @@ fn equal(left: &Value, right: &Value) -> bool {
     }
 }
 
-/// Whether no two items are equal. Every item is hashed once, with keys of this check, so that nobody can choose items whose
-/// hashes are the same.
+/// Whether no two items are equal. Every item is hashed once, with keys of this check, so that nobody can choose items
+/// whose hashes are the same.
 fn is_unique(items: &[Value]) -> bool {
     let keys = RandomState::new();
     let mut seen: HashMap<u64, &Value> = HashMap::new();

@@ -1,15 +1,15 @@
 //! A keyword that is added to every subschema, so that each look at one costs a step.
 //!
-//! A subschema that looks at nothing, such as one that is made of references, costs nothing in the [budget](super::schema_budget), and a
-//! few dozen of them can be walked more often than there are atoms. Each is given one more keyword that charges a step.
-//! Keywords of ours come last and are skipped when another has failed, but what fails has looked at something; `false` alone
-//! fails without, so it is written as a subschema that counts. Every cycle passes through an object that holds a `$ref`, and
-//! every such object is marked, so no schema escapes.
+//! A subschema that looks at nothing, such as one that is made of references, costs nothing in the
+//! [budget](super::schema_budget), and a few dozen of them can be walked more often than there are atoms. Each is given
+//! one more keyword that charges a step. Keywords of ours come last and are skipped when another has failed, but what
+//! fails has looked at something; `false` alone fails without, so it is written as a subschema that counts. Every cycle
+//! passes through an object that holds a `$ref`, and every such object is marked, so no schema escapes.
 
 use jsonschema::{Keyword, ValidationError};
 use serde_json::{Map, Value, json};
 
-use super::metered_json::{MeteredJson, MeteredValue};
+use super::charged_json::{MeteredJson, MeteredValue};
 use super::schema_budget::charge;
 
 /// The counting keyword. No plugin's schema can mean anything by it.
@@ -120,8 +120,8 @@ fn is_counted(root: &Value, target: &str) -> bool {
     }
 }
 
-/// Subschemas through which a check may go without a look at the value: any of them, if anything in the schema refers to anything
-/// else. Without that a check is never deeper than the schema, and this is zero.
+/// Subschemas through which a check may go without a look at the value: any of them, if anything in the schema refers
+/// to anything else. Without that a check is never deeper than the schema, and this is zero.
 pub(super) fn reach(schema: &Value) -> usize {
     if has_references(schema) { objects(schema) } else { 0 }
 }
