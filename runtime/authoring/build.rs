@@ -1,7 +1,7 @@
-//! Puts what `plugport new` and `plugport build` carry along into one table: the WIT, the SDKs and the templates.
+//! Writes the table of embedded files for `plugport new` and `plugport build`: the WIT, the SDKs and the templates.
 //!
-//! The folders of this repository are the only source, so nothing is written twice. What a project does not need stays
-//! out: tests, what was built, what was installed. The order is that of the names, so that a build is reproducible.
+//! The folders of this repository are the only source. Files that a project does not need are not embedded: tests,
+//! build output and installed packages. The table is sorted by name, so that a build is reproducible.
 
 #[path = "build/rust_sdk.rs"]
 mod rust_sdk;
@@ -18,12 +18,12 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 fn main() -> Result<()> {
     let out = PathBuf::from(std::env::var_os("OUT_DIR").ok_or("cargo sets OUT_DIR")?);
-    // As cargo says it now: two checkouts that share a target folder share this program too.
+    // Read at run time: two checkouts that share a target folder share this program too.
     let package =
         PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").ok_or("cargo sets CARGO_MANIFEST_DIR")?);
     let repository = package.ancestors().nth(2).ok_or("the repository is missing")?;
     let mut tree = Tree::of(repository)?;
-    for (name, text) in rust_sdk::written(repository)? {
+    for (name, text) in rust_sdk::manifests(repository)? {
         let file = out.join(name.replace('/', "+"));
         std::fs::write(&file, text)?;
         tree.files.insert(name, file);
@@ -33,7 +33,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// The table as an expression of Rust.
+/// The table as a Rust expression.
 fn table(tree: &Tree) -> Result<String> {
     let mut table = String::from("&[\n");
     for (name, file) in &tree.files {

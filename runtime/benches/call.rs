@@ -1,5 +1,5 @@
-//! What the sandbox costs, in one run: a raw wasmtime call, a plugin call without transport, an HTTP `tools/call`, and
-//! the same HTTP answer from a handler without a sandbox.
+//! Measures what the sandbox costs, in one run: a raw wasmtime call, a plugin call without transport, an HTTP
+//! `tools/call`, and the same HTTP response from a handler without a sandbox.
 //!
 //! `cargo measure call` builds the guest and runs this. Servers run on one thread of their own, whose CPU clock gives
 //! the cost per request without the load generator's share. Figures of a shared machine: compare rows of one run.

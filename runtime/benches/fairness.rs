@@ -1,8 +1,9 @@
-//! What busy plugins cost their neighbours: the time from a byte on a socket to the result of a tool of the guest
-//! `polite`, alone and beside eight guests that compute without end, on two threads as on a machine with two cores.
+//! Measures what busy plugins cost their neighbours: the time from a byte on a socket to the result of a tool of the
+//! guest `polite`, alone and beside eight guests that compute without end. There are two worker threads, as on a
+//! machine with two cores.
 //!
-//! `cargo measure fairness` builds the guests and runs this. It fails when the aim is missed three times in a row: one run may
-//! share the machine with other work, which makes waits longer.
+//! `cargo measure fairness` builds the guests and runs this. It fails when the aim is missed three times in a row: one
+//! run may share the machine with other work, which makes waits longer.
 
 #![allow(
     missing_docs,
@@ -36,13 +37,13 @@ const SPINNER: &str = "hostile_loop_in_call.wasm";
 const SPINNERS: usize = 8;
 const WAKES: usize = 2_000;
 
-/// Between two wakes. A prime number of microseconds, to stay out of step with everything.
+/// The pause between two wakes. A prime number of microseconds, to avoid synchronising with any period.
 const PAUSE: Duration = Duration::from_micros(4_999);
 
-/// What 99 of 100 echoes beside guests that spin may wait.
+/// Aim for the 99th percentile beside guests that spin.
 const AIM: Duration = Duration::from_millis(5);
 
-/// Runs until one meets the aim.
+/// Maximum number of runs; the first that meets the aim ends the benchmark.
 const RUNS: usize = 3;
 
 fn main() -> ExitCode {
@@ -64,7 +65,7 @@ fn main() -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// Measures everything once. The longest p99 beside guests that spin.
+/// Measures everything once. Returns the longest p99 beside guests that spin.
 async fn measure() -> Duration {
     let loader = loader();
     let polite = plugin(&loader, GUEST, &[]).await;
@@ -90,7 +91,7 @@ async fn measure() -> Duration {
     worst
 }
 
-/// Prints a row of the table; its p99.
+/// Prints a row of the table, and returns its p99.
 fn row(spinners: usize, waits: &[Duration]) -> Duration {
     let at = |part: f64| waits[((waits.len() as f64 * part) as usize).min(waits.len() - 1)];
     let us = |part| at(part).as_secs_f64() * 1e6;
@@ -105,7 +106,7 @@ async fn plugin(loader: &Loader, file: &str, limits: &[(&str, u64)]) -> Arc<Plug
     entry(loader, &guest, limits).await.plugin
 }
 
-/// A thread of its own sends bytes; each wakes a task that calls the plugin. How long that took each time.
+/// A thread sends bytes; each wakes a task that calls the plugin. Returns the duration of each.
 async fn wakes(polite: Arc<Plugin>) -> Vec<Duration> {
     let (mut sender, receiver) = Sender::pair().unwrap();
     receiver.set_nonblocking(true).unwrap();

@@ -1,7 +1,7 @@
-//! What it costs to load a plugin: compiled in a child process, and from the code cache.
+//! Measures loading a plugin: compiled in a child process, and from the code cache.
 //!
-//! `cargo measure load` builds the guest and runs this. Loading is everything from the bytes of the file to a plugin with a
-//! validated listing.
+//! `cargo measure load` builds the guest and runs this. Loading is everything from the bytes of the file to a plugin
+//! with a validated listing.
 
 #![allow(
     missing_docs,
@@ -38,14 +38,14 @@ fn main() {
 
 async fn measure(file: &Path) {
     let state = tempfile::tempdir().unwrap();
-    let outside = || Compiler::with_program(env!("CARGO_BIN_EXE_plugport").into());
+    let compiler = || Compiler::with_program(env!("CARGO_BIN_EXE_plugport").into());
     println!("{GUEST}, {} KiB", file.metadata().unwrap().len() >> 10);
     println!("{}", Row::HEAD);
-    println!("{}", row("compiled outside", COMPILED, file, &loader(outside())).await);
+    println!("{}", row("compiled in a child process", COMPILED, file, &loader(compiler())).await);
     let cache = || CodeCache::open(state.path(), 64).unwrap();
-    load(&loader(outside().with_caches(cache())), file).await;
-    let kept = loader(outside().with_caches(cache()));
-    println!("{}", row("from kept code", RECALLED, file, &kept).await);
+    load(&loader(compiler().with_caches(cache())), file).await;
+    let cached = loader(compiler().with_caches(cache()));
+    println!("{}", row("from the code cache", RECALLED, file, &cached).await);
 }
 
 async fn row(name: &str, count: usize, file: &Path, loader: &Loader) -> Row {

@@ -1,5 +1,5 @@
-//! Suspended calls: 10,000 of them on one server, the memory that each holds, the latency of an ordinary call
-//! meanwhile, and whether all of them resume.
+//! Measures 10,000 suspended calls on one server: the memory of each, the latency of an ordinary call meanwhile, and
+//! that all of them resume.
 //!
 //! `cargo measure suspended_calls` builds the guest and runs this. Requests go to the routes without a socket.
 
@@ -65,8 +65,8 @@ async fn measure(file: PathBuf) {
         states.push(client.suspend().await);
     }
     let suspending = begun.elapsed();
-    let held = each(resident() - before);
-    let seen = each(self::mapped() - mapped);
+    let proportional = each(resident() - before);
+    let shared = each(self::mapped() - mapped);
     let meanwhile = client.latencies().await;
     let begun = Instant::now();
     for (at, state) in states.into_iter().enumerate() {
@@ -74,7 +74,8 @@ async fn measure(file: PathBuf) {
     }
     let resuming = begun.elapsed();
     println!(
-        "{SUSPENDED} suspended calls: {held:.1} KiB each (aim: at most 64); {seen:.1} when shared pages count for each"
+        "{SUSPENDED} suspended calls: {proportional:.1} KiB each (aim: at most 64); \
+         {shared:.1} when shared pages count for each"
     );
     println!("an ordinary call, idle:      p50 {:>6.1} µs, p99 {:>6.1} µs", idle.0, idle.1);
     println!("an ordinary call, meanwhile: p50 {:>6.1} µs, p99 {:>6.1} µs", meanwhile.0, meanwhile.1);
@@ -127,22 +128,22 @@ impl Client {
     }
 
     async fn ordinary(&mut self) {
-        let answer = self.call("client_requests-client", json!({})).await;
-        assert_eq!(answer["result"]["resultType"], "complete", "{answer}");
+        let response = self.call("client_requests-client", json!({})).await;
+        assert_eq!(response["result"]["resultType"], "complete", "{response}");
     }
 
     async fn suspend(&mut self) -> String {
-        let answer = self.call("client_requests-ask", json!({})).await;
-        assert_eq!(answer["result"]["resultType"], "input_required", "{answer}");
-        answer["result"]["requestState"].as_str().unwrap().to_owned()
+        let response = self.call("client_requests-ask", json!({})).await;
+        assert_eq!(response["result"]["resultType"], "input_required", "{response}");
+        response["result"]["requestState"].as_str().unwrap().to_owned()
     }
 
     async fn resume(&mut self, at: usize, state: &str) {
-        let answers = json!({ "r": { "roots": [{ "uri": format!("file:///{at}") }] } });
-        let answer = self
-            .call("client_requests-ask", json!({ "requestState": state, "inputResponses": answers }))
+        let responses = json!({ "r": { "roots": [{ "uri": format!("file:///{at}") }] } });
+        let response = self
+            .call("client_requests-ask", json!({ "requestState": state, "inputResponses": responses }))
             .await;
-        assert!(answer.to_string().contains(&format!("file:///{at}")), "{answer}");
+        assert!(response.to_string().contains(&format!("file:///{at}")), "{response}");
     }
 
     /// Median and 99th percentile in µs.

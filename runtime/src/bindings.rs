@@ -1,4 +1,4 @@
-//! What `bindgen!` makes of `wit/plugin.wit`, and nothing else. Only `plugin` and `capability` may look in here.
+//! What `bindgen!` makes of `wit/plugin.wit`, and nothing else. Only `plugin` and `capability` may use it.
 
 #![allow(missing_docs, reason = "generated; wit/plugin.wit has the documentation")]
 
@@ -11,7 +11,7 @@ wasmtime::component::bindgen!({
     trappable_error_type: { "plugport:plugin/types.error" => crate::capability::HostCallError },
 });
 
-/// The standard interface for what is kept between calls.
+/// The standard interface for values stored between calls.
 pub(crate) mod keyvalue {
     wasmtime::component::bindgen!({
         path: "../wit",
@@ -24,7 +24,7 @@ pub(crate) mod keyvalue {
     });
 }
 
-/// The standard interface for what the operator sets.
+/// The standard interface for the operator's settings.
 pub(crate) mod config {
     wasmtime::component::bindgen!({
         path: "../wit",

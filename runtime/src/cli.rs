@@ -5,19 +5,19 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
-/// Serve MCP tools that are sandboxed WebAssembly components.
+/// Serve MCP tools that are sandboxed WebAssembly components
 #[derive(Debug, Parser)]
 #[command(name = "plugport", version, propagate_version = true, max_term_width = 100)]
 pub struct Cli {
-    /// Level of the log on stderr, for example `warn`, `info` or `info,plugin=debug`
+    /// Level of the log on stderr, such as `warn`, `info` or `info,plugin=debug`
     #[arg(long, global = true, value_name = "FILTER", default_value = "info")]
     pub log: String,
-    /// What to do.
+    /// The subcommand.
     #[command(subcommand)]
     pub command: Command,
 }
 
-/// What to do.
+/// The subcommands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Serve the plugins of a folder to MCP clients
@@ -33,31 +33,34 @@ pub enum Command {
     Approve(Approve),
     /// Show what your servers serve, and why they do not serve a file
     Status(Status),
-    /// What only authors run.
+    /// The commands for authors.
     #[cfg(feature = "authoring")]
     #[command(flatten)]
     Author(plugport_authoring::AuthorCommand),
     /// Compile one component from stdin to stdout, for a running server
     #[command(hide = true)]
     CompileWorker(Compile),
-    /// Store the code of a compiler whose server has ended
+    /// Store the code of a compiler process whose server has ended
     #[command(hide = true)]
     AwaitCompile(AwaitCompile),
 }
 
 const CHECK: &str = "Validate the configuration and every plugin, and show what each plugin may do
 
-Loads every plugin under its limits with nothing granted, and compares its imports with its grants. Changes nothing, so it can \
-run beside a server. Exits with 0 when there is no fault; with 1 when a plugin or an item of it cannot be served, or when the \
-configuration names a plugin that the folder does not have; and with 2 when the configuration has mistakes.";
+Loads every plugin under its limits without grants, and compares its imports with its grants.
+Changes nothing, so it can run beside a server.
 
-/// Where plugins and their configuration are.
+Exit code 0: no fault.
+Exit code 1: a plugin or an item cannot be served, or a configured plugin has no file.
+Exit code 2: the configuration has mistakes.";
+
+/// The plugin folder and the configuration.
 #[derive(Debug, Args)]
 pub struct Source {
     /// Folder with the compiled plugins
     #[arg(long, value_name = "DIR", default_value = "plugins")]
     pub plugins: PathBuf,
-    /// Configuration file [default: plugport.toml, if it is there]
+    /// Configuration file [default: plugport.toml, if it exists]
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
 }
@@ -65,7 +68,7 @@ pub struct Source {
 /// `plugport serve`
 #[derive(Debug, Args)]
 pub struct Serve {
-    /// Where things are.
+    /// The plugin folder and the configuration.
     #[command(flatten)]
     pub source: Source,
     /// Address for HTTP [default: 127.0.0.1:7584]
@@ -82,27 +85,34 @@ pub struct Serve {
 /// `plugport call`
 #[derive(Debug, Args)]
 pub struct Call {
-    /// A .wasm file, or the name of a plugin in the plugin folder. A plugin of that folder has its limits and grants
-    /// from the configuration; any other file has the common limits and the grants of `--grant` only
+    /// A plugin's name or a .wasm file; files outside the plugin folder get no configured grants
     #[arg(value_name = "FILE.wasm|NAME")]
     pub plugin: String,
-    /// The tool, by the plugin's own name for it
+    /// The tool's name in the plugin
     pub tool: String,
-    /// The tool's arguments, a JSON object
+    /// The tool's arguments as a JSON object
     #[arg(long, value_name = "JSON", default_value = "{}")]
     pub args: String,
-    /// Grant a directory: dir=HOST, dir=HOST:GUEST (read-only), dir=HOST:GUEST:rw; requests to a host: http=PATTERN;
-    /// the key-value store: kv, kv=MIB; a variable: env=NAME, env=NAME=VALUE; a setting: config=KEY=VALUE; a secret:
-    /// secret=NAME=env:VARIABLE, secret=NAME=file:PATH. May be repeated
-    #[arg(long, value_name = "GRANT")]
+    /// Grant one capability to the plugin; may be repeated
+    #[arg(long, value_name = "GRANT", long_help = GRANT)]
     pub grant: Vec<String>,
     /// Print the MCP result as JSON
     #[arg(long)]
     pub json: bool,
-    /// Where things are.
+    /// The plugin folder and the configuration.
     #[command(flatten)]
     pub source: Source,
 }
+
+const GRANT: &str = "Grant one capability to the plugin; may be repeated
+
+dir=HOST or dir=HOST:GUEST: read the directory HOST
+dir=HOST:GUEST:rw: read and write the directory HOST
+http=PATTERN: send requests to hosts that match
+kv or kv=MIB: use the key-value store
+env=NAME or env=NAME=VALUE: read an environment variable
+config=KEY=VALUE: read a setting
+secret=NAME=env:VARIABLE or secret=NAME=file:PATH: read a secret";
 
 /// `plugport inspect`
 #[derive(Debug, Args)]
@@ -110,7 +120,7 @@ pub struct Inspect {
     /// The component
     #[arg(value_name = "FILE.wasm")]
     pub file: PathBuf,
-    /// Configuration file; compares the grants of the plugin of this name with the imports
+    /// Configuration file with the grants to compare with the imports
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// Print everything as JSON
@@ -121,7 +131,7 @@ pub struct Inspect {
 /// `plugport check`
 #[derive(Debug, Args)]
 pub struct Check {
-    /// Where things are.
+    /// The plugin folder and the configuration.
     #[command(flatten)]
     pub source: Source,
     /// Print everything as JSON
@@ -138,11 +148,10 @@ pub struct Approve {
     /// Accept without asking
     #[arg(long)]
     pub yes: bool,
-    /// Give plugins their grants while they are listed; without this option a plugin has no grants before it is
-    /// approved
+    /// Give plugins their grants while they are listed, which happens before their approval
     #[arg(long)]
     pub with_grants: bool,
-    /// Where things are.
+    /// The plugin folder and the configuration.
     #[command(flatten)]
     pub source: Source,
 }
@@ -161,33 +170,33 @@ pub struct Status {
 /// `plugport compile-worker`: only servers start it.
 #[derive(Debug, Args)]
 pub struct Compile {
-    /// Size of the component
+    /// Size of the component in bytes
     #[arg(long)]
     pub bytes: usize,
-    /// Memory that compiling may take
+    /// Memory limit of compiling in MiB
     #[arg(long)]
     pub memory_mib: u64,
-    /// Processor time that compiling may take
+    /// Limit of processor time in seconds
     #[arg(long)]
     pub cpu_s: u64,
 }
 
-/// `plugport await-compile`: a server that ends while it compiles leaves it behind.
+/// `plugport await-compile`: a server that ends while it compiles starts this process.
 #[derive(Debug, Clone, Args)]
 pub struct AwaitCompile {
-    /// Folder with compiled code
+    /// Folder of the code cache
     #[arg(long)]
     pub folder: PathBuf,
-    /// Its room
+    /// Quota of the code cache in MiB
     #[arg(long)]
     pub mib: u64,
     /// SHA-256 of the component
     #[arg(long)]
     pub digest: String,
-    /// Longest code
+    /// Maximum size of the code in MiB
     #[arg(long)]
     pub code_mib: u64,
-    /// How long to wait
+    /// How long to wait, in milliseconds
     #[arg(long)]
     pub within_ms: u64,
 }

@@ -1,7 +1,7 @@
 //! JSON that passes through unread: objects whose fields keep their order and their very bytes.
 //!
-//! A plugin's schemas, `_meta` and future fields must reach the client as they were written, and parsing them into a
-//! tree only to write them out again would reorder, reformat and cost. Leaf module; any layer may use it.
+//! A plugin's schemas, `_meta` and future fields must reach the client as they were written. Parsing them into a tree
+//! and writing the tree would reorder and reformat them, and take time. Leaf module; any layer may use it.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -34,16 +34,16 @@ impl RawObject {
         self.iter().find(|(field, _)| *field == name).map(|(_, value)| value)
     }
 
-    /// Takes a field out.
+    /// Removes a field and returns its value.
     pub fn take(&mut self, name: &str) -> Option<Box<RawValue>> {
         let at = self.0.iter().position(|(field, _)| field == name)?;
         Some(self.0.remove(at).1)
     }
 
-    /// Without the fields that `unwanted` names.
+    /// The object without the fields whose names `is_removed` selects.
     #[must_use]
-    pub fn without(mut self, unwanted: impl Fn(&str) -> bool) -> Self {
-        self.0.retain(|(name, _)| !unwanted(name));
+    pub fn without(mut self, is_removed: impl Fn(&str) -> bool) -> Self {
+        self.0.retain(|(name, _)| !is_removed(name));
         self
     }
 
@@ -84,10 +84,10 @@ impl<'de> Deserialize<'de> for RawObject {
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 let mut fields: Vec<(String, Box<RawValue>)> = Vec::new();
-                let mut places: HashMap<String, usize> = HashMap::new();
+                let mut indices: HashMap<String, usize> = HashMap::new();
                 while let Some((name, value)) = map.next_entry::<String, Box<RawValue>>()? {
-                    let place = *places.entry(name.clone()).or_insert(fields.len());
-                    match fields.get_mut(place) {
+                    let index = *indices.entry(name.clone()).or_insert(fields.len());
+                    match fields.get_mut(index) {
                         // As everywhere in JSON, the last of several fields of one name counts.
                         Some(field) => field.1 = value,
                         None => fields.push((name, value)),
@@ -101,13 +101,13 @@ impl<'de> Deserialize<'de> for RawObject {
     }
 }
 
-/// Deepest nesting that is passed on. Common parsers give up between 64 and 128, and with them goes the whole answer.
-const DEEPEST: usize = 64;
+/// Deepest nesting that is passed on. Common parsers give up between 64 and 128, and lose the whole response then.
+const MAX_DEPTH: usize = 64;
 
-/// Digits that a number without an exponent may have and still be one that a double holds.
-const DIGITS: usize = 300;
+/// A number without an exponent that has fewer characters than this is one that a double holds.
+const SAFE_DIGITS: usize = 300;
 
-/// Looks for what is legal JSON and still breaks common parsers: deep nesting, halves of surrogate pairs, and numbers
+/// Rejects what is legal JSON and still breaks common parsers: deep nesting, halves of surrogate pairs, and numbers
 /// that no double holds.
 fn check(text: &str) -> serde_json::Result<()> {
     use serde::de::Error as _;
@@ -129,7 +129,7 @@ fn check(text: &str) -> serde_json::Result<()> {
             }
             _ => {}
         }
-        if depth > DEEPEST {
+        if depth > MAX_DEPTH {
             return Err(serde_json::Error::custom("nested too deeply"));
         }
     }
@@ -141,11 +141,11 @@ fn after_number(first: u8, text: &[u8]) -> Option<&[u8]> {
     let of_number = |byte: &u8| matches!(byte, b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-');
     let end = text.iter().position(|byte| !of_number(byte)).unwrap_or(text.len());
     let (number, rest) = text.split_at_checked(end)?;
-    if number.len() < DIGITS && !number.iter().any(|byte| matches!(byte, b'e' | b'E')) {
+    if number.len() < SAFE_DIGITS && !number.iter().any(|byte| matches!(byte, b'e' | b'E')) {
         return Some(rest);
     }
     let whole = [&[first], number].concat();
-    // What is no number at all is the parser's to reject.
+    // The parser rejects text that is no number at all.
     let value = std::str::from_utf8(&whole).ok()?.parse::<f64>().unwrap_or_default();
     value.is_finite().then_some(rest)
 }

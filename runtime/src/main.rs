@@ -1,4 +1,4 @@
-//! The `plugport` program: parse, run, say what went wrong, and the exit code.
+//! The `plugport` program: parses the command line, runs the command and exits with its exit code.
 
 use std::process::ExitCode;
 

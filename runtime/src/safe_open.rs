@@ -1,9 +1,9 @@
-//! Reads files that somebody else may have put into a folder, or put something else in place of.
+//! Reads files of a folder into which other users or programs may write.
 //!
-//! Opened once, without waiting and, in a folder that is served, without following a link: a link would let whoever can
-//! write into the folder have the server open files elsewhere, and devices, for which opening alone may do something.
-//! Only a regular file is read, and only to a bound. Every layer that reads such a file does so here; what a file is
-//! for, and what to say of one that cannot be read, is up to the caller.
+//! A file is opened once, without waiting and, in a folder that is served, without following a link: with a link,
+//! anyone who can write into the folder could have the server open files elsewhere, and devices, for which opening
+//! alone may do something. Only a regular file is read, and only to a bound. Every layer that reads such a file uses
+//! this module, and decides itself what an error means.
 
 use std::fs::OpenOptions;
 use std::io::Read as _;
@@ -12,19 +12,19 @@ use std::path::Path;
 
 use rustix::fs::OFlags;
 
-/// What becomes of a link at the end of a path. One on the way there is always followed.
+/// What happens to a link at the end of a path. Links further up are always followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Symlinks {
-    /// The path is what a person wrote.
+    /// For a path that a user wrote.
     Followed,
-    /// The path is what was found in a folder.
+    /// For a path that was read from a folder.
     Rejected,
 }
 
 /// Why a file was not read. Each says what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// The system refused.
+    /// An error of the system.
     #[error("cannot be read; check that it may be")]
     Unreadable(#[source] std::io::Error),
     /// A link, where none is followed.
@@ -33,33 +33,33 @@ pub enum OpenError {
     /// A directory, device, socket or pipe.
     #[error("is not a regular file; remove it, or put a file in its place")]
     NotAFile,
-    /// More bytes than asked for.
+    /// More bytes than the bound.
     #[error("is larger than {0} bytes; put the right file in its place")]
     TooLarge(u64),
 }
 
-/// Reads a regular file of at most this many bytes. Blocks.
-pub(crate) fn read(path: &Path, most: u64, links: Symlinks) -> Result<Vec<u8>, OpenError> {
+/// Reads a regular file of at most `max` bytes. Blocks.
+pub(crate) fn read(path: &Path, max: u64, links: Symlinks) -> Result<Vec<u8>, OpenError> {
     // A pipe would otherwise block the open for ever, and a terminal become the server's own.
     let mut flags = OFlags::NONBLOCK | OFlags::NOCTTY;
     flags.set(OFlags::NOFOLLOW, links == Symlinks::Rejected);
     let opened = OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path);
     let file = opened.map_err(|error| match path.symlink_metadata() {
-        // What the error for a link is differs between systems; also a loop on the way there has it.
-        Ok(about) if links == Symlinks::Rejected && about.is_symlink() => OpenError::Link,
+        // Systems report different errors for a link, and the same ones for a loop further up, so the path is checked.
+        Ok(metadata) if links == Symlinks::Rejected && metadata.is_symlink() => OpenError::Link,
         _ => OpenError::Unreadable(error),
     })?;
-    let about = file.metadata().map_err(OpenError::Unreadable)?;
-    if !about.is_file() {
+    let metadata = file.metadata().map_err(OpenError::Unreadable)?;
+    if !metadata.is_file() {
         return Err(OpenError::NotAFile);
     }
-    if about.len() > most {
-        return Err(OpenError::TooLarge(most));
+    if metadata.len() > max {
+        return Err(OpenError::TooLarge(max));
     }
-    let mut bytes = Vec::with_capacity(usize::try_from(about.len()).unwrap_or_default());
-    file.take(most.saturating_add(1)).read_to_end(&mut bytes).map_err(OpenError::Unreadable)?;
-    if bytes.len() as u64 > most {
-        return Err(OpenError::TooLarge(most));
+    let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or_default());
+    file.take(max.saturating_add(1)).read_to_end(&mut bytes).map_err(OpenError::Unreadable)?;
+    if bytes.len() as u64 > max {
+        return Err(OpenError::TooLarge(max));
     }
     Ok(bytes)
 }

@@ -1,8 +1,8 @@
 //! Reads a TOML document by hand instead of through derived deserialisation.
 //!
 //! A derived reader stops at the first mistake and forgets where it was. An operator who edits a file wants every
-//! mistake at once, each with its line and key, so a [`TomlTable`] hands out values by key, notes what is wrong and
-//! goes on; what nobody took is an unknown key.
+//! mistake at once, each with its line and key. So a [`TomlTable`] hands out values by key, reports mistakes and goes
+//! on. Entries that are left at the end are unknown keys.
 
 use std::ops::Range;
 
@@ -50,7 +50,7 @@ impl<'i> TomlReader<'i> {
         self.diagnostics.iter().any(|diagnostic| diagnostic.key.starts_with(path))
     }
 
-    /// Ends the reading: `value` if nothing was wrong with it, or every mistake, by line.
+    /// Ends the reading: `value` if there are no mistakes, or else all mistakes, by line.
     pub(crate) fn finish<T>(mut self, value: T) -> Result<T, Vec<Diagnostic>> {
         if self.diagnostics.is_empty() {
             return Ok(value);
@@ -73,24 +73,24 @@ impl<'i> TomlEntry<'i> {
     }
 
     /// A number within bounds; anything else is reported.
-    pub(crate) fn number(&self, least: u64, most: u64, reader: &mut TomlReader<'_>) -> Option<u64> {
+    pub(crate) fn number(&self, min: u64, max: u64, reader: &mut TomlReader<'_>) -> Option<u64> {
         let number = match &self.value {
             DeValue::Integer(number) => {
                 u64::from_str_radix(&number.as_str().replace('_', ""), number.radix()).ok()
             }
             _ => None,
         };
-        let within = number.filter(|number| (least..=most).contains(number));
+        let within = number.filter(|number| (min..=max).contains(number));
         if within.is_none() {
-            let found = self.found();
-            let message = format!("must be a whole number from {least} to {most}, found {found}");
+            let found = self.describe();
+            let message = format!("must be a whole number from {min} to {max}, found {found}");
             reader.report(self.span.clone(), &self.key, message);
         }
         within
     }
 
-    /// What stands there: a number as it is written, anything else by its kind.
-    fn found(&self) -> String {
+    /// The value as errors show it: a number as it is written, anything else by its kind.
+    fn describe(&self) -> String {
         match &self.value {
             DeValue::Integer(number) => {
                 let prefix = match number.radix() {
@@ -111,16 +111,16 @@ impl<'i> TomlEntry<'i> {
     }
 
     pub(crate) fn boolean(&self, reader: &mut TomlReader<'_>) -> Option<bool> {
-        if let DeValue::Boolean(found) = self.value {
-            return Some(found);
+        if let DeValue::Boolean(value) = self.value {
+            return Some(value);
         }
         reader.report(self.span.clone(), &self.key, self.expected("true or false"));
         None
     }
 
     pub(crate) fn string(&self, reader: &mut TomlReader<'_>) -> Option<String> {
-        if let DeValue::String(found) = &self.value {
-            return Some(found.to_string());
+        if let DeValue::String(text) = &self.value {
+            return Some(text.to_string());
         }
         reader.report(self.span.clone(), &self.key, self.expected("a string"));
         None
@@ -186,11 +186,11 @@ impl<'i> TomlTable<'i> {
     pub(crate) fn take_number(
         &mut self,
         name: &str,
-        least: u64,
-        most: u64,
+        min: u64,
+        max: u64,
         reader: &mut TomlReader<'_>,
     ) -> Option<u64> {
-        self.take(name)?.number(least, most, reader)
+        self.take(name)?.number(min, max, reader)
     }
 
     /// Takes every entry that is left, with the last part of its key.
@@ -204,7 +204,7 @@ impl<'i> TomlTable<'i> {
             .collect()
     }
 
-    /// Whatever is left is a key that nothing reads.
+    /// Reports all entries that are left as unknown keys.
     pub(crate) fn finish(mut self, reader: &mut TomlReader<'_>, known: &[&str]) {
         for (name, entry) in self.take_all() {
             let hint =
@@ -227,14 +227,14 @@ fn kind(value: &DeValue<'_>) -> &'static str {
     }
 }
 
-/// The known name that `name` most likely meant: at most two edits away, and more alike than not. Upper case and lower
-/// case are the same.
+/// The known name that `name` most likely means: at most two edits away, and at most half of its letters. Upper case
+/// and lower case are the same.
 pub(crate) fn nearest<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
     let name = name.to_ascii_lowercase();
     let distance = |candidate: &str| strsim::levenshtein(&name, &candidate.to_ascii_lowercase());
     let scored = known.iter().map(|candidate| (distance(candidate), *candidate));
-    let near = |distance: usize| distance <= 2 && 2 * distance <= name.len();
-    scored.min().filter(|(distance, _)| near(*distance)).map(|(_, candidate)| candidate)
+    let is_near = |distance: usize| distance <= 2 && 2 * distance <= name.len();
+    scored.min().filter(|(distance, _)| is_near(*distance)).map(|(_, candidate)| candidate)
 }
 
 #[cfg(test)]
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_that_cannot_be_is_told_with_what_it_may_be() {
+    fn a_number_out_of_bounds_is_reported_with_its_bounds() {
         for (written, found) in [
             ("-1", "-1"),
             ("0", "0"),
@@ -264,9 +264,9 @@ mod tests {
             let text = format!("size = {written}");
             let mut reader = TomlReader::new(&text);
             assert_eq!(reader.root().take_number("size", 1, 9, &mut reader), None);
-            let told: Vec<_> =
+            let messages: Vec<_> =
                 reader.diagnostics.iter().map(|diagnostic| diagnostic.message.as_str()).collect();
-            assert_eq!(told, [format!("must be a whole number from 1 to 9, found {found}")], "{written}");
+            assert_eq!(messages, [format!("must be a whole number from 1 to 9, found {found}")], "{written}");
         }
         let mut reader = TomlReader::new("size = 0b11");
         assert_eq!(reader.root().take_number("size", 1, 9, &mut reader), Some(3));

@@ -1,7 +1,7 @@
-//! The layer rule as a test: reads the sources and fails when a module reaches into a layer that it may not know, when
-//! modules of one folder use each other in a circle, when a foreign type turns up in the wrong layer, or when a file
-//! has outgrown a reader. `docs/architecture.md` says what each layer knows. The other crates of `runtime` have rules
-//! of their own, which say what they must compile without.
+//! The layer rule as a test. It reads the sources and fails if a module uses a layer that it must not know, if modules
+//! of one folder use each other in a circle, if a foreign type is used in the wrong layer, or if a file is too long.
+//! `docs/architecture.md` says what each layer knows. The other crates of `runtime` have rules of their own: which
+//! crates they must not depend on.
 
 #![allow(
     clippy::unwrap_used,
@@ -13,7 +13,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// From the top of a call to its bottom, with what belongs there. A layer may use those after it.
+/// The layers from the top of a call to its bottom, with what belongs into each. A layer may use those after it.
 const ORDER: [(&str, &str); 11] = [
     ("commands", "subcommands of the program"),
     (
@@ -34,14 +34,14 @@ const ORDER: [(&str, &str); 11] = [
     ),
 ];
 
-/// In the folder of a capability, what belongs to the layer `grants`, as `capability/grant` and `capability/grants` do.
+/// The modules of a capability that belong to the layer `grants`, like `capability/grant` and `capability/grants`.
 const GRANT_PARTS: [&str; 2] = ["grant", "policy"];
 
-/// Usable by every layer; they use none.
+/// Modules that every layer may use, and that use no layer.
 const LEAVES: [&str; 3] = ["json", "observe", "safe_open"];
 
-/// Beside the order: who may use what.
-const BESIDE: [(&str, &[&str]); 5] = [
+/// Modules outside the order, with the layers that they may use.
+const UNORDERED: [(&str, &[&str]); 5] = [
     ("toml_reader", &[]),
     ("watch", &["catalog", "approval", "plugin", "config"]),
     ("bindings", &["capability"]),
@@ -49,7 +49,7 @@ const BESIDE: [(&str, &[&str]); 5] = [
     ("main", &["cli", "commands"]),
 ];
 
-/// Who may use what stands beside the order.
+/// Modules outside the order, with the layers that may use them.
 const USERS: [(&str, &[&str]); 4] = [
     ("watch", &["commands"]),
     ("bindings", &["plugin", "capability"]),
@@ -57,7 +57,7 @@ const USERS: [(&str, &[&str]); 4] = [
     ("toml_reader", &["config", "grants"]),
 ];
 
-/// Crates that belong to some layers only. A layer that needs what such a crate does gets it as a plain type.
+/// Crates that only some layers may use. Other layers get what such a crate does as plain types.
 const CRATES: [(&str, &[&str]); 14] = [
     ("plugport_authoring", &["cli", "commands"]),
     ("plugport_common", &["observe", "catalog", "watch", "commands"]),
@@ -77,7 +77,7 @@ const CRATES: [(&str, &[&str]); 14] = [
 
 /// The other crates of `runtime`, and what each must not depend on.
 const OTHER_CRATES: [(&str, &[&str]); 2] = [
-    // What only the server can do is a function of `ServerAccess`.
+    // `ServerAccess` has what only the server can do.
     ("authoring", &["plugport", "wasmtime", "wasmtime-wasi", "axum", "hyper", "redb"]),
     ("common", &["plugport", "plugport-authoring", "tokio", "wasmtime", "clap"]),
 ];
@@ -85,15 +85,15 @@ const OTHER_CRATES: [(&str, &[&str]); 2] = [
 /// The commands for authors, none of which uses another.
 const AUTHOR_COMMANDS: [&str; 3] = ["new", "build", "dev"];
 
-/// Longest file, lines. A pure table may be longer, and none is yet.
-const LONGEST: usize = 400;
+/// Maximum length of a file in lines.
+const MAX_LINES: usize = 400;
 
 struct Source {
     path: PathBuf,
     module: String,
-    /// How often `super` stays within the layer. Tests inside a file are one module deeper.
+    /// How many steps of `super` stay within the layer. Tests inside a file are one module deeper.
     depth: usize,
-    /// How many modules it is in, itself included.
+    /// The number of modules around the code, its own included.
     nesting: usize,
     text: String,
 }
@@ -107,7 +107,7 @@ fn sources() -> Vec<Source> {
 fn sources_of(folder: &str) -> Vec<Source> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder).join("src");
     let mut pending = vec![root.clone()];
-    let mut found = Vec::new();
+    let mut sources = Vec::new();
     while let Some(folder) = pending.pop() {
         for entry in std::fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
@@ -123,11 +123,11 @@ fn sources_of(folder: &str) -> Vec<Source> {
                 let nesting = parts.len() - usize::from(folder);
                 let depth = nesting.saturating_sub(top);
                 let module = module.to_owned();
-                found.push(Source { path, module, depth, nesting, text });
+                sources.push(Source { path, module, depth, nesting, text });
             }
         }
     }
-    found
+    sources
 }
 
 /// The layer of a module, and how many parts of its path name the top of that layer.
@@ -140,9 +140,9 @@ fn layer<'p>(parts: &[&'p str]) -> (&'p str, usize) {
     }
 }
 
-/// The layers that code names.
+/// The layers that the code uses.
 fn used_layers(text: &str) -> BTreeSet<String> {
-    // A macro stands for the folder of every capability.
+    // In a macro, `$folder` stands for the folder of every capability.
     let text = text.replace("$folder", "folder");
     let mut used = names_after(&text, "crate::");
     if used.remove("capability") {
@@ -157,12 +157,12 @@ fn used_layers(text: &str) -> BTreeSet<String> {
     used
 }
 
-/// The code of a file, comments left out.
+/// The code of a file without comments.
 fn code(text: &str) -> String {
     text.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
 }
 
-/// The names that follow `prefix` in code, a group in braces giving each of its own.
+/// The names that follow `prefix` in code; of a group in braces, each member's first name.
 fn names_after(text: &str, prefix: &str) -> BTreeSet<String> {
     let first_word = |text: &str| -> String {
         text.trim_start().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()
@@ -193,7 +193,7 @@ fn top_level(group: &str) -> Vec<&str> {
     members
 }
 
-/// The longest chain of `super::` in code. A test inside a file is a module of its own and is not looked at.
+/// The longest chain of `super::` in code, without the tests in the file, which are a module of their own.
 fn climbs(text: &str) -> usize {
     let text = text.split("#[cfg(test)]").next().unwrap_or_default();
     (1..9).take_while(|count| code(text).contains(&"super::".repeat(*count))).count()
@@ -206,7 +206,7 @@ fn may_use(module: &str, used: &str) -> bool {
     if let Some((_, users)) = USERS.iter().find(|(name, _)| *name == used) {
         return users.contains(&module);
     }
-    if let Some((_, allowed)) = BESIDE.iter().find(|(name, _)| *name == module) {
+    if let Some((_, allowed)) = UNORDERED.iter().find(|(name, _)| *name == module) {
         return allowed.contains(&used);
     }
     let rank = |name: &str| ORDER.iter().position(|(layer, _)| *layer == name);
@@ -216,13 +216,13 @@ fn may_use(module: &str, used: &str) -> bool {
     }
 }
 
-/// What belongs into a module, for whoever put something elsewhere.
+/// A module with what belongs into it, for messages.
 fn belongs(module: &str) -> String {
-    let found = ORDER.iter().find(|(layer, _)| *layer == module);
-    found.map_or_else(|| module.to_owned(), |(layer, what)| format!("{layer} ({what})"))
+    let layer = ORDER.iter().find(|(layer, _)| *layer == module);
+    layer.map_or_else(|| module.to_owned(), |(layer, what)| format!("{layer} ({what})"))
 }
 
-/// Whether a name is one of our own modules in this file, and not the crate.
+/// Whether a name means a module of this crate in this file, and not the foreign crate.
 fn is_own_module(code: &str, name: &str) -> bool {
     let words = |line: &str| line.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == name);
     code.lines()
@@ -230,7 +230,7 @@ fn is_own_module(code: &str, name: &str) -> bool {
         .any(|line| line == format!("mod {name};") || (line.starts_with("use crate::") && words(line)))
 }
 
-/// Where what breaks the rule belongs.
+/// How to mend a use that breaks the rule.
 fn advice(module: &str, used: &str) -> String {
     let rank = |name: &str| ORDER.iter().position(|(layer, _)| *layer == name);
     if let Some((_, users)) = USERS.iter().find(|(name, _)| *name == used) {
@@ -238,9 +238,9 @@ fn advice(module: &str, used: &str) -> String {
     }
     match (rank(module), rank(used)) {
         (Some(from), Some(to)) if from > to => format!(
-            "what both need belongs to `{module}` or below it, and what `{module}` finds out is its return value"
+            "move what both need to `{module}` or below it, and pass results of `{module}` as return values"
         ),
-        _ => format!("what `{module}` may use is said in this test"),
+        _ => format!("this test lists what `{module}` may use"),
     }
 }
 
@@ -249,14 +249,14 @@ fn product_code(text: &str) -> String {
     code(text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default())
 }
 
-/// Where a file is below the sources, without its suffix.
+/// The parts of a file's path below `src`, without its suffix.
 fn parts(source: &Source) -> Vec<&str> {
     let parts: Vec<&str> = source.path.iter().map(|part| part.to_str().unwrap()).collect();
     let at = parts.iter().rposition(|part| *part == "src").unwrap();
     parts[at + 1..].iter().map(|part| part.trim_end_matches(".rs")).collect()
 }
 
-/// The module directly below a folder that a file belongs to. None, if it is the folder's own file, a test or
+/// The module directly below a folder that a file belongs to. `None` for the folder's own file, a test or a file
 /// elsewhere.
 fn submodule(source: &Source, folder: &[&str]) -> Option<String> {
     let parts = parts(source);
@@ -264,7 +264,7 @@ fn submodule(source: &Source, folder: &[&str]) -> Option<String> {
     (first != "mod" && !parts.contains(&"tests")).then(|| first.to_owned())
 }
 
-/// The folders that have modules, each by its parts.
+/// The folders with modules, each by the parts of its path.
 fn folders(sources: &[Source]) -> BTreeSet<Vec<&str>> {
     let mut folders = BTreeSet::new();
     for source in sources {
@@ -275,13 +275,13 @@ fn folders(sources: &[Source]) -> BTreeSet<Vec<&str>> {
     folders
 }
 
-/// The names that a folder's own file takes from its modules, each with the module that has it.
+/// The names that a folder's own file imports from its modules, each with its module.
 fn re_exports(text: &str) -> BTreeMap<String, String> {
     let text = product_code(text);
     let mut names = BTreeMap::new();
     for statement in text.split("use ").skip(1).filter_map(|rest| rest.split(';').next()) {
-        let Some((module, taken)) = statement.split_once("::") else { continue };
-        for name in taken.split(',') {
+        let Some((module, imported)) = statement.split_once("::") else { continue };
+        for name in imported.split(',') {
             let name = name.rsplit("::").next().unwrap_or_default().rsplit(" as ").next().unwrap_or_default();
             let name = name.trim_matches(|c: char| c.is_whitespace() || "{}".contains(c));
             let name = if name == "self" { module } else { name };
@@ -293,7 +293,7 @@ fn re_exports(text: &str) -> BTreeMap<String, String> {
     names
 }
 
-/// What each module of a folder uses of its neighbours.
+/// For each module of a folder, the neighbours that it uses.
 fn neighbours(folder: &[&str], sources: &[Source]) -> BTreeMap<String, BTreeSet<String>> {
     let own = || sources.iter().filter_map(|source| Some((source, submodule(source, folder)?)));
     let mut uses: BTreeMap<String, BTreeSet<String>> =
@@ -312,7 +312,7 @@ fn neighbours(folder: &[&str], sources: &[Source]) -> BTreeMap<String, BTreeSet<
     uses
 }
 
-/// All that a module uses, also through others.
+/// All modules that a module uses, also through others.
 fn reached<'u>(uses: &'u BTreeMap<String, BTreeSet<String>>, from: &str) -> BTreeSet<&'u str> {
     let mut reached = BTreeSet::new();
     let mut pending: Vec<&str> = uses[from].iter().map(String::as_str).collect();
@@ -324,17 +324,17 @@ fn reached<'u>(uses: &'u BTreeMap<String, BTreeSet<String>>, from: &str) -> BTre
     reached
 }
 
-/// The modules that use themselves through others, each with its neighbours in the circle.
+/// The modules in circles, each with the neighbours through which it uses itself.
 fn circles(uses: &BTreeMap<String, BTreeSet<String>>) -> BTreeMap<&str, Vec<&str>> {
-    let mut found = BTreeMap::new();
+    let mut circles = BTreeMap::new();
     for (module, used) in uses {
         let back = used.iter().map(String::as_str).filter(|next| reached(uses, next).contains(&**module));
         let back: Vec<&str> = back.collect();
         if !back.is_empty() {
-            found.insert(module.as_str(), back);
+            circles.insert(module.as_str(), back);
         }
     }
-    found
+    circles
 }
 
 #[test]
@@ -345,8 +345,8 @@ fn modules_of_a_folder_do_not_use_each_other_in_a_circle() {
         let (uses, folder) = (neighbours(&folder, &sources), folder.join("/"));
         for (module, back) in circles(&uses) {
             wrong.push(format!(
-                "`{folder}/{module}` uses {} and is used by what it uses: what both need belongs to a module of its own below \
-                 them, and what joins them to one above",
+                "`{folder}/{module}` uses {}, which uses it in turn: \
+                 move what both need to a module below them, and what joins them to a module above",
                 back.join(", ")
             ));
         }
@@ -403,12 +403,12 @@ fn foreign_types_stay_in_their_layers() {
                 })
             });
             if named && !layers.contains(&source.module.as_str()) && !is_own_module(&code, name) {
-                let (path, places) = (source.path.display(), layers.iter().map(|layer| belongs(layer)));
-                let places: Vec<String> = places.collect();
+                let path = source.path.display();
+                let users: Vec<String> = layers.iter().map(|layer| belongs(layer)).collect();
                 breaches.push(format!(
-                    "{path}: {} must not know `{name}`: what needs it belongs to {}",
+                    "{path}: {} must not use `{name}`: code that needs it belongs to {}",
                     belongs(&source.module),
-                    places.join(" or ")
+                    users.join(" or ")
                 ));
             }
         }
@@ -418,11 +418,11 @@ fn foreign_types_stay_in_their_layers() {
 
 #[test]
 fn the_other_crates_do_without_the_server() {
-    for (folder, kept_out) in OTHER_CRATES {
+    for (folder, forbidden) in OTHER_CRATES {
         let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder).join("Cargo.toml");
         let manifest = std::fs::read_to_string(manifest).unwrap();
         let used = manifest.lines().filter_map(|line| line.split(['.', ' ', '=']).next());
-        let breaches: Vec<&str> = used.filter(|name| kept_out.contains(name)).collect();
+        let breaches: Vec<&str> = used.filter(|name| forbidden.contains(name)).collect();
         assert!(breaches.is_empty(), "runtime/{folder} must not depend on {}", breaches.join(", "));
     }
 }
@@ -437,7 +437,9 @@ fn commands_for_authors_do_not_use_each_other() {
         let commands = used.iter().filter(|used| AUTHOR_COMMANDS.contains(&used.as_str()));
         for used in commands.filter(|used| **used != source.module) {
             let (path, module) = (source.path.display(), &source.module);
-            breaches.push(format!("{path}: {module} must not use {used}; what both need lies beside them"));
+            breaches.push(format!(
+                "{path}: {module} must not use {used}; move what both need to a module next to them"
+            ));
         }
         if climbs(&source.text) > source.depth {
             breaches.push(format!("{}: `super` leads out of {}", source.path.display(), source.module));
@@ -453,7 +455,7 @@ fn no_file_outgrows_its_reader() {
         .into_iter()
         .chain(others)
         .map(|source| (source.text.lines().count(), source.path.display().to_string()))
-        .filter(|(lines, _)| *lines > LONGEST)
+        .filter(|(lines, _)| *lines > MAX_LINES)
         .map(|(lines, path)| format!("{path}: {lines} lines"))
         .collect();
     assert!(long.is_empty(), "split these:\n{}", long.join("\n"));

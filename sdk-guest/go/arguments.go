@@ -15,7 +15,7 @@ import (
 )
 
 // readArguments reads the JSON object of a call into an author's struct. Each member is read by itself, so that a message
-// names the argument that is wrong, and what is missing gets its default.
+// names the wrong argument, and a missing argument gets its default.
 func readArguments(text string, into any) error {
 	if own, is := into.(json.Unmarshaler); is {
 		if err := own.UnmarshalJSON([]byte(text)); err != nil {
@@ -77,7 +77,7 @@ func readMember(field structfields.Field, value json.RawMessage, given bool, int
 	return nil
 }
 
-// readDefault fails by nobody's fault but the author's, who is told so when the tools are listed.
+// readDefault fails only by the author's mistake, which is reported when the tools are listed.
 func readDefault(field structfields.Field, text string, into reflect.Value) error {
 	value, err := schema.Default(field.Type, text)
 	if err == nil {
@@ -147,7 +147,7 @@ func readTexts(values map[string]string, into any) error {
 	return nil
 }
 
-// setText reads a text into a field. The error is only the name of what is wanted.
+// setText reads a text into a field. The error is only the name of the expected type.
 func setText(into reflect.Value, text string) error {
 	if into.Kind() == reflect.Pointer {
 		into.Set(reflect.New(into.Type().Elem()))

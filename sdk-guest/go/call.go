@@ -23,11 +23,11 @@ const (
 	LevelEmergency
 )
 
-// ClientInfo is what a client says of itself: its name and version, the MCP revision spoken with it, and whether it can be
+// ClientInfo is a client's own description: its name and version, the MCP revision spoken with it, and whether it can be
 // asked for samples, by forms and for roots.
 type ClientInfo = testhost.Info
 
-// Call is the request being served: who asks, whether they still want the answer, and ways to tell them how it goes.
+// Call is the request being served: its client, whether it was cancelled, its log and its progress.
 //
 // It ends with the function that got it.
 type Call struct {
@@ -37,7 +37,7 @@ type Call struct {
 	key        string
 }
 
-// Client tells who asks and what they can be asked.
+// Client is the client's name, version and capabilities.
 func (c *Call) Client() ClientInfo {
 	if c.testClient != nil {
 		return c.testClient.Client()
@@ -76,7 +76,7 @@ func (c *Call) Cancelled() bool {
 	return hostCancelled(c.host)
 }
 
-// Logger is the same call with a name for what is logged by it.
+// Logger is the same call with a name for its log messages.
 func (c *Call) Logger(name string) *Call {
 	named := *c
 	named.logger = name
@@ -127,7 +127,7 @@ func (c *Call) line(level Level, format string, args []any) {
 	c.Log(level, format)
 }
 
-// Progress tells the client how far the tool is: done of total, and what it is doing. The total is 0 when it is not known,
+// Progress reports progress to the client: done of total, and a message. The total is 0 when it is not known,
 // and the message may be empty. What is done must grow from one report to the next.
 func (c *Call) Progress(done, total float64, message string) {
 	if c.testClient != nil {

@@ -7,7 +7,7 @@ const (
 	oneResource
 )
 
-// ToolsChanged tells the server that the list of tools is another now, as [When] says it. The server lists again and tells
+// ToolsChanged tells the server that the list of tools has changed, as [When] says it. The server lists again and tells
 // its clients.
 func (c *Call) ToolsChanged() { c.changed(listingTools, "") }
 

@@ -7,8 +7,8 @@ import (
 )
 
 // The bridges to the host are functions and not methods of one interface: an interface with all of them would make every
-// plugin import sampling, elicitation and roots, whether it uses them or not. What nobody calls the linker drops, and the
-// operator sees what a plugin would really need.
+// plugin import sampling, elicitation and roots, whether it uses them or not. The linker drops unused functions, and the
+// operator sees which capabilities a plugin really uses.
 
 const (
 	methodSample = "sampling/createMessage"

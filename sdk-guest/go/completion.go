@@ -10,7 +10,7 @@ import (
 // mostValues is how many suggestions MCP allows.
 const mostValues = 100
 
-// Completion is what an argument may become. Total is how many there are in all, or 0 when nobody counted.
+// Completion is the values for an argument. Total is the number of all values, or 0 if it is unknown.
 type Completion struct {
 	Values  []string
 	Total   int
@@ -20,7 +20,7 @@ type Completion struct {
 // CompletionContext has the other arguments, as far as they are known already.
 type CompletionContext map[string]string
 
-// Completer suggests what a value, which somebody is typing, may become.
+// Completer suggests completions of the text typed so far.
 type Completer func(call *Call, value string, context CompletionContext) (Completion, error)
 
 type completer struct {
@@ -62,7 +62,7 @@ func completerProblems(template bool, arguments map[string][]string) []string {
 // Suggest is a completion of these values.
 func Suggest(values ...string) Completion { return Completion{Values: values} }
 
-// complete has no suggestions for what nobody completes, which is no error.
+// complete has no suggestions for an argument without a completer, which is no error.
 func complete(call *Call, template bool, target, argument, value string, context CompletionContext) (made Completion, err error) {
 	defer guard(call, "completing `"+argument+"`", &err)
 	for _, it := range registered.completers {
@@ -121,7 +121,7 @@ func fit(wanted, candidate string) (int, bool) {
 	return 3 + between, fits
 }
 
-// scattered is how many letters stand between the first and the last that were wanted.
+// scattered is the number of other letters between the first and the last letter of the query.
 func scattered(wanted, candidate []rune) (int, bool) {
 	first, last, next := -1, -1, 0
 	for at, letter := range candidate {

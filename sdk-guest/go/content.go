@@ -1,7 +1,7 @@
 package plugport
 
-// Content is what a tool may answer with and a prompt may show: text, a picture, sound, a resource or a link to one. Its
-// functions make it and its methods say more of it.
+// Content is the content of a tool's result or a prompt: text, a picture, sound, a resource or a link to one. Its
+// functions make it and its methods set further fields.
 type Content struct {
 	form     contentForm
 	text     string
@@ -60,7 +60,7 @@ func (c Content) Priority(priority float64) Content {
 	return c
 }
 
-// LastModified says when what this shows last changed, as ISO 8601.
+// LastModified says when the content last changed, as ISO 8601.
 func (c Content) LastModified(time string) Content {
 	c.lastModified = time
 	return c

@@ -21,7 +21,8 @@ func optional(text string) wit.Option[string] {
 	return wit.Some(valid(text))
 }
 
-// extraOf is further fields as JSON. What cannot be JSON is found when the plugin is listed, or left out.
+// extraOf is further fields as JSON. Fields that cannot be JSON are an error when the plugin is listed, and omitted
+// otherwise.
 func extraOf(fields map[string]any) wit.Option[string] {
 	text, _ := extraText(fields)
 	return optional(text)

@@ -10,14 +10,14 @@ import (
 // Action is what a person did with a form or a page.
 type Action string
 
-// A person may always refuse, so that they did is an answer and no error.
+// A person may always decline, so declining is a result and no error.
 const (
 	Accepted  Action = "accept"
 	Declined  Action = "decline"
 	Dismissed Action = "cancel"
 )
 
-// ElicitResult is what a person answered. Value is what they filled in, when they accepted.
+// ElicitResult is the outcome of a form. Value is the form, when the person accepted.
 type ElicitResult[T any] struct {
 	Action Action
 	Value  T

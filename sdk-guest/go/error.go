@@ -14,26 +14,26 @@ const (
 	NotFound Kind = iota + 1
 	// InvalidParams: the arguments do not fit.
 	InvalidParams
-	// Internal: something went wrong that the caller cannot mend.
+	// Internal: an error that the caller cannot correct.
 	Internal
-	// MissingCapability: the client cannot be asked this; it offers no sampling, elicitation or roots.
+	// MissingCapability: the client lacks the capability sampling, elicitation or roots.
 	MissingCapability
 	// Denied: the server's operator has not granted it to the plugin.
 	Denied
 	// OverBudget: the operator's budget for it is spent.
 	OverBudget
-	// TimedOut: nobody answered in time.
+	// TimedOut: the client did not respond in time.
 	TimedOut
 	// Cancelled: the client no longer waits.
 	Cancelled
-	// Rejected: a person, or whoever watches over the model, said no.
+	// Rejected: the person, or the client itself, rejected the request.
 	Rejected
-	// RPC: a JSON-RPC error, sent as it is.
+	// RPC: a JSON-RPC error, sent unchanged.
 	RPC
 )
 
 // Error is why the host failed, and what a tool, a resource or a prompt may fail with when a plain error will not do. A
-// function may return what it received, and the client gets what MCP has for it.
+// function may return an error that it received, and the client gets the matching MCP error.
 type Error struct {
 	Kind    Kind
 	Message string
@@ -77,7 +77,7 @@ func (e *Error) Error() string {
 	return e.Message
 }
 
-// toError is an error where MCP knows only errors: the SDK's own as it is, any other as an internal one.
+// toError is an error where MCP knows only errors: the SDK's own unchanged, any other as an internal one.
 func toError(err error) *Error {
 	var own *Error
 	if errors.As(err, &own) && own != nil {

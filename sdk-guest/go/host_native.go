@@ -4,7 +4,7 @@ package plugport
 
 import "github.com/plugport/plugport/sdk-guest/go/internal/testhost"
 
-// Outside of a component there is no host: calls are made by plugporttest, which is given what it needs here.
+// Outside of a component there is no host: plugporttest makes the calls, with the functions here.
 
 type handle struct{}
 

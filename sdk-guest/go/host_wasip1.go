@@ -13,7 +13,7 @@ import (
 	wit "github.com/plugport/plugport/sdk-guest/go/internal/wit/types"
 )
 
-// The host, as the WIT has it. Each function stands for itself, so that a plugin imports only what it calls.
+// The host's functions, as in the WIT. They are separate functions, so that a plugin imports only those that it calls.
 
 type handle = *plugport_plugin_request.Call
 

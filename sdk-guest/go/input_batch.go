@@ -104,7 +104,7 @@ func (r *InputResults) Roots(key string) ([]Root, error) {
 	return readRoots(result)
 }
 
-// FormResult is what the person answered to a form of [AddForm].
+// FormResult is the outcome of a form of [AddForm].
 func FormResult[T any](results *InputResults, key string) (elicited ElicitResult[T], err error) {
 	result, err := results.result(key)
 	if err == nil {

@@ -52,12 +52,12 @@ func AudioBlock(data []byte, mimeType string) Block {
 	return Block{Type: "audio", Data: data, MIMEType: mimeType}
 }
 
-// ToolResultBlock is what came of calling a tool that the model asked for.
+// ToolResultBlock is the result of a tool call that the model requested.
 func ToolResultBlock(use Block, text string) Block {
 	return Block{Type: "tool_result", ToolUseID: use.ID, Content: []Block{TextBlock(text)}}
 }
 
-// ToolErrorBlock is why calling a tool failed that the model asked for.
+// ToolErrorBlock is the error of a tool call that the model requested.
 func ToolErrorBlock(use Block, text string) Block {
 	block := ToolResultBlock(use, text)
 	block.IsError = true

@@ -8,7 +8,7 @@ import (
 	"github.com/plugport/plugport/sdk-guest/go/internal/schema"
 )
 
-// Option says more of a tool, a resource, a template or a prompt.
+// Option sets a field of a tool, a resource, a template or a prompt.
 type Option struct {
 	name  string
 	suits entity
@@ -30,7 +30,7 @@ func (e entity) String() string {
 	return map[entity]string{aTool: "tool", aResource: "resource", aTemplate: "template", aPrompt: "prompt"}[e]
 }
 
-// about is what options say.
+// about has the fields that options set.
 type about struct {
 	title, mimeType                              string
 	readOnly, destructive, idempotent, openWorld *bool
@@ -55,7 +55,7 @@ func When(listed func() bool) Option {
 	return Option{"When", aTool | aPrompt, func(a *about) { a.when = listed }}
 }
 
-// ReadOnly says that the tool changes nothing; ReadOnly(false) that it does. What is not said tells clients nothing.
+// ReadOnly says that the tool changes nothing; ReadOnly(false) that it does. Without the option, clients get no hint.
 func ReadOnly(is ...bool) Option {
 	return Option{"ReadOnly", aTool, func(a *about) { a.readOnly = said(is) }}
 }
@@ -85,7 +85,7 @@ func OutputSchema(schema string) Option {
 	return Option{"OutputSchema", aTool, func(a *about) { a.output = schema }}
 }
 
-// MIMEType is the type of what a resource holds. Without it the type follows from what the function returns.
+// MIMEType is the type of a resource's content. Without it the type follows from the function's return type.
 func MIMEType(mimeType string) Option {
 	return Option{"MIMEType", aResource | aTemplate, func(a *about) { a.mimeType = mimeType }}
 }
@@ -100,14 +100,14 @@ func said(is []bool) *bool {
 	return &value
 }
 
-// entry is what is common to everything that is registered.
+// entry has the fields that all registered items share.
 type entry struct {
 	entity            entity
 	name, description string
 	options           []Option
 }
 
-// about applies the options, which is done only for what is listed or asked for.
+// about applies the options. It runs only for items that are listed or called.
 func (e *entry) about() about {
 	var all about
 	for _, option := range e.options {

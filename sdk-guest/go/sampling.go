@@ -124,7 +124,7 @@ func (s *CreateMessageResult) Text() string {
 	return strings.Join(texts, "\n")
 }
 
-// ToolUses are the tools that the model wants to have called, with [ToolResultBlock] as the answer.
+// ToolUses are the tool calls that the model requests; return their results with [ToolResultBlock].
 func (s *CreateMessageResult) ToolUses() []Block {
 	var uses []Block
 	for _, block := range s.Content {
@@ -135,7 +135,7 @@ func (s *CreateMessageResult) ToolUses() []Block {
 	return uses
 }
 
-// Message is the answer as a message, for a next [CreateMessageRequest].
+// Message is the result as a message of a further [CreateMessageRequest].
 func (s *CreateMessageResult) Message() Message {
 	return Message{Role: s.Role, Content: s.Content}
 }

@@ -30,7 +30,7 @@ func isInteger(kind reflect.Kind) bool {
 	return kind >= reflect.Int && kind <= reflect.Uint64
 }
 
-// writtenOut is JSON with the digits of all whole numbers that an integer can hold. What is in texts stays as it is.
+// writtenOut is JSON with the digits of all whole numbers that an integer can hold. Texts stay unchanged.
 func writtenOut(text []byte) []byte {
 	out := make([]byte, 0, len(text))
 	quoted := false
@@ -82,7 +82,7 @@ func whole(number string) string {
 	return digits + strings.Repeat("0", zeros)
 }
 
-// wanted is what a value should have been, for readers who know no Go.
+// wanted is the expected type, for readers who know no Go.
 func wanted(t reflect.Type) string {
 	kind := t.Kind()
 	switch {

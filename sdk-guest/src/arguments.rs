@@ -1,8 +1,8 @@
-//! From the JSON object that the host hands over to the parameters of a function.
+//! Converts the JSON object of the host into the parameters of a function.
 //!
 //! Each parameter is read from its own slice of the text, which costs no intermediate tree, and lets every message name
-//! the argument that is wrong. Whether an argument may be left out is asked of its type and not guessed from its
-//! spelling, so that an alias of `Option<T>` is as optional as `Option<T>`; the schema asks the same question.
+//! the argument that is wrong. The type decides whether an argument is optional, not the spelling of the type, so an
+//! alias of `Option<T>` is as optional as `Option<T>`. The schema uses the same rule.
 
 use std::collections::BTreeMap;
 
@@ -48,7 +48,7 @@ pub(crate) fn whole<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
     serde_json::from_str(text).map_err(|error| unusable(member_at(text, &error).as_deref(), &error))
 }
 
-/// The answer to an argument of the wrong type. serde's position is left out: who reads this never saw the text.
+/// The error for an argument of the wrong type, without serde's position, since the model never saw the text.
 pub(crate) fn unusable(name: Option<&str>, error: &serde_json::Error) -> Error {
     let message = error.to_string();
     let position = format!(" at line {} column {}", error.line(), error.column());
@@ -59,7 +59,7 @@ pub(crate) fn unusable(name: Option<&str>, error: &serde_json::Error) -> Error {
     })
 }
 
-/// The value that a missing argument has: `None` for an `Option`, none at all for most types.
+/// The value of a missing argument: `Some(None)` for an `Option`; `None` for most types, which need a value.
 pub(crate) fn absent<T: DeserializeOwned>() -> Option<T> {
     T::deserialize(Missing).ok()
 }
@@ -80,7 +80,7 @@ fn member_at(text: &str, error: &serde_json::Error) -> Option<String> {
     })
 }
 
-/// A value that is not there.
+/// A deserializer without a value: only an `Option` can be read from it.
 struct Missing;
 
 impl<'de> Deserializer<'de> for Missing {

@@ -1,9 +1,9 @@
 //! The request that a tool serves, as the tool sees it.
 //!
-//! A tool should run on its author's machine as it runs in the host, so a [`Call`] knows neither: behind it stands a
+//! A tool should run on its author's machine as it runs in the host, so a [`Call`] depends on neither: it uses a
 //! [`CallBackend`], which is the host's handle inside a plugin and a [`TestClient`](crate::testing::TestClient) in a
-//! test. It is shared and not lent, because the log bridges need it for as long as the tool runs and cannot hold a
-//! borrow.
+//! test. The backend is reference-counted, because the log bridges need it for as long as the tool runs and cannot hold
+//! a borrow.
 
 use std::cell::OnceCell;
 use std::fmt::{self, Display};
@@ -18,7 +18,7 @@ use crate::json;
 
 pub use crate::bindings::request::{ClientInfo, LogLevel as Level};
 
-/// What stands behind a call. Data and meta are JSON.
+/// What a call uses: the host's handle or a test client. Data and meta are JSON.
 pub(crate) trait CallBackend {
     fn client(&self) -> ClientInfo;
     fn principal(&self) -> Option<String>;
@@ -54,7 +54,7 @@ impl CallBackend for request::Call {
     }
 }
 
-/// The request being served: who asks, whether they still want the answer, and ways to tell them how it goes.
+/// The request being served: its client, whether it was cancelled, its log and its progress.
 ///
 /// A tool gets it by having a parameter of type `&Call`.
 pub struct Call {
@@ -75,10 +75,10 @@ impl Call {
         self.backend.request_target()
     }
 
-    /// The client: its name and version, the MCP revision spoken with it, and what it can be asked.
+    /// The client: its name and version, its MCP revision, and the requests that it supports.
     ///
-    /// `sampling`, `elicitation` and `roots` tell whether [`sample`](Self::sample), [`elicit`](Self::elicit) and
-    /// [`roots`](Self::roots) have a chance; where they have none, they answer with [`Error::MissingCapability`].
+    /// `sampling`, `elicitation` and `roots` say whether the client supports [`sample`](Self::sample),
+    /// [`elicit`](Self::elicit) and [`roots`](Self::roots); otherwise these fail with [`Error::MissingCapability`].
     ///
     /// [`Error::MissingCapability`]: crate::Error::MissingCapability
     pub fn client(&self) -> &ClientInfo {
@@ -96,7 +96,7 @@ impl Call {
         meta.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
     }
 
-    /// Whether the client no longer waits. A long-running tool asks now and then and returns early.
+    /// Whether the client has cancelled the request. A long-running tool checks this now and then and returns early.
     pub fn cancelled(&self) -> bool {
         self.backend.cancelled()
     }
@@ -133,7 +133,7 @@ impl Call {
         self.backend.log(Level::Error, None, &text(&message));
     }
 
-    /// Tells the client how far the tool is: `done` of `total`, when the total is known, and what it is doing.
+    /// Reports progress to the client: `done` of `total`, if the total is known, and a message.
     ///
     /// `done` must grow from one report to the next.
     ///

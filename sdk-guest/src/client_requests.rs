@@ -2,15 +2,15 @@
 //!
 //! The bridges to the host are functions and not methods of a [`CallBackend`](crate::call::CallBackend): an object with
 //! all of them would make every plugin import sampling, elicitation and roots, whether it uses them or not. So a
-//! backend only says where requests go, and each interface's own module calls the host by itself; what nobody calls,
-//! the linker drops, and the operator sees what a plugin would really need.
+//! backend only says where requests go, and each interface's own module calls the host. The linker drops unused
+//! modules, and the operator sees which capabilities a plugin really uses.
 
 use serde::de::DeserializeOwned;
 
 use crate::bindings::request;
 use crate::{Call, Error};
 
-/// Who gets a request.
+/// The receiver of a request.
 pub(crate) enum RequestTarget<'a> {
     /// The client, through the host.
     Host(&'a request::Call),
@@ -43,8 +43,8 @@ impl Call {
     /// Gives the next client request a key, which clients of the revision 2026-07-28 see:
     /// `call.keyed("city").elicit::<City>("Where?")`.
     ///
-    /// Without one the host picks a key, so this is only for clients that are told to expect one. A key may be used
-    /// once in a call.
+    /// Without this the host picks a key, so a key is only useful for clients that expect it. A key may be used once in
+    /// a call.
     pub const fn keyed<'c>(&'c self, key: &'c str) -> KeyedCall<'c> {
         KeyedCall { call: self, key }
     }

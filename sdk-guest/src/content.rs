@@ -1,4 +1,4 @@
-//! What a tool may answer with: text, pictures, sound, resources and links to them.
+//! The content of a tool's result: text, pictures, sound, resources and links to them.
 //!
 //! [`Content`] is the WIT record itself, so nothing is copied on the way out; this module only gives it constructors.
 
@@ -41,7 +41,7 @@ impl Content {
         embedded(uri.into(), mime_type.into(), ResourceData::Blob(bytes.into()))
     }
 
-    /// A link to a resource that the client may read later. More can be said by [`Content::resource`].
+    /// A link to a resource that the client may read later. [`Content::resource`] takes all its fields.
     pub fn link(uri: impl Into<String>, name: impl Into<String>) -> Self {
         Self::resource(ResourceDescriptor {
             uri: uri.into(),
@@ -54,7 +54,7 @@ impl Content {
         })
     }
 
-    /// A link to a resource with all that is known of it.
+    /// A link to a resource with all fields.
     pub fn resource(descriptor: ResourceDescriptor) -> Self {
         ContentData::Link(descriptor).into()
     }
@@ -73,7 +73,7 @@ impl Content {
         self
     }
 
-    /// Says when what this shows last changed, as ISO 8601.
+    /// Says when the content last changed, as ISO 8601.
     #[must_use]
     pub fn last_modified(mut self, time: impl Into<String>) -> Self {
         self.annotate().last_modified = Some(time.into());

@@ -1,7 +1,7 @@
-//! The one error of the WIT package, with words of its own.
+//! The error type of the WIT package, with readable messages.
 //!
-//! It is written out here and not generated, since the generated one would print as Rust code, and tools put errors
-//! before models and people. Its shape is that of the WIT variant; the bindings take it apart by its cases.
+//! The type is written by hand, since a generated one would print as Rust code, and models and people read errors. Its
+//! variants are those of the WIT variant; the bindings match on them.
 
 use std::fmt;
 
@@ -9,26 +9,26 @@ use crate::bindings::types::RpcError;
 
 /// Why the host failed, and what a tool, a resource or a prompt may fail with.
 ///
-/// A function may hand on what it received: the client then gets what MCP has for it.
+/// A function may return an error that it received: the client then gets the matching MCP error.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Error {
-    /// There is nothing of this name or URI.
+    /// No item has this name or URI.
     NotFound(String),
     /// The arguments do not fit.
     InvalidParams(String),
     /// Something went wrong that the caller cannot mend.
     Internal(String),
-    /// The client cannot be asked this: it offers no `sampling`, `elicitation` or `roots`.
+    /// The client lacks the capability `sampling`, `elicitation` or `roots`.
     MissingCapability(String),
-    /// The server's operator has not granted it to the plugin.
+    /// The server's operator has not granted this to the plugin.
     Denied(String),
-    /// The operator's budget for it is spent.
+    /// The plugin has used up the operator's budget.
     OverBudget(String),
-    /// Nobody answered in time.
+    /// The client did not respond in time.
     TimedOut,
-    /// The client no longer waits.
+    /// The client cancelled the request.
     Cancelled,
-    /// A person, or whoever watches over the model, said no.
+    /// The person, or the client itself, rejected the request.
     Rejected(String),
     /// A JSON-RPC error, sent as it is.
     Rpc(RpcError),

@@ -1,6 +1,6 @@
-//! One line of a list that `export!` makes: a name, and the functions of whatever has it.
+//! One entry of a list that `export!` makes: a name, and the functions of the item with this name.
 
-/// A name and what it stands for.
+/// A name and the functions of its item.
 #[derive(Debug, Clone, Copy)]
 pub struct ExportEntry<F> {
     pub(crate) name: &'static str,

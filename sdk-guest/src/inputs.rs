@@ -1,7 +1,7 @@
 //! The interface `inputs`: several requests in one round trip.
 //!
-//! Sent one after the other, three requests cost a client of the stateless protocol three retries of the whole
-//! request. Requests that do not depend on one another's results belong together.
+//! Sent one after the other, three requests make a stateless client repeat its whole request three times (MRTR). Send
+//! requests that do not depend on one another's results together.
 
 use std::collections::BTreeMap;
 
@@ -79,7 +79,7 @@ pub struct InputResults {
 }
 
 impl InputResults {
-    /// What the model said.
+    /// The model's message.
     ///
     /// # Errors
     /// Those of [`Call::sample`], and `Internal` when there was no such request.
@@ -87,7 +87,7 @@ impl InputResults {
         CreateMessageResult::parse(self.result(key)?)
     }
 
-    /// What the person answered, when the request was [`InputBatch::elicit`] or [`InputBatch::elicit_form`].
+    /// The outcome of the form, when the request was [`InputBatch::elicit`] or [`InputBatch::elicit_form`].
     ///
     /// # Errors
     /// Those of [`Call::elicit`], and `Internal` when there was no such request.
@@ -95,7 +95,7 @@ impl InputResults {
         elicitation::parse(self.result(key)?)
     }
 
-    /// The same when the request was [`InputBatch::elicit_form`], as it came.
+    /// The outcome of [`InputBatch::elicit_form`], with the form as JSON.
     ///
     /// # Errors
     /// Those of [`InputResults::elicited`].
@@ -142,7 +142,7 @@ impl Call {
     /// ```
     ///
     /// # Errors
-    /// `Internal` when a form is none, and the host's when it sends none of the requests.
+    /// `Internal` when a type cannot be a form, and the host's error when it sends none of the requests.
     pub fn request_inputs(&self, batch: InputBatch) -> Result<InputResults, Error> {
         let mut requests = Vec::new();
         for (key, request) in batch.requests {

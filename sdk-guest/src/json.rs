@@ -1,5 +1,5 @@
-//! JSON on its way to the host, which takes it no deeper than it is written here. serde itself would go on until the
-//! stack of the component is exhausted, and nothing in a component survives that.
+//! Writes JSON for the host with the host's bound on nesting. serde itself would recurse until the stack of the
+//! component is exhausted, which ends the call.
 
 use std::io;
 
@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde::ser::Error as _;
 use serde_json::ser::{CompactFormatter, Formatter, Serializer};
 
-/// As deep as the host takes it. Common parsers give up between this and twice as much.
+/// The host's bound on nesting. Common parsers fail between this depth and twice as much.
 const DEEPEST: usize = 64;
 
 /// The value as JSON text.
@@ -17,7 +17,7 @@ pub(crate) fn written(value: &impl Serialize) -> serde_json::Result<String> {
     String::from_utf8(text).map_err(serde_json::Error::custom)
 }
 
-/// Writes as briefly as serde does by itself, and counts what is open.
+/// Writes compact JSON and counts the open arrays and objects.
 struct DepthLimitedFormatter {
     open: usize,
 }

@@ -15,12 +15,11 @@
 //! plugport_sdk::export! { tools: [hello] }
 //! ```
 //!
-//! The crate is shaped so that a tool stays an ordinary function, callable and testable on the author's own machine:
-//! nothing but [`export!`] knows of WebAssembly, and a [`Call`] speaks to whatever stands behind it, be it the host or
-//! a [`testing::TestClient`]. One module stands for each WIT interface, under the interface's name (but for `changes`,
-//! which is [`notify`], and the standard `wasi:keyvalue`, `wasi:config` and `wasi:http`, which are [`kv`], [`config`]
-//! and [`http`]). An interface that a plugin exports is linked only when [`export!`] names it, and one that it imports
-//! only when it calls it.
+//! A tool stays an ordinary function, callable and testable on the author's own machine: only [`export!`] knows of
+//! WebAssembly, and a [`Call`] uses either the host or a [`testing::TestClient`]. Each WIT interface has a module of
+//! its name, except `changes`, which is [`notify`], and the standard `wasi:keyvalue`, `wasi:config` and `wasi:http`,
+//! which are [`kv`], [`config`] and [`http`]. An exported interface is linked only if [`export!`] names it, an imported
+//! one only if the plugin calls it.
 //!
 //! The README describes the whole of the API for authors.
 
@@ -73,7 +72,7 @@ pub use roots::Root;
 pub use sampling::{CreateMessageRequest, CreateMessageResult};
 pub use tools::{Tool, ToolResult};
 
-/// What most plugins need: `use plugport_sdk::prelude::*;`.
+/// The items that most plugins need: `use plugport_sdk::prelude::*;`.
 pub mod prelude {
     pub use crate::completions::CompletionContext;
     pub use crate::prompts::PromptMessage;
@@ -82,7 +81,7 @@ pub mod prelude {
     pub use crate::{complete, prompt, resource, resource_template, tool};
 }
 
-/// What the macros' output refers to. Not for authors: it changes without notice.
+/// The items that the macros' output uses. Not for authors: they change without notice.
 #[doc(hidden)]
 pub mod __private {
     pub use crate::arguments::Arguments;

@@ -1,7 +1,7 @@
-//! The interface `changes`: tells the host that something which clients know is out of date.
+//! The interface `changes`: tells the host that lists or resources have changed.
 //!
-//! The host lists again and decides who is told, so a plugin only says what changed, from within any call. Outside of a
-//! component there is nobody to tell; there [`testing::changes`](crate::testing::changes) remembers what was said.
+//! The host lists again and notifies clients, so a plugin only says what changed, from within any call. Outside of a
+//! component [`testing::changes`](crate::testing::changes) records the changes.
 
 use crate::Call;
 
@@ -19,7 +19,7 @@ pub enum Change {
 }
 
 impl Call {
-    /// Says what changed. The functions of [`notify`](crate::notify) say the same where there is no call at hand.
+    /// Says what changed. The functions of [`notify`](crate::notify) do the same without a call.
     ///
     /// ```
     /// use plugport_sdk::notify::Change;
@@ -33,22 +33,22 @@ impl Call {
     }
 }
 
-/// The list of tools is another now.
+/// Says that the list of tools has changed.
 pub fn tools_changed() {
     tell(Change::Tools);
 }
 
-/// The list of resources or of resource templates is another now.
+/// Says that the list of resources or of resource templates has changed.
 pub fn resources_changed() {
     tell(Change::Resources);
 }
 
-/// The list of prompts is another now.
+/// Says that the list of prompts has changed.
 pub fn prompts_changed() {
     tell(Change::Prompts);
 }
 
-/// The content of this resource is another now. Clients that subscribed to it are told.
+/// Says that the content of this resource has changed. The host notifies the clients that subscribed to it.
 pub fn resource_updated(uri: impl Into<String>) {
     tell(Change::Resource(uri.into()));
 }

@@ -1,8 +1,8 @@
 //! One parameter of a tool, as the macro declares it.
 //!
-//! The schema and the call both need the parameter's type. They get it from one constant, whose constructor alone says
-//! what the type must be able to do and keeps the functions that do it; so a type that lacks something is reported
-//! once, and name, description and default cannot differ between what is promised and what is done.
+//! The schema and the call both need the parameter's type. They use one constant, whose constructor has all trait
+//! bounds and stores the functions. A type that lacks a trait is therefore reported once, and name, description and
+//! default are the same in the schema and in the call.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
@@ -33,7 +33,7 @@ pub trait DefaultValue: Serialize {}
 #[diagnostic::do_not_recommend]
 impl<T: Serialize> DefaultValue for T {}
 
-/// What a literal text can be a default of.
+/// A type whose default can be a literal text.
 #[diagnostic::on_unimplemented(
     message = "a text cannot be the default of `{Self}`; write a value of that type",
     label = "this type is not made from a text"
@@ -56,12 +56,12 @@ pub struct Parameter<T> {
     /// The default for the schema to show, if there is one that JSON can express.
     pub(crate) default: fn() -> Option<Value>,
     read: fn(&str) -> serde_json::Result<T>,
-    /// The value of a parameter that is left out, if it may be.
+    /// The value of a missing parameter, if it is optional.
     pub(crate) absent: fn() -> Option<T>,
 }
 
 impl<T: Argument> Parameter<T> {
-    /// A parameter that is required, unless its type can do without a value.
+    /// A parameter that is required unless its type is optional.
     pub const fn new(name: &'static str, description: Option<&'static str>) -> Self {
         Self {
             name,
@@ -73,7 +73,7 @@ impl<T: Argument> Parameter<T> {
         }
     }
 
-    /// The same with a default. `absent` makes it, and `default` makes JSON of it, as [`shown`] does.
+    /// The same with a default. `absent` makes the default, and `default` its JSON, as [`shown`] does.
     pub const fn or(self, absent: fn() -> Option<T>, default: fn() -> Option<Value>) -> Self {
         Self { default, absent, ..self }
     }
@@ -88,7 +88,7 @@ impl<T> Parameter<T> {
     /// The value in this call.
     ///
     /// # Errors
-    /// `invalid-params` when it is missing and must not be, or is of another type.
+    /// `invalid-params` when a required argument is missing, or the argument is of another type.
     pub fn take(&self, arguments: &Arguments<'_>) -> Result<T, Error> {
         let name = self.name;
         match arguments.get(name) {

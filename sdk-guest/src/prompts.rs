@@ -31,12 +31,12 @@ pub trait Prompt {
     /// The names of its arguments.
     const ARGUMENTS: &'static [&'static str];
 
-    /// Whether there is such a prompt at this moment.
+    /// Whether the prompt is listed now.
     fn is_listed() -> bool {
         true
     }
 
-    /// What clients are told of it.
+    /// The description of the prompt for clients.
     fn describe() -> PromptDescription;
 
     /// Its messages for these arguments.
@@ -49,7 +49,7 @@ pub trait Prompt {
 /// One line of the list that `export!` makes.
 pub type PromptEntry = ExportEntry<PromptFunctions>;
 
-/// What the host can do with a prompt.
+/// The functions of a prompt that the host calls.
 #[derive(Debug, Clone, Copy)]
 pub struct PromptFunctions {
     is_listed: fn() -> bool,
@@ -105,12 +105,12 @@ pub(crate) fn run(get: Get, call: &Call, arguments: &Arguments) -> Result<Prompt
 }
 
 impl PromptMessage {
-    /// The user says this: text, or any content.
+    /// A message of the user: text, or any content.
     pub fn user(content: impl Into<Content>) -> Self {
         Self { role: Role::User, content: content.into() }
     }
 
-    /// The model says this.
+    /// A message of the model.
     pub fn assistant(content: impl Into<Content>) -> Self {
         Self { role: Role::Assistant, content: content.into() }
     }
@@ -128,7 +128,7 @@ impl PromptResult {
         texts.collect::<Vec<_>>().join("\n")
     }
 
-    /// Says what this prompt has become with these arguments.
+    /// Describes the prompt with these arguments.
     #[must_use]
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.description = Some(description.into());
@@ -195,7 +195,7 @@ impl IntoPrompt for Cow<'_, str> {
     }
 }
 
-/// The bound is the method's and not the implementation's: so a type that lacks it is told so.
+/// The bound is on the method and not on the implementation, so that the compiler's error names the missing trait.
 impl<T> Kind<T> {
     /// The messages for a client.
     pub fn prompt(self, value: T) -> PromptResult
@@ -206,7 +206,7 @@ impl<T> Kind<T> {
     }
 }
 
-/// What the attribute says. Only for the macro.
+/// The values of the attribute. Only for the macro.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy)]
 pub struct PromptOptions {
@@ -217,7 +217,7 @@ pub struct PromptOptions {
 }
 
 impl PromptOptions {
-    /// The description of a prompt with these arguments: a name, what is said of it, and whether it must be given.
+    /// The description of a prompt with these arguments: each has a name, a description, and whether it is required.
     pub fn describe(self, arguments: &[(&str, Option<&str>, bool)]) -> PromptDescription {
         let argument = |&(name, description, required): &(&str, Option<&str>, bool)| PromptArgument {
             name: name.to_owned(),

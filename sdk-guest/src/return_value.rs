@@ -1,10 +1,10 @@
-//! From what a function returns to a tool's result.
+//! Converts the return value of a function into a tool's result.
 //!
 //! `String` is text, but it is `Serialize` too, and so is nearly all else that a tool may return; a trait with one
 //! implementation for each could not have one for all. So the choice is made where the type is known, in the macro's
-//! output, by method resolution: `(&&kind).convert(value)` finds [`IsContent`] on `&&Kind<T>` first, then [`WithSchema`] on
-//! `&Kind<T>`, then [`WithoutSchema`] on `Kind<T>`. Errors are split off before, in the same way: an inherent method for
-//! `Result` hides [`Infallible`]'s of the same name.
+//! output, by method resolution: `(&&kind).convert(value)` finds [`IsContent`] on `&&Kind<T>` first, then
+//! [`WithSchema`] on `&Kind<T>`, then [`WithoutSchema`] on `Kind<T>`. Errors are split off before, in the same way: an
+//! inherent method for `Result` hides [`Infallible`]'s of the same name.
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
@@ -18,7 +18,7 @@ use crate::{Content, Error, ToolResult, json, schema};
 /// The type that a function returns.
 pub struct Fallibility<R>(PhantomData<R>);
 
-/// The type of a function's value: what it returns, or what is in the `Ok` of it.
+/// The type of a function's value: its return type, or the type in its `Ok`.
 pub struct Kind<T>(PhantomData<T>);
 
 impl<T> Clone for Kind<T> {
@@ -172,7 +172,7 @@ impl<T: Serialize + JsonSchema> WithSchema<T> for &Kind<T> {
 
 /// Structured content without a schema.
 ///
-/// The bound is the methods' and not the implementation's: so a type that is none of all this is told what it lacks.
+/// The bound is on the methods and not on the implementation, so that the compiler's error names the missing trait.
 pub trait WithoutSchema<T> {
     /// The result that a client gets.
     ///

@@ -23,7 +23,7 @@ impl Call {
     /// Asks the client for its user's folders, which are `file://` URIs with or without names.
     ///
     /// # Errors
-    /// `MissingCapability` when the client has no roots, `Denied` when the plugin may not ask.
+    /// `MissingCapability` when the client has no roots, `Denied` when the plugin has no grant.
     pub fn roots(&self) -> Result<Vec<Root>, Error> {
         list(self, None)
     }
@@ -47,7 +47,7 @@ fn list(call: &Call, key: Option<&str>) -> Result<Vec<Root>, Error> {
 }
 
 /// The roots in the result of `roots/list`.
-pub(crate) fn parse(answer: &str) -> Result<Vec<Root>, Error> {
-    let listed: ListRootsResult = client_requests::read(answer)?;
+pub(crate) fn parse(result: &str) -> Result<Vec<Root>, Error> {
+    let listed: ListRootsResult = client_requests::read(result)?;
     Ok(listed.roots.into_iter().map(|RootEntry { uri, name }| Root { uri, name }).collect())
 }

@@ -1,7 +1,7 @@
-//! JSON Schemas (2020-12) of what a tool takes and gives.
+//! JSON Schemas (2020-12) of a tool's arguments and results.
 //!
 //! schemars describes the types; here they become one document: an object whose properties stand in the order in which
-//! the function declares them. `$schema` and the root's `title` are left out, since they tell a model nothing and every
+//! the function declares them. `$schema` and the root's `title` are omitted, since they tell a model nothing and every
 //! listed tool would pay for them in tokens.
 
 use schemars::generate::SchemaSettings;
@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use crate::Error;
 use crate::parameter::Parameter;
 
-/// The input schema of a tool in the making.
+/// Builds the input schema of a tool.
 pub struct Properties {
     generator: SchemaGenerator,
     properties: Map<String, Value>,
@@ -29,7 +29,7 @@ impl Properties {
         }
     }
 
-    /// Adds a parameter, which is required when a call cannot do without it.
+    /// Adds a parameter and whether it is required.
     pub fn add<T>(&mut self, parameter: &Parameter<T>) {
         let name = parameter.name;
         let mut schema = (parameter.schema)(&mut self.generator);
@@ -71,7 +71,7 @@ pub(crate) fn whole<T: JsonSchema>() -> Result<String, Error> {
     let object = schema.ensure_object();
     match object.get("type") {
         Some(kind) if kind == "object" => {}
-        // A choice between objects has no type of its own, but MCP wants to see one.
+        // A choice between objects has no type of its own, but MCP requires one.
         None if ["oneOf", "anyOf", "$ref"].iter().any(|key| object.contains_key(*key)) => {
             object.shift_insert(0, "type".to_owned(), "object".into());
         }
@@ -85,11 +85,11 @@ pub(crate) fn whole<T: JsonSchema>() -> Result<String, Error> {
     Ok(without_null(schema.to_value()).to_string())
 }
 
-/// Keywords whose values are values and not schemas.
+/// Keywords whose values are data and not schemas.
 const DATA: [&str; 4] = ["const", "default", "enum", "examples"];
 
-/// An input schema in which nothing that may be left out may be `null` as well: that says the same twice, and many
-/// clients cannot read it. A call may have null all the same; the server takes it for nothing given.
+/// An input schema whose optional members do not also allow `null`: that would say the same twice, and many clients
+/// cannot read it. A call may have `null` all the same; the server treats `null` as missing.
 fn without_null(schema: Value) -> Value {
     match schema {
         Value::Array(items) => items.into_iter().map(without_null).collect(),
@@ -97,7 +97,7 @@ fn without_null(schema: Value) -> Value {
             let required = object.get("required").and_then(Value::as_array).cloned().unwrap_or_default();
             if let Some(Value::Object(properties)) = object.get_mut("properties") {
                 for (name, property) in properties {
-                    // Beside another default, null says something of its own.
+                    // With another default, `null` has a meaning of its own.
                     let defaults = property.get("default").is_some_and(|default| !default.is_null());
                     if let Value::Object(field) = property
                         && !defaults

@@ -1,7 +1,7 @@
-//! A parameter that is filled from a text: an argument of a prompt, or a variable of a URI template.
+//! A parameter that is read from a text: an argument of a prompt, or a variable of a URI template.
 //!
-//! Whether it may be missing is asked of its type, by method resolution: the inherent methods for `Option<T>` hide
-//! those that [`NotOption`] has for every type.
+//! Method resolution on the parameter's type decides whether the parameter is optional: the inherent methods for
+//! `Option<T>` hide those that [`NotOption`] has for every type.
 
 use std::fmt::Display;
 use std::marker::PhantomData;
@@ -32,17 +32,17 @@ impl<T: FromStr<Err: Display>> FromText for T {
 /// Why there is no value.
 #[derive(Debug, PartialEq, Eq)]
 pub enum ParseError {
-    /// It was not given.
+    /// The value is missing.
     Missing,
-    /// It is not what it should be.
+    /// The text is not a value of this type.
     Wrong(String),
 }
 
 impl ParseError {
-    /// The value that stands in for a missing one.
+    /// Replaces a missing value.
     ///
     /// # Errors
-    /// When there was one, and wrong.
+    /// When the value is wrong.
     pub fn or<T>(self, default: impl FnOnce() -> T) -> Result<T, Self> {
         match self {
             Self::Missing => Ok(default()),
@@ -50,7 +50,7 @@ impl ParseError {
         }
     }
 
-    /// As the error of a request that has this argument.
+    /// The error of a request that has this argument.
     pub fn into_error(self, name: &str) -> Error {
         Error::InvalidParams(match self {
             Self::Missing => format!("the argument `{name}` is missing"),
@@ -116,7 +116,7 @@ impl<T> NotOption<T> for Variable<T> {
     }
 }
 
-/// Refuses values that nobody takes.
+/// Rejects values that are not parameters.
 ///
 /// # Errors
 /// `invalid-params` when a name is none of `known`.

@@ -1,15 +1,15 @@
-//! What a function failed with.
+//! The errors of functions.
 //!
-//! The crate's own [`Error`] is what the host said or what MCP has a code for, and is handed on as it is. Any other
-//! error is the function's affair: a tool's is a result for the model to read, and where MCP has no such results it is
-//! internal.
+//! The crate's own [`Error`] comes from the host or has a code in MCP, and is returned unchanged. Any other error of a
+//! tool becomes a result for the model to read; for prompts and resources, for which MCP has no such results, it
+//! becomes an internal error.
 
 use std::error::Error as StdError;
 
 use crate::return_value::IntoToolResult;
 use crate::{Error, ToolResult};
 
-/// What can be the `Err` of a tool.
+/// A type that can be the `Err` of a tool.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the error of a tool, a resource, a prompt or a completion; use a type that implements `std::error::Error`, `anyhow::Error` or `String`",
     label = "this type does not convert into `Box<dyn Error + Send + Sync>`"
@@ -35,26 +35,26 @@ impl Failure {
         Self(error.into_boxed())
     }
 
-    /// As the answer of a tool.
+    /// Converts the error into the result of a tool.
     ///
     /// # Errors
     /// The crate's own error.
     pub fn into_tool_result(self) -> Result<ToolResult, Error> {
         let error = self.0.downcast::<Error>().map_or_else(Ok, |error| Err(*error))?;
-        // The client can mend this by offering more, and MCP has a code with which it is told so.
+        // MCP has an error code for this, so that the client can offer the capability.
         if let Some(lacking @ Error::MissingCapability(_)) = own(error.as_ref()) {
             return Err(lacking.clone());
         }
         Ok(ToolResult { is_error: true, ..chain(error.as_ref()).into_tool_result() })
     }
 
-    /// As the error of something else.
+    /// Converts the error into that of a prompt, a resource or a completion.
     pub fn into_error(self) -> Error {
         own(self.0.as_ref()).cloned().unwrap_or_else(|| Error::Internal(chain(self.0.as_ref())))
     }
 }
 
-/// The crate's own error, where it is among the causes.
+/// The crate's own error, if it is among the causes.
 fn own<'e>(error: &'e (dyn StdError + Send + Sync + 'static)) -> Option<&'e Error> {
     let mut next: Option<&'e (dyn StdError + 'static)> = Some(error);
     while let Some(error) = next {

@@ -1,8 +1,7 @@
 //! The interface `tools`: what `#[tool]` implements and `export!` lists.
 //!
-//! A tool is a type and not a value, so that describing or calling it needs no registry built at start: a fresh
-//! instance serves each call, and whatever it set up would be paid for every time. `export!` lists the tools in a
-//! constant.
+//! A tool is a type and not a value, so that describing or calling it needs no registry: each call has a fresh
+//! instance, which would have to build the registry again. `export!` lists the tools in a constant.
 
 use crate::bindings::request;
 use crate::bindings::tools as wit;
@@ -20,28 +19,28 @@ pub trait Tool {
     /// The name that the plugin gives it; the host may put a prefix before it.
     const NAME: &'static str;
 
-    /// Whether there is such a tool at this moment.
+    /// Whether the tool is listed now.
     fn is_listed() -> bool {
         true
     }
 
-    /// What clients are told of it.
+    /// The description of the tool for clients.
     ///
     /// # Errors
-    /// `internal` when its schema cannot be that of a tool.
+    /// `internal` when the schema cannot be a tool's.
     fn describe() -> Result<ToolDescription, Error>;
 
     /// Runs it. `arguments` is a JSON object.
     ///
     /// # Errors
-    /// `invalid-params` when the arguments do not fit; what the tool itself cannot do is a result, not an error.
+    /// `invalid-params` when the arguments do not fit. A failure of the tool itself is a result, not an error.
     fn call(call: &Call, arguments: &str) -> Result<ToolResult, Error>;
 }
 
 /// One line of the list that `export!` makes.
 pub type ToolEntry = ExportEntry<ToolFunctions>;
 
-/// What the host can do with a tool.
+/// The functions of a tool that the host calls.
 #[derive(Debug, Clone, Copy)]
 pub struct ToolFunctions {
     is_listed: fn() -> bool,
@@ -98,7 +97,7 @@ pub const fn verbatim(text: &str) -> &str {
     text
 }
 
-/// What the attribute's keys say. Only for the macro.
+/// The values of the attribute's keys. Only for the macro.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy)]
 pub struct ToolOptions {

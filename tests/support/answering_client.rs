@@ -1,7 +1,8 @@
-//! A client that answers client requests, with a session and without one.
+//! A client that responds to client requests, with a session and without one.
 //!
-//! In a session, a client request is sent on the stream of the call; a stateless call is answered with `input_required`
-//! and sent again (MRTR). What a guest does must not depend on that, so one test can run with both.
+//! In a session, the server sends a client request on the stream of the call. A stateless call gets the result
+//! `input_required`, and the client repeats it (MRTR). Guests must not notice the difference, so one test can run with
+//! both.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,13 +16,13 @@ fn capabilities() -> Value {
     json!({ "sampling": {}, "elicitation": { "form": {} }, "roots": {} })
 }
 
-/// A client that can answer every client request, with or without a session.
+/// A client that supports every client request, with or without a session.
 pub enum AnsweringClient {
     Session(Session),
     Stateless(Client),
 }
 
-/// What was sent for one call, from its request to its result.
+/// All messages of one call, from its request to its result.
 #[derive(Debug, Default)]
 pub struct CallTranscript {
     /// The params of the client requests, in order.
@@ -29,13 +30,13 @@ pub struct CallTranscript {
     /// The notifications that came before the result.
     pub notifications: Vec<Value>,
     /// The result, or the error, of the call.
-    pub answer: Value,
+    pub outcome: Value,
 }
 
 impl CallTranscript {
     /// The text of the result.
     pub fn text(&self) -> &str {
-        let text = self.answer["content"][0]["text"].as_str();
+        let text = self.outcome["content"][0]["text"].as_str();
         text.unwrap_or_else(|| panic!("no text in {self:?}"))
     }
 
@@ -54,7 +55,7 @@ impl AnsweringClient {
         [Self::Session(session), Self::Stateless(client)]
     }
 
-    /// The revision that it speaks.
+    /// The client's revision.
     pub fn revision(&self) -> &'static str {
         match self {
             Self::Session(_) => LEGACY,
@@ -71,15 +72,15 @@ impl AnsweringClient {
         reply.result().clone()
     }
 
-    /// Calls a tool, and answers its client requests with these results, in order.
-    pub async fn call(&self, tool: &str, arguments: Value, answers: &[Value]) -> CallTranscript {
+    /// Calls a tool, and responds to its client requests with these results, in order.
+    pub async fn call(&self, tool: &str, arguments: Value, results: &[Value]) -> CallTranscript {
         let params = json!({ "name": tool, "arguments": arguments });
-        let mut answers: VecDeque<Value> = answers.iter().cloned().collect();
+        let mut results: VecDeque<Value> = results.iter().cloned().collect();
         let transcript = match self {
-            Self::Session(session) => call_in_session(session, params, &mut answers).await,
-            Self::Stateless(client) => call_with_mrtr(client, params, &mut answers).await,
+            Self::Session(session) => call_in_session(session, params, &mut results).await,
+            Self::Stateless(client) => call_with_mrtr(client, params, &mut results).await,
         };
-        assert!(answers.is_empty(), "{tool} did not ask for {answers:?}: {transcript:?}");
+        assert!(results.is_empty(), "{tool} did not ask for {results:?}: {transcript:?}");
         transcript
     }
 }
@@ -87,10 +88,10 @@ impl AnsweringClient {
 async fn call_in_session(
     session: &Session,
     mut params: Value,
-    answers: &mut VecDeque<Value>,
+    results: &mut VecDeque<Value>,
 ) -> CallTranscript {
     params["_meta"] = json!({ "progressToken": "p" });
-    // A session takes an id again once the call before has ended, which its client may know before the server does.
+    // A session accepts an id again only after its earlier call has ended, which a client may see before the server.
     static IDS: AtomicU64 = AtomicU64::new(1_000_000);
     let id = IDS.fetch_add(1, Ordering::Relaxed);
     let mut stream = session.stream(json!(id), "tools/call", params).await;
@@ -98,20 +99,20 @@ async fn call_in_session(
     loop {
         let message = stream.message().await;
         if message["method"].is_null() {
-            transcript.answer = result_or_error(&message);
+            transcript.outcome = result_or_error(&message);
             return transcript;
         }
         if message["id"].is_null() {
             transcript.notifications.push(message);
             continue;
         }
-        let answer = next(answers, &message);
-        session.answer(&message, answer).await;
+        let result = next(results, &message);
+        session.respond(&message, result).await;
         transcript.client_requests.push(message["params"].clone());
     }
 }
 
-async fn call_with_mrtr(client: &Client, mut params: Value, answers: &mut VecDeque<Value>) -> CallTranscript {
+async fn call_with_mrtr(client: &Client, mut params: Value, results: &mut VecDeque<Value>) -> CallTranscript {
     let meta = json!({ "io.modelcontextprotocol/clientCapabilities": capabilities(),
                        "io.modelcontextprotocol/logLevel": "debug", "progressToken": "p" });
     let mut transcript = CallTranscript::default();
@@ -119,17 +120,17 @@ async fn call_with_mrtr(client: &Client, mut params: Value, answers: &mut VecDeq
         let reply: HttpResponse = client.request_with_meta("tools/call", params.clone(), meta.clone()).await;
         let (last, before) = reply.messages.split_last().unwrap_or_else(|| panic!("nothing in {reply:?}"));
         transcript.notifications.extend(before.iter().cloned());
-        let answer = result_or_error(last);
-        if answer["resultType"] != "input_required" {
-            transcript.answer = answer;
+        let result = result_or_error(last);
+        if result["resultType"] != "input_required" {
+            transcript.outcome = result;
             return transcript;
         }
         let mut responses = json!({});
-        for (key, client_request) in answer["inputRequests"].as_object().expect("client requests have keys") {
-            responses[key] = next(answers, client_request);
+        for (key, client_request) in result["inputRequests"].as_object().expect("client requests have keys") {
+            responses[key] = next(results, client_request);
             transcript.client_requests.push(client_request["params"].clone());
         }
-        params["requestState"] = answer["requestState"].clone();
+        params["requestState"] = result["requestState"].clone();
         params["inputResponses"] = responses;
     }
 }
@@ -139,6 +140,6 @@ fn result_or_error(message: &Value) -> Value {
     message[part].clone()
 }
 
-fn next(answers: &mut VecDeque<Value>, client_request: &Value) -> Value {
-    answers.pop_front().unwrap_or_else(|| panic!("nobody expected the request {client_request}"))
+fn next(results: &mut VecDeque<Value>, client_request: &Value) -> Value {
+    results.pop_front().unwrap_or_else(|| panic!("nobody expected the request {client_request}"))
 }

@@ -41,17 +41,17 @@ impl BadWebServer {
         self.address.port()
     }
 
-    /// A URL of it.
+    /// The URL of a path.
     pub fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
     }
 
-    /// The lines that grant it to a plugin.
+    /// The configuration that grants this server to a plugin.
     pub fn grant(&self, plugin: &str) -> String {
         format!("[plugins.{plugin}.grants]\nhttp = [\"http://{}\"]\n", self.address)
     }
 
-    /// The heads of the requests that came.
+    /// The heads of the requests so far.
     pub fn heads(&self) -> Vec<String> {
         self.seen.heads.lock().unwrap().clone()
     }
@@ -85,20 +85,20 @@ async fn serve(listener: TcpListener, seen: Arc<SeenRequests>) {
         seen.open.fetch_add(1, Ordering::SeqCst);
         let seen = Arc::clone(&seen);
         tokio::spawn(async move {
-            // Whoever goes away early is no failure of this server.
-            let _ = answer(stream, &seen).await;
+            // A client that disconnects early is no failure of this server.
+            let _ = respond(stream, &seen).await;
             seen.open.fetch_sub(1, Ordering::SeqCst);
         });
     }
 }
 
-async fn answer(mut stream: TcpStream, seen: &SeenRequests) -> std::io::Result<()> {
+async fn respond(mut stream: TcpStream, seen: &SeenRequests) -> std::io::Result<()> {
     let mut head = Vec::new();
     while !head.windows(4).any(|end| end == b"\r\n\r\n") {
         let mut piece = [0; 4_096];
         match stream.read(&mut piece).await? {
             0 => return Ok(()),
-            // It speaks no TLS, and says so in its own way.
+            // This server has no TLS and closes such connections.
             _ if piece[0] == 0x16 => return stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await,
             read => head.extend_from_slice(&piece[..read]),
         }
@@ -145,7 +145,7 @@ async fn whole(stream: &mut TcpStream, status: &str, body: &[u8]) -> std::io::Re
     leave(stream).await
 }
 
-/// Waits until the other side has gone, so that what it still sends is no reset.
+/// Waits until the client has disconnected, so that its last bytes cause no reset.
 async fn leave(stream: &mut TcpStream) -> std::io::Result<()> {
     let mut rest = [0; 4_096];
     while stream.read(&mut rest).await? > 0 {}

@@ -21,11 +21,11 @@ pub fn files_below(folder: &str) -> Vec<PathBuf> {
     files
 }
 
-/// Runs cargo in the repository and panics with what it printed if it fails.
+/// Runs cargo in the repository; panics with its output if it fails.
 fn cargo(args: &[&str]) {
     let mut command = Command::new(env!("CARGO"));
     command.args(args).current_dir(root());
-    // What cargo says of this package to its tests would make crates that look at it be compiled again.
+    // Cargo's variables for this package would make crates that read them compile again.
     for (name, _) in std::env::vars_os() {
         if name
             .to_str()
@@ -49,7 +49,7 @@ pub fn binary() -> PathBuf {
             let mut command = vec!["test", "--quiet", "--workspace", "--no-run", "--test", "layers"];
             command.extend((!cfg!(debug_assertions)).then_some("--release"));
             cargo(&command);
-            // Beside this program, wherever cargo was told to build; tests are one folder further down.
+            // In the folder of this program; tests are one folder further down.
             let program = std::env::current_exe().expect("this program has a file");
             let folder = program.parent().expect("a file is in a folder");
             let folder = folder.ancestors().find(|folder| !folder.ends_with("deps"));
@@ -72,7 +72,7 @@ pub fn xdg_homes(folder: &Path) -> [(&'static str, PathBuf); 2] {
     [state, ("XDG_CACHE_HOME", shared_cache_home())]
 }
 
-/// The same with a cache home of its own, which is empty at first.
+/// The XDG variables of a server with an empty cache home of its own.
 pub fn unshared_xdg_homes(folder: &Path) -> [(&'static str, PathBuf); 2] {
     [("XDG_STATE_HOME", "state"), ("XDG_CACHE_HOME", "cache")]
         .map(|(name, kind)| (name, folder.join(HOME).join(kind)))
@@ -91,7 +91,7 @@ pub fn code_cache(folder: &Path) -> PathBuf {
     folder.join(HOME).join("cache/plugport/compiled")
 }
 
-/// The state folder of the only server that ever had this folder, unless its configuration names another one.
+/// The state folder of the only server of this folder, unless its configuration names another one.
 pub fn state_folder(folder: &Path) -> PathBuf {
     let all = folder.join(HOME).join("state/plugport");
     let found = std::fs::read_dir(&all).into_iter().flatten().map(|entry| entry.unwrap().path());
@@ -100,7 +100,7 @@ pub fn state_folder(folder: &Path) -> PathBuf {
     found.pop().unwrap_or_else(|| all.join("none"))
 }
 
-/// The state home that tests share when they do not look at it.
+/// The state home that tests share when they do not read it.
 pub fn shared_state_home() -> PathBuf {
     let folder = root().join("target/state");
     std::fs::create_dir_all(&folder).expect("target/ can be written");
@@ -130,7 +130,10 @@ pub fn guest(name: &str) -> PathBuf {
 pub fn plugin(name: &str) -> PathBuf {
     static BUILT: OnceLock<()> = OnceLock::new();
     BUILT.get_or_init(|| {
-        cargo(&["run", "--quiet", "--package", "plugport-tasks", "--", "demo", "--build-only"])
+        // `cargo demo --build-only` would build the server again, with features of its own.
+        let server = binary();
+        let server = server.to_str().expect("the folder's path is UTF-8");
+        cargo(&["run", "--quiet", "--package", "plugport-tasks", "--", "plugins", server]);
     });
     found(root().join("target/plugins").join(format!("{name}.wasm")))
 }

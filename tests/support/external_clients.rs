@@ -1,9 +1,9 @@
-//! Clients that others wrote, at the exact versions in `tests/clients`: the official Python and TypeScript packages,
+//! Clients of other projects, at the exact versions in `tests/clients`: the official Python and TypeScript packages,
 //! fastmcp, the Inspector and more.
 //!
-//! The first test that needs a client installs it into `target/clients`, so neither a person nor CI has a step to
-//! remember. A copy of the requirements beside an installation tells when it must be made anew. A lock keeps test
-//! processes that start together from installing twice.
+//! The first test that needs a client installs it into `target/clients`, so neither a person nor CI needs an extra
+//! step. A copy of the requirements beside an installation shows when it is out of date. A lock prevents test processes
+//! that start together from installing twice.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::build::root;
 
-/// A client that drives a whole conversation by itself. Its folder in `tests/clients` has its scripts.
+/// A client that runs a whole conversation by itself. Its folder in `tests/clients` has its scripts.
 #[derive(Debug, Clone, Copy)]
 pub enum ExternalClient {
     Python,
@@ -28,7 +28,7 @@ pub enum ExternalClient {
 }
 
 impl ExternalClient {
-    /// Runs a script to its end against a URL, or against a command that serves stdio. Gives back its report.
+    /// Runs a script to its end against a URL, or against a command that serves stdio. Returns its report.
     pub async fn drive(
         self,
         script: &'static str,
@@ -39,7 +39,7 @@ impl ExternalClient {
         self.run(script, ["--transport", transport, "--mode", mode].map(str::to_owned).into(), target).await
     }
 
-    /// The same for a script that leaves a file in a folder for each step that it has taken.
+    /// Runs a script that writes a file into a folder after each of its steps.
     pub async fn follow(
         self,
         script: &'static str,
@@ -89,8 +89,8 @@ impl ExternalClient {
                 (python(&home.join(self.folder()), &source)?, source.join(format!("{script}.py")))
             }
             Self::TypeScript | Self::TypeScriptV1 | Self::Inspector | Self::Supergateway => {
-                let place = home.join(self.folder());
-                (PathBuf::from("node"), typescript(&place, &source, &format!("{script}.mjs"))?)
+                let dir = home.join(self.folder());
+                (PathBuf::from("node"), typescript(&dir, &source, &format!("{script}.mjs"))?)
             }
         };
         let mut command = Command::new(program);
@@ -99,7 +99,7 @@ impl ExternalClient {
     }
 }
 
-/// Holds off other test processes that would install at the same time.
+/// Locks out other test processes that would install at the same time.
 pub(crate) fn install_lock(home: &Path) -> Result<File> {
     std::fs::create_dir_all(home)?;
     let lock = File::create(home.join("lock"))?;
@@ -107,11 +107,11 @@ pub(crate) fn install_lock(home: &Path) -> Result<File> {
     Ok(lock)
 }
 
-/// The interpreter of a virtual environment with what `source` requires.
-fn python(place: &Path, source: &Path) -> Result<PathBuf> {
-    let wanted = source.join("requirements.txt");
-    let program = place.join("bin/python");
-    if is_current(place, &wanted)? && program.is_file() {
+/// The interpreter of a virtual environment with the requirements in `source`.
+fn python(dir: &Path, source: &Path) -> Result<PathBuf> {
+    let requirements = source.join("requirements.txt");
+    let program = dir.join("bin/python");
+    if is_current(dir, &requirements)? && program.is_file() {
         return Ok(program);
     }
     require(
@@ -119,45 +119,47 @@ fn python(place: &Path, source: &Path) -> Result<PathBuf> {
         "import sys; sys.exit(sys.version_info < (3, 11))",
         "Python 3.11 or newer, as `python3`",
     )?;
-    recreate(place)?;
-    run(Command::new("python3").args(["-m", "venv"]).arg(place))?;
-    run(Command::new(&program).args(["-m", "pip", "install", "--quiet", "--requirement"]).arg(&wanted))?;
-    mark_installed(place, &wanted)?;
+    recreate(dir)?;
+    run(Command::new("python3").args(["-m", "venv"]).arg(dir))?;
+    run(Command::new(&program)
+        .args(["-m", "pip", "install", "--quiet", "--requirement"])
+        .arg(&requirements))?;
+    mark_installed(dir, &requirements)?;
     Ok(program)
 }
 
-/// The script, copied to where its packages are: that is where node looks for them.
-fn typescript(place: &Path, source: &Path, script: &str) -> Result<PathBuf> {
+/// The script, copied beside its packages, where node finds them.
+fn typescript(dir: &Path, source: &Path, script: &str) -> Result<PathBuf> {
     require(
         "node",
         "process.exit(Number(parseInt(process.versions.node) < 20))",
         "Node.js 20 or newer, as `node`",
     )?;
-    node_packages(place, source)?;
+    node_packages(dir, source)?;
     let text = std::fs::read(source.join(script))?;
-    let script = place.join(script);
-    // Another test's node may be reading it: an unchanged script is left alone.
+    let script = dir.join(script);
+    // Another test's node may be reading the script, so an unchanged script is not written again.
     if !std::fs::read(&script).is_ok_and(|present| present == text) {
         std::fs::write(&script, text)?;
     }
     Ok(script)
 }
 
-/// Installs into `place` what the lock file in `source` says.
-pub(crate) fn node_packages(place: &Path, source: &Path) -> Result<()> {
-    let wanted = source.join("package-lock.json");
-    if is_current(place, &wanted)? {
+/// Installs the packages of the lock file in `source` into `dir`.
+pub(crate) fn node_packages(dir: &Path, source: &Path) -> Result<()> {
+    let requirements = source.join("package-lock.json");
+    if is_current(dir, &requirements)? {
         return Ok(());
     }
-    recreate(place)?;
+    recreate(dir)?;
     for file in ["package.json", "package-lock.json"] {
-        std::fs::copy(source.join(file), place.join(file))?;
+        std::fs::copy(source.join(file), dir.join(file))?;
     }
-    run(Command::new("npm").args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"]).current_dir(place))?;
-    mark_installed(place, &wanted)
+    run(Command::new("npm").args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"]).current_dir(dir))?;
+    mark_installed(dir, &requirements)
 }
 
-/// Fails in words for the person at the keyboard unless `program` runs and finds itself new enough.
+/// Fails with a clear message unless `program` runs and reports a sufficient version.
 pub(crate) fn require(program: &str, check: &str, what: &str) -> Result<()> {
     let flag = if program == "node" { "-e" } else { "-c" };
     let fits = Command::new(program).args([flag, check]).output().is_ok_and(|output| output.status.success());
@@ -176,20 +178,21 @@ fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-fn recreate(place: &Path) -> Result<()> {
-    if place.exists() {
-        std::fs::remove_dir_all(place)?;
+fn recreate(dir: &Path) -> Result<()> {
+    if dir.exists() {
+        std::fs::remove_dir_all(dir)?;
     }
-    Ok(std::fs::create_dir_all(place)?)
+    Ok(std::fs::create_dir_all(dir)?)
 }
 
-/// Whether `place` was installed, completely, from these very requirements.
-fn is_current(place: &Path, wanted: &Path) -> Result<bool> {
-    let wanted = std::fs::read(wanted).with_context(|| format!("cannot read {}", wanted.display()))?;
-    Ok(std::fs::read(place.join("installed")).is_ok_and(|installed| installed == wanted))
+/// Whether `dir` was completely installed from exactly these requirements.
+fn is_current(dir: &Path, requirements: &Path) -> Result<bool> {
+    let requirements =
+        std::fs::read(requirements).with_context(|| format!("cannot read {}", requirements.display()))?;
+    Ok(std::fs::read(dir.join("installed")).is_ok_and(|installed| installed == requirements))
 }
 
-fn mark_installed(place: &Path, wanted: &Path) -> Result<()> {
-    std::fs::copy(wanted, place.join("installed"))?;
+fn mark_installed(dir: &Path, requirements: &Path) -> Result<()> {
+    std::fs::copy(requirements, dir.join("installed"))?;
     Ok(())
 }

@@ -25,15 +25,15 @@ impl GrantedDir {
         for (file, text) in [("canary.txt", "canary"), ("out/canary.txt", "canary"), ("in/own.txt", "own")] {
             std::fs::write(dir.path().join(file), text).unwrap();
         }
-        let mut place = Self { dir, before: BTreeMap::new() };
-        place.before = place.beside();
-        place
+        let mut granted = Self { dir, before: BTreeMap::new() };
+        granted.before = granted.beside();
+        granted
     }
 
-    /// The same, with links that lead out.
+    /// A granted directory with links that lead out.
     pub fn with_links() -> Self {
-        let place = Self::new();
-        let out = place.outside().join("out");
+        let granted = Self::new();
+        let out = granted.outside().join("out");
         let canary = out.join("canary.txt");
         let targets = [
             Path::new("../canary.txt"),
@@ -47,9 +47,9 @@ impl GrantedDir {
             Path::new("../in/../out"),
         ];
         for (target, name) in targets.into_iter().zip(LINKS) {
-            symlink(target, place.inside().join(name)).unwrap();
+            symlink(target, granted.inside().join(name)).unwrap();
         }
-        place
+        granted
     }
 
     /// The directory that is granted.
@@ -57,17 +57,17 @@ impl GrantedDir {
         self.dir.path().join("in")
     }
 
-    /// The one around it.
+    /// The directory around it.
     pub fn outside(&self) -> &Path {
         self.dir.path()
     }
 
-    /// What is not granted is as it was.
+    /// Asserts that everything outside of the granted directory is unchanged.
     pub fn assert_untouched(&self) {
         assert_eq!(self.beside(), self.before, "something outside the granted directory changed");
     }
 
-    /// All that lies beside the granted directory, and what is in it.
+    /// All files and directories beside the granted directory, with their contents.
     fn beside(&self) -> BTreeMap<PathBuf, String> {
         let mut found = BTreeMap::new();
         let mut pending = vec![self.dir.path().to_owned()];

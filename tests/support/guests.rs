@@ -6,7 +6,7 @@ use tempfile::TempDir;
 
 pub use crate::build::{guest, plugin};
 
-/// The configuration of a server that waits for what it has to compile.
+/// The configuration of a server whose lists wait for compiling.
 pub const LONG_START: &str = "[server]\ninitial_load_wait_ms = 120_000\n";
 
 /// A plugins folder with these guests.
@@ -18,8 +18,8 @@ pub fn folder(guests: &[&str]) -> TempDir {
     dir
 }
 
-/// Lets a server that starts in this folder wait for what it has to compile: over a pipe nobody tells when that is
-/// done.
+/// Lets a server that starts in this folder wait until it has compiled everything, since a stdio client cannot see when
+/// that is done.
 pub fn allow_long_start(folder: &Path) {
     let config = folder.join("plugport.toml");
     if !config.exists() {

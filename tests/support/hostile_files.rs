@@ -5,7 +5,7 @@ use crate::build::guest;
 /// The smallest component.
 pub const EMPTY: &[u8] = b"\0asm\x0d\0\x01\0";
 
-/// A file that is no plugin, by what is wrong with it.
+/// A file that is no plugin, by the name of its fault.
 pub fn made(wrong: &str) -> Vec<u8> {
     let good = || std::fs::read(guest("version_a")).unwrap();
     match wrong {
@@ -47,7 +47,7 @@ fn compiled() -> Vec<u8> {
     wasmtime::Engine::new(&config).unwrap().precompile_component(EMPTY).unwrap()
 }
 
-/// A good file in whose code section a bit is wrong: the component's own head stays.
+/// A good file with one flipped bit in a code section; the component's header stays.
 fn flipped(good: &[u8]) -> Vec<u8> {
     let mut bytes = good.to_vec();
     for at in (64..bytes.len()).step_by(997) {
@@ -75,7 +75,7 @@ pub fn compile_bombs() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-/// Many functions, each with a little to optimise.
+/// Many functions, each with some code to optimise.
 pub fn many_functions(count: u32) -> Vec<u8> {
     let body = function(&long_body(200));
     let functions = [number(count), vec![0; count as usize]].concat();
@@ -84,13 +84,13 @@ pub fn many_functions(count: u32) -> Vec<u8> {
     component(&[CORE, &section(1, &TYPE), &section(3, &functions), &section(10, &code)].concat())
 }
 
-/// The same component beside something that nobody reads, so that its digest is another.
+/// The same component with an unused part, so that its digest differs.
 pub fn labelled(component: &[u8], label: &str) -> Vec<u8> {
     let name = [number(u32::try_from(label.len()).unwrap()), label.into()].concat();
     [component, &section(0, &name)].concat()
 }
 
-/// The same component beside many functions that nobody calls, so that it takes long to compile.
+/// The same component with many unused functions, so that it takes long to compile.
 pub fn burdened(component: &[u8], functions: u32) -> Vec<u8> {
     [component, &many_functions(functions)[EMPTY.len()..]].concat()
 }
@@ -101,10 +101,10 @@ pub fn one_function(body: &[u8]) -> Vec<u8> {
     component(&[CORE, &section(1, &TYPE), &section(3, &[1, 0]), &section(10, &code)].concat())
 }
 
-/// Types that nobody uses.
+/// Unused types.
 pub fn many_types(count: u32) -> Vec<u8> {
     let mut types = number(count);
-    // Each differs from the one before, so that no two are one.
+    // Each differs from the one before, so that no two are merged.
     for at in 0..count {
         let parameters: Vec<u8> = (0..20).map(|bit| if at >> bit & 1 == 0 { 0x7f } else { 0x7e }).collect();
         types.extend_from_slice(&[0x60, 20]);

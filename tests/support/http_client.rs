@@ -14,28 +14,28 @@ pub const STATELESS: &str = "2026-07-28";
 /// How long a test waits for an event.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What came back for one POST.
+/// The response to one POST.
 #[derive(Debug)]
 pub struct HttpResponse {
     pub status: u16,
     pub headers: HeaderMap,
     pub text: String,
-    /// Every message, whether the answer was JSON or a stream.
+    /// Every message of a JSON body or of a stream.
     pub messages: Vec<Value>,
 }
 
 impl HttpResponse {
-    /// The last message, which is the answer.
-    pub fn answer(&self) -> &Value {
+    /// The last message, which is the response.
+    pub fn response(&self) -> &Value {
         self.messages.last().unwrap_or_else(|| panic!("no message in {self:?}"))
     }
 
     pub fn result(&self) -> &Value {
-        self.answer().get("result").unwrap_or_else(|| panic!("no result in {self:?}"))
+        self.response().get("result").unwrap_or_else(|| panic!("no result in {self:?}"))
     }
 
     pub fn error_code(&self) -> i64 {
-        self.answer()["error"]["code"].as_i64().unwrap_or_else(|| panic!("no error in {self:?}"))
+        self.response()["error"]["code"].as_i64().unwrap_or_else(|| panic!("no error in {self:?}"))
     }
 
     /// The text of a tool's result.
@@ -43,7 +43,7 @@ impl HttpResponse {
         self.result()["content"][0]["text"].as_str().unwrap_or_else(|| panic!("no text in {self:?}"))
     }
 
-    /// The text of a tool's result, which must be a failure.
+    /// The text of a tool's result, which must have `isError`.
     pub fn tool_error(&self) -> &str {
         assert_eq!(self.result()["isError"], true, "{self:?}");
         self.tool_text()
@@ -68,7 +68,7 @@ impl Client {
         Self { http: reqwest::Client::new(), url: url.into(), sent: SentRequests::default() }
     }
 
-    /// A client that calls from another address of this machine.
+    /// A client at another address of this machine.
     pub fn from(url: impl Into<String>, address: [u8; 4]) -> Self {
         let local = std::net::IpAddr::from(address);
         let http = reqwest::Client::builder().local_address(local).build().unwrap();
@@ -80,8 +80,8 @@ impl Client {
         Self { url: url.into(), ..self.clone() }
     }
 
-    /// Sends a body as it is, with what every client sends and `headers` beside or instead. Of one that is there twice,
-    /// both are sent.
+    /// Sends a body unchanged, with the headers that every client sends, and `headers` in addition or instead. A header
+    /// that is twice in `headers` is sent twice.
     pub async fn post(&self, headers: &[(&str, &str)], body: impl Into<String>) -> HttpResponse {
         let mut all = HeaderMap::new();
         all.insert("content-type", HeaderValue::from_static("application/json"));
@@ -106,7 +106,7 @@ impl Client {
         HttpResponse { messages, status, headers, text }
     }
 
-    /// A request of the stateless revision, with the headers that repeat it.
+    /// A request of the stateless revision, with its MCP headers.
     pub async fn request(&self, method: &str, params: Value) -> HttpResponse {
         self.request_with_meta(method, params, json!({})).await
     }
@@ -140,7 +140,7 @@ impl Client {
         self.session_with(revision, json!({})).await
     }
 
-    /// Begins a session with a client that can do something.
+    /// Begins a session with a client that has these capabilities.
     pub async fn session_with(&self, revision: &str, capabilities: Value) -> Session {
         let params = json!({ "protocolVersion": revision, "capabilities": capabilities,
                              "clientInfo": { "name": "suite", "version": "1" } });
@@ -159,7 +159,7 @@ impl Client {
         sent.status().as_u16()
     }
 
-    /// Sends a body and reads what comes back event by event.
+    /// Sends a body and reads the response event by event.
     pub async fn stream(&self, headers: &[(&str, &str)], body: &Value) -> Stream {
         let mut request = self.http.post(&self.url).header("content-type", "application/json");
         request = request.header("accept", "application/json, text/event-stream").body(body.to_string());
@@ -178,7 +178,7 @@ impl Client {
         Stream::of(request, self.conversation(headers, "")).await
     }
 
-    /// What is known of a conversation from the headers and the body that begin it.
+    /// The conversation that these headers and this body begin.
     fn conversation(&self, headers: &[(&str, &str)], body: &str) -> Conversation {
         let of = |name: &str| headers.iter().find(|header| header.0 == name).map(|header| header.1);
         let revision = of("mcp-protocol-version").unwrap_or(LEGACY);
@@ -231,21 +231,21 @@ impl Session {
         assert_eq!((reply.status, reply.text.as_str()), (202, ""), "{reply:?}");
     }
 
-    /// Sends a request and reads what comes back event by event.
+    /// Sends a request and reads the response event by event.
     pub async fn stream(&self, id: Value, method: &str, params: Value) -> Stream {
         let body = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
         self.client.stream(&self.headers(), &body).await
     }
 
-    /// Opens the stream for what comes unasked, or resumes one.
+    /// Opens the stream for messages that belong to no request, or resumes a stream.
     pub async fn listen(&self, last_event: Option<&str>) -> Stream {
         let mut headers = self.headers().to_vec();
         headers.extend(last_event.map(|id| ("last-event-id", id)));
         self.client.listen(&headers).await
     }
 
-    /// Answers a request of the server.
-    pub async fn answer(&self, request: &Value, result: Value) {
+    /// Responds to a request of the server.
+    pub async fn respond(&self, request: &Value, result: Value) {
         let reply = self.post(json!({ "jsonrpc": "2.0", "id": request["id"], "result": result })).await;
         assert_eq!(reply.status, 202, "{reply:?}");
     }
@@ -276,7 +276,7 @@ impl Event {
     }
 }
 
-/// What comes back for a request, as it comes.
+/// The response to a request, as a stream.
 pub struct Stream {
     response: reqwest::Response,
     pub status: u16,
@@ -290,7 +290,7 @@ impl Stream {
         Self { status: response.status().as_u16(), response, buffer: String::new(), conversation }
     }
 
-    /// The next event, comments aside; `None` at the end.
+    /// The next event without comments; `None` at the end.
     pub async fn event(&mut self) -> Option<Event> {
         loop {
             if let Some((block, rest)) = self.buffer.split_once("\n\n") {
@@ -310,7 +310,7 @@ impl Stream {
         }
     }
 
-    /// The next message. An answer that nothing comes before is no stream, and the message itself.
+    /// The next message. A response without earlier messages is no stream but the message itself.
     pub async fn message(&mut self) -> Value {
         if self.response.headers().get("content-type").is_some_and(|kind| kind == "application/json") {
             let mut body = Vec::new();
@@ -340,7 +340,7 @@ fn parse_event(block: &str) -> Option<Event> {
     (!comment).then_some(event)
 }
 
-/// What every stateless request says of itself.
+/// The `_meta` of every stateless request.
 pub fn stateless_meta() -> Value {
     json!({ "io.modelcontextprotocol/protocolVersion": STATELESS, "io.modelcontextprotocol/clientCapabilities": {} })
 }

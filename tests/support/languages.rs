@@ -8,7 +8,7 @@ use crate::toolchain;
 
 pub use crate::toolchain::Lang;
 
-/// The guest `features` in this language; `None` when what builds it is not there and need not be.
+/// The guest `features` in this language; `None` when its toolchain is missing and optional.
 pub fn features(lang: Lang) -> Option<PathBuf> {
     match lang {
         Lang::Rust => Some(guest("features")),
@@ -26,13 +26,13 @@ fn build(lang: Lang, project: &str) -> Option<PathBuf> {
     let path = toolchain::require(lang)?;
     let folder = root().join("target/languages").join(project);
     std::fs::create_dir_all(&folder).expect("target/ can be written");
-    // Test processes start together, and npm's and Go's own files are no better for two builds at once.
+    // Test processes start together, and npm and Go do not support two builds of one project at once.
     let held = File::create(folder.join("lock")).and_then(|file| file.lock().map(|()| file));
     let _held = held.expect("target/ can be locked");
     let name = Path::new(project).file_name().expect("a project has a name");
     let component = folder.join(name).with_extension("wasm");
     let mut build = program();
-    // The test's server loads it soon enough, and an interpreter takes long to compile.
+    // The test's server loads the component anyway, and an interpreter takes long to compile.
     build.args(["build", project, "--no-load", "-o"]).arg(&component);
     let output = build.current_dir(root()).env("PATH", path).output().expect("the program runs");
     let said = String::from_utf8_lossy(&output.stderr);

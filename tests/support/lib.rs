@@ -1,8 +1,8 @@
-//! The support code of the suite: guests and plugins built from source, the real binary, and clients that show the
-//! wire.
+//! The support code of the suite: guests and plugins built from source, the real binary, and clients that show
+//! the messages on the wire.
 //!
 //! Everything is built once per test process by the repository's own commands, so a clean checkout needs no preparation
-//! and nothing can be stale.
+//! and no build is out of date.
 
 #![allow(
     missing_docs,

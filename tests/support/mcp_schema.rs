@@ -1,6 +1,6 @@
 //! Validates every message that a test receives from the server against the JSON Schemas that MCP publishes.
 //!
-//! The definition follows from the kind of the message and from the request that it answers. Each definition is
+//! The definition follows from the kind of the message and, for a response, from its request. Each definition is
 //! compiled once for all tests.
 
 use std::collections::HashMap;
@@ -23,7 +23,7 @@ const NEWEST: &str = "2026-07-28";
 /// The first revision whose errors may lack an id.
 const ERRORS_WITHOUT_ID: &str = "2025-11-25";
 
-/// What the result of each method is called.
+/// The name of each method's result in the schema.
 const RESULTS: [(&str, &str); 15] = [
     ("initialize", "InitializeResult"),
     ("server/discover", "DiscoverResult"),
@@ -49,7 +49,7 @@ type Compiled = HashMap<(String, String), Arc<Validator>>;
 
 static COMPILED: LazyLock<Mutex<Compiled>> = LazyLock::new(Mutex::default);
 
-/// Checks a message, or a batch of them. `method` is that of the request which it answers, as far as that is known.
+/// Checks a message or a batch. `method` is the method of a response's request, if it is known.
 pub fn check(revision: &str, method: Option<&str>, message: &Value) {
     if let Value::Array(batch) = message {
         return batch.iter().for_each(|message| check(revision, None, message));
@@ -73,11 +73,11 @@ pub fn check(revision: &str, method: Option<&str>, message: &Value) {
 }
 
 fn result_of(method: Option<&str>, result: &Value) -> &'static str {
-    let method = method.unwrap_or_else(|| panic!("nobody asked for {result}"));
+    let method = method.unwrap_or_else(|| panic!("no request belongs to {result}"));
     if result["resultType"] == "input_required" {
         assert!(
             MAY_REQUIRE_INPUT.contains(&method),
-            "{method} must not be answered with `input_required`: {result}"
+            "{method} must not have the result `input_required`: {result}"
         );
         return "InputRequiredResult";
     }
@@ -88,7 +88,7 @@ fn result_of(method: Option<&str>, result: &Value) -> &'static str {
 fn error_fits(revision: &str, message: &Value) {
     let mut message = message.clone();
     if message.get("id").is_none() && revision < ERRORS_WITHOUT_ID {
-        // These schemas have no form for an error about what could not be read.
+        // These schemas have no definition for an error about an unreadable message.
         message["id"] = json!(0);
     }
     let definition = if revision < ERRORS_WITHOUT_ID { "JSONRPCError" } else { "JSONRPCErrorResponse" };
@@ -118,41 +118,41 @@ fn compile(revision: &str, definition: &str) -> Validator {
     jsonschema::validator_for(&schema).unwrap()
 }
 
-/// What was asked: the revision that a request states, if it does, and the method, by session and id.
+/// The sent requests by session and id: the revision in the request, if there is one, and the method.
 #[derive(Debug, Default)]
 struct RequestsById(HashMap<(String, String), (Option<String>, String)>);
 
-/// What a client asked over all its connections. An answer may come on another one than its request went out on, as on
-/// the stream of HTTP+SSE or on one that is resumed.
+/// The requests of a client on all its connections. A response may come on another connection than its request, as on
+/// the stream of HTTP+SSE or on a resumed one.
 #[derive(Debug, Default, Clone)]
 pub struct SentRequests(Arc<Mutex<RequestsById>>);
 
-/// Checks what comes back on one connection.
+/// Checks the messages of one connection.
 #[derive(Debug, Default)]
 pub struct Conversation {
-    /// What went out on this connection comes before what went out on others: tests use ids again.
+    /// The requests of this connection take precedence over those of others, since tests use ids again.
     own: RequestsById,
     all: SentRequests,
-    /// The session's id, where a header has it.
+    /// The session's id, if a header has it.
     session: String,
     /// The session's revision, once that is known.
     revision: Option<String>,
 }
 
 impl Conversation {
-    /// In a session of this revision, if that is one.
+    /// A conversation in a session of this revision, if the revision has sessions.
     pub fn of_session(revision: &str, session: &str, all: &SentRequests) -> Self {
         let revision = Some(revision.to_owned()).filter(|revision| known(revision));
         Self { own: RequestsById::default(), all: all.clone(), session: session.to_owned(), revision }
     }
 
-    /// Notes a message from the client, or a batch.
+    /// Records a message or a batch from the client.
     pub fn sent(&mut self, message: &Value) {
         if let Value::Array(batch) = message {
             return batch.iter().for_each(|message| self.sent(message));
         }
-        let answers = message.get("result").is_some() || message.get("error").is_some();
-        let Some(id) = message.get("id").filter(|_| !answers) else { return };
+        let is_response = message.get("result").is_some() || message.get("error").is_some();
+        let Some(id) = message.get("id").filter(|_| !is_response) else { return };
         let stated = message["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"].as_str();
         let stated = stated.filter(|revision| known(revision)).map(str::to_owned);
         let method = message["method"].as_str().unwrap_or_default().to_owned();
@@ -161,7 +161,7 @@ impl Conversation {
         self.all.lock().0.insert(key, (stated, method));
     }
 
-    /// Checks a message from the server, or a batch.
+    /// Checks a message or a batch from the server.
     pub fn received(&mut self, message: &Value) {
         if let Value::Array(batch) = message {
             return batch.iter().for_each(|message| self.received(message));
@@ -177,7 +177,7 @@ impl Conversation {
         }
     }
 
-    /// What this message answers.
+    /// The request of this response.
     fn sent_request(&self, message: &Value) -> Option<(Option<String>, String)> {
         if message.get("method").is_some() {
             return None;
@@ -226,14 +226,14 @@ mod tests {
         let memory = SentRequests::default();
         let mut post = Conversation::of_session("2025-11-25", "s", &memory);
         post.sent(&json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" }));
-        let answer = json!({ "jsonrpc": "2.0", "id": 1, "result": { "tools": [] } });
-        let received = |session: &str, answer: &Value| {
+        let response = json!({ "jsonrpc": "2.0", "id": 1, "result": { "tools": [] } });
+        let received = |session: &str, response: &Value| {
             std::panic::catch_unwind(|| {
-                Conversation::of_session("2025-11-25", session, &memory).received(answer);
+                Conversation::of_session("2025-11-25", session, &memory).received(response);
             })
         };
-        assert!(received("s", &answer).is_ok());
+        assert!(received("s", &response).is_ok());
         assert!(received("s", &json!({ "jsonrpc": "2.0", "id": 1, "result": {} })).is_err());
-        assert!(received("other", &answer).is_err(), "nobody asked there");
+        assert!(received("other", &response).is_err(), "that session has no such request");
     }
 }

@@ -1,11 +1,11 @@
-//! An HTTP client that sends bytes as they are, on one connection.
+//! An HTTP client that sends raw bytes on one connection.
 
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-/// How long it waits for anything.
+/// The maximum wait.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// One connection.
@@ -14,7 +14,7 @@ pub struct RawConnection {
     read: Vec<u8>,
 }
 
-/// One answer, which says how long it is.
+/// One response with a length.
 #[derive(Debug)]
 pub struct RawResponse {
     pub status: u16,
@@ -24,7 +24,7 @@ pub struct RawResponse {
 }
 
 impl RawResponse {
-    /// Whether it says that the connection ends with it.
+    /// Whether it has `Connection: close`.
     pub fn closes_connection(&self) -> bool {
         self.head.contains("\r\nconnection: close\r\n")
     }
@@ -41,8 +41,8 @@ impl RawConnection {
         self.stream.write_all(text.as_ref()).await.unwrap();
     }
 
-    /// The next answer.
-    pub async fn answer(&mut self) -> RawResponse {
+    /// The next response.
+    pub async fn response(&mut self) -> RawResponse {
         let head =
             self.until(|read| read.windows(4).position(|end| end == b"\r\n\r\n").map(|at| at + 4)).await;
         let head = String::from_utf8(head).unwrap().to_ascii_lowercase();
@@ -53,7 +53,7 @@ impl RawConnection {
         RawResponse { status, head, body: String::from_utf8(body).unwrap() }
     }
 
-    /// Whether the server closes the connection without another word.
+    /// Whether the server closes the connection without another response.
     pub async fn is_closed(&mut self) -> bool {
         let read = tokio::time::timeout(PATIENCE, self.stream.read(&mut [0; 1])).await;
         self.read.is_empty() && matches!(read.expect("an end in time"), Ok(0) | Err(_))
@@ -66,8 +66,12 @@ impl RawConnection {
             }
             let reading = tokio::time::timeout(PATIENCE, self.stream.read_buf(&mut self.read));
             let read =
-                reading.await.unwrap_or_else(|_| panic!("no answer in time: {:?}", self.read)).unwrap();
-            assert!(read > 0, "the connection ended in an answer: {:?}", String::from_utf8_lossy(&self.read));
+                reading.await.unwrap_or_else(|_| panic!("no response in time: {:?}", self.read)).unwrap();
+            assert!(
+                read > 0,
+                "the connection ended within a response: {:?}",
+                String::from_utf8_lossy(&self.read)
+            );
         }
     }
 }

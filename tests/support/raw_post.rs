@@ -1,4 +1,4 @@
-//! POSTs written to a socket by hand, for clients that stop in the middle of a request or do not read.
+//! Raw POSTs on a socket, for clients that stop in the middle of a request or do not read.
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -6,7 +6,7 @@ use tokio::net::TcpStream;
 
 use crate::http_client::{STATELESS, stateless_meta};
 
-/// The body of a call without a session, with this id, these arguments and this much more in `_meta`.
+/// The body of a stateless call with this id, these arguments and these further members of `_meta`.
 pub fn call_body(id: &Value, tool: &str, arguments: &Value, more: &Value) -> String {
     let mut meta = stateless_meta();
     meta.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -28,7 +28,7 @@ pub fn call_headers(tool: &str) -> [(&str, &str); 3] {
     [("mcp-protocol-version", STATELESS), ("mcp-method", "tools/call"), ("mcp-name", tool)]
 }
 
-/// Connects and sends this. What the server closed meanwhile is no failure.
+/// Connects and sends this. A connection that the server closes meanwhile is no failure.
 pub async fn send(authority: &str, head: &str, body: &[u8]) -> TcpStream {
     let mut stream = TcpStream::connect(authority).await.unwrap();
     let _ = stream.write_all(head.as_bytes()).await;
@@ -36,14 +36,15 @@ pub async fn send(authority: &str, head: &str, body: &[u8]) -> TcpStream {
     stream
 }
 
-/// All that comes back until the connection ends, or is reset: what was rejected before it had come may be.
+/// All bytes until the connection ends or is reset. The server may reset the connection of a request that it rejects
+/// before the whole body has come.
 pub async fn read_all(stream: &mut TcpStream) -> String {
     let mut read = Vec::new();
     let _ = stream.read_to_end(&mut read).await;
     String::from_utf8_lossy(&read).into_owned()
 }
 
-/// The first line of what comes back.
+/// The first line of the response.
 pub async fn status_line(stream: &mut TcpStream) -> String {
     let mut read = Vec::new();
     let mut piece = [0; 512];

@@ -11,11 +11,11 @@ use tokio::process::{Child, Command};
 use crate::build::{program, unshared_xdg_homes};
 use crate::containment::children;
 
-/// How long to wait for anything: an unoptimised build compiles every component anew.
+/// The maximum wait: an unoptimised build compiles every component.
 const PATIENCE: Duration = Duration::from_secs(100);
 
-/// A server that may be killed while it starts. Its configuration, its state and its compiled code are among its
-/// plugins.
+/// A server that may be killed while it starts. Its configuration, its state and its compiled code are in its plugin
+/// folder.
 pub struct RawServer {
     pub child: Child,
     said: Arc<Mutex<String>>,
@@ -45,7 +45,7 @@ impl RawServer {
         self.child.id().unwrap()
     }
 
-    /// What it printed so far.
+    /// Its output so far.
     pub fn log(&self) -> String {
         self.said.lock().unwrap().clone()
     }
@@ -59,18 +59,18 @@ impl RawServer {
         }
     }
 
-    /// Where it serves MCP, once it does.
+    /// The URL where it serves MCP, once it serves.
     pub fn served_url(&self) -> Option<String> {
         self.log().lines().find_map(|line| line.strip_prefix("serving MCP at ").map(str::to_owned))
     }
 
-    /// Waits until it serves, and says where.
+    /// Waits until it serves, and returns the URL.
     pub async fn url(&self) -> String {
         self.wait_for_log("serving MCP at ").await;
         self.served_url().unwrap()
     }
 
-    /// Waits until it compiles; the processes that do.
+    /// Waits until it compiles, and returns the compiler processes.
     pub async fn wait_for_compiler(&self) -> Vec<u32> {
         let pid = self.pid();
         wait_until("a compiler runs", || !children(pid).is_empty()).await;
@@ -83,7 +83,7 @@ impl RawServer {
     }
 }
 
-/// Waits for anything.
+/// Waits for a condition.
 pub async fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !done() {

@@ -9,31 +9,32 @@ use crate::guests::guest;
 use crate::http_client::Client;
 use crate::server::Server;
 
-/// How long to wait for a version: an unoptimised build compiles it anew.
+/// The maximum wait for a version: an unoptimised build compiles it.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Between two looks.
+/// The time between two requests.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Puts a guest where a program that copies carefully would: beside, and then in its place.
+/// Installs a guest atomically: writes it beside the file, then renames it.
 pub fn install_guest(name: &str, folder: &Path, file: &str) {
     install_bytes(&std::fs::read(guest(name)).unwrap(), folder, file);
 }
 
-/// The same with any bytes.
+/// Installs any bytes in the same way.
 pub fn install_bytes(bytes: &[u8], folder: &Path, file: &str) {
     let beside = folder.join(format!(".{file}.part"));
     std::fs::write(&beside, bytes).unwrap();
     std::fs::rename(beside, folder.join(file)).unwrap();
 }
 
-/// Waits until the tool answers with this, or is not there.
-pub async fn wait_for_answer(client: &Client, tool: &str, expected: Option<&str>) {
+/// Waits until the tool has this result, or is unknown.
+pub async fn wait_for_result(client: &Client, tool: &str, expected: Option<&str>) {
     let deadline = Instant::now() + PATIENCE;
     loop {
         let reply = client.call(tool, json!({})).await;
-        let answer = reply.answer().get("result").and_then(|result| result["content"][0]["text"].as_str());
-        if answer == expected {
+        let response =
+            reply.response().get("result").and_then(|result| result["content"][0]["text"].as_str());
+        if response == expected {
             return;
         }
         assert!(Instant::now() < deadline, "{expected:?} was expected of {tool}: {reply:?}");
@@ -41,7 +42,7 @@ pub async fn wait_for_answer(client: &Client, tool: &str, expected: Option<&str>
     }
 }
 
-/// Waits until the server has said this so often.
+/// Waits until the server has logged this so often.
 pub async fn wait_for_log_times(server: &Server, text: &str, times: usize) {
     let deadline = Instant::now() + PATIENCE;
     while server.log().matches(text).count() < times {

@@ -16,10 +16,10 @@ pub use crate::build::{binary, program};
 pub use crate::guests::folder;
 use crate::guests::{copy, guest, plugin};
 
-/// How long a server may take to start: an unoptimised build compiles every component anew.
+/// The maximum time of a start: an unoptimised build compiles every component.
 const START: Duration = Duration::from_secs(120);
 
-/// Servers share the machine; one that is measured has it to itself. A test holds one server at a time.
+/// Servers share the machine; a measured server has it to itself. A test has one server at a time.
 static MACHINE: LazyLock<Arc<RwLock<()>>> = LazyLock::new(Arc::default);
 
 #[expect(dead_code, reason = "held for its effect")]
@@ -64,22 +64,22 @@ impl Server {
         }
     }
 
-    /// Lets other servers have the machine, because nothing of this one is measured any more that they would disturb.
+    /// Lets other servers run, because the measurements that they would disturb are done.
     pub fn release_machine(&mut self) {
         drop(self.share.take());
     }
 
-    /// How long it took from its first moment until it served.
+    /// The time from its start until it served.
     pub fn start(&self) -> Duration {
         self.start
     }
 
-    /// Where it serves MCP.
+    /// Its URL.
     pub fn url(&self) -> String {
         self.url.clone()
     }
 
-    /// What it printed so far.
+    /// Its output so far.
     pub fn log(&self) -> String {
         self.said.lock().unwrap().clone()
     }
@@ -89,23 +89,23 @@ impl Server {
         self.folder.path()
     }
 
-    /// Where it keeps what plugins keep, and its audit.
+    /// The folder of key-value data and the audit.
     pub fn state(&self) -> PathBuf {
         build::state_folder(self.folder.path())
     }
 
-    /// What its audit says so far.
+    /// The lines of its audit so far.
     pub fn audit(&self) -> Vec<Value> {
         let text = std::fs::read_to_string(self.state().join("audit.jsonl")).unwrap_or_default();
         text.lines().map(|line| serde_json::from_str(line).expect("a line of the audit is JSON")).collect()
     }
 
-    /// Waits until the audit has `count` lines of this kind, and gives them.
+    /// Waits until the audit has `count` lines with this event, and returns them.
     pub async fn wait_for_audit(&self, event: &str, count: usize) -> Vec<Value> {
         self.wait_for_audit_lines(|line| line["event"] == event, count).await
     }
 
-    /// The same for lines of which `is_meant` says so.
+    /// The same for lines for which `is_meant` is true.
     pub async fn wait_for_audit_lines(&self, is_meant: impl Fn(&Value) -> bool, count: usize) -> Vec<Value> {
         let deadline = tokio::time::Instant::now() + Duration::from_secs(10);
         loop {
@@ -147,19 +147,19 @@ impl Server {
         assert!(waited.is_ok(), "the server never said {text:?}; it said:\n{}", self.log());
     }
 
-    /// Asks it to stop and waits; its exit code.
+    /// Sends SIGTERM, waits, and returns the exit code.
     pub async fn terminate(self) -> Option<i32> {
         self.signal("-TERM").await;
         self.wait_for_exit().await
     }
 
-    /// Sends it a signal, by the name that `kill` has for it.
+    /// Sends a signal by its name for `kill`.
     pub async fn signal(&self, signal: &str) {
         let pid = self.pid().to_string();
         assert!(Command::new("kill").args([signal, &pid]).status().await.unwrap().success());
     }
 
-    /// Waits for its end; its exit code.
+    /// Waits for its end and returns the exit code.
     pub async fn wait_for_exit(mut self) -> Option<i32> {
         let ended = tokio::time::timeout(Duration::from_secs(20), self.child.wait()).await;
         ended.expect("the server stops").unwrap().code()
@@ -185,7 +185,7 @@ impl Builder {
         self
     }
 
-    /// With another plugins folder than its own.
+    /// With this plugin folder.
     pub fn plugins(self, folder: &Path) -> Self {
         Self { plugins: Some(folder.to_owned()), ..self }
     }
@@ -201,7 +201,7 @@ impl Builder {
         Self { listen, ..self }
     }
 
-    /// Its plugins folder, for what is not a file of bytes.
+    /// Its plugin folder, for entries that are not regular files.
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
@@ -212,17 +212,17 @@ impl Builder {
         self
     }
 
-    /// Started by a shell that runs this first, and becomes the server then.
+    /// Started by a shell that runs this command first and then the server.
     pub fn shell_first(self, shell: &str) -> Self {
         Self { shell: Some(shell.to_owned()), ..self }
     }
 
-    /// With no other server beside it, because it is to be measured.
+    /// Without other servers on the machine, for measurements.
     pub fn alone(self) -> Self {
         Self { alone: true, ..self }
     }
 
-    /// Without compiled code from other tests, and with a place of its own for it.
+    /// With an empty code cache of its own.
     pub fn without_cache(self) -> Self {
         Self { cold: true, ..self }
     }
@@ -269,7 +269,7 @@ pub async fn whole_machine() -> OwnedRwLockWriteGuard<()> {
     Arc::clone(&MACHINE).write_owned().await
 }
 
-/// The program, started by a shell that runs something first.
+/// The program, started by a shell that runs a command first.
 pub fn shell_command(shell: &str) -> Command {
     let mut command = Command::new("sh");
     command.env("XDG_CACHE_HOME", shared_cache_home()).env("XDG_STATE_HOME", shared_state_home());

@@ -28,7 +28,7 @@ impl StdioClient {
         Self::with(plugins, xdg_homes(plugins))
     }
 
-    /// One that begins without compiled code.
+    /// A server with an empty code cache.
     pub fn cold(plugins: &Path) -> Self {
         Self::with(plugins, unshared_xdg_homes(plugins))
     }
@@ -74,34 +74,34 @@ impl StdioClient {
         self.initialize_with(revision, json!({})).await
     }
 
-    /// As a client that can do this.
+    /// Initializes as a client with these capabilities.
     pub async fn initialize_with(&mut self, revision: &str, capabilities: Value) -> Value {
         let params = json!({ "protocolVersion": revision, "capabilities": capabilities,
                              "clientInfo": { "name": "suite", "version": "1" } });
         self.request(json!("init"), "initialize", params).await;
-        let answer = self.next().await;
+        let response = self.next().await;
         self.send(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
-        answer
+        response
     }
 
-    /// Hears no more of the server's log.
+    /// Stops reading the server's log.
     pub fn close_log(&mut self) {
         self.stderr = None;
     }
 
-    /// Sends the server a signal, by the name that `kill` has for it.
+    /// Sends the server a signal by its name for `kill`.
     pub async fn signal(&self, signal: &str) {
         let pid = self.child.id().expect("the server is running").to_string();
         assert!(Command::new("kill").args([signal, &pid]).status().await.unwrap().success());
     }
 
-    /// Waits for its end, with the input still open; its exit code.
+    /// Waits for its end with the input still open, and returns the exit code.
     pub async fn wait_for_exit(mut self) -> Option<i32> {
         let ended = tokio::time::timeout(Duration::from_secs(20), self.child.wait()).await;
         ended.expect("the server stops").unwrap().code()
     }
 
-    /// Ends the input; gives the remaining lines of stdout, all of stderr, and the exit code.
+    /// Ends the input; returns the remaining lines of stdout, all of stderr, and the exit code.
     pub async fn end(mut self) -> (Vec<String>, String, Option<i32>) {
         drop(self.stdin.take());
         let mut lines = Vec::new();

@@ -1,7 +1,7 @@
 //! The toolchain of each language, prepared in `target/toolchain` by `cargo toolchain`.
 //!
-//! The first test that needs it runs the same command, so a clean checkout needs no step that someone must remember.
-//! Toolchains from the usual registries must be present; Go is large, and is only used where it is installed.
+//! The first test that needs a toolchain runs this command, so a clean checkout needs no extra step. Go is large, and
+//! is only used where it is installed; the other toolchains are required.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -37,8 +37,8 @@ impl Lang {
 
 /// The `PATH` with which components in this language can be built.
 ///
-/// `None`, with a line on stderr, when it is a language that may be missing and is. Panics with the command that helps when
-/// another one is missing.
+/// `None`, with a line on stderr, when an optional language is missing. Panics with the command to run when a required
+/// one is missing.
 #[expect(clippy::print_stderr, reason = "a test that did not run must not look like one that did")]
 pub fn require(lang: Lang) -> Option<OsString> {
     if lang == Lang::Rust {
@@ -54,7 +54,7 @@ pub fn require(lang: Lang) -> Option<OsString> {
     Some(path())
 }
 
-/// Prepares what is not there yet, once per test process.
+/// Installs missing toolchains, once per test process.
 fn prepare() {
     static PREPARED: OnceLock<()> = OnceLock::new();
     PREPARED.get_or_init(|| {
@@ -66,7 +66,7 @@ fn prepare() {
     });
 }
 
-/// What was prepared comes before what the machine has.
+/// The prepared toolchain comes first in `PATH`.
 fn path() -> OsString {
     let own = PathBuf::from(root()).join("target/toolchain/python/bin");
     let machine = std::env::var_os("PATH").unwrap_or_default();
@@ -74,7 +74,7 @@ fn path() -> OsString {
     std::env::join_paths(folders).expect("a folder of PATH has no colon")
 }
 
-/// Whether the Go is there that the builds ask for.
+/// Whether the Go version of the builds is installed.
 fn has_go() -> bool {
     let mut go = Command::new("go");
     go.args(["env", "GOVERSION"]).env("PATH", path()).env("GOTOOLCHAIN", "local");

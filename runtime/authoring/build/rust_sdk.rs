@@ -1,19 +1,19 @@
-//! The manifests of the Rust SDK as it lies in a project. In the repository they inherit from the root's manifest, so
-//! in a project they lie in a workspace that has the same to give.
+//! The manifests of the Rust SDK in a project. In the repository they inherit from the root's manifest, so a project
+//! gets a workspace with the same values.
 //!
-//! Manifests are read line by line: they are this repository's own, and a build script that needs a parser of TOML
-//! would be one more thing to compile before everything else.
+//! Manifests are read line by line: they are this repository's own, and a TOML parser would be one more crate to
+//! compile before everything else.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::Result;
 
-/// Parts of the SDK's manifest that are about its tests.
+/// Sections of the SDK's manifest that are about its tests.
 const ABOUT_TESTS: [&str; 2] = ["[[test]]", "[dev-dependencies]"];
 
-/// The files, by their names in the table.
-pub(crate) fn written(repository: &Path) -> Result<Vec<(String, String)>> {
+/// The manifests, by their names in the table.
+pub(crate) fn manifests(repository: &Path) -> Result<Vec<(String, String)>> {
     let read = |name: &str| std::fs::read_to_string(repository.join(name));
     let root = read("Cargo.toml")?;
     let (sdk, macros) = (read("sdk-guest/Cargo.toml")?, read("sdk-guest/macros/Cargo.toml")?);
@@ -32,28 +32,28 @@ fn section<'t>(text: &'t str, header: &'t str) -> impl Iterator<Item = &'t str> 
     below.take_while(|line| !line.starts_with('['))
 }
 
-/// What stands before `=`, or before `.workspace`.
+/// The key before `=`, without `.workspace`.
 fn key(line: &str) -> Option<&str> {
     let key = line.split_once('=')?.0.trim();
     Some(key.strip_suffix(".workspace").unwrap_or(key)).filter(|key| !key.starts_with('#'))
 }
 
 fn without_tests(manifest: &str) -> String {
-    let mut kept = String::new();
+    let mut shipped = String::new();
     let mut keep = true;
     for line in manifest.lines() {
         if line.starts_with('[') {
             keep = !ABOUT_TESTS.contains(&line);
         }
         if keep {
-            kept.push_str(line);
-            kept.push('\n');
+            shipped.push_str(line);
+            shipped.push('\n');
         }
     }
-    kept.trim_end().to_owned() + "\n"
+    shipped.trim_end().to_owned() + "\n"
 }
 
-/// The root of the workspace: what the members inherit, and nothing else. The lints are the repository's affair.
+/// The root manifest of the workspace: only what the members inherit, without the repository's lints.
 fn workspace(root: &str, members: &[&str]) -> String {
     let used: BTreeSet<&str> = members
         .iter()

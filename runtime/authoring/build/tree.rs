@@ -1,5 +1,5 @@
-//! The files that go into the table, and what cargo has to watch for them. A test of the program that they go into
-//! reads this file, too: it sees that nothing is missing that cargo was not told to watch for.
+//! The files of the table, and the paths that cargo has to watch for them. A test of the crate reads this file too: it
+//! checks that no file is missing that cargo does not watch for.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -9,19 +9,19 @@ type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 /// The SDKs that are one folder each.
 const SDKS: [&str; 4] = ["c", "go", "python", "typescript"];
 
-/// What of the Rust SDK a project needs; its manifests are rewritten.
+/// The parts of the Rust SDK that a project needs; its manifests are rewritten.
 const RUST_SDK: [&str; 5] = ["README.md", "src", "wit", "macros/README.md", "macros/src"];
 
-/// Folders that are built or installed and never written.
-const MADE: [&str; 5] = ["target", "node_modules", "__pycache__", "dist", "build"];
+/// Folders of build output and installed packages.
+const OUTPUT_FOLDERS: [&str; 5] = ["target", "node_modules", "__pycache__", "dist", "build"];
 
 /// Folders of tests, which a project that uses an SDK does not need. A template's tests are the project's own.
 const TESTS: [&str; 2] = ["test", "tests"];
 
-/// What files that are built end in.
-const MADE_ENDS: [&str; 6] = [".wasm", ".pyc", ".egg-info", ".tgz", ".test", ".out"];
+/// Suffixes of build output.
+const OUTPUT_SUFFIXES: [&str; 6] = [".wasm", ".pyc", ".egg-info", ".tgz", ".test", ".out"];
 
-/// Files by the names that they have in the table.
+/// Files by their names in the table.
 #[derive(Default)]
 pub(crate) struct Tree {
     pub(crate) files: BTreeMap<String, PathBuf>,
@@ -30,7 +30,7 @@ pub(crate) struct Tree {
 }
 
 impl Tree {
-    /// All that is taken as it is from the repository.
+    /// All files that are embedded unchanged.
     pub(crate) fn of(repository: &Path) -> Result<Self> {
         let guest = repository.join("sdk-guest");
         let mut tree = Self::default();
@@ -46,7 +46,7 @@ impl Tree {
         Ok(tree)
     }
 
-    /// Leaves out the tests of what is added next.
+    /// Excludes tests from the next folder.
     fn without_tests(&mut self) -> &mut Self {
         self.without_tests = true;
         self
@@ -59,12 +59,12 @@ impl Tree {
         Ok(())
     }
 
-    /// Adds a folder, or the file that it is.
+    /// Adds a folder or a file.
     fn any(&mut self, name: &str, path: &Path) -> Result<()> {
         if path.is_dir() { self.folder(name, path) } else { self.file(name, path) }
     }
 
-    /// Adds a folder, if it is there.
+    /// Adds a folder, if it exists.
     fn folder(&mut self, name: &str, folder: &Path) -> Result<()> {
         if folder.is_dir() {
             self.walk(name, folder)?;
@@ -73,16 +73,17 @@ impl Tree {
         Ok(())
     }
 
-    /// Says whether all that is in it was added. Cargo looks through the whole of a folder that it watches, so one in
-    /// which things are built is watched file by file, or every build of an SDK would be followed by one of this crate.
-    /// A file that is new there is not seen; a test compares.
+    /// Adds the files of a folder. Returns whether it added all of them, and then cargo can watch the folder as a
+    /// whole. Cargo checks every file of a watched folder, so a folder with build output is watched file by file:
+    /// otherwise every build of an SDK would cause one of this crate. Cargo does not notice new files in such a folder;
+    /// a test does.
     fn walk(&mut self, name: &str, folder: &Path) -> Result<bool> {
         let mut whole = true;
         for entry in std::fs::read_dir(folder)? {
             let path = entry?.path();
             let part = path.file_name().and_then(|name| name.to_str()).ok_or("a file's name is not UTF-8")?;
             let below = format!("{name}/{part}");
-            if self.is_left_out(part, &path) {
+            if self.is_excluded(part, &path) {
                 whole = false;
             } else if path.is_dir() {
                 whole &= self.walk(&below, &path)?;
@@ -96,8 +97,9 @@ impl Tree {
         Ok(whole)
     }
 
-    fn is_left_out(&self, part: &str, path: &Path) -> bool {
-        let folder = path.is_dir() && (MADE.contains(&part) || self.without_tests && TESTS.contains(&part));
-        folder || part.starts_with('.') || MADE_ENDS.iter().any(|end| part.ends_with(end))
+    fn is_excluded(&self, part: &str, path: &Path) -> bool {
+        let folder =
+            path.is_dir() && (OUTPUT_FOLDERS.contains(&part) || self.without_tests && TESTS.contains(&part));
+        folder || part.starts_with('.') || OUTPUT_SUFFIXES.iter().any(|end| part.ends_with(end))
     }
 }

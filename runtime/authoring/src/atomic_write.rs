@@ -1,22 +1,22 @@
-//! Replaces a file atomically. A server may watch the folder and others may write the same file, so each writer writes
-//! a temporary file beside it, which takes the name when it is complete.
+//! Replaces a file atomically. A server may watch the folder, and others may write the same file, so each writer writes
+//! a temporary file in that folder and renames it when it is complete.
 
 use std::fs::Permissions;
 use std::io::{self, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-/// Makes `bytes` the content of `file`, with the rights that the umask gives. Makes its folder if it is not there.
+/// Makes `bytes` the content of `file`, with permissions as the umask says. Makes its folder if that is missing.
 pub(crate) fn atomic_write(file: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder =
         file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
     std::fs::create_dir_all(folder)?;
-    let mut beside = tempfile::Builder::new()
+    let mut temporary = tempfile::Builder::new()
         .prefix(".plugport-")
         .suffix(".part")
         .permissions(Permissions::from_mode(0o666))
         .tempfile_in(folder)?;
-    beside.write_all(bytes)?;
-    beside.persist(file)?;
+    temporary.write_all(bytes)?;
+    temporary.persist(file)?;
     Ok(())
 }

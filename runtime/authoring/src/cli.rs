@@ -1,10 +1,10 @@
-//! The command line of what authors run. The doc comments here are the manual.
+//! The command line of the authors' commands. The doc comments here are the manual.
 
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-/// What authors run.
+/// The commands for authors.
 #[derive(Debug, Subcommand)]
 pub enum AuthorCommand {
     /// Write a new plugin project
@@ -19,15 +19,20 @@ pub enum AuthorCommand {
 
 const NEW: &str = "Write a new plugin project
 
-The project has one tool, its test, and the SDK of its language, so that nothing has to be fetched for it but what the \
-language's own tools need. `plugport build` builds it. Nothing that is there already is changed.";
+The project has one tool, its test, and the SDK of its language.
+`plugport build` builds it. Existing files are not changed.";
 
 const BUILD: &str = "Build a plugin project into a component
 
-Finds the language from the project's files: Cargo.toml is Rust, package.json is TypeScript or JavaScript, pyproject.toml is \
-Python, go.mod is Go, plugin.toml or C files are C. Runs the language's own tools, adds what the project says of itself, writes \
-NAME.wasm, and loads it once to show its tools. Exits with 0 when it was built and loads, with 1 when it was not or does not, \
-and with 2 when it could not be tried, because a tool is missing for instance.";
+Runs the tools of the project's language, adds metadata, and writes NAME.wasm.
+Then loads the component once to show its tools.
+
+Cargo.toml is for Rust, package.json for TypeScript or JavaScript, and pyproject.toml for Python.
+go.mod is for Go, and plugin.toml or C files for C.
+
+Exit code 0: the component was built and loads.
+Exit code 1: building or loading failed.
+Exit code 2: building could not start, for instance because a tool is missing.";
 
 /// A language that plugins are written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -52,10 +57,10 @@ pub enum Language {
 /// `plugport new`
 #[derive(Debug, Args)]
 pub struct New {
-    /// The plugin's name, or a path whose last part it is: letters, digits, `_` and `-`
+    /// The plugin's name, or a path that ends with it; letters, digits, `_` and `-`
     #[arg(value_name = "NAME")]
     pub project: PathBuf,
-    /// What it is written in
+    /// The project's language
     #[arg(long, value_name = "LANGUAGE")]
     pub lang: Option<Language>,
 }
@@ -63,16 +68,16 @@ pub struct New {
 /// `plugport build`
 #[derive(Debug, Args)]
 pub struct Build {
-    /// The project
+    /// The project's folder
     #[arg(value_name = "DIR", default_value = ".")]
     pub project: PathBuf,
-    /// Where to write the component [default: NAME.wasm in the project]
+    /// File for the component [default: NAME.wasm in the project]
     #[arg(short, long, value_name = "FILE.wasm")]
     pub output: Option<PathBuf>,
-    /// Do not load what was built, which compiles it
+    /// Do not load the component, which would compile it
     #[arg(long)]
     pub no_load: bool,
-    /// Print what was built as JSON; the words of the tools go to stderr
+    /// Print the result as JSON; the output of the tools goes to stderr
     #[arg(long)]
     pub json: bool,
 }
@@ -80,21 +85,19 @@ pub struct Build {
 /// `plugport dev`
 #[derive(Debug, Args)]
 pub struct Dev {
-    /// The project
+    /// The project's folder
     #[arg(value_name = "DIR", default_value = ".")]
     pub project: PathBuf,
-    /// Configuration file [default: plugport.toml in the project, if it is there]
+    /// Configuration file [default: plugport.toml in the project, if it exists]
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// Address for HTTP [default: 127.0.0.1:7584]
     #[arg(long, value_name = "ADDR")]
     pub listen: Option<String>,
-    /// Command that builds the project, run by `sh` in it [default: cargo, a `build` script of package.json, make, or
-    /// `plugport build`, as the project has files for it]
+    /// Shell command that builds the project [default: cargo, `npm run build`, make or `plugport build`]
     #[arg(long, value_name = "COMMAND")]
     pub build: Option<String>,
-    /// What the build makes, relative to the project [default: what cargo or `plugport build` says, or the newest
-    /// component in the project]
+    /// The component that the build writes [default: found after each build]
     #[arg(long, value_name = "FILE.wasm")]
     pub output: Option<PathBuf>,
 }

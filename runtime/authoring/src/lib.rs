@@ -1,8 +1,8 @@
-//! What only plugin authors run: `plugport new`, `plugport build` and `plugport dev`, as a crate that a server which
-//! only serves is built without.
+//! The commands for plugin authors: `plugport new`, `plugport build` and `plugport dev`. They are a crate of their own,
+//! so a server can be built without them.
 //!
-//! The crate does not depend on the server. `dev` starts the program itself as its server, and the few questions that
-//! only the server's code can answer go through [`ServerAccess`], which the program implements.
+//! The crate does not depend on the server. `dev` starts the program itself as its server. What only the server's code
+//! can do goes through [`ServerAccess`], which the program implements.
 
 mod atomic_write;
 mod build;

@@ -1,5 +1,5 @@
-//! What these commands need of the server's code: to load a component as a server would, and to read its configuration.
-//! The program implements the trait, so that this crate compiles without the engine.
+//! What the authors' commands need of the server's code: to load a component as a server would, and to read a server's
+//! configuration. The program implements the trait, so this crate compiles without the engine.
 
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
@@ -7,9 +7,9 @@ use std::pin::Pin;
 /// A plugin that is being loaded.
 pub type Loading<'a> = Pin<Box<dyn Future<Output = anyhow::Result<LoadedPlugin>> + 'a>>;
 
-/// The server's code.
+/// The functions of the server.
 pub trait ServerAccess: Sync {
-    /// Loads a component as the plugin `name`, with nothing granted and without its sidecar.
+    /// Loads a component as the plugin `name`, without grants and without its sidecar.
     fn load<'a>(&'a self, name: &'a str, file: &'a Path) -> Loading<'a>;
 
     /// Where a server with this configuration writes; `plugins` is its plugin folder.
@@ -18,13 +18,13 @@ pub trait ServerAccess: Sync {
     /// When the configuration has mistakes.
     fn read_config(&self, file: Option<&Path>, plugins: &Path) -> anyhow::Result<ServerPaths>;
 
-    /// Sees that a server could listen at what `--listen` says.
+    /// Checks that `address` is a valid value of `--listen`.
     ///
     /// # Errors
     /// When it is no address with a port.
     fn check_listen(&self, address: &str) -> anyhow::Result<()>;
 
-    /// Whether a server says in this line of its stderr that it has nothing to publish.
+    /// Whether this line of a server's stderr says that it has nothing to publish.
     fn is_nothing_published(&self, line: &str) -> bool;
 }
 
@@ -33,9 +33,9 @@ pub trait ServerAccess: Sync {
 pub struct LoadedPlugin {
     /// SHA-256 of the file, in hexadecimal digits.
     pub digest: String,
-    /// What clients could call.
+    /// The tools that clients could call.
     pub tools: Vec<ListedTool>,
-    /// What cannot be published.
+    /// The items that cannot be published.
     pub rejected: Vec<RejectedItem>,
 }
 
@@ -44,7 +44,7 @@ pub struct LoadedPlugin {
 pub struct ListedTool {
     /// The plugin's own name for it.
     pub name: String,
-    /// What it is for; empty when the plugin does not say.
+    /// Its description; empty if there is none.
     pub description: String,
 }
 
@@ -53,16 +53,16 @@ pub struct ListedTool {
 pub struct RejectedItem {
     /// The plugin's own name for it.
     pub name: String,
-    /// Which rule, and what to do.
+    /// The rule that it breaks, and what to do.
     pub why: String,
 }
 
-/// Where a server writes. Relative paths begin at the configuration's folder.
+/// Where a server writes. Paths are relative to the configuration's folder.
 #[derive(Debug)]
 pub struct ServerPaths {
-    /// Whether calls are noted at all.
+    /// Whether the audit is enabled.
     pub audit_enabled: bool,
-    /// Where calls are noted, if there is a place.
+    /// The audit file, if there is one.
     pub audit: Option<PathBuf>,
     /// Files and folders that the server or a plugin may write to.
     pub written: Vec<PathBuf>,

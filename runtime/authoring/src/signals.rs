@@ -1,10 +1,10 @@
-//! What ends the development loop, or a build: Ctrl-C, termination, and the terminal that goes away. The last must be
-//! heard, too, since the loop's children are in process groups of their own and would outlive the terminal.
+//! The signals that end the development loop or a build: SIGINT, SIGTERM and SIGHUP. SIGHUP counts since the loop's
+//! children are in process groups of their own and would outlive the terminal.
 
 use anyhow::Context as _;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// Made before anything is started, so that none is missed.
+/// Waits for the signals. Made before anything is started, so that none is missed.
 pub(crate) struct Signals {
     interrupt: Signal,
     terminate: Signal,
@@ -21,7 +21,7 @@ impl Signals {
         })
     }
 
-    /// Waits for one of them. Can be dropped.
+    /// Waits for one of the signals. Can be dropped.
     pub(crate) async fn stopped(&mut self) {
         tokio::select! {
             _ = self.interrupt.recv() => {}

@@ -1,8 +1,8 @@
-//! What a language costs: the same tool from each template, built, compiled and called.
+//! Measures what a language costs: the same tool from each template, built, compiled and called.
 //!
-//! `cargo measure languages` prepares the toolchains and runs this. It makes each project as an author would, by `plugport new`
-//! and `plugport build`, prints one table and writes it into `docs/languages.md`. A language that cannot be built on this
-//! machine has a row with the reason. Figures of a shared machine: compare rows of one run.
+//! `cargo measure languages` prepares the toolchains and runs this. It makes each project as an author would, with
+//! `plugport new` and `plugport build`, prints one table and writes it into `docs/languages.md`. The row of a language
+//! that cannot be built on this machine is empty. The figures are of a shared machine: compare rows of one run.
 
 #![allow(
     missing_docs,
@@ -27,7 +27,7 @@ use std::path::{Path, PathBuf};
 use project::Project;
 use serving::{Instances, Memory, call_us, compile_seconds, instance_us};
 
-/// Where the table stands in the page.
+/// The page with the table, and the marks around the table.
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/languages.md");
 const BEGIN: &str = "<!-- measured by `cargo measure languages` -->";
 const END: &str = "<!-- end of what was measured -->";
@@ -51,7 +51,7 @@ struct Row {
     instance_us: f64,
     unpooled_us: f64,
     fresh_us: f64,
-    /// Not every server can.
+    /// `None` if the language's instances cannot be reused.
     reused_us: Option<f64>,
 }
 
@@ -70,7 +70,7 @@ fn main() {
         println!("{line}");
         write!(table, "\n{line}").unwrap();
     }
-    keep(&table);
+    write_page(&table);
 }
 
 fn measure(home: &Path, language: &'static str) -> Result<Row, String> {
@@ -103,8 +103,8 @@ impl Row {
     }
 }
 
-/// Puts the table into the page, whose other words are people's.
-fn keep(table: &str) {
+/// Replaces the table in the page; the other text stays.
+fn write_page(table: &str) {
     let page = std::fs::read_to_string(PAGE).unwrap();
     let (before, rest) = page.split_once(BEGIN).expect("the page says where the table begins");
     let (_, after) = rest.split_once(END).expect("the page says where the table ends");

@@ -1,4 +1,4 @@
-//! A project made from a template, and what it takes to build it.
+//! A project made from a template, and its build.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -7,11 +7,11 @@ use std::time::Instant;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_plugport");
 
-/// Sources by their ends, and folders that hold none of the tool's.
-const SOURCES: [&str; 6] = ["rs", "ts", "js", "py", "go", "c"];
-const ASIDE: [&str; 6] = ["sdk", "node_modules", "target", "tests", "test", "__pycache__"];
+/// Suffixes of sources, and folders without sources of the tool.
+const SOURCE_SUFFIXES: [&str; 6] = ["rs", "ts", "js", "py", "go", "c"];
+const OTHER_FOLDERS: [&str; 6] = ["sdk", "node_modules", "target", "tests", "test", "__pycache__"];
 
-/// What a line begins with that says nothing to the machine.
+/// The beginnings of comment lines.
 const COMMENTS: [&str; 5] = ["//", "#!", "/*", "*", "# "];
 
 pub struct Project {
@@ -20,15 +20,15 @@ pub struct Project {
 }
 
 impl Project {
-    /// Makes it anew, with what its language's own package manager has to add.
+    /// Makes the project anew, and installs its packages.
     pub fn new(home: &Path, language: &'static str) -> Result<Self, String> {
-        let place = home.join(language);
-        if place.exists() {
-            std::fs::remove_dir_all(&place).unwrap();
+        let parent = home.join(language);
+        if parent.exists() {
+            std::fs::remove_dir_all(&parent).unwrap();
         }
-        std::fs::create_dir_all(&place).unwrap();
-        run(&place, PROGRAM, &["new", "hello", "--lang", language])?;
-        let folder = place.join("hello");
+        std::fs::create_dir_all(&parent).unwrap();
+        run(&parent, PROGRAM, &["new", "hello", "--lang", language])?;
+        let folder = parent.join("hello");
         if folder.join("package.json").is_file() {
             run(
                 &folder,
@@ -39,7 +39,7 @@ impl Project {
         Ok(Self { language, folder })
     }
 
-    /// Builds it; the seconds that took.
+    /// Builds the project; returns the seconds.
     pub fn build(&self) -> Result<f64, String> {
         let start = Instant::now();
         run(&self.folder, PROGRAM, &["build", "--no-load"])?;
@@ -50,7 +50,7 @@ impl Project {
         self.folder.join("hello.wasm")
     }
 
-    /// Changes what a developer changes.
+    /// Changes a source, as a developer would.
     pub fn change(&self) {
         let sources = self.sources();
         let source = sources.first().unwrap_or_else(|| panic!("no source in {}", self.folder.display()));
@@ -64,26 +64,27 @@ impl Project {
     }
 
     fn sources(&self) -> Vec<PathBuf> {
-        let (mut found, mut pending) = (Vec::new(), vec![self.folder.clone()]);
+        let (mut sources, mut pending) = (Vec::new(), vec![self.folder.clone()]);
         while let Some(folder) = pending.pop() {
             for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
                 let (path, name) = (entry.path(), entry.file_name().into_string().unwrap());
-                let source = path.extension().is_some_and(|end| SOURCES.iter().any(|source| end == *source));
-                if path.is_dir() && !ASIDE.contains(&&*name) && !name.starts_with('.') {
+                let source =
+                    path.extension().is_some_and(|end| SOURCE_SUFFIXES.iter().any(|source| end == *source));
+                if path.is_dir() && !OTHER_FOLDERS.contains(&&*name) && !name.starts_with('.') {
                     pending.push(path);
                 } else if source && !name.contains("test") {
-                    found.push(path);
+                    sources.push(path);
                 }
             }
         }
-        found.sort();
-        found
+        sources.sort();
+        sources
     }
 }
 
 fn lines(text: &str) -> usize {
     let tool = text.split("#[cfg(test)]").next().unwrap_or_default();
-    // Descriptions in Python stand in strings of their own.
+    // Descriptions in Python are docstrings.
     let mut described = false;
     let counts = |line: &&str| {
         let quotes = line.matches("\"\"\"").count();
@@ -104,7 +105,7 @@ fn run(folder: &Path, program: &str, words: &[&str]) -> Result<(), String> {
     Err(format!("{} failed: {}", words.join(" "), said.trim()))
 }
 
-/// What `cargo toolchain` prepared comes before what the machine has.
+/// `PATH` with the tools of `cargo toolchain` first.
 fn path() -> OsString {
     let own = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../target/toolchain/python/bin"));
     let machine = std::env::var_os("PATH").unwrap_or_default();

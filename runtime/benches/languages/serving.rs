@@ -18,7 +18,7 @@ use super::support::loader;
 const TIME: Duration = Duration::from_secs(4);
 const ARGS: &str = r#"{"name":"Ada"}"#;
 
-/// How often calls may be made is not what is measured.
+/// Rates are not measured, so they are unlimited.
 const UNBOUNDED: u64 = 1_000_000_000;
 
 #[derive(Debug, Clone, Copy)]
@@ -37,24 +37,24 @@ impl Instances {
         }
     }
 
-    /// What the operator of such a plugin would have written.
+    /// The settings that an operator would write for such a plugin.
     fn settings(self) -> Result<PluginConfig, String> {
-        let place = tempfile::tempdir().unwrap();
-        let file = place.path().join("plugport.toml");
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("plugport.toml");
         std::fs::write(&file, self.config()).unwrap();
-        let config = Config::read(&file, place.path().to_owned()).map_err(|error| format!("{error:?}"))?;
+        let config = Config::read(&file, dir.path().to_owned()).map_err(|error| format!("{error:?}"))?;
         let mut settings = config.plugin("hello");
         settings.limits.set("tool_calls_per_second", UNBOUNDED).unwrap();
         Ok(settings)
     }
 }
 
-/// Where the memory of instances comes from.
+/// The allocator of instances.
 #[derive(Debug, Clone, Copy)]
 pub enum Memory {
-    /// The server's own pool.
+    /// The pooling allocator, as in a server.
     Pooled,
-    /// The system, for each instance.
+    /// Memory from the system for each instance.
     Unpooled,
 }
 
@@ -72,20 +72,20 @@ impl Memory {
     }
 }
 
-/// Seconds from the bytes of the file to a plugin that has said what it lists, compiled in a process of its own.
+/// Seconds from the bytes of the file to a plugin with a listing, compiled in a child process.
 pub fn compile_seconds(component: &Path) -> Result<f64, String> {
     runtime().block_on(async {
-        let outside = Compiler::with_program(env!("CARGO_BIN_EXE_plugport").into());
+        let compiler = Compiler::with_program(env!("CARGO_BIN_EXE_plugport").into());
         let server = ServerConfig { suspended_calls: 0, ..ServerConfig::default() };
         let loader =
-            Loader::new(&server, KvDatabase::new("unused".into()), Audit::disabled(), outside).unwrap();
+            Loader::new(&server, KvDatabase::new("unused".into()), Audit::disabled(), compiler).unwrap();
         let start = Instant::now();
         load(&loader, component, Instances::Fresh.settings()?).await?;
         Ok(start.elapsed().as_secs_f64())
     })
 }
 
-/// The median of a call, with all that comes before and after it.
+/// The median of a call, including its instance.
 pub fn call_us(component: &Path, instances: Instances) -> Result<f64, String> {
     let settings = instances.settings()?;
     let name = format!("{instances:?}");
@@ -97,7 +97,7 @@ pub fn call_us(component: &Path, instances: Instances) -> Result<f64, String> {
     Ok(row.p50_us)
 }
 
-/// The median of making an instance and dropping it, with no call in it.
+/// The median of making and dropping an instance without a call.
 pub fn instance_us(component: &Path, memory: Memory) -> Result<f64, String> {
     let settings = Instances::Fresh.settings()?;
     let name = format!("{memory:?}");
@@ -118,7 +118,7 @@ async fn load(loader: &Loader, component: &Path, settings: PluginConfig) -> Resu
 
 struct Hello {
     plugin: Arc<Plugin>,
-    /// Instances are kept as long as it is there.
+    /// The instance pool lives as long as the loader.
     _loader: Loader,
 }
 
@@ -139,7 +139,8 @@ impl BenchFn for Idle {
     }
 }
 
-/// A client that hears nothing, but is known to be the same in each call: for nobody else an instance is kept.
+/// A client that ignores all messages and is the same caller in each call: instances are reused only for the same
+/// caller.
 struct StdioCaller;
 
 impl Client for StdioCaller {

@@ -1,8 +1,8 @@
-//! The time from a file that is renamed into the plugin folder to a client that is notified, and the start and the
-//! memory of 200 plugins. The real program serves; each aim stands beside its measurement.
+//! Measures the time from renaming a file into the plugin folder until a client is notified, and the start and the
+//! memory of 200 plugins. The real program serves; each measurement has an aim.
 //!
-//! `cargo measure reload` builds the guests and runs this. It fails when an aim is missed three times in a row: one run may
-//! share the machine with other work, which makes waits longer.
+//! `cargo measure reload` builds the guests and runs this. It fails when an aim is missed three times in a row: one run
+//! may share the machine with other work, which makes waits longer.
 
 #![allow(
     missing_docs,
@@ -26,16 +26,16 @@ use std::process::ExitCode;
 use many_plugins::ManyPlugins;
 use table::Table;
 
-/// A plugin of some 100 KB that says of its tool which build it is.
+/// A plugin of some 100 KB whose tool's description says which build it is.
 const GUEST: &str = "version_a.wasm";
 
 /// A plugin of a few tools.
 const OTHER: &str = "polite.wasm";
 
-/// What [`GUEST`] says of its tool.
-const SAYS: &str = "Say which build this is.";
+/// The description of the tool of [`GUEST`].
+const DESCRIPTION: &str = "Say which build this is.";
 
-/// Runs until one meets every aim.
+/// Maximum number of runs; the first that meets every aim ends the benchmark.
 const RUNS: usize = 3;
 
 fn main() -> ExitCode {
@@ -73,15 +73,16 @@ fn guest(file: &str) -> PathBuf {
     guest
 }
 
-/// A build of [`GUEST`] that is like no other: other bytes, and another description of its tool, which clients see.
+/// A unique build of [`GUEST`]: its bytes differ, and so does the description of its tool, which clients see.
 fn build(number: usize) -> Vec<u8> {
     let mut bytes = std::fs::read(guest(GUEST)).unwrap();
-    let says = format!("Build number {number:011}");
-    assert_eq!(says.len(), SAYS.len(), "nothing else in the file may move");
-    let places: Vec<_> = (0..bytes.len()).filter(|at| bytes[*at..].starts_with(SAYS.as_bytes())).collect();
-    assert!(!places.is_empty(), "{GUEST} no longer says {SAYS:?}");
-    for at in places {
-        bytes[at..at + says.len()].copy_from_slice(says.as_bytes());
+    let description = format!("Build number {number:011}");
+    assert_eq!(description.len(), DESCRIPTION.len(), "nothing else in the file may move");
+    let offsets: Vec<_> =
+        (0..bytes.len()).filter(|at| bytes[*at..].starts_with(DESCRIPTION.as_bytes())).collect();
+    assert!(!offsets.is_empty(), "{GUEST} no longer says {DESCRIPTION:?}");
+    for at in offsets {
+        bytes[at..at + description.len()].copy_from_slice(description.as_bytes());
     }
     bytes
 }

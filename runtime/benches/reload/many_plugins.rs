@@ -13,16 +13,16 @@ const STARTS: usize = 5;
 /// From the start of the program to the end of a complete list.
 const AIM: Duration = Duration::from_secs(1);
 
-/// What an idle plugin may take, KiB.
-const EACH: f64 = 400.0;
+/// Aim for the memory of an idle plugin, KiB.
+const MAX_KIB: f64 = 400.0;
 
-/// For how long a server is left alone before its memory is looked at.
+/// How long a server idles before its memory is measured.
 const IDLE: Duration = Duration::from_secs(2);
 
-/// How long all of them may take to be compiled.
-const PATIENCE: Duration = Duration::from_secs(600);
+/// How long compiling all of them may take.
+const COMPILE_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// A folder of plugins that were served once. No two are the same file.
+/// A folder of plugins with cached code. No two plugins are the same file.
 pub struct ManyPlugins(Home);
 
 impl ManyPlugins {
@@ -40,41 +40,41 @@ impl ManyPlugins {
     }
 
     pub async fn measure(&self, table: &mut Table) {
-        let (mut times, mut asked) = (Vec::new(), 0);
+        let (mut times, mut requests) = (Vec::new(), 0);
         for _ in 0..STARTS {
             let begun = Instant::now();
             let server = Server::start(&self.0).await;
-            asked = asked.max(complete(&mut Client::new(&server).await, PLUGINS).await);
+            requests = requests.max(complete(&mut Client::new(&server).await, PLUGINS).await);
             times.push(begun.elapsed());
             server.end().await;
         }
         table.aimed(
-            &format!("{PLUGINS} plugins, kept code: from start to complete list"),
+            &format!("{PLUGINS} plugins, cached code: from start to complete list"),
             Spread::of(&times),
             AIM,
         );
-        table.number("  lists that were asked for until one was complete", asked as f64, "", 1.0);
+        table.number("  lists that were requested until one was complete", requests as f64, "", 1.0);
         let (full, empty) = (idle(&self.0, PLUGINS).await, idle(&Home::new(), 0).await);
         let each = |of: fn(&Memory) -> f64| (of(&full) - of(&empty)) / 1024.0 / PLUGINS as f64;
         let (own, mapped) = (each(|memory| memory.own), each(|memory| memory.mapped));
         println!("  mapped code of an idle plugin, shared and given back when needed: {mapped:.0} KiB");
-        table.number("  memory of its own of an idle plugin", own, "KiB", EACH);
+        table.number("  memory of its own of an idle plugin", own, "KiB", MAX_KIB);
     }
 }
 
-/// Asks for the list of tools until it has this many; how often that was.
+/// Requests the list of tools until it has this many tools; returns the number of requests.
 async fn complete(client: &mut Client, tools: usize) -> usize {
     let begun = Instant::now();
-    let mut asked = 1;
+    let mut requests = 1;
     while client.tools().await != Some(tools) {
-        assert!(begun.elapsed() < PATIENCE, "{tools} tools are still not listed");
+        assert!(begun.elapsed() < COMPILE_TIMEOUT, "{tools} tools are still not listed");
         tokio::time::sleep(Duration::from_millis(5)).await;
-        asked += 1;
+        requests += 1;
     }
-    asked
+    requests
 }
 
-/// Memory of a server that has listed its tools and is left alone.
+/// Memory of an idle server that has listed its tools.
 async fn idle(home: &Home, tools: usize) -> Memory {
     let server = Server::start(home).await;
     complete(&mut Client::new(&server).await, tools).await;

@@ -14,16 +14,16 @@ const ROUNDS: usize = 40;
 /// Rounds before those that count.
 const WARM_UP: usize = 4;
 
-/// How long a file must stay the same: `SETTLE` of `runtime/src/watch/debounce.rs`.
-const SETTLE: Duration = Duration::from_millis(100);
+/// How long a file must stay the same: `DEBOUNCE_TIME` of `runtime/src/watch/debounce.rs`.
+const DEBOUNCE_TIME: Duration = Duration::from_millis(100);
 
-/// Between two rounds. A prime number of milliseconds, to stay out of step with everything.
+/// The pause between two rounds. A prime number of milliseconds, to avoid synchronising with any period.
 const PAUSE: Duration = Duration::from_millis(211);
 
-/// All of it.
+/// Aim for the whole time.
 const AIM: Duration = Duration::from_millis(300);
 
-/// What is neither waiting for the file to settle nor compiling.
+/// Aim for the time without debouncing and compiling.
 const OWN: Duration = Duration::from_millis(20);
 
 /// A server, and a client that listens.
@@ -41,19 +41,19 @@ impl Watched {
         Self { home, server, listener }
     }
 
-    /// How long it takes until the client hears of this file.
+    /// The time until the client is notified of this file.
     async fn publish(&mut self, bytes: &[u8]) -> Duration {
         tokio::time::sleep(PAUSE).await;
         let begun = self.home.put("v.wasm", bytes);
         let took = self.listener.tools_changed().await - begun;
-        assert!(took >= SETTLE, "news after {took:?} are of another change");
+        assert!(took >= DEBOUNCE_TIME, "a notification after {took:?} is about another change");
         took
     }
 }
 
-/// Every build is a new one, so each is compiled. How long that takes is measured beside: the same bytes, in a process
-/// of the same program, while the server is idle. What is left is ours, column by column: two compilations of the same
-/// bytes differ by more than all that we do.
+/// Every build is new, so each is compiled. The time for compiling is measured separately: the same bytes, in a process
+/// of the same program, while the server is idle. The rest is the server's own time, column by column, since two
+/// compilations of the same bytes differ by more than that.
 pub async fn with_new_code(table: &mut Table) {
     let mut watched = Watched::start().await;
     let engine = engine(&ServerConfig { suspended_calls: 0, ..ServerConfig::default() }).unwrap();
@@ -70,14 +70,15 @@ pub async fn with_new_code(table: &mut Table) {
         }
     }
     watched.server.end().await;
-    let (total, compile, settle) = (Spread::of(&totals), Spread::of(&compiles), Spread::always(SETTLE));
+    let (total, compile, debounce) =
+        (Spread::of(&totals), Spread::of(&compiles), Spread::always(DEBOUNCE_TIME));
     table.aimed("new code: from rename to list_changed", total, AIM);
-    table.times("  until the file has settled", settle);
+    table.times("  debouncing the file", debounce);
     table.times("  compiling", compile);
-    table.aimed("  our own part (the rest)", total.less(settle).less(compile), OWN);
+    table.aimed("  our own part (the remaining time)", total.less(debounce).less(compile), OWN);
 }
 
-/// Two builds take turns, so their code is there already.
+/// Two builds take turns, so their code is cached.
 pub async fn with_cached_code(table: &mut Table) {
     let mut watched = Watched::start().await;
     let builds = [build(0), build(1)];
@@ -90,6 +91,6 @@ pub async fn with_cached_code(table: &mut Table) {
     }
     watched.server.end().await;
     let total = Spread::of(&totals);
-    table.times("kept code: from rename to list_changed", total);
-    table.aimed("  our own part beyond settling", total.less(Spread::always(SETTLE)), OWN);
+    table.times("cached code: from rename to list_changed", total);
+    table.aimed("  our own part beyond debouncing", total.less(Spread::always(DEBOUNCE_TIME)), OWN);
 }

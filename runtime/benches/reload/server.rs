@@ -1,4 +1,4 @@
-//! The real program in a folder of its own, and clients of it that add as little as possible.
+//! The real program in a folder of its own, and minimal clients.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -28,7 +28,7 @@ impl Home {
     pub fn new() -> Self {
         let home = tempfile::tempdir().unwrap();
         std::fs::create_dir(home.path().join("plugins")).unwrap();
-        // A client that only listens answers no pings.
+        // A client that only listens does not respond to pings.
         std::fs::write(home.path().join("plugport.toml"), "[server]\nping_interval_s = 0\n").unwrap();
         Self(home)
     }
@@ -37,12 +37,12 @@ impl Home {
         self.0.path()
     }
 
-    /// Puts a plugin into the folder in one step, as a program that copies carefully does; when that was.
+    /// Puts a plugin into the folder atomically, and returns when.
     pub fn put(&self, file: &str, bytes: &[u8]) -> Instant {
-        let beside = self.path().join("beside");
-        std::fs::write(&beside, bytes).unwrap();
+        let temporary = self.path().join("temporary");
+        std::fs::write(&temporary, bytes).unwrap();
         let begun = Instant::now();
-        std::fs::rename(beside, self.path().join("plugins").join(file)).unwrap();
+        std::fs::rename(temporary, self.path().join("plugins").join(file)).unwrap();
         begun
     }
 }
@@ -54,7 +54,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts one and waits until it says where it serves.
+    /// Starts a server and waits until it prints its address.
     pub async fn start(home: &Home) -> Self {
         let mut command = Command::new(PROGRAM);
         command.args(["serve", "--listen", "127.0.0.1:0"]).current_dir(home.path());
@@ -68,12 +68,12 @@ impl Server {
                 break address.to_owned();
             }
         };
-        // What it says is read to its end, so that it never waits for us.
+        // Its stderr is read to the end, so that it never blocks on it.
         tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
         Self { child, address }
     }
 
-    /// What of its memory is resident.
+    /// The resident memory of the server.
     pub fn memory(&self) -> Memory {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id().unwrap())).unwrap();
         let bytes = |name: &str| {
@@ -83,7 +83,7 @@ impl Server {
         Memory { own: bytes("RssAnon:") + bytes("RssShmem:"), mapped: bytes("RssFile:") }
     }
 
-    /// Ends it and waits until it is gone.
+    /// Kills the server and waits for its end.
     pub async fn end(mut self) {
         self.child.kill().await.unwrap();
     }
@@ -91,7 +91,7 @@ impl Server {
 
 /// Resident memory of a process, bytes.
 pub struct Memory {
-    /// Its own.
+    /// Anonymous and shared memory.
     pub own: f64,
     /// Pages of files.
     pub mapped: f64,
@@ -108,7 +108,7 @@ impl Client {
         let stream = TcpStream::connect(&server.address).await.unwrap();
         stream.set_nodelay(true).unwrap();
         let (sender, connection) = handshake(TokioIo::new(stream)).await.unwrap();
-        // It ends with the sender, or with the server.
+        // The task ends with the sender or with the server.
         tokio::spawn(connection);
         Self { address: server.address.clone(), sender }
     }
@@ -124,7 +124,7 @@ impl Client {
         self.sender.send_request(request).await.unwrap()
     }
 
-    /// How many tools there are now, by all pages of their list. `None` when it changed between two pages.
+    /// The number of tools on all pages of the list. `None` if the list changed between two pages.
     pub async fn tools(&mut self) -> Option<usize> {
         let headers = [("mcp-protocol-version", STATELESS), ("mcp-method", "tools/list")];
         let mut params = json!({ "_meta": { "io.modelcontextprotocol/protocolVersion": STATELESS,
@@ -133,9 +133,9 @@ impl Client {
         loop {
             let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": params });
             let response = self.send(Method::POST, &headers, body.to_string()).await;
-            let answer: Value = serde_json::from_slice(&whole(response).await).unwrap();
-            let Some(result) = answer.get("result") else {
-                assert_eq!(answer["error"]["code"], -32602, "{answer}");
+            let response: Value = serde_json::from_slice(&body_of(response).await).unwrap();
+            let Some(result) = response.get("result") else {
+                assert_eq!(response["error"]["code"], -32602, "{response}");
                 return None;
             };
             tools += result["tools"].as_array().unwrap().len();
@@ -147,19 +147,19 @@ impl Client {
     }
 }
 
-async fn whole(response: Response<Incoming>) -> Bytes {
+async fn body_of(response: Response<Incoming>) -> Bytes {
     response.into_body().collect().await.unwrap().to_bytes()
 }
 
-/// The stream of what a session hears unasked.
+/// The stream of a session's notifications.
 pub struct Listener {
     _client: Client,
     body: Incoming,
-    heard: String,
+    buffer: String,
 }
 
 impl Listener {
-    /// Begins a session and opens its stream.
+    /// Starts a session and opens its stream.
     pub async fn open(server: &Server) -> Self {
         let mut client = Client::new(server).await;
         let params = json!({ "protocolVersion": SESSIONS, "capabilities": {},
@@ -167,19 +167,19 @@ impl Listener {
         let body = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params });
         let response = client.send(Method::POST, &[], body.to_string()).await;
         let session = response.headers()["mcp-session-id"].to_str().unwrap().to_owned();
-        whole(response).await;
+        body_of(response).await;
         let headers = [("mcp-protocol-version", SESSIONS), ("mcp-session-id", session.as_str())];
         let body = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
-        whole(client.send(Method::POST, &headers, body.to_string()).await).await;
+        body_of(client.send(Method::POST, &headers, body.to_string()).await).await;
         let response = client.send(Method::GET, &headers, String::new()).await;
         assert_eq!(response.status(), StatusCode::OK);
-        let mut listener = Self { _client: client, body: response.into_body(), heard: String::new() };
-        // It says from where to resume. From here on nothing is missed.
+        let mut listener = Self { _client: client, body: response.into_body(), buffer: String::new() };
+        // The first event only has an id to resume from. No later event is missed.
         listener.event().await;
         listener
     }
 
-    /// Waits for the news that the list of tools has changed; when they came.
+    /// Waits for `list_changed` of the tools, and returns when it came.
     pub async fn tools_changed(&mut self) -> Instant {
         while !self.event().await.contains("notifications/tools/list_changed") {}
         Instant::now()
@@ -188,14 +188,14 @@ impl Listener {
     /// The next event, or comment.
     async fn event(&mut self) -> String {
         loop {
-            let first = self.heard.split_once("\n\n");
+            let first = self.buffer.split_once("\n\n");
             if let Some((event, rest)) = first.map(|(event, rest)| (event.to_owned(), rest.to_owned())) {
-                self.heard = rest;
+                self.buffer = rest;
                 return event;
             }
             let frame = self.body.frame().await.unwrap().unwrap();
             if let Ok(data) = frame.into_data() {
-                self.heard.push_str(std::str::from_utf8(&data).unwrap());
+                self.buffer.push_str(std::str::from_utf8(&data).unwrap());
             }
         }
     }

@@ -1,4 +1,4 @@
-//! The swap itself: cached code of a version is loaded and replaces the version before it, without a server around.
+//! Measures the swap itself: cached code of a version is loaded and replaces the previous version, without a server.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,20 +19,20 @@ const SWAPS: usize = 300;
 /// Swaps before those that count; the first two compile.
 const WARM_UP: usize = 20;
 
-/// Loading and swapping together.
+/// Aim for the swap.
 const AIM: Duration = Duration::from_millis(1);
 
 /// Swaps one of `plugins` again and again.
 pub async fn measure(table: &mut Table, plugins: usize) {
-    let place = tempfile::tempdir().unwrap();
-    let loader = loader(place.path());
+    let dir = tempfile::tempdir().unwrap();
+    let loader = loader(dir.path());
     let mut entries = Vec::new();
     for number in 1..plugins {
         entries.push(load(&loader, &format!("p{number:03}"), &guest(OTHER)).await);
     }
     let catalog = Catalog::new(Snapshot::new(entries));
     let files = [0, 1].map(|number| {
-        let file = place.path().join(format!("{number}.wasm"));
+        let file = dir.path().join(format!("{number}.wasm"));
         std::fs::write(&file, build(number)).unwrap();
         file
     });
@@ -50,7 +50,7 @@ pub async fn measure(table: &mut Table, plugins: usize) {
         }
     }
     let of = if plugins == 1 { "the only plugin".to_owned() } else { format!("one of {plugins} plugins") };
-    table.times(&format!("swapping {of}: loading kept code, and the swap"), Spread::of(&both));
+    table.times(&format!("swapping {of}: loading cached code, and the swap"), Spread::of(&both));
     table.times("  loading: reading, cached code, an instance that lists, validation", Spread::of(&loads));
     table.aimed("  the swap", Spread::of(&swaps), AIM);
 }

@@ -1,8 +1,8 @@
-//! A table of measurements beside their aims.
+//! A table of measurements and their aims.
 
 use std::time::Duration;
 
-/// The table, as far as it is printed.
+/// Prints rows, and collects missed aims.
 pub struct Table {
     missed: Vec<String>,
 }
@@ -44,20 +44,20 @@ impl Table {
 
     /// A row of times, of which 95 of 100 should be at most `aim`.
     pub fn aimed(&mut self, what: &str, Spread([p50, p95, max]): Spread, aim: Duration) {
-        let most = aim.as_secs_f64() * 1e3;
-        println!("{what:<66}{p50:>9.2}{p95:>9.2}{max:>9.2}   p95 at most {most:.0}");
-        self.compare(what, p95, most, "ms");
+        let limit = aim.as_secs_f64() * 1e3;
+        println!("{what:<66}{p50:>9.2}{p95:>9.2}{max:>9.2}   p95 at most {limit:.0}");
+        self.compare(what, p95, limit, "ms");
     }
 
     /// A row of one number.
-    pub fn number(&mut self, what: &str, number: f64, unit: &str, most: f64) {
-        println!("{what:<66}{number:>9.1} {unit:<17}   at most {most:.0}");
-        self.compare(what, number, most, unit);
+    pub fn number(&mut self, what: &str, number: f64, unit: &str, limit: f64) {
+        println!("{what:<66}{number:>9.1} {unit:<17}   at most {limit:.0}");
+        self.compare(what, number, limit, unit);
     }
 
-    fn compare(&mut self, what: &str, measured: f64, most: f64, unit: &str) {
-        if measured > most {
-            self.missed.push(format!("{what}: {measured:.2} {unit}, and may be {most:.0}"));
+    fn compare(&mut self, what: &str, measured: f64, limit: f64, unit: &str) {
+        if measured > limit {
+            self.missed.push(format!("{what}: {measured:.2} {unit}, and may be {limit:.0}"));
         }
     }
 

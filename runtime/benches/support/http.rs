@@ -27,7 +27,7 @@ use super::in_process::{BenchFn, runtime, thread_cpu};
 use super::{ARGS, Row};
 
 const TOOL: &str = "polite-echo";
-const PRESS: &str = "press";
+const LOAD_COMMAND: &str = "load";
 const VERSION: &str = "2026-07-28";
 
 /// How much load to make.
@@ -36,7 +36,7 @@ pub struct Load {
     pub time: Duration,
 }
 
-/// Presses on the routes that `make` gives, and takes the server thread's processor time.
+/// Sends load to the routes of `make`, and measures the server thread's processor time.
 pub fn measure_http(name: &str, load: &Load, make: impl AsyncFnOnce() -> Router + Send + 'static) -> Row {
     let stop = CancellationToken::new();
     let (send_address, address) = blocking::sync_channel(1);
@@ -58,12 +58,13 @@ pub fn measure_http(name: &str, load: &Load, make: impl AsyncFnOnce() -> Router 
     Row::new(&format!("{name}, {} connections", load.connections), latencies, load.time.as_secs_f64(), cpu)
 }
 
-/// Runs the load generator as a process of its own, as a client is: in this one, each page that the server gives back
-/// would interrupt it.
+/// Runs the load generator in a child process: in this process, each page that the server gives back would interrupt
+/// it.
 fn load_from_child_process(address: SocketAddr, load: &Load) -> Vec<f64> {
     let arguments = [address.to_string(), load.connections.to_string(), load.time.as_millis().to_string()];
     let program = std::env::current_exe().unwrap();
-    let output = Command::new(program).arg(PRESS).args(arguments).stderr(Stdio::inherit()).output().unwrap();
+    let output =
+        Command::new(program).arg(LOAD_COMMAND).args(arguments).stderr(Stdio::inherit()).output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     text.lines().map(|line| line.parse().unwrap()).collect()
 }
@@ -71,8 +72,8 @@ fn load_from_child_process(address: SocketAddr, load: &Load) -> Vec<f64> {
 /// The other end of [`load_from_child_process`]: prints one latency in µs per line.
 pub fn run_load_if_child() -> bool {
     let arguments: Vec<String> = std::env::args().collect();
-    let [_, asked, address, connections, millis] = arguments.as_slice() else { return false };
-    if asked != PRESS {
+    let [_, command, address, connections, millis] = arguments.as_slice() else { return false };
+    if command != LOAD_COMMAND {
         return false;
     }
     let time = Duration::from_millis(millis.parse().unwrap());
@@ -83,8 +84,8 @@ pub fn run_load_if_child() -> bool {
     true
 }
 
-/// Presses from as many connections as asked for. A task that is always ready keeps this thread from sleeping: waking a
-/// sleeping client costs the server up to 10 µs on a virtual machine, which says nothing of the server.
+/// Sends requests from `load.connections` connections. A task that is always ready keeps this thread from sleeping:
+/// waking a sleeping client costs the server up to 10 µs on a virtual machine, which is not a property of the server.
 async fn run_load(address: SocketAddr, load: &Load) -> Vec<f64> {
     let awake = tokio::spawn(async {
         loop {
@@ -200,7 +201,7 @@ struct BareParams<'a> {
     arguments: &'a RawValue,
 }
 
-/// The same answer from a handler that knows nothing but this call.
+/// The same response from a handler that can do only this call.
 pub fn bare_router() -> impl AsyncFnOnce() -> Router + Send + 'static {
     async || Router::new().route("/mcp", post(bare))
 }

@@ -6,7 +6,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use super::Row;
 
-/// Something that is done again and again.
+/// A function to measure.
 pub trait BenchFn {
     async fn once(&mut self);
 }
@@ -30,7 +30,7 @@ pub fn measure_in_process<S: BenchFn>(name: &str, time: Duration, make: impl Asy
     })
 }
 
-/// One thread, with the setting that the server has.
+/// A runtime with one thread and the server's setting.
 pub fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_current_thread().event_interval(2).enable_all().build().unwrap()
 }

@@ -57,17 +57,17 @@ impl fmt::Display for Row {
     }
 }
 
-/// How often calls may be made is not what is measured.
+/// Rates are not measured, so they are unlimited.
 const UNBOUNDED: u64 = 1_000_000_000;
 
-/// What loads guests, with an audit like that of a server.
+/// A loader for guests, with an audit like that of a server.
 pub fn loader() -> Loader {
     let server =
         ServerConfig { suspended_calls: 0, caller_calls_per_second: UNBOUNDED, ..ServerConfig::default() };
     let file =
         std::env::temp_dir().join(format!("plugport-bench-{}", std::process::id())).join("audit.jsonl");
     let (audit, writer) = Audit::open(file, 64 << 20, 1).unwrap();
-    // It is needed until the process ends.
+    // The writer is needed until the process ends.
     std::mem::forget(writer);
     Loader::new(&server, KvDatabase::new("unused".into()), audit, Compiler::in_process()).unwrap()
 }
@@ -96,7 +96,7 @@ impl BenchFn for Published {
     }
 }
 
-/// The real routes over the guest. Made on the server's own thread.
+/// The real routes for the guest. Made on the server's own thread.
 pub fn plugin_router(guest: &Path) -> impl AsyncFnOnce() -> Router + Send + 'static + use<> {
     let guest = guest.to_owned();
     async move || {

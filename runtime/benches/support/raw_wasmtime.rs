@@ -1,4 +1,4 @@
-//! The lower bound: wasmtime with our engine settings, and only the imports of the guest around it.
+//! The lower bound: wasmtime with the server's engine settings, and only the imports of the guest.
 
 use std::path::Path;
 
@@ -50,7 +50,7 @@ impl BenchFn for RawInstance {
         let state = State { wasi: WasiCtx::builder().build(), table: ResourceTable::new() };
         let mut store = Store::new(self.pre.engine(), state);
         store.set_fuel(u64::MAX).unwrap();
-        // No epoch ever ends here.
+        // The epoch never advances here.
         store.set_epoch_deadline(1);
         let plugin = self.pre.instantiate_async(&mut store).await.unwrap();
         let call = store.data_mut().table.push(Call).unwrap();

@@ -5,14 +5,14 @@ use std::process::ExitCode;
 /// Why a command did not succeed.
 #[derive(Debug)]
 pub enum CommandError {
-    /// What was asked for cannot be: exit 2.
+    /// The arguments or the configuration are wrong: exit 2.
     Usage(anyhow::Error),
-    /// It was tried and failed: exit 1.
+    /// The command failed: exit 1.
     Failed(anyhow::Error),
 }
 
 impl CommandError {
-    /// What the program ends with.
+    /// The exit code of the program.
     #[must_use]
     pub fn code(&self) -> ExitCode {
         match self {

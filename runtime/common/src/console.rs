@@ -1,66 +1,66 @@
-//! What the program itself says to a person: results on stdout, everything else on stderr.
+//! Prints for the user: results on stdout, everything else on stderr.
 
 use std::fmt::Write as _;
 use std::io::{BufRead as _, Read as _, Write as _};
 
 use crate::{Escaped, StderrWriter, is_deceptive};
 
-/// Prints a result. A reader that has gone away has seen enough.
+/// Prints a result. A closed pipe is ignored: its reader wants no more.
 pub fn print(text: &str) {
     let _ = writeln!(std::io::stdout(), "{text}");
 }
 
-/// Prints JSON, which may have untrusted text in it. It may be a terminal that reads it.
+/// Prints JSON, which may contain untrusted text, in a form that is also safe on a terminal.
 pub fn print_json(text: &str) {
     print(&escape_json(text));
 }
 
-/// The same JSON with every character spelled out that could move a cursor or hide words. Such characters can stand
-/// within strings only, but for the one that JSON has as white space.
+/// The same JSON with an escape for every character that could move a cursor or hide text. Such characters occur within
+/// strings only, except `\r`, which JSON allows as white space.
 fn escape_json(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for character in json.chars() {
         match character {
             '\n' | '\t' => out.push(character),
             '\r' => out.push(' '),
-            _ if is_deceptive(character) => spell(character, &mut out),
+            _ if is_deceptive(character) => escape_character(character, &mut out),
             _ => out.push(character),
         }
     }
     out
 }
 
-fn spell(character: char, out: &mut String) {
+fn escape_character(character: char, out: &mut String) {
     for unit in character.encode_utf16(&mut [0; 2]) {
         // Writing to a string does not fail.
         let _ = write!(out, "\\u{unit:04x}");
     }
 }
 
-/// Prints to stderr. Parts of the text may be untrusted, so nothing in it can move the cursor or forge a line that is
-/// not indented.
+/// Prints to stderr. Parts of the text may be untrusted, so it is escaped: no part can move the cursor or forge a line
+/// that is not indented.
 pub fn eprint(text: &str) {
     let lines: String = text.split('\n').map(|line| format!("{}\n", Escaped(line))).collect();
     let _ = StderrWriter.write_all(lines.as_bytes());
 }
 
-/// Longest answer that is read, bytes.
-const ANSWER: u64 = 1_024;
+/// Maximum length of the user's reply in bytes.
+const MAX_REPLY: u64 = 1_024;
 
-/// Asks a person, who has to say yes. Blocks.
+/// Asks the user a question; only yes confirms. Blocks.
 pub fn confirm(question: &str) -> bool {
     let mut stderr = std::io::stderr();
     let _ = write!(stderr, "{question} [y/N] ").and_then(|()| stderr.flush());
-    let mut answer = String::new();
-    let read = std::io::stdin().lock().take(ANSWER).read_line(&mut answer);
-    read.is_ok() && is_yes(&answer)
+    let mut reply = String::new();
+    let read = std::io::stdin().lock().take(MAX_REPLY).read_line(&mut reply);
+    read.is_ok() && is_yes(&reply)
 }
 
-fn is_yes(answer: &str) -> bool {
-    matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes")
+fn is_yes(reply: &str) -> bool {
+    matches!(reply.trim().to_ascii_lowercase().as_str(), "y" | "yes")
 }
 
-/// Prints one sentence and its causes, numbered.
+/// Prints an error and its causes, numbered.
 pub fn report(error: &anyhow::Error) {
     eprint(&format!("plugport: {error}"));
     for (number, cause) in error.chain().skip(1).enumerate() {

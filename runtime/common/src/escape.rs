@@ -1,9 +1,9 @@
-//! Makes untrusted text harmless for a terminal and a log.
+//! Escapes untrusted text for a terminal and a log.
 
 use std::fmt;
 
-/// Text of a guest, with every character escaped that could forge a line, move a cursor or hide words: control
-/// characters, and the format characters that reorder or vanish.
+/// Text with an escape for every character that could forge a line, move a cursor or hide text: control characters, and
+/// format characters that reorder text or are invisible.
 #[derive(Debug, Clone, Copy)]
 pub struct Escaped<'a>(pub &'a str);
 
@@ -23,16 +23,17 @@ impl fmt::Display for Escaped<'_> {
     }
 }
 
-/// Whether a character must not be shown as it is: controls, and all that Unicode says may be left out when it is shown
-/// (`Default_Ignorable_Code_Point`: bidi controls, zero-width characters, fillers, the tag block), line and paragraph
-/// separators. The two that choose how an emoji looks pass.
+/// Whether a character must be escaped: control characters; those that Unicode calls `Default_Ignorable_Code_Point`
+/// (bidi controls, zero-width characters, fillers, the tag block); line and paragraph separators. The two variation
+/// selectors that choose how an emoji looks pass.
 #[must_use]
 pub fn is_deceptive(character: char) -> bool {
     character.is_control()
         || matches!(
             character,
-            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}' | '\u{180b}'..='\u{180f}'
-                | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}'
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}'
+                | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+                | '\u{2060}'..='\u{206f}' | '\u{3164}'
                 | '\u{fe00}'..='\u{fe0d}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
                 | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}'
         )

@@ -1,38 +1,38 @@
-//! What a file looks like from outside: enough to see that it is another one, or has changed.
+//! The stat of a file, which shows that the file was replaced or has changed.
 
 use std::fs::Metadata;
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-/// Which file lies under a name, and in which state. Two that are equal have the same bytes, unless someone sets clocks
-/// back to deceive; what is served is decided by the digest of what was read.
+/// The identity and state of a file. Two equal stats mean the same bytes, unless someone sets clocks back to deceive;
+/// what is served is decided by the digest of the bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileStat {
     file: (u64, u64),
     length: u64,
-    /// When its bytes last changed, and when anything about it did: seconds and nanoseconds.
+    /// When the bytes last changed, and when the inode last changed: seconds and nanoseconds.
     modified: (i64, i64),
     changed: (i64, i64),
 }
 
 impl FileStat {
-    /// Of what lies at `path`; a link is itself. `None` when nothing is there.
+    /// The stat of the file at `path`, without following a link; `None` if there is no file.
     ///
     /// # Errors
-    /// When that cannot be told: a file that cannot be looked at is not gone.
+    /// When the file cannot be examined, which does not mean that it is gone.
     pub fn of(path: &Path) -> io::Result<Option<Self>> {
         match std::fs::symlink_metadata(path) {
-            Ok(about) => Ok(Some(Self::from(&about))),
+            Ok(metadata) => Ok(Some(Self::from(&metadata))),
             Err(error) => match error.kind() {
-                // A name that is too long for the system is nobody's either.
+                // No file can have a name that is too long for the system.
                 ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::InvalidFilename => Ok(None),
                 _ => Err(error),
             },
         }
     }
 
-    /// Bytes in it.
+    /// The size in bytes.
     #[must_use]
     pub fn size(&self) -> u64 {
         self.length
@@ -40,12 +40,12 @@ impl FileStat {
 }
 
 impl From<&Metadata> for FileStat {
-    fn from(about: &Metadata) -> Self {
+    fn from(metadata: &Metadata) -> Self {
         Self {
-            file: (about.dev(), about.ino()),
-            length: about.len(),
-            modified: (about.mtime(), about.mtime_nsec()),
-            changed: (about.ctime(), about.ctime_nsec()),
+            file: (metadata.dev(), metadata.ino()),
+            length: metadata.len(),
+            modified: (metadata.mtime(), metadata.mtime_nsec()),
+            changed: (metadata.ctime(), metadata.ctime_nsec()),
         }
     }
 }

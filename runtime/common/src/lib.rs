@@ -1,8 +1,8 @@
-//! What the server and the commands for authors share: how the program talks to people, names of plugins, what a
-//! component says of itself, and when a file is another one.
+//! What the server and the authors' commands share: console output, escaping, names of plugins, metadata of components,
+//! and stats of files.
 //!
-//! The crate exists so that `plugport-authoring` need not depend on the server. A module belongs here when both use it
-//! and it needs neither the engine nor an async runtime; what only one of them uses stays there.
+//! The crate exists so that `plugport-authoring` need not depend on the server. A module belongs here if both use it
+//! and it needs neither the engine nor an async runtime.
 
 mod command_error;
 pub mod console;

@@ -1,7 +1,7 @@
-//! What a component says of itself: name, version, licences and where it comes from, in the custom sections that
-//! component tools have agreed on. `plugport build` writes them and `plugport inspect` shows them.
+//! The metadata of a component: name, version, licences and source, in the custom sections that component tools have
+//! agreed on. `plugport build` writes them and `plugport inspect` shows them.
 //!
-//! An untrusted file is read here: only the outermost custom sections count, and of each text as much as anybody reads.
+//! The file is untrusted: only the outermost custom sections count, and texts are cut.
 
 use serde_json::{Value, json};
 use wasmparser::{ComponentName, CustomSectionReader, KnownCustom, Parser, Payload};
@@ -9,13 +9,13 @@ use wasmparser::{ComponentName, CustomSectionReader, KnownCustom, Parser, Payloa
 /// The custom section in which a component has its own name.
 pub const COMPONENT_NAME: &str = "component-name";
 
-/// Longest text that is read, characters.
-const LONGEST: usize = 1_000;
+/// Maximum length of a text in characters.
+const MAX_CHARS: usize = 1_000;
 
-/// What a component says of itself.
+/// The metadata of a component, as its author wrote it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Metadata {
-    /// What it is called.
+    /// Its name.
     pub name: Option<String>,
     /// Its version.
     pub version: Option<String>,
@@ -32,21 +32,21 @@ pub struct Metadata {
 }
 
 impl Metadata {
-    /// What the component says. What cannot be read it does not say.
+    /// Reads the metadata of a component. Unreadable fields are empty.
     #[must_use]
     pub fn of(component: &[u8]) -> Self {
-        let mut found = Self::default();
+        let mut metadata = Self::default();
         for section in outermost_custom_sections(component) {
             if section.name() == COMPONENT_NAME {
-                found.name = found.name.or_else(|| own_name(&section));
-            } else if let Some(field) = found.field(section.name()) {
+                metadata.name = metadata.name.or_else(|| own_name(&section));
+            } else if let Some(field) = metadata.field(section.name()) {
                 field.get_or_insert_with(|| text(section.data()));
             }
         }
-        found
+        metadata
     }
 
-    /// The same without what is left empty in a manifest.
+    /// The same without fields that are blank in a manifest.
     #[must_use]
     pub fn without_blanks(mut self) -> Self {
         let Self { name, version, licenses, description, authors, source, homepage } = &mut self;
@@ -56,7 +56,7 @@ impl Metadata {
         self
     }
 
-    /// Every field with the name of its section, but for the name of the component.
+    /// Every field except the name, with the name of its section.
     fn fields(&self) -> [(&'static str, &Option<String>); 6] {
         [
             ("version", &self.version),
@@ -80,7 +80,7 @@ impl Metadata {
         })
     }
 
-    /// What there is to say, by the names of the sections.
+    /// The fields that are set, with the names of their sections.
     pub fn sections(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let named = std::iter::once((COMPONENT_NAME, &self.name)).chain(self.fields());
         named.filter_map(|(name, words)| Some((name, words.as_deref()?)))
@@ -98,7 +98,7 @@ impl Metadata {
         all
     }
 
-    /// The same for people; whoever prints the lines has to escape them.
+    /// Lines for people, which the caller must escape.
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
         let named = std::iter::once(("name", &self.name)).chain(self.fields());
@@ -106,7 +106,7 @@ impl Metadata {
     }
 }
 
-/// The custom sections of the component itself, until the end or until something is wrong.
+/// The custom sections of the component itself, up to its end or to the first error.
 fn outermost_custom_sections(component: &[u8]) -> impl Iterator<Item = CustomSectionReader<'_>> {
     let mut depth = 0_usize;
     Parser::new(0).parse_all(component).map_while(Result::ok).filter_map(move |payload| {
@@ -129,10 +129,10 @@ fn own_name(section: &CustomSectionReader<'_>) -> Option<String> {
     })
 }
 
-/// Untrusted text, as much as anybody reads.
+/// Untrusted text, cut at the maximum length.
 fn text(bytes: &[u8]) -> String {
-    let bytes = bytes.get(..LONGEST * 4).unwrap_or(bytes);
-    String::from_utf8_lossy(bytes).chars().take(LONGEST).collect()
+    let bytes = bytes.get(..MAX_CHARS * 4).unwrap_or(bytes);
+    String::from_utf8_lossy(bytes).chars().take(MAX_CHARS).collect()
 }
 
 #[cfg(test)]
@@ -150,7 +150,7 @@ mod tests {
         }
     }
 
-    /// A component that says this of itself.
+    /// A component with this metadata.
     fn component(about: &Metadata) -> Component {
         let mut component = Component::new();
         for (name, words) in about.sections() {
@@ -187,7 +187,7 @@ mod tests {
     fn an_untrusted_file_can_neither_break_it_nor_make_it_long() {
         let long = Metadata { description: Some("é".repeat(5_000)), ..about() };
         let shown = Metadata::of(&component(&long).finish()).description.unwrap();
-        assert_eq!(shown.chars().count(), LONGEST);
+        assert_eq!(shown.chars().count(), MAX_CHARS);
         let whole = component(&about()).finish();
         assert_eq!(Metadata::of(&whole), about());
         for cut in 0..whole.len() {

@@ -1,35 +1,35 @@
-//! The rule for names of plugins, which is part of that for every name that clients see.
+//! The rule for names of plugins, and the part of it that applies to every name that clients see.
 
-/// Longest name of a plugin, which leaves half of a public name for the tool.
-const LONGEST_PLUGIN: usize = 63;
+/// Maximum length of a plugin's name, which leaves half of a public name for the tool.
+const MAX_PLUGIN_NAME: usize = 63;
 
 /// Why a name cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
-    /// Nothing there.
+    /// The name is empty.
     #[error("the name is empty")]
     Empty,
-    /// Longer than clients accept.
+    /// The name is longer than clients accept.
     #[error("the name has {0} characters; at most {1} are allowed")]
     TooLong(usize, usize),
-    /// A character outside the set.
+    /// The name has a character that is not allowed.
     #[error("the name has the character `{}`; only letters, digits, `_`, `-` and `.` are allowed", .0.escape_unicode())]
     Character(char),
 }
 
-/// Checks a name that clients see: at most `longest` characters, all of them `allowed`.
+/// Checks a name that clients see: at most `max_length` characters, all of them `allowed`.
 ///
 /// # Errors
 /// When it is empty, too long, or has another character.
-pub fn check_name(name: &str, longest: usize, allowed: fn(char) -> bool) -> Result<(), NameError> {
+pub fn check_name(name: &str, max_length: usize, allowed: fn(char) -> bool) -> Result<(), NameError> {
     if name.is_empty() {
         return Err(NameError::Empty);
     }
     if let Some(character) = name.chars().find(|character| !allowed(*character)) {
         return Err(NameError::Character(character));
     }
-    if name.len() > longest {
-        return Err(NameError::TooLong(name.len(), longest));
+    if name.len() > max_length {
+        return Err(NameError::TooLong(name.len(), max_length));
     }
     Ok(())
 }
@@ -40,7 +40,7 @@ pub fn check_name(name: &str, longest: usize, allowed: fn(char) -> bool) -> Resu
 /// When it is empty, too long, or has other characters than ASCII letters, digits, `_` and `-`.
 pub fn plugin_name(stem: &str) -> Result<&str, NameError> {
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-    check_name(stem, LONGEST_PLUGIN, allowed).map(|()| stem)
+    check_name(stem, MAX_PLUGIN_NAME, allowed).map(|()| stem)
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt as _;
 
 use crate::is_deceptive;
 
-/// A word as a shell takes it for itself.
+/// A word quoted so that a shell reads exactly this word.
 pub fn shell_quote(word: impl AsRef<OsStr>) -> String {
     let word = word.as_ref();
     let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/._-+:@%,=".contains(byte);
@@ -15,12 +15,12 @@ pub fn shell_quote(word: impl AsRef<OsStr>) -> String {
     match word.to_str().filter(is_harmless) {
         Some(text) if !text.is_empty() && text.as_bytes().iter().all(is_plain) => text.to_owned(),
         Some(text) => format!("'{}'", text.replace('\'', r"'\''")),
-        None => format!("$'{}'", spelled(word.as_bytes())),
+        None => format!("$'{}'", escape_bytes(word.as_bytes())),
     }
 }
 
-/// With all that is not plain ASCII as its bytes.
-fn spelled(bytes: &[u8]) -> String {
+/// Text for `$'...'`, with hexadecimal escapes for all bytes but printable ASCII.
+fn escape_bytes(bytes: &[u8]) -> String {
     let mut out = String::new();
     for byte in bytes {
         match byte {

@@ -1,10 +1,10 @@
-//! Formats text of any length up to a bound, and holds no more than that in memory.
+//! Formats text up to a maximum length, and holds no more than that in memory.
 
 use std::fmt::{self, Write as _};
 
-/// What is formatted, as far as `most` bytes; no more than that is ever in memory.
-pub fn truncate(most: usize, text: fmt::Arguments<'_>) -> String {
-    let mut truncated = Truncated { text: String::new(), most };
+/// The first `max_bytes` of the formatted text, with `…` if it is cut; no more than that is ever in memory.
+pub fn truncate(max_bytes: usize, text: fmt::Arguments<'_>) -> String {
+    let mut truncated = Truncated { text: String::new(), max_bytes };
     if truncated.write_fmt(text).is_err() {
         truncated.text.push('…');
     }
@@ -13,15 +13,15 @@ pub fn truncate(most: usize, text: fmt::Arguments<'_>) -> String {
 
 struct Truncated {
     text: String,
-    most: usize,
+    max_bytes: usize,
 }
 
 impl fmt::Write for Truncated {
     fn write_str(&mut self, piece: &str) -> fmt::Result {
-        let room = self.most - self.text.len();
-        let kept = piece.floor_char_boundary(room.min(piece.len()));
-        self.text.push_str(piece.get(..kept).unwrap_or_default());
-        if kept < piece.len() { Err(fmt::Error) } else { Ok(()) }
+        let free = self.max_bytes - self.text.len();
+        let fitting = piece.floor_char_boundary(free.min(piece.len()));
+        self.text.push_str(piece.get(..fitting).unwrap_or_default());
+        if fitting < piece.len() { Err(fmt::Error) } else { Ok(()) }
     }
 }
 

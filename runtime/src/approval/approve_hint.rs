@@ -1,8 +1,8 @@
-//! The command that approves a plugin, as a person can copy it.
+//! The command that approves a plugin, for the operator to copy.
 //!
-//! A server may have another folder and another configuration than `plugport approve` would look for by itself. So
-//! whatever is not the default is a part of the command, by its whole path: nobody knows where it will be typed, and it
-//! would otherwise approve another file.
+//! A server may have another folder and another configuration than the defaults of `plugport approve`. So the command
+//! has an option with the absolute path of each that is not the default: it may be typed in any folder, and would
+//! otherwise approve another file.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -10,7 +10,7 @@ use std::path::Path;
 use crate::config::Config;
 use crate::observe::shell_quote;
 
-/// Where plugins are looked for when nothing is said, and their configuration.
+/// The defaults for the plugin folder and its configuration.
 const FOLDER: &str = "plugins";
 const FILE: &str = "plugport.toml";
 
@@ -18,17 +18,17 @@ const FILE: &str = "plugport.toml";
 pub(super) fn options(config: &Config) -> String {
     let mut options = String::new();
     let file = config.file.as_deref().unwrap_or(Path::new(FILE));
-    for (option, path, usual) in [("--plugins", &*config.folder, FOLDER), ("--config", file, FILE)] {
-        if path != Path::new(usual) {
-            let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    for (option, path, default) in [("--plugins", &*config.folder, FOLDER), ("--config", file, FILE)] {
+        if path != Path::new(default) {
+            let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
             // Writing to a string does not fail.
-            let _ = write!(options, " {option} {}", shell_quote(whole));
+            let _ = write!(options, " {option} {}", shell_quote(absolute));
         }
     }
     options
 }
 
-/// What to do about a plugin.
+/// The sentence with the command that approves a plugin.
 pub(super) fn approve_command(plugin: &str, options: &str) -> String {
     format!("run `plugport approve {}{options}`", shell_quote(plugin))
 }

@@ -8,7 +8,7 @@ use super::descriptor::ItemDescriptor;
 use super::sha256::with_algorithm;
 use crate::plugin::ItemKind;
 
-/// What is known of items, by what their plugin calls them.
+/// Descriptors of items, by the plugin's own names for them.
 pub type ItemDescriptors = BTreeMap<String, ItemDescriptor>;
 
 /// One plugin as it was approved.
@@ -43,13 +43,13 @@ impl ApprovedPlugin {
         Self { digest: with_algorithm(digest), imports: sorted(imports), grants, ..Self::default() }
     }
 
-    /// Whether it is about a file of this digest, in hex, with these grants.
+    /// Whether it approves a file of this digest, in hex, with these grants.
     #[must_use]
     pub fn matches(&self, digest: &str, grants: &[String]) -> bool {
         self.digest == with_algorithm(digest) && self.grants == grants
     }
 
-    /// The same, with the items of another that it does not have.
+    /// The same, and the items of `other` that it does not have.
     #[must_use]
     pub fn keeping(mut self, other: &Self) -> Self {
         for (own, others) in [
@@ -76,18 +76,18 @@ impl ApprovedPlugin {
         }
     }
 
-    /// All words that it has to say.
+    /// The text of every item.
     pub fn says(&self) -> impl Iterator<Item = &str> {
         ItemKind::ALL.into_iter().flat_map(|kind| self.items(kind).values()).map(|item| item.says.as_str())
     }
 
-    /// Whether all its digests are those of what stands beside them.
+    /// Whether the digest of every item is that of its text.
     pub(super) fn is_whole(&self) -> bool {
         ItemKind::ALL.into_iter().all(|kind| self.items(kind).values().all(ItemDescriptor::is_whole))
     }
 }
 
-/// Each once.
+/// Sorts imports, and removes duplicates.
 pub(super) fn sorted(imports: &[String]) -> Vec<String> {
     let mut sorted = imports.to_vec();
     sorted.sort();

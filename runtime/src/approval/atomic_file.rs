@@ -1,33 +1,32 @@
 //! A file that is replaced whole or not at all.
 //!
-//! Whatever happens to a writer, a crash or a full disk, what lies under the name is what lay there before, or all that
-//! was to be written. Writers take turns by locking the folder, which leaves no file of its own behind and which the
-//! system undoes when one of them is killed.
+//! After a crash or with a full disk the file has its old contents or all of the new ones. One writer at a time locks
+//! the folder; such a lock leaves no file behind, and the system frees it when the writer is killed.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
-/// How long to wait for another writer, who takes milliseconds.
-const TURN: Duration = Duration::from_secs(10);
+/// How long to wait for another writer, which takes milliseconds.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Between two looks.
-const PAUSE: Duration = Duration::from_millis(20);
+/// Time between two attempts to lock.
+const RETRY_INTERVAL: Duration = Duration::from_millis(20);
 
-/// How old something unfinished is that nobody can be writing any more.
+/// Age from which an unfinished file counts as abandoned by its writer.
 const ABANDONED: Duration = Duration::from_secs(60);
 
-/// A file that nobody else replaces as long as this lives.
+/// A file that no other writer replaces until this is dropped.
 pub(super) struct LockedFile {
     file: PathBuf,
     folder: PathBuf,
-    /// Locked, and let go of when it is dropped.
+    /// The locked folder.
     opened: File,
 }
 
 impl LockedFile {
-    /// Waits for whoever is replacing it. A link leads to the file that is meant. Blocks.
+    /// Waits until no other writer has the lock. Follows links. Blocks.
     pub(super) fn new(file: &Path) -> io::Result<Self> {
         let file = target(file)?;
         let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
@@ -36,17 +35,20 @@ impl LockedFile {
         let begun = Instant::now();
         loop {
             match opened.try_lock() {
-                Err(TryLockError::WouldBlock) if begun.elapsed() < TURN => std::thread::sleep(PAUSE),
+                Err(TryLockError::WouldBlock) if begun.elapsed() < LOCK_TIMEOUT => {
+                    std::thread::sleep(RETRY_INTERVAL);
+                }
                 Err(TryLockError::WouldBlock) => {
                     return Err(io::Error::other("another program has locked its folder; try again"));
                 }
-                // Some network file systems lock no folders. Comparing before writing is what is left there.
+                // Some network file systems lock no folders. There, only the comparison before writing protects the
+                // file.
                 Ok(()) | Err(TryLockError::Error(_)) => return Ok(Self { file, folder, opened }),
             }
         }
     }
 
-    /// Writes beside the file, then in its place.
+    /// Writes a file beside this one, and renames it to this one.
     pub(super) fn replace(&self, bytes: &[u8]) -> io::Result<()> {
         let name = self.file.file_name().unwrap_or_default().to_string_lossy();
         self.remove_temp_files(&name);
@@ -62,25 +64,26 @@ impl LockedFile {
             let _ = fs::remove_file(&unfinished);
         }
         written?;
-        // It is in place; not every file system can be asked to remember that at once.
+        // The file is replaced. Not every file system can sync a folder, so an error is ignored.
         let _ = self.opened.sync_all();
         Ok(())
     }
 
-    /// Removes what writers left that were killed. What cannot be removed harms nobody.
+    /// Removes unfinished files of writers that were killed, as far as possible.
     fn remove_temp_files(&self, name: &str) {
-        let begin = format!(".{name}.");
+        let prefix = format!(".{name}.");
         for entry in fs::read_dir(&self.folder).into_iter().flatten().flatten() {
-            let left = entry.file_name();
-            let end = left.to_str().and_then(|left| left.strip_prefix(&begin));
-            if end.is_some_and(is_random) && is_abandoned(&entry.path()) {
+            let file_name = entry.file_name();
+            let suffix = file_name.to_str().and_then(|name| name.strip_prefix(&prefix));
+            if suffix.is_some_and(is_random) && is_abandoned(&entry.path()) {
                 let _ = fs::remove_file(entry.path());
             }
         }
     }
 }
 
-/// Where links lead. One that leads nowhere would itself be replaced, and whoever made it would not find out.
+/// The file to which links lead. A link that leads nowhere is an error; otherwise the link itself would be replaced
+/// unnoticed.
 fn target(file: &Path) -> io::Result<PathBuf> {
     match file.canonicalize() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => match file.is_symlink() {
@@ -89,22 +92,22 @@ fn target(file: &Path) -> io::Result<PathBuf> {
             }
             false => Ok(file.to_owned()),
         },
-        found => found,
+        target => target,
     }
 }
 
-/// Whether this is how the name of something unfinished ends.
-fn is_random(end: &str) -> bool {
-    end.len() == 16 && end.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+/// Whether the name of an unfinished file ends like this.
+fn is_random(suffix: &str) -> bool {
+    suffix.len() == 16 && suffix.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 fn is_abandoned(path: &Path) -> bool {
-    let Ok(about) = fs::symlink_metadata(path) else { return false };
-    let age = about.modified().ok().and_then(|modified| SystemTime::now().duration_since(modified).ok());
-    about.is_file() && age.is_some_and(|age| age > ABANDONED)
+    let Ok(metadata) = fs::symlink_metadata(path) else { return false };
+    let age = metadata.modified().ok().and_then(|modified| SystemTime::now().duration_since(modified).ok());
+    metadata.is_file() && age.is_some_and(|age| age > ABANDONED)
 }
 
-/// Who could read and write the old one can do so with the new one.
+/// Gives the new file the mode of the old one.
 fn same_mode(file: &Path, new: &File) -> io::Result<()> {
     match fs::metadata(file) {
         Ok(old) => new.set_permissions(old.permissions()),

@@ -1,7 +1,7 @@
-//! One item as it was approved: the words that someone read, and their digest.
+//! One item as it was approved: the text that the operator read, and its digest.
 //!
-//! Every field that clients see is in the words. The records are taken apart without `..`, so that a field that they
-//! will have one day cannot be forgotten here.
+//! Every field that clients see is in the text. The patterns have no `..`, so that a new field does not compile until
+//! it is added here.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,9 +15,9 @@ use crate::plugin::{
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ItemDescriptor {
-    /// `sha256:` and the digest of what it says.
+    /// `sha256:` and the digest of `says`.
     pub digest: String,
-    /// All of it, for people.
+    /// The text of the item, with every field.
     pub says: String,
 }
 
@@ -27,13 +27,14 @@ impl ItemDescriptor {
         Self { digest: sha256(says.as_bytes()), says }
     }
 
-    /// Whether the digest is that of the words.
+    /// Whether the digest is that of the text.
     pub(super) fn is_whole(&self) -> bool {
         self.digest == sha256(self.says.as_bytes())
     }
 }
 
-/// Of a tool. `published` is the name that clients use. The plugin's own is what the lockfile finds the tool by.
+/// The descriptor of a tool. `published` is the name that clients use. The plugin's own name is its key in the
+/// lockfile.
 #[must_use]
 pub fn tool(published: &str, tool: &Tool) -> ItemDescriptor {
     let Tool { name: _, title, description, input_schema, output_schema, annotations, extra } = tool;
@@ -58,7 +59,7 @@ pub fn tool(published: &str, tool: &Tool) -> ItemDescriptor {
     ItemDescriptor::new(out)
 }
 
-/// Of a resource.
+/// The descriptor of a resource.
 #[must_use]
 pub fn resource(resource: &ResourceDescriptor) -> ItemDescriptor {
     let ResourceDescriptor { uri, name, title, description, mime_type, annotations, extra } = resource;
@@ -71,7 +72,7 @@ pub fn resource(resource: &ResourceDescriptor) -> ItemDescriptor {
     ItemDescriptor::new(out)
 }
 
-/// Of a resource template.
+/// The descriptor of a resource template.
 #[must_use]
 pub fn template(template: &ResourceTemplate) -> ItemDescriptor {
     let ResourceTemplate { uri_template, name, title, description, mime_type, annotations, extra } = template;
@@ -84,7 +85,7 @@ pub fn template(template: &ResourceTemplate) -> ItemDescriptor {
     ItemDescriptor::new(out)
 }
 
-/// Of a prompt. `published` is the name that clients use.
+/// The descriptor of a prompt. `published` is the name that clients use.
 #[must_use]
 pub fn prompt(published: &str, prompt: &Prompt) -> ItemDescriptor {
     let Prompt { name: _, title, description, arguments, extra } = prompt;
@@ -116,7 +117,7 @@ fn annotated(out: &mut ItemText, annotations: Option<&Annotations>) {
     out.optional("last modified", last_modified.as_ref());
 }
 
-/// An empty text stands for no fields.
+/// The further fields, unless the text for them is empty.
 fn some(extra: &Option<String>) -> Option<&String> {
     extra.as_ref().filter(|extra| !extra.is_empty())
 }

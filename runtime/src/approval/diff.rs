@@ -1,6 +1,6 @@
 //! The differences between a plugin and its approval, for an operator who has to accept or reject them.
 //!
-//! All of it is shown, however much it is: what is left out is what an attacker would write there.
+//! All differences are shown, however long: an attacker would write into the part that is not shown.
 
 use similar::{ChangeTag, TextDiff};
 
@@ -11,9 +11,9 @@ use crate::plugin::ItemKind;
 /// Unchanged lines around a change.
 const CONTEXT: usize = 3;
 
-/// Lines of both sides beyond which they are shown one after the other: finding out which are the same could take as
-/// many steps as one has times those of the other.
-const MOST_COMPARED: usize = 10_000;
+/// Lines of both texts beyond which they are shown one after the other: comparing could take as many steps as one has
+/// lines times the lines of the other.
+const MAX_COMPARED_LINES: usize = 10_000;
 
 /// What can be different.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,44 +22,44 @@ pub enum DiffSubject {
     Digest,
     /// The interfaces that it imports.
     Imports,
-    /// What it may do.
+    /// Its grants.
     Grants,
-    /// Something that it lists, by its own name for it.
+    /// An item, by the plugin's own name for it.
     Item(ItemKind, String),
 }
 
-/// How it is different.
+/// How the subject differs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DiffKind {
-    /// It was not there.
+    /// It was not approved.
     Added,
-    /// It is not there any more.
+    /// It was approved and is gone.
     Removed,
-    /// It is another.
+    /// It differs from what was approved.
     Changed,
 }
 
 /// One difference.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
-    /// Of what.
+    /// What differs.
     pub subject: DiffSubject,
-    /// Which.
+    /// In which way.
     pub how: DiffKind,
     /// Lines of a unified diff, harmless on a terminal.
     pub lines: Vec<String>,
 }
 
-/// Compares what a plugin is with what was approved, if it was.
+/// Compares a plugin with its approval, if it has one.
 #[must_use]
 pub fn compare(old: Option<&ApprovedPlugin>, new: &ApprovedPlugin) -> Vec<Difference> {
     let nothing = ApprovedPlugin::default();
     let before = old.unwrap_or(&nothing);
     let mut differences = Vec::new();
     let one = |text: &str| Vec::from_iter((!text.is_empty()).then(|| text.to_owned()));
-    differences.extend(listed(DiffSubject::Digest, &one(&before.digest), &one(&new.digest)));
-    differences.extend(listed(DiffSubject::Imports, &before.imports, &new.imports));
-    differences.extend(listed(DiffSubject::Grants, &before.grants, &new.grants));
+    differences.extend(list_difference(DiffSubject::Digest, &one(&before.digest), &one(&new.digest)));
+    differences.extend(list_difference(DiffSubject::Imports, &before.imports, &new.imports));
+    differences.extend(list_difference(DiffSubject::Grants, &before.grants, &new.grants));
     for kind in ItemKind::ALL {
         items(kind, before.items(kind), new.items(kind), &mut differences);
     }
@@ -67,7 +67,7 @@ pub fn compare(old: Option<&ApprovedPlugin>, new: &ApprovedPlugin) -> Vec<Differ
 }
 
 impl Difference {
-    /// A line that says what it is, and the diff, indented.
+    /// A line with the subject, and the indented diff.
     #[must_use]
     pub fn in_lines(&self) -> Vec<String> {
         let subject = match &self.subject {
@@ -86,11 +86,11 @@ impl Difference {
     }
 }
 
-/// Two sorted lists.
-fn listed(subject: DiffSubject, old: &[String], new: &[String]) -> Option<Difference> {
-    let gone = old.iter().filter(|one| !new.contains(one)).map(|one| signed('-', one));
-    let come = new.iter().filter(|one| !old.contains(one)).map(|one| signed('+', one));
-    let lines: Vec<_> = gone.chain(come).collect();
+/// The difference of two sorted lists.
+fn list_difference(subject: DiffSubject, old: &[String], new: &[String]) -> Option<Difference> {
+    let removed = old.iter().filter(|one| !new.contains(one)).map(|one| signed('-', one));
+    let added = new.iter().filter(|one| !old.contains(one)).map(|one| signed('+', one));
+    let lines: Vec<_> = removed.chain(added).collect();
     let how = match (old.is_empty(), new.is_empty()) {
         (true, _) => DiffKind::Added,
         (_, true) => DiffKind::Removed,
@@ -116,7 +116,7 @@ fn items(kind: ItemKind, old: &ItemDescriptors, new: &ItemDescriptors, differenc
 }
 
 fn unified(old: &str, new: &str) -> Vec<String> {
-    if old.lines().count() + new.lines().count() > MOST_COMPARED {
+    if old.lines().count() + new.lines().count() > MAX_COMPARED_LINES {
         return whole('-', old).into_iter().chain(whole('+', new)).collect();
     }
     let diff = TextDiff::from_lines(old, new);

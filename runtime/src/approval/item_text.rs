@@ -1,7 +1,7 @@
 //! Everything that a client sees of an item, as text that a person can read and a program can compare.
 //!
-//! Two items that differ in anything have different texts: each part stands under a label at the beginning of a line,
-//! and nothing untrusted ever does. White space between the parts of JSON is the only thing that is not kept.
+//! Items that differ have different texts: each part begins with a label at the start of a line, and untrusted text
+//! never stands there. Only white space between the parts of JSON is lost.
 
 use std::fmt::Display;
 
@@ -10,14 +10,14 @@ use serde_json::value::RawValue;
 use crate::json::RawObject;
 use crate::observe::is_deceptive;
 
-/// The text, part by part.
+/// The text, written part by part.
 #[derive(Debug, Default)]
 pub(super) struct ItemText(String);
 
 impl ItemText {
     /// A part that is text.
     pub(super) fn text(&mut self, label: &str, text: &str) -> &mut Self {
-        // Such characters pass in few places, and none may be lost between here and a reader.
+        // Few fields may have deceptive characters, and the operator must see each of them.
         let hidden = |character: char| is_deceptive(character) && character != '\n';
         if text.contains(hidden) {
             return self.lines(&format!("{label}, quoted"), text.split('\n').map(quoted));
@@ -29,7 +29,7 @@ impl ItemText {
         }
     }
 
-    /// The same, if it is there.
+    /// The same, unless there is none.
     pub(super) fn optional(&mut self, label: &str, text: Option<&String>) -> &mut Self {
         match text {
             Some(text) => self.text(label, text),
@@ -37,7 +37,7 @@ impl ItemText {
         }
     }
 
-    /// A part that is JSON, if it is there.
+    /// A part that is JSON, unless there is none.
     pub(super) fn json(&mut self, label: &str, json: Option<&String>) -> &mut Self {
         let Some(json) = json else { return self };
         let laid_out = match serde_json::from_str::<&RawValue>(json) {
@@ -46,7 +46,7 @@ impl ItemText {
                 lay_out(value.get(), 0, &mut laid_out);
                 laid_out
             }
-            // Validation lets nothing else pass.
+            // Validated fields are JSON, so this does not happen.
             Err(_) => quoted(json),
         };
         self.lines(label, laid_out.split('\n').map(str::to_owned))
@@ -70,8 +70,8 @@ impl ItemText {
     }
 }
 
-/// JSON with a line for each member. Strings are written in the one way that hides nothing, whatever escapes they came
-/// with; numbers stay as they were written, since reading them could lose digits.
+/// Writes JSON with a line for each member. Strings are escaped anew, so that equal strings look equal; numbers stay as
+/// they were written, since parsing could lose digits.
 fn lay_out(json: &str, depth: usize, out: &mut String) {
     match json.as_bytes().first() {
         Some(b'{') => {
@@ -115,12 +115,12 @@ fn lay_out_members<'j>(
     out.push_str(close);
 }
 
-/// A string as JSON has it, on one line.
+/// A string as JSON, on one line.
 fn json_string(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// The same, with every character spelled out that does not show.
+/// The same, with deceptive characters escaped.
 fn quoted(text: &str) -> String {
     json_string(text)
         .chars()

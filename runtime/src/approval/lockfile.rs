@@ -1,8 +1,7 @@
 //! `plugport.lock`: what was approved, made to be committed and to be read in a review.
 //!
-//! A lock that is half of one, that someone edited or that was badly merged is found out by its checksum, which is over
-//! what the file means, so that the ends of its lines may be anyone's. It is no signature: whoever can write the file
-//! can approve.
+//! A checksum detects a lockfile that is cut off, edited or badly merged. It is over the parsed contents, so line
+//! endings may differ. It is no signature: everybody who can write the file can approve.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -15,11 +14,11 @@ use super::atomic_file;
 use super::sha256::sha256;
 use crate::safe_open::{self, OpenError, Symlinks};
 
-/// The form that this program writes and reads.
+/// The format that this program writes and reads.
 const VERSION: i64 = 1;
 
 /// Longest file, bytes.
-const MOST: u64 = 64 << 20;
+const MAX_BYTES: u64 = 64 << 20;
 
 const HEADER: &str = "\
 # What was approved: written by `plugport approve`, and compared by `plugport serve` with what plugins are and say of
@@ -28,56 +27,56 @@ const HEADER: &str = "\
 
 ";
 
-/// What was approved, by the names of plugins.
+/// The approvals, by plugin.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Lockfile(BTreeMap<String, ApprovedPlugin>);
 
-/// Why there is no lock to go by, or none could be written.
+/// Why the lockfile cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum LockfileError {
-    /// The system refused.
+    /// It cannot be read.
     #[error("cannot read {}; check its mode", file.display())]
     Unreadable {
-        /// The lock.
+        /// The lockfile.
         file: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// A directory, device, socket or pipe.
     #[error("{} is not a regular file; remove it and run `plugport approve`", .0.display())]
     NotAFile(PathBuf),
-    /// Larger than any lock is.
-    #[error("{} is longer than {} MiB; approve fewer plugins, or plugins that say less", .0.display(), MOST >> 20)]
+    /// Longer than a lockfile may be.
+    #[error("{} is longer than {} MiB; approve fewer plugins, or plugins that say less", .0.display(), MAX_BYTES >> 20)]
     TooLong(PathBuf),
-    /// Of a later program.
+    /// A later plugport wrote it.
     #[error("{} has the form {version}, which this plugport does not know; use the one that wrote it", file.display())]
     Version {
-        /// The lock.
+        /// The lockfile.
         file: PathBuf,
-        /// What it says.
+        /// The version in the file.
         version: i64,
     },
-    /// Torn, edited or badly merged.
+    /// Cut off, edited or badly merged.
     #[error(
         "{} is not as `plugport approve` wrote it: {why}; restore it from version control, or delete it and run \
          `plugport approve` again",
         file.display()
     )]
     Damaged {
-        /// The lock.
+        /// The lockfile.
         file: PathBuf,
-        /// What shows it.
+        /// What is wrong with it.
         why: String,
     },
-    /// The system refused, or the disk is full. What was there still is.
+    /// It cannot be written, and keeps its old contents.
     #[error("cannot write {}, which stays as it was; make room, or check the mode of its folder", file.display())]
     Unwritable {
-        /// The lock.
+        /// The lockfile.
         file: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// Not what it was when somebody was asked.
+    /// It changed after it was read.
     #[error("{} was changed meanwhile, so nothing was written; run `plugport approve` again", .0.display())]
     Changed(PathBuf),
 }
@@ -93,13 +92,13 @@ struct RawLockfile {
 }
 
 impl Lockfile {
-    /// Reads a lock. Where there is none, nothing was approved.
+    /// Reads a lockfile. If there is none, nothing is approved.
     ///
     /// # Errors
-    /// When what is there is not a lock, or not as it was written.
+    /// When the file is not a lockfile, or not as it was written.
     pub fn read(file: &Path) -> Result<Self, LockfileError> {
         let file_name = || file.to_owned();
-        let bytes = match safe_open::read(file, MOST, Symlinks::Followed) {
+        let bytes = match safe_open::read(file, MAX_BYTES, Symlinks::Followed) {
             Ok(bytes) => bytes,
             Err(OpenError::Unreadable(error)) if error.kind() == io::ErrorKind::NotFound => {
                 return Ok(Self::default());
@@ -117,7 +116,7 @@ impl Lockfile {
         let damaged =
             |why: &str| LockfileError::Damaged { file: file.to_owned(), why: why.trim_end().to_owned() };
         let text = String::from_utf8(bytes).map_err(|_| damaged("it is not text in UTF-8"))?;
-        // Tools of version control may have written the ends of lines in another way. Nothing in it has a bare one.
+        // Version control may have changed line endings. A lockfile has no other carriage returns.
         let text = text.replace("\r\n", "\n");
         let table: toml::Table = toml::from_str(&text).map_err(|error| damaged(error.message()))?;
         match table.get("version").and_then(toml::Value::as_integer) {
@@ -125,25 +124,24 @@ impl Lockfile {
             Some(version) => return Err(LockfileError::Version { file: file.to_owned(), version }),
             None => return Err(damaged("it does not say its version")),
         }
-        let form: RawLockfile =
-            table.try_into().map_err(|error: toml::de::Error| damaged(error.message()))?;
-        if let Some((name, _)) = form.plugins.iter().find(|(_, approved)| !approved.is_whole()) {
+        let raw: RawLockfile = table.try_into().map_err(|error: toml::de::Error| damaged(error.message()))?;
+        if let Some((name, _)) = raw.plugins.iter().find(|(_, approved)| !approved.is_whole()) {
             return Err(damaged(&format!("the entry of `{name}` does not match its digest")));
         }
-        match checksum(&form.plugins) {
-            Ok(checksum) if checksum == form.checksum => Ok(Self(form.plugins)),
+        match checksum(&raw.plugins) {
+            Ok(checksum) if checksum == raw.checksum => Ok(Self(raw.plugins)),
             _ => Err(damaged("its checksum is another")),
         }
     }
 
-    /// Writes it in place of `old`. Nobody who does the same comes between comparing and writing. Blocks.
+    /// Replaces `old`. No other `plugport approve` writes between the comparison and the writing. Blocks.
     ///
     /// # Errors
-    /// When something else than `old` is there, or it cannot be written. Then what was there is there still.
+    /// When the file is not `old`, or cannot be written. Then it keeps its contents.
     pub fn write(&self, old: &Self, file: &Path) -> Result<(), LockfileError> {
         let unwritable = |source| LockfileError::Unwritable { file: file.to_owned(), source };
         let text = self.text().map_err(unwritable)?;
-        if text.len() as u64 > MOST {
+        if text.len() as u64 > MAX_BYTES {
             return Err(LockfileError::TooLong(file.to_owned()));
         }
         let locked = atomic_file::LockedFile::new(file).map_err(unwritable)?;
@@ -155,12 +153,12 @@ impl Lockfile {
 
     fn text(&self) -> io::Result<String> {
         let plugins = self.0.clone();
-        let form = RawLockfile { version: VERSION, checksum: checksum(&plugins)?, plugins };
-        let written = toml::to_string_pretty(&form).map_err(io::Error::other)?;
+        let raw = RawLockfile { version: VERSION, checksum: checksum(&plugins)?, plugins };
+        let written = toml::to_string_pretty(&raw).map_err(io::Error::other)?;
         Ok(format!("{HEADER}{written}"))
     }
 
-    /// What was approved of a plugin.
+    /// The approval of a plugin.
     #[must_use]
     pub fn get(&self, plugin: &str) -> Option<&ApprovedPlugin> {
         self.0.get(plugin)
@@ -171,18 +169,18 @@ impl Lockfile {
         self.0.keys().map(String::as_str)
     }
 
-    /// Approves a plugin in place of what it was.
+    /// Approves a plugin; replaces an older approval.
     pub fn approve(&mut self, plugin: &str, approved: ApprovedPlugin) {
         self.0.insert(plugin.to_owned(), approved);
     }
 
-    /// Takes an approval back.
+    /// Removes an approval.
     pub fn forget(&mut self, plugin: &str) {
         self.0.remove(plugin);
     }
 }
 
-/// Over everything but how it is laid out.
+/// The checksum over the parsed contents.
 fn checksum(plugins: &BTreeMap<String, ApprovedPlugin>) -> io::Result<String> {
     Ok(sha256(&serde_json::to_vec(&(VERSION, plugins))?))
 }
@@ -297,7 +295,7 @@ mod tests {
         let (dir, file) = place();
         assert!(matches!(Lockfile::read(dir.path()), Err(LockfileError::NotAFile(_))));
         assert!(matches!(Lockfile::read(Path::new("/dev/zero")), Err(LockfileError::NotAFile(_))));
-        File::create(&file).unwrap().set_len(MOST + 1).unwrap();
+        File::create(&file).unwrap().set_len(MAX_BYTES + 1).unwrap();
         assert!(matches!(Lockfile::read(&file), Err(LockfileError::TooLong(_))));
     }
 }

@@ -1,9 +1,8 @@
 //! Approvals: compares plugins with what the operator approved, and returns a verdict.
 //!
-//! A room of its own, below the catalog, so that a verdict depends on plain data alone: the digest of a file, its
-//! imports, its grants, and the words of its items. It owns the lockfile and everything that is said about it. It knows
-//! neither the catalog nor where files come from, and reads or runs nothing but the lockfile; whoever asks acts on the
-//! verdict.
+//! A layer of its own, below the catalog, so that a verdict depends on plain data alone: the digest of a file, its
+//! imports, its grants, and the texts of its items. This layer owns the lockfile and all messages about it. It knows
+//! neither the catalog nor the plugin folder, and reads no file but the lockfile; its callers act on the verdicts.
 
 mod approve_hint;
 mod approved_plugin;

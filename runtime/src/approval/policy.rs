@@ -1,8 +1,8 @@
-//! The policy: how strictly plugins are compared with their approvals, and which approvals those are.
+//! The approval policy: the mode of comparison, and the approvals of the lockfile.
 //!
-//! It answers twice for each plugin. Before a guest runs, from the digest of its file and from its grants, since an
-//! unapproved guest has no business with what its namesake may reach. And after each listing, item by item, since a
-//! guest can list something else each time. It reads the lockfile when it is made and never again.
+//! A plugin is checked twice. Before its guest runs, by the digest of its file and its grants, since an unapproved
+//! guest must not use the grants of an approved plugin with its name. And after each listing, item by item, since a
+//! guest can list other items each time. The lockfile is read once, when the policy is made.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,29 +13,29 @@ use super::sha256::with_algorithm;
 use super::verdict::ListingReview;
 use crate::config::{ApprovalMode, Config, Grants};
 
-/// How strictly plugins are compared with their approvals, and these. Clones share them.
+/// The mode of comparison and the approvals. Clones share the approvals.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApprovalPolicy {
     mode: ApprovalMode,
     lockfile: Arc<Lockfile>,
-    /// Where the lock is: paths below it are told as seen from there.
+    /// The folder of the lockfile: paths in grants are relative to it.
     folder: Arc<Path>,
     /// The options of `plugport approve` that lead to these plugins.
     approve_options: Arc<str>,
 }
 
 impl ApprovalPolicy {
-    /// By `lockfile`, which lies at `file`. Whoever has to approve is told of the usual places.
+    /// The policy with `lockfile`, which lies at `file`. Its hints have no options for other folders than the defaults.
     #[must_use]
     pub fn new(mode: ApprovalMode, lockfile: Lockfile, file: &Path) -> Self {
         let folder = file.parent().unwrap_or(Path::new(""));
         Self { mode, lockfile: Arc::new(lockfile), folder: folder.into(), approve_options: Arc::default() }
     }
 
-    /// By the lock of this configuration, unless it does not matter.
+    /// The policy with the lockfile of this configuration, which is read unless the mode is `Off`.
     ///
     /// # Errors
-    /// When it cannot be read or is not as it was written.
+    /// When the lockfile cannot be read or is not as it was written.
     pub fn read(mode: ApprovalMode, config: &Config) -> Result<Self, LockfileError> {
         let lockfile =
             if mode == ApprovalMode::Off { Lockfile::default() } else { Lockfile::read(&config.lock)? };
@@ -45,32 +45,32 @@ impl ApprovalPolicy {
         })
     }
 
-    /// By nothing: everything passes.
+    /// The policy under which everything passes.
     #[must_use]
     pub fn off() -> Self {
         Self::new(ApprovalMode::Off, Lockfile::default(), Path::new(""))
     }
 
-    /// How strict they are.
+    /// The mode of comparison.
     #[must_use]
     pub fn mode(&self) -> ApprovalMode {
         self.mode
     }
 
-    /// Whether a plugin is compared with the same approval as by `other`, so that it need not be compared again.
+    /// Whether `other` compares a plugin with the same approval, so that a second comparison is not needed.
     #[must_use]
     pub fn is_same_for(&self, other: &Self, plugin: &str) -> bool {
         self.mode == other.mode && self.lockfile.get(plugin) == other.lockfile.get(plugin)
     }
 
-    /// Whether anything was approved under this name.
+    /// Whether a plugin of this name was approved.
     #[must_use]
     pub fn knows(&self, plugin: &str) -> bool {
         self.lockfile.get(plugin).is_some()
     }
 
-    /// Judges a plugin before it is run, by the digest of its file in hex and by what it may do, which may be less than
-    /// was approved. A warning, if it may run and should not pass unnoticed.
+    /// Checks a plugin before it runs, by the digest of its file in hex and by its grants, which may be fewer than were
+    /// approved. Gives a warning when the plugin may run although it differs from its approval.
     ///
     /// # Errors
     /// When it may not run, with the reason.
@@ -98,7 +98,7 @@ impl ApprovalPolicy {
         }
     }
 
-    /// Begins to compare a listing with what was approved of this plugin, which imports these interfaces. `None`:
+    /// Begins to compare a listing of this plugin, which imports these interfaces, with its approval. `None`:
     /// everything passes.
     #[must_use]
     pub fn review_listing(&self, plugin: &str, imports: &[String]) -> Option<ListingReview<'_>> {

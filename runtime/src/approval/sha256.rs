@@ -1,4 +1,4 @@
-//! Digests as the lockfile and people have them.
+//! Digests as the lockfile and messages have them.
 
 use data_encoding::HEXLOWER;
 use sha2::{Digest as _, Sha256};

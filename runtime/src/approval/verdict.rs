@@ -1,17 +1,17 @@
 //! The verdict on a listing: which items clients may see, and what the operator is warned of.
 //!
-//! Takes what the listing says as plain data, one item at a time, and does not know where it comes from or what becomes
-//! of it: whoever asks keeps what is admitted and rejects the rest with the reason given here.
+//! It reads the listing as plain data, one item at a time. The caller publishes the admitted items and rejects the
+//! others with the reason given here.
 
 use super::approved_plugin::{ApprovedPlugin, sorted};
 use super::descriptor::ItemDescriptor;
 use crate::observe::Escaped;
 use crate::plugin::ItemKind;
 
-/// Warnings of one plugin that are told one by one.
-const MOST_WARNINGS: usize = 5;
+/// Warnings of one plugin that are shown one by one; further ones are counted.
+const MAX_WARNINGS: usize = 5;
 
-/// What becomes of one item.
+/// The verdict on one item.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ItemVerdict {
     /// Clients may see it. If it is not as it was approved, one of the warnings says so.
@@ -26,10 +26,10 @@ pub struct ListingReview<'a> {
     /// How to approve the items.
     approve_command: String,
     is_strict: bool,
-    /// None, when the plugin as a whole is not what was approved.
+    /// `None` when the plugin as a whole does not match its approval.
     approved: Option<&'a ApprovedPlugin>,
     warnings: Vec<String>,
-    /// Warnings that were one too many.
+    /// Warnings beyond [`MAX_WARNINGS`].
     more: usize,
 }
 
@@ -41,7 +41,7 @@ impl<'a> ListingReview<'a> {
         imports: &[String],
     ) -> Self {
         let mut review = Self { approve_command, is_strict, approved, warnings: Vec::new(), more: 0 };
-        // One that is not in the lockfile was told of before it was run.
+        // For a plugin that is not in the lockfile, `ApprovalPolicy::check_file` gave a warning.
         if let Some(approved) = approved.filter(|approved| approved.imports != sorted(imports)) {
             let new = imports.iter().find(|import| !approved.imports.contains(import));
             let new = new.map(|import| format!(", such as {}", Escaped(import))).unwrap_or_default();
@@ -52,7 +52,7 @@ impl<'a> ListingReview<'a> {
         review
     }
 
-    /// Judges one item. It is described only if something was approved under its own name.
+    /// Checks one item. `describe` is called only if an item with this own name was approved.
     pub fn check(
         &mut self,
         kind: ItemKind,
@@ -73,7 +73,7 @@ impl<'a> ListingReview<'a> {
         ItemVerdict::Admitted
     }
 
-    /// What the operator is warned of: a few sentences.
+    /// The warnings for the operator: a few sentences.
     #[must_use]
     pub fn finish(mut self) -> Vec<String> {
         if self.more > 0 {
@@ -83,7 +83,7 @@ impl<'a> ListingReview<'a> {
     }
 
     fn warn(&mut self, warning: String) {
-        if self.warnings.len() < MOST_WARNINGS {
+        if self.warnings.len() < MAX_WARNINGS {
             self.warnings.push(warning);
         } else {
             self.more += 1;
@@ -150,7 +150,7 @@ mod tests {
             |_| review.check(ItemKind::Tool, "new", || descriptor("says\n")) == ItemVerdict::Admitted;
         assert!((0..100).all(admitted));
         let warnings = review.finish();
-        assert_eq!(warnings.len(), MOST_WARNINGS + 1);
+        assert_eq!(warnings.len(), MAX_WARNINGS + 1);
         assert!(warnings.last().unwrap().starts_with("95 more"), "{warnings:?}");
     }
 }

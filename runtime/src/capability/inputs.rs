@@ -1,5 +1,4 @@
-//! `plugport:plugin/inputs`: several input requests in one round trip, of all capabilities that ask a client. Each is checked by its
-//! own.
+//! `plugport:plugin/inputs`: several client requests in one round trip. The capability of each request checks it.
 
 use wasmtime::component::{HasSelf, Linker, Resource};
 
@@ -10,9 +9,9 @@ use crate::bindings::plugport::plugin::types::Error;
 use crate::host::{ClientRequest, ClientRequestBody};
 
 /// What a request takes in the list that a guest hands over, beside its text, bytes.
-const ENTRY: usize = 64;
+const ENTRY_SIZE: usize = 64;
 
-/// Links them.
+/// Links the interface.
 ///
 /// # Errors
 /// Never for a fixed set of interfaces.
@@ -26,12 +25,12 @@ impl Host for InstanceCtx {
         call: Resource<Call>,
         requests: Vec<InputRequest>,
     ) -> Result<Vec<InputResponse>, HostCallError> {
-        // Before anything is made of them: there may be as many as one call can hand over. They are gone before
-        // anything waits.
+        // Checked first, since a list may be as long as one host call can hand over. It is dropped before the charge
+        // may wait.
         if let Err(error) = self.check_count(requests.len()) {
-            let price = requests.len().saturating_mul(ENTRY);
+            let work = requests.len().saturating_mul(ENTRY_SIZE);
             drop(requests);
-            self.meter.charge_work(price, 0).await?;
+            self.meter.charge_work(work, 0).await?;
             return Err(error.into());
         }
         let keys: Vec<String> = requests.iter().map(|request| request.key.clone()).collect();

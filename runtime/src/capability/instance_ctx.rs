@@ -1,5 +1,5 @@
-//! The life of an [`InstanceCtx`]: how it is made, ends a call and begins another. That joins all parts of an instance; the layer
-//! `plugin` does it, and no host function.
+//! The life of an [`InstanceCtx`]: how it is made, ends a call and begins another. These functions go through all parts
+//! of an instance. The layer `plugin` calls them, and no host function does.
 
 use std::sync::Arc;
 
@@ -19,21 +19,21 @@ use crate::sandbox::{HostFuel, StoreLimiter, Suspension};
 
 /// Entries of the resource table that an instance may keep between calls: streams, files and the like. Some, such as
 /// streams, hold much memory of the host that is not counted for the instance.
-const LEFT: usize = 64;
+const MAX_KEPT_HANDLES: usize = 64;
 
-/// How often a guest may ask for its directories before they count among these: once itself and once by an adapter.
-/// Each time every one of them has an entry, which stays.
-const LOOKS: usize = 2;
+/// How often a guest may list its granted directories before their entries count towards [`MAX_KEPT_HANDLES`]: once
+/// itself and once by an adapter. Each listing adds an entry for every directory, which stays.
+const DIR_LISTINGS: usize = 2;
 
 impl InstanceCtx {
     /// The state of a fresh instance, for its first call.
     ///
     /// # Errors
-    /// When a granted directory has gone, or no memory is left for another instance.
+    /// When a granted directory is gone, or no memory is left for another instance.
     pub(crate) fn new(plugin: &Arc<PluginCtx>, waiting: Suspension) -> wasmtime::Result<Self> {
         let PluginConfig { grants, limits, .. } = &plugin.config;
-        let (rate, redactor) = (Arc::clone(&plugin.log_rate), grants.config.secrets.redactor().clone());
-        let logs = GuestLog::new(Arc::clone(&plugin.name), rate, limits, redactor);
+        let (bucket, redactor) = (Arc::clone(&plugin.log_bucket), grants.config.secrets.redactor().clone());
+        let logs = GuestLog::new(Arc::clone(&plugin.name), bucket, limits, redactor);
         let transfer = mib(limits.transfer_mib);
         let meter = HostFuel::of_instance(limits.fuel, plugin.memory.host_call(transfer));
         let mut table = ResourceTable::new();
@@ -62,21 +62,21 @@ impl InstanceCtx {
         })
     }
 
-    /// The call is over and the instance is to serve another. `false`: it may not, since something of the call goes on,
-    /// or since it has taken so much that the next call, or others, would lack it.
+    /// Ends the call. `true`: the instance may serve another call. `false`: something of the call goes on, or the
+    /// instance has taken so much memory or so many handles that the next call or other instances would lack them.
     pub(crate) fn end_call(&mut self) -> bool {
         self.current_call.end();
         self.output.end_lines();
         self.waiting.end();
         self.meter.end();
-        let is_counted = self.handle_memory.count(&mut self.table, self.limiter.instance_memory());
+        let has_memory = self.handle_memory.count(&mut self.table, self.limiter.instance_memory());
         let is_quiet = self.announces && self.capabilities.is_quiet();
-        let may_leave = LEFT + LOOKS * self.plugin.config.grants.filesystem.len();
-        let is_light = !self.limiter.is_nearly_full() && self.table.iter_mut().count() <= may_leave;
-        self.instance.is_some() && is_counted && is_quiet && is_light
+        let max_handles = MAX_KEPT_HANDLES + DIR_LISTINGS * self.plugin.config.grants.filesystem.len();
+        let is_light = !self.limiter.is_nearly_full() && self.table.iter_mut().count() <= max_handles;
+        self.instance.is_some() && has_memory && is_quiet && is_light
     }
 
-    /// Begins another call in the same instance. What the guest holds stays as it is, and counts.
+    /// Begins another call in the same instance. Memory and handles of the guest stay as they are, and count.
     pub(crate) fn begin_call(&mut self, waiting: Suspension) {
         let limits = &self.plugin.config.limits;
         self.meter.begin_again();
@@ -89,7 +89,7 @@ impl InstanceCtx {
         self.waiting = waiting;
     }
 
-    /// From here on the guest's words of a change are not heard.
+    /// From now on the changes that the guest announces are ignored.
     pub(crate) fn ignore_changes(&mut self) {
         self.announces = false;
     }

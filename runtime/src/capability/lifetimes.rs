@@ -6,9 +6,9 @@
 //! | per plugin | when a plugin is loaded or loaded anew | [`Capability::for_plugin`] makes what all its instances share |
 //! | per instance | with each wasmtime `Store` | [`Capability::for_instance`] makes what one instance keeps; [`Capability::begin_call`] makes it fit for another call |
 //!
-//! Each capability is a type without values that says this. The table makes of them [`PerPlugin`](super::PerPlugin) and
-//! [`PerInstance`](super::PerInstance), with a field for each line, so host functions find their state by name and
-//! without a look-up.
+//! Each capability is an empty type that implements [`Capability`]. The table makes of these types
+//! [`PerPlugin`](super::PerPlugin) and [`PerInstance`](super::PerInstance), with a field for each capability, so host
+//! functions find their state by name and without a look-up.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use super::{InstanceCtx, PluginCtx, ServerCtx};
 use crate::config::PluginConfig;
 use crate::sandbox::HostFuel;
 
-/// A capability: what it does in each lifetime. Most keep nothing.
+/// What a capability does in each lifetime. Most capabilities have no state.
 pub(crate) trait Capability {
     /// What the operator grants of it.
     type Granted: Grant;
@@ -45,9 +45,9 @@ pub(crate) trait Capability {
     /// For a fresh instance.
     fn for_instance(plugin: &Arc<PluginCtx>, instance: &InstanceParts<'_>) -> Self::PerInstance;
 
-    /// For another call of an instance that is used again: nothing of the call before it may be left.
-    fn begin_call(kept: &mut Self::PerInstance, plugin: &Arc<PluginCtx>, instance: &InstanceParts<'_>) {
-        *kept = Self::for_instance(plugin, instance);
+    /// For another call of an instance that is reused: no state of the call before may be left.
+    fn begin_call(state: &mut Self::PerInstance, plugin: &Arc<PluginCtx>, instance: &InstanceParts<'_>) {
+        *state = Self::for_instance(plugin, instance);
     }
 
     /// Whether nothing of the call that ended goes on, so that the instance may serve another.
@@ -58,25 +58,25 @@ pub(crate) trait Capability {
     /// Adds what is granted to the WASI context of a fresh instance.
     ///
     /// # Errors
-    /// When what was granted has gone.
+    /// When something that was granted is gone.
     fn build_wasi(_: &Self::Granted, _: &mut WasiCtxBuilder) -> wasmtime::Result<()> {
         Ok(())
     }
 
-    /// What the host keeps behind a handle of this capability, bytes, as far as a guest decides it.
+    /// Size of what the host keeps behind a handle of this capability, as far as a guest decides it, bytes.
     fn handle_size(_: &(dyn Any + Send)) -> Option<usize> {
         None
     }
 }
 
-/// What a plugin is made of before its context is there.
+/// The parts of a plugin, for capabilities that are made before its [`PluginCtx`].
 pub(crate) struct PluginParts<'a> {
     pub(super) name: &'a str,
     pub(super) config: &'a PluginConfig,
     pub(super) server: &'a ServerCtx,
 }
 
-/// What an instance is made of before its context is there.
+/// The parts of an instance, for capabilities that are made before its [`InstanceCtx`].
 pub(crate) struct InstanceParts<'a> {
     pub(super) meter: &'a HostFuel,
     pub(super) denials: &'a DenialLog,

@@ -2,12 +2,12 @@
 //!
 //! A folder has the capability's grant (`grant`: what the operator writes in `plugport.toml`), its policy (`policy`:
 //! pure functions that say what is allowed, where there is more to say than "granted or not") and its host functions
-//! (`host`). Host functions are thin: they charge the guest, look at their own small state and pass on.
+//! (`host`). Host functions are thin: they charge the guest, use their own small state and pass on.
 //!
-//! A capability lives three times, and `lifetimes` names them: linked once, per plugin, per instance. This file has the
-//! table and all that has a field or a step for each of its lines: what a plugin keeps (`PluginCtx`) and what an
-//! instance keeps (`InstanceCtx`). Host functions are functions of `InstanceCtx`, so every module here uses this file,
-//! and the modules form no circle among themselves:
+//! A capability has three lifetimes (`lifetimes`): linked once, per plugin, per instance. This file has the table and
+//! all that has a field or a step for each of its lines: the state of a plugin (`PluginCtx`) and of an instance
+//! (`InstanceCtx`). Host functions are functions of `InstanceCtx`, so every module here uses this file, and the modules
+//! form no circle among themselves:
 //!
 //! | Modules | What they are |
 //! |---|---|
@@ -17,11 +17,12 @@
 //! | `lifetimes`, `context` | what a capability is; the parts of an instance |
 //!
 //! Grants and policies are a layer of their own, `grants`, below `config`, which reads `plugport.toml` through the same
-//! table. It has of each folder `grant` and `policy`, below them the module `grant` with what they share, and above
-//! them `grants` with all that one plugin is granted. Nothing in it may know wasmtime, or anything else of this folder.
+//! table. The layer has `grant` and `policy` of each folder, below them the module `grant` with what they share, and
+//! above them `grants` with all that one plugin is granted. Nothing in it may know wasmtime, or anything else of this
+//! folder.
 
-/// The table of capabilities: the folder of each, and the type that links and serves it. The order is that of
-/// everything that is shown of them.
+/// The table of capabilities: the folder of each, and the type that implements it. Everything that lists capabilities
+/// has this order.
 macro_rules! capabilities {
     ($make:ident) => {
         $make! {
@@ -31,15 +32,15 @@ macro_rules! capabilities {
             http Http;
             /// Nothing: sockets are never granted.
             sockets Sockets;
-            /// What it may keep between calls.
+            /// How much it may store between calls.
             keyvalue KeyValue;
             /// Settings and secrets that it may read.
             config Config;
             /// Variables of its environment.
             env Env;
-            /// How much it may ask the client's model.
+            /// How many requests it may send to the client's model.
             sampling Sampling;
-            /// Whether it may ask the user at the client.
+            /// Whether it may send requests to the user at the client.
             elicitation Elicitation;
             /// Whether it may see the client's roots, and which of them it may read.
             roots Roots;
@@ -98,35 +99,35 @@ pub(crate) struct PluginCtx {
     pub(crate) name: Arc<str>,
     /// SHA-256 of the file, as lower-case hex.
     pub(crate) digest: String,
-    /// What the operator says of it.
+    /// The operator's settings for it.
     pub(crate) config: PluginConfig,
-    /// Where it says that something changed.
+    /// Where changes are recorded that it announces.
     pub(crate) changes: Arc<PendingChanges>,
-    /// What it keeps between calls is in here.
+    /// The key-value database.
     pub(crate) store: Arc<KvDatabase>,
-    /// Where large work of the server for it is done.
+    /// The threads for large work of the server for it.
     pub(crate) offload: Arc<LargeWork>,
     /// The memory of its instances.
     pub(crate) memory: Arc<PluginMemory>,
-    /// Where it is noted what it did.
+    /// The audit of its calls.
     pub(crate) audit: Audit,
-    /// Who reads what would allow what it was refused.
+    /// Who reads the hints on what would allow what it was denied.
     audience: HintAudience,
-    /// What its calls write together.
-    log_rate: Arc<TokenBucket>,
-    /// What each capability keeps for it.
+    /// Bounds what its calls log together.
+    log_bucket: Arc<TokenBucket>,
+    /// The state of each capability.
     capabilities: PerPlugin,
 }
 
 impl PluginCtx {
-    /// A plugin of this name and digest, of which the operator says `config`.
-    pub(crate) fn new(name: &str, digest: String, config: PluginConfig, common: ServerCtx) -> Self {
-        let capabilities = PerPlugin::new(&PluginParts { name, config: &config, server: &common });
-        let ServerCtx { changes, store, audit, audience, memory, .. } = common;
+    /// A plugin of this name and digest, with the operator's settings.
+    pub(crate) fn new(name: &str, digest: String, config: PluginConfig, server: ServerCtx) -> Self {
+        let capabilities = PerPlugin::new(&PluginParts { name, config: &config, server: &server });
+        let ServerCtx { changes, store, audit, audience, memory, .. } = server;
         Self {
             name: name.into(),
             digest,
-            log_rate: Arc::new(GuestLog::rate(&config.limits)),
+            log_bucket: Arc::new(GuestLog::rate(&config.limits)),
             capabilities,
             config,
             changes,
@@ -150,15 +151,15 @@ pub(crate) struct ServerCtx {
     pub(crate) memory: Arc<GuestMemory>,
 }
 
-/// What the host keeps for one instance: the `T` of its `Store<T>`. Dropped with the store, so nothing of one call can
-/// be found by the next; and where the operator has instances serve several calls of one caller, all that is a call's
-/// own begins anew with each.
+/// What the host keeps for one instance: the `T` of its `Store<T>`. It is dropped with the store, so a call finds
+/// nothing of the call before. Where the operator lets an instance serve several calls of one caller, the state of a
+/// call begins anew with each call.
 pub(crate) struct InstanceCtx {
     wasi: WasiCtx,
     output: GuestOutput,
     pub(crate) table: ResourceTable,
     pub(crate) current_call: CurrentCall,
-    /// What serves the calls of clients, once it is made.
+    /// The instance that serves the calls of clients, once it is made.
     pub(crate) instance: Option<Instance>,
     /// Calls that it has served or begun to serve.
     pub(crate) served: u32,
@@ -167,41 +168,41 @@ pub(crate) struct InstanceCtx {
     pub(crate) logs: GuestLog,
     /// Bytes that one host call may hand over.
     transfer: usize,
-    /// What is kept behind its handles.
+    /// The bytes behind its handles.
     handle_memory: HandleMemory,
     waiting: Suspension,
     request_budget: RequestBudget,
     denials: DenialLog,
-    /// What each capability keeps for it.
+    /// The state of each capability.
     capabilities: PerInstance,
-    /// What it has in common with other calls of its plugin.
+    /// What all instances of its plugin share.
     plugin: Arc<PluginCtx>,
-    /// Whether anybody wants to hear that something changed.
+    /// Whether changes that the guest announces are recorded.
     announces: bool,
 }
 
 impl InstanceCtx {
-    /// Notes for the operator what the guest was denied, and the line that would allow it.
-    fn deny(&mut self, wanted: &str, allow: impl Into<GrantHint>) {
-        self.denials.record_denied(&self.plugin, wanted, allow);
+    /// Records what the guest was denied, and what would grant it.
+    fn deny(&mut self, requested: &str, hint: impl Into<GrantHint>) {
+        self.denials.record_denied(&self.plugin, requested, hint);
     }
 
-    /// Notes for the operator that the guest came to a limit and may go on: the sentence that it got.
+    /// Records that the guest reached a limit and may go on. `why` is the sentence that the guest got.
     fn limit_reached(&mut self, why: &str) {
         self.denials.record_limit(&self.plugin, why);
     }
 
-    /// A guest is about to have so much kept behind a handle.
+    /// Reserves memory for a handle that the guest is about to get.
     ///
     /// # Errors
-    /// When all its handles together would hold more than they may, or there is no memory for it.
+    /// When all its handles together would exceed the limit, or there is no memory for it.
     fn reserve_handle_memory(&mut self, bytes: usize) -> wasmtime::Result<()> {
         self.handle_memory.add(&mut self.table, self.limiter.instance_memory(), bytes)
     }
 }
 
 impl WasiView for InstanceCtx {
-    // Every function of WASI comes by here, and none of them charges for itself.
+    // Every function of WASI calls this one, and none of them charges for itself.
     fn ctx(&mut self) -> WasiCtxView<'_> {
         self.meter.charge_call();
         WasiCtxView { ctx: &mut self.wasi, table: &mut self.table }
@@ -210,7 +211,7 @@ impl WasiView for InstanceCtx {
 
 macro_rules! states {
     ($($(#[$doc:meta])* $folder:ident $capability:ident;)*) => {
-        /// What each capability keeps for one plugin.
+        /// The state of each capability for one plugin.
         #[derive(Debug)]
         #[expect(dead_code, reason = "most capabilities keep nothing for a plugin")]
         struct PerPlugin {
@@ -223,7 +224,7 @@ macro_rules! states {
             }
         }
 
-        /// What each capability keeps for one instance.
+        /// The state of each capability for one instance.
         struct PerInstance {
             $($folder: <self::$folder::$capability as Capability>::PerInstance,)*
         }
@@ -258,13 +259,13 @@ macro_rules! states {
         /// Adds what is granted to a WASI context.
         ///
         /// # Errors
-        /// When what was granted has gone.
+        /// When something that was granted is gone.
         fn build_wasi(grants: &Grants, wasi: &mut WasiCtxBuilder) -> wasmtime::Result<()> {
             $(self::$folder::$capability::build_wasi(&grants.$folder, wasi)?;)*
             Ok(())
         }
 
-        /// What the host keeps behind a handle, bytes, as far as a guest decides it.
+        /// Size of what the host keeps behind a handle, as far as a guest decides it, bytes.
         fn handle_size(entry: &(dyn Any + Send)) -> usize {
             None$(.or_else(|| self::$folder::$capability::handle_size(entry)))*.unwrap_or(0)
         }

@@ -1,4 +1,4 @@
-//! Host functions called as a hostile guest would, without a guest: what they charge, refuse and keep.
+//! Host functions called as a hostile guest would, without a guest: what they charge, reject and keep.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,7 +17,7 @@ use crate::config::{Config, KvGrant, Limits, ServerConfig};
 use crate::host::{Caller, Client, ClientInfo, ClientRequest, ClientResponses, LogLevel};
 use crate::sandbox::{CallPermits, ChargeError, GuestMemory, Suspension};
 
-/// What no argument should be as long as, and `transfer_mib` allows.
+/// Longer than any argument should be, and still within `transfer_mib`.
 const LONG: usize = 7 << 20;
 
 /// A plugin without any grant.
@@ -29,7 +29,7 @@ pub(super) fn plugin() -> PluginCtx {
     PluginCtx::new("p", String::new(), Config::new("plugins".into()).plugin("p"), common)
 }
 
-/// A client that sent much, and counts how often it is read.
+/// A client that sent a long `_meta`, and counts how often it is read.
 #[derive(Default)]
 struct CountingClient {
     meta: usize,
@@ -67,7 +67,7 @@ impl Client for CountingClient {
     }
 }
 
-/// What the host has of a guest that was granted the store, and the handle of its call.
+/// The state of an instance that is granted the store, and the handle of its call.
 async fn state(client: Arc<CountingClient>) -> (InstanceCtx, Resource<Call>) {
     let mut plugin = plugin();
     plugin.config.grants.keyvalue = Some(KvGrant { quota_mib: 1 });
@@ -100,11 +100,11 @@ async fn what_a_client_sent_is_read_once_and_paid_for_each_time() {
 #[tokio::test]
 async fn a_guest_that_asks_for_a_long_meta_again_and_again_runs_out_of_fuel() {
     let (mut state, call) = state(Arc::new(CountingClient { meta: LONG, ..CountingClient::default() })).await;
-    let mut asked = 0;
+    let mut reads = 0;
     while state.meta(again(&call)).await.is_ok() {
-        asked += 1;
+        reads += 1;
     }
-    assert!((500..600).contains(&asked), "{asked}");
+    assert!((500..600).contains(&reads), "{reads}");
 }
 
 #[tokio::test]
@@ -124,7 +124,7 @@ async fn keys_that_are_none_are_paid_for_and_neither_looked_for_nor_kept() {
     let bucket = state.open(String::new()).await.unwrap().unwrap();
     let (key, entries) = ("k".repeat(LONG), state.table.iter_mut().count());
     let at = || again(&bucket);
-    let refused = [
+    let rejected = [
         state.get(at(), key.clone()).await.unwrap().is_err(),
         state.set(at(), key.clone(), Vec::new()).await.unwrap().is_err(),
         state.delete(at(), key.clone()).await.unwrap().is_err(),
@@ -136,7 +136,7 @@ async fn keys_that_are_none_are_paid_for_and_neither_looked_for_nor_kept() {
         state.delete_many(at(), vec![key.clone()]).await.unwrap().is_err(),
         state.new(at(), key.clone()).await.unwrap().is_err(),
     ];
-    assert_eq!(refused, [true; 10]);
+    assert_eq!(rejected, [true; 10]);
     assert_eq!(state.table.iter_mut().count(), entries);
     assert!(state.meter.spent() > 10 * LONG as u64 / 2);
 }
@@ -152,20 +152,20 @@ async fn a_batch_of_very_many_keys_is_paid_for_and_neither_done_nor_kept() {
     let keys = |count: usize| vec!["k".to_owned(); count];
     let entries = |count: usize| vec![("k".to_owned(), Vec::new()); count];
     let before = state.meter.spent();
-    let told = [
+    let results = [
         state.get_many(at(), keys(1_001)).await.unwrap().map(drop),
         state.set_many(at(), entries(1_001)).await.unwrap(),
         state.delete_many(at(), keys(100_000)).await.unwrap(),
     ];
-    for told in told {
-        let Err(store::Error::Other(why)) = told else { panic!("{told:?}") };
+    for result in results {
+        let Err(store::Error::Other(why)) = result else { panic!("{result:?}") };
         assert_eq!(why, "a batch has at most 1000 keys; do it in several batches");
     }
     assert!(state.meter.spent() - before > 100_000 * 5_000, "{}", state.meter.spent());
-    // What is refused for its last key would have been done for its number.
-    let mut most = keys(1_000);
-    most[999] = "k".repeat(1_025);
-    let Err(store::Error::Other(why)) = state.delete_many(at(), most).await.unwrap() else { panic!() };
+    // The number of keys is allowed, and the length of the last key is not.
+    let mut largest = keys(1_000);
+    largest[999] = "k".repeat(1_025);
+    let Err(store::Error::Other(why)) = state.delete_many(at(), largest).await.unwrap() else { panic!() };
     assert!(why.contains("1024 bytes"), "{why}");
 }
 
@@ -189,16 +189,16 @@ async fn what_is_handed_over_is_taken_from_the_memory_of_instances() {
     let [(first, bucket), (second, other)] = &mut instances[..] else { panic!() };
     let (key, long) = ("k".repeat(3 << 20), "k".repeat(2 << 20));
     first.exists(again(bucket), key).await.unwrap().unwrap_err();
-    // Six MiB are what the plugin may have.
+    // The plugin may have six MiB.
     let error = second.exists(again(other), long.clone()).await.unwrap_err();
     assert_eq!(error.downcast_ref::<ChargeError>(), Some(&ChargeError::Memory));
-    // Another call of the host, and what was handed over before is gone.
+    // With another host call, what was handed over before is gone.
     first.open("none".to_owned()).await.unwrap().unwrap_err();
     second.exists(again(other), long).await.unwrap().unwrap_err();
 }
 
 #[tokio::test]
-async fn too_many_input_requests_are_refused_before_they_are_read() {
+async fn too_many_input_requests_are_rejected_before_they_are_read() {
     use inputs::Host as _;
 
     let (mut state, call) = state(Arc::default()).await;

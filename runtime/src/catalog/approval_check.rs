@@ -1,6 +1,6 @@
-//! A plugin's entry set against its approval: describes the items as the lockfile does, and acts on the verdicts.
+//! Compares a plugin's entry with its approval: describes the items as the lockfile does, and acts on the verdicts.
 //!
-//! Approvals know nothing of the catalog, so this is where the two meet.
+//! The layer `approval` does not know the catalog, so the comparison is here.
 
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ impl Describe for PublishedPrompt {
 }
 
 impl PluginEntry {
-    /// Rejects the items that may not be shown, and remembers the policy. The warnings tell of items that are shown
+    /// Rejects the items that clients may not see, and stores the policy. The warnings name items that clients see
     /// although they were not approved.
     #[must_use]
     pub fn check_approval(mut self, approval: &ApprovalPolicy) -> (Self, Vec<String>) {
@@ -49,10 +49,10 @@ impl PluginEntry {
         let Some(mut review) = approval.review_listing(self.plugin.name(), &self.interfaces.imports) else {
             return (self, Vec::new());
         };
-        keep_admitted(&mut self.tools, &mut review, &mut self.rejected);
-        keep_admitted(&mut self.resources, &mut review, &mut self.rejected);
-        keep_admitted(&mut self.templates, &mut review, &mut self.rejected);
-        keep_admitted(&mut self.prompts, &mut review, &mut self.rejected);
+        retain_admitted(&mut self.tools, &mut review, &mut self.rejected);
+        retain_admitted(&mut self.resources, &mut review, &mut self.rejected);
+        retain_admitted(&mut self.templates, &mut review, &mut self.rejected);
+        retain_admitted(&mut self.prompts, &mut review, &mut self.rejected);
         let warnings = review.finish();
         self.unapproved.clone_from(&warnings);
         (self, warnings)
@@ -72,7 +72,7 @@ impl PluginEntry {
     }
 }
 
-fn keep_admitted<T: Describe>(
+fn retain_admitted<T: Describe>(
     items: &mut Vec<Arc<T>>,
     review: &mut ListingReview<'_>,
     rejected: &mut Vec<RejectedItem>,

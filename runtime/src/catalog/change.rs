@@ -1,7 +1,7 @@
 //! Changes of the catalog, as clients are notified of them.
 //!
-//! Of lists only how they look now is kept, and each listener knows how they looked when it was last told: one that was
-//! away or is slow is told once of a list, however often it changed, and never of one that looks as it did.
+//! The catalog has only the present digests of the lists, and each receiver has the digests that it last reported. So a
+//! slow receiver reports a list once, however often it changed, and not at all if it is again as last reported.
 
 use std::sync::Arc;
 
@@ -21,11 +21,11 @@ pub enum CatalogChange {
     Prompts,
     /// The contents of the resource with this URI.
     Updated(Arc<str>),
-    /// More updates of resources than were kept: any of them may have new contents.
+    /// The receiver missed updates: any resource may have new contents.
     Lost,
 }
 
-/// How the lists look: equal for those that look the same to clients.
+/// Digests of the lists: equal for lists that look the same to clients.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ListDigests {
     tools: u64,
@@ -42,7 +42,7 @@ impl ListDigests {
         }
     }
 
-    /// Takes over one difference from `now`.
+    /// Takes over one difference from `now` and returns it.
     fn step(&mut self, now: &Self) -> Option<CatalogChange> {
         if self.tools != now.tools {
             self.tools = now.tools;
@@ -60,10 +60,10 @@ impl ListDigests {
     }
 }
 
-/// One listener's view of the changes.
+/// Receives changes for one listener.
 #[derive(Debug)]
 pub struct ChangeReceiver {
-    /// None while clients have no lists that could have changed.
+    /// The lists as last reported. `None` while clients get no lists.
     known: Option<ListDigests>,
     released: watch::Receiver<Option<ListDigests>>,
     lists: watch::Receiver<ListDigests>,
@@ -80,7 +80,7 @@ impl ChangeReceiver {
         Self { known, released, lists, updates }
     }
 
-    /// The next change; `None` when there will be no more. Can be dropped and called again without losing any.
+    /// The next change; `None` when there will be no more. Cancel-safe.
     pub async fn next(&mut self) -> Option<CatalogChange> {
         loop {
             if self.known.is_none() {

@@ -1,9 +1,9 @@
-//! A JSON value of which every look is charged.
+//! A JSON value that charges for every read.
 //!
-//! The validator works on any representation of JSON that can be looked at, so it is given one that charges
-//! [steps](super::schema_budget) for each look. That is exact where estimates per keyword would be either too much for
-//! honest schemas or too little for hostile ones: an `enum` looks at the value once for each of its entries, and so do
-//! lists of alternatives. Whatever compares values of any size, which the validator would do in one go, is done here.
+//! The validator works on any type that implements its trait for JSON, so it gets one that charges
+//! [steps](super::schema_budget) for each read. That is exact, while estimates per keyword would be too high for honest
+//! schemas or too low for hostile ones: an `enum` reads the value once for each of its entries, and so do lists of
+//! alternatives. Comparisons of values of any size, which the validator would do without a read, are done here.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -15,31 +15,31 @@ use serde_json::{Map, Number, Value};
 
 use super::schema_budget::{charge, charge_bytes, charge_fault, charge_search, note_name};
 
-/// The representation.
+/// Implements the validator's trait for JSON.
 #[derive(Debug)]
-pub(super) struct MeteredJson;
+pub(super) struct ChargedJson;
 
 /// One value.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct MeteredValue<'a>(pub(super) &'a Value);
+pub(super) struct ChargedValue<'a>(pub(super) &'a Value);
 
 /// The fields of an object.
-pub(super) struct MeteredObject<'a>(&'a Map<String, Value>);
+pub(super) struct ChargedObject<'a>(&'a Map<String, Value>);
 
-/// Each of them.
+/// Iterates over them.
 pub(super) struct FieldIter<'a>(serde_json::map::Iter<'a>);
 
-/// The name of a field. Looked at when it is compared or searched.
+/// The name of a field. Charged when it is compared or searched.
 pub(super) struct FieldName<'a>(&'a str);
 
 /// The items of an array.
-pub(super) struct MeteredArray<'a>(&'a [Value]);
+pub(super) struct ChargedArray<'a>(&'a [Value]);
 
-/// Each of them.
+/// Iterates over them.
 pub(super) struct ArrayIter<'a>(std::slice::Iter<'a, Value>);
 
-impl Json for MeteredJson {
-    type Node<'a> = MeteredValue<'a>;
+impl Json for ChargedJson {
+    type Node<'a> = ChargedValue<'a>;
     type PreparedKey = String;
     type StringBuffer = Value;
 
@@ -47,25 +47,25 @@ impl Json for MeteredJson {
         key.to_owned()
     }
 
-    fn with_string_node<T>(buffer: &mut Value, string: &str, f: impl FnOnce(MeteredValue<'_>) -> T) -> T {
+    fn with_string_node<T>(buffer: &mut Value, string: &str, f: impl FnOnce(ChargedValue<'_>) -> T) -> T {
         charge_bytes(string.len());
-        SerdeJson::with_string_node(buffer, string, |value| f(MeteredValue(value)))
+        SerdeJson::with_string_node(buffer, string, |value| f(ChargedValue(value)))
     }
 }
 
-impl<'a> Node<'a, MeteredJson> for MeteredValue<'a> {
-    type Object = MeteredObject<'a>;
-    type Array = MeteredArray<'a>;
+impl<'a> Node<'a, ChargedJson> for ChargedValue<'a> {
+    type Object = ChargedObject<'a>;
+    type Array = ChargedArray<'a>;
     type Number = &'a Number;
 
-    fn as_object(&self) -> Option<MeteredObject<'a>> {
+    fn as_object(&self) -> Option<ChargedObject<'a>> {
         charge(1);
-        self.0.as_object().map(MeteredObject)
+        self.0.as_object().map(ChargedObject)
     }
 
-    fn as_array(&self) -> Option<MeteredArray<'a>> {
+    fn as_array(&self) -> Option<ChargedArray<'a>> {
         charge(1);
-        self.0.as_array().map(|items| MeteredArray(items))
+        self.0.as_array().map(|items| ChargedArray(items))
     }
 
     fn as_string(&self) -> Option<Cow<'a, str>> {
@@ -103,7 +103,7 @@ impl<'a> Node<'a, MeteredJson> for MeteredValue<'a> {
         equal(self.0, expected)
     }
 
-    /// Asked for by every fault, and by nothing else.
+    /// The validator calls this for every fault, and only then.
     fn to_value(&self) -> Cow<'a, Value> {
         charge_fault(self.0.is_array() || self.0.is_object());
         Cow::Borrowed(self.0)
@@ -115,8 +115,8 @@ impl<'a> Node<'a, MeteredJson> for MeteredValue<'a> {
     }
 }
 
-impl<'a> Object<'a, MeteredJson> for MeteredObject<'a> {
-    type Node = MeteredValue<'a>;
+impl<'a> Object<'a, ChargedJson> for ChargedObject<'a> {
+    type Node = ChargedValue<'a>;
     type MemberName = FieldName<'a>;
     type MembersIter = FieldIter<'a>;
 
@@ -124,9 +124,9 @@ impl<'a> Object<'a, MeteredJson> for MeteredObject<'a> {
         self.0.len()
     }
 
-    fn get(&self, key: &String) -> Option<MeteredValue<'a>> {
+    fn get(&self, key: &String) -> Option<ChargedValue<'a>> {
         charge_bytes(key.len());
-        self.0.get(key).map(MeteredValue)
+        self.0.get(key).map(ChargedValue)
     }
 
     fn members(&self) -> FieldIter<'a> {
@@ -135,13 +135,13 @@ impl<'a> Object<'a, MeteredJson> for MeteredObject<'a> {
 }
 
 impl<'a> Iterator for FieldIter<'a> {
-    type Item = (FieldName<'a>, MeteredValue<'a>);
+    type Item = (FieldName<'a>, ChargedValue<'a>);
 
     fn next(&mut self) -> Option<Self::Item> {
         charge(1);
         let (name, value) = self.0.next()?;
         note_name(name.len());
-        Some((FieldName(name), MeteredValue(value)))
+        Some((FieldName(name), ChargedValue(value)))
     }
 }
 
@@ -159,8 +159,8 @@ impl<'a> From<FieldName<'a>> for Cow<'a, str> {
     }
 }
 
-impl<'a> Array<'a, MeteredJson> for MeteredArray<'a> {
-    type Node = MeteredValue<'a>;
+impl<'a> Array<'a, ChargedJson> for ChargedArray<'a> {
+    type Node = ChargedValue<'a>;
     type ElementsIter = ArrayIter<'a>;
 
     fn len(&self) -> usize {
@@ -177,15 +177,15 @@ impl<'a> Array<'a, MeteredJson> for MeteredArray<'a> {
 }
 
 impl<'a> Iterator for ArrayIter<'a> {
-    type Item = MeteredValue<'a>;
+    type Item = ChargedValue<'a>;
 
-    fn next(&mut self) -> Option<MeteredValue<'a>> {
+    fn next(&mut self) -> Option<ChargedValue<'a>> {
         charge(1);
-        self.0.next().map(MeteredValue)
+        self.0.next().map(ChargedValue)
     }
 }
 
-/// Whether two values are equal as JSON Schema has it: numbers by what they are and not by how they are written.
+/// Whether two values are equal for JSON Schema: numbers by value and not by spelling.
 fn equal(left: &Value, right: &Value) -> bool {
     charge(1);
     match (left, right) {
@@ -207,8 +207,8 @@ fn equal(left: &Value, right: &Value) -> bool {
     }
 }
 
-/// Whether no two items are equal. Every item is hashed once, with keys of this check, so that nobody can choose items
-/// whose hashes are the same.
+/// Whether no two items are equal. Every item is hashed once with random keys, so that items with equal hashes cannot
+/// be chosen.
 fn is_unique(items: &[Value]) -> bool {
     let keys = RandomState::new();
     let mut seen: HashMap<u64, &Value> = HashMap::new();
@@ -218,7 +218,7 @@ fn is_unique(items: &[Value]) -> bool {
     })
 }
 
-/// The same for values that are equal.
+/// A hash that is the same for equal values.
 fn hash(keys: &RandomState, value: &Value) -> u64 {
     charge(1);
     match value {
@@ -236,7 +236,7 @@ fn hash(keys: &RandomState, value: &Value) -> u64 {
             let start = keys.hash_one((5_u8, items.len()));
             items.iter().fold(start, |sum, item| keys.hash_one((sum, hash(keys, item))))
         }
-        // In no order.
+        // Addition, since fields have no order.
         Value::Object(fields) => {
             let start = keys.hash_one((6_u8, fields.len()));
             fields.iter().fold(start, |sum, (name, value)| {
@@ -247,10 +247,10 @@ fn hash(keys: &RandomState, value: &Value) -> u64 {
     }
 }
 
-/// A number that is whole, however it is written.
+/// The value of an integer, however it is spelled.
 fn exact(number: &Number) -> Option<i128> {
     let whole = number.as_i64().map(i128::from).or_else(|| number.as_u64().map(i128::from));
-    // Beyond that, a double has one form only.
+    // Larger numbers are compared as doubles.
     let written = || number.as_f64().filter(|float| float.fract() == 0.0 && float.abs() < 1e30);
     whole.or_else(|| written().map(|float| float as i128))
 }

@@ -1,6 +1,5 @@
-//! Validation, for the fuzz targets in `tests/fuzz`: what passes, as clients would get it. Hidden, and always compiled:
-//! behind a feature this package would be built once more for the tests, and a door that is used by nobody costs
-//! nothing.
+//! Validation for the fuzz targets in `tests/fuzz`: the validated items as clients would get them. Hidden, and always
+//! compiled: with a feature of its own the package would be built twice for the tests.
 
 use std::time::Duration;
 
@@ -22,9 +21,9 @@ use crate::sandbox::WorkBudget;
 pub struct ValidTool {
     /// Its public name.
     pub name: String,
-    /// Of its arguments.
+    /// Schema of its arguments.
     pub input: Schema,
-    /// Of its structured content.
+    /// Schema of its structured content.
     pub output: Option<Schema>,
     /// Arguments that a client repeats in headers.
     pub headers: Vec<ParamHeader>,
@@ -42,10 +41,10 @@ pub fn tool(tool: &Tool, prefix: &str, limits: &Limits) -> Result<ValidTool, Str
     Ok(ValidTool { name, input, output, headers, extra })
 }
 
-/// Checks a value that was `bytes` long as text, for a second of processor time at most. Whether it fits.
+/// Validates a value that was `bytes` long as text, for at most a second of processor time. Whether it fits.
 pub fn fits(schema: &Schema, value: &Value, bytes: usize) -> bool {
-    let allowance = WorkBudget::of(Duration::from_secs(1));
-    schema.validate(value, bytes, &allowance).is_ok_and(|checked| checked.is_ok())
+    let work_budget = WorkBudget::of(Duration::from_secs(1));
+    schema.validate(value, bytes, &work_budget).is_ok_and(|checked| checked.is_ok())
 }
 
 /// Validates a prompt; its public name and further fields.
@@ -78,7 +77,7 @@ pub fn template(template: &ResourceTemplate) -> Result<(Matcher, RawObject), Str
 pub struct Matcher(UriTemplate);
 
 impl Matcher {
-    /// Whether a URI can come from it.
+    /// Whether the template makes a URI.
     #[must_use]
     pub fn matches(&self, uri: &str) -> bool {
         self.0.match_uri(uri).is_some()

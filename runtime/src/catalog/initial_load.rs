@@ -1,25 +1,25 @@
-//! The progress of the first load of the folder. Until it is over the catalog is incomplete, and a request for a list,
-//! or for an item that is not there, waits.
+//! The progress of the first load of the folder. Until it has ended the catalog is incomplete, and a request for a
+//! list, or for an item that is not there, waits.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::sync::watch;
 
-/// How far the first load is.
+/// The progress of the first load.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LoadProgress {
     /// Files that were there at the start and have not been loaded.
     pub remaining: usize,
     /// Files that were there.
     pub total: usize,
-    /// Whether all that was compiled before has been loaded, which takes milliseconds: what is left has to be compiled.
+    /// Whether all files in the code cache have been loaded, which takes milliseconds: the others have to be compiled.
     pub compiling: bool,
 }
 
 /// The first load of a folder.
 #[derive(Debug)]
 pub(super) struct InitialLoad {
-    /// Asked for with every list, and so not behind the lock of the channel.
+    /// Read for every list, so not behind the lock of the channel.
     over: AtomicBool,
     progress: watch::Sender<Option<LoadProgress>>,
 }
@@ -41,11 +41,11 @@ impl InitialLoad {
     pub(super) fn set(&self, progress: Option<LoadProgress>) {
         self.over.fetch_or(progress.is_none(), Ordering::Release);
         self.progress.send_if_modified(|known| {
-            let news = known.is_some() && *known != progress;
-            if news {
+            let is_new = known.is_some() && *known != progress;
+            if is_new {
                 *known = progress;
             }
-            news
+            is_new
         });
     }
 

@@ -1,7 +1,7 @@
-//! One list of a snapshot: its items in a fixed order, each found by its key, and an identity of its own.
+//! One list of a snapshot: its items in a fixed order, indexed by key, and the list's id.
 //!
-//! The identity is a digest of what clients can see and of the kind of list, so equal lists are equal across restarts
-//! and a cursor of one list means nothing in another. Which items are in it was decided before.
+//! The id is a digest of what clients can see and of the kind of list, so equal lists have equal ids across restarts,
+//! and a cursor of one list is not valid for another.
 
 use std::collections::HashMap;
 use std::fmt::Debug;
@@ -13,25 +13,25 @@ use crate::plugin::ItemKind;
 
 /// What all kinds of items have in common.
 pub trait Item: 'static {
-    /// Which kind it is.
+    /// The kind of item.
     const KIND: ItemKind;
 
-    /// What clients ask for it by.
+    /// The name or URI that clients use.
     fn key(&self) -> &str;
-    /// What its plugin calls it.
+    /// The plugin's own name for it.
     fn own_name(&self) -> &str;
     /// The name of the plugin that serves it.
     fn owner(&self) -> &str;
-    /// Everything of it that clients see.
+    /// Hashes everything that clients see of it.
     fn hash_into(&self, hasher: &mut ItemHasher);
-    /// Where the digest of that is kept: an item is in many snapshots and never changes.
+    /// The cached digest of what clients see: an item is in many snapshots and never changes.
     fn digest(&self) -> &ItemDigest;
 }
 
 /// The digest of what clients see of one item.
 pub type ItemDigest = OnceLock<[u8; 32]>;
 
-/// A digest of parts, each told apart from its neighbours.
+/// Computes the digest of several parts; their borders count.
 #[derive(Debug, Default)]
 pub struct ItemHasher(Sha256);
 
@@ -65,9 +65,9 @@ pub struct ItemList<T> {
 }
 
 impl<T: Item> ItemList<T> {
-    /// Of these, whose keys are all different.
+    /// A list of these items, whose keys are all different.
     pub(super) fn new(mut items: Vec<Arc<T>>) -> Self {
-        // Templates are tried in their plugin's own order, which says which is the more special one.
+        // Templates are tried in their plugin's own order, in which more specific ones come first.
         if T::KIND != ItemKind::Template {
             items.sort_by(|a, b| a.key().cmp(b.key()));
         }
@@ -75,7 +75,7 @@ impl<T: Item> ItemList<T> {
         Self { id: identity(&items), items, by_key }
     }
 
-    /// The item that clients know by this key.
+    /// The item with this key.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&Arc<T>> {
         self.by_key.get(key).and_then(|at| self.items.get(*at))

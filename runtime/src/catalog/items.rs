@@ -17,9 +17,9 @@ use crate::sandbox::{SMALL, WorkBudget, WorkStopped};
 pub struct PublishedTool {
     /// The name that clients use.
     pub name: String,
-    /// Who runs it.
+    /// The plugin that runs it.
     pub plugin: Arc<Plugin>,
-    /// What the plugin says of it; its own name for it is in here.
+    /// The plugin's description of it, with the plugin's own name.
     pub tool: Tool,
     /// Schema of its arguments.
     pub input: Schema,
@@ -36,9 +36,9 @@ pub struct PublishedTool {
 /// A resource that clients can see and read, by its URI.
 #[derive(Debug)]
 pub struct PublishedResource {
-    /// Who reads it.
+    /// The plugin that reads it.
     pub plugin: Arc<Plugin>,
-    /// What the plugin says of it.
+    /// The plugin's description of it.
     pub resource: ResourceDescriptor,
     /// Further MCP fields.
     pub extra: RawObject,
@@ -49,11 +49,11 @@ pub struct PublishedResource {
 /// A family of resources that clients can read without seeing each.
 #[derive(Debug)]
 pub struct PublishedTemplate {
-    /// Who reads them.
+    /// The plugin that reads them.
     pub plugin: Arc<Plugin>,
-    /// What the plugin says of it.
+    /// The plugin's description of it.
     pub template: ResourceTemplate,
-    /// Which URIs are meant.
+    /// Matches the URIs of the template.
     pub(super) pattern: UriTemplate,
     /// Further MCP fields.
     pub extra: RawObject,
@@ -66,9 +66,9 @@ pub struct PublishedTemplate {
 pub struct PublishedPrompt {
     /// The name that clients use.
     pub name: String,
-    /// Who fills it in.
+    /// The plugin that fills it in.
     pub plugin: Arc<Plugin>,
-    /// What the plugin says of it; its own name for it is in here.
+    /// The plugin's description of it, with the plugin's own name.
     pub prompt: Prompt,
     /// Further MCP fields.
     pub extra: RawObject,
@@ -77,16 +77,16 @@ pub struct PublishedPrompt {
 }
 
 impl PublishedTool {
-    /// A tool with an output schema owes structured content that fits it, unless it failed. Says so at once if that is
-    /// sure to be short, else `None`.
+    /// Validates structured content, which a tool with an output schema must return unless it failed. `None` if that
+    /// might take long.
     pub(crate) fn matches_output_schema_if_short(
         &self,
         structured: Option<&RawValue>,
         is_error: bool,
     ) -> Option<Result<(), String>> {
-        let (schema, text) = match self.owed(structured, is_error).transpose() {
+        let (schema, text) = match self.required_output(structured, is_error).transpose() {
             None => return Some(Ok(())),
-            Some(Ok(owed)) => owed,
+            Some(Ok(schema_and_text)) => schema_and_text,
             Some(Err(fault)) => return Some(Err(fault)),
         };
         if text.len() > SMALL {
@@ -98,29 +98,29 @@ impl PublishedTool {
         }
     }
 
-    /// The same, however long it takes.
+    /// The same, within `work_budget`.
     ///
     /// # Errors
-    /// When the allowance ends it.
+    /// When the work has to stop.
     pub(crate) fn matches_output_schema(
         &self,
         structured: Option<&RawValue>,
         is_error: bool,
-        allowance: &WorkBudget,
+        work_budget: &WorkBudget,
     ) -> Result<Result<(), String>, WorkStopped> {
-        let (schema, text) = match self.owed(structured, is_error) {
-            Ok(Some(owed)) => owed,
+        let (schema, text) = match self.required_output(structured, is_error) {
+            Ok(Some(schema_and_text)) => schema_and_text,
             Ok(None) => return Ok(Ok(())),
             Err(fault) => return Ok(Err(fault)),
         };
         match serde_json::from_str(text) {
-            Ok(value) => schema.validate(&value, text.len(), allowance).map(unfit),
+            Ok(value) => schema.validate(&value, text.len(), work_budget).map(unfit),
             Err(error) => Ok(Err(error.to_string())),
         }
     }
 
-    /// The schema that the structured content has to fit.
-    fn owed<'s>(
+    /// The schema that the structured content has to fit, and the text of that content.
+    fn required_output<'s>(
         &self,
         structured: Option<&'s RawValue>,
         is_error: bool,
@@ -140,7 +140,7 @@ fn unfit(checked: Result<(), SchemaMismatch>) -> Result<(), String> {
 }
 
 impl PublishedTemplate {
-    /// What its plugin is told of a URI that comes from it.
+    /// The template's variables in a URI, as the plugin gets them.
     pub(super) fn match_uri(&self, uri: &str) -> Option<MatchedTemplate> {
         let variables = self.pattern.match_uri(uri)?;
         Some(MatchedTemplate { uri_template: self.template.uri_template.clone(), variables })

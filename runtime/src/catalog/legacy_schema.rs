@@ -1,16 +1,16 @@
-//! A schema as revisions before 2026-07-28 describe schemas: each property is an object there, while JSON Schema also allows
-//! `true` and `false`. One such property would make strict clients throw away the whole list.
+//! Schemas for revisions before 2026-07-28: there each property is an object, while JSON Schema also allows `true` and
+//! `false`. Because of one such property strict clients would reject the whole list.
 
 use serde_json::value::RawValue;
 
 use crate::json::{self, RawObject};
 
-/// The schema with objects for its properties; `None` when it has no others.
+/// The schema with objects instead of `true` and `false`; `None` when it has neither.
 pub(super) fn convert(schema: &RawValue) -> Option<Box<RawValue>> {
     let schema = RawObject::parse(schema.get()).ok()?;
     let properties = RawObject::parse(schema.get("properties")?.get()).ok()?;
-    properties.iter().find(|(_, value)| spelled_out(value).is_some())?;
-    let written = properties.iter().map(|(name, value)| (name, spelled_out(value).unwrap_or(value.get())));
+    properties.iter().find(|(_, value)| as_object(value).is_some())?;
+    let written = properties.iter().map(|(name, value)| (name, as_object(value).unwrap_or(value.get())));
     let properties = object(written)?;
     let written = schema
         .iter()
@@ -18,8 +18,8 @@ pub(super) fn convert(schema: &RawValue) -> Option<Box<RawValue>> {
     json::raw(&object(written)?).ok()
 }
 
-/// What `true` and `false` stand for.
-fn spelled_out(value: &RawValue) -> Option<&'static str> {
+/// The object that means the same as `true` or `false`.
+fn as_object(value: &RawValue) -> Option<&'static str> {
     match value.get() {
         "true" => Some("{}"),
         "false" => Some(r#"{"not":{}}"#),

@@ -1,8 +1,8 @@
 //! The catalog: what is published now.
 //!
-//! An immutable [`Snapshot`] behind an atomic pointer: a request takes the snapshot once and keeps what it took, a
-//! publisher builds a new one beside it and swaps. No lock is held across a call, and no caller sees half a change.
-//! The protocol layer receives every change. Listings are validated here; no guest is ever called from here.
+//! An immutable [`Snapshot`] behind an atomic pointer: a request reads one snapshot, and the publisher makes a new one
+//! and swaps the pointer. No lock is held across a call, and no request sees half a change. The layer `mcp` receives
+//! every change. Listings are validated here; no guest is called from here.
 
 mod approval_check;
 mod change;
@@ -48,8 +48,8 @@ pub use snapshot::Snapshot;
 
 use initial_load::InitialLoad;
 
-/// Updates of resources that a listener may lag behind; one that lags further is told that it missed some.
-const LAG: usize = 256;
+/// Updates of resources that a receiver may lag behind. A receiver that lags further gets [`CatalogChange::Lost`].
+const MAX_LAG: usize = 256;
 
 /// The published snapshot.
 #[derive(Debug)]
@@ -58,7 +58,7 @@ pub struct Catalog {
     lists: watch::Sender<ListDigests>,
     updates: broadcast::Sender<Arc<str>>,
     initial_load: InitialLoad,
-    /// How the lists looked when clients could first get them. None: no client has any, so there is no change to send.
+    /// The lists when clients could first get them. `None`: no client has lists yet, so there is no change to send.
     released: watch::Sender<Option<ListDigests>>,
 }
 
@@ -80,24 +80,24 @@ impl Catalog {
         Self {
             current: ArcSwap::from_pointee(first),
             lists: watch::Sender::new(now),
-            updates: broadcast::Sender::new(LAG),
+            updates: broadcast::Sender::new(MAX_LAG),
             released: watch::Sender::new(initial_load.is_over().then_some(now)),
             initial_load,
         }
     }
 
-    /// Whether all that was there at the start is published, as far as it can be.
+    /// Whether the first load has ended.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.initial_load.is_over()
     }
 
-    /// Whether the first load has come to what has to be compiled.
+    /// Whether the first load has come to files that have to be compiled.
     pub(crate) fn is_compiling(&self) -> bool {
         self.initial_load.is_compiling()
     }
 
-    /// Sets how far the first load is; `None`: it is over.
+    /// Sets the progress of the first load; `None`: it has ended.
     pub fn set_load_progress(&self, progress: Option<LoadProgress>) {
         if progress.is_none() {
             self.release_lists();
@@ -115,58 +115,57 @@ impl Catalog {
         });
     }
 
-    /// How far the first load is, and when that changes.
+    /// Watches the progress of the first load.
     #[must_use]
     pub fn load_progress(&self) -> watch::Receiver<Option<LoadProgress>> {
         self.initial_load.watch()
     }
 
-    /// When anything is published.
+    /// Watches the lists of the published snapshot.
     #[must_use]
     pub fn lists_changed(&self) -> watch::Receiver<ListDigests> {
         self.lists.subscribe()
     }
 
-    /// What is published now.
+    /// The published snapshot.
     #[must_use]
     pub fn current(&self) -> Arc<Snapshot> {
         self.current.load_full()
     }
 
-    /// Puts a new snapshot in place of the current one, and tells of what looks different to clients. One at a time:
-    /// whoever makes a snapshot from the current one must be the only one who publishes, which is the publisher of
-    /// `watch` in a server.
+    /// Replaces the snapshot, and notifies receivers of lists that look different to clients. A snapshot is made from
+    /// the current one, so there must be one writer only: in a server the publisher of `watch`.
     pub fn publish(&self, next: Snapshot) {
         let lists = ListDigests::of(&next);
         self.current.store(Arc::new(next));
         self.lists.send_replace(lists);
     }
 
-    /// A resource has new contents.
+    /// Notifies receivers that a resource has new contents.
     pub fn resource_updated(&self, uri: &str) {
-        // Nobody listening is as good as everybody told.
+        // Sending fails only when there is no receiver.
         let _ = self.updates.send(uri.into());
     }
 
-    /// How the lists look now.
+    /// The digests of the lists now.
     #[must_use]
     pub fn lists(&self) -> ListDigests {
         *self.lists.borrow()
     }
 
-    /// How the lists look now; `None` while clients get none.
+    /// The digests of the lists now; `None` while clients get none.
     #[must_use]
     pub fn released_lists(&self) -> Option<ListDigests> {
         self.released.borrow().is_some().then(|| self.lists())
     }
 
-    /// Every change from now on, or from when clients get lists.
+    /// A receiver of every change from now on, or from when clients get lists.
     #[must_use]
     pub fn changes(&self) -> ChangeReceiver {
         self.changes_since(self.released_lists())
     }
 
-    /// The same for a client to which the lists looked like this.
+    /// A receiver for a client that knows these lists.
     #[must_use]
     pub fn changes_since(&self, known: Option<ListDigests>) -> ChangeReceiver {
         ChangeReceiver::new(

@@ -2,20 +2,19 @@
 //!
 //! A name or URI that names a plugin belongs to that plugin and is rejected for all others. Any other goes to the
 //! plugin of the higher rank: the operator's file names it, or it was approved. Of plugins to which the operator gave
-//! one prefix, the one of that very name ranks highest. Between two that the operator names the first one by name does,
-//! since somebody knows both; between two of whom nothing is known neither does, since all else would be a guess that
-//! an attacker can prepare for. Keys that could be taken for one another are one, and a template has all that begins as
-//! it does.
+//! one prefix, the plugin with that name ranks highest. Of two plugins that the operator names, the first one by name
+//! gets it. Of two other plugins of one rank neither gets it, since an attacker could prepare for every other rule.
+//! Keys that can be confused count as one, and a template covers everything that begins like it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::item_list::Item;
-use super::name_owners::{NameOwners, Rank, Taken};
+use super::name_owners::{NameOwners, OwnedByOther, Rank};
 use super::plugin_entry::RejectedItem;
 use crate::plugin::ItemKind;
 
-/// One plugin that wants something.
+/// One plugin that lists a name or URI.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Contender<'e> {
     rank: Rank,
@@ -33,14 +32,14 @@ struct TopTwo<'e> {
 /// Resolves the conflicts of one snapshot, and collects what is rejected.
 pub(super) struct NameConflicts<'e> {
     owners: &'e NameOwners,
-    /// What plugins may not have, by plugin.
+    /// Rejected items, by plugin.
     pub(super) rejected: HashMap<String, Vec<RejectedItem>>,
 }
 
-/// Which plugin may answer for a URI, by how it looks; nobody, where nothing says whose it is.
+/// The plugin that may serve a listed URI, by the URI's canonical form; `None` where no plugin gets it.
 pub(super) type UriOwners = HashMap<String, Option<String>>;
 
-/// An item with what decides about it.
+/// An item with its plugin's rank and its canonical form.
 struct RankedItem<'e, T> {
     item: &'e Arc<T>,
     rank: Rank,
@@ -72,14 +71,14 @@ impl<'e> TopTwo<'e> {
         self
     }
 
-    /// Who gets it.
+    /// The plugin that gets the name or URI.
     fn winner<T: Item>(&self) -> Option<&'e str> {
         let first = self.first?;
         let loses = self.second.and_then(|second| first.loses::<T>(&second));
         if loses.is_some() { None } else { Some(first.plugin) }
     }
 
-    /// The best one of another plugin.
+    /// The best contender of another plugin.
     fn against(&self, plugin: &str) -> Option<Contender<'e>> {
         self.first.filter(|first| first.plugin != plugin).or(self.second)
     }
@@ -90,8 +89,8 @@ impl<'e> Contender<'e> {
         Self { rank, plugin: item.owner(), key: item.key() }
     }
 
-    /// Why it does not get what the other wants too.
-    fn loses<T: Item>(&self, other: &Self) -> Option<Taken> {
+    /// Why it loses against `other`; `None` if it does not.
+    fn loses<T: Item>(&self, other: &Self) -> Option<OwnedByOther> {
         let (word, key, plugin) = (T::KIND.key_word(), self.key, other.plugin);
         let same = match (key == other.key, T::KIND) {
             (true, _) => format!("the {word} `{key}` belongs to the plugin `{plugin}`"),
@@ -109,12 +108,12 @@ impl<'e> Contender<'e> {
                     "{same} with the same right; name one of them in plugport.toml, by a section [plugins.{own}] or \
                      [plugins.{plugin}]"
                 );
-                return Some(Taken { owner: None, why });
+                return Some(OwnedByOther { owner: None, why });
             }
             _ if self.plugin < other.plugin => return None,
             _ => format!("{same}, which comes first by name"),
         };
-        Some(Taken { owner: Some(plugin.to_owned()), why })
+        Some(OwnedByOther { owner: Some(plugin.to_owned()), why })
     }
 }
 
@@ -131,13 +130,13 @@ impl<'e> NameConflicts<'e> {
         Self { owners, rejected: HashMap::new() }
     }
 
-    /// Which tools or prompts are published.
+    /// The tools or prompts that are published.
     pub(super) fn names<T: Item>(&mut self, listed: impl Iterator<Item = &'e Arc<T>>) -> Vec<Arc<T>> {
         let ranked = self.ranked(listed);
         self.resolve(ranked, |_| None).0
     }
 
-    /// Which templates are published.
+    /// The templates that are published.
     pub(super) fn templates<T: Item>(
         &mut self,
         listed: impl Iterator<Item = &'e Arc<T>>,
@@ -153,13 +152,14 @@ impl<'e> NameConflicts<'e> {
             let other = prefixes.around(&form).and_then(|around| around.against(own.plugin));
             match other.and_then(|other| own.loses::<T>(&other)) {
                 None => passed.push(Arc::clone(item)),
-                Some(taken) => self.reject(&**item, taken),
+                Some(owned) => self.reject(&**item, owned),
             }
         }
         (passed, prefixes)
     }
 
-    /// Which resources are published beside these templates, and who may answer for URIs that look like theirs.
+    /// The resources that are published beside these templates, and the plugins that may serve URIs that look like
+    /// theirs.
     pub(super) fn resources<T: Item>(
         &mut self,
         listed: impl Iterator<Item = &'e Arc<T>>,
@@ -175,19 +175,19 @@ impl<'e> NameConflicts<'e> {
                 "the URI `{key}` is one of `{of}` of the plugin `{plugin}`, which {}",
                 reason(template.rank)
             );
-            Some(Taken { owner: Some(plugin.to_owned()), why })
+            Some(OwnedByOther { owner: Some(plugin.to_owned()), why })
         });
         let listed = groups.into_iter().map(|(form, group)| (form, group.winner::<T>().map(str::to_owned)));
         (passed, listed.collect())
     }
 
-    /// What of this does not belong to other plugins by what it says.
+    /// The items whose keys do not name another plugin; rejects the others.
     fn ranked<T: Item>(&mut self, listed: impl Iterator<Item = &'e Arc<T>>) -> Vec<RankedItem<'e, T>> {
         let mut ranked = Vec::new();
         for item in listed {
             match self.owners.check(item.owner(), T::KIND, item.key()) {
                 Ok((rank, form)) => ranked.push(RankedItem { item, rank, form: form.text }),
-                Err(taken) => self.reject(&**item, taken),
+                Err(owned) => self.reject(&**item, owned),
             }
         }
         ranked
@@ -196,13 +196,13 @@ impl<'e> NameConflicts<'e> {
     fn resolve<T: Item>(
         &mut self,
         ranked: Vec<RankedItem<'e, T>>,
-        overruled: impl Fn(&RankedItem<'e, T>) -> Option<Taken>,
+        overruled: impl Fn(&RankedItem<'e, T>) -> Option<OwnedByOther>,
     ) -> (Vec<Arc<T>>, HashMap<String, TopTwo<'e>>) {
         let mut groups: HashMap<String, TopTwo<'e>> = HashMap::with_capacity(ranked.len());
         let mut remaining = Vec::with_capacity(ranked.len());
         for one in ranked {
             match overruled(&one) {
-                Some(taken) => self.reject(&**one.item, taken),
+                Some(owned) => self.reject(&**one.item, owned),
                 None => {
                     let contender = Contender::of(&**one.item, one.rank);
                     groups.entry(one.form.clone()).or_default().add(contender);
@@ -216,50 +216,53 @@ impl<'e> NameConflicts<'e> {
             let other = groups.get(&form).and_then(|group| group.against(own.plugin));
             match other.and_then(|other| own.loses::<T>(&other)) {
                 None => passed.push(Arc::clone(item)),
-                Some(taken) => self.reject(&**item, taken),
+                Some(owned) => self.reject(&**item, owned),
             }
         }
         (passed, groups)
     }
 
-    /// Says of what was rejected for another reason that it would be another plugin's anyway.
+    /// Notes for an item that was rejected for another reason that its key belongs to another plugin.
     pub(super) fn explain(&mut self, plugin: &str, rejected: &RejectedItem) {
         let Some(key) = rejected.key.as_deref() else { return };
-        if let Err(Taken { owner, why }) = self.owners.check(plugin, rejected.kind, key) {
+        if let Err(OwnedByOther { owner, why }) = self.owners.check(plugin, rejected.kind, key) {
             let explained = RejectedItem { why, owner, ..rejected.clone() };
             self.rejected.entry(plugin.to_owned()).or_default().push(explained);
         }
     }
 
-    fn reject<T: Item>(&mut self, item: &T, taken: Taken) {
-        self.rejected.entry(item.owner().to_owned()).or_default().push(RejectedItem::name_taken(item, taken));
+    fn reject<T: Item>(&mut self, item: &T, owned: OwnedByOther) {
+        self.rejected
+            .entry(item.owner().to_owned())
+            .or_default()
+            .push(RejectedItem::owned_by_other(item, owned));
     }
 }
 
-/// The literal prefixes of templates, so that those with URIs in common are found quickly, however many there are.
+/// The literal prefixes of templates as a tree, so that templates with common URIs are by_prefix quickly.
 pub(super) struct PrefixIndex<'e> {
-    /// In order, so that all that begins with a text follows it.
+    /// In order, so that all prefixes that begin with a text follow it.
     nodes: Vec<PrefixNode<'e>>,
 }
 
 struct PrefixNode<'e> {
     prefix: String,
-    /// The longest other one that this one begins with.
+    /// The longest other prefix with which this one begins.
     parent: Option<usize>,
-    /// Who wants this or a beginning of it.
+    /// The contenders for this prefix and for prefixes of it.
     above: TopTwo<'e>,
-    /// Who wants this or something that begins with it.
+    /// The contenders for this prefix and for longer ones that begin with it.
     below: TopTwo<'e>,
 }
 
 impl<'e> PrefixIndex<'e> {
     fn new(ranked: impl Iterator<Item = (String, Contender<'e>)>) -> Self {
-        let mut found: HashMap<String, TopTwo<'e>> = HashMap::new();
-        ranked.for_each(|(prefix, contender)| found.entry(prefix).or_default().add(contender));
-        let mut found: Vec<_> = found.into_iter().collect();
-        found.sort_by(|(a, _), (b, _)| a.cmp(b));
-        let mut prefixes = Self { nodes: Vec::with_capacity(found.len()) };
-        for (prefix, own) in found {
+        let mut by_prefix: HashMap<String, TopTwo<'e>> = HashMap::new();
+        ranked.for_each(|(prefix, contender)| by_prefix.entry(prefix).or_default().add(contender));
+        let mut by_prefix: Vec<_> = by_prefix.into_iter().collect();
+        by_prefix.sort_by(|(a, _), (b, _)| a.cmp(b));
+        let mut prefixes = Self { nodes: Vec::with_capacity(by_prefix.len()) };
+        for (prefix, own) in by_prefix {
             let parent = prefixes.deepest(prefixes.nodes.len().checked_sub(1), &prefix);
             let above =
                 parent.and_then(|at| prefixes.nodes.get(at)).map_or(own, |node| own.join(&node.above));
@@ -276,7 +279,7 @@ impl<'e> PrefixIndex<'e> {
         prefixes
     }
 
-    /// From this one upwards, the first that a text begins with.
+    /// From a node upwards, the first prefix of a text.
     fn deepest(&self, from: Option<usize>, text: &str) -> Option<usize> {
         let mut at = from;
         while let Some(node) = at.and_then(|at| self.nodes.get(at)) {
@@ -293,12 +296,12 @@ impl<'e> PrefixIndex<'e> {
         self.deepest(after.checked_sub(1), text).and_then(|at| self.nodes.get(at))
     }
 
-    /// Who wants what a text begins with, or the text itself.
+    /// The contenders for all prefixes of a text.
     fn above(&self, text: &str) -> Option<&TopTwo<'e>> {
         self.find(text).map(|node| &node.above)
     }
 
-    /// Who wants what this lead begins with, or what begins with it.
+    /// The contenders for all prefixes of a prefix, and for those that begin with it.
     fn around(&self, prefix: &str) -> Option<TopTwo<'e>> {
         self.find(prefix).map(|node| node.above.join(&node.below))
     }

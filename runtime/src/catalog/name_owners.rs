@@ -1,9 +1,9 @@
 //! Which plugin owns which names.
 //!
-//! Decided by what lies in the folder and what the operator says of it, and by nothing else: a plugin whose file is
-//! there has its names also while it is compiled, withheld or broken, so that neither the order in which files come nor
-//! who is quickest has a say. A name belongs to the plugin whose own name, or whose prefix from the operator's file, is
-//! its longest beginning; plugins whose names look alike are withheld until something says which of them is meant.
+//! Only the files of the folder and the operator's configuration decide: a plugin whose file is there owns its names
+//! also while it is compiled, withheld or broken, so the order in which files come or load does not matter. A name
+//! belongs to the plugin whose own name, or whose prefix from the configuration, is the longest beginning of the name.
+//! Plugins whose names look alike are withheld until the configuration or an approval selects one.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -16,15 +16,15 @@ use crate::plugin::ItemKind;
 pub struct Claimant {
     /// Its name.
     pub plugin: String,
-    /// What it puts before its names: its own name, or what the operator's file says.
+    /// The prefix of its names: its own name, or the prefix in the configuration.
     pub prefix: String,
-    /// The operator's file names it.
+    /// Whether the configuration names it.
     pub named: bool,
-    /// It was approved.
+    /// Whether it was approved.
     pub approved: bool,
 }
 
-/// What stands behind a plugin where a name itself says nothing.
+/// The rank of a plugin's claim to a name or URI; the highest rank wins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(super) enum Rank {
     /// Its file is there.
@@ -32,27 +32,27 @@ pub(super) enum Rank {
     Unknown,
     /// It was approved.
     Approved,
-    /// The operator's file names it.
+    /// The configuration names it.
     Named,
-    /// The name is its own.
+    /// The name begins with the plugin's own name or prefix.
     Owner,
-    /// So it is, and of those to whom the operator gave it, this one is called so.
+    /// Several plugins have this prefix from the configuration, and it is this plugin's name.
     Namesake,
 }
 
-/// To whom names belong that begin alike.
+/// The owners of all names with one beginning.
 #[derive(Debug)]
 pub(super) struct Claim {
-    /// What they begin with, as its plugins write it.
+    /// The beginning, as its plugins write it.
     text: String,
-    /// Several, when the operator gave them one prefix.
+    /// Several if the operator gave them one prefix.
     plugins: Vec<String>,
 }
 
-/// To whom names belong, as long as neither the files of the folder nor what the operator says of them change.
+/// The owners of names, for one set of files and one configuration.
 #[derive(Debug, Default)]
 pub struct NameOwners {
-    /// By how their beginnings look.
+    /// By the skeletons of the beginnings.
     claims: HashMap<String, Claim>,
     ranks: HashMap<String, Rank>,
     /// Plugins that are withheld, and why.
@@ -62,8 +62,8 @@ pub struct NameOwners {
 
 /// Why an item is not its plugin's to publish.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Taken {
-    /// None, where nothing says whose it is.
+pub(super) struct OwnedByOther {
+    /// `None` if no plugin gets the name or URI.
     pub(super) owner: Option<String>,
     pub(super) why: String,
 }
@@ -73,7 +73,7 @@ impl Claim {
         self.plugins.iter().any(|owner| owner == plugin)
     }
 
-    /// With which right one of its plugins has it.
+    /// The rank of one of its plugins.
     fn rank(&self, plugin: &str) -> Rank {
         let shared = self.plugins.len() > 1;
         match shared && naming::skeleton(plugin) == naming::skeleton(&self.text) {
@@ -88,7 +88,7 @@ impl Claim {
 }
 
 impl NameOwners {
-    /// With these plugins in the folder, in any order.
+    /// The owners with these plugins in the folder, in any order.
     #[must_use]
     pub fn new(claimants: impl IntoIterator<Item = Claimant>) -> Self {
         let claimants: BTreeMap<String, Claimant> =
@@ -96,7 +96,7 @@ impl NameOwners {
         let mut owners = Self { withheld: withheld(claimants.values()), ..Self::default() };
         let served = |claimant: &&Claimant| !owners.withheld.contains_key(&claimant.plugin);
         let (served, withheld): (Vec<_>, Vec<_>) = claimants.values().partition(served);
-        // Its own name is still a plugin's when it has another prefix, unless somebody else goes by it.
+        // A plugin with another prefix still owns its own name, unless that is the prefix of another plugin.
         let renamed: Vec<_> = served.iter().copied().filter(|one| one.prefix != one.plugin).collect();
         for strength in [served.iter().map(prefix).collect(), withheld.iter().map(prefix).collect()] {
             owners.add_claims(strength);
@@ -114,15 +114,15 @@ impl NameOwners {
         owners
     }
 
-    /// Notes claims of one strength, each to what nobody claimed before.
+    /// Adds claims of one strength, except to what is claimed already.
     fn add_claims(&mut self, claims: Vec<(&str, &Claimant)>) {
-        let mut found: HashMap<String, Claim> = HashMap::new();
+        let mut added: HashMap<String, Claim> = HashMap::new();
         for (text, claimant) in claims.into_iter().filter(|(text, _)| !text.is_empty()) {
-            let claim = found.entry(naming::skeleton(text));
+            let claim = added.entry(naming::skeleton(text));
             let claim = claim.or_insert_with(|| Claim { text: text.to_owned(), plugins: Vec::new() });
             claim.plugins.push(claimant.plugin.clone());
         }
-        for (skeleton, claim) in found {
+        for (skeleton, claim) in added {
             self.claims.entry(skeleton).or_insert(claim);
         }
     }
@@ -139,18 +139,18 @@ impl NameOwners {
         self.prefixes.contains_key(plugin)
     }
 
-    /// What this plugin puts before its names.
+    /// The prefix of this plugin's names.
     #[must_use]
     pub fn prefix<'o>(&'o self, plugin: &'o str) -> &'o str {
         self.prefixes.get(plugin).map_or(plugin, String::as_str)
     }
 
-    /// What a plugin has a right to by itself.
+    /// The rank of a plugin for names that nobody owns.
     pub(super) fn rank(&self, plugin: &str) -> Rank {
         self.ranks.get(plugin).copied().unwrap_or_default()
     }
 
-    /// Whose a key of this kind is, if it says so.
+    /// The claim to a key of this kind, if one covers it.
     pub(super) fn claim_of(&self, kind: ItemKind, key: &Canonical) -> Option<&Claim> {
         match kind {
             ItemKind::Tool | ItemKind::Prompt => self.find(&key.text, false),
@@ -158,30 +158,35 @@ impl NameOwners {
         }
     }
 
-    /// Whether a URI is another plugin's than this one's.
+    /// Whether a URI belongs to another plugin than this one.
     pub(super) fn is_owned_by_other(&self, plugin: &str, uri: &Canonical) -> bool {
         self.claim_of(ItemKind::Resource, uri).is_some_and(|claim| !claim.has(plugin))
     }
 
-    /// The claim to the longest beginning of a text, which ends with the text only if it may be `all` of it.
+    /// The claim to the longest beginning of a text. The beginning may be the whole text only with `all`.
     fn find(&self, text: &str, all: bool) -> Option<&Claim> {
         let whole = if all { self.claims.get(text) } else { None };
         let mut ends = text.rmatch_indices('-').filter(|(at, _)| at + 1 < text.len());
         whole.or_else(|| ends.find_map(|(at, _)| self.claims.get(text.get(..at)?)))
     }
 
-    /// With which right a plugin wants a key, and how that looks.
+    /// The rank of a plugin's claim to a key, and the key's canonical form.
     ///
     /// # Errors
-    /// When it belongs to another.
-    pub(super) fn check(&self, plugin: &str, kind: ItemKind, key: &str) -> Result<(Rank, Canonical), Taken> {
+    /// When the key belongs to another plugin.
+    pub(super) fn check(
+        &self,
+        plugin: &str,
+        kind: ItemKind,
+        key: &str,
+    ) -> Result<(Rank, Canonical), OwnedByOther> {
         let form = canonical(kind, key);
         let rank = match self.claim_of(kind, &form) {
             None => self.rank(plugin),
             Some(claim) if claim.has(plugin) => claim.rank(plugin),
             Some(claim) => {
                 let owner = Some(claim.owner().to_owned());
-                return Err(Taken { owner, why: foreign(kind, key, claim) });
+                return Err(OwnedByOther { owner, why: foreign(kind, key, claim) });
             }
         };
         Ok((rank, form))
@@ -194,7 +199,7 @@ impl NameOwners {
     }
 }
 
-/// How a key of this kind looks; of a template, what all its URIs begin with.
+/// The canonical form of a key; for a template, that of its literal beginning.
 fn canonical(kind: ItemKind, key: &str) -> Canonical {
     match kind {
         ItemKind::Tool | ItemKind::Prompt => Canonical { text: naming::skeleton(key), names: Vec::new() },
@@ -207,22 +212,22 @@ fn prefix<'c>(claimant: &&'c Claimant) -> (&'c str, &'c Claimant) {
     (claimant.prefix.as_str(), *claimant)
 }
 
-/// Why a key is not for everyone.
+/// Why a key belongs to the plugin of a claim.
 fn foreign(kind: ItemKind, key: &str, claim: &Claim) -> String {
     let (owner, text) = (claim.owner(), &claim.text);
     let word = kind.key_word();
-    let given = match owner == text {
+    let prefix_note = match owner == text {
         true => String::new(),
         false => format!(", to which the configuration gives the prefix `{text}`"),
     };
-    let says = match kind {
+    let has_prefix = match kind {
         ItemKind::Tool | ItemKind::Prompt => key.starts_with(&format!("{text}-")),
-        // Its scheme or host, wherever it is.
+        // In the scheme or the host.
         ItemKind::Resource | ItemKind::Template => key.contains(text.as_str()),
     };
-    match says {
-        true => format!("the {word} `{key}` belongs to the plugin `{owner}`{given}"),
-        false => format!("the {word} `{key}` looks like one of the plugin `{owner}`{given}"),
+    match has_prefix {
+        true => format!("the {word} `{key}` belongs to the plugin `{owner}`{prefix_note}"),
+        false => format!("the {word} `{key}` looks like one of the plugin `{owner}`{prefix_note}"),
     }
 }
 
@@ -314,12 +319,12 @@ mod tests {
         ] {
             assert_eq!(owner(&owners, ItemKind::Tool, name), expected, "{name}");
         }
-        let taken = owners.check("github", ItemKind::Tool, "github-issues-create").unwrap_err();
-        assert_eq!(taken.owner.as_deref(), Some("github-issues"));
-        assert_eq!(taken.why, "the name `github-issues-create` belongs to the plugin `github-issues`");
+        let error = owners.check("github", ItemKind::Tool, "github-issues-create").unwrap_err();
+        assert_eq!(error.owner.as_deref(), Some("github-issues"));
+        assert_eq!(error.why, "the name `github-issues-create` belongs to the plugin `github-issues`");
         assert!(owners.check("github", ItemKind::Prompt, "github-issues_create").is_err());
-        let taken = owners.check("github", ItemKind::Tool, "github-1ssues-x").unwrap_err();
-        assert!(taken.why.contains("looks like one of the plugin `github-issues`"), "{}", taken.why);
+        let error = owners.check("github", ItemKind::Tool, "github-1ssues-x").unwrap_err();
+        assert!(error.why.contains("looks like one of the plugin `github-issues`"), "{}", error.why);
         assert_eq!(rank(&owners, "github", ItemKind::Tool, "github-x"), Rank::Owner);
         assert!(owners.prefers("github-issues", "github", ItemKind::Tool, "github-issues-create"));
     }
@@ -328,15 +333,10 @@ mod tests {
     fn what_the_operator_gives_counts_more_than_what_a_file_is_called() {
         let owners = owners([named("gh", "github"), claimant("github"), named("web", ""), claimant("mail")]);
         assert_eq!(owner(&owners, ItemKind::Tool, "github-x"), Some("gh"));
-        assert!(
-            owners.withheld("github").is_some_and(|why| why.contains("prefix `github` of the plugin `gh`"))
-        );
-        let taken = owners.check("web", ItemKind::Tool, "github-x").unwrap_err();
-        assert!(
-            taken.why.ends_with("`gh`, to which the configuration gives the prefix `github`"),
-            "{}",
-            taken.why
-        );
+        let why = owners.withheld("github").unwrap();
+        assert!(why.contains("prefix `github` of the plugin `gh`"), "{why}");
+        let why = owners.check("web", ItemKind::Tool, "github-x").unwrap_err().why;
+        assert!(why.ends_with("`gh`, to which the configuration gives the prefix `github`"), "{why}");
         assert_eq!(owners.check("web", ItemKind::Tool, "mail-send").unwrap_err().owner.unwrap(), "mail");
         assert_eq!(rank(&owners, "web", ItemKind::Tool, "send"), Rank::Named);
         assert_eq!(owner(&owners, ItemKind::Resource, "gh:all"), Some("gh"), "its own name is still its own");

@@ -1,8 +1,7 @@
 //! Names that clients see.
 //!
-//! ASCII letters, digits, `_`, `-` and `.` only: what every client accepts, and what leaves little room for
-//! look-alikes. The plugin's name comes first; whose it is when several plugins' names could be meant is decided by
-//! [`NameOwners`](super::NameOwners).
+//! ASCII letters, digits, `_`, `-` and `.` only: every client accepts these, and few of them look alike. The plugin's
+//! name or prefix comes first; [`NameOwners`](super::NameOwners) decides which plugin owns a name.
 
 use plugport_common::check_name;
 pub use plugport_common::{NameError, plugin_name};
@@ -21,7 +20,7 @@ pub(super) fn public(prefix: &str, name: &str) -> Result<String, NameError> {
     Ok(public)
 }
 
-/// The name or URI of an item that its plugin calls so; none, when it can have no public name.
+/// The name or URI of an item by its plugin's own name for it; `None` when it can have no public name.
 #[must_use]
 pub fn published_key(kind: ItemKind, prefix: &str, own: &str) -> Option<String> {
     match kind {
@@ -30,26 +29,26 @@ pub fn published_key(kind: ItemKind, prefix: &str, own: &str) -> Option<String> 
     }
 }
 
-/// The same for names that a hurried reader, or a model, could take for one another: upper and lower case, `0` and `o`,
-/// `1` and `l` and `i`, `rn` and `m`, `vv` and `w`, the separators. Other characters than ASCII have no place in names,
-/// so this is all that can be confused. What begins with a text looks as what begins with the look of that text.
+/// A form that is equal for names that a reader or a model could confuse: upper and lower case, `0` and `o`, `1` and
+/// `l` and `i`, `rn` and `m`, `vv` and `w`, the separators. Names are ASCII, so no other characters can be confused.
+/// The skeleton of a name's beginning is a beginning of the name's skeleton.
 pub(super) fn skeleton(name: &str) -> String {
-    let mut alike = String::with_capacity(name.len() + 8);
+    let mut skeleton = String::with_capacity(name.len() + 8);
     for character in name.chars() {
         match character.to_ascii_lowercase() {
-            '0' => alike.push('o'),
-            '1' | 'i' => alike.push('l'),
-            '_' | '.' | '+' => alike.push('-'),
-            // In this direction, so that a text that is cut between `r` and `n` looks like the beginning of both.
-            'm' => alike.push_str("rn"),
-            'w' => alike.push_str("vv"),
-            other => alike.push(other),
+            '0' => skeleton.push('o'),
+            '1' | 'i' => skeleton.push('l'),
+            '_' | '.' | '+' => skeleton.push('-'),
+            // Not the other way round, so that a text that ends between `r` and `n` is still a beginning of both.
+            'm' => skeleton.push_str("rn"),
+            'w' => skeleton.push_str("vv"),
+            other => skeleton.push(other),
         }
     }
-    alike
+    skeleton
 }
 
-/// The same for names of plugins, where a separator more or less makes no other name either.
+/// The same for names of plugins, without separators.
 pub(super) fn plugin_skeleton(name: &str) -> String {
     skeleton(name).replace('-', "")
 }

@@ -1,9 +1,9 @@
 //! Removes explicit nulls that stand for optional arguments.
 //!
-//! A schema that offers `null` for each optional argument is refused or misread by many clients, so schemas leave it
-//! out. Some clients and models send null all the same for whatever they have no value for. It means that nothing is
-//! given, so the member is taken away before the arguments are checked and handed over, and no plugin needs to know.
-//! Where the schema allows null, or may do so in a way that is not understood here, it stays.
+//! Many clients reject or misread a schema that allows `null` for each optional argument, so most schemas do not allow
+//! it. Some clients and models still send null for an argument without a value. So such a member is removed before the
+//! arguments are validated, and plugins need no code for it. A null stays where the schema allows it, or may allow it
+//! in a way that this module does not understand.
 
 use serde_json::Value;
 
@@ -12,50 +12,50 @@ use crate::sandbox::WorkBudget;
 /// References followed one after the other.
 const HOPS: usize = 8;
 
-/// Choices within choices that are followed.
+/// Levels of nested choices (`anyOf`, `oneOf`) that are followed.
 const DEPTH: usize = 16;
 
-/// Steps that any value may take, and one more for each so many bytes of its text. A schema can make many of every
-/// null: choices of choices, references that are long or lead around in a circle.
+/// Steps for any value, and one more for each [`BYTES_PER_STEP`] of its text. A schema can cause many steps for each
+/// null: nested choices, and references that are long or circular.
 const STEPS: usize = 20_000;
-const BYTES: usize = 4;
+const BYTES_PER_STEP: usize = 4;
 
-/// What one step reads of a schema at most: bytes of a reference, members of a list. More takes more steps.
-const READ: usize = 16;
+/// Bytes of a reference or members of a list in a schema that one step reads.
+const READ_PER_STEP: usize = 16;
 
-/// Steps after which the allowance is asked.
+/// Steps between two checks of the work budget.
 const CHECK_INTERVAL: usize = 1_024;
 
-/// Takes away members of `value`, whose text has `length` bytes, that are null, need not be there and may not be null, as
-/// `schema` says it. Gives whether there were any. What would take too long to find out stays, and so does all else when the
-/// allowance ends.
+/// Removes members of `value` that are null although `schema` neither requires them nor allows null. The text of
+/// `value` has `length` bytes. Returns whether there were any. Nulls stay when the steps or the work budget are used
+/// up.
 pub(super) fn remove_nulls(
     schema: &Value,
     value: &mut Value,
     length: usize,
-    allowance: Option<&WorkBudget>,
+    work_budget: Option<&WorkBudget>,
 ) -> bool {
-    walk(schema, schema, value, &mut StepBudget { left: STEPS + length / BYTES, allowance })
+    walk(schema, schema, value, &mut StepBudget { remaining: STEPS + length / BYTES_PER_STEP, work_budget })
 }
 
 /// Steps that may still be taken.
 struct StepBudget<'a> {
-    left: usize,
-    allowance: Option<&'a WorkBudget>,
+    remaining: usize,
+    work_budget: Option<&'a WorkBudget>,
 }
 
 impl StepBudget<'_> {
-    /// `None`: no more.
+    /// Takes one step, and more for a large `size`; `None` when there are too few.
     fn spend(&mut self, size: usize) -> Option<()> {
-        let before = self.left;
-        let left = before.checked_sub(1 + size / READ);
-        self.left = left.unwrap_or_default();
-        let is_due = before / CHECK_INTERVAL != self.left / CHECK_INTERVAL;
-        if is_due && self.allowance.is_some_and(|allowance| allowance.check().is_err()) {
-            self.left = 0;
+        let before = self.remaining;
+        let remaining = before.checked_sub(1 + size / READ_PER_STEP);
+        self.remaining = remaining.unwrap_or_default();
+        let is_due = before / CHECK_INTERVAL != self.remaining / CHECK_INTERVAL;
+        if is_due && self.work_budget.is_some_and(|work_budget| work_budget.check().is_err()) {
+            self.remaining = 0;
             return None;
         }
-        left.map(drop)
+        remaining.map(drop)
     }
 }
 
@@ -64,7 +64,7 @@ fn walk(root: &Value, schema: &Value, value: &mut Value, steps: &mut StepBudget<
     match value {
         Value::Array(items) => {
             let Some(schema) = schema.get("items") else { return false };
-            // All of them, whatever came of the first.
+            // No short circuit: every item is visited.
             items.iter_mut().fold(false, |changed, item| walk(root, schema, item, steps) | changed)
         }
         Value::Object(fields) => {
@@ -94,7 +94,7 @@ fn is_required(schema: &Value, name: &str, steps: &mut StepBudget<'_>) -> bool {
 /// Whether null may fit; `None` when that takes too long to find out.
 fn may_be_null(root: &Value, schema: &Value, steps: &mut StepBudget<'_>, depth: usize) -> Option<bool> {
     let (schema, depth) = (resolved(root, schema, steps)?, depth.checked_sub(1)?);
-    let kinds_have_it = match schema.get("type") {
+    let type_allows = match schema.get("type") {
         Some(Value::String(kind)) => kind == "null",
         Some(Value::Array(kinds)) => {
             steps.spend(kinds.len())?;
@@ -102,7 +102,7 @@ fn may_be_null(root: &Value, schema: &Value, steps: &mut StepBudget<'_>, depth: 
         }
         _ => true,
     };
-    let values_have_it = match (schema.get("enum"), schema.get("const")) {
+    let values_allow = match (schema.get("enum"), schema.get("const")) {
         (Some(Value::Array(values)), _) => {
             steps.spend(values.len())?;
             values.iter().any(Value::is_null)
@@ -110,7 +110,7 @@ fn may_be_null(root: &Value, schema: &Value, steps: &mut StepBudget<'_>, depth: 
         (_, Some(value)) => value.is_null(),
         _ => true,
     };
-    if !kinds_have_it || !values_have_it {
+    if !type_allows || !values_allow {
         return Some(false);
     }
     for choices in ["anyOf", "oneOf"].iter().filter_map(|word| schema.get(word)?.as_array()) {
@@ -135,19 +135,19 @@ fn any_may_be_null(
     Some(false)
 }
 
-/// The schema that is meant, as far as references lead to a place in it; `None` when that takes too long to find.
+/// Follows local references from a schema; `None` when that takes too long.
 fn resolved<'s>(root: &'s Value, schema: &'s Value, steps: &mut StepBudget<'_>) -> Option<&'s Value> {
-    let mut meant = schema;
+    let mut target = schema;
     for _ in 0..HOPS {
-        let reference = meant.get("$ref").and_then(Value::as_str).unwrap_or_default();
+        let reference = target.get("$ref").and_then(Value::as_str).unwrap_or_default();
         steps.spend(reference.len())?;
         // `#` alone is the whole schema.
         match reference.strip_prefix('#').and_then(|pointer| root.pointer(pointer)) {
-            Some(next) => meant = next,
+            Some(next) => target = next,
             None => break,
         }
     }
-    Some(meant)
+    Some(target)
 }
 
 #[cfg(test)]
@@ -243,8 +243,8 @@ mod tests {
     fn a_choice_that_fits_ends_the_search_and_each_before_it_is_a_step() {
         let steps = |choices: Vec<Value>| {
             let schema = json!({ "anyOf": choices });
-            let mut steps = StepBudget { left: STEPS, allowance: None };
-            may_be_null(&schema, &schema, &mut steps, DEPTH).map(|may| (may, STEPS - steps.left))
+            let mut steps = StepBudget { remaining: STEPS, work_budget: None };
+            may_be_null(&schema, &schema, &mut steps, DEPTH).map(|may| (may, STEPS - steps.remaining))
         };
         assert_eq!(steps(vec![json!({}); 10_000]), Some((true, 2)));
         assert_eq!(steps(vec![json!({ "type": "string" }); 10_000]), Some((false, 10_001)));
@@ -255,9 +255,9 @@ mod tests {
     fn an_allowance_that_is_used_up_ends_it() {
         let schema = json!({ "items": { "properties": { "p": { "type": "string" } } } });
         let given = json!(vec![json!({ "p": null }); 6_000]);
-        let left = |allowance: Option<&WorkBudget>| {
+        let left = |work_budget: Option<&WorkBudget>| {
             let mut value = given.clone();
-            remove_nulls(&schema, &mut value, 0, allowance);
+            remove_nulls(&schema, &mut value, 0, work_budget);
             value.as_array().unwrap().iter().filter(|item| item.get("p").is_some()).count()
         };
         assert_eq!(left(None), 0);

@@ -1,7 +1,7 @@
 //! Pages of a list.
 //!
-//! A cursor names the list it was made from, as it was then, and a position in it. When the list has changed meanwhile
-//! the position means nothing, so a stale cursor is rejected and the client starts again, rather than missing an item.
+//! A cursor has the id of its list, which depends on the list's items, and a position. When the list has changed, the
+//! cursor is rejected and the client starts again, so that it misses no item.
 
 /// One page.
 #[derive(Debug, PartialEq, Eq)]
@@ -21,7 +21,7 @@ impl<'a, T> Page<'a, T> {
     /// The page of `all` at `cursor`, or the first.
     ///
     /// # Errors
-    /// When the cursor is of another list or was not made here.
+    /// When the cursor belongs to another list or was not made here.
     pub fn at(cursor: Option<&str>, all: &'a [T], list: u64, size: usize) -> Result<Self, InvalidCursor> {
         let start = cursor.map_or(Ok(0), |cursor| read(cursor, list))?;
         if start > 0 && (start >= all.len() || start % size != 0) {
@@ -40,7 +40,7 @@ fn write(list: u64, position: usize) -> String {
 fn read(cursor: &str, list: u64) -> Result<usize, InvalidCursor> {
     let (_, position) = cursor.split_once('-').ok_or(InvalidCursor)?;
     let position = usize::from_str_radix(position, 16).map_err(|_| InvalidCursor)?;
-    // Exactly as it was written, and no other spelling of it.
+    // No other spelling of the same cursor is valid.
     if position > 0 && cursor == write(list, position) { Ok(position) } else { Err(InvalidCursor) }
 }
 

@@ -1,7 +1,7 @@
-//! Arguments that a client repeats in headers (`x-mcp-header`, 2026-07-28), found in a tool's schema once.
+//! Arguments that a client repeats in headers (`x-mcp-header`, 2026-07-28), read from a tool's schema once.
 //!
-//! Clients leave out a tool whose annotations break the rules, so such a tool is rejected here, where its author hears
-//! of it. What a request must then carry is a matter of HTTP and is checked in `transport/http/header_validation.rs`.
+//! Clients ignore a tool whose annotations break the rules, so such a tool is rejected here with a message for its
+//! author. The headers of a request are checked in `transport/http/header_validation.rs`.
 
 use std::collections::HashSet;
 
@@ -14,7 +14,7 @@ const KEYWORD: &str = "x-mcp-header";
 /// Keywords whose value is data, in which the annotation means nothing.
 const DATA: [&str; 4] = ["const", "enum", "default", "examples"];
 
-/// What an argument that is repeated may be.
+/// The type of an argument that is repeated, and its form in the header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ParamKind {
     /// As it is.
@@ -48,7 +48,7 @@ pub enum ParamHeaderError {
     /// A type that has no text of its own.
     #[error("an `x-mcp-header` in its schema stands at a property that is not a string, integer or boolean")]
     Type,
-    /// A place that arguments do not lead to by properties alone.
+    /// A property that is not reached by `properties` alone.
     #[error("an `x-mcp-header` in its schema stands where `properties` alone do not lead")]
     Place,
 }
@@ -59,46 +59,46 @@ impl ParamHeader {
     /// # Errors
     /// When one breaks the rules.
     pub fn all(schema: &RawValue) -> Result<Vec<Self>, ParamHeaderError> {
-        // Most schemas have none, and an escaped spelling is not worth a second way of looking.
+        // Most schemas have no annotation. One with a backslash may have it in an escaped spelling.
         if !schema.get().contains(KEYWORD) && !schema.get().contains('\\') {
             return Ok(Vec::new());
         }
         let value: Value = serde_json::from_str(schema.get()).unwrap_or_default();
-        let mut found = Vec::new();
-        walk(&value, Some(Vec::new()), &mut found)?;
+        let mut headers = Vec::new();
+        walk(&value, Some(Vec::new()), &mut headers)?;
         let mut names = HashSet::new();
-        if found.iter().any(|header| !names.insert(header.header.clone())) {
+        if headers.iter().any(|header| !names.insert(header.header.clone())) {
             return Err(ParamHeaderError::Twice);
         }
-        Ok(found)
+        Ok(headers)
     }
 }
 
-/// Looks through a schema. `path` is `None` where properties alone do not lead.
+/// Searches a schema. `path` is `None` where `properties` alone do not lead.
 fn walk(
     schema: &Value,
     path: Option<Vec<String>>,
-    found: &mut Vec<ParamHeader>,
+    headers: &mut Vec<ParamHeader>,
 ) -> Result<(), ParamHeaderError> {
     let fields = match schema {
         Value::Object(fields) => fields,
-        Value::Array(items) => return items.iter().try_for_each(|item| walk(item, None, found)),
+        Value::Array(items) => return items.iter().try_for_each(|item| walk(item, None, headers)),
         _ => return Ok(()),
     };
     if let Some(name) = fields.get(KEYWORD) {
         let path = path.clone().filter(|path| !path.is_empty()).ok_or(ParamHeaderError::Place)?;
-        found.push(ParamHeader { header: header(name)?, path, kind: kind(fields.get("type"))? });
+        headers.push(ParamHeader { header: header(name)?, path, kind: kind(fields.get("type"))? });
     }
     for (name, value) in fields {
         match (name.as_str(), value) {
             ("properties", Value::Object(properties)) => {
                 for (property, schema) in properties {
                     let longer = path.clone().map(|path| [path, vec![property.clone()]].concat());
-                    walk(schema, longer, found)?;
+                    walk(schema, longer, headers)?;
                 }
             }
             (name, _) if DATA.contains(&name) || name == KEYWORD => {}
-            _ => walk(value, None, found)?,
+            _ => walk(value, None, headers)?,
         }
     }
     Ok(())
@@ -111,7 +111,7 @@ fn header(name: &Value) -> Result<String, ParamHeaderError> {
 }
 
 fn kind(name: Option<&Value>) -> Result<ParamKind, ParamHeaderError> {
-    // An argument that may be left out is often written as this type or null.
+    // The type of an optional argument is often written as a list of the type and `null`.
     let name = match name {
         Some(Value::Array(names)) => {
             match names.iter().filter(|name| *name != "null").collect::<Vec<_>>()[..] {
@@ -140,11 +140,11 @@ mod tests {
 
     #[test]
     fn annotated_properties_are_found_at_their_paths() {
-        let found = all(r#"{"q":{"type":"string"},"in":{"type":"object","properties":{"n":{"type":"integer","x-mcp-header":"Num"}}},
+        let headers = all(r#"{"q":{"type":"string"},"in":{"type":"object","properties":{"n":{"type":"integer","x-mcp-header":"Num"}}},
             "r":{"type":["string","null"],"x-mcp-header":"Region"}}"#)
         .unwrap();
         assert_eq!(
-            found,
+            headers,
             [
                 ParamHeader {
                     header: "mcp-param-num".into(),

@@ -1,14 +1,13 @@
-//! One plugin's part of the catalog: its items as they may be published, and those that may not, with the reason.
+//! One plugin's part of the catalog: its validated items, and the rejected ones with the reason.
 //!
-//! A bad item is rejected and its plugin stays; an item is its author's mistake, and the others may be what someone
-//! relies on.
+//! An invalid item is rejected by itself; the other items of its plugin are published, since clients may rely on them.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::item_list::{Item, ItemDigest};
 use super::items::{PublishedPrompt, PublishedResource, PublishedTemplate, PublishedTool};
-use super::name_owners::{NameOwners, Taken};
+use super::name_owners::{NameOwners, OwnedByOther};
 use super::validation::{self, InvalidItem};
 use crate::approval::ApprovalPolicy;
 use crate::config::Limits;
@@ -37,8 +36,8 @@ impl RejectedItem {
         Self { kind, name, key: None, why, owner: None }
     }
 
-    /// Of an item whose key another plugin has.
-    pub(super) fn name_taken<T: Item>(item: &T, Taken { owner, why }: Taken) -> Self {
+    /// An item that is rejected because its key belongs to another plugin.
+    pub(super) fn owned_by_other<T: Item>(item: &T, OwnedByOther { owner, why }: OwnedByOther) -> Self {
         let rejected = Self::new(T::KIND, item.own_name().to_owned(), why);
         Self { key: Some(item.key().to_owned()), owner, ..rejected }
     }
@@ -61,9 +60,9 @@ pub struct PluginEntry {
     pub prompts: Vec<Arc<PublishedPrompt>>,
     /// In the plugin's own order.
     pub rejected: Vec<RejectedItem>,
-    /// What is shown although it is not as it was approved: a few sentences.
+    /// Sentences about items that are published although they do not match the approval.
     pub unapproved: Vec<String>,
-    /// The approvals that its items were compared with, and will be when it is listed again.
+    /// The policy that its items were checked with; the next listing is checked with it too.
     pub approval: ApprovalPolicy,
 }
 
@@ -75,39 +74,39 @@ impl PluginEntry {
         Self::of(plugin, interfaces, listing)
     }
 
-    /// The same plugin with what it lists now, validated and not yet compared with its approval.
+    /// The same plugin with a new listing, validated and not yet compared with its approval.
     #[must_use]
     pub fn with_listing(&self, listing: Listing) -> Self {
         Self::of(Arc::clone(&self.plugin), self.interfaces.clone(), listing)
     }
 
-    /// The same without what belongs to other plugins, and that.
+    /// The same without the items that belong to other plugins, and these items.
     #[must_use]
     pub fn without_name_conflicts(mut self, owners: &NameOwners) -> (Self, Vec<RejectedItem>) {
-        let mut taken = Vec::new();
-        keep_own(&mut self.tools, owners, &mut taken);
-        keep_own(&mut self.resources, owners, &mut taken);
-        keep_own(&mut self.templates, owners, &mut taken);
-        keep_own(&mut self.prompts, owners, &mut taken);
-        (self, taken)
+        let mut conflicts = Vec::new();
+        retain_own(&mut self.tools, owners, &mut conflicts);
+        retain_own(&mut self.resources, owners, &mut conflicts);
+        retain_own(&mut self.templates, owners, &mut conflicts);
+        retain_own(&mut self.prompts, owners, &mut conflicts);
+        (self, conflicts)
     }
 
     fn of(plugin: Arc<Plugin>, interfaces: Interfaces, listing: Listing) -> Self {
         let limits = &plugin.config().limits;
         let mut rejected = Vec::new();
         let mut patterns_left = PATTERNS;
-        let most = (limits.tools, "tools (limit `tools`)");
-        let tools = accept(listing.tools, most, &mut rejected, |tool| {
+        let limit = (limits.tools, "tools (limit `tools`)");
+        let tools = accept(listing.tools, limit, &mut rejected, |tool| {
             let published = tool_of(&plugin, tool, limits, patterns_left)?;
             patterns_left = patterns_left.saturating_sub(published.patterns());
             Ok(published)
         });
-        let most = (limits.resources, "resources (limit `resources`)");
-        let resources = accept(listing.resources, most, &mut rejected, |resource| {
+        let limit = (limits.resources, "resources (limit `resources`)");
+        let resources = accept(listing.resources, limit, &mut rejected, |resource| {
             PublishedResource::validate(&plugin, resource)
         });
-        let most = (RESOURCE_TEMPLATES, "resource templates");
-        let templates = accept(listing.templates, most, &mut rejected, |template| {
+        let limit = (RESOURCE_TEMPLATES, "resource templates");
+        let templates = accept(listing.templates, limit, &mut rejected, |template| {
             PublishedTemplate::validate(&plugin, template)
         });
         let prompts =
@@ -147,15 +146,15 @@ impl ListedItem for Prompt {
     }
 }
 
-/// Publishes what passes, at most as many as the limit says, and each name once.
+/// Validates the items of one kind: at most `max`, and each name once.
 fn accept<R: ListedItem, T: Item>(
     listed: Vec<R>,
-    (most, of_what): (u64, &str),
+    (max, of_what): (u64, &str),
     rejected: &mut Vec<RejectedItem>,
     mut validate: impl FnMut(R) -> Result<T, InvalidItem>,
 ) -> Vec<Arc<T>> {
     let mut reject = |name: String, why: String| rejected.push(RejectedItem::new(T::KIND, name, why));
-    let count = usize::try_from(most).unwrap_or(usize::MAX);
+    let count = usize::try_from(max).unwrap_or(usize::MAX);
     let excess = listed.len().saturating_sub(count);
     let mut seen = HashSet::new();
     let mut accepted = Vec::new();
@@ -171,17 +170,17 @@ fn accept<R: ListedItem, T: Item>(
         }
     }
     if excess > 0 {
-        let why = format!("a plugin may have {most} {of_what}");
+        let why = format!("a plugin may have {max} {of_what}");
         reject(format!("{excess} more {}s", T::KIND.as_str()), why);
     }
     accepted
 }
 
-fn keep_own<T: Item>(items: &mut Vec<Arc<T>>, owners: &NameOwners, taken: &mut Vec<RejectedItem>) {
+fn retain_own<T: Item>(items: &mut Vec<Arc<T>>, owners: &NameOwners, conflicts: &mut Vec<RejectedItem>) {
     items.retain(|item| match owners.check(item.owner(), T::KIND, item.key()) {
         Ok(_) => true,
         Err(other) => {
-            taken.push(RejectedItem::name_taken(&**item, other));
+            conflicts.push(RejectedItem::owned_by_other(&**item, other));
             false
         }
     });

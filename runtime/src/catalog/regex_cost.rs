@@ -1,8 +1,8 @@
-//! How many states a regular expression has: what a search for it costs at worst for each byte of the text.
+//! How many states a regular expression has: the worst cost of a search for each byte of the text.
 //!
-//! The engine is linear in the text, but a search whose states do not fit its cache follows all of them at once. They
-//! are counted in what the engine itself makes of the pattern, rewritten as the validator rewrites it. The text does
-//! not tell: spaces are skipped here and there, flags widen classes, and `\s` becomes a class of its own.
+//! The engine is linear in the text, but a search whose states do not fit its cache follows all of them at once. The
+//! states are counted in the engine's own automaton, after the validator's rewriting of the pattern. The pattern's text
+//! does not show their number: flags widen classes, some spaces are skipped, and `\s` becomes a class of its own.
 
 use jsonschema_regex::to_rust_regex;
 use regex_automata::nfa::thompson::{Compiler, Config, State, WhichCaptures};
@@ -11,13 +11,13 @@ use regex_automata::util::look::Look;
 /// Bytes of one state, at least.
 const STATE: usize = 16;
 
-/// States of every pattern: where the match begins, where it ends, and that there is one.
+/// States that every pattern has: the start of the match, its end, and the match state.
 const FRAME: u64 = 3;
 
-/// Ways out of one state that are looked through in the time of one more.
+/// Transitions out of a state that cost as much as one more state.
 const WAYS: u64 = 4;
 
-/// What asking whether a word begins or ends costs, which decodes the characters on both sides.
+/// The cost of a word boundary, which decodes the characters on both sides.
 const WORD: u64 = 8;
 
 /// States of a pattern that is compiled to at most `size` bytes. One that does not compile has as many as fit there.
@@ -31,8 +31,7 @@ pub(super) fn states(pattern: &str, size: usize) -> u64 {
     counted.map_or((size / STATE) as u64, |states| states.saturating_sub(FRAME)).max(1)
 }
 
-/// What rewriting a pattern takes at most, in bytes that are parsed: the validator parses all of it anew for each
-/// escape.
+/// The worst cost of rewriting a pattern, in parsed bytes: the validator parses the whole pattern anew for each escape.
 pub(super) fn rewriting(pattern: &str) -> u64 {
     (pattern.matches('\\').count() as u64).saturating_mul(pattern.len() as u64)
 }

@@ -1,15 +1,15 @@
 //! JSON Schema 2020-12, compiled once and run on every call.
 //!
-//! The text is kept as the plugin wrote it, since that is what clients get. Nothing is fetched for a `$ref`, patterns
-//! run on a linear-time engine of bounded size, and a check has a budget, so a schema cannot make the server wait or
-//! call out. A check that is short is done at once, and one that is not is begun again where it holds up nobody.
+//! Clients get the text as the plugin wrote it. Nothing is fetched for a `$ref`, patterns run on a linear-time engine
+//! of bounded size, and a validation has a budget, so a schema cannot make the server wait or connect somewhere. A
+//! short validation is done in place; a longer one starts again on a thread for large work.
 
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{Draft, PatternOptions, Validator};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::charged_json::{MeteredJson, MeteredValue};
+use super::charged_json::{ChargedJson, ChargedValue};
 use super::null_arguments;
 use super::regex_cost::{rewriting, states};
 use super::schema_budget::{self, BudgetError, SchemaBudget};
@@ -20,36 +20,36 @@ use crate::json;
 use crate::observe::truncate;
 use crate::sandbox::{SMALL, WorkBudget, WorkStopped};
 
-/// Faults that one message names; a model mends the first ones first.
+/// Faults that one message names.
 const FAULTS: usize = 5;
 
 /// Longest description of one fault, bytes.
 const FAULT_LENGTH: usize = 300;
 
-/// Steps that any check may take, and how many more for each byte of the value. One takes some 10 to 50 ns.
+/// Steps for any validation, and further ones for each byte of the value. A step takes some 10 to 50 ns.
 const STEPS: u64 = 1_000_000;
 const STEPS_PER_BYTE: u64 = 20;
 
-/// Steps of a check that is done at once, wherever it is asked for: about 100 microseconds.
-const AT_ONCE: u64 = 4_000;
+/// Steps of a validation that is done in place: about 100 microseconds.
+const SHORT_STEPS: u64 = 4_000;
 
-/// Bytes of a schema with references that such a check may go through: some thousand references deep.
-const AT_ONCE_DEEP: usize = 64 << 10;
+/// Bytes of a schema with references that a validation in place may recurse through: some thousand references.
+const SHORT_RECURSION: usize = 64 << 10;
 
-/// What rewriting the patterns of a schema may take: seconds at worst, which nothing interrupts.
-const REWRITING: u64 = 4 << 20;
+/// Largest cost of [`rewriting`] all patterns of a schema: seconds at worst, which nothing interrupts.
+const MAX_REWRITING: u64 = 4 << 20;
 
 /// A schema: its text and its compiled form.
 #[derive(Debug)]
 pub struct Schema {
     text: Box<RawValue>,
     legacy: Option<Box<RawValue>>,
-    validator: Validator<MeteredJson>,
+    validator: Validator<ChargedJson>,
     object: bool,
     patterns: u64,
-    /// States of the largest of them.
+    /// States of the largest pattern.
     states: u64,
-    /// Subschemas through which a check may go at each level of a value; zero: it goes no deeper than the schema.
+    /// See [`subschema_charge::reach`].
     reach: usize,
 }
 
@@ -62,7 +62,7 @@ pub enum SchemaError {
     /// Beyond [`SCHEMA_DEPTH`].
     #[error("its schema is nested deeper than {SCHEMA_DEPTH} levels")]
     TooDeep,
-    /// Beyond what a plugin may have.
+    /// Beyond [`PATTERNS`].
     #[error("the schemas of all tools together have more than {PATTERNS} patterns")]
     Patterns,
     /// A reference that leads out of the schema or into data.
@@ -81,7 +81,7 @@ pub enum SchemaError {
     NotAnObject,
 }
 
-/// How a value differs from its schema, in words that let a model correct itself.
+/// How a value differs from its schema, as text from which a model can correct the value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct SchemaMismatch(String);
@@ -105,7 +105,7 @@ impl Schema {
         if patterns > patterns_left {
             return Err(SchemaError::Patterns);
         }
-        if texts.iter().map(|text| rewriting(text)).fold(0, u64::saturating_add) > REWRITING {
+        if texts.iter().map(|text| rewriting(text)).fold(0, u64::saturating_add) > MAX_REWRITING {
             let why =
                 "its patterns are too long for as many escapes; write classes such as [0-9] instead of \\d";
             return Err(SchemaError::Invalid(why.to_owned()));
@@ -129,19 +129,18 @@ impl Schema {
         if schema.object { Ok(schema) } else { Err(SchemaError::NotAnObject) }
     }
 
-    /// Leaves nulls out of arguments where they stand for nothing; gives the text of what is left if there were any.
-    /// Numbers beyond 64 bits are rounded in it. An allowance may end that before all are found; whoever gave it asks
-    /// it then.
+    /// Removes nulls that stand for missing arguments; returns the new text if there were any. Numbers beyond 64 bits
+    /// are rounded in it. Nulls may stay when `work_budget` is used up, so the caller checks the budget afterwards.
     pub(crate) fn remove_nulls(
         &self,
         text: &str,
         value: &mut Value,
-        allowance: Option<&WorkBudget>,
+        work_budget: Option<&WorkBudget>,
     ) -> Option<String> {
         // Most arguments have none at all.
         let schema =
             if text.contains("null") { serde_json::from_str(self.text.get()).ok()? } else { return None };
-        null_arguments::remove_nulls(&schema, value, text.len(), allowance).then(|| value.to_string())
+        null_arguments::remove_nulls(&schema, value, text.len(), work_budget).then(|| value.to_string())
     }
 
     /// The text, as written.
@@ -168,9 +167,9 @@ impl Schema {
         self.patterns
     }
 
-    /// Checks a small value if that is sure to be short, else `None`.
+    /// Validates a small value; `None` if that might take long.
     pub(crate) fn validate_if_short(&self, value: &Value) -> Option<Result<(), SchemaMismatch>> {
-        let budget = self.budget(AT_ONCE, SMALL, None);
+        let budget = self.budget(SHORT_STEPS, SMALL, None);
         let check = || match self.fits(value, &budget).ok()? {
             true => Some(Ok(())),
             false => self.explain(value, &budget).ok().map(Err),
@@ -178,32 +177,36 @@ impl Schema {
         if self.reach == 0 {
             return check();
         }
-        // Steps are charged when references return. Until then, each level of the value may go through the whole
-        // schema.
+        // Steps are charged only when references return. Before that, each level of the value may recurse through the
+        // whole schema.
         let levels = json::depth(value);
-        let way = self.text.get().len().saturating_mul(levels + 1);
-        if way <= AT_ONCE_DEEP { schema_budget::with_stack_for(self.reach, levels, check) } else { None }
+        let recursion = self.text.get().len().saturating_mul(levels + 1);
+        if recursion <= SHORT_RECURSION {
+            schema_budget::with_stack_for(self.reach, levels, check)
+        } else {
+            None
+        }
     }
 
-    /// Checks a value that was `bytes` long as text. What does not fit is told with the JSON pointer of each fault and
-    /// what was expected there; what takes too many steps does not fit either.
+    /// Validates a value that was `bytes` long as text. A mismatch has the JSON pointer of each fault and what was
+    /// expected there; a validation that takes too many steps is a mismatch too.
     ///
     /// # Errors
-    /// When the allowance ends it.
+    /// When `work_budget` is used up or the work was abandoned.
     pub(crate) fn validate(
         &self,
         value: &Value,
         bytes: usize,
-        allowance: &WorkBudget,
+        work_budget: &WorkBudget,
     ) -> Result<Result<(), SchemaMismatch>, WorkStopped> {
         let steps = STEPS + STEPS_PER_BYTE * bytes as u64;
-        let budget = self.budget(steps, bytes, Some(allowance.clone()));
+        let budget = self.budget(steps, bytes, Some(work_budget.clone()));
         let check = || match self.fits(value, &budget) {
             Ok(true) => Ok(Ok(())),
             Ok(false) => {
-                // What has more faults than can be told has at least a first one.
-                let told = self.explain(value, &budget).or_else(|_| self.explain_first(value, &budget));
-                told.map(Err)
+                // When there are too many faults to describe, the first one is described alone.
+                let mismatch = self.explain(value, &budget).or_else(|_| self.explain_first(value, &budget));
+                mismatch.map(Err)
             }
             Err(ended) => Err(ended),
         };
@@ -221,44 +224,44 @@ impl Schema {
         }
     }
 
-    fn budget(&self, steps: u64, value: usize, allowance: Option<WorkBudget>) -> SchemaBudget {
+    fn budget(&self, steps: u64, value: usize, work_budget: Option<WorkBudget>) -> SchemaBudget {
         let (states, schema, reach) = (self.states, self.text.get().len(), self.reach);
-        SchemaBudget { steps, allowance, states, schema, value, reach }
+        SchemaBudget { steps, work_budget, states, schema, value, reach }
     }
 
     fn fits(&self, value: &Value, budget: &SchemaBudget) -> Result<bool, BudgetError> {
-        schema_budget::with_budget(budget, || self.validator.is_valid(MeteredValue(value)))
+        schema_budget::with_budget(budget, || self.validator.is_valid(ChargedValue(value)))
     }
 
     fn explain(&self, value: &Value, budget: &SchemaBudget) -> Result<SchemaMismatch, BudgetError> {
         schema_budget::with_budget(budget, || {
-            let faults = self.validator.iter_errors(MeteredValue(value)).take(FAULTS);
+            let faults = self.validator.iter_errors(ChargedValue(value)).take(FAULTS);
             SchemaMismatch(faults.map(|error| fault(&error)).collect::<Vec<_>>().join("; "))
         })
     }
 
     fn explain_first(&self, value: &Value, budget: &SchemaBudget) -> Result<SchemaMismatch, BudgetError> {
         schema_budget::with_budget(budget, || {
-            let first = self.validator.validate(MeteredValue(value)).err();
+            let first = self.validator.validate(ChargedValue(value)).err();
             SchemaMismatch(first.map(|error| fault(&error)).unwrap_or_default())
         })
     }
 }
 
 impl SchemaMismatch {
-    /// Nobody can say whether it fits.
+    /// The mismatch for a validation that takes too long.
     pub(crate) fn too_much() -> Self {
         Self("checking takes too long; send less, or simplify the schema".to_owned())
     }
 }
 
-fn build(mut value: Value, size: usize) -> Result<Validator<MeteredJson>, SchemaError> {
+fn build(mut value: Value, size: usize) -> Result<Validator<ChargedJson>, SchemaError> {
     subschema_charge::insert(&mut value);
     if let Some(target) = subschema_charge::stray_reference(&value) {
         return Err(SchemaError::Reference(shortened(&target)));
     }
     let patterns = PatternOptions::regex().size_limit(size).dfa_size_limit(size);
-    let options = jsonschema::options_for::<MeteredJson>()
+    let options = jsonschema::options_for::<ChargedJson>()
         .with_draft(Draft::Draft202012)
         .offline()
         .with_pattern_options(patterns)
@@ -269,7 +272,7 @@ fn build(mut value: Value, size: usize) -> Result<Validator<MeteredJson>, Schema
     built.map_err(SchemaError::Invalid)
 }
 
-/// The text of every pattern, and of what may be one.
+/// The text of every pattern, and of all that may be one.
 fn patterns(value: &Value) -> Vec<&str> {
     let (mut texts, mut pending) = (Vec::new(), vec![value]);
     while let Some(value) = pending.pop() {
@@ -299,11 +302,11 @@ fn fault(error: &jsonschema::ValidationError<'_>) -> String {
                 unexpected.iter().take(FAULTS).map(|name| format!("{at}/{}", escaped(name))).collect();
             shortened(&format!("{}: not a known property", names.join(", ")))
         }
-        // Of what is written for `false`.
+        // This `not` is written for `false`.
         ValidationErrorKind::Not { schema } if *schema == subschema_charge::anything() => {
             shortened(&format!("{at}: nothing is allowed here"))
         }
-        // It shows the value, which may be large.
+        // The message has the value, which may be large.
         _ => truncate(FAULT_LENGTH, format_args!("{}: {error}", if at.is_empty() { "/" } else { &at })),
     }
 }

@@ -1,19 +1,19 @@
-//! A budget for checking one value against one schema.
+//! A budget for validating one value against one schema.
 //!
-//! A few kilobytes of schema can describe more work than the age of the universe, and a plugin writes its own. The
-//! validator cannot be interrupted from outside, so it reads the value through [`charged_json`](super::charged_json),
-//! which charges for every look before it is taken: a keyword that compares a value with a thousand others looks a
-//! thousand times. Where nothing is looked at, [marked](super::subschema_charge) subschemas charge. What is used up unwinds
-//! the validator. Recursion is deep where references are chained: each level of the value may go through the whole
-//! schema. So the stack has room for that, as far as there is any, and what comes near its end unwinds as well.
+//! A few kilobytes of schema can describe endless work, and a plugin writes its own schemas. The validator cannot be
+//! interrupted from outside, so it reads the value through [`charged_json`](super::charged_json), which charges before
+//! every read: a keyword that compares a value with a thousand others reads it a thousand times. Where nothing is read,
+//! [marked](super::subschema_charge) subschemas charge. When the budget is used up, the validator is unwound. Chained
+//! references recurse deeply: each level of the value may go through the whole schema. So the validator runs on a stack
+//! that is large enough, up to [`STACK`], and is unwound when it comes near the end of its stack.
 
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use crate::sandbox::{WorkBudget, WorkStopped};
 
-/// Steps between two looks at the allowance, some ten microseconds.
-const LOOK: u64 = 1_000;
+/// Steps between two checks of the work budget, some ten microseconds.
+const CHECK_INTERVAL: u64 = 1_000;
 
 /// Bytes of text that are compared or counted in one step.
 const BYTES: u64 = 256;
@@ -22,75 +22,75 @@ const BYTES: u64 = 256;
 /// states at once takes some nanoseconds for each.
 const STATES: u64 = 128;
 
-/// Steps of one search with a regular expression, which nothing interrupts: some 10 ms, and 50 where it follows all
-/// states.
-const LONGEST: u64 = 200_000;
+/// Most steps of one search with a regular expression, which nothing interrupts: some 10 ms, and 50 ms when it follows
+/// all states at once.
+const MAX_SEARCH: u64 = 200_000;
 
-/// Memory for the faults of one value, bytes. Each holds the place of the fault and parts of the schema.
+/// Memory for the faults of one value, bytes. Each fault has its path and parts of the schema.
 const FAULTS: usize = 32 << 20;
 
-/// What one of them takes at least.
+/// Least memory of one fault, bytes.
 const FAULT: usize = 512;
 
-/// The largest stack: enough for a chain of a thousand references at the deepest value that is accepted. Address space
-/// until it is used.
+/// The largest stack: enough for a chain of a thousand references at the deepest value that is accepted. Only address
+/// space until it is used.
 const STACK: usize = 512 << 20;
 
-/// What one subschema takes of the stack, at most, which it does in an unoptimised build.
+/// Most stack of one subschema, which it takes in an unoptimised build.
 const SUBSCHEMA: usize = 12 << 10;
 
-/// What a check takes of the stack beside subschemas.
+/// Stack of a validation besides its subschemas.
 const BASE: usize = 256 << 10;
 
-/// What a check may take, and of what its parts cost.
+/// The steps of one validation, and the sizes that its charges depend on.
 #[derive(Debug, Clone)]
 pub(super) struct SchemaBudget {
     pub(super) steps: u64,
-    pub(super) allowance: Option<WorkBudget>,
+    pub(super) work_budget: Option<WorkBudget>,
     /// States of the largest regular expression.
     pub(super) states: u64,
     /// Bytes of the schema, and of the value.
     pub(super) schema: usize,
     pub(super) value: usize,
-    /// Subschemas that a level of the value may go through, if that is more than the schema is deep.
+    /// See [`subschema_charge::reach`](super::subschema_charge::reach).
     pub(super) reach: usize,
 }
 
-/// Why a check came to no end.
+/// Why a validation was stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BudgetError {
-    /// It has no steps left.
+    /// The steps or the stack are used up.
     Exhausted,
-    /// There are more faults than can be kept.
+    /// The faults take too much memory.
     Faults,
-    /// It may not go on.
+    /// The work budget is used up, or the work was abandoned.
     Stopped(WorkStopped),
 }
 
-/// A check under way on this thread.
+/// The validation that runs on this thread.
 struct RunningCheck {
     budget: SchemaBudget,
     faults: usize,
-    /// Longest name of a field that is part of a place.
+    /// Longest name of a field, which may be part of a fault's path.
     name: usize,
 }
 
 thread_local! {
-    /// Steps until the next look.
-    static LEFT: Cell<u64> = const { Cell::new(0) };
-    /// What must be left of the stack at every look.
-    static ROOM: Cell<usize> = const { Cell::new(0) };
+    /// Steps until the next check of the work budget.
+    static REMAINING: Cell<u64> = const { Cell::new(0) };
+    /// Stack that must remain at every charge, bytes.
+    static MIN_STACK: Cell<usize> = const { Cell::new(0) };
     static CHECK: RefCell<Option<RunningCheck>> = const { RefCell::new(None) };
 }
 
-/// Charges steps, before what costs them is done. Outside of a check, nothing is charged.
+/// Charges steps, before the work is done. Outside of a validation nothing is charged.
 pub(super) fn charge(steps: u64) {
-    match LEFT.get().checked_sub(steps) {
-        Some(left) => LEFT.set(left),
-        None => refill(steps - LEFT.get()),
+    match REMAINING.get().checked_sub(steps) {
+        Some(remaining) => REMAINING.set(remaining),
+        None => refill(steps - REMAINING.get()),
     }
-    let room = ROOM.get();
-    if room > 0 && stacker::remaining_stack().is_some_and(|left| left < room) {
+    let min_stack = MIN_STACK.get();
+    if min_stack > 0 && stacker::remaining_stack().is_some_and(|remaining| remaining < min_stack) {
         abort_check(BudgetError::Exhausted);
     }
 }
@@ -104,7 +104,7 @@ pub(super) fn charge_bytes(bytes: usize) {
 pub(super) fn charge_search(bytes: usize) {
     let states = with_check(|check| Ok(check.budget.states)).unwrap_or(1);
     let steps = (bytes as u64 + 8).saturating_mul(states) / STATES;
-    if steps > LONGEST {
+    if steps > MAX_SEARCH {
         abort_check(BudgetError::Exhausted);
     }
     charge(1 + steps);
@@ -120,13 +120,13 @@ pub(super) fn note_name(bytes: usize) {
     }
 }
 
-/// Charges for a fault that is about to be described. That of an object or an array may repeat all of it.
+/// Charges for a fault before it is described. With `is_whole` the description may repeat the whole value.
 pub(super) fn charge_fault(is_whole: bool) {
     charge(1);
     with_check(|check| {
         let SchemaBudget { schema, value, .. } = check.budget;
-        let told = if is_whole { value } else { 0 };
-        let parts = schema.saturating_add(check.name).saturating_mul(8).saturating_add(told);
+        let value_bytes = if is_whole { value } else { 0 };
+        let parts = schema.saturating_add(check.name).saturating_mul(8).saturating_add(value_bytes);
         let faults = check.faults.checked_sub(FAULT.saturating_add(parts));
         check.faults = faults.ok_or(BudgetError::Faults)?;
         Ok(())
@@ -135,27 +135,27 @@ pub(super) fn charge_fault(is_whole: bool) {
 
 #[cold]
 fn refill(beyond: u64) {
-    LEFT.set(0);
+    REMAINING.set(0);
     let next = with_check(|check| {
-        let left = check.budget.steps.checked_sub(beyond).ok_or(BudgetError::Exhausted)?;
-        if let Some(allowance) = &check.budget.allowance {
-            allowance.check().map_err(BudgetError::Stopped)?;
+        let remaining = check.budget.steps.checked_sub(beyond).ok_or(BudgetError::Exhausted)?;
+        if let Some(work_budget) = &check.budget.work_budget {
+            work_budget.check().map_err(BudgetError::Stopped)?;
         }
-        let next = left.min(LOOK);
-        check.budget.steps = left - next;
+        let next = remaining.min(CHECK_INTERVAL);
+        check.budget.steps = remaining - next;
         Ok(next)
     });
-    LEFT.set(next.unwrap_or_default());
+    REMAINING.set(next.unwrap_or_default());
 }
 
-/// Does something with the check under way, if there is one, or ends it.
+/// Runs `act` on the running validation, if there is one, and aborts the validation on an error.
 fn with_check<T>(act: impl FnOnce(&mut RunningCheck) -> Result<T, BudgetError>) -> Option<T> {
     CHECK
         .with_borrow_mut(|check| check.as_mut().map(act))
         .map(|done| done.unwrap_or_else(|ended| abort_check(ended)))
 }
 
-/// Not a panic: nothing is printed, and only `with_budget` ever sees it.
+/// Unwinds without a panic message; only `with_budget` catches it.
 fn abort_check(ended: BudgetError) -> ! {
     resume_unwind(Box::new(ended))
 }
@@ -163,10 +163,11 @@ fn abort_check(ended: BudgetError) -> ! {
 /// Runs `work` with a budget.
 pub(super) fn with_budget<T>(budget: &SchemaBudget, work: impl FnOnce() -> T) -> Result<T, BudgetError> {
     let check = RunningCheck { budget: budget.clone(), faults: FAULTS, name: 0 };
-    let outer = (LEFT.replace(0), ROOM.replace(one_level(budget.reach)), CHECK.replace(Some(check)));
+    let outer =
+        (REMAINING.replace(0), MIN_STACK.replace(one_level(budget.reach)), CHECK.replace(Some(check)));
     let done = catch_unwind(AssertUnwindSafe(work));
-    LEFT.set(outer.0);
-    ROOM.set(outer.1);
+    REMAINING.set(outer.0);
+    MIN_STACK.set(outer.1);
     CHECK.set(outer.2);
     done.map_err(|cause| match cause.downcast::<BudgetError>() {
         Ok(ended) => *ended,
@@ -174,18 +175,18 @@ pub(super) fn with_budget<T>(budget: &SchemaBudget, work: impl FnOnce() -> T) ->
     })
 }
 
-/// Runs `work` with room for deep recursion, which costs some microseconds. For what is done once for each schema.
+/// Runs `work` on a large stack, which takes some microseconds. For work that is done once for each schema.
 pub(super) fn with_big_stack<T>(work: impl FnOnce() -> T) -> T {
     stacker::maybe_grow(STACK / 2, STACK, work)
 }
 
-/// Runs a check with room for going through `reach` subschemas at each of so many levels of a value, and once more.
+/// Runs a validation on a stack for `reach` subschemas at each of `levels` levels of a value, and at one more.
 pub(super) fn with_stack_for<T>(reach: usize, levels: usize, check: impl FnOnce() -> T) -> T {
     let size = one_level(reach).saturating_mul(levels.saturating_add(2)).saturating_add(BASE).min(STACK);
     stacker::maybe_grow(size, size, check)
 }
 
-/// What may be taken of the stack between two looks.
+/// Most stack that is taken between two charges.
 fn one_level(reach: usize) -> usize {
     reach.saturating_mul(SUBSCHEMA).min(STACK / 2)
 }
@@ -195,8 +196,8 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
-    fn budget(steps: u64, allowance: Option<WorkBudget>) -> SchemaBudget {
-        SchemaBudget { steps, allowance, states: 1, schema: 100, value: 100, reach: 0 }
+    fn budget(steps: u64, work_budget: Option<WorkBudget>) -> SchemaBudget {
+        SchemaBudget { steps, work_budget, states: 1, schema: 100, value: 100, reach: 0 }
     }
 
     fn endless() {
@@ -233,9 +234,9 @@ mod tests {
     }
 
     #[test]
-    fn an_allowance_ends_the_work() {
-        let allowance = WorkBudget::of(Duration::from_millis(10));
-        let ended = with_budget(&budget(u64::MAX, Some(allowance)), endless);
+    fn a_work_budget_ends_the_work() {
+        let work_budget = WorkBudget::of(Duration::from_millis(10));
+        let ended = with_budget(&budget(u64::MAX, Some(work_budget)), endless);
         assert_eq!(ended, Err(BudgetError::Stopped(WorkStopped::Cpu)));
     }
 

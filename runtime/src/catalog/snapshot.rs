@@ -24,14 +24,14 @@ pub struct Snapshot {
     name_conflicts: HashMap<String, Vec<RejectedItem>>,
     tools: ItemList<PublishedTool>,
     resources: ItemList<PublishedResource>,
-    /// Who may answer for URIs that look like listed ones.
+    /// The plugins that may serve URIs that look like listed ones.
     uri_owners: UriOwners,
     templates: ItemList<PublishedTemplate>,
     prompts: ItemList<PublishedPrompt>,
 }
 
 impl Snapshot {
-    /// Joins plugins as if they were all that the folder has.
+    /// A snapshot of these plugins, as if the folder had no others.
     #[must_use]
     pub fn new(entries: Vec<PluginEntry>) -> Self {
         let claimants = entries.iter().map(|entry| {
@@ -42,7 +42,7 @@ impl Snapshot {
         Self::with_owners(entries, Arc::new(owners))
     }
 
-    /// Joins plugins of a folder in which names belong to these.
+    /// A snapshot of these plugins, with these owners of names.
     #[must_use]
     pub fn with_owners(entries: Vec<PluginEntry>, owners: Arc<NameOwners>) -> Self {
         Self::of(entries.into_iter().map(Arc::new).collect(), owners)
@@ -54,8 +54,7 @@ impl Snapshot {
         self.changed(vec![entry], &[], Arc::clone(&self.owners))
     }
 
-    /// The same with the parts of some plugins replaced or added, each once, and those of others taken away, where
-    /// names belong to these now.
+    /// The same with the `fresh` entries replaced or added, without the `gone` plugins, and with these owners of names.
     #[must_use]
     pub fn changed(&self, fresh: Vec<Arc<PluginEntry>>, gone: &[String], owners: Arc<NameOwners>) -> Self {
         let names: HashSet<&str> = fresh.iter().map(|entry| entry.plugin.name()).collect();
@@ -85,7 +84,7 @@ impl Snapshot {
         Self { entries, owners, name_conflicts, tools, resources, uri_owners, templates, prompts }
     }
 
-    /// Whether there is nothing for a client to see.
+    /// Whether no item is published.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.tools.items().is_empty()
@@ -100,27 +99,27 @@ impl Snapshot {
         &self.entries
     }
 
-    /// The plugin of this name, with what it contributes.
+    /// The entry of the plugin with this name.
     #[must_use]
     pub fn entry(&self, plugin: &str) -> Option<&Arc<PluginEntry>> {
         self.entries.iter().find(|entry| entry.plugin.name() == plugin)
     }
 
-    /// To whom names belong.
+    /// The owners of names.
     #[must_use]
     pub fn owners(&self) -> &Arc<NameOwners> {
         &self.owners
     }
 
-    /// What of a plugin is not published, and why.
+    /// The items of a plugin that are not published, with the reasons.
     pub fn rejected<'s>(&'s self, entry: &'s PluginEntry) -> impl Iterator<Item = &'s RejectedItem> {
         let name_conflicts = self.name_conflicts(entry.plugin.name());
-        // What belongs to another plugin is told as that, whatever else is the matter with it.
-        let is_told = |own: &RejectedItem| {
+        // For an item with several reasons, a name conflict is the one that is reported.
+        let is_conflict = |own: &RejectedItem| {
             own.key.is_some()
-                && name_conflicts.iter().any(|told| (told.kind, &told.name) == (own.kind, &own.name))
+                && name_conflicts.iter().any(|other| (other.kind, &other.name) == (own.kind, &own.name))
         };
-        entry.rejected.iter().filter(move |own| !is_told(own)).chain(name_conflicts)
+        entry.rejected.iter().filter(move |own| !is_conflict(own)).chain(name_conflicts)
     }
 
     /// The items of a plugin that are rejected because another one has their name or URI.
@@ -134,8 +133,8 @@ impl Snapshot {
         let of_each = self.entries.iter().map(|entry| entry.plugin.name());
         let all = of_each
             .flat_map(|other| self.name_conflicts(other).iter().map(move |rejected| (rejected, other)));
-        let wanted = all.filter(move |(rejected, _)| rejected.owner.as_deref() == Some(plugin));
-        wanted.filter_map(|(rejected, other)| Some((rejected.key.as_deref()?, other)))
+        let own = all.filter(move |(rejected, _)| rejected.owner.as_deref() == Some(plugin));
+        own.filter_map(|(rejected, other)| Some((rejected.key.as_deref()?, other)))
     }
 
     /// The tools, by name.
@@ -174,21 +173,21 @@ impl Snapshot {
         self.prompts.get(name)
     }
 
-    /// The plugin that reads this URI: the one that lists it, else the first one with a template for it, unless the URI
-    /// belongs to another one or could be taken for what another one lists.
+    /// The plugin that reads this URI: the plugin that lists it, else the first plugin with a template for it to which
+    /// neither of these applies: the URI belongs to another plugin, or looks like one that another plugin lists.
     #[must_use]
     pub fn plugin_for_uri(&self, uri: &str) -> Option<&Arc<Plugin>> {
         let listed = self.resources.get(uri).map(|resource| &resource.plugin);
         listed.or_else(|| self.templated(uri).map(|(plugin, _)| plugin))
     }
 
-    /// The plugin of [`Snapshot::plugin_for_uri`], and the first of its own templates that the URI comes from.
+    /// The plugin of [`Snapshot::plugin_for_uri`], and the first of its own templates that matches the URI.
     #[must_use]
     pub fn route_uri(&self, uri: &str) -> Option<(&Arc<Plugin>, Option<MatchedTemplate>)> {
         let Some(listed) = self.resources.get(uri) else {
             return self.templated(uri).map(|(plugin, template)| (plugin, Some(template)));
         };
-        // A plugin may list what one of its templates makes, also one that another plugin's template hides.
+        // A listed URI may also match a template of its plugin, even one that is hidden by another plugin's template.
         let templates = self.entry(listed.owner()).map(|entry| &entry.templates);
         let template = templates.into_iter().flatten().find_map(|template| template.match_uri(uri));
         Some((&listed.plugin, template))
@@ -201,16 +200,15 @@ impl Snapshot {
         matching.peek()?;
         let form = uri::canonical(uri);
         let lists = self.uri_owners.get(&form.text);
-        let may_answer = |(template, _): &(&Arc<PublishedTemplate>, MatchedTemplate)| {
+        let may_serve = |(template, _): &(&Arc<PublishedTemplate>, MatchedTemplate)| {
             let own = template.owner();
             !self.owners.is_owned_by_other(own, &form)
                 && lists.is_none_or(|lists| lists.as_deref() == Some(own))
         };
-        matching.find(may_answer).map(|(template, matched)| (&template.plugin, matched))
+        matching.find(may_serve).map(|(template, matched)| (&template.plugin, matched))
     }
 
-    /// Whether a plugin answers for this URI from which no other plugin can take it: the URI names it, or the
-    /// operator's file does.
+    /// Whether a plugin serves this URI and no other plugin can get it: the URI or the configuration names the plugin.
     #[must_use]
     pub fn has_sole_owner(&self, uri: &str) -> bool {
         let kind = if uri.contains('{') { ItemKind::Template } else { ItemKind::Resource };
@@ -218,7 +216,7 @@ impl Snapshot {
         self.plugin_for_ref(uri).map(rank).is_some_and(|rank| rank.is_ok_and(|rank| rank >= Rank::Named))
     }
 
-    /// The plugin that serves a reference in a completion: the template written like this, or as
+    /// The plugin for a reference in a completion: that of the template with this text, or of
     /// [`Snapshot::plugin_for_uri`].
     #[must_use]
     pub fn plugin_for_ref(&self, reference: &str) -> Option<&Arc<Plugin>> {

@@ -1,47 +1,48 @@
-//! A keyword that is added to every subschema, so that each look at one costs a step.
+//! A keyword that is added to every subschema, so that each evaluation of one costs a step.
 //!
-//! A subschema that looks at nothing, such as one that is made of references, costs nothing in the
-//! [budget](super::schema_budget), and a few dozen of them can be walked more often than there are atoms. Each is given
-//! one more keyword that charges a step. Keywords of ours come last and are skipped when another has failed, but what
-//! fails has looked at something; `false` alone fails without, so it is written as a subschema that counts. Every cycle
-//! passes through an object that holds a `$ref`, and every such object is marked, so no schema escapes.
+//! A subschema that reads nothing of the value, such as one of references only, costs nothing in the
+//! [budget](super::schema_budget), and a few dozen of them can be evaluated more often than there are atoms. So each
+//! subschema gets a keyword that charges a step. The validator evaluates custom keywords last and skips them when
+//! another keyword has failed, but a keyword that fails has read something. Only `false` fails without a read, so it is
+//! written as a subschema with this keyword. Every cycle passes through an object with a `$ref`, and every such object
+//! has the keyword.
 
 use jsonschema::{Keyword, ValidationError};
 use serde_json::{Map, Value, json};
 
-use super::charged_json::{MeteredJson, MeteredValue};
+use super::charged_json::{ChargedJson, ChargedValue};
 use super::schema_budget::charge;
 
-/// The counting keyword. No plugin's schema can mean anything by it.
+/// The keyword that charges. It has no other meaning in a plugin's schema.
 pub(super) const KEYWORD: &str = "plugport:step";
 
 /// Keywords whose value maps names to schemas, so that the map itself is no schema.
 const MAPS: [&str; 6] =
     ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"];
 
-/// Keywords whose value is a list of schemas, or one schema, that is tried on the same value.
-const TRIED: [&str; 5] = ["allOf", "anyOf", "oneOf", "not", "if"];
+/// Keywords whose value is a list of schemas, or one schema, for the same value.
+const APPLICATORS: [&str; 5] = ["allOf", "anyOf", "oneOf", "not", "if"];
 
 /// Keywords whose value is data.
 const DATA: [&str; 6] = ["const", "enum", "default", "examples", "dependentRequired", "$vocabulary"];
 
-/// Counts one subschema at one place of the value.
+/// Charges for one evaluation of a subschema.
 #[derive(Debug)]
 pub(super) struct StepKeyword;
 
-impl Keyword<'_, MeteredJson> for StepKeyword {
-    fn validate(&self, _: MeteredValue<'_>) -> Result<(), ValidationError<'static>> {
+impl Keyword<'_, ChargedJson> for StepKeyword {
+    fn validate(&self, _: ChargedValue<'_>) -> Result<(), ValidationError<'static>> {
         charge(1);
         Ok(())
     }
 
-    fn is_valid(&self, _: MeteredValue<'_>) -> bool {
+    fn is_valid(&self, _: ChargedValue<'_>) -> bool {
         charge(1);
         true
     }
 }
 
-/// Puts the keyword into every subschema, and into whatever a reference could take for one.
+/// Adds the keyword to every subschema, and to every object that a reference could lead to.
 pub(super) fn insert(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {
@@ -58,15 +59,15 @@ fn insert_into_fields(fields: &mut Map<String, Value>) {
         let is = |names: &[&str]| names.contains(&name.as_str());
         match value {
             Value::Object(map) if is(&MAPS) => map.values_mut().for_each(insert_into_schema),
-            Value::Array(schemas) if is(&TRIED) => schemas.iter_mut().for_each(insert_into_schema),
+            Value::Array(schemas) if is(&APPLICATORS) => schemas.iter_mut().for_each(insert_into_schema),
             _ if is(&DATA) => {}
-            schema if is(&TRIED) => insert_into_schema(schema),
+            schema if is(&APPLICATORS) => insert_into_schema(schema),
             value => insert(value),
         }
     }
 }
 
-/// Marks what is a schema for certain.
+/// The same for a value that is certainly a schema.
 fn insert_into_schema(schema: &mut Value) {
     match schema {
         Value::Bool(true) => *schema = anything(),
@@ -75,14 +76,14 @@ fn insert_into_schema(schema: &mut Value) {
     }
 }
 
-/// What `true` is written as. `not` of it is `false`.
+/// The subschema that is written for `true`; its `not` is written for `false`.
 pub(super) fn anything() -> Value {
     json!({ KEYWORD: true })
 }
 
-/// A reference that cannot be followed here: one that leads out of the schema, or to something that is not counted.
-/// `root` is marked. Only forms that mean the same to the validator and to us are let through: no percent-encoding, and
-/// no `$id` below the root, which would change what `#` stands for.
+/// A reference that leads out of the schema, or to something without the keyword. `root` has the keywords already.
+/// References are accepted only in forms that this function and the validator read alike: without percent-encoding, and
+/// without an `$id` below the root, which would change the meaning of `#`.
 pub(super) fn stray_reference(root: &Value) -> Option<String> {
     let mut pending = vec![(root, true)];
     while let Some((value, is_root)) = pending.pop() {
@@ -104,7 +105,7 @@ pub(super) fn stray_reference(root: &Value) -> Option<String> {
     None
 }
 
-/// Whether a reference leads to a subschema that carries the keyword. Anchors stand in subschemas, which all do.
+/// Whether a reference leads to a subschema with the keyword. Anchors are in subschemas, which all have it.
 fn is_counted(root: &Value, target: &str) -> bool {
     let Some(fragment) = target.strip_prefix('#') else { return false };
     if !fragment.starts_with('/') {
@@ -120,13 +121,13 @@ fn is_counted(root: &Value, target: &str) -> bool {
     }
 }
 
-/// Subschemas through which a check may go without a look at the value: any of them, if anything in the schema refers
-/// to anything else. Without that a check is never deeper than the schema, and this is zero.
+/// How many subschemas a validation may go through at one level of the value: all of them, if the schema has
+/// references. Without references a validation is never deeper than the schema, and this is zero.
 pub(super) fn reach(schema: &Value) -> usize {
     if has_references(schema) { objects(schema) } else { 0 }
 }
 
-/// Objects in a schema, which all its subschemas are that lead to others.
+/// Objects in a schema: all subschemas that contain others or refer to others are objects.
 fn objects(value: &Value) -> usize {
     match value {
         Value::Object(fields) => 1 + fields.values().map(objects).sum::<usize>(),

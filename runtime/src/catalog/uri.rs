@@ -1,9 +1,9 @@
-//! What a URI may look like here: absolute, and only characters that RFC 3986 knows. Nothing is fetched, and clients
-//! read a URI by its very bytes.
+//! Valid URIs: absolute, and only with characters of RFC 3986. Nothing is fetched, and clients read a URI by its exact
+//! bytes.
 //!
-//! Whose it is is another question: for that, URIs that programs or people could take for one another are one, so they
-//! are compared in a form that nobody sees. That form of what a URI begins with is what the form of the URI begins
-//! with, so it serves for the literal beginnings of templates too.
+//! To find the owner of a URI, URIs that programs or people could confuse are compared in a canonical form, which is
+//! not shown. The canonical form of a URI's beginning is a beginning of the URI's canonical form, so the literal
+//! beginnings of templates are compared too.
 
 use super::naming;
 use crate::config::fixed_limits::URI_BYTES;
@@ -61,25 +61,25 @@ pub(super) fn allows(byte: u8) -> bool {
     byte.is_ascii_graphic() && !matches!(byte, b'"' | b'<' | b'>' | b'\\' | b'^' | b'`' | b'{' | b'|' | b'}')
 }
 
-/// Schemes that say how something is had, and not from whom, so a plugin that is called like one has no claim to it.
+/// Schemes for a way of access and not for an owner. A plugin with such a name does not own the scheme.
 const COMMON: [&str; 8] = ["data", "file", "ftp", "git", "http", "https", "ui", "urn"];
 
 /// A name or URI in the form in which keys are compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Canonical {
-    /// Equal for URIs that could be taken for one another.
+    /// Equal for URIs that could be confused.
     pub(super) text: String,
-    /// The words in it that can name a plugin, as they look; the first one that does decides.
+    /// Skeletons of the parts that can name a plugin; the first that names one decides.
     pub(super) names: Vec<String>,
 }
 
-/// How a URI looks: scheme and host in lower case, percent-encoding undone where it hides a plain character, no user,
-/// no usual port, no dots at the end of the host, no empty or dotted segments, and then as names look.
+/// The canonical form of a URI: scheme and host in lower case, visible characters not percent-encoded, no user, no
+/// default port, no dots at the end of the host, no empty or dotted segments, and then the skeleton.
 pub(super) fn canonical(uri: &str) -> Canonical {
     canonicalize(uri, true)
 }
 
-/// The same of what all URIs of a template begin with. Its last part may go on, so it names nobody, and is left out
+/// The same for the literal beginning of a template. Its last part may go on, so it names no plugin, and is removed
 /// where it could become something else.
 pub(super) fn canonical_prefix(literal: &str) -> Canonical {
     let cut = literal.rfind('%').filter(|at| at + 3 > literal.len());
@@ -102,7 +102,7 @@ fn canonicalize(uri: &str, whole: bool) -> Canonical {
         if end.is_some() || whole {
             let host = host(authority);
             text.push_str(&naming::skeleton(&host));
-            // A name with dots is one of the net's.
+            // A host with dots is a DNS name.
             let label = host.split(':').next().unwrap_or_default();
             names.extend((!label.is_empty() && !label.contains('.')).then(|| naming::skeleton(label)));
         }
@@ -111,7 +111,7 @@ fn canonicalize(uri: &str, whole: bool) -> Canonical {
     Canonical { text, names }
 }
 
-/// Without the encoding of characters that can be seen; other bytes stay encoded.
+/// Decodes visible characters; other bytes stay percent-encoded.
 fn decoded(uri: &str) -> String {
     let mut plain = String::with_capacity(uri.len());
     let mut rest = uri;
@@ -128,7 +128,7 @@ fn decoded(uri: &str) -> String {
     plain
 }
 
-/// Who is meant by an authority: no user, no dots at the end, and a port only if it is an unusual one.
+/// The host of an authority, without user and dots at the end, and with the port unless it is 80 or 443.
 fn host(authority: &str) -> String {
     let host = authority.rsplit('@').next().unwrap_or_default();
     let (host, port) = match host.rsplit_once(':') {
@@ -142,25 +142,25 @@ fn host(authority: &str) -> String {
     }
 }
 
-/// A path without segments that lead nowhere. The last one of a path that goes on may still become another.
+/// A path without empty and dotted segments. The last segment of a path that goes on may still become another.
 fn shortened(path: &str, whole: bool) -> String {
     let (path, query) = path.split_at(path.find(['?', '#']).unwrap_or(path.len()));
     let ends = whole || !query.is_empty();
-    let mut kept: Vec<&str> = Vec::new();
+    let mut result: Vec<&str> = Vec::new();
     let mut segments = path.split('/').peekable();
-    // What stands before the first slash is no segment of a path that has one.
+    // The text before the first slash is not a segment.
     let first = segments.next().unwrap_or_default();
     while let Some(segment) = segments.next() {
         let goes_on = segments.peek().is_none() && !ends;
         match segment {
             "" => {}
             "." if !goes_on => {}
-            "." | ".." => drop(kept.pop()),
-            segment => kept.push(segment),
+            "." | ".." => drop(result.pop()),
+            segment => result.push(segment),
         }
     }
-    let folder = if path.ends_with('/') && !kept.is_empty() { "/" } else { "" };
-    let rest: String = kept.iter().flat_map(|segment| ["/", segment]).collect();
+    let folder = if path.ends_with('/') && !result.is_empty() { "/" } else { "" };
+    let rest: String = result.iter().flat_map(|segment| ["/", segment]).collect();
     format!("{first}{rest}{folder}{query}")
 }
 

@@ -1,14 +1,15 @@
-//! URI templates (RFC 6570), read backwards: does a URI come from a template, and with which values of its variables?
+//! URI templates (RFC 6570), matched in reverse: whether a template makes a URI, and with which values of its
+//! variables.
 //!
-//! A template becomes a row of tokens. Matching goes over the tokens twice. From the last token to the first it
-//! computes the places of the URI from which the rest of the row makes the rest of the URI; from the first to the last
-//! it then gives each token as much as it can have. Nothing is tried twice, so the time is bounded by the length of the
-//! URI times the length of the template, which has few variables and fewer expressions of pairs.
+//! A template becomes a sequence of tokens. Matching passes over the tokens twice. From the last token to the first it
+//! computes the positions of the URI from which the remaining tokens match the remaining text; from the first to the
+//! last it then gives each token the longest text that it can have. Nothing is tried twice, so the time is bounded by
+//! the length of the URI times the length of the template, which has few variables and fewer expressions of pairs.
 //!
-//! A value consists of whole characters: `%41` and the bytes of one character are never divided, and what cannot be
-//! decoded to UTF-8 without NUL is in no value. `{x}` has at least one character; `{#x}`, `{x*}` and pairs may have
-//! empty values. `{/x}`, `{#x}`, `{;x}`, `{?x}` and `{&x}` may be left out together with what stands before them.
-//! Prefix lengths (`{x:3}`) are not checked.
+//! A value consists of whole characters: `%41` and the bytes of one character are never divided, and bytes that do not
+//! decode to UTF-8 without NUL are in no value. `{x}` has at least one character; `{#x}`, `{x*}` and pairs may have
+//! empty values. `{/x}`, `{#x}`, `{;x}`, `{?x}` and `{&x}` may be absent together with their prefix. Prefix lengths
+//! (`{x:3}`) are not checked.
 
 mod pairs;
 mod parse;
@@ -24,10 +25,10 @@ pub(super) use self::parse::UriTemplateError;
 /// Most variables in one template, and so most expressions.
 const VARIABLES: usize = 32;
 
-/// Most expressions of pairs (`{;x}`, `{?x}`, `{&x}`) in one template: each looks at every pair of a URI.
+/// Most expressions of pairs (`{;x}`, `{?x}`, `{&x}`) in one template: each reads every pair of a URI.
 const PAIR_EXPRESSIONS: usize = 4;
 
-/// Longest name of a variable, bytes: each value that a URI gives it is handed over with its name.
+/// Longest name of a variable, bytes: the guest gets the name with each value.
 const NAME: usize = 64;
 
 /// Most values that one URI gives the variables of a template. Lists can have as many values as a URI has commas.
@@ -40,7 +41,7 @@ pub(super) type Variables = Vec<(String, String)>;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct UriTemplate {
     tokens: Vec<Token>,
-    /// Longer URIs never match, bytes.
+    /// Longest URI that can match, bytes.
     longest: usize,
 }
 
@@ -65,23 +66,23 @@ struct Variable {
 /// Characters that a value can be made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum CharClass {
-    /// What is left of a value when everything else is percent-encoded, and what clients often leave as it is.
+    /// Characters that are never percent-encoded, and those that clients often do not encode.
     Plain,
     /// One segment of a path.
     Segment,
-    /// Plain ones, and what separates several values.
+    /// Plain ones, and a separator of values.
     PlainOr(u8),
     /// The value of a pair in a path: `;x=...`.
     PathPair,
     /// The value of a pair in a query: `?x=...&y=...`.
     QueryPair,
-    /// Whatever a URI can have.
+    /// Every character of a URI.
     Any,
 }
 
-/// One flag for each place of a URI, its end included.
+/// A set of positions in a URI: one flag for each position, the end included.
 #[derive(Debug, Clone)]
-struct Places(Vec<bool>);
+struct Positions(Vec<bool>);
 
 impl CharClass {
     fn has(self, byte: u8) -> bool {
@@ -97,15 +98,15 @@ impl CharClass {
     }
 }
 
-impl Places {
+impl Positions {
     fn none(uri: &UriText<'_>) -> Self {
         Self(vec![false; uri.len() + 1])
     }
 
     fn only_the_end(uri: &UriText<'_>) -> Self {
-        let mut places = Self::none(uri);
-        places.set(uri.len(), true);
-        places
+        let mut positions = Self::none(uri);
+        positions.set(uri.len(), true);
+        positions
     }
 
     fn has(&self, at: usize) -> bool {
@@ -117,8 +118,8 @@ impl Places {
     }
 
     fn set(&mut self, at: usize, is_in: bool) {
-        if let Some(place) = self.0.get_mut(at) {
-            *place = is_in;
+        if let Some(flag) = self.0.get_mut(at) {
+            *flag = is_in;
         }
     }
 }
@@ -129,21 +130,21 @@ impl UriTemplate {
         Ok(Self { tokens: parse::tokens(text)?, longest })
     }
 
-    /// The variables of a URI, if it comes from this template.
+    /// The variables of a URI, if this template makes it.
     pub(super) fn match_uri(&self, uri: &str) -> Option<Variables> {
         let begins = matches!(self.tokens.first(), Some(Token::Literal(literal)) if uri.as_bytes().starts_with(literal));
         if uri.len() > self.longest || !begins {
             return None;
         }
         let uri = UriText::new(uri);
-        // Where the row may go on after the last tokens: after all, after all but the last, and so on.
-        let mut starts = vec![Places::only_the_end(&uri)];
+        // The starts of the remaining tokens: of none, of the last, of the last two, and so on.
+        let mut starts = vec![Positions::only_the_end(&uri)];
         for token in self.tokens.iter().rev() {
-            let places = token.starts(&uri, starts.last()?);
-            if places.is_empty() {
+            let positions = token.starts(&uri, starts.last()?);
+            if positions.is_empty() {
                 return None;
             }
-            starts.push(places);
+            starts.push(positions);
         }
         if !starts.pop()?.has(0) {
             return None;
@@ -158,24 +159,30 @@ impl UriTemplate {
 }
 
 impl Token {
-    /// The places from which this token gets to one of `next`.
-    fn starts(&self, uri: &UriText<'_>, next: &Places) -> Places {
+    /// The positions at which this token can start, if it ends at one of `next`.
+    fn starts(&self, uri: &UriText<'_>, next: &Positions) -> Positions {
         match self {
             Self::Literal(literal) => {
-                let mut places = Places::none(uri);
+                let mut positions = Positions::none(uri);
                 for at in 0..=uri.len() {
                     let end = at + literal.len();
-                    places.set(at, next.has(end) && uri.rest(at).starts_with(literal));
+                    positions.set(at, next.has(end) && uri.rest(at).starts_with(literal));
                 }
-                places
+                positions
             }
             Self::Value(value) => value.starts(uri, next),
             Self::Pairs(pairs) => pairs.starts(uri, next),
         }
     }
 
-    /// Reads the token from a place that is one of its starts, as much as it can have; the place of `next` after it.
-    fn read(&self, uri: &UriText<'_>, at: usize, next: &Places, variables: &mut Variables) -> Option<usize> {
+    /// Reads the longest text of the token from one of its starts; gives the position of `next` behind it.
+    fn read(
+        &self,
+        uri: &UriText<'_>,
+        at: usize,
+        next: &Positions,
+        variables: &mut Variables,
+    ) -> Option<usize> {
         match self {
             Self::Literal(literal) => Some(at + literal.len()),
             Self::Value(value) => value.read(uri, at, next, variables),

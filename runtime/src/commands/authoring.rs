@@ -1,5 +1,5 @@
-//! What the commands for authors, which are a crate of their own, need of the server: to load a component and to read
-//! the configuration as a server does.
+//! What the crate of the authors' commands needs of the server: to load a component, and to read the configuration as a
+//! server does.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use crate::catalog::PluginEntry;
 use crate::config::{Config, ConfigError, Grants, PluginConfig, parse_listen};
 use crate::sandbox::KvDatabase;
 
-/// The server that this program is.
+/// Implements `ServerAccess` for the crate of the authors' commands.
 pub(super) struct ThisServer;
 
 impl ServerAccess for ThisServer {
@@ -38,13 +38,13 @@ impl ServerAccess for ThisServer {
     }
 }
 
-/// Loads a component with nothing granted.
+/// Loads a component without grants.
 async fn load(name: &str, file: &Path) -> Result<PluginEntry, CommandError> {
     let config = Config::new(PathBuf::new());
     let settings = PluginConfig { grants: Grants::default(), ..config.plugin(name) };
-    let store = KvDatabase::in_memory().context("cannot keep anything in memory")?;
+    let store = KvDatabase::in_memory().context("cannot open a key-value store in memory")?;
     let (path, name) = (file.to_owned(), name.to_owned());
-    let target = call::LoadTarget { path, name, settings, store, own: false };
+    let target = call::LoadTarget { path, name, settings, store, in_folder: false };
     let artifact = call::read(&target)?;
     call::load_component(target, artifact, &config).await
 }

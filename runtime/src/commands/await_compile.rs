@@ -1,4 +1,5 @@
-//! `plugport await-compile`, hidden: waits for a compile process whose server has ended, and stores its code in the cache.
+//! `plugport await-compile`, hidden: waits for a compiler process whose server has ended, and stores its code in the
+//! cache.
 
 use std::process::ExitCode;
 

@@ -1,23 +1,24 @@
 //! The compiler of commands that end soon, with a cache of compiled code between them.
 //!
-//! Authors run a tool again and again, and an interpreter takes seconds to compile. Code is looked up in the cache of the
-//! servers of this configuration and in the per-user cache; these are the same unless the configuration names a folder with
-//! `compiled_cache_dir` or `state_dir`. New code goes to the first of them that exists. Commands make no state folder.
+//! Authors run a tool again and again, and compiling an interpreter takes seconds. Code is looked up in two caches:
+//! that of the servers of this configuration and the per-user cache. They are the same unless the configuration names a
+//! folder with `compiled_cache_dir` or `state_dir`. New code goes to the first of them that exists. Commands make no
+//! state folder.
 
 use std::path::PathBuf;
 
 use crate::config::{Config, user_cache_dir};
 use crate::sandbox::{CodeCache, Compiler};
 
-/// Room for one person's compiled code, MiB. Configurations come and go, and have no say in it.
-const OWN_MIB: u64 = 512;
+/// Quota of the per-user cache, MiB. No configuration changes it, since all configurations of a user share the cache.
+const USER_CACHE_MIB: u64 = 512;
 
-/// Compiles outside, and keeps it unless the configuration says that nothing is kept.
+/// A compiler in a child process, with caches unless the configuration disables them.
 pub(super) fn compiler(config: &Config) -> Compiler {
     let mib = config.server.compiled_cache_mib;
-    // When it cannot be had nobody has to know: all that it saves is time.
+    // Logged at debug level only: a missing cache costs nothing but time.
     let open = |folder: PathBuf| {
-        let opened = CodeCache::own(&folder, OWN_MIB);
+        let opened = CodeCache::own(&folder, USER_CACHE_MIB);
         opened.inspect_err(|error| tracing::debug!(%error, "there is no code cache")).ok().flatten()
     };
     let own = user_cache_dir().filter(|_| mib > 0).and_then(open);

@@ -38,9 +38,9 @@ pub(super) async fn run(args: cli::Call) -> Result<ExitCode, CommandError> {
     let tool = find(&entry, &args.tool)?;
     let text = tool.input.remove_nulls(&args.args, &mut value, None);
     let text = text.unwrap_or_else(|| args.args.clone());
-    let allowance = WorkBudget::of(tool.plugin.config().limits.cpu_time());
-    let checked = tool.input.validate(&value, text.len(), &allowance);
-    checked.unwrap_or_else(|_| Err(SchemaMismatch::too_much())).map_err(|mismatch| {
+    let budget = WorkBudget::of(tool.plugin.config().limits.cpu_time());
+    let validated = tool.input.validate(&value, text.len(), &budget);
+    validated.unwrap_or_else(|_| Err(SchemaMismatch::too_much())).map_err(|mismatch| {
         CommandError::Usage(anyhow!("the arguments do not fit the tool's schema: {mismatch}"))
     })?;
     let called = tool.plugin.call_tool(&tool.tool.name, &text, Arc::new(NoClient)).await;
@@ -60,24 +60,24 @@ pub(super) async fn run(args: cli::Call) -> Result<ExitCode, CommandError> {
     Err(CommandError::Failed(anyhow!(failed)))
 }
 
-/// What is to be loaded: a file, as whom, what that may do, and where it keeps things.
+/// A file to load, with the plugin's name, its settings and its key-value store.
 pub(super) struct LoadTarget {
     pub(super) path: PathBuf,
     pub(super) name: String,
     pub(super) settings: PluginConfig,
     pub(super) store: Arc<KvDatabase>,
-    /// Whether it is a plugin of the folder, which is read as a server reads it.
-    pub(super) own: bool,
+    /// Whether the file is in the plugin folder, and is then read as a server reads it.
+    pub(super) in_folder: bool,
 }
 
-/// Loads what is meant, unless it is a plugin that is not as it was approved. What `--grant` says is said by whoever
-/// calls, and needs no approval.
+/// Loads the plugin, unless it differs from its approval. The grants of `--grant` come from the caller and need no
+/// approval.
 async fn load(args: &cli::Call, config: &Config) -> Result<PluginEntry, CommandError> {
     let (mut target, approval) = locate(args, config)?;
     let artifact = read(&target)?;
     let verdict = approval.check_file(&target.name, &artifact.digest, &target.settings.grants);
-    let shown = target.path.display().to_string();
-    let unapproved = |why: String| CommandError::Usage(anyhow!("{shown}: {why}"));
+    let file = target.path.display().to_string();
+    let unapproved = |why: String| CommandError::Usage(anyhow!("{file}: {why}"));
     let warning = verdict.map_err(unapproved)?;
     let protected = config.protected();
     for grant in &args.grant {
@@ -87,66 +87,66 @@ async fn load(args: &cli::Call, config: &Config) -> Result<PluginEntry, CommandE
     let entry = load_component(target, artifact, config).await?;
     let (entry, warnings) = entry.check_approval(&approval);
     for warning in warning.into_iter().chain(warnings) {
-        console::eprint(&format!("{shown}: {warning}"));
+        console::eprint(&format!("{file}: {warning}"));
     }
     Ok(entry)
 }
 
-/// Finds the file, what the configuration says of it, and what it is compared with. Any other file that has a plugin's
-/// name gets nothing that the plugin has.
+/// Finds the file, its settings, and the approvals that it is compared with. A file outside the folder gets no settings
+/// and no grants of a plugin, even if it has its name.
 fn locate(args: &cli::Call, config: &Config) -> Result<(LoadTarget, ApprovalPolicy), CommandError> {
     let path = resolve_path(&args.plugin, &config.folder)?;
     let name = stem(&path);
-    let Some(path) = own_file(&path, &name, config) else {
+    let Some(path) = plugin_file(&path, &name, config) else {
         return Ok((outside_folder(path, name, config)?, ApprovalPolicy::off()));
     };
-    // As by a server that listens where the configuration says.
+    // The mode of a server that listens where the configuration says.
     let mode =
         config.server.approval.unwrap_or_else(|| ApprovalMode::default_for(Some(config.server.listen)));
     let approval = ApprovalPolicy::read(mode, config).map_err(|error| CommandError::Usage(error.into()))?;
     let (settings, store) =
         (config.plugin_with_sidecar(&name, &path)?, KvDatabase::of_state(config.state_dir.clone()));
-    Ok((LoadTarget { path, name, settings, store, own: true }, approval))
+    Ok((LoadTarget { path, name, settings, store, in_folder: true }, approval))
 }
 
-/// The file that a person means: the one of this path, or that of a plugin of the folder.
-fn resolve_path(given: &str, folder: &Path) -> Result<PathBuf, CommandError> {
-    let path = Path::new(given);
+/// The file that the argument names: the file of this path, or that of a plugin of the folder.
+fn resolve_path(argument: &str, folder: &Path) -> Result<PathBuf, CommandError> {
+    let path = Path::new(argument);
     let usage = |why: String| CommandError::Usage(anyhow!(why));
     if path.extension().is_some_and(|extension| extension == "wasm") {
         return Ok(path.to_owned());
     }
-    let named = folder.join(format!("{given}.wasm"));
+    let named = folder.join(format!("{argument}.wasm"));
     if named.symlink_metadata().is_ok() {
         return Ok(named);
     }
-    if plugin_name(given).is_err() {
+    if plugin_name(argument).is_err() {
         if path.exists() {
-            // It says for itself that it is none.
+            // Reading it gives an error that says what it is.
             return Ok(path.to_owned());
         }
         let none = "is no .wasm file and no name of a plugin; give the path of a component, or the name of a plugin in";
-        return Err(usage(format!("{given} {none} {}", folder.display())));
+        return Err(usage(format!("{argument} {none} {}", folder.display())));
     }
-    let found = scan(folder).map_err(|error| CommandError::Usage(error.into()))?;
-    let names: Vec<&str> = found.iter().filter_map(|found| found.name.as_deref().ok()).collect();
+    let files = scan(folder).map_err(|error| CommandError::Usage(error.into()))?;
+    let names: Vec<&str> = files.iter().filter_map(|file| file.name.as_deref().ok()).collect();
     Err(usage(unknown(
-        &format!("there is no plugin `{given}` in {}", folder.display()),
+        &format!("there is no plugin `{argument}` in {}", folder.display()),
         "there are",
-        given,
+        argument,
         &names,
     )))
 }
 
-/// The file of the plugin `name`, if `path` leads to it: this is then what is read, whatever `path` leads to by that
-/// time, and as a server reads it.
-fn own_file(path: &Path, name: &str, config: &Config) -> Option<PathBuf> {
-    let own = config.folder.join(format!("{name}.wasm"));
-    let whole = own.canonicalize().ok()?;
-    path.canonicalize().is_ok_and(|given| given == whole).then_some(own)
+/// The file of the plugin `name` in the folder, if `path` leads to it. This file is then read as a server reads it,
+/// even if `path` leads elsewhere by then.
+fn plugin_file(path: &Path, name: &str, config: &Config) -> Option<PathBuf> {
+    let file = config.folder.join(format!("{name}.wasm"));
+    let real = file.canonicalize().ok()?;
+    path.canonicalize().is_ok_and(|path| path == real).then_some(file)
 }
 
-/// A file that is not in the plugins folder: nothing is granted to it, and what it keeps is gone when the call is over.
+/// A file outside the plugin folder: it gets no grants, and its store is gone when the call is over.
 fn outside_folder(path: PathBuf, name: String, config: &Config) -> Result<LoadTarget, CommandError> {
     if config.plugins.contains_key(&name) && path.exists() {
         console::eprint(&format!(
@@ -154,7 +154,7 @@ fn outside_folder(path: PathBuf, name: String, config: &Config) -> Result<LoadTa
             path.display()
         ));
     }
-    // Nobody has to vouch for what a person wants to try and what gets nothing.
+    // No signature is required, since the file gets nothing.
     let settings = PluginConfig {
         prefix: name.clone(),
         limits: config.limits.clone(),
@@ -164,10 +164,10 @@ fn outside_folder(path: PathBuf, name: String, config: &Config) -> Result<LoadTa
         trusted_keys: Arc::default(),
     };
     let store = KvDatabase::in_memory().context("cannot open a key-value store in memory")?;
-    Ok(LoadTarget { path, name, settings, store, own: false })
+    Ok(LoadTarget { path, name, settings, store, in_folder: false })
 }
 
-/// The name that a file gives its plugin.
+/// The name of a file's plugin.
 pub(super) fn stem(path: &Path) -> String {
     path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
@@ -180,15 +180,15 @@ pub(super) fn read(target: &LoadTarget) -> Result<ComponentFile, CommandError> {
         )));
     }
     let unusable = |error| anyhow::Error::new(error).context(target.path.display().to_string());
-    let most = target.settings.limits.wasm_mib;
-    let read = match target.own {
-        true => ComponentFile::read_any(&target.path, most).and_then(|read| read.check().map(|()| read)),
-        false => ComponentFile::read(&target.path, most),
+    let max_mib = target.settings.limits.wasm_mib;
+    let read = match target.in_folder {
+        true => ComponentFile::read_any(&target.path, max_mib).and_then(|read| read.check().map(|()| read)),
+        false => ComponentFile::read(&target.path, max_mib),
     };
     read.map_err(|error| CommandError::Usage(unusable(error)))
 }
 
-/// Loads what was read.
+/// Loads a file that was read.
 pub(super) async fn load_component(
     target: LoadTarget,
     artifact: ComponentFile,
@@ -196,7 +196,7 @@ pub(super) async fn load_component(
 ) -> Result<PluginEntry, CommandError> {
     let LoadTarget { path, name, settings, store, .. } = target;
     let unusable = || path.display().to_string();
-    // Nobody is asked from here, so nothing waits for an answer.
+    // There is no client, so no call is ever suspended.
     let server = config::ServerConfig { suspended_calls: 0, idle_instances: 0, ..config.server.clone() };
     let loader = Loader::new(&server, store, Audit::disabled(), compiler(config)).context("cannot start")?;
     let loader = loader.for_cli();
@@ -205,10 +205,10 @@ pub(super) async fn load_component(
     Ok(validating.await.context("cannot validate the plugin's items")?)
 }
 
-/// The tool of this name: the plugin's own for it, or the public one.
+/// The tool with this name: the plugin's own name for it, or the published one.
 fn find<'e>(entry: &'e PluginEntry, name: &str) -> Result<&'e PublishedTool, CommandError> {
-    let found = entry.tools.iter().find(|tool| tool.tool.name == name || tool.name == name);
-    found.map(|tool| &**tool).ok_or_else(|| {
+    let tool = entry.tools.iter().find(|tool| tool.tool.name == name || tool.name == name);
+    tool.map(|tool| &**tool).ok_or_else(|| {
         let is_it = |rejected: &&RejectedItem| rejected.kind == ItemKind::Tool && rejected.name == name;
         if let Some(rejected) = entry.rejected.iter().find(is_it) {
             return CommandError::Usage(anyhow!("the tool `{name}` cannot be published: {}", rejected.why));
@@ -227,16 +227,16 @@ fn find<'e>(entry: &'e PluginEntry, name: &str) -> Result<&'e PublishedTool, Com
     })
 }
 
-/// Shows a result that fits its schema, as far as that can be found out in the processor time that is `left`.
+/// Prints a result after validating it, within the processor time that is `left`.
 fn show(tool: &PublishedTool, result: &ToolResult, left: Duration, json: bool) -> Result<ExitCode, String> {
     let structured =
         result.structured.as_deref().map(json::raw).transpose().map_err(|error| error.to_string())?;
     let limits = &tool.plugin.config().limits;
-    let kept = tool.matches_output_schema(structured.as_deref(), result.is_error, &WorkBudget::of(left));
-    kept.map_err(|_| CallError::limit(limits, "cpu_ms").to_string())??;
+    let validated = tool.matches_output_schema(structured.as_deref(), result.is_error, &WorkBudget::of(left));
+    validated.map_err(|_| CallError::limit(limits, "cpu_ms").to_string())??;
     let in_words = || {
         match (&structured, &*result.content) {
-            // As for clients that read nothing but text.
+            // Without content, the structured content is printed, as for clients that read only text.
             (Some(structured), []) => Escaped(structured.get()).to_string(),
             (_, content) => content.iter().map(|content| line(&content.data)).collect::<Vec<_>>().join("\n"),
         }
@@ -249,7 +249,7 @@ fn show(tool: &PublishedTool, result: &ToolResult, left: Duration, json: bool) -
     Ok(if result.is_error { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// A content block for a terminal. What is not text is named.
+/// A content block as text for a terminal.
 fn line(data: &ContentData) -> String {
     let text = match data {
         ContentData::Text(text) => text.clone(),

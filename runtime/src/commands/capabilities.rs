@@ -1,25 +1,25 @@
-//! Compares the capabilities that a plugin imports with those that it is granted, by the table of capabilities.
+//! Compares the capabilities that a plugin imports with its grants, by the table of capabilities.
 //!
-//! Importing is not using: most toolchains import all of WASI, so a missing grant is a remark and no fault. `inspect`, `check` and
-//! `serve` all use this comparison, or they would tell an operator different things.
+//! Importing is not using: most toolchains import all of WASI, so a missing grant is a remark and no fault. `inspect`,
+//! `check` and `serve` all use this comparison, so they tell an operator the same.
 
 use serde_json::{Value, json};
 
 use crate::capability::grants::ImportGrants;
 use crate::config::{GrantSentence, Grants};
 
-/// What a plugin imports, set against what it is granted.
+/// A plugin's imports compared with its grants.
 #[derive(Debug)]
 pub(super) struct CapabilityReport {
-    /// What its imports lead to.
+    /// The capabilities that the plugin imports.
     needs: Vec<ImportGrants>,
-    /// What it may do.
+    /// What the grants permit, in sentences.
     granted: Vec<GrantSentence>,
-    /// Whether a grant opens each of them.
+    /// Whether a grant opens it, for each of `needs`.
     is_open: Vec<bool>,
-    /// Keys of grants that none of its imports can use.
+    /// Keys of grants that no import uses.
     superfluous: Vec<&'static str>,
-    /// What the operator may expect otherwise.
+    /// Surprising consequences of the grants.
     remarks: Vec<String>,
 }
 
@@ -38,13 +38,13 @@ impl CapabilityReport {
         Self { needs, is_open, granted, superfluous, remarks: grants.remarks() }
     }
 
-    /// What it imports and is not granted.
+    /// The capabilities that the plugin imports and is not granted.
     fn unreachable(&self) -> Vec<&ImportGrants> {
         let with_open = self.needs.iter().zip(&self.is_open);
         with_open.filter(|(_, is_open)| !**is_open).map(|(needed, _)| needed).collect()
     }
 
-    /// Adds it to an object of JSON.
+    /// Adds the report to a JSON object.
     pub(super) fn describe(&self, object: &mut Value) {
         let rows = |rows: &[&ImportGrants]| -> Value {
             rows.iter().map(|row| json!({ "what": row.import.what, "grants": row.keys })).collect()
@@ -62,12 +62,12 @@ impl CapabilityReport {
         }
     }
 
-    /// The same for people.
+    /// The report in lines for people.
     pub(super) fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
         let list = |what: &str, rows: &[&ImportGrants], words: fn(&ImportGrants) -> String| {
-            let told: Vec<_> = rows.iter().filter(|row| !row.import.usual).map(|row| words(row)).collect();
-            (!told.is_empty()).then(|| format!("{what} {}", told.join(", ")))
+            let shown: Vec<_> = rows.iter().filter(|row| !row.import.usual).map(|row| words(row)).collect();
+            (!shown.is_empty()).then(|| format!("{what} {}", shown.join(", ")))
         };
         lines.extend(list("would need", &self.needs.iter().collect::<Vec<_>>(), need));
         lines.extend(self.granted.iter().map(|(_, may)| format!("may {may}")));
@@ -79,7 +79,7 @@ impl CapabilityReport {
     }
 }
 
-/// What it is, and what would have to be granted for it.
+/// A capability and the grants that open it.
 fn need(ImportGrants { import, keys }: &ImportGrants) -> String {
     match keys.as_slice() {
         [] => format!("{} (never granted)", import.what),
@@ -87,7 +87,7 @@ fn need(ImportGrants { import, keys }: &ImportGrants) -> String {
     }
 }
 
-/// Everything that is granted, kind by kind.
+/// All grants in sentences.
 pub(super) fn granted(grants: &Grants) -> Vec<GrantSentence> {
     grants.describe()
 }
@@ -97,10 +97,10 @@ mod tests {
     use super::*;
     use crate::config::{ElicitationGrant, GrantContext, ProtectedPaths};
 
-    fn grants(given: &[&str]) -> Grants {
+    fn grants(texts: &[&str]) -> Grants {
         let mut grants = Grants::default();
         let context = GrantContext { base: std::path::Path::new(""), protected: &ProtectedPaths::default() };
-        given.iter().for_each(|text| grants.add(text, context).unwrap());
+        texts.iter().for_each(|text| grants.add(text, context).unwrap());
         grants
     }
 
@@ -117,19 +117,19 @@ mod tests {
     fn imports_are_set_against_grants() {
         let imports =
             ["wasi:filesystem/types", "wasi:filesystem/preopens", "wasi:sockets/tcp", "wasi:config/store"];
-        let found = report(&imports, &grants(&["config=region=eu", "kv"]));
-        assert_eq!(whats(&found.needs), ["files", "sockets", "settings and secrets"]);
-        assert_eq!(whats(found.unreachable()), ["files", "sockets"]);
-        assert_eq!(found.superfluous, ["kv"]);
-        let granted: Vec<_> = found.granted.iter().map(|(_, may)| may.as_str()).collect();
+        let result = report(&imports, &grants(&["config=region=eu", "kv"]));
+        assert_eq!(whats(&result.needs), ["files", "sockets", "settings and secrets"]);
+        assert_eq!(whats(result.unreachable()), ["files", "sockets"]);
+        assert_eq!(result.superfluous, ["kv"]);
+        let granted: Vec<_> = result.granted.iter().map(|(_, may)| may.as_str()).collect();
         assert_eq!(granted, ["keep up to 16 MiB between calls", "read the settings region"]);
     }
 
     #[test]
     fn an_input_batch_needs_one_of_three_grants() {
         let one = Grants { elicitation: ElicitationGrant(true), ..Grants::default() };
-        let found = report(&["plugport:plugin/inputs"], &one);
-        assert!(found.unreachable().is_empty() && found.superfluous.is_empty(), "{found:?}");
+        let result = report(&["plugport:plugin/inputs"], &one);
+        assert!(result.unreachable().is_empty() && result.superfluous.is_empty(), "{result:?}");
         let none = report(&["plugport:plugin/inputs"], &Grants::default());
         assert_eq!(
             none.lines()[0],
@@ -139,9 +139,9 @@ mod tests {
 
     #[test]
     fn what_is_imported_and_harmless_needs_nothing() {
-        let found =
+        let result =
             report(&["wasi:clocks/wall-clock", "wasi:cli/stdout", "wasi:io/streams"], &Grants::default());
-        assert!(found.needs.is_empty() && found.granted.is_empty(), "{found:?}");
+        assert!(result.needs.is_empty() && result.granted.is_empty(), "{result:?}");
     }
 
     #[test]
@@ -164,10 +164,10 @@ mod tests {
         let text = "[plugins.all.grants]\nroots = { read = [\".\"] }\n[plugins.names.grants]\nroots = true\n";
         std::fs::write(&file, text).unwrap();
         let config = crate::config::Config::read(&file, dir.path().join("plugins")).unwrap();
-        let found = |plugin: &str| report(&["wasi:filesystem/types"], &config.plugin(plugin).grants);
-        let all = found("all");
+        let report_of = |plugin: &str| report(&["wasi:filesystem/types"], &config.plugin(plugin).grants);
+        let all = report_of("all");
         assert!(all.unreachable().is_empty() && all.superfluous.is_empty(), "{all:?}");
-        let names = found("names");
+        let names = report_of("names");
         assert_eq!((whats(names.unreachable()), names.superfluous), (vec!["files"], vec!["roots"]));
     }
 

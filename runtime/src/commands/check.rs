@@ -1,9 +1,9 @@
-//! `plugport check`: what `serve` would find, without serving.
+//! `plugport check`: shows what `serve` would report, without serving.
 //!
-//! It loads every plugin as `serve` does and under its limits, but with nothing granted: listing runs the plugin, and
-//! what that did with its grants nobody would have noted. So it can run beside a server, changes nothing, and finds
-//! what no look at a file would. A fault is what makes something not be served; what is imported and not granted is
-//! none, and neither is that a plugin cannot list without what it is granted.
+//! Loads every plugin as `serve` does and under its limits, but without grants: listing runs the guest, and no audit
+//! would record how the guest uses its grants. So `check` can run beside a server and changes nothing. A fault is
+//! whatever keeps a plugin or an item from being served. A missing grant is no fault, and neither is a plugin that
+//! cannot list its items without its grants.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::cached_compiler::compiler;
 use super::capabilities::CapabilityReport;
-use super::inspect::left_out_json;
+use super::inspect::skipped_functions_json;
 use super::memory_estimate::MemoryEstimate;
 use super::published_names::PublishedNames;
 use super::{CommandError, call, console};
@@ -32,7 +32,7 @@ pub(super) async fn run(args: cli::Check) -> Result<ExitCode, CommandError> {
         && let Err(failure) = &checked
     {
         let none: [Value; 0] = [];
-        let found = json!({
+        let document = json!({
             "ok": false,
             "faults": faults(failure),
             "plugins": none,
@@ -41,7 +41,7 @@ pub(super) async fn run(args: cli::Check) -> Result<ExitCode, CommandError> {
             "missing": none,
             "remarks": none,
         });
-        console::print_json(&format!("{found:#}"));
+        console::print_json(&format!("{document:#}"));
         return Ok(failure.code());
     }
     let checked = checked?;
@@ -53,17 +53,17 @@ pub(super) async fn run(args: cli::Check) -> Result<ExitCode, CommandError> {
     Ok(if checked.faults() == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Comes before what a plugin says that does not list here.
-const UNLISTED: &str = "remark: a check gives it nothing that it is granted, and without that it does not tell what it \
-                        lists; only `serve` can find out whether it can be served: ";
+/// The text before the reason why a plugin could not be listed here.
+const UNLISTED: &str = "remark: a check gives it nothing that it is granted, and without its grants it \
+                        cannot list its items; only `serve` can find out whether it can be served: ";
 
-/// Everything that was found.
+/// The result of the check.
 struct CheckResult {
     config: Config,
     snapshot: Snapshot,
-    /// They cannot be served.
-    skipped: Vec<RejectedFile>,
-    /// They did not tell what they list, and have grants that they were not given here.
+    /// Files that cannot be served.
+    rejected: Vec<RejectedFile>,
+    /// Files that could not be listed here and have grants, which they get only from a server.
     unlisted: Vec<RejectedFile>,
 }
 
@@ -74,11 +74,11 @@ async fn check(args: &cli::Check) -> Result<CheckResult, CommandError> {
     let loader = Loader::new(&server, store, Audit::disabled(), compiler(&config)).context("cannot start")?;
     let policy = LoadPolicy::read(Arc::new(config.clone()), Some(config.server.listen));
     let policy = policy.map_err(|error| CommandError::Usage(error.into()))?.ungranted();
-    let LoadedFolder { snapshot, rejected: skipped } =
+    let LoadedFolder { snapshot, rejected } =
         load_folder(Arc::new(loader), policy).await.map_err(|error| CommandError::Usage(error.into()))?;
-    let (unlisted, skipped) =
-        skipped.into_iter().partition(|file| file.unlisted && is_granted_something(&config, &file.path));
-    Ok(CheckResult { config, snapshot, skipped, unlisted })
+    let (unlisted, rejected) =
+        rejected.into_iter().partition(|file| file.unlisted && is_granted_something(&config, &file.path));
+    Ok(CheckResult { config, snapshot, rejected, unlisted })
 }
 
 fn is_granted_something(config: &Config, file: &Path) -> bool {
@@ -90,7 +90,7 @@ fn grants(config: &Config, name: &str, file: &Path) -> Grants {
     config.plugin_with_sidecar(name, file).map(|plugin| plugin.grants).unwrap_or_default()
 }
 
-/// What kept anything from being checked, for programs.
+/// The errors that kept `check` from running, for programs.
 fn faults(failure: &CommandError) -> Vec<Value> {
     let (CommandError::Usage(error) | CommandError::Failed(error)) = failure;
     match error.downcast_ref::<ConfigError>() {
@@ -106,37 +106,37 @@ impl CheckResult {
     /// Plugins that the configuration names and the folder does not have.
     fn missing(&self) -> Vec<&str> {
         let is_there = |name: &str| {
-            let mut others = self.skipped.iter().chain(&self.unlisted);
+            let mut others = self.rejected.iter().chain(&self.unlisted);
             others.any(|file| call::stem(&file.path) == name) || self.snapshot.entry(name).is_some()
         };
         self.config.plugins.keys().map(String::as_str).filter(|name| !is_there(name)).collect()
     }
 
-    /// The plugin of the folder that a section was likely meant for.
-    fn meant(&self, name: &str) -> Option<&str> {
+    /// The plugin of the folder that a section with an unknown name was likely meant for.
+    fn suggestion(&self, name: &str) -> Option<&str> {
         self.config.suggest_plugin(name, self.snapshot.entries().iter().map(|entry| entry.plugin.name()))
     }
 
     fn rejected_count(&self) -> usize {
-        let of = |entry: &Arc<PluginEntry>| match self.withheld(entry) {
+        let count = |entry: &Arc<PluginEntry>| match self.withheld(entry) {
             Some(_) => 1,
             None => self.snapshot.rejected(entry).count(),
         };
-        self.snapshot.entries().iter().map(of).sum()
+        self.snapshot.entries().iter().map(count).sum()
     }
 
-    /// Why nothing of a plugin is published, because of what it is called.
+    /// Why a plugin is withheld because of its name.
     fn withheld(&self, entry: &PluginEntry) -> Option<&str> {
         self.snapshot.owners().withheld(entry.plugin.name())
     }
 
-    /// What others want of a plugin, each with who does.
-    fn wanted_of<'c>(&'c self, entry: &'c PluginEntry) -> impl Iterator<Item = (&'c str, &'c str)> {
+    /// The names of a plugin that other plugins list too, each with that other plugin.
+    fn contested_names<'c>(&'c self, entry: &'c PluginEntry) -> impl Iterator<Item = (&'c str, &'c str)> {
         self.snapshot.contested_names(entry.plugin.name())
     }
 
     fn faults(&self) -> usize {
-        self.skipped.len() + self.missing().len() + self.rejected_count()
+        self.rejected.len() + self.missing().len() + self.rejected_count()
     }
 
     fn as_json(&self) -> Value {
@@ -150,7 +150,7 @@ impl CheckResult {
             "folder": self.config.folder,
             "faults": [],
             "plugins": plugins,
-            "rejected": files(&self.skipped),
+            "rejected": files(&self.rejected),
             "unlisted": files(&self.unlisted),
             "missing": self.missing(),
             "remarks": self.config.remarks(),
@@ -161,7 +161,7 @@ impl CheckResult {
     fn plugin_json(&self, entry: &PluginEntry) -> Value {
         let plugin = &entry.plugin;
         let rejected: Vec<_> = self.snapshot.rejected(entry).map(rejected_json).collect();
-        let wanted = self.wanted_of(entry).map(|(key, by)| json!({ "key": key, "by": by }));
+        let contested = self.contested_names(entry).map(|(key, by)| json!({ "key": key, "by": by }));
         let mut described = json!({
             "name": plugin.name(),
             "file": file_of(&self.config.folder, plugin.name()),
@@ -170,9 +170,9 @@ impl CheckResult {
             "withheld": self.withheld(entry),
             "published": PublishedNames::of(&self.snapshot, plugin.name()),
             "rejected": rejected,
-            "wantedByOthers": wanted.collect::<Vec<_>>(),
+            "wantedByOthers": contested.collect::<Vec<_>>(),
             "instances": plugin.config().instances.as_str(),
-            "skippedFunctions": left_out_json(plugin),
+            "skippedFunctions": skipped_functions_json(plugin),
             "imports": entry.interfaces.imports,
         });
         let grants = self.grants(entry);
@@ -188,11 +188,11 @@ impl CheckResult {
             let own = self.plugin_lines(entry, &grants).into_iter();
             lines.extend(own.map(|line| Escaped(&grants.config.secrets.redactor().text(&line)).to_string()));
         }
-        lines.extend(file_lines(&self.skipped, "cannot be served", "fault: "));
+        lines.extend(file_lines(&self.rejected, "cannot be served", "fault: "));
         lines.extend(file_lines(&self.unlisted, "was not checked to the end", UNLISTED));
         for name in self.missing() {
             lines.push(format!("{}: is named in the configuration", Escaped(name)));
-            let what = match self.meant(name) {
+            let what = match self.suggestion(name) {
                 Some(meant) => {
                     format!("no plugin has this name; did you mean `[plugins.{}]`?", Escaped(meant))
                 }
@@ -256,17 +256,13 @@ impl CheckResult {
                 }))
             }
         }
-        lines.extend(self.wanted_of(entry).map(|(key, by)| {
+        lines.extend(self.contested_names(entry).map(|(key, by)| {
             format!("  remark: the plugin `{by}` lists `{key}`, which belongs to this one and is not published for it")
         }));
-        // Its author meant it for other callers; all that can be a tool is one.
-        lines.extend(
-            entry
-                .plugin
-                .rejected_functions()
-                .iter()
-                .map(|left| format!("  remark: the function {} is skipped: {}", left.shown(), left.why)),
-        );
+        // A remark only: the author may have meant the function for other callers.
+        lines.extend(entry.plugin.rejected_functions().iter().map(|function| {
+            format!("  remark: the function {} is skipped: {}", function.shown(), function.why)
+        }));
         lines
     }
 }
@@ -292,7 +288,7 @@ fn packages(imports: &[String]) -> Vec<String> {
     packages
 }
 
-/// Files that are not among the plugins, each with the reason.
+/// Two lines for each file that is not among the plugins: what happened and why.
 fn file_lines<'f>(
     files: &'f [RejectedFile],
     what: &'f str,

@@ -1,4 +1,4 @@
-//! `plugport compile-worker`, hidden: the process that compiles one component for a server and writes the code to its stdout.
+//! `plugport compile-worker`, hidden: compiles one component for a server and writes the code to its stdout.
 
 use std::process::ExitCode;
 

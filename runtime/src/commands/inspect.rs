@@ -1,4 +1,4 @@
-//! `plugport inspect`: what a component is, before anyone trusts it.
+//! `plugport inspect`: shows what a component is, before anyone trusts it.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -22,7 +22,7 @@ use crate::plugin::{
 };
 use crate::sandbox::KvDatabase;
 
-/// A component, its file, and what it is granted.
+/// A component, its file, and the settings of the plugin of that name.
 struct Inspection {
     entry: PluginEntry,
     file: PathBuf,
@@ -45,8 +45,8 @@ pub(super) async fn run(args: cli::Inspect) -> Result<ExitCode, CommandError> {
         None => Config::new(PathBuf::new()),
     };
     let settings = config.plugin(&name);
-    // A file that happens to have a plugin's name is shown what that plugin is granted, but does not get it; and one
-    // that would be rejected for its signature is shown too.
+    // A file is compared with the grants of the plugin of its name, but does not get them. A file that a server would
+    // reject for its signature is shown too.
     let ungranted = PluginConfig {
         grants: Grants::default(),
         require_signature: false,
@@ -54,7 +54,8 @@ pub(super) async fn run(args: cli::Inspect) -> Result<ExitCode, CommandError> {
         ..settings.clone()
     };
     let store = KvDatabase::in_memory().context("cannot open a key-value store in memory")?;
-    let target = call::LoadTarget { path: args.file.clone(), name, settings: ungranted, store, own: false };
+    let target =
+        call::LoadTarget { path: args.file.clone(), name, settings: ungranted, store, in_folder: false };
     let artifact = call::read(&target)?;
     let signature = SignatureReport::of(&artifact, &config.server.trusted_keys, settings.require_signature);
     let bytes = artifact.bytes.len();
@@ -62,17 +63,18 @@ pub(super) async fn run(args: cli::Inspect) -> Result<ExitCode, CommandError> {
     let entry = call::load_component(target, artifact, &config).await?;
     let capabilities = CapabilityReport::of(&entry.interfaces.imports, &settings.grants);
     let instances = settings.instances;
-    let found = Inspection { entry, file: args.file, bytes, signature, instances, metadata, capabilities };
+    let inspection =
+        Inspection { entry, file: args.file, bytes, signature, instances, metadata, capabilities };
     if args.json {
-        console::print_json(&format!("{:#}", as_json(&found)));
+        console::print_json(&format!("{:#}", as_json(&inspection)));
     } else {
-        console::print(&as_text(&found));
+        console::print(&as_text(&inspection));
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn as_json(found: &Inspection) -> Value {
-    let Inspection { entry, file, bytes, signature, instances, metadata, capabilities } = found;
+fn as_json(inspection: &Inspection) -> Value {
+    let Inspection { entry, file, bytes, signature, instances, metadata, capabilities } = inspection;
     let tools: Vec<Value> = entry.tools.iter().map(|tool| tool_json(tool)).collect();
     let rejected: Vec<Value> = entry
         .rejected
@@ -94,14 +96,14 @@ fn as_json(found: &Inspection) -> Value {
         "prompts": entry.prompts.iter().map(|prompt| prompt_json(prompt)).collect::<Vec<_>>(),
         "rejected": rejected,
         "functionTools": entry.plugin.has_function_tools(),
-        "skippedFunctions": left_out_json(&entry.plugin),
+        "skippedFunctions": skipped_functions_json(&entry.plugin),
     });
     capabilities.describe(&mut described);
     described
 }
 
 /// The functions that cannot be tools.
-pub(super) fn left_out_json(plugin: &Plugin) -> Value {
+pub(super) fn skipped_functions_json(plugin: &Plugin) -> Value {
     plugin
         .rejected_functions()
         .iter()
@@ -154,8 +156,8 @@ fn prompt_json(prompt: &PublishedPrompt) -> Value {
     })
 }
 
-fn as_text(found: &Inspection) -> String {
-    let Inspection { entry, file, bytes, signature, instances, metadata, capabilities } = found;
+fn as_text(inspection: &Inspection) -> String {
+    let Inspection { entry, file, bytes, signature, instances, metadata, capabilities } = inspection;
     let mut lines = vec![
         format!("{}  {bytes} bytes", Escaped(&file.display().to_string())),
         format!("sha256:{}", entry.plugin.digest()),
@@ -168,10 +170,10 @@ fn as_text(found: &Inspection) -> String {
         );
     }
     lines.extend(instances.cost_note().map(ToOwned::to_owned));
-    let said = metadata.lines();
-    if !said.is_empty() {
+    let metadata = metadata.lines();
+    if !metadata.is_empty() {
         lines.push("says of itself".to_owned());
-        lines.extend(said.iter().map(|said| format!("  {}", Escaped(said))));
+        lines.extend(metadata.iter().map(|line| format!("  {}", Escaped(line))));
     }
     let tools = entry.tools.iter().map(|tool| (tool.own_name(), tool.tool.description.as_deref()));
     lines.extend(item_lines("tools", ItemKind::Tool, tools.collect(), entry));
@@ -190,8 +192,11 @@ fn as_text(found: &Inspection) -> String {
             .collect::<Vec<_>>()
     };
     if !entry.plugin.rejected_functions().is_empty() {
-        let rejected =
-            entry.plugin.rejected_functions().iter().map(|left| format!("{}: {}", left.shown(), left.why));
+        let rejected = entry
+            .plugin
+            .rejected_functions()
+            .iter()
+            .map(|function| format!("{}: {}", function.shown(), function.why));
         lines.extend(section("functions that are no tools", &rejected.collect::<Vec<_>>()));
     }
     lines.extend(section("exports", &entry.interfaces.exports));
@@ -200,7 +205,7 @@ fn as_text(found: &Inspection) -> String {
     lines.join("\n")
 }
 
-/// One kind of items, with those that cannot be published. Nothing at all when the plugin has none.
+/// The lines for one kind of items, also those that cannot be published; empty if the plugin has none.
 fn item_lines(
     title: &str,
     kind: ItemKind,

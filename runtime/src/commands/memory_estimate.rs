@@ -1,39 +1,39 @@
-//! Estimates the most memory that guests and clients can make a server use, from its configuration.
+//! Estimates the maximum memory that guests and clients can make a server use, from its configuration.
 //!
-//! A sum of parts, each of which is a number in the configuration times what one of it takes. What one takes is an
-//! upper bound that was looked up in the code and measured, and stands here with its reason. What plugins and their
-//! code take when they are loaded comes on top and is what lies in the folder, and so does what is lifted out of a
-//! guest for the moment before it is counted with the guests, which depends on how many of them do that at once.
+//! A sum of parts: each is a number from the configuration times the size of one unit. The sizes are upper bounds from
+//! the code and from measurements, with their reasons below. Not in the sum: loaded plugins and their code, which
+//! depend on the folder; and data that is copied out of a guest before it is counted, which depends on how many guests
+//! do that at once.
 
 use serde_json::{Map, Value, json};
 
 use crate::config::ServerConfig;
 use crate::sandbox::{guest_memory, machine_memory};
 
-/// One connection: a buffer of 32 KiB in each direction, a body and an answer of [`FREE`](crate::mcp::FREE), and the
-/// task that serves it; and in the kernel as much again for what its client does not read, and for what is not read of
-/// it.
+/// One connection: a buffer of 32 KiB in each direction, a body and a response of [`FREE`](crate::mcp::FREE), and the
+/// task that serves it; and as much again in the kernel for unread bytes of both sides.
 const CONNECTION: u64 = 384 << 10;
 
-/// One session: itself, its empty streams, its client's name.
+/// One session: its state, its empty streams and its client's name.
 const SESSION: u64 = 4 << 10;
 
-/// One call, running or waiting, beside its guest's memory: the store and its state, its request, its record.
+/// One call, running or suspended, without its guest's memory: the store and its state, the request and the audit
+/// record.
 const CALL: u64 = 16 << 10;
 
-/// The program, its runtime and what it notes.
+/// The program, its runtime and its logs.
 const PROGRAM: u64 = 64 << 20;
 
 /// The upper bound and its parts, bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct MemoryEstimate {
     parts: [(&'static str, u64); 6],
-    /// What this process may use.
+    /// The memory that this process may use.
     available: u64,
 }
 
 impl MemoryEstimate {
-    /// Of a server with these settings on this machine.
+    /// The estimate for a server with these settings on this machine.
     pub(super) fn of(settings: &ServerConfig) -> Self {
         Self::with(settings, guest_memory(settings) as u64, machine_memory())
     }
@@ -66,10 +66,11 @@ impl MemoryEstimate {
         )
     }
 
-    /// Why that is too much, and what to do.
+    /// A warning with advice, if the sum is more than this process may use.
     pub(super) fn warning(&self) -> Option<String> {
         (self.sum() > self.available).then(|| {
-            "that is more than this process may use, and the system may kill it; lower `guest_memory_mib`, `client_buffers_mib`, \
+            "that is more than this process may use, and the system may kill it; lower `guest_memory_mib`, \
+             `client_buffers_mib`, \
              `max_connections` or `max_sessions` under [server]"
                 .to_owned()
         })

@@ -28,11 +28,11 @@ use crate::config::{self, Config, ConfigError};
 use crate::observe;
 use crate::sandbox;
 
-/// Threads for what blocks: files, the store, large work, and guests beside the workers, all of which have bounds of
-/// their own that sum up to less.
+/// Threads for blocking work: files, the database, large computations, and guests beside the workers. Each of these has
+/// a bound of its own, and the sum of the bounds is less than this.
 const BLOCKING_THREADS: usize = 1024;
 
-/// How long one of those threads waits for more work before its memory goes back to the system.
+/// How long an idle thread of these waits for more work; its memory then goes back to the system.
 const IDLE_THREAD: Duration = Duration::from_secs(2);
 
 impl From<ConfigError> for CommandError {
@@ -45,13 +45,13 @@ impl From<ConfigError> for CommandError {
 #[must_use]
 pub fn run(cli: Cli) -> ExitCode {
     if let Command::CompileWorker(args) = &cli.command {
-        // Before there are threads or files: this process is about to be bounded.
+        // Before there are threads or files: this process is about to limit itself.
         return compile_worker::run(args);
     }
     if let Command::AwaitCompile(args) = &cli.command {
         return await_compile::run(args);
     }
-    // Dropped when the last word has been said.
+    // Dropped after the last line of the log.
     let _stderr = match cli.command {
         Command::Serve(_) => observe::spawn_stderr_writer().ok(),
         _ => None,
@@ -88,7 +88,7 @@ pub fn run(cli: Cli) -> ExitCode {
     }
 }
 
-/// These give plugins nothing, so what they are denied there says nothing of how they are served and is not told.
+/// `check` and `approve` run plugins without grants, so denials there say nothing about serving and are not logged.
 fn start_logging(cli: &Cli) -> Result<(), CommandError> {
     let log = &cli.log;
     let filter = match cli.command {
@@ -99,9 +99,9 @@ fn start_logging(cli: &Cli) -> Result<(), CommandError> {
         .map_err(|error| CommandError::Usage(anyhow::anyhow!("--log {log} cannot be read: {error}")))
 }
 
-/// The interval is 2 because guests yield often: with the default of 61, two busy guests delay every socket by 50 ms
-/// and more, and 1 would starve tasks that yield by way of tokio. There is one worker more than guests may occupy, and
-/// there are threads for guests that run beside the workers (`docs/decisions/0003-engine.md`).
+/// `event_interval` is 2 because guests yield often: with tokio's default of 61, two busy guests delay every socket by
+/// 50 ms and more, and 1 would starve tasks that yield with tokio's own function. There is one worker more than guests
+/// may occupy, and there are threads for guests that run beside the workers (`docs/decisions/0003-engine.md`).
 fn runtime() -> Result<tokio::runtime::Runtime, CommandError> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(sandbox::worker_threads())
@@ -113,26 +113,26 @@ fn runtime() -> Result<tokio::runtime::Runtime, CommandError> {
     Ok(runtime.context("cannot start the async runtime")?)
 }
 
-/// Says that there is none of this name, which one was likely meant, and which there are.
+/// An error text for an unknown name: `none`, the nearest name, and all `names`.
 fn unknown(none: &str, there: &str, name: &str, names: &[&str]) -> String {
-    // The path of its file is a way to name a plugin, though not here.
+    // A path is not a name here, but its stem may be one.
     let name = name.rsplit('/').next().unwrap_or(name);
     let name = name.strip_suffix(".wasm").unwrap_or(name);
-    let meant = config::nearest(name, names).map(|near| format!("; did you mean `{near}`?"));
+    let suggestion = config::nearest(name, names).map(|near| format!("; did you mean `{near}`?"));
     let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-    match meant {
-        Some(meant) => format!("{none}{meant} ({there}: {names})"),
+    match suggestion {
+        Some(suggestion) => format!("{none}{suggestion} ({there}: {names})"),
         None => format!("{none}; {there}: {names}"),
     }
 }
 
 impl Source {
-    /// The configuration file: the named one, or `plugport.toml` where there is one.
+    /// The configuration file: the one that `--config` names, or `plugport.toml` if it exists.
     fn file(&self) -> Option<PathBuf> {
         Some(self.config_file()).filter(|file| self.config.is_some() || file.is_file())
     }
 
-    /// Where the configuration is, or would be.
+    /// The path of the configuration, which may be missing.
     fn config_file(&self) -> PathBuf {
         self.config.clone().unwrap_or_else(|| Path::new("plugport.toml").to_owned())
     }

@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 use crate::catalog::{Item, ItemList, Snapshot};
 use crate::observe::Redactor;
 
-/// Items of one kind that are named in words.
-const MOST_NAMED: usize = 20;
+/// Maximum number of items of one kind that a line names.
+const MAX_NAMED: usize = 20;
 
-/// Names and URIs.
+/// Names and URIs by kind of item.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct PublishedNames {
@@ -29,7 +29,7 @@ impl PublishedNames {
         }
     }
 
-    /// The first of each kind, since a plugin may list a great many.
+    /// One line with the first names of each kind, since a plugin may list very many.
     pub(super) fn in_words(&self) -> String {
         let parts = [
             ("", &self.tools),
@@ -57,8 +57,8 @@ fn keys<T: Item>(list: &ItemList<T>, plugin: &str) -> Vec<String> {
 }
 
 fn few(keys: &[String]) -> String {
-    let named: Vec<_> = keys.iter().take(MOST_NAMED).map(String::as_str).collect();
-    match keys.len().saturating_sub(MOST_NAMED) {
+    let named: Vec<_> = keys.iter().take(MAX_NAMED).map(String::as_str).collect();
+    match keys.len().saturating_sub(MAX_NAMED) {
         0 => named.join(", "),
         more => format!("{}, {more} more", named.join(", ")),
     }

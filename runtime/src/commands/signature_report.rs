@@ -9,11 +9,11 @@ use crate::plugin::{ComponentFile, SignatureError, Signer, check_signature, clai
 
 /// The signature of one file.
 pub(super) enum SignatureReport {
-    /// There is none, and none is asked for.
+    /// There is none, and none is required.
     Absent,
-    /// There is one, and no key to verify it with. It says that it is of this key.
+    /// There is one, and no key to verify it with. The signature names this key.
     Unverified(Option<String>),
-    /// It is good.
+    /// It is verified.
     Good(Signer),
     /// A server with this configuration would reject the file.
     Rejected(Option<String>, SignatureError),

@@ -7,7 +7,7 @@ use super::toml_reader::{TomlEntry, TomlReader};
 /// How strictly plugins are compared with what was approved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ApprovalMode {
-    /// Not at all: a developer's folder.
+    /// Not compared: a developer's folder.
     Off,
     /// They are served, and the log says so.
     Warn,
@@ -34,7 +34,7 @@ impl ApprovalMode {
         }
     }
 
-    /// What holds when nothing is said: whoever serves other machines serves what was approved.
+    /// The default: a server that other machines can reach serves only approved plugins.
     #[must_use]
     pub fn default_for(listening: Option<SocketAddr>) -> Self {
         match listening {
@@ -50,9 +50,12 @@ mod tests {
 
     #[test]
     fn what_other_machines_can_reach_is_strict() {
-        let usual = |address: &str| ApprovalMode::default_for(Some(address.parse().unwrap()));
-        assert_eq!((usual("127.0.0.1:1"), usual("[::1]:1")), (ApprovalMode::Off, ApprovalMode::Off));
-        assert_eq!((usual("0.0.0.0:1"), usual("10.0.0.5:1")), (ApprovalMode::Strict, ApprovalMode::Strict));
+        let default = |address: &str| ApprovalMode::default_for(Some(address.parse().unwrap()));
+        assert_eq!((default("127.0.0.1:1"), default("[::1]:1")), (ApprovalMode::Off, ApprovalMode::Off));
+        assert_eq!(
+            (default("0.0.0.0:1"), default("10.0.0.5:1")),
+            (ApprovalMode::Strict, ApprovalMode::Strict)
+        );
         assert_eq!(ApprovalMode::default_for(None), ApprovalMode::Off);
         assert_eq!(
             (ApprovalMode::parse("warn"), ApprovalMode::parse("loose")),

@@ -32,16 +32,17 @@ impl AuditConfig {
     pub const FILE: &'static str = "audit.jsonl";
 
     pub(super) fn read(mut from: TomlTable<'_>, base: &Path, reader: &mut TomlReader<'_>) -> Self {
-        let mut audit = Self::default();
-        let flag = |value: Option<bool>, usual| value.unwrap_or(usual);
-        audit.enabled = flag(from.take("enabled").and_then(|entry| entry.boolean(reader)), true);
-        audit.arguments = flag(from.take("arguments").and_then(|entry| entry.boolean(reader)), false);
-        audit.file = from.take("file").and_then(|entry| entry.string(reader)).map(|file| base.join(file));
-        for (key, most, slot) in
+        let mut audit = Self {
+            enabled: from.take("enabled").and_then(|entry| entry.boolean(reader)).unwrap_or(true),
+            arguments: from.take("arguments").and_then(|entry| entry.boolean(reader)).unwrap_or(false),
+            file: from.take("file").and_then(|entry| entry.string(reader)).map(|file| base.join(file)),
+            ..Self::default()
+        };
+        for (key, max, field) in
             [("max_mib", 65_536, &mut audit.max_mib), ("rotated_files", 1_000, &mut audit.rotated_files)]
         {
-            if let Some(value) = from.take_number(key, 1, most, reader) {
-                *slot = value;
+            if let Some(value) = from.take_number(key, 1, max, reader) {
+                *field = value;
             }
         }
         from.finish(reader, KEYS);

@@ -1,5 +1,5 @@
-//! What can be wrong with a configuration: said all at once, with file, line and key, because an operator who mends
-//! one mistake only to meet the next one stops trusting the messages.
+//! What can be wrong with a configuration. All mistakes are reported at once, with file, line and key: an operator who
+//! mends one mistake only to meet the next one stops trusting the messages.
 
 use std::fmt;
 use std::io::{self, ErrorKind};
@@ -13,7 +13,7 @@ pub enum ConfigError {
     /// The file could not be read.
     #[error("cannot read the configuration {}; {}", file.display(), advice(source))]
     Unreadable {
-        /// The file as it was given.
+        /// The file as the operator named it.
         file: PathBuf,
         /// What the system said.
         source: io::Error,
@@ -21,7 +21,7 @@ pub enum ConfigError {
     /// The file was read and has mistakes.
     #[error("{}", DiagnosticList { file, diagnostics })]
     Invalid {
-        /// The file as it was given.
+        /// The file as the operator named it.
         file: PathBuf,
         /// At least one, by line.
         diagnostics: Vec<Diagnostic>,

@@ -1,13 +1,13 @@
-//! Bounds on plugins and clients that are no keys: each fits every plugin that was seen, and raising one would mostly
-//! help an attacker. A bound that an operator may have reason to change is a key of [`Limits`](super::Limits) or of
-//! `[server]`.
+//! Bounds on plugins and clients that are not keys of the configuration: each fits every plugin that was seen, and
+//! raising one would mostly help an attacker. A bound that an operator may have reason to change is a key of
+//! [`Limits`](super::Limits) or of `[server]`.
 //!
-//! The unit is part of the name. Bounds of one mechanism only, such as the length of a queue, stand in its module.
+//! The unit is part of the name. A bound of one mechanism only, such as the length of a queue, is in its module.
 
 /// Host resources (streams, files, clocks) that one call may hold at once: each takes memory in the server.
 pub const HANDLES: u64 = 1_024;
 
-/// Entries of one function table: the engine's pool reserves room for as many in every instance.
+/// Entries of one function table: the engine's pool reserves memory for as many in every instance.
 pub const TABLE_ELEMENTS: u64 = 20_000;
 
 /// Core modules instantiated inside one component. The engine's pool counts them in advance.
@@ -40,7 +40,7 @@ pub const PROGRESS_PER_SECOND: u64 = 10;
 /// Elicitation requests of one call: a user answers each of them by hand.
 pub const ELICITATIONS: u64 = 8;
 
-/// Size of one client request: it is held until the client has answered.
+/// Size of one client request: it is in memory until the client has responded.
 pub const CLIENT_REQUEST_KIB: u64 = 256;
 
 /// Header fields of one HTTP request or response, and the path with its query: they are in memory whole.

@@ -14,7 +14,7 @@ use super::toml_reader::{TomlEntry, TomlReader};
 pub struct LimitSpec {
     /// The key in the configuration; its last part is the unit.
     pub name: &'static str,
-    /// What holds when nothing is configured.
+    /// The value without a configuration.
     pub default: u64,
     /// What the configuration cannot exceed.
     pub max: u64,
@@ -146,11 +146,11 @@ impl Limits {
         match value {
             0 => Err(LimitError::Zero),
             _ if value > spec.max => Err(LimitError::TooLarge(spec.max)),
-            _ => self.field_mut(name).map(|slot| *slot = value).ok_or(LimitError::Unknown),
+            _ => self.field_mut(name).map(|field| *field = value).ok_or(LimitError::Unknown),
         }
     }
 
-    /// Reads a table of limits; those that it does not name stay.
+    /// Reads a table of limits. Limits that are not in it keep their values.
     pub(super) fn read(&mut self, entry: TomlEntry<'_>, reader: &mut TomlReader<'_>) {
         let Some(mut table) = entry.table(reader) else { return };
         for LimitSpec { name, max, .. } in Self::TABLE {
@@ -169,16 +169,16 @@ impl Limits {
         Self::TABLE.iter().map(|spec| spec.name).collect()
     }
 
-    /// Those that let a plugin do more than `other` does, in the order of the table.
+    /// The limits that let a plugin do more than those of `other`, in the order of the table.
     pub fn looser_than<'a>(&'a self, other: &'a Self) -> impl Iterator<Item = &'static LimitSpec> + 'a {
         Self::TABLE.iter().filter(move |spec| {
             let (own, others) = (self.get(spec.name), other.get(spec.name));
-            // The one that keeps a plugin from running.
+            // A shorter quarantine lets a plugin do more.
             if spec.name == "quarantine_s" { own < others } else { own > others }
         })
     }
 
-    /// Calls of the plugin that wait for a permit.
+    /// Most calls of the plugin that wait for a permit.
     #[must_use]
     pub const fn queued_calls(&self) -> u64 {
         self.concurrent_calls.saturating_mul(QUEUED_PER_CALL)

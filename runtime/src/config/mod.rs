@@ -1,8 +1,8 @@
 //! From `plugport.toml` to a configuration that cannot be wrong.
 //!
-//! Reading and checking happen once, at start, and every mistake is reported together; what comes out has no optional
-//! half-states left, so nothing about configuration can fail while a call is being served. Knows TOML and the file
-//! system; knows no plugin's contents.
+//! The file is read and checked once, at start, and all mistakes are reported together. The result has no half-states
+//! left, so nothing about configuration can fail while a call is served. This layer knows TOML and the file system, and
+//! no plugin's contents.
 
 mod approval_mode;
 mod audit;
@@ -42,7 +42,7 @@ pub use user_dirs::{all_user_state_dirs, user_cache_dir, user_state_dir};
 /// The lockfile, in the folder of the configuration: made to be committed with it.
 const LOCK: &str = "plugport.lock";
 
-/// Everything the operator has decided.
+/// The operator's settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
     /// Where and how to listen.
@@ -78,7 +78,7 @@ pub struct PluginConfig {
     pub instances: InstanceMode,
     /// Whether it is rejected without a signature.
     pub require_signature: bool,
-    /// Whose signatures are trusted.
+    /// The keys whose signatures are trusted.
     pub trusted_keys: Arc<SignatureKeys>,
 }
 
@@ -126,8 +126,8 @@ impl Config {
     /// The file of the audit; `None` when there is no folder for it.
     #[must_use]
     pub fn audit_file(&self) -> Option<PathBuf> {
-        let usual = || self.state_dir.as_ref().map(|state| state.join(AuditConfig::FILE));
-        self.audit.file.clone().or_else(usual)
+        let default = || self.state_dir.as_ref().map(|state| state.join(AuditConfig::FILE));
+        self.audit.file.clone().or_else(default)
     }
 
     /// Reads the file again while a server runs; only a regular file, since reading a pipe could wait forever.

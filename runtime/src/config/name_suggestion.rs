@@ -1,29 +1,31 @@
-//! Suggests a plugin for a section whose name is that of none: `[plugins."hello.wasm"]`, `[plugins.Hello]`.
+//! Suggests a plugin for a section that names no plugin, such as `[plugins."hello.wasm"]` or `[plugins.Hello]`.
 
 use std::collections::BTreeMap;
 
 use super::{Config, toml_reader};
 
 impl Config {
-    /// The plugin, of those that are there and have no section of their own, which a section was most likely meant for
-    /// that names none of them.
-    pub fn suggest_plugin<'n>(&self, name: &str, there: impl Iterator<Item = &'n str>) -> Option<&'n str> {
-        let free: Vec<&str> = there.filter(|there| !self.plugins.contains_key(*there)).collect();
-        toml_reader::nearest(name.strip_suffix(".wasm").unwrap_or(name), &free)
+    /// The plugin that the section `name`, which names no plugin, was most likely meant for: one of `plugins` that has
+    /// no section of its own.
+    pub fn suggest_plugin<'n>(&self, name: &str, plugins: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+        let without_section: Vec<&str> =
+            plugins.filter(|plugin| !self.plugins.contains_key(*plugin)).collect();
+        toml_reader::nearest(name.strip_suffix(".wasm").unwrap_or(name), &without_section)
     }
 
-    /// Sections of which one may be a slip of the shift key, one sentence for each two. There can be a plugin for each.
+    /// Remarks on sections whose names differ in case only, one sentence for each two. There can be a plugin for each
+    /// section, so this is no error.
     pub(super) fn case_collisions(&self) -> Vec<String> {
         let mut seen = BTreeMap::new();
         let alike =
             self.plugins.keys().filter_map(|name| Some((seen.insert(name.to_lowercase(), name)?, name)));
-        let told = |(one, other): (&String, &String)| {
+        let remark = |(one, other): (&String, &String)| {
             format!(
                 "[plugins.{one}] and [plugins.{other}] are for two plugins, {one}.wasm and {other}.wasm; if one plugin is meant, \
                  make one section of them"
             )
         };
-        alike.map(told).collect()
+        alike.map(remark).collect()
     }
 }
 
@@ -51,9 +53,9 @@ mod tests {
 
     #[test]
     fn a_section_of_no_plugin_is_likely_meant_for_another() {
-        let there = ["hello", "notes", "clock", "calc"];
+        let plugins = ["hello", "notes", "clock", "calc"];
         let suggest_plugin = |name: &str, more: &[&str]| {
-            config(&[&[name], more].concat()).suggest_plugin(name, there.into_iter())
+            config(&[&[name], more].concat()).suggest_plugin(name, plugins.into_iter())
         };
         assert_eq!(suggest_plugin("hello.wasm", &[]), Some("hello"));
         assert_eq!(suggest_plugin("Notes", &[]), Some("notes"));

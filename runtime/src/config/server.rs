@@ -12,7 +12,7 @@ use super::toml_reader::{TomlReader, TomlTable};
 /// PLUG on a phone keypad.
 const DEFAULT_PORT: u16 = 7584;
 
-/// How the server meets its clients.
+/// The settings of the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerConfig {
     /// Where HTTP is served.
@@ -23,7 +23,7 @@ pub struct ServerConfig {
     /// The folder of compiled code, relative to the configuration file; `None`: in `state_dir`, or else in the user's
     /// own.
     pub compiled_cache_dir: Option<PathBuf>,
-    /// What compiled code may take, MiB; zero: it is not kept.
+    /// Most compiled code on disk, MiB; zero: none is stored.
     pub compiled_cache_mib: u64,
     /// Host names that a request may carry besides loopback names and the listening address.
     pub allowed_hosts: Vec<String>,
@@ -47,11 +47,11 @@ pub struct ServerConfig {
     pub max_sessions: usize,
     /// How long a session may be silent before it ends.
     pub session_idle: Duration,
-    /// What becomes of plugins that nobody has approved; `None`: it depends on where the server listens.
+    /// What happens to plugins that differ from their approval; `None`: it depends on where the server listens.
     pub approval: Option<ApprovalMode>,
     /// Whether a sidecar may grant its plugin something.
     pub sidecar_grants: bool,
-    /// Whose signatures on plugins are trusted.
+    /// The keys whose signatures on plugins are trusted.
     pub trusted_keys: Arc<SignatureKeys>,
     /// Whether a plugin without a signature is rejected, unless its own section says otherwise.
     pub require_signature: bool,
@@ -190,9 +190,9 @@ impl ServerConfig {
             let required = server.trusted_keys.read_required(&entry, reader);
             server.require_signature = required.unwrap_or_default();
         }
-        let mut count = |key: &str, max: usize, slot: &mut usize| {
+        let mut count = |key: &str, max: usize, field: &mut usize| {
             if let Some(value) = take_count(&mut from, reader, key, max) {
-                *slot = value;
+                *field = value;
             }
         };
         count("page_size", 10_000, &mut server.page_size);
@@ -206,21 +206,21 @@ impl ServerConfig {
         server.message_bytes = kib << 10;
         server.read_buffers(&mut from, reader);
         server.guest_memory_mib = from.take_number("guest_memory_mib", 64, 1 << 24, reader);
-        for (key, least, most, slot) in [
+        for (key, min, max, field) in [
             ("caller_calls_per_second", 1, 1_000_000_000, &mut server.caller_calls_per_second),
             ("stack_kib", 64, 8_192, &mut server.stack_kib),
             ("compiled_cache_mib", 0, 1 << 20, &mut server.compiled_cache_mib),
         ] {
-            if let Some(value) = from.take_number(key, least, most, reader) {
-                *slot = value;
+            if let Some(value) = from.take_number(key, min, max, reader) {
+                *field = value;
             }
         }
         if let Some(value) = from.take_number("idle_instances", 0, 100, reader) {
             server.idle_instances = usize::try_from(value).unwrap_or_default();
         }
-        let mut time = |key: &str, least: u64, most: u64, unit: fn(u64) -> Duration, slot: &mut Duration| {
-            if let Some(value) = from.take_number(key, least, most, reader) {
-                *slot = unit(value);
+        let mut time = |key: &str, min: u64, max: u64, unit: fn(u64) -> Duration, field: &mut Duration| {
+            if let Some(value) = from.take_number(key, min, max, reader) {
+                *field = unit(value);
             }
         };
         time("session_idle_s", 1, 7 * 24 * 3600, Duration::from_secs, &mut server.session_idle);
@@ -236,18 +236,18 @@ impl ServerConfig {
     }
 }
 
-/// How many of the largest messages the buffers must hold. A large one takes twice its size while it is served, and one
-/// caller gets at most half of the buffers.
-const MESSAGES: usize = 4;
+/// How many of the largest messages the client buffers must hold, so that each caller can send one: a large message
+/// takes twice its size while it is served, and one caller gets at most half of the buffers.
+const MIN_MESSAGES: usize = 4;
 
 impl ServerConfig {
-    /// Reads the size of the client buffers, which must hold at least one of the largest messages.
+    /// Reads the size of the client buffers.
     fn read_buffers(&mut self, from: &mut TomlTable<'_>, reader: &mut TomlReader<'_>) {
-        let least = (MESSAGES * self.message_bytes).div_ceil(1 << 20);
+        let min = (MIN_MESSAGES * self.message_bytes).div_ceil(1 << 20);
         let key = "client_buffers_mib";
-        match from.take_number(key, least as u64, 1 << 20, reader) {
+        match from.take_number(key, min as u64, 1 << 20, reader) {
             Some(mib) => self.client_buffers_bytes = usize::try_from(mib << 20).unwrap_or(usize::MAX),
-            None => self.client_buffers_bytes = self.client_buffers_bytes.max(least << 20),
+            None => self.client_buffers_bytes = self.client_buffers_bytes.max(min << 20),
         }
     }
 
@@ -255,7 +255,7 @@ impl ServerConfig {
     pub(super) fn needs_no_restart_after(&self, other: &Self) -> bool {
         let Self { approval, sidecar_grants, drain, max_plugins, require_signature, .. } = *other;
         let trusted_keys = Arc::clone(&other.trusted_keys);
-        let taken = Self {
+        let merged = Self {
             approval,
             sidecar_grants,
             drain,
@@ -264,7 +264,7 @@ impl ServerConfig {
             trusted_keys,
             ..self.clone()
         };
-        taken == *other
+        merged == *other
     }
 }
 

@@ -1,8 +1,8 @@
 //! The sidecar, `NAME.toml` beside `NAME.wasm`: the operator's settings for one plugin.
 //!
-//! It has the keys of `[plugins.NAME]`. A sidecar comes along more easily than a line in `plugport.toml`, in an archive
-//! for instance, so it grants nothing and loosens no limit unless `[server] sidecar_grants` says that it may, and it
-//! cannot take back that a signature is required.
+//! It has the keys of `[plugins.NAME]`. A sidecar can come with a plugin unnoticed, in an archive for instance, so it
+//! grants nothing and loosens no limit unless `[server] sidecar_grants` allows it, and it never revokes
+//! `require_signature`.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,8 +11,8 @@ use super::toml_reader::TomlReader;
 use super::{Config, ConfigError, Diagnostic, InstanceMode, Limits, PluginConfig};
 use crate::safe_open::{self, OpenError, Symlinks};
 
-/// Longest file, bytes.
-const LONGEST: u64 = 1 << 20;
+/// Largest sidecar, bytes.
+const MAX_SIZE: u64 = 1 << 20;
 
 impl Config {
     /// The settings of the plugin of this name in the file `wasm`: those of its sidecar, or else of this configuration.
@@ -32,7 +32,7 @@ impl Config {
         }
     }
 
-    /// Whether the sidecar would be this configuration: a plugin may have its name.
+    /// Whether the sidecar's path is that of this configuration: a plugin may be named `plugport`.
     fn is_own(&self, file: &Path) -> bool {
         let own = self.file.as_ref().and_then(|own| own.canonicalize().ok());
         own.is_some_and(|own| file.canonicalize().is_ok_and(|file| file == own))
@@ -79,7 +79,7 @@ impl Config {
 
     /// Reports limits that are laxer than those of every plugin.
     fn reject_looser_limits(&self, limits: &Limits, text: &str, reader: &mut TomlReader<'_>) {
-        // Read again, for the lines of the keys.
+        // Parsed again, for the lines of the keys.
         let mut again = TomlReader::new(text);
         let table = again.root().take("limits").and_then(|entry| entry.table(&mut again));
         let Some(mut table) = table else { return };
@@ -107,7 +107,7 @@ fn invalid(file: &Path, message: String) -> ConfigError {
 
 /// Opens the file once, without following a link, and only if it is a regular file.
 fn read(file: &Path) -> io::Result<String> {
-    let bytes = safe_open::read(file, LONGEST, Symlinks::Rejected).map_err(|error| match error {
+    let bytes = safe_open::read(file, MAX_SIZE, Symlinks::Rejected).map_err(|error| match error {
         OpenError::Unreadable(error) => error,
         OpenError::Link => io::Error::other("it is a symbolic link"),
         OpenError::NotAFile => io::Error::other("it is not a regular file"),
@@ -121,7 +121,7 @@ mod tests {
     use super::*;
     use crate::config::KvGrant;
 
-    fn say(config: &Config, text: &str) -> Result<PluginConfig, ConfigError> {
+    fn read_sidecar(config: &Config, text: &str) -> Result<PluginConfig, ConfigError> {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("a.toml"), text).unwrap();
         config.plugin_with_sidecar("a", &dir.path().join("a.wasm"))
@@ -131,11 +131,11 @@ mod tests {
     fn a_file_beside_a_plugin_says_what_a_section_would() {
         let mut config = Config::new("plugins".into());
         config.limits.fuel = 7;
-        let plugin = say(&config, "prefix = \"a\"\nlimits = { wall_ms = 5 }").unwrap();
+        let plugin = read_sidecar(&config, "prefix = \"a\"\nlimits = { wall_ms = 5 }").unwrap();
         assert_eq!((plugin.prefix.as_str(), plugin.limits.wall_ms, plugin.limits.fuel), ("a", 5, 7));
         let none = config.plugin_with_sidecar("a", Path::new("/nowhere/a.wasm")).unwrap();
         assert_eq!(none, config.plugin("a"));
-        let message = say(&config, "wall_ms = 5").unwrap_err().to_string();
+        let message = read_sidecar(&config, "wall_ms = 5").unwrap_err().to_string();
         assert!(message.contains("a.toml:1: wall_ms: unknown key"), "{message}");
     }
 
@@ -145,7 +145,8 @@ mod tests {
         for sidecar_grants in [false, true] {
             config.server.sidecar_grants = sidecar_grants;
             for prefix in ["mail", "A", ""] {
-                let message = say(&config, &format!("prefix = \"{prefix}\"")).unwrap_err().to_string();
+                let message =
+                    read_sidecar(&config, &format!("prefix = \"{prefix}\"")).unwrap_err().to_string();
                 let line =
                     format!("move what is here to [plugins.a] there, with the line `prefix = \"{prefix}\"`");
                 assert!(message.contains(&line), "{message}");
@@ -156,17 +157,17 @@ mod tests {
     #[test]
     fn it_grants_nothing_unless_that_is_allowed() {
         let mut config = Config::new("plugins".into());
-        let message = say(&config, "[grants]\nkv = true").unwrap_err().to_string();
+        let message = read_sidecar(&config, "[grants]\nkv = true").unwrap_err().to_string();
         assert!(message.contains("sidecar_grants = true"), "{message}");
-        let message = say(&config, "instances = \"reuse\"").unwrap_err().to_string();
+        let message = read_sidecar(&config, "instances = \"reuse\"").unwrap_err().to_string();
         assert!(message.contains("have instances reused only when `sidecar_grants = true`"), "{message}");
-        assert!(say(&config, "instances = \"fresh\"").is_ok());
+        assert!(read_sidecar(&config, "instances = \"fresh\"").is_ok());
         config.server.sidecar_grants = true;
         assert_eq!(
-            say(&config, "[grants]\nkv = true").unwrap().grants.keyvalue,
+            read_sidecar(&config, "[grants]\nkv = true").unwrap().grants.keyvalue,
             Some(KvGrant { quota_mib: 16 })
         );
-        assert_eq!(say(&config, "instances = \"reuse\"").unwrap().instances, InstanceMode::Reuse);
+        assert_eq!(read_sidecar(&config, "instances = \"reuse\"").unwrap().instances, InstanceMode::Reuse);
     }
 
     #[test]
@@ -174,9 +175,9 @@ mod tests {
         let mut config = Config::new("plugins".into());
         config.limits.wall_ms = 50;
         let stricter = "limits = { wall_ms = 50, fuel = 7, quarantine_failures = 1, quarantine_s = 31 }";
-        assert_eq!(say(&config, stricter).unwrap().limits.fuel, 7);
+        assert_eq!(read_sidecar(&config, stricter).unwrap().limits.fuel, 7);
         let laxer = "[limits]\nfuel = 7\nwall_ms = 51\nquarantine_failures = 6\nquarantine_s = 29\n";
-        let message = say(&config, laxer).unwrap_err().to_string();
+        let message = read_sidecar(&config, laxer).unwrap_err().to_string();
         for expected in [
             "3 mistakes in",
             "a.toml:3: limits.wall_ms: 51 is laxer than 50, which holds for every plugin",
@@ -187,14 +188,14 @@ mod tests {
             assert!(message.contains(expected), "{expected:?} is not in:\n{message}");
         }
         config.server.sidecar_grants = true;
-        assert_eq!(say(&config, laxer).unwrap().limits.wall_ms, 51);
+        assert_eq!(read_sidecar(&config, laxer).unwrap().limits.wall_ms, 51);
     }
 
     #[test]
-    fn one_place_speaks_of_a_plugin() {
+    fn a_plugin_has_a_section_or_a_sidecar() {
         let mut config = Config::new("plugins".into());
         config.plugins.insert("a".to_owned(), config.plugin("a"));
-        let message = say(&config, "").unwrap_err().to_string();
+        let message = read_sidecar(&config, "").unwrap_err().to_string();
         assert!(message.contains("[plugins.a] too"), "{message}");
     }
 

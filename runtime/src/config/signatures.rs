@@ -1,7 +1,7 @@
 //! `trusted_keys`: whose signatures on plugins are trusted, and until when.
 //!
-//! A key is parsed here once, so that nothing about it can fail when a plugin is loaded. Each has an id, which is also
-//! in every signature that it makes; no two have the same one, so an id chooses a key.
+//! A key is parsed here once, so that nothing about it can fail when a plugin is loaded. Each key has an id of its own,
+//! which is also in every signature that it makes, so the id of a signature chooses the key.
 
 use std::fmt;
 use std::time::{Duration, SystemTime};
@@ -51,7 +51,7 @@ pub struct TrustedKey {
 }
 
 impl TrustedKey {
-    /// Reads `"RW..."` or `{ key = "RW...", until = 2027-01-01 }`. `None`: it is neither, which was noted.
+    /// Reads `"RW..."` or `{ key = "RW...", until = 2027-01-01 }`. `None`: it is neither, which is reported.
     fn read(entry: TomlEntry<'_>, reader: &mut TomlReader<'_>) -> Option<Self> {
         if matches!(entry.value, DeValue::String(_)) {
             return Self::parse(&entry, reader);
@@ -94,21 +94,21 @@ pub struct SignatureKeys {
 
 impl SignatureKeys {
     pub(super) fn read(entry: TomlEntry<'_>, reader: &mut TomlReader<'_>) -> Self {
-        let mut found = Self::default();
+        let mut trusted = Self::default();
         for item in entry.array(reader) {
             let (path, span) = (item.key.clone(), item.span.clone());
             let Some(key) = TrustedKey::read(item, reader) else { continue };
-            if found.find(key.id).is_some() {
+            if trusted.find(key.id).is_some() {
                 reader.report(
                     span,
                     &path,
                     format!("has two keys with the id {}; remove one of them", key.id),
                 );
             } else {
-                found.keys.push(key);
+                trusted.keys.push(key);
             }
         }
-        found
+        trusted
     }
 
     /// The key of this id.
@@ -117,13 +117,13 @@ impl SignatureKeys {
         self.keys.iter().find(|key| key.id == id)
     }
 
-    /// Whether nobody's signatures are trusted.
+    /// Whether no signatures are trusted.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.keys.is_empty()
     }
 
-    /// Reads `require_signature`, which without any key would keep everything from being served.
+    /// Reads `require_signature`. Without any key it is a mistake, since no plugin could be served.
     pub(super) fn read_required(&self, entry: &TomlEntry<'_>, reader: &mut TomlReader<'_>) -> Option<bool> {
         let required = entry.boolean(reader)?;
         if required && self.is_empty() && !reader.has_diagnostics(PATH) {
@@ -134,12 +134,12 @@ impl SignatureKeys {
     }
 }
 
-/// Where they stand.
+/// The key of `trusted_keys`.
 const PATH: &str = "server.trusted_keys";
 
 fn read_until(entry: &TomlEntry<'_>, reader: &mut TomlReader<'_>) -> Option<SystemTime> {
     let until = match &entry.value {
-        DeValue::Datetime(found) => to_system_time(found),
+        DeValue::Datetime(datetime) => to_system_time(datetime),
         _ => None,
     };
     if until.is_none() {
@@ -150,22 +150,22 @@ fn read_until(entry: &TomlEntry<'_>, reader: &mut TomlReader<'_>) -> Option<Syst
     until
 }
 
-/// When this is, to the second. `None` for a time without a day or without an offset, and for years before 1970.
-fn to_system_time(found: &Datetime) -> Option<SystemTime> {
-    let Date { year, month, day } = found.date?;
-    let (hour, minute, second) = match (found.time, found.offset) {
+/// A date and time, to the second. `None` for a time without a day or without an offset, and for years before 1970.
+fn to_system_time(datetime: &Datetime) -> Option<SystemTime> {
+    let Date { year, month, day } = datetime.date?;
+    let (hour, minute, second) = match (datetime.time, datetime.offset) {
         (None, _) => (0, 0, 0),
         (Some(time), Some(_)) => (time.hour, time.minute, time.second.unwrap_or_default()),
         (Some(_), None) => return None,
     };
-    let there = format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z");
-    let there = humantime::parse_rfc3339(&there).ok()?;
-    let east = match found.offset {
+    let local = format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z");
+    let local = humantime::parse_rfc3339(&local).ok()?;
+    let minutes_east = match datetime.offset {
         Some(Offset::Custom { minutes }) => minutes,
         _ => 0,
     };
-    let apart = Duration::from_secs(u64::from(east.unsigned_abs()) * 60);
-    if east > 0 { there.checked_sub(apart) } else { there.checked_add(apart) }
+    let offset = Duration::from_secs(u64::from(minutes_east.unsigned_abs()) * 60);
+    if minutes_east > 0 { local.checked_sub(offset) } else { local.checked_add(offset) }
 }
 
 #[cfg(test)]
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_signature_is_asked_for_only_where_a_key_could_have_made_it() {
+    fn a_signature_is_required_only_where_a_key_could_have_made_it() {
         for (text, at) in [
             ("[server]\nrequire_signature = true\n", ":2: server.require_signature: needs the keys"),
             ("[server]\ntrusted_keys = []\nrequire_signature = true\n", ":3: server.require_signature"),

@@ -2,9 +2,9 @@
 //! below `~/Library` unless their variables are set.
 //!
 //! Compiled code has one folder per user: losing it costs only time. Each configuration has a state folder of its own,
-//! or each plugin folder without one, named by its canonical path: two servers of one folder share their state,
-//! whatever directory they were started in, and servers of two folders never do. The folders that no guest may be
-//! granted come from here too.
+//! and so has each plugin folder without a configuration. The state folder is named by the canonical path of either:
+//! two servers of one folder share their state, whatever directory they were started in, and servers of two folders
+//! never do. The folders that no guest may be granted come from here too.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt as _;
@@ -19,17 +19,17 @@ use super::Config;
 /// The name of this program's folder.
 const FOLDER: &str = "plugport";
 
-/// The usual name of a configuration; the folder that it lies in tells more than this name.
-const USUAL: &str = "plugport.toml";
+/// The usual name of a configuration; the name of its folder tells more.
+const CONFIG_NAME: &str = "plugport.toml";
 
 /// The state folder of earlier versions, in the folder of the configuration or in the working directory.
-const FORMER: &str = "plugport-state";
+const LEGACY_STATE_DIR: &str = "plugport-state";
 
 /// Longest readable part of the name of a state folder, characters: paths of the sockets below it must be short.
-const READABLE: usize = 24;
+const MAX_READABLE: usize = 24;
 
 /// Bytes of the digest in the name of a state folder: enough that no two of one user are equal.
-const DIGEST: usize = 6;
+const DIGEST_BYTES: usize = 6;
 
 /// What a folder is for.
 #[derive(Debug, Clone, Copy)]
@@ -48,8 +48,8 @@ impl DirKind {
         }
     }
 
-    /// Its usual place in a home directory.
-    fn usual(self) -> &'static str {
+    /// Its default path in a home directory.
+    fn default_path(self) -> &'static str {
         match (self, cfg!(target_os = "macos")) {
             (Self::Cache, false) => ".cache",
             (Self::State, false) => ".local/state",
@@ -67,9 +67,9 @@ impl Config {
     /// The state folder that an earlier version made for this configuration; nothing uses it any more.
     #[must_use]
     pub fn legacy_state_dir(&self) -> Option<PathBuf> {
-        let beside = self.file.as_deref().and_then(Path::parent).unwrap_or(Path::new(""));
-        let former = beside.join(FORMER);
-        (self.server.state_dir.is_none() && former.is_dir()).then_some(former)
+        let base = self.file.as_deref().and_then(Path::parent).unwrap_or(Path::new(""));
+        let legacy = base.join(LEGACY_STATE_DIR);
+        (self.server.state_dir.is_none() && legacy.is_dir()).then_some(legacy)
     }
 }
 
@@ -79,20 +79,20 @@ pub fn user_cache_dir() -> Option<PathBuf> {
     all_user_cache_dirs().into_iter().next()
 }
 
-/// That folder, and the one that a program with fewer environment variables uses.
+/// The user's folder for compiled code, and the one of a program with fewer environment variables.
 pub(super) fn all_user_cache_dirs() -> Vec<PathBuf> {
     DirKind::Cache.folders()
 }
 
-/// The folders that hold the state folders of the user's servers: with this environment, and with fewer variables, as
-/// servers have that an editor started.
+/// The folders that hold the state folders of the user's servers: of a server with this environment, and of one with
+/// fewer variables, as if an editor had started it.
 #[must_use]
 pub fn all_user_state_dirs() -> Vec<PathBuf> {
     DirKind::State.folders()
 }
 
-/// The first of them, where a server with this environment makes its state folder; `None` when the environment names
-/// none, or another user's.
+/// The folder where a server with this environment makes its state folder; `None` when the environment names none, or
+/// one of another user.
 #[must_use]
 pub fn user_state_dir() -> Option<PathBuf> {
     all_user_state_dirs().into_iter().next().filter(|home| !is_owned_by_other_user(home))
@@ -104,33 +104,34 @@ pub(super) fn server_state_dir(of: &Path) -> Option<PathBuf> {
 }
 
 /// Whether a folder is, or would be made, in a folder of another user. `sudo` leaves `HOME` as it is, and the owner of
-/// that home could not use what root makes there. Folders of root, such as `/tmp`, count as nobody's.
+/// that home could not use what root makes there. Folders of root, such as `/tmp`, do not count.
 fn is_owned_by_other_user(folder: &Path) -> bool {
-    let there = folder.ancestors().find_map(|folder| folder.metadata().ok());
-    there.is_some_and(|there| there.uid() != 0 && there.uid() != rustix::process::geteuid().as_raw())
+    let existing = folder.ancestors().find_map(|folder| folder.metadata().ok());
+    existing
+        .is_some_and(|existing| existing.uid() != 0 && existing.uid() != rustix::process::geteuid().as_raw())
 }
 
 /// A name that no other path has, and that people recognise.
 fn name(of: &Path) -> String {
     let whole = of.canonicalize().or_else(|_| std::path::absolute(of)).unwrap_or_else(|_| of.to_owned());
-    let telling = match whole.parent() {
-        Some(parent) if whole.file_name().is_some_and(|name| name == USUAL) => parent,
+    let named_after = match whole.parent() {
+        Some(parent) if whole.file_name().is_some_and(|name| name == CONFIG_NAME) => parent,
         _ => &whole,
     };
-    let telling = telling.file_stem().unwrap_or_default().to_string_lossy();
+    let stem = named_after.file_stem().unwrap_or_default().to_string_lossy();
     let plain = |character: &char| character.is_ascii_alphanumeric() || matches!(character, '-' | '_');
-    let readable: String = telling.chars().filter(plain).take(READABLE).collect();
+    let readable: String = stem.chars().filter(plain).take(MAX_READABLE).collect();
     let digest = Sha256::digest(whole.as_os_str().as_bytes());
-    let digest = HEXLOWER.encode(digest.get(..DIGEST).unwrap_or_default());
+    let digest = HEXLOWER.encode(digest.get(..DIGEST_BYTES).unwrap_or_default());
     if readable.is_empty() { digest } else { format!("{readable}-{digest}") }
 }
 
 fn folders(kind: DirKind, named: Option<OsString>, home: Option<OsString>) -> Vec<PathBuf> {
     // A relative path depends on the working directory, and XDG says to ignore it.
     let absolute = |path: Option<OsString>| path.map(PathBuf::from).filter(|path| path.is_absolute());
-    let usual = absolute(home).map(|home| home.join(kind.usual()));
+    let default = absolute(home).map(|home| home.join(kind.default_path()));
     let mut folders: Vec<_> =
-        absolute(named).into_iter().chain(usual).map(|folder| folder.join(FOLDER)).collect();
+        absolute(named).into_iter().chain(default).map(|folder| folder.join(FOLDER)).collect();
     folders.dedup();
     folders
 }
@@ -139,7 +140,7 @@ fn folders(kind: DirKind, named: Option<OsString>, home: Option<OsString>) -> Ve
 mod tests {
     use super::*;
 
-    fn found(kind: DirKind, named: Option<&str>, home: Option<&str>) -> Vec<PathBuf> {
+    fn dirs(kind: DirKind, named: Option<&str>, home: Option<&str>) -> Vec<PathBuf> {
         folders(kind, named.map(OsString::from), home.map(OsString::from))
     }
 
@@ -147,25 +148,21 @@ mod tests {
     fn it_is_where_the_environment_says_or_else_in_the_home_directory() {
         for kind in [DirKind::Cache, DirKind::State] {
             let named = PathBuf::from("/fast/plugport");
-            let usual = Path::new("/home/ada").join(kind.usual()).join(FOLDER);
-            assert_eq!(found(kind, Some("/fast"), Some("/home/ada")), [named.clone(), usual.clone()]);
-            assert_eq!(found(kind, Some("/fast"), None), [named]);
-            assert_eq!(found(kind, None, Some("/home/ada")), std::slice::from_ref(&usual));
+            let usual = Path::new("/home/ada").join(kind.default_path()).join(FOLDER);
+            assert_eq!(dirs(kind, Some("/fast"), Some("/home/ada")), [named.clone(), usual.clone()]);
+            assert_eq!(dirs(kind, Some("/fast"), None), [named]);
+            assert_eq!(dirs(kind, None, Some("/home/ada")), std::slice::from_ref(&usual));
             let said = usual.parent().unwrap().to_str().unwrap();
-            assert_eq!(found(kind, Some(said), Some("/home/ada")), [usual], "it is one folder");
+            assert_eq!(dirs(kind, Some(said), Some("/home/ada")), [usual], "both are one folder");
         }
     }
 
     #[test]
     fn what_is_no_absolute_path_names_no_folder() {
-        let usual = Path::new("/home/ada").join(DirKind::State.usual()).join(FOLDER);
+        let usual = Path::new("/home/ada").join(DirKind::State.default_path()).join(FOLDER);
         for bad in [None, Some(""), Some("state"), Some("./state"), Some("~/.local/state")] {
-            assert!(found(DirKind::State, bad, bad).is_empty(), "{bad:?}");
-            assert_eq!(
-                found(DirKind::State, bad, Some("/home/ada")),
-                std::slice::from_ref(&usual),
-                "{bad:?}"
-            );
+            assert!(dirs(DirKind::State, bad, bad).is_empty(), "{bad:?}");
+            assert_eq!(dirs(DirKind::State, bad, Some("/home/ada")), std::slice::from_ref(&usual), "{bad:?}");
         }
     }
 
@@ -184,11 +181,11 @@ mod tests {
     #[test]
     fn a_state_folder_of_an_earlier_version_is_found_unless_one_is_named() {
         let dir = tempfile::tempdir().unwrap();
-        let mut config = Config { file: Some(dir.path().join(USUAL)), ..Config::new("plugins".into()) };
+        let mut config = Config { file: Some(dir.path().join(CONFIG_NAME)), ..Config::new("plugins".into()) };
         assert_eq!(config.legacy_state_dir(), None);
-        std::fs::create_dir(dir.path().join(FORMER)).unwrap();
-        assert_eq!(config.legacy_state_dir(), Some(dir.path().join(FORMER)));
-        config.server.state_dir = Some(FORMER.into());
+        std::fs::create_dir(dir.path().join(LEGACY_STATE_DIR)).unwrap();
+        assert_eq!(config.legacy_state_dir(), Some(dir.path().join(LEGACY_STATE_DIR)));
+        config.server.state_dir = Some(LEGACY_STATE_DIR.into());
         assert_eq!(config.legacy_state_dir(), None);
     }
 
@@ -199,14 +196,14 @@ mod tests {
         let work = root.join("My work!");
         std::fs::create_dir(&work).unwrap();
         std::os::unix::fs::symlink(&work, root.join("link")).unwrap();
-        std::fs::write(work.join(USUAL), "").unwrap();
-        let usual = name(&work.join(USUAL));
-        assert!(usual.starts_with("Mywork-") && usual.len() == "Mywork-".len() + 2 * DIGEST, "{usual}");
+        std::fs::write(work.join(CONFIG_NAME), "").unwrap();
+        let usual = name(&work.join(CONFIG_NAME));
+        assert!(usual.starts_with("Mywork-") && usual.len() == "Mywork-".len() + 2 * DIGEST_BYTES, "{usual}");
         assert_eq!(name(&root.join("link/plugport.toml")), usual);
         assert_eq!(name(&root.join("link/../link/plugport.toml")), usual);
         assert_ne!(name(&work), usual, "a folder is another thing than a configuration in it");
         assert!(name(&work.join("demo.toml")).starts_with("demo-"));
-        assert_eq!(name(Path::new("/")).len(), 2 * DIGEST);
-        assert!(name(&root.join("x".repeat(200))).len() <= READABLE + 1 + 2 * DIGEST);
+        assert_eq!(name(Path::new("/")).len(), 2 * DIGEST_BYTES);
+        assert!(name(&root.join("x".repeat(200))).len() <= MAX_READABLE + 1 + 2 * DIGEST_BYTES);
     }
 }

@@ -1,7 +1,7 @@
 //! The client of one call, as host functions see it: who it is, notifications to it and client requests.
 //!
-//! The trait belongs to this layer and the mcp layer implements it, so that no file down here knows a revision, a
-//! session or a stream. One `Client` serves one call.
+//! The trait belongs to this layer and the layer `mcp` implements it, so that no file here knows a revision, a session
+//! or a stream. One `Client` serves one call.
 
 use std::fmt;
 use std::future::ready;
@@ -15,7 +15,7 @@ use crate::sandbox::CallerKey;
 /// Severity of a log message, as in RFC 5424 and the WIT.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LogLevel {
-    /// For whoever debugs the plugin.
+    /// For debugging the plugin.
     Debug,
     /// Normal operation.
     Info,
@@ -33,14 +33,14 @@ pub enum LogLevel {
     Emergency,
 }
 
-/// Where a request comes from, which is all that is known of a caller without authentication.
+/// The caller of a request, known by where the request comes from, since there is no authentication.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Caller {
-    /// Whoever started this process and holds its pipes.
+    /// The client that started this process and holds its pipes.
     Stdio,
-    /// A peer of HTTP.
+    /// A client of HTTP.
     Address(IpAddr),
-    /// Nobody noted where it came from.
+    /// Not known.
     Unknown,
     /// The command line of this program.
     CommandLine,
@@ -49,7 +49,7 @@ pub enum Caller {
 }
 
 impl CallerKey for Caller {
-    /// Whoever has one address of IPv6 has a whole network of them, so the network calls.
+    /// The owner of an IPv6 address commonly has a whole /64 of them, so the /64 is one caller.
     fn key(&self) -> Self {
         let Self::Address(address) = self else { return self.clone() };
         Self::Address(match address.to_canonical() {
@@ -71,7 +71,7 @@ impl fmt::Display for Caller {
     }
 }
 
-/// Who is asking.
+/// What is known of the client.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ClientInfo {
     /// The client's name, empty if it gave none.
@@ -80,11 +80,11 @@ pub struct ClientInfo {
     pub version: String,
     /// The MCP revision spoken, e.g. `2026-07-28`; empty without a client.
     pub protocol: String,
-    /// Whether it has a model that can be asked.
+    /// Whether it supports sampling.
     pub sampling: bool,
-    /// Whether it has a person who can be asked.
+    /// Whether it supports elicitation.
     pub elicitation: bool,
-    /// Whether it tells its roots.
+    /// Whether it supports roots.
     pub roots: bool,
     /// Whether it runs on this machine for certain.
     pub is_local: bool,
@@ -93,13 +93,13 @@ pub struct ClientInfo {
 /// A client request.
 #[derive(Debug, Clone)]
 pub struct ClientRequest {
-    /// Names it within the call; the guest's own choice, or none.
+    /// The guest's name for the request, unique within the call.
     pub key: Option<String>,
-    /// What is asked.
+    /// Its method and parameters.
     pub body: ClientRequestBody,
 }
 
-/// What is asked, as parameters of the newest revision.
+/// The method of a client request, with its parameters as in the newest revision.
 #[derive(Debug, Clone)]
 pub enum ClientRequestBody {
     /// `sampling/createMessage`.
@@ -111,7 +111,7 @@ pub enum ClientRequestBody {
 }
 
 impl ClientRequestBody {
-    /// What a client must be able to do to be asked this at all.
+    /// The client capability that the request needs.
     #[must_use]
     pub fn capability(&self) -> &'static str {
         match self {
@@ -135,22 +135,22 @@ impl ClientRequestBody {
     }
 }
 
-/// Why a request has no answer.
+/// Why a client request has no result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ClientRequestError {
     /// The client lacks this capability: `sampling`, `sampling.tools`, `elicitation.url`, …
     Missing(&'static str),
-    /// The request is not one that may be asked: what is wrong with it.
+    /// The request is not valid: what is wrong with it.
     Invalid(String),
-    /// Someone at the client said no.
+    /// The client's user rejected it.
     Rejected(String),
-    /// No answer in time.
+    /// No response in time.
     TimedOut,
     /// The client withdrew the request.
     Cancelled,
-    /// Too many calls wait for answers.
+    /// Too many calls are suspended.
     OverBudget(String),
-    /// The client failed, or its answer cannot be used.
+    /// The client failed, or its response cannot be used.
     Failed {
         /// Its JSON-RPC code.
         code: i32,
@@ -160,43 +160,43 @@ pub enum ClientRequestError {
 }
 
 impl ClientRequestError {
-    /// Whether the request certainly cost nobody anything.
+    /// Whether the request certainly did not reach the client, so that it cost nothing.
     #[must_use]
     pub fn was_never_sent(&self) -> bool {
-        // Someone may have said no to the model's answer, after it was paid for.
+        // A user may reject the output of a model that was paid for already.
         matches!(self, Self::Missing(_) | Self::Invalid(_))
     }
 }
 
-/// The answers to several requests, in their order; each is the JSON of a result.
+/// The results of several client requests, in their order, each as JSON.
 pub type ClientResponses = Vec<Result<String, ClientRequestError>>;
 
 /// The client of one call.
 pub trait Client: Send + Sync {
-    /// Where the request comes from.
+    /// The caller of the request.
     fn caller(&self) -> Caller;
-    /// Who is asking.
+    /// What is known of the client.
     fn info(&self) -> ClientInfo;
-    /// How long the request's `_meta` is, bytes: what reading it costs.
+    /// Length of the request's `_meta`, bytes, by which reading it is charged.
     fn meta_size(&self) -> usize;
     /// The request's `_meta` without the keys that the protocol reserves, as a JSON object.
     fn meta(&self) -> Option<String>;
     /// Whether the client has withdrawn the request.
     fn cancelled(&self) -> bool;
-    /// The client's roots, as the JSON of its answer, when it has some and is on this machine. Asks it when that is not
-    /// known yet.
+    /// The client's roots, as the JSON of its response, if the client supports roots and is on this machine. Sends
+    /// `roots/list` if they are not known yet.
     fn local_roots(&self) -> BoxFuture<'_, Option<String>> {
         ready(None).boxed()
     }
-    /// A log message; `data` is JSON on one line.
+    /// Sends a log message; `data` is JSON on one line.
     fn log(&self, level: LogLevel, logger: Option<&str>, data: &serde_json::value::RawValue);
-    /// Progress made; `progress` only ever grows.
+    /// Sends a progress notification; `progress` only grows.
     fn progress(&self, progress: f64, total: Option<f64>, message: Option<&str>);
-    /// Asks the client and waits, however long it takes. Dropping the future withdraws the requests.
+    /// Sends client requests and waits for the responses. Dropping the future withdraws the requests.
     fn send_requests(&self, requests: Vec<ClientRequest>) -> BoxFuture<'_, ClientResponses>;
 }
 
-/// The client of a call that nobody is connected to: a call from the command line.
+/// The client of a call from the command line, which has none.
 #[derive(Debug, Clone, Copy)]
 pub struct NoClient;
 
@@ -237,11 +237,11 @@ mod tests {
 
     #[test]
     fn a_network_of_ipv6_is_one_caller_and_an_address_of_ipv4_another() {
-        let origin = |text: &str| Caller::Address(text.parse().unwrap()).key();
-        assert_eq!(origin("2001:db8:1:2::1"), origin("2001:db8:1:2:ffff::9"));
-        assert_ne!(origin("2001:db8:1:2::1"), origin("2001:db8:1:3::1"));
-        assert_eq!(origin("::ffff:192.0.2.1"), origin("192.0.2.1"));
-        assert_ne!(origin("::ffff:192.0.2.1"), origin("192.0.2.2"));
+        let key = |text: &str| Caller::Address(text.parse().unwrap()).key();
+        assert_eq!(key("2001:db8:1:2::1"), key("2001:db8:1:2:ffff::9"));
+        assert_ne!(key("2001:db8:1:2::1"), key("2001:db8:1:3::1"));
+        assert_eq!(key("::ffff:192.0.2.1"), key("192.0.2.1"));
+        assert_ne!(key("::ffff:192.0.2.1"), key("192.0.2.2"));
         assert_eq!(Caller::Stdio.key(), Caller::Stdio);
     }
 }

@@ -8,29 +8,29 @@ use crate::observe::shell_quote;
 /// Who reads the hint.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum HintAudience {
-    /// Whoever runs the server.
+    /// The operator, in the log of the server.
     #[default]
     Operator,
-    /// Whoever called one tool, with `--grant`.
+    /// The user of a command that calls one tool and takes `--grant`.
     CommandLine,
 }
 
-/// What would allow something. It may hold a guest's own words.
+/// What would grant something. It may contain text of the guest.
 #[derive(Debug, Clone)]
 pub(crate) struct GrantHint {
     /// The line under the plugin's grants.
     pub(crate) line: String,
-    /// The same for `--grant`; none for what needs a client, or what it has no form for.
+    /// The same for `--grant`; empty for a grant that needs a client, or has no form on the command line.
     grants: Vec<String>,
 }
 
 impl GrantHint {
-    /// A line, and what `--grant` takes instead.
+    /// A line, and the values of `--grant` that do the same.
     pub(crate) fn new(line: impl Into<String>, grants: impl IntoIterator<Item = String>) -> Self {
         Self { line: line.into(), grants: grants.into_iter().collect() }
     }
 
-    /// Tells what to do to have it.
+    /// The sentence that says what to do.
     pub(crate) fn sentence(&self, to: &str, plugin: &str, audience: HintAudience) -> String {
         let Self { line, grants } = self;
         match audience {
@@ -68,25 +68,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_can_allow_it_is_told_how() {
+    fn the_hint_is_for_the_one_who_can_grant() {
         let http =
             GrantHint::new("http = [\"GET https://a.example\"]", ["http=GET https://a.example".into()]);
-        let told = |allow: &GrantHint, audience| allow.sentence("to allow it", "p", audience);
+        let sentence = |hint: &GrantHint, audience| hint.sentence("to allow it", "p", audience);
         assert_eq!(
-            told(&http, HintAudience::Operator),
+            sentence(&http, HintAudience::Operator),
             "to allow it, write under [plugins.p.grants]: http = [\"GET https://a.example\"]"
         );
         assert_eq!(
-            told(&http, HintAudience::CommandLine),
+            sentence(&http, HintAudience::CommandLine),
             "to allow it, add --grant 'http=GET https://a.example'"
         );
         let two = GrantHint::new("", ["kv".into(), "config=it's=x".into()]);
         assert_eq!(
-            told(&two, HintAudience::CommandLine),
+            sentence(&two, HintAudience::CommandLine),
             r"to allow it, add --grant kv --grant 'config=it'\''s=x'"
         );
         assert_eq!(
-            told(&"sampling = true".into(), HintAudience::CommandLine),
+            sentence(&"sampling = true".into(), HintAudience::CommandLine),
             "to allow it, serve it with `plugport serve` and write under [plugins.p.grants]: sampling = true"
         );
     }

@@ -1,20 +1,23 @@
 //! Everything that a guest writes for people to read: log messages, stdout and stderr, under one budget per call.
 //!
-//! One budget, because three would let a guest write three times as much. What exceeds it is counted and reported in
-//! one line when the call ends; it never traps the guest and never reaches our own stdout.
+//! There is one budget, because three would let a guest write three times as much. Text beyond it is counted and
+//! reported in one line when the call ends. It never traps the guest, and a guest's text never reaches the server's own
+//! stdout.
 
 use std::borrow::Cow;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
 
 use crate::config::fixed_limits::{LOG_LINE_BYTES, LOG_REFILL_S};
 use crate::config::{Limits, kib};
 use crate::observe::{Escaped, Redactor};
 use crate::sandbox::TokenBucket;
 
-/// What a line costs beside its text: written out it carries a time, a level and a name, and a guest that prints a
+/// Bytes that a line counts beside its text: a time, a level and a name are written with it, and a guest that prints a
 /// million short lines must not fill a disk either.
-const LINE_COST: usize = 64;
+const LINE_OVERHEAD: usize = 64;
 
 /// Where a line came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,7 +50,7 @@ pub(crate) struct GuestLog {
 struct Inner {
     plugin: Arc<str>,
     redactor: Redactor,
-    rate: Arc<TokenBucket>,
+    bucket: Arc<TokenBucket>,
     budget: Mutex<Budget>,
 }
 
@@ -65,37 +68,43 @@ impl Budget {
 }
 
 impl GuestLog {
-    /// The log of a call of `plugin`, whose secrets `redactor` hides and whose calls together keep to `rate`.
-    pub(crate) fn new(plugin: Arc<str>, rate: Arc<TokenBucket>, limits: &Limits, redactor: Redactor) -> Self {
-        Self { inner: Arc::new(Inner { plugin, redactor, rate, budget: Mutex::new(Budget::new(limits)) }) }
+    /// The log of a call of `plugin`. `redactor` redacts the plugin's secrets, and `bucket` bounds all its calls
+    /// together.
+    pub(crate) fn new(
+        plugin: Arc<str>,
+        bucket: Arc<TokenBucket>,
+        limits: &Limits,
+        redactor: Redactor,
+    ) -> Self {
+        Self { inner: Arc::new(Inner { plugin, redactor, bucket, budget: Mutex::new(Budget::new(limits)) }) }
     }
 
-    /// What all calls of one plugin may write: `log_kib` at once, and as much again in [`LOG_REFILL_S`] seconds.
+    /// Bounds what all calls of one plugin write: `log_kib` at once, and as much again in [`LOG_REFILL_S`] seconds.
     pub(crate) fn rate(limits: &Limits) -> TokenBucket {
         TokenBucket::new(kib(limits.log_kib) as u64, Duration::from_secs(LOG_REFILL_S), Instant::now())
     }
 
-    /// How much of a line must be known to write the part of it that is kept: a secret may stand across the cut.
+    /// How much of a line must be buffered to write its beginning, since a secret may lie across the cut.
     pub(crate) fn bytes_needed(&self) -> usize {
         LOG_LINE_BYTES.saturating_add(self.inner.redactor.longest())
     }
 
-    /// What a guest wrote, as others may read it: without its secrets, at most `longest` bytes of it.
+    /// A guest's text as others may read it: with its secrets redacted, at most `longest` bytes.
     pub(crate) fn shown<'t>(&self, text: &'t str, longest: usize) -> Cow<'t, str> {
         self.inner.redactor.prefix(text, longest)
     }
 
-    /// JSON that a guest wrote, without its secrets.
+    /// A guest's JSON with its secrets redacted.
     pub(crate) fn shown_json<'t>(&self, text: &'t str) -> Cow<'t, str> {
         self.inner.redactor.json(text)
     }
 
-    /// Takes `bytes` from the budget. `false`: nothing of it may be kept.
+    /// Takes `bytes` from the budget. `false`: the line is dropped.
     fn admit(&self, bytes: usize) -> bool {
-        let mut budget = self.inner.budget.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut budget = self.inner.budget.lock();
         match budget.left.checked_sub(bytes) {
             Some(left) => {
-                let admitted = self.inner.rate.take(bytes as u64, Instant::now());
+                let admitted = self.inner.bucket.take(bytes as u64, Instant::now());
                 budget.left = left;
                 budget.dropped_lines += u64::from(!admitted);
                 budget.dropped_bytes += if admitted { 0 } else { bytes as u64 };
@@ -110,24 +119,24 @@ impl GuestLog {
         }
     }
 
-    /// Whether nothing more will be kept, so that cutting lines would be work for nothing.
+    /// Whether the budget is used up, so that further text need not be split into lines.
     pub(crate) fn is_spent(&self) -> bool {
-        self.inner.budget.lock().unwrap_or_else(PoisonError::into_inner).left == 0
+        self.inner.budget.lock().left == 0
     }
 
-    /// Counts bytes that nobody looked at.
+    /// Counts bytes that are dropped without being split into lines.
     pub(crate) fn drop_bytes(&self, bytes: usize) {
-        let mut budget = self.inner.budget.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut budget = self.inner.budget.lock();
         budget.dropped_bytes += bytes as u64;
     }
 
-    /// Writes one line if the budget allows it, cut to the longest line that is kept. `false`: it was dropped.
+    /// Writes one line if the budget allows it, cut to [`LOG_LINE_BYTES`]. `false`: the line was dropped.
     pub(crate) fn line(&self, source: LogSource, text: &[u8]) -> bool {
-        if !self.admit(text.len() + LINE_COST) {
+        if !self.admit(text.len() + LINE_OVERHEAD) {
             return false;
         }
-        let kept = self.inner.redactor.bytes(text, LOG_LINE_BYTES);
-        let line = String::from_utf8_lossy(&kept);
+        let text = self.inner.redactor.bytes(text, LOG_LINE_BYTES);
+        let line = String::from_utf8_lossy(&text);
         let (plugin, stream) = (&*self.inner.plugin, source.as_str());
         match source {
             LogSource::Log => tracing::debug!(target: "plugin", plugin, stream, "{}", Escaped(&line)),
@@ -143,14 +152,14 @@ impl GuestLog {
         self.line(LogSource::Host, text.as_bytes());
     }
 
-    /// The log of another call, with a budget of its own. Clones are of that call too.
+    /// Begins the log of another call, with a new budget. Clones write to it too.
     pub(crate) fn reset_for_next_call(&self, limits: &Limits) {
-        *self.inner.budget.lock().unwrap_or_else(PoisonError::into_inner) = Budget::new(limits);
+        *self.inner.budget.lock() = Budget::new(limits);
     }
 
-    /// Says what was dropped, if anything was. Called when the call has ended.
+    /// Logs how much was dropped, if anything was. Called when the call has ended.
     pub(crate) fn close(&self) {
-        let budget = self.inner.budget.lock().unwrap_or_else(PoisonError::into_inner);
+        let budget = self.inner.budget.lock();
         if budget.dropped_bytes > 0 {
             tracing::warn!(
                 target: "plugin",
@@ -175,18 +184,18 @@ mod tests {
         assert!(logs.admit(1_000));
         assert!(!twin.admit(100));
         assert!(!logs.admit(1));
-        let budget = logs.inner.budget.lock().unwrap();
+        let budget = logs.inner.budget.lock();
         assert_eq!((budget.dropped_lines, budget.dropped_bytes), (2, 101));
         drop(budget);
         twin.reset_for_next_call(&limits);
-        assert!(logs.admit(20) && logs.inner.budget.lock().unwrap().dropped_lines == 0, "another call");
+        assert!(logs.admit(20) && logs.inner.budget.lock().dropped_lines == 0, "another call");
     }
 
     #[test]
-    fn calls_of_one_plugin_share_a_rate() {
+    fn calls_of_one_plugin_share_a_token_bucket() {
         let limits = Limits { log_kib: 2, ..Limits::default() };
-        let rate = Arc::new(GuestLog::rate(&limits));
-        let log = || GuestLog::new("p".into(), Arc::clone(&rate), &limits, Redactor::default());
+        let bucket = Arc::new(GuestLog::rate(&limits));
+        let log = || GuestLog::new("p".into(), Arc::clone(&bucket), &limits, Redactor::default());
         assert!(log().admit(1_500));
         assert!(!log().admit(1_500), "another call, at once");
         assert!(log().admit(400));

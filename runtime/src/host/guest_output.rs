@@ -1,11 +1,12 @@
 //! A guest's stdout and stderr: lines of its log.
 //!
-//! The stream never closes and never blocks. A stream that reported itself full would make `println!` panic in the
-//! guest, and a call that works would then fail for talking too much; so it takes everything and forgets the excess.
+//! A stream never closes and never blocks. A stream that reported itself full would make `println!` panic in the guest,
+//! and a call that works would fail because it prints too much. So a stream takes everything and drops the excess.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use bytes::Bytes;
+use parking_lot::Mutex;
 use wasmtime_wasi::async_trait;
 use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
 use wasmtime_wasi::p2::{OutputStream, Pollable, StreamError, StreamResult};
@@ -30,11 +31,11 @@ impl GuestOutput {
         Self { stdout: stream(LogSource::Stdout), stderr: stream(LogSource::Stderr) }
     }
 
-    /// Ends lines that have no end, as the end of their guest would: what one call began is no part of the next one's
-    /// log.
+    /// Ends unfinished lines, as the end of the instance would: a line of one call must not go on in the log of the
+    /// next.
     pub(crate) fn end_lines(&self) {
         for stream in [&self.stdout, &self.stderr] {
-            stream.lines.lock().unwrap_or_else(PoisonError::into_inner).end_rest();
+            stream.lines.lock().end_unfinished();
         }
     }
 }
@@ -61,12 +62,12 @@ impl IsTerminal for LogStream {
 
 impl StdoutStream for LogStream {
     fn async_stream(&self) -> Box<dyn tokio::io::AsyncWrite + Send + Sync> {
-        // Only WASI 0.3 asks for this one, and it is not linked.
+        // Only WASI 0.3 uses this function, and it is not linked.
         Box::new(tokio::io::sink())
     }
 
     fn p2_stream(&self) -> Box<dyn OutputStream> {
-        Box::new(OutputHandle { lines: Arc::clone(&self.lines), meter: self.meter.clone(), room: 0 })
+        Box::new(OutputHandle { lines: Arc::clone(&self.lines), meter: self.meter.clone(), permitted: 0 })
     }
 }
 
@@ -75,15 +76,15 @@ impl StdoutStream for LogStream {
 struct OutputHandle {
     lines: Arc<Mutex<LineSplitter>>,
     meter: HostFuel,
-    /// What the guest was last told that it may write.
-    room: usize,
+    /// Bytes that the last `check-write` permitted.
+    permitted: usize,
 }
 
 /// Cuts a stream of bytes into lines of bounded length.
 struct LineSplitter {
     logs: GuestLog,
     source: LogSource,
-    /// The beginning of the line that has not ended, as far as the log has to know it.
+    /// The beginning of the unfinished line, as far as the log needs it.
     partial: Vec<u8>,
     /// The whole length of that line.
     length: usize,
@@ -97,8 +98,8 @@ impl LineSplitter {
         }
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             let text = piece.strip_suffix(b"\n").unwrap_or(piece);
-            let room = self.logs.bytes_needed().saturating_sub(self.partial.len()).min(text.len());
-            self.partial.extend_from_slice(text.get(..room).unwrap_or_default());
+            let missing = self.logs.bytes_needed().saturating_sub(self.partial.len()).min(text.len());
+            self.partial.extend_from_slice(text.get(..missing).unwrap_or_default());
             self.length += text.len();
             if text.len() < piece.len() {
                 self.end_line();
@@ -118,7 +119,7 @@ impl LineSplitter {
         self.length = 0;
     }
 
-    fn end_rest(&mut self) {
+    fn end_unfinished(&mut self) {
         if !self.partial.is_empty() {
             self.end_line();
         }
@@ -127,23 +128,25 @@ impl LineSplitter {
 
 impl Drop for LineSplitter {
     fn drop(&mut self) {
-        self.end_rest();
+        self.end_unfinished();
     }
 }
 
 impl OutputStream for OutputHandle {
     fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
-        let left =
-            self.room.checked_sub(bytes.len()).ok_or_else(|| StreamError::trap("write exceeded budget"))?;
-        self.room = left;
+        let left = self
+            .permitted
+            .checked_sub(bytes.len())
+            .ok_or_else(|| StreamError::trap("write exceeded budget"))?;
+        self.permitted = left;
         self.meter.charge_now(bytes.len()).map_err(|error| StreamError::Trap(error.into()))?;
-        self.lines.lock().unwrap_or_else(PoisonError::into_inner).push(&bytes);
+        self.lines.lock().push(&bytes);
         Ok(())
     }
 
-    // Wasmtime's own would ask again how much may be written, and trap a guest that was told.
+    // Wasmtime's own function would call `check_write` again, which may permit nothing by now, and then trap the guest.
     fn write_zeroes(&mut self, count: usize) -> StreamResult<()> {
-        if count > self.room {
+        if count > self.permitted {
             return Err(StreamError::trap("cannot write more zeroes than may be written"));
         }
         self.write(vec![0; count].into())
@@ -154,9 +157,9 @@ impl OutputStream for OutputHandle {
     }
 
     fn check_write(&mut self) -> StreamResult<usize> {
-        // There is always room, but not always time: a guest that prints without end lets others run in between.
-        self.room = if self.meter.wants_pause() { 0 } else { CHUNK };
-        Ok(self.room)
+        // A guest that prints without end must pause, so that others run in between.
+        self.permitted = if self.meter.wants_pause() { 0 } else { CHUNK };
+        Ok(self.permitted)
     }
 }
 
@@ -174,12 +177,12 @@ mod tests {
     use crate::observe::Redactor;
 
     fn lines(limits: &Limits, redactor: Redactor) -> LogStream {
-        let rate = std::sync::Arc::new(GuestLog::rate(limits));
-        let logs = GuestLog::new("p".into(), rate, limits, redactor);
+        let bucket = Arc::new(GuestLog::rate(limits));
+        let logs = GuestLog::new("p".into(), bucket, limits, redactor);
         LogStream::new(logs, HostFuel::new(u64::MAX), LogSource::Stdout)
     }
 
-    fn say(stream: &LogStream, bytes: Bytes) -> StreamResult<()> {
+    fn print(stream: &LogStream, bytes: Bytes) -> StreamResult<()> {
         let mut handle = stream.p2_stream();
         handle.check_write()?;
         handle.write(bytes)
@@ -189,7 +192,7 @@ mod tests {
     fn a_guest_that_prints_without_end_has_to_wait_for_others() {
         let stream = lines(&Limits::default(), Redactor::default());
         let mut handle = stream.p2_stream();
-        assert!(handle.write(Bytes::from_static(b"x")).is_err(), "it has to ask first");
+        assert!(handle.write(Bytes::from_static(b"x")).is_err(), "it has to call `check-write` first");
         let mut written = 0;
         while handle.check_write().unwrap() > 0 {
             handle.write(Bytes::from(vec![b'x'; CHUNK])).unwrap();
@@ -197,8 +200,8 @@ mod tests {
         }
         assert!((2..20).contains(&written), "{written}");
         let mut handle = lines(&Limits::default(), Redactor::default()).p2_stream();
-        let room = handle.check_write().unwrap();
-        handle.write(Bytes::from(vec![b'x'; room - 8])).unwrap();
+        let permitted = handle.check_write().unwrap();
+        handle.write(Bytes::from(vec![b'x'; permitted - 8])).unwrap();
         handle.write_zeroes(8).unwrap();
         assert!(handle.write_zeroes(1).is_err());
     }
@@ -207,11 +210,11 @@ mod tests {
     fn handles_of_one_stream_write_to_one_line() {
         let stream = lines(&Limits::default(), Redactor::default());
         for piece in ["sec", "ret"] {
-            say(&stream, Bytes::from_static(piece.as_bytes())).unwrap();
+            print(&stream, Bytes::from_static(piece.as_bytes())).unwrap();
         }
-        assert_eq!(stream.lines.lock().unwrap().partial, b"secret");
-        say(&stream, Bytes::from_static(b"\n")).unwrap();
-        assert!(stream.lines.lock().unwrap().partial.is_empty());
+        assert_eq!(stream.lines.lock().partial, b"secret");
+        print(&stream, Bytes::from_static(b"\n")).unwrap();
+        assert!(stream.lines.lock().partial.is_empty());
     }
 
     #[test]
@@ -219,17 +222,17 @@ mod tests {
         let limits = Limits::default();
         let logs = GuestLog::new("p".into(), Arc::new(GuestLog::rate(&limits)), &limits, Redactor::default());
         let output = GuestOutput::new(&logs, &HostFuel::new(u64::MAX));
-        say(&output.stdout, Bytes::from_static(b"first")).unwrap();
+        print(&output.stdout, Bytes::from_static(b"first")).unwrap();
         output.end_lines();
-        let lines = output.stdout.lines.lock().unwrap();
+        let lines = output.stdout.lines.lock();
         assert_eq!((lines.partial.len(), lines.length), (0, 0));
     }
 
     #[test]
     fn a_line_is_kept_as_far_as_a_secret_may_reach_beyond_the_cut() {
         let stream = lines(&Limits::default(), Redactor::new(["hunter2!"]));
-        say(&stream, Bytes::from(vec![b'x'; 8_000])).unwrap();
-        let lines = stream.lines.lock().unwrap();
+        print(&stream, Bytes::from(vec![b'x'; 8_000])).unwrap();
+        let lines = stream.lines.lock();
         assert_eq!((lines.partial.len(), lines.length), (LOG_LINE_BYTES + 8, 8_000));
     }
 }

@@ -1,7 +1,8 @@
 //! The client and the log of one call, as host functions see them.
 //!
-//! What a client may be asked or told goes up through [`Client`], which the mcp layer implements, so that nothing below
-//! knows a revision, a session or a stream. No host function is here: those are in `capability`, in a folder for each.
+//! Client requests and notifications go up through [`Client`], which the layer `mcp` implements, so that no layer below
+//! it knows a revision, a session or a stream. No host function is here: those are in `capability`, in a folder for
+//! each capability.
 
 mod client;
 mod grant_hint;

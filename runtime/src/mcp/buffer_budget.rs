@@ -1,141 +1,146 @@
-//! Bytes that the server keeps for its clients: bodies on their way in, arguments of calls under way, answers,
-//! notifications and event logs on their way out. One budget for the whole server, [`BufferBudget`], and what each
-//! caller holds of it.
+//! Bytes that the server holds for its clients: request bodies, arguments of running calls, responses, notifications
+//! and event stores. [`BufferBudget`] bounds them for the whole server and counts them per caller.
 //!
-//! The rule is that of shared switches (dynamic thresholds, Choudhury and Hahne): a caller may hold as much as is still
-//! free. One caller alone comes to a half, two to a third each, and however many there are, something is free for the
-//! next. Small messages may take a larger part, so that those of a client behind the same address as a greedy one still
-//! pass. That part is for what soon is over: what [lasts](BufferShare::reserve_long_lived) gets less of it, however
-//! small, or it would fill it for good. What is held is given back by dropping a guard that travels with the bytes, so
-//! no queue has to count for itself. What is [`FREE`] costs nothing here: connections and sessions are bounded in
-//! number, and theirs is counted with them.
+//! The bound of one caller is a dynamic threshold, as in shared-memory switches (Choudhury and Hahne): a caller may
+//! hold as many bytes as are still free. One caller alone can hold half of the budget, two callers a third each, and
+//! some bytes are always free for the next caller. Small reservations may exceed that bound by a factor, so that small
+//! messages of a client behind the same address as a greedy client still pass. [Long-lived][long] reservations have a
+//! smaller factor however small they are, because they would fill that part for good.
+//!
+//! A reservation travels with its bytes and releases them when it is dropped, so no queue counts for itself. Messages
+//! of up to [`FREE`] bytes are not counted here: connections and sessions are bounded in number, and their memory
+//! includes such messages.
+//!
+//! [long]: BufferShare::reserve_long_lived
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use bytes::Bytes;
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use crate::host::Caller;
 use crate::sandbox::CallerKey as _;
 
-/// A body or an answer up to this size is not counted: its connection is, and has one of each.
+/// A body or a response of up to this size is not counted: its connection is counted and has one of each.
 pub const FREE: usize = 16 << 10;
 
-/// What a message of so many bytes takes while it is served: as it came, and as a guest is given it.
+/// What a message of `bytes` takes while it is served: the message itself, and the copy that a guest gets.
 pub(crate) fn buffer_cost(bytes: usize) -> usize {
     2 * bytes
 }
 
-/// Up to these sizes a caller may hold so many times as much as is free.
-const SMALL: [(usize, usize); 2] = [(4 << 10, 7), (64 << 10, 3)];
+/// Pairs of a size and a factor: with a reservation of up to that size a caller may hold the free bytes times the
+/// factor. Beyond the last size the factor is 1.
+type Factors = [(usize, usize)];
 
-/// The same of what lasts. Less than for any small message, which so still pass; more than for large ones, which so
-/// cannot keep a client from beginning a request.
-const LONG: [(usize, usize); 1] = [(64 << 10, 2)];
+const SMALL: &Factors = &[(4 << 10, 7), (64 << 10, 3)];
 
-/// Streams of one caller that are remembered as left. Beyond it the oldest is forgotten.
-const LEFT: usize = 4_096;
+/// Lower than the factors of all small messages, which therefore still pass; higher than the factor of large messages,
+/// which therefore cannot keep a client from beginning a request.
+const LONG_LIVED: &Factors = &[(64 << 10, 2)];
+
+/// Evictable streams that are remembered for one caller. Beyond this number the oldest is evicted.
+const MAX_EVICTABLE: usize = 4_096;
 
 /// The budget.
 #[derive(Debug)]
 pub struct BufferBudget {
-    most: usize,
+    capacity: usize,
     used: AtomicUsize,
     callers: Mutex<HashMap<Caller, Weak<CallerUsage>>>,
-    freed: Notify,
-    /// How many wait for it: giving back is cheap when nobody does.
-    waiting: AtomicUsize,
+    released: Notify,
+    /// How many tasks wait for `released`, which is only notified if there are any.
+    waiters: AtomicUsize,
 }
 
-/// What one caller holds of it.
+/// What one caller holds of the budget.
 #[derive(Debug)]
 struct CallerUsage {
-    buffers: Arc<BufferBudget>,
+    budget: Arc<BufferBudget>,
     caller: Caller,
     bytes: AtomicUsize,
-    left: Mutex<VecDeque<Weak<dyn Evictable>>>,
+    evictable: Mutex<VecDeque<Weak<dyn Evictable>>>,
 }
 
-/// One caller's access to the budget. Clones are the same.
+/// One caller's access to the budget. Clones share one usage.
 #[derive(Debug, Clone)]
 pub struct BufferShare(Arc<CallerUsage>);
 
-/// Bytes that are held, until this is dropped.
+/// Reserved bytes. Dropping the reservation releases them.
 #[derive(Debug)]
 pub struct BufferReservation {
-    own: Arc<CallerUsage>,
+    usage: Arc<CallerUsage>,
     bytes: usize,
 }
 
-/// Something that is kept for a client that may come back, and can be forgotten when there is no room.
+/// Bytes held for a client that may come back. They are evicted when the budget is full.
 pub(crate) trait Evictable: std::fmt::Debug + Send + Sync {
-    /// Gives up what it holds, unless its client has come back.
+    /// Releases the bytes, unless the client has come back.
     fn forget(&self);
 }
 
-/// How many times as much as is free a caller may hold with so many bytes more.
-fn times(sizes: &[(usize, usize)], wanted: usize) -> usize {
-    sizes.iter().find(|(size, _)| wanted <= *size).map_or(1, |(_, times)| *times)
+fn factor(factors: &Factors, bytes: usize) -> usize {
+    factors.iter().find(|(size, _)| bytes <= *size).map_or(1, |(_, factor)| *factor)
 }
 
-/// Whether `wanted` bytes are to be had by a caller who holds `own` of the `used` ones.
-fn fits(most: usize, used: usize, own: usize, wanted: usize, times: usize) -> bool {
-    let Some(free) = most.checked_sub(used.saturating_add(wanted)) else { return false };
-    own.saturating_add(wanted) <= free.saturating_mul(times)
+/// Whether a caller that holds `own` of the `used` bytes may reserve `bytes` more.
+fn fits(capacity: usize, used: usize, own: usize, bytes: usize, factor: usize) -> bool {
+    let Some(free) = capacity.checked_sub(used.saturating_add(bytes)) else { return false };
+    own.saturating_add(bytes) <= free.saturating_mul(factor)
 }
 
 impl BufferBudget {
-    /// A budget of so many bytes.
-    pub(crate) fn new(most: usize) -> Arc<Self> {
+    /// A budget of `capacity` bytes.
+    pub(crate) fn new(capacity: usize) -> Arc<Self> {
         Arc::new(Self {
-            most,
+            capacity,
             used: AtomicUsize::new(0),
             callers: Mutex::default(),
-            freed: Notify::new(),
-            waiting: AtomicUsize::new(0),
+            released: Notify::new(),
+            waiters: AtomicUsize::new(0),
         })
     }
 
-    /// What a caller holds, shared by all that comes from the same place.
+    /// The access of one caller. All clients with the same caller key share it.
     #[must_use]
     pub fn share(self: &Arc<Self>, caller: &Caller) -> BufferShare {
-        let origin = caller.key();
-        let mut callers = self.lock();
-        if let Some(own) = callers.get(&origin).and_then(Weak::upgrade) {
-            return BufferShare(own);
+        let caller = caller.key();
+        let mut callers = self.callers.lock();
+        if let Some(usage) = callers.get(&caller).and_then(Weak::upgrade) {
+            return BufferShare(usage);
         }
-        let (buffers, caller) = (Arc::clone(self), origin.clone());
-        let own =
-            Arc::new(CallerUsage { buffers, caller, bytes: AtomicUsize::new(0), left: Mutex::default() });
-        callers.insert(origin, Arc::downgrade(&own));
-        BufferShare(own)
+        let usage = Arc::new(CallerUsage {
+            budget: Arc::clone(self),
+            caller: caller.clone(),
+            bytes: AtomicUsize::new(0),
+            evictable: Mutex::default(),
+        });
+        callers.insert(caller, Arc::downgrade(&usage));
+        BufferShare(usage)
     }
 
-    /// An answer for a caller, counted for as long as any part of it is kept. `None`: there is no room for it.
-    pub(crate) fn counted(self: &Arc<Self>, caller: &Caller, answer: Bytes) -> Option<Bytes> {
-        if answer.len() <= FREE {
-            return Some(answer);
+    /// A response that is counted as long as any slice of it exists. `None` when the budget has too few bytes left.
+    pub(crate) fn counted(self: &Arc<Self>, caller: &Caller, response: Bytes) -> Option<Bytes> {
+        if response.len() <= FREE {
+            return Some(response);
         }
-        let reservation = self.share(caller).reserve(answer.len())?;
-        Some(Bytes::from_owner(CountedBytes(answer, reservation)))
+        let reservation = self.share(caller).reserve(response.len())?;
+        Some(Bytes::from_owner(CountedBytes(response, reservation)))
     }
 
-    /// Bytes that are held.
+    /// The reserved bytes of all callers.
     #[cfg(test)]
     pub(crate) fn used(&self) -> usize {
         self.used.load(Ordering::Relaxed)
     }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<Caller, Weak<CallerUsage>>> {
-        self.callers.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
-/// Bytes with what is held for them.
+/// Bytes with their reservation.
 struct CountedBytes(Bytes, #[expect(dead_code, reason = "held for its effect")] BufferReservation);
 
 impl AsRef<[u8]> for CountedBytes {
@@ -145,62 +150,61 @@ impl AsRef<[u8]> for CountedBytes {
 }
 
 impl BufferShare {
-    /// Whose it is.
     pub(crate) fn caller(&self) -> &Caller {
         &self.0.caller
     }
 
-    /// Holds so many bytes if they are to be had. What this caller has left behind is forgotten first, the oldest
+    /// Reserves bytes. While they do not fit, this evicts what the caller has registered as evictable, the oldest
     /// first.
     pub(crate) fn reserve(&self, bytes: usize) -> Option<BufferReservation> {
-        self.reserve_within(bytes, times(&SMALL, bytes))
+        self.reserve_within(bytes, factor(SMALL, bytes))
     }
 
-    /// The same for what is kept until its client ends it, which may be never: subscriptions, event streams, places of
-    /// requests.
+    /// The same for bytes that stay until the client ends something, which may be never: subscriptions, event streams,
+    /// entries of requests.
     pub(crate) fn reserve_long_lived(&self, bytes: usize) -> Option<BufferReservation> {
-        self.reserve_within(bytes, times(&LONG, bytes))
+        self.reserve_within(bytes, factor(LONG_LIVED, bytes))
     }
 
-    fn reserve_within(&self, bytes: usize, times: usize) -> Option<BufferReservation> {
+    fn reserve_within(&self, bytes: usize, factor: usize) -> Option<BufferReservation> {
         loop {
-            if let Some(reservation) = self.0.try_reserve(bytes, times) {
+            if let Some(reservation) = self.0.try_reserve(bytes, factor) {
                 return Some(reservation);
             }
-            let oldest = self.0.lock_evictable().pop_front()?;
-            if let Some(left) = oldest.upgrade() {
-                left.forget();
+            let oldest = self.0.evictable.lock().pop_front()?;
+            if let Some(oldest) = oldest.upgrade() {
+                oldest.forget();
             }
         }
     }
 
-    /// The same, waiting for at most so long until others have given back enough.
-    pub async fn reserve_timeout(&self, bytes: usize, patience: Duration) -> Option<BufferReservation> {
-        let end = Instant::now() + patience;
+    /// Like [`BufferShare::reserve`], but waits for up to `timeout` until other reservations are released.
+    pub async fn reserve_timeout(&self, bytes: usize, timeout: Duration) -> Option<BufferReservation> {
+        let deadline = Instant::now() + timeout;
         if let Some(reservation) = self.reserve(bytes) {
             return Some(reservation);
         }
-        let _waiting = Waiter::new(&self.0.buffers.waiting);
+        let _waiter = Waiter::new(&self.0.budget.waiters);
         loop {
-            let freed = self.0.buffers.freed.notified();
+            let released = self.0.budget.released.notified();
             if let Some(reservation) = self.reserve(bytes) {
                 return Some(reservation);
             }
-            if tokio::time::timeout_at(end, freed).await.is_err() {
-                // Somebody else may have taken and given back the last of it while this looked.
+            if tokio::time::timeout_at(deadline, released).await.is_err() {
+                // Another task may have reserved and released the last bytes during the attempt above.
                 return self.reserve(bytes);
             }
         }
     }
 
-    /// Notes what is kept for a client that may come back.
-    pub(crate) fn register_evictable(&self, left: Weak<dyn Evictable>) {
-        let mut all = self.0.lock_evictable();
+    /// Registers bytes held for a client that may come back.
+    pub(crate) fn register_evictable(&self, evictable: Weak<dyn Evictable>) {
+        let mut all = self.0.evictable.lock();
         while all.front().is_some_and(|oldest| oldest.strong_count() == 0) {
             all.pop_front();
         }
-        let oldest = if all.len() >= LEFT { all.pop_front() } else { None };
-        all.push_back(left);
+        let oldest = if all.len() >= MAX_EVICTABLE { all.pop_front() } else { None };
+        all.push_back(evictable);
         drop(all);
         if let Some(oldest) = oldest.and_then(|oldest| oldest.upgrade()) {
             oldest.forget();
@@ -208,13 +212,13 @@ impl BufferShare {
     }
 }
 
-/// Counts one who waits.
+/// Counts a waiting task while it lives.
 struct Waiter<'b>(&'b AtomicUsize);
 
 impl<'b> Waiter<'b> {
-    fn new(waiting: &'b AtomicUsize) -> Self {
-        waiting.fetch_add(1, Ordering::SeqCst);
-        Self(waiting)
+    fn new(waiters: &'b AtomicUsize) -> Self {
+        waiters.fetch_add(1, Ordering::SeqCst);
+        Self(waiters)
     }
 }
 
@@ -225,12 +229,12 @@ impl Drop for Waiter<'_> {
 }
 
 impl CallerUsage {
-    fn try_reserve(self: &Arc<Self>, bytes: usize, times: usize) -> Option<BufferReservation> {
-        // Taken first and looked at then, so that two who come at once never both get the last room.
-        let used = self.buffers.used.fetch_add(bytes, Ordering::SeqCst);
+    fn try_reserve(self: &Arc<Self>, bytes: usize, factor: usize) -> Option<BufferReservation> {
+        // The bytes are added before the check, so that of two concurrent reservations never both get the last bytes.
+        let used = self.budget.used.fetch_add(bytes, Ordering::SeqCst);
         let own = self.bytes.fetch_add(bytes, Ordering::SeqCst);
-        if fits(self.buffers.most, used, own, bytes, times) {
-            return Some(BufferReservation { own: Arc::clone(self), bytes });
+        if fits(self.budget.capacity, used, own, bytes, factor) {
+            return Some(BufferReservation { usage: Arc::clone(self), bytes });
         }
         self.release(bytes);
         None
@@ -238,33 +242,29 @@ impl CallerUsage {
 
     fn release(&self, bytes: usize) {
         self.bytes.fetch_sub(bytes, Ordering::SeqCst);
-        self.buffers.used.fetch_sub(bytes, Ordering::SeqCst);
-    }
-
-    fn lock_evictable(&self) -> MutexGuard<'_, VecDeque<Weak<dyn Evictable>>> {
-        self.left.lock().unwrap_or_else(PoisonError::into_inner)
+        self.budget.used.fetch_sub(bytes, Ordering::SeqCst);
     }
 }
 
 impl Drop for CallerUsage {
     fn drop(&mut self) {
-        let mut callers = self.buffers.lock();
-        // Somebody may have come from there again meanwhile.
-        if callers.get(&self.caller).is_some_and(|own| own.strong_count() == 0) {
+        let mut callers = self.budget.callers.lock();
+        // The same caller may have got a new usage meanwhile.
+        if callers.get(&self.caller).is_some_and(|usage| usage.strong_count() == 0) {
             callers.remove(&self.caller);
         }
     }
 }
 
 impl BufferReservation {
-    /// Adds what was held for more of the same.
+    /// Adds another reservation of the same caller.
     pub(crate) fn merge(&mut self, mut more: Self) {
-        if Arc::ptr_eq(&self.own, &more.own) {
+        if Arc::ptr_eq(&self.usage, &more.usage) {
             self.bytes += std::mem::take(&mut more.bytes);
         }
     }
 
-    /// Gives back all but so many bytes.
+    /// Releases all but `bytes`.
     pub(crate) fn shrink_to(&mut self, bytes: usize) {
         let more = self.bytes.saturating_sub(bytes);
         self.bytes -= more;
@@ -272,9 +272,9 @@ impl BufferReservation {
     }
 
     fn release(&self, bytes: usize) {
-        self.own.release(bytes);
-        if self.own.buffers.waiting.load(Ordering::SeqCst) > 0 {
-            self.own.buffers.freed.notify_waiters();
+        self.usage.release(bytes);
+        if self.usage.budget.waiters.load(Ordering::SeqCst) > 0 {
+            self.usage.budget.released.notify_waiters();
         }
     }
 }
@@ -298,14 +298,14 @@ mod tests {
     #[test]
     fn a_caller_may_hold_as_much_as_is_free() {
         let buffers = BufferBudget::new(12 * MIB);
-        let take = |share: &BufferShare| std::iter::from_fn(|| share.reserve(MIB)).collect::<Vec<_>>();
+        let fill = |share: &BufferShare| std::iter::from_fn(|| share.reserve(MIB)).collect::<Vec<_>>();
         let first = buffers.share(&caller(1));
-        let reservation = take(&first);
+        let reservation = fill(&first);
         assert_eq!(reservation.len(), 6, "one alone comes to a half");
-        let second = take(&buffers.share(&caller(2)));
+        let second = fill(&buffers.share(&caller(2)));
         assert_eq!(second.len(), 3, "and the next to a half of the rest");
         drop(reservation);
-        let third = take(&buffers.share(&caller(1)));
+        let third = fill(&buffers.share(&caller(1)));
         assert_eq!(third.len(), 4, "the caller who comes back finds less");
         drop((second, third));
         assert_eq!(buffers.used(), 0);
@@ -338,17 +338,17 @@ mod tests {
         assert!(Arc::ptr_eq(&one.0, &other.0));
         let reservation = one.reserve(5).unwrap();
         drop((one, other));
-        assert_eq!(buffers.lock().len(), 1);
+        assert_eq!(buffers.callers.lock().len(), 1);
         drop(reservation);
-        assert_eq!(buffers.lock().len(), 0);
+        assert_eq!(buffers.callers.lock().len(), 0);
     }
 
     #[test]
-    fn an_answer_is_counted_until_nothing_of_it_is_kept() {
+    fn a_response_is_counted_until_no_slice_of_it_is_left() {
         let buffers = BufferBudget::new(4 * MIB);
-        let answer = buffers.counted(&caller(1), vec![7; MIB].into()).unwrap();
-        let part = answer.slice(5..9);
-        drop(answer);
+        let response = buffers.counted(&caller(1), vec![7; MIB].into()).unwrap();
+        let part = response.slice(5..9);
+        drop(response);
         assert_eq!(buffers.used(), MIB);
         drop(part);
         assert_eq!(buffers.used(), 0);
@@ -377,20 +377,20 @@ mod tests {
         struct Stream(Mutex<Option<BufferReservation>>);
         impl Evictable for Stream {
             fn forget(&self) {
-                self.0.lock().unwrap().take();
+                self.0.lock().take();
             }
         }
         let share = BufferBudget::new(2 * MIB).share(&caller(1));
         let stream = Arc::new(Stream(Mutex::new(share.reserve(MIB))));
         assert!(share.reserve(MIB).is_none());
-        let left: Weak<Stream> = Arc::downgrade(&stream);
-        share.register_evictable(left);
+        let evictable: Weak<Stream> = Arc::downgrade(&stream);
+        share.register_evictable(evictable);
         let mut reservation = share.reserve(MIB / 2).unwrap();
-        assert!(stream.0.lock().unwrap().is_none());
+        assert!(stream.0.lock().is_none());
         reservation.merge(share.reserve(MIB / 4).unwrap());
-        assert_eq!(share.0.buffers.used(), MIB / 4 * 3);
+        assert_eq!(share.0.budget.used(), MIB / 4 * 3);
         reservation.shrink_to(MIB);
         reservation.shrink_to(5);
-        assert_eq!(share.0.buffers.used(), 5);
+        assert_eq!(share.0.budget.used(), 5);
     }
 }

@@ -1,14 +1,14 @@
 //! From a request to its handler.
 //!
-//! A transport has parsed the message and knows its kind; what it brings along is a [`Channel`] and one
-//! [`CatalogView`]. Everything that a request needs is gathered in a `RequestContext` here, and its work becomes one
-//! [`ResponseStream`].
+//! A transport parses the message, determines its kind, and passes a [`Channel`] and one [`CatalogView`]. This module
+//! gathers what the request needs in a `RequestContext`, and makes one [`ResponseStream`] of its work.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
+use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use super::error::RpcError;
@@ -29,7 +29,7 @@ use super::sessions::in_flight::{InFlight, InFlightGuard};
 use super::sessions::session::Session;
 use crate::json::RawObject;
 
-/// Serves a request that stands on its own. On stdio, where a notification can cancel it, it is entered in `in_flight`.
+/// Serves a stateless request. On stdio the request is entered in `in_flight`, because a notification can cancel it.
 pub(crate) fn stateless(
     server: &Arc<Server>,
     view: CatalogView,
@@ -56,14 +56,15 @@ pub(crate) fn stateless(
         can_ask: true,
     };
     let Some(state) = mrtr.request_state else {
-        let who = Requester { revision, client, caller: channel.caller.clone(), session: None, cancel };
-        let context = RequestContext::new(who, Arc::new(request), leg(mrtr.responses));
+        let requester = Requester { revision, client, caller: channel.caller.clone(), session: None, cancel };
+        let context = RequestContext::new(requester, Arc::new(request), leg(mrtr.responses));
         let (context, work) = start_handler(server, view, context, None);
         return Ok(ResponseStream::new(server, &context, id, reader, guard, CallTask::Fresh(work)));
     };
     let resumed = (state.as_str(), &mrtr.responses);
-    let kept = (&*server.suspended_calls, &*server.info);
-    let (context, work) = mrtr::resume(kept, request, resumed, leg(RawObject::default()), guard.as_deref())?;
+    let source = (&*server.suspended_calls, &*server.info);
+    let (context, work) =
+        mrtr::resume(source, request, resumed, leg(RawObject::default()), guard.as_deref())?;
     Ok(ResponseStream::new(server, &context, id, reader, guard, work))
 }
 
@@ -89,7 +90,7 @@ pub(crate) fn in_session(
         responses: Mutex::default(),
         can_ask: channel.can_ask,
     };
-    let who = Requester {
+    let requester = Requester {
         revision: session.revision,
         client: session.client.clone(),
         caller: channel.caller.clone(),
@@ -97,8 +98,8 @@ pub(crate) fn in_session(
         cancel,
     };
     let id = request.id.clone();
-    let context = RequestContext::new(who, Arc::new(request), leg);
-    // A detached request keeps its place although nobody waits for it any more.
+    let context = RequestContext::new(requester, Arc::new(request), leg);
+    // The task holds a guard too, so a detached request keeps its entry after the stream is dropped.
     let (context, work) = start_handler(server, server.catalog_view(), context, Some(Arc::clone(&guard)));
     Ok(ResponseStream::new(server, &context, id, reader, Some(guard), CallTask::Fresh(work)))
 }
@@ -122,7 +123,7 @@ fn start_handler(
     (context, work.boxed())
 }
 
-/// The one place that knows which handler serves which method in which revision. `None`: withdrawn, no response.
+/// Maps each method to its handler in the request's revision. `None`: the request was cancelled and gets no response.
 async fn handle(
     server: &Arc<Server>,
     mut view: CatalogView,
@@ -133,7 +134,7 @@ async fn handle(
         return Some(Err(error));
     }
     if !view.is_complete {
-        // The snapshot from before the wait is of no more use.
+        // The snapshot from before the wait is outdated.
         drop(view);
         view = match initial_load::wait(server, context).await? {
             Ok(view) => view,
@@ -146,7 +147,7 @@ async fn handle(
         Method::ListResources => lists::resources(server, &view, context, params),
         Method::ListResourceTemplates => lists::templates(server, &view, context, params),
         Method::ListPrompts => lists::prompts(server, &view, context, params),
-        // A call may last, and must not keep a replaced snapshot: the handler drops it when it has found its plugin.
+        // A long call must not keep a replaced snapshot alive: these handlers drop it once they have found the plugin.
         Method::CallTool => return tools::call(server, view.snapshot, context, params).await,
         Method::ReadResource => return resources::read(server, view.snapshot, context, params).await,
         Method::GetPrompt => return prompts::get(server, view.snapshot, context, params).await,
@@ -167,7 +168,7 @@ async fn handle(
     })
 }
 
-/// Makes the session that an `initialize` asks for, and the response. What the session keeps is kept for the caller.
+/// Creates the session of an `initialize`, and the response. The session's memory counts for the channel's caller.
 pub(crate) fn initialize(
     server: &Arc<Server>,
     request: &Request,
@@ -176,8 +177,8 @@ pub(crate) fn initialize(
     let (revision, mut client, capabilities) = lifecycle::read_initialize(&request.params)?;
     client.is_local = channel.is_local;
     let (tasks, stopping) = (server.tasks.clone(), server.stopping.clone());
-    let (lists, said) = (server.catalog.released_lists(), (client, capabilities));
-    let session = Session::new(server.share(&channel.caller), revision, said, lists, tasks, stopping);
+    let (lists, client) = (server.catalog.released_lists(), (client, capabilities));
+    let session = Session::new(server.share(&channel.caller), revision, client, lists, tasks, stopping);
     let result = lifecycle::initialized(server, revision)?;
     Ok((session, response(&request.id, result.as_json())))
 }

@@ -1,7 +1,6 @@
 //! One client on a duplex transport, stdio or HTTP+SSE: session and stateless requests, notifications that cancel.
 //!
-//! The connection is the session: `initialize` begins it, and requests that carry their own revision are served beside
-//! it.
+//! The connection is the session, which `initialize` begins. Stateless requests are served on the same connection.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,24 +27,24 @@ use crate::config::fixed_limits::REQUESTS_PER_SESSION;
 use crate::host::Caller;
 use crate::sandbox::LargeWork;
 
-/// What to do about one message.
+/// The reply to one message.
 #[derive(Debug)]
 pub enum DuplexReply {
-    /// Nothing goes back.
+    /// No reply.
     Nothing,
-    /// This goes back at once.
+    /// A message to send at once.
     Message(Bytes),
-    /// A request is being served.
+    /// The response stream of a running request.
     Stream(ResponseStream),
 }
 
-/// One client on a pair of pipes.
+/// One client on a duplex transport.
 #[derive(Debug)]
 pub struct DuplexSession {
     server: Arc<Server>,
     session: Option<Arc<Session>>,
     notifications: Option<ServerNotifications>,
-    /// Whether the client has said that it is ready for server notifications.
+    /// Whether the client is ready for server notifications.
     ready: bool,
     stateless: Arc<InFlight>,
     share: BufferShare,
@@ -54,8 +53,8 @@ pub struct DuplexSession {
 }
 
 impl DuplexSession {
-    /// A client that has said nothing yet. It is pinged `ping` so often; never, when that is zero. `is_local`: it runs
-    /// on this machine for certain.
+    /// A client that has sent nothing yet. `ping` is the period of pings; zero means none. `is_local`: whether the
+    /// client certainly runs on this machine.
     #[must_use]
     pub fn new(server: Arc<Server>, ping: Duration, caller: Caller, is_local: bool) -> Self {
         let share = server.buffers.share(&caller);
@@ -65,18 +64,18 @@ impl DuplexSession {
         Self { server, session, notifications, ready: false, stateless, share, ping, channel }
     }
 
-    /// What its caller holds of what the server keeps for its clients.
+    /// The share of this client's caller in the buffer budget.
     #[must_use]
     pub fn share(&self) -> &BufferShare {
         &self.share
     }
 
-    /// Takes one message, or a batch.
+    /// Handles one message, or a batch.
     pub fn receive(&mut self, line: &[u8]) -> DuplexReply {
         self.receive_counted(line, None)
     }
 
-    /// The same with what is held for it already. A large message is not served without.
+    /// The same with a reservation for the message. A large message without one gets its own here, or is rejected.
     pub(crate) fn receive_counted(
         &mut self,
         line: &[u8],
@@ -91,7 +90,7 @@ impl DuplexSession {
             let mut scanner = IdScanner::default();
             scanner.feed(line);
             let error = RpcError::no_room("the message");
-            return DuplexReply::Message(self.unread(
+            return DuplexReply::Message(self.reject(
                 &scanner.finish(),
                 "the server has no room for it",
                 &error,
@@ -118,10 +117,10 @@ impl DuplexSession {
                 }
                 DuplexReply::Nothing
             }
-            Ok(Message::Response(id, answered)) => {
+            Ok(Message::Response(id, result)) => {
                 if let (Some(session), Some(id)) = (&self.session, id) {
                     session.touch();
-                    session.pending_requests.complete(&id, answered, reservation.map(Arc::new));
+                    session.pending_requests.complete(&id, result, reservation.map(Arc::new));
                 }
                 DuplexReply::Nothing
             }
@@ -129,8 +128,8 @@ impl DuplexSession {
         }
     }
 
-    /// The next server notification or ping; `None` when the client no longer answers pings. Can be dropped and
-    /// called again without losing any.
+    /// The next server notification or ping; `None` when the client no longer responds to pings. The future can be
+    /// dropped without losing a message.
     pub async fn next_notification(&mut self) -> Option<Bytes> {
         match &mut self.notifications {
             Some(notifications) if self.ready => notifications.next().await.ok(),
@@ -138,36 +137,36 @@ impl DuplexSession {
         }
     }
 
-    /// The answer to a message that is longer than one may be. A question of ours that it would have answered is given
-    /// up: the client believes that it has.
-    pub(crate) fn too_long(&self, skimmed: &OversizedMessage, most: usize) -> Bytes {
-        let why = format!("longer than {} KiB (limit `message_kib`)", most >> 10);
+    /// The error for a message that is longer than `max_bytes`. If the message is a response, the server's request ends
+    /// with an error, because the client has responded and will not respond again.
+    pub(crate) fn too_long(&self, message: &OversizedMessage, max_bytes: usize) -> Bytes {
+        let why = format!("longer than {} KiB (limit `message_kib`)", max_bytes >> 10);
         let error = RpcError::invalid_request(&format!("the message is {why}"));
-        self.unread(skimmed, &format!("it is {why}"), &error)
+        self.reject(message, &format!("it is {why}"), &error)
     }
 
-    /// The answer to a message that is not read, and what a guest hears that waits for it.
-    fn unread(&self, skimmed: &OversizedMessage, why: &str, error: &RpcError) -> Bytes {
-        if let (OversizedMessage::Response(id), Some(session)) = (skimmed, &self.session) {
-            let message = format!("the client's answer cannot be used: {why}");
+    /// The error for a message that is not parsed. A guest that waits for this response gets an error with `why`.
+    fn reject(&self, message: &OversizedMessage, why: &str, error: &RpcError) -> Bytes {
+        if let (OversizedMessage::Response(id), Some(session)) = (message, &self.session) {
+            let message = format!("the client's response cannot be used: {why}");
             session.pending_requests.complete(id, Err(ClientError { code: -32603, message }), None);
         }
-        let id = if let OversizedMessage::Request(id) = skimmed { Some(id) } else { None };
+        let id = if let OversizedMessage::Request(id) = message { Some(id) } else { None };
         error_response(id, error)
     }
 
-    /// Where its messages are read, if they are large.
+    /// Reads large messages.
     pub(crate) fn reading(&self) -> Arc<LargeWork> {
         Arc::clone(&self.server.reading)
     }
 
-    /// Cancelled when the server is to end.
+    /// Cancelled when the server begins to stop.
     #[must_use]
     pub fn stopping(&self) -> CancellationToken {
         self.server.stopping.clone()
     }
 
-    /// How long requests may still have to wait because the server has just begun.
+    /// How long requests may still have to wait for the initial load.
     #[must_use]
     pub fn startup_wait(&self) -> Duration {
         self.server.startup_wait()
@@ -188,8 +187,8 @@ impl DuplexSession {
         let (kind, request_meta) = RequestKind::parse(&request)?;
         match kind {
             RequestKind::Stateless(stateless_meta) => {
-                let (view, said) = (self.server.catalog_view(), (stateless_meta, request_meta));
-                dispatch::stateless(&self.server, view, request, said, Some(&self.stateless), &self.channel)
+                let (view, meta) = (self.server.catalog_view(), (stateless_meta, request_meta));
+                dispatch::stateless(&self.server, view, request, meta, Some(&self.stateless), &self.channel)
                     .map(DuplexReply::Stream)
             }
             RequestKind::Initialize if self.session.is_none() => {
@@ -201,7 +200,7 @@ impl DuplexSession {
                 Ok(DuplexReply::Message(reply))
             }
             RequestKind::Initialize | RequestKind::Session => {
-                // A client that goes on without saying so is ready too.
+                // A client that sends requests without `notifications/initialized` is ready too.
                 self.ready |= self.session.is_some() && request.method != Method::Ping;
                 let session = self.session.as_ref().ok_or_else(|| {
                     RpcError::invalid_params(

@@ -1,23 +1,23 @@
-//! JSON-RPC errors as the specification words them, and what each says of its request to a transport with status codes.
+//! JSON-RPC errors as the specification words them, and the [`ResponseKind`] of each for a transport with status codes.
 
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::revision::Revision;
 
-/// How deep the name of a capability may lead; a guest may have made it up.
+/// Deepest nesting in the name of a capability, which may come from a guest.
 const CAPABILITY_DEPTH: usize = 3;
 
-/// Longest message, bytes: room for what a guest may say in an error, and for a sentence around it.
-const LONGEST: usize = 20 << 10;
+/// Longest message, bytes: the longest error of a guest, and a sentence around it.
+const MESSAGE_BYTES: usize = 20 << 10;
 
-/// What is repeated of a name that a client sent, bytes.
-const NAME: usize = 256;
+/// Bytes of a client's name for something that an error repeats.
+const NAME_BYTES: usize = 256;
 
-/// The same of a URI: the most that `uri_bytes` can be.
-const URI: usize = 4 << 10;
+/// The same for a URI: the upper bound of the limit `uri_bytes`.
+const URI_BYTES: usize = 4 << 10;
 
-/// What a response says of its request. A transport that has status codes repeats it there.
+/// How the request of a response ended, for a transport with status codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ResponseKind {
     /// The method was called: a result, or an error of the method.
@@ -26,7 +26,7 @@ pub enum ResponseKind {
     Malformed,
     /// The session or the method does not exist.
     NotFound,
-    /// The server has no room for the request now.
+    /// The buffer budget is used up.
     Overloaded,
 }
 
@@ -44,7 +44,7 @@ pub(crate) struct RpcError {
 impl RpcError {
     fn new(code: i64, message: impl Into<String>) -> Self {
         let mut message = message.into();
-        message.truncate(cut(&message, LONGEST).len());
+        message.truncate(cut(&message, MESSAGE_BYTES).len());
         Self { code, message, data: None, kind: ResponseKind::Served }
     }
 
@@ -52,17 +52,17 @@ impl RpcError {
         Self { kind, ..self }
     }
 
-    /// -32700: what came is not JSON.
+    /// -32700: the bytes are not JSON.
     pub(crate) fn parse(detail: &str) -> Self {
         Self::new(-32700, format!("Parse error: {detail}")).with_kind(ResponseKind::Malformed)
     }
 
-    /// -32600: it is JSON, but not a message.
+    /// -32600: the JSON is not a message.
     pub(crate) fn invalid_request(detail: &str) -> Self {
         Self::new(-32600, format!("Invalid Request: {detail}")).with_kind(ResponseKind::Malformed)
     }
 
-    /// -32601. Only the stateless revision has a status for it; in a session it is an error like others.
+    /// -32601. Only the stateless revision has a status code for this error.
     pub(crate) fn method_not_found(method: &str, revision: Revision) -> Self {
         let kind = if revision.is_stateless() { ResponseKind::NotFound } else { ResponseKind::Served };
         Self::new(-32601, format!("Method not found: {method}")).with_kind(kind)
@@ -73,17 +73,17 @@ impl RpcError {
         Self::new(-32602, format!("Invalid params: {detail}"))
     }
 
-    /// -32602: what every request must carry is missing or malformed.
+    /// -32602: `_meta` that every request must carry is missing or malformed.
     pub(crate) fn invalid_meta(detail: &str) -> Self {
         Self::invalid_params(detail).with_kind(ResponseKind::Malformed)
     }
 
-    /// -32602 for a tool that is not offered.
+    /// -32602 for a tool that is not published.
     pub(crate) fn unknown_tool(name: &str) -> Self {
-        Self::new(-32602, format!("Unknown tool: {}", cut(name, NAME)))
+        Self::new(-32602, format!("Unknown tool: {}", cut(name, NAME_BYTES)))
     }
 
-    /// -32603: our fault.
+    /// -32603: the server failed.
     pub(crate) fn internal(detail: &str) -> Self {
         Self::new(-32603, format!("Internal error: {detail}"))
     }
@@ -93,19 +93,19 @@ impl RpcError {
         Self::new(-32020, format!("Header mismatch: {detail}")).with_kind(ResponseKind::Malformed)
     }
 
-    /// -32602 for a prompt that is not offered.
+    /// -32602 for a prompt that is not published.
     pub(crate) fn unknown_prompt(name: &str) -> Self {
-        Self::new(-32602, format!("Unknown prompt: {}", cut(name, NAME)))
+        Self::new(-32602, format!("Unknown prompt: {}", cut(name, NAME_BYTES)))
     }
 
-    /// A resource that is not there: -32002 in the revisions that have it.
+    /// A resource that is not published: -32002 in the revisions with that code, else -32602.
     pub(crate) fn resource_not_found(uri: &str, revision: Revision) -> Self {
         let code = if revision.is_stateless() { -32602 } else { -32002 };
-        let data = json!({ "uri": cut(uri, URI) });
+        let data = json!({ "uri": cut(uri, URI_BYTES) });
         Self { data: Some(Box::new(data)), ..Self::new(code, "Resource not found") }
     }
 
-    /// -32021: the client did not declare what the request needs. A dot leads into a capability, as in
+    /// -32021: the client did not declare a capability that the request needs. A dot separates nested names, as in
     /// `sampling.tools`.
     pub(crate) fn missing_capability(name: &str) -> Self {
         let required = name.splitn(CAPABILITY_DEPTH, '.').collect::<Vec<_>>();
@@ -115,32 +115,32 @@ impl RpcError {
         Self { data: Some(Box::new(data)), ..Self::new(-32021, message).with_kind(ResponseKind::Malformed) }
     }
 
-    /// -32022: a revision that this server does not speak.
+    /// -32022: a revision that this server does not support.
     pub(crate) fn unsupported_version(requested: &str) -> Self {
-        let requested = cut(requested, NAME);
+        let requested = cut(requested, NAME_BYTES);
         let supported = Revision::ALL.map(Revision::as_str);
         let data = json!({ "supported": supported, "requested": requested });
         let message = format!("Unsupported protocol version: {requested}");
         Self { data: Some(Box::new(data)), ..Self::new(-32022, message).with_kind(ResponseKind::Malformed) }
     }
 
-    /// An error that a guest wants sent as it is.
+    /// An error of a guest, sent unchanged.
     pub(crate) fn of_guest(code: i32, message: String, data: Option<Value>) -> Self {
         Self { data: data.map(Box::new), ..Self::new(i64::from(code), message) }
     }
 
-    /// -32603: what the server keeps for its clients is full.
+    /// -32603: the buffer budget is used up.
     pub(crate) fn no_room(what: &str) -> Self {
         let detail = format!(
-            "no room for {what} (setting [server] `client_buffers_mib`); read the answers that wait, and try again"
+            "no room for {what} (setting [server] `client_buffers_mib`); read the responses that wait, and try again"
         );
         Self::internal(&detail).with_kind(ResponseKind::Overloaded)
     }
 }
 
-/// The beginning of a text, of at most so many bytes.
-pub(crate) fn cut(text: &str, most: usize) -> &str {
-    text.get(..text.floor_char_boundary(most)).unwrap_or_default()
+/// The beginning of a text, of at most `max_bytes`.
+pub(crate) fn cut(text: &str, max_bytes: usize) -> &str {
+    text.get(..text.floor_char_boundary(max_bytes)).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -157,7 +157,11 @@ mod tests {
             RpcError::resource_not_found(&long, Revision::V2025_11_25),
             RpcError::header_mismatch(&long),
         ] {
-            assert!(serde_json::to_string(&error).unwrap().len() < LONGEST + NAME, "{}", error.code);
+            assert!(
+                serde_json::to_string(&error).unwrap().len() < MESSAGE_BYTES + NAME_BYTES,
+                "{}",
+                error.code
+            );
         }
     }
 

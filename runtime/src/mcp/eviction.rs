@@ -1,42 +1,43 @@
-//! Chooses which session, connection or suspended call is evicted when there are as many as may be.
+//! Chooses which session, connection or suspended call is evicted when the limit is reached.
 //!
-//! The caller that has the most loses those of the lowest worth. So callers with many displace their own, callers with
-//! few keep theirs, and a newcomer is let in. What is at work stays.
+//! The caller with the most of them loses those of the lowest worth. So a caller with many displaces its own, a caller
+//! with few keeps them, and a new caller gets in. What is in use stays.
 
 use std::collections::HashMap;
 
 use crate::host::Caller;
 use crate::sandbox::CallerKey as _;
 
-/// One that has a place.
+/// A session, connection or suspended call that counts against the limit.
 #[derive(Debug)]
 pub(crate) struct EvictionCandidate<K, V> {
     pub(crate) key: K,
     pub(crate) caller: Caller,
-    /// The lowest goes first; without one it stays.
+    /// The lowest worth is evicted first; `None` is never evicted.
     pub(crate) worth: Option<V>,
 }
 
-/// At most `most` that are evicted, all of one caller.
-pub(crate) fn choose_evicted<K, V: Ord>(holders: Vec<EvictionCandidate<K, V>>, most: usize) -> Vec<K> {
+/// The keys to evict: at most `count`, all of one caller.
+pub(crate) fn choose_evicted<K, V: Ord>(candidates: Vec<EvictionCandidate<K, V>>, count: usize) -> Vec<K> {
     let mut callers: HashMap<Caller, (usize, Vec<(V, K)>)> = HashMap::new();
-    for EvictionCandidate { key, caller, worth } in holders {
-        let (count, loose) = callers.entry(caller.key()).or_default();
-        *count += 1;
-        loose.extend(worth.map(|worth| (worth, key)));
+    for EvictionCandidate { key, caller, worth } in candidates {
+        let (total, evictable) = callers.entry(caller.key()).or_default();
+        *total += 1;
+        evictable.extend(worth.map(|worth| (worth, key)));
     }
-    // With equal counts, the one whose least is worth less.
-    let loose = callers.into_values().filter_map(|(count, mut loose)| {
-        loose.sort_by(|(one, _), (other, _)| one.cmp(other));
-        (!loose.is_empty()).then_some((count, loose))
+    let callers = callers.into_values().filter_map(|(total, mut evictable)| {
+        evictable.sort_by(|(one, _), (other, _)| one.cmp(other));
+        (!evictable.is_empty()).then_some((total, evictable))
     });
-    let least = |loose: &[(V, K)], other: &[(V, K)]| match (loose.first(), other.first()) {
+    // Of callers with equally many, the one that has the lowest worth.
+    let lower_worth = |one: &[(V, K)], other: &[(V, K)]| match (one.first(), other.first()) {
         (Some((one, _)), Some((other, _))) => other.cmp(one),
         _ => std::cmp::Ordering::Equal,
     };
-    let largest =
-        loose.max_by(|(count, loose), (more, other)| count.cmp(more).then_with(|| least(loose, other)));
-    largest.into_iter().flat_map(|(_, loose)| loose).take(most).map(|(_, key)| key).collect()
+    let largest = callers.max_by(|(total, one), (other_total, other)| {
+        total.cmp(other_total).then_with(|| lower_worth(one, other))
+    });
+    largest.into_iter().flat_map(|(_, evictable)| evictable).take(count).map(|(_, key)| key).collect()
 }
 
 #[cfg(test)]
@@ -49,7 +50,7 @@ mod tests {
 
     #[test]
     fn the_caller_with_the_most_loses_what_is_worth_least() {
-        let holders = || {
+        let candidates = || {
             vec![
                 from(1, 10, Some(0)),
                 from(2, 20, Some(9)),
@@ -58,8 +59,8 @@ mod tests {
                 from(3, 30, Some(0)),
             ]
         };
-        assert_eq!(choose_evicted(holders(), 1), [21]);
-        assert_eq!(choose_evicted(holders(), 9), [21, 20], "nobody pays for another");
+        assert_eq!(choose_evicted(candidates(), 1), [21]);
+        assert_eq!(choose_evicted(candidates(), 9), [21, 20], "nobody pays for another");
     }
 
     #[test]

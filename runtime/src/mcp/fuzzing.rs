@@ -1,5 +1,5 @@
-//! Request state and digest, for the fuzz targets in `tests/fuzz`. Hidden, and always compiled: behind a feature this
-//! package would be built once more for the tests, and a door that is used by nobody costs nothing.
+//! Request state and digest, for the fuzz targets in `tests/fuzz`. Hidden, and always compiled: a feature would make
+//! the tests build this package twice, and unused functions cost nothing.
 
 use std::time::Duration;
 
@@ -14,13 +14,13 @@ use super::mrtr::request_state::RequestStateKey;
 pub struct RequestState(RequestStateKey);
 
 impl RequestState {
-    /// With a fresh key. `None` when the system has no randomness.
+    /// Uses a new key. `None` when the system has no randomness.
     #[must_use]
     pub fn new() -> Option<Self> {
         RequestStateKey::new().map(Self)
     }
 
-    /// The token of a suspended call, for this long.
+    /// A token for a suspended call, which expires after `max_wait`.
     #[must_use]
     pub fn sign(&self, id: [u8; 16], max_wait: Duration) -> String {
         self.0.sign(id, max_wait)
@@ -33,7 +33,7 @@ impl RequestState {
     }
 }
 
-/// What a suspended call of this request would be bound to.
+/// The digest to which a suspended call of this request is bound.
 #[must_use]
 pub fn request_digest(principal: Option<&str>, method: &str, params: Option<&RawValue>) -> [u8; 32] {
     request_digest::compute(principal, &Method::parse(method), params)

@@ -1,11 +1,11 @@
-//! Requests that wait for the initial load: lists, and those that name something which is not there yet.
+//! Requests that wait for the initial load: lists, and requests for an item that is not published yet.
 //!
-//! A first start compiles, which takes seconds, and a client that was shown an empty list may never ask again. So lists
-//! wait until all that lay in the folder at the start has been looked into; `initialize`, pings and calls of what is
-//! published already do not. A URI that names nobody is not answered for before: a plugin that is still compiled may
-//! have the better right to it, and who is ready first has none. Clients give up on an answer after a minute or so, and
-//! therefore the wait has an end after which they get what there is; those that want to hear of a list's progress do
-//! meanwhile. A request that waits is a task and nothing else, and ends like any other.
+//! A first start compiles, which takes seconds, and a client that got an empty list may never request it again. So
+//! lists wait until all files that lay in the folder at the start have been loaded or rejected. `initialize`, `ping`
+//! and calls of published items do not wait. A request for a URI waits until its owner is certain: a plugin that is
+//! still being compiled may have the better claim, whichever plugin is ready first. Clients give up on a response after
+//! a minute or so, so the wait has a deadline, after which a request gets what is published. A list request with a
+//! progress token gets progress notifications meanwhile. A waiting request is only a task and can be cancelled.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -16,37 +16,37 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep_until};
 use super::error::RpcError;
 use super::jsonrpc::Request;
 use super::method::Method;
-use super::request_client::tell_progress;
+use super::request_client::send_progress;
 use super::request_context::RequestContext;
 use super::server::{CatalogView, Server};
 use crate::catalog::{LoadProgress, Snapshot};
 
-/// How often a client hears how far the start is.
-const TELL: Duration = Duration::from_secs(1);
+/// How often a client gets the progress of the initial load.
+const PROGRESS_PERIOD: Duration = Duration::from_secs(1);
 
-/// Waits until what the request is about is there, as far as it will be, and then reads the catalog for the request.
-/// `None` when the client has withdrawn the request.
+/// Waits until the subject of the request is published or the initial load is over, and then takes the request's view
+/// of the catalog. `None` when the client has cancelled the request.
 ///
 /// # Errors
-/// When the check of arguments fails that the transport deferred until the tool is known.
+/// When the arguments fail the check that the transport deferred until the tool is published.
 pub(super) async fn wait(server: &Server, context: &RequestContext) -> Option<Result<CatalogView, RpcError>> {
     let request = &*context.request;
     let bytes = request.params.len();
-    let about = server.reading().in_place(bytes, || WaitSubject::from_request(request)).await;
-    let is_there = || server.catalog.is_complete() || about.is_there(&server.catalog.current());
-    let published = || server.reading().in_place(bytes, || deferred_check(server.catalog_view(), context));
-    if is_there() {
-        return Some(published().await);
+    let subject = server.reading().in_place(bytes, || WaitSubject::from_request(request)).await;
+    let is_ready = || server.catalog.is_complete() || subject.is_published(&server.catalog.current());
+    let checked_view = || server.reading().in_place(bytes, || deferred_check(server.catalog_view(), context));
+    if is_ready() {
+        return Some(checked_view().await);
     }
     if Instant::now() >= server.startup_deadline() {
         server.catalog.release_lists();
-        return Some(published().await);
+        return Some(checked_view().await);
     }
-    let (mut start, mut lists) = (server.catalog.load_progress(), server.catalog.lists_changed());
+    let (mut load, mut lists) = (server.catalog.load_progress(), server.catalog.lists_changed());
     let began = Instant::now();
-    let mut tell = interval_at(began + TELL, TELL);
-    tell.set_missed_tick_behavior(MissedTickBehavior::Skip);
-    while !is_there() {
+    let mut progress = interval_at(began + PROGRESS_PERIOD, PROGRESS_PERIOD);
+    progress.set_missed_tick_behavior(MissedTickBehavior::Skip);
+    while !is_ready() {
         tokio::select! {
             () = context.cancel.cancelled() => return None,
             () = server.ending.cancelled() => break,
@@ -54,21 +54,21 @@ pub(super) async fn wait(server: &Server, context: &RequestContext) -> Option<Re
                 server.catalog.release_lists();
                 break;
             }
-            // Both live as long as the catalog.
-            _ = start.changed() => {}
+            // The senders of both live as long as the catalog.
+            _ = load.changed() => {}
             _ = lists.changed() => {}
-            // Of a call only its guest tells, since progress may never go back.
-            _ = tell.tick(), if about == WaitSubject::Everything => {
-                let LoadProgress { remaining: left, total: of, compiling } = start.borrow().unwrap_or_default();
+            // The progress of a call comes from its guest only, because progress must never go back.
+            _ = progress.tick(), if subject == WaitSubject::AllItems => {
+                let LoadProgress { remaining, total, compiling } = load.borrow().unwrap_or_default();
                 let message = match compiling {
-                    true => format!("{left} of {of} plugins are still being compiled, which happens once"),
+                    true => format!("{remaining} of {total} plugins are still being compiled, which happens once"),
                     false => "the plugins are being loaded".to_owned(),
                 };
-                tell_progress(context, began.elapsed().as_secs_f64().floor(), None, Some(&message));
+                send_progress(context, began.elapsed().as_secs_f64().floor(), None, Some(&message));
             }
         }
     }
-    Some(published().await)
+    Some(checked_view().await)
 }
 
 /// Checks the arguments for a tool that was not published when the request came.
@@ -82,16 +82,16 @@ fn deferred_check(view: CatalogView, context: &RequestContext) -> Result<Catalog
     Ok(view)
 }
 
-/// What a request needs to be there.
+/// What a request waits for.
 #[derive(Debug, PartialEq, Eq)]
 enum WaitSubject<'r> {
-    Everything,
+    AllItems,
     Tool(Cow<'r, str>),
     Prompt(Cow<'r, str>),
     Resource(Cow<'r, str>),
     /// A resource or a template, by its URI.
     Reference(Cow<'r, str>),
-    /// It can be served, or rejected, without.
+    /// The request can be served or rejected at once.
     Nothing,
 }
 
@@ -110,17 +110,17 @@ struct CompletionRefParams<'a> {
 }
 
 impl<'r> WaitSubject<'r> {
-    /// What is malformed is rejected by the handler.
+    /// Malformed parameters give `Nothing`: the handler rejects them.
     fn from_request(request: &'r Request) -> Self {
         let params = &request.params;
-        let about = match request.method {
+        let subject = match request.method {
             Method::ListTools
             | Method::ListResources
             | Method::ListResourceTemplates
-            | Method::ListPrompts => Some(Self::Everything),
+            | Method::ListPrompts => Some(Self::AllItems),
             Method::CallTool => params.name().ok().map(Self::Tool),
             Method::GetPrompt => params.name().ok().map(Self::Prompt),
-            // What is not there yet cannot be subscribed to either.
+            // A subscription needs a published resource.
             Method::ReadResource | Method::Subscribe => params.uri().ok().map(Self::Resource),
             Method::Complete => {
                 let params: CompletionRefParams<'_> = serde_json::from_str(params.text()).unwrap_or_default();
@@ -129,12 +129,13 @@ impl<'r> WaitSubject<'r> {
             }
             _ => None,
         };
-        about.unwrap_or(Self::Nothing)
+        subject.unwrap_or(Self::Nothing)
     }
 
-    fn is_there(&self, snapshot: &Snapshot) -> bool {
+    /// Whether `snapshot` has it, and for a URI also whether no plugin of a later snapshot can own the URI instead.
+    fn is_published(&self, snapshot: &Snapshot) -> bool {
         match self {
-            Self::Everything => false,
+            Self::AllItems => false,
             Self::Tool(name) => snapshot.tool(name).is_some(),
             Self::Prompt(name) => snapshot.prompt(name).is_some(),
             Self::Resource(uri) | Self::Reference(uri) => snapshot.has_sole_owner(uri),
@@ -154,7 +155,7 @@ mod tests {
         let waits = |method: &str, params: &str| {
             let (id, method) = (RequestId::Number(1), Method::parse(method));
             let request = Request { id, method, params: params.into(), reservation: None };
-            !WaitSubject::from_request(&request).is_there(&nothing)
+            !WaitSubject::from_request(&request).is_published(&nothing)
         };
         for list in ["tools/list", "prompts/list", "resources/list", "resources/templates/list"] {
             assert!(waits(list, "{}"), "{list}");

@@ -1,7 +1,7 @@
 //! From bytes to a JSON-RPC message and back.
 //!
-//! Only the envelope is read here, and where the common fields of `params` are. Whatever the
-//! bytes are, the outcome is a message or an error that can be sent, with the id when there was one to be read.
+//! Only the envelope and the positions of the common fields of `params` are read here. Any bytes give either a message
+//! or an error that can be sent, with the id if it could be read.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -23,11 +23,11 @@ use super::request_id::RequestId;
 pub(crate) enum Message {
     Request(Request),
     Notification(Notification),
-    /// An answer to a request of ours. Without an id it answers nothing.
+    /// A response to a request of the server. A response without an id belongs to no request.
     Response(Option<RequestId>, ClientResult),
 }
 
-/// What a client answered: a result, or its code and words.
+/// The outcome in a client's response.
 pub(crate) type ClientResult = Result<Box<RawValue>, ClientError>;
 
 /// An error response of a client.
@@ -43,7 +43,7 @@ pub(crate) struct Request {
     pub(crate) id: RequestId,
     pub(crate) method: Method,
     pub(crate) params: Params,
-    /// What is held for it, if it is large; the messages of a batch share it.
+    /// The memory of a large request; the messages of a batch share one reservation.
     pub(crate) reservation: Option<Arc<BufferReservation>>,
 }
 
@@ -54,7 +54,7 @@ pub(crate) struct Notification {
     pub(crate) params: Option<Box<RawValue>>,
 }
 
-/// Bytes that are no message, and what to answer.
+/// Why bytes are not a message, and the id for the error response.
 #[derive(Debug)]
 pub(crate) struct Malformed {
     pub(crate) id: Option<RequestId>,
@@ -77,7 +77,7 @@ struct Envelope<'a> {
     error: Option<&'a RawValue>,
 }
 
-/// Tells a null from an absent field.
+/// Distinguishes null from an absent field.
 fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
     <&RawValue>::deserialize(deserializer).map(Some)
 }
@@ -93,32 +93,33 @@ impl Message {
 
     /// Reads one message.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self, Malformed> {
-        // Strings that nobody reads are not looked at below, and JSON that is not UTF-8 is no JSON.
+        // JSON must be UTF-8, and the parser does not check strings that it skips.
         if let Err(error) = std::str::from_utf8(bytes) {
             return Err(Malformed { id: None, error: RpcError::parse(&error.to_string()) });
         }
-        let opening = bytes.trim_ascii_start().first();
-        // Derived structures read arrays too, so whatever is not an object is only asked whether it is JSON.
-        if opening != Some(&b'{') {
+        let first = bytes.trim_ascii_start().first();
+        // Derived structs accept arrays too, so anything but an object is rejected here. The error says whether the
+        // bytes are JSON.
+        if first != Some(&b'{') {
             let error = serde_json::from_slice::<IgnoredAny>(bytes).err();
-            return Err(not_an_object(opening == Some(&b'['), error));
+            return Err(not_an_object(first == Some(&b'['), error));
         }
         let envelope: Envelope<'_> =
             serde_json::from_slice(bytes).map_err(|error| unreadable(bytes, &error))?;
         let id = envelope.id.map(RequestId::read).transpose();
-        let refuse = |id, why: &str| Err(Malformed { id, error: RpcError::invalid_request(why) });
+        let invalid = |id, why: &str| Err(Malformed { id, error: RpcError::invalid_request(why) });
         let id = match id {
             Ok(id) => id,
-            // A client that could not read an id of ours says null.
+            // A client that could not read the id of a server's request sends null.
             Err(_) if envelope.method.is_none() && envelope.error.is_some() => None,
-            Err(_) => return refuse(None, &format!("`id` {}", RequestId::FORM)),
+            Err(_) => return invalid(None, &format!("`id` {}", RequestId::FORM)),
         };
         if envelope.jsonrpc.as_deref() != Some("2.0") {
-            return refuse(id, "`jsonrpc` must be \"2.0\"");
+            return invalid(id, "`jsonrpc` must be \"2.0\"");
         }
         let params = envelope.params;
         if params.as_ref().is_some_and(|params| !params.get().starts_with('{')) {
-            return refuse(id, "`params` must be an object");
+            return invalid(id, "`params` must be an object");
         }
         match (envelope.method, id) {
             (Some(method), Some(id)) => match Params::parse(params) {
@@ -134,22 +135,23 @@ impl Message {
             (None, id) => match (envelope.result, envelope.error) {
                 (Some(result), None) if id.is_some() => Ok(Self::Response(id, Ok(result.to_owned()))),
                 (None, Some(error)) => Ok(Self::Response(id, Err(read_error(error)))),
-                _ => refuse(id, "`method` is missing"),
+                _ => invalid(id, "`method` is missing"),
             },
         }
     }
 }
 
-fn not_an_object(array: bool, error: Option<serde_json::Error>) -> Malformed {
+fn not_an_object(is_array: bool, error: Option<serde_json::Error>) -> Malformed {
     let error = match error {
         Some(error) => RpcError::parse(&error.to_string()),
-        None if array => RpcError::invalid_request("an empty batch is no message"),
+        None if is_array => RpcError::invalid_request("an empty batch is no message"),
         None => RpcError::invalid_request("a message is an object"),
     };
     Malformed { id: None, error }
 }
 
-/// A field of another type ends the reading, and what comes after it need not be JSON.
+/// The error for an object that is no message. A field of the wrong type ends parsing, so this function checks that all
+/// bytes are JSON.
 fn unreadable(bytes: &[u8], error: &serde_json::Error) -> Malformed {
     match serde_json::from_slice::<IgnoredAny>(bytes) {
         Ok(_) if error.is_data() => {
@@ -161,12 +163,12 @@ fn unreadable(bytes: &[u8], error: &serde_json::Error) -> Malformed {
     }
 }
 
-/// The message without the mark that some programs put before every text (RFC 8259 lets a reader skip it).
+/// The message without a byte order mark, which RFC 8259 lets a reader skip.
 pub(crate) fn without_bom(bytes: &[u8]) -> &[u8] {
     bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
 }
 
-/// An error as far as it can be read; a client may have put anything there.
+/// Reads the code and message of a client's error; an unreadable error gives the defaults.
 fn read_error(raw: &RawValue) -> ClientError {
     #[derive(Deserialize, Default)]
     struct Error {
@@ -189,16 +191,16 @@ pub(crate) fn response(id: &RequestId, result: &[u8]) -> Bytes {
     finish(line)
 }
 
-/// Ends a message, which is on one line: in JSON a line break can only stand between tokens, where a space means the
-/// same, and what a plugin or a client wrote may have some.
+/// Ends a message and puts it on one line. JSON of a plugin or a client may have line breaks; they can only stand
+/// between tokens, where a space means the same.
 fn finish(mut line: Vec<u8>) -> Bytes {
     line.push(b'}');
-    unbroken(&mut line);
+    replace_line_breaks(&mut line);
     line.into()
 }
 
-/// In place, since a copy would be one more of what may be the largest thing here.
-pub(crate) fn unbroken(message: &mut [u8]) {
+/// In place, because the message may be large.
+fn replace_line_breaks(message: &mut [u8]) {
     for byte in message {
         if matches!(*byte, b'\n' | b'\r') {
             *byte = b' ';
@@ -206,8 +208,8 @@ pub(crate) fn unbroken(message: &mut [u8]) {
     }
 }
 
-/// An error response on one line. When the request's id could not be read there is none: JSON-RPC wants null then, but
-/// the schemas of MCP have no null, and official clients do not read it.
+/// An error response on one line. If the request's id could not be read, the response has no `id`: JSON-RPC requires
+/// null, but the schemas of MCP do not allow null, and official clients do not read it.
 pub(crate) fn error_response(id: Option<&RequestId>, error: &RpcError) -> Bytes {
     let mut line = br#"{"jsonrpc":"2.0","#.to_vec();
     if let Some(id) = id {
@@ -220,7 +222,7 @@ pub(crate) fn error_response(id: Option<&RequestId>, error: &RpcError) -> Bytes 
     finish(line)
 }
 
-/// A request of ours on one line.
+/// A request of the server on one line.
 pub(crate) fn request(id: i64, method: &str, params: &impl Serialize) -> Bytes {
     let mut line = br#"{"jsonrpc":"2.0","id":"#.to_vec();
     append(&mut line, &id);
@@ -231,7 +233,7 @@ pub(crate) fn request(id: i64, method: &str, params: &impl Serialize) -> Bytes {
     finish(line)
 }
 
-/// Whether a message of ours is a request.
+/// Whether a message of the server is a request.
 pub(crate) fn is_request(message: &Bytes) -> bool {
     message.starts_with(br#"{"jsonrpc":"2.0","id":"#)
 }
@@ -245,7 +247,7 @@ pub(crate) fn notification(method: &str, params: &impl Serialize) -> Bytes {
     finish(line)
 }
 
-/// Writing plain values into memory cannot fail; should it ever, null keeps the line well-formed.
+/// Appends JSON. Writing plain values into memory cannot fail; null would keep the line well-formed.
 fn append(line: &mut Vec<u8>, value: &impl Serialize) {
     let start = line.len();
     if serde_json::to_writer(&mut *line, value).is_err() {

@@ -1,4 +1,4 @@
-//! Several messages as one (JSON-RPC batches): part of the first two revisions, gone since.
+//! JSON-RPC batches: several messages as one, in the first two revisions only.
 
 use std::sync::Arc;
 
@@ -17,14 +17,14 @@ use super::server::Server;
 use super::sessions::session::Session;
 
 /// Messages in one batch.
-const MOST: usize = 100;
+const MAX_MESSAGES: usize = 100;
 
-/// The error for a batch outside the revisions that have them.
+/// The error for a batch in a revision without batches.
 pub(crate) fn unknown() -> RpcError {
     RpcError::invalid_request("batches belong to sessions of revision 2025-03-26; send one message at a time")
 }
 
-/// Serves the messages of a batch side by side. `None` when nothing in it wants an answer.
+/// Serves the messages of a batch concurrently. `None` when none of them gets a response.
 ///
 /// # Errors
 /// When the session's revision has no batches, or there are too many messages.
@@ -38,13 +38,13 @@ pub(crate) fn serve(
     if !session.revision.has_batches() {
         return Err(unknown());
     }
-    if messages.len() > MOST {
-        return Err(RpcError::invalid_request(&format!("a batch has at most {MOST} messages")));
+    if messages.len() > MAX_MESSAGES {
+        return Err(RpcError::invalid_request(&format!("a batch has at most {MAX_MESSAGES} messages")));
     }
-    // The messages of a batch are held for together: what is held is given back with the last of them.
+    // The messages share one reservation, which the last of them releases.
     let reservation = reservation.map(Arc::new);
     let mut streams = Vec::new();
-    let mut answers: Vec<Bytes> = Vec::new();
+    let mut responses: Vec<Bytes> = Vec::new();
     for message in messages {
         match Message::parse(message.get().as_bytes()) {
             Ok(Message::Request(mut request)) => {
@@ -52,19 +52,19 @@ pub(crate) fn serve(
                 let id = request.id.clone();
                 match start_request(server, session, request, channel) {
                     Ok(response_stream) => streams.push(response_stream),
-                    Err(error) => answers.push(error_response(Some(&id), &error)),
+                    Err(error) => responses.push(error_response(Some(&id), &error)),
                 }
             }
             Ok(Message::Notification(notification)) => session.handle_notification(&notification),
-            Ok(Message::Response(Some(id), answered)) => {
-                session.pending_requests.complete(&id, answered, reservation.clone())
+            Ok(Message::Response(Some(id), result)) => {
+                session.pending_requests.complete(&id, result, reservation.clone())
             }
             Ok(Message::Response(None, _)) => {}
-            Err(malformed) => answers.push(error_response(malformed.id.as_ref(), &malformed.error)),
+            Err(malformed) => responses.push(error_response(malformed.id.as_ref(), &malformed.error)),
         }
     }
-    let silent = streams.is_empty() && answers.is_empty();
-    Ok((!silent).then(|| ResponseStream::batch(server, session.share.caller(), streams, answers)))
+    let is_silent = streams.is_empty() && responses.is_empty();
+    Ok((!is_silent).then(|| ResponseStream::batch(server, session.share.caller(), streams, responses)))
 }
 
 fn start_request(

@@ -1,7 +1,7 @@
-//! Log levels by the names that they have on the wire.
+//! Log levels by their names on the wire.
 //!
-//! A request states its level in `_meta`, and a session has one that `logging/setLevel` changes. Both say what a client
-//! wants to hear of a plugin's log; this server's own log has nothing to do with it.
+//! A stateless request states its level in `_meta`, and a session has a level that `logging/setLevel` changes. Both
+//! filter the log messages of plugins for the client; the server's own log is separate.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -43,9 +43,9 @@ const LEVELS: [(&str, LogLevel); 8] = [
 /// # Errors
 /// -32602 when there is none.
 pub(crate) fn parse_level(name: &str) -> Result<LogLevel, RpcError> {
-    let found = LEVELS.iter().find(|(known, _)| *known == name).map(|(_, level)| *level);
+    let level = LEVELS.iter().find(|(known, _)| *known == name).map(|(_, level)| *level);
     let names = LEVELS.map(|(name, _)| name).join(", ");
-    found.ok_or_else(|| RpcError::invalid_params(&format!("unknown log level; one of {names}")))
+    level.ok_or_else(|| RpcError::invalid_params(&format!("unknown log level; one of {names}")))
 }
 
 /// The name of a level on the wire.

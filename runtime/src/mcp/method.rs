@@ -1,15 +1,15 @@
-//! The methods that this server answers, by name: the only list of them.
+//! The methods of MCP that this server has, by name.
 
 use super::error::{RpcError, cut};
 
-/// What is kept of a name that is none of these, bytes.
-const LONGEST: usize = 128;
+/// Stored bytes of an unknown method name.
+const UNKNOWN_NAME_BYTES: usize = 128;
 
-/// Parameters of a list, a subscription to one resource or a level: a short text, and what a client sends along in
-/// `_meta`. So much is read where it is.
+/// Longest parameters of a list, a subscription to one resource or a level, bytes: a short text and the client's
+/// `_meta`. Parameters of this length are parsed without offloading.
 const SHORT_PARAMS: usize = 64 << 10;
 
-/// Parameters of `subscriptions/listen`: all URIs that one client may name, escaped.
+/// Longest parameters of `subscriptions/listen`, bytes: all URIs that one client may subscribe to, escaped.
 const LISTEN_PARAMS: usize = 256 << 10;
 
 /// A request's method.
@@ -30,7 +30,7 @@ pub(crate) enum Method {
     ListPrompts,
     GetPrompt,
     Complete,
-    /// Anything else, by the name it came with.
+    /// An unknown method, by its name.
     Unknown(String),
 }
 
@@ -52,8 +52,8 @@ impl Method {
             "prompts/list" => Self::ListPrompts,
             "prompts/get" => Self::GetPrompt,
             "completion/complete" => Self::Complete,
-            // Only its sender sees it again, in an error.
-            other => Self::Unknown(cut(other, LONGEST).to_owned()),
+            // Only used in an error for the client.
+            other => Self::Unknown(cut(other, UNKNOWN_NAME_BYTES).to_owned()),
         }
     }
 
@@ -78,12 +78,12 @@ impl Method {
         }
     }
 
-    /// Refuses parameters that are longer than any this method can use, before anybody reads them.
+    /// Rejects parameters that are longer than this method can use, before they are parsed.
     ///
     /// # Errors
-    /// When they are.
-    pub(crate) fn check_length(&self, params: usize) -> Result<(), RpcError> {
-        let most = match self {
+    /// When the parameters are too long.
+    pub(crate) fn check_length(&self, bytes: usize) -> Result<(), RpcError> {
+        let max_bytes = match self {
             Self::SetLevel
             | Self::Subscribe
             | Self::Unsubscribe
@@ -94,14 +94,14 @@ impl Method {
             Self::Listen => LISTEN_PARAMS,
             _ => return Ok(()),
         };
-        if params <= most {
+        if bytes <= max_bytes {
             return Ok(());
         }
-        let why = format!("`params` of `{}` have at most {} KiB", self.as_str(), most >> 10);
+        let why = format!("`params` of `{}` have at most {} KiB", self.as_str(), max_bytes >> 10);
         Err(RpcError::invalid_params(&why))
     }
 
-    /// Whether its result may be `input_required`: only these requests can be repeated with responses (2026-07-28,
+    /// Whether the result may be `input_required`: only these requests can be repeated with responses (2026-07-28,
     /// basic/patterns/mrtr).
     pub(crate) fn may_require_input(&self) -> bool {
         matches!(self, Self::CallTool | Self::GetPrompt | Self::ReadResource)

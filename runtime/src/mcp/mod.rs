@@ -1,22 +1,21 @@
 //! MCP: JSON-RPC, revisions, sessions, methods and errors.
 //!
-//! Session and stateless requests share every handler in `methods`. A session keeps what its client said at
-//! `initialize`; a stateless request (2026-07-28) says it again in `_meta`. Both become one
-//! `request_context::RequestContext`, so a handler sees only what the revision can express. Knows no sockets, no
-//! headers, no status codes, no wasmtime and no files.
+//! Session and stateless requests share every handler in `methods`. A session keeps what its client sent with
+//! `initialize`; a stateless request (2026-07-28) repeats that in `_meta`. Both become one
+//! `request_context::RequestContext`, so a handler sees only what the revision can express. This layer knows no
+//! sockets, no headers, no status codes, no wasmtime and no files.
 //!
-//! A transport hands over a parsed message with a [`Channel`] (who sends it, and what can be sent back), and drives the
+//! A transport passes a parsed message with a [`Channel`] (the caller, and what can be sent back), and drives the
 //! [`ResponseStream`] that it gets. Streamable HTTP uses `dispatch` and `jsonrpc_batch`, since its messages name their
 //! session; `duplex_session` is the one client of stdio or HTTP+SSE.
 //!
 //! No module uses another in a circle. From the bottom:
-//! - `buffer_budget` and `eviction` bound what is kept for clients.
+//! - `buffer_budget` and `eviction` bound the memory of clients.
 //! - `jsonrpc`, with `request_id`, `method`, `params`, `error` and `revision`, is messages; `result_writer` and `wire`
 //!   are results.
-//! - `client_requests` is what a guest asks its client, and `sessions` what the server keeps for a client of an older
-//!   revision.
-//! - `request_context` is one request under way, with its `request_meta`, `notification_queue` and `request_task`; `mrtr`
-//!   suspends it, and `request_client` is what its guest sees of the client.
+//! - `client_requests` is client requests as data, and `sessions` is the state of clients of older revisions.
+//! - `request_context` is one running request, with its `request_meta`, `notification_queue` and `request_task`; `mrtr`
+//!   suspends it, and `request_client` is the client as its guest sees it.
 //! - `server` is what all requests share.
 //! - `methods`, `initial_load`, `response_stream` and `dispatch` serve; `jsonrpc_batch` and `duplex_session` use them.
 

@@ -1,8 +1,9 @@
-//! Messages on their way to the client while its request is being served.
+//! The queue of messages for the client of a running request.
 //!
-//! Bounded in number and in bytes, and notifications never wait: a client that does not read must not hold a guest, a
-//! session or another request. What does not fit is dropped and counted. Only a client request waits, since its guest
-//! waits anyway. What waits is part of what is [kept for the caller](super::buffer_budget).
+//! The queue is bounded in messages and in bytes. Sending a notification never waits, because a client that does not
+//! read must not block a guest, a session or another request: a notification that does not fit is dropped and counted.
+//! Only a client request waits for space, since its guest waits anyway. Queued messages count against the
+//! [buffer budget](super::buffer_budget) of the caller.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -14,16 +15,16 @@ use super::buffer_budget::{BufferBudget, BufferReservation, BufferShare};
 use super::client_requests::pending_input::PendingInput;
 use crate::host::Caller;
 
-/// Messages that may wait for a slow reader.
+/// Messages in one queue.
 const CAPACITY: usize = 256;
 
-/// Bytes of them. One that is longer waits alone.
-const BYTES: u32 = 64 << 10;
+/// Bytes of the messages in one queue. A longer message can only be the only one.
+const CAPACITY_BYTES: u32 = 64 << 10;
 
-/// What a message takes beside its text.
-const BESIDE: usize = 64;
+/// Memory of a queued message besides its text, bytes.
+const ENTRY_OVERHEAD: usize = 64;
 
-/// What a request's work has to say before it ends.
+/// A message of a running request, before the response.
 #[derive(Debug)]
 pub(crate) enum OutgoingMessage {
     /// A message to write.
@@ -32,126 +33,126 @@ pub(crate) enum OutgoingMessage {
     InputRequired(PendingInput),
 }
 
-/// Where a request's own messages go in. Clones fill the same one.
+/// The sending half. Clones send to the same queue.
 #[derive(Debug, Clone)]
 pub(crate) struct NotificationQueue {
     sender: mpsc::Sender<QueueEntry>,
-    room: Arc<QueueState>,
+    state: Arc<QueueState>,
 }
 
-/// Where they come out, in order.
+/// The receiving half.
 #[derive(Debug)]
 pub(crate) struct NotificationReceiver {
     receiver: mpsc::Receiver<QueueEntry>,
-    room: Arc<QueueState>,
+    state: Arc<QueueState>,
 }
 
 #[derive(Debug)]
 struct QueueEntry {
     outgoing: OutgoingMessage,
-    /// Of the room.
-    bytes: u32,
+    /// Permits of `QueueState::free_bytes`.
+    permits: u32,
     _reservation: Option<BufferReservation>,
 }
 
 #[derive(Debug)]
 struct QueueState {
-    free: Semaphore,
+    free_bytes: Semaphore,
     dropped: AtomicU64,
     buffers: Arc<BufferBudget>,
     caller: Caller,
-    /// Found when there is something to say, which most requests have not.
+    /// Looked up for the first message, because most requests send none.
     share: OnceLock<BufferShare>,
 }
 
-/// Nobody reads any more, or so much is kept for this caller that nothing more can be.
+/// The receiver is gone, or the caller's share of the buffer budget is used up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct QueueClosed;
 
 impl NotificationQueue {
     pub(crate) fn new(buffers: &Arc<BufferBudget>, caller: &Caller) -> (Self, NotificationReceiver) {
         let (sender, receiver) = mpsc::channel(CAPACITY);
-        let room = Arc::new(QueueState {
-            free: Semaphore::new(BYTES as usize),
+        let state = Arc::new(QueueState {
+            free_bytes: Semaphore::new(CAPACITY_BYTES as usize),
             dropped: AtomicU64::new(0),
             buffers: Arc::clone(buffers),
             caller: caller.clone(),
             share: OnceLock::new(),
         });
-        (Self { sender, room: Arc::clone(&room) }, NotificationReceiver { receiver, room })
+        (Self { sender, state: Arc::clone(&state) }, NotificationReceiver { receiver, state })
     }
 
-    /// Sends a notification if there is room.
+    /// Sends a notification, or drops it if the queue is full.
     pub(crate) fn send(&self, message: Bytes) {
         if self.try_send(message).is_none() {
-            self.room.dropped.fetch_add(1, Ordering::Relaxed);
+            self.state.dropped.fetch_add(1, Ordering::Relaxed);
         }
     }
 
     fn try_send(&self, message: Bytes) -> Option<()> {
-        let bytes = weight(message.len());
-        let taken = self.room.free.try_acquire_many(bytes).ok()?;
-        let reservation = Some(self.room.reserve(message.len())?);
+        let permits = permits_for(message.len());
+        let permit = self.state.free_bytes.try_acquire_many(permits).ok()?;
+        let reservation = Some(self.state.reserve(message.len())?);
         self.sender
             .try_send(QueueEntry {
                 outgoing: OutgoingMessage::Message(message),
-                bytes,
+                permits,
                 _reservation: reservation,
             })
             .ok()?;
-        taken.forget();
+        permit.forget();
         Some(())
     }
 
-    /// Sends what must arrive, waiting for room.
+    /// Sends a message that must not be dropped; waits while the queue is full.
     pub(crate) async fn deliver(&self, outgoing: OutgoingMessage) -> Result<(), QueueClosed> {
-        let (bytes, reservation) = match &outgoing {
+        let (permits, reservation) = match &outgoing {
             OutgoingMessage::Message(message) => {
-                (weight(message.len()), Some(self.room.reserve(message.len()).ok_or(QueueClosed)?))
+                (permits_for(message.len()), Some(self.state.reserve(message.len()).ok_or(QueueClosed)?))
             }
             OutgoingMessage::InputRequired(_) => (0, None),
         };
-        let taken = self.room.free.acquire_many(bytes).await.map_err(|_| QueueClosed)?;
+        let permit = self.state.free_bytes.acquire_many(permits).await.map_err(|_| QueueClosed)?;
         self.sender
-            .send(QueueEntry { outgoing, bytes, _reservation: reservation })
+            .send(QueueEntry { outgoing, permits, _reservation: reservation })
             .await
             .map_err(|_| QueueClosed)?;
-        taken.forget();
+        permit.forget();
         Ok(())
     }
 }
 
-fn weight(bytes: usize) -> u32 {
-    u32::try_from(bytes).unwrap_or(BYTES).min(BYTES)
+fn permits_for(bytes: usize) -> u32 {
+    u32::try_from(bytes).unwrap_or(CAPACITY_BYTES).min(CAPACITY_BYTES)
 }
 
 impl NotificationReceiver {
     pub(crate) async fn recv(&mut self) -> Option<OutgoingMessage> {
-        let waiting = self.receiver.recv().await?;
-        Some(self.dequeue(waiting))
+        let entry = self.receiver.recv().await?;
+        Some(self.dequeue(entry))
     }
 
-    /// What waits already.
+    /// A message that is queued already.
     pub(crate) fn try_recv(&mut self) -> Option<OutgoingMessage> {
-        let waiting = self.receiver.try_recv().ok()?;
-        Some(self.dequeue(waiting))
+        let entry = self.receiver.try_recv().ok()?;
+        Some(self.dequeue(entry))
     }
 
-    fn dequeue(&self, waiting: QueueEntry) -> OutgoingMessage {
-        self.room.free.add_permits(waiting.bytes as usize);
-        waiting.outgoing
+    fn dequeue(&self, entry: QueueEntry) -> OutgoingMessage {
+        self.state.free_bytes.add_permits(entry.permits as usize);
+        entry.outgoing
     }
 }
 
 impl Drop for NotificationReceiver {
     fn drop(&mut self) {
-        self.room.free.close();
+        self.state.free_bytes.close();
     }
 }
 
 impl QueueState {
     fn reserve(&self, bytes: usize) -> Option<BufferReservation> {
-        self.share.get_or_init(|| self.buffers.share(&self.caller)).reserve(bytes + BESIDE)
+        self.share.get_or_init(|| self.buffers.share(&self.caller)).reserve(bytes + ENTRY_OVERHEAD)
     }
 }
 
@@ -168,8 +169,8 @@ impl Drop for QueueState {
 mod tests {
     use super::*;
 
-    fn queue(most: usize) -> (NotificationQueue, NotificationReceiver, Arc<BufferBudget>) {
-        let buffers = BufferBudget::new(most);
+    fn queue(budget: usize) -> (NotificationQueue, NotificationReceiver, Arc<BufferBudget>) {
+        let buffers = BufferBudget::new(budget);
         let (queue, reader) = NotificationQueue::new(&buffers, &Caller::Stdio);
         (queue, reader, buffers)
     }
@@ -184,15 +185,19 @@ mod tests {
         (0..2 * CAPACITY).for_each(|_| queue.send(Bytes::from_static(b"{}")));
         assert_eq!(drain(&mut reader), CAPACITY);
         (0..2 * CAPACITY).for_each(|_| queue.send(vec![b'x'; 4 << 10].into()));
-        assert!(buffers.used() <= BYTES as usize + CAPACITY * BESIDE);
+        assert!(buffers.used() <= CAPACITY_BYTES as usize + CAPACITY * ENTRY_OVERHEAD);
         assert_eq!(drain(&mut reader), 16);
         queue.send(vec![b'x'; 4 << 20].into());
         queue.send(Bytes::from_static(b"{}"));
-        assert_eq!((drain(&mut reader), buffers.used()), (1, 0), "what is larger than the room waits alone");
+        assert_eq!(
+            (drain(&mut reader), buffers.used()),
+            (1, 0),
+            "a message larger than the queue can only be the only one"
+        );
     }
 
     #[test]
-    fn a_caller_for_whom_enough_is_kept_is_told_nothing_more() {
+    fn a_caller_with_a_used_up_share_gets_no_notification() {
         let (queue, mut reader, buffers) = queue(64 << 10);
         let _reservation = buffers.share(&Caller::Stdio).reserve(32 << 10).unwrap();
         queue.send(vec![b'x'; 24 << 10].into());
@@ -200,9 +205,9 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_waits_for_room_hears_that_nobody_reads() {
+    async fn a_waiting_sender_learns_that_the_receiver_is_gone() {
         let (queue, reader, _) = queue(8 << 20);
-        queue.send(vec![b'x'; BYTES as usize].into());
+        queue.send(vec![b'x'; CAPACITY_BYTES as usize].into());
         let waiting = tokio::spawn({
             let queue = queue.clone();
             async move { queue.deliver(OutgoingMessage::Message(Bytes::from_static(b"{}"))).await }

@@ -1,61 +1,61 @@
-//! Finds the id of a message that is too long to be kept, so that its sender, or the guest that waits for it, gets an
-//! error.
+//! Finds the id of a message that is too long to be stored, so that the client, or the guest that waits for this
+//! response, gets an error.
 //!
-//! A client waits for the id of its request, and many write it behind the parameters. So the bytes are looked at while
-//! they go by, and nothing is kept of them but the outermost names and what is short. It is no parser: what is not JSON
-//! may look as if it were.
+//! A client waits for a response with the id of its request, and many clients write the id after the parameters. So
+//! [`IdScanner`] reads the bytes as they arrive, and stores only the outermost names and short values. The scanner does
+//! not check that the bytes are JSON.
 
 use serde_json::value::RawValue;
 
 use super::request_id::RequestId;
 
-/// Longest name or id, bytes. What is cut off there is neither.
-const LONGEST: usize = 1_024;
+/// Longest stored name or value, bytes. A longer one is cut, and then is neither a known name nor an id.
+const MAX_BYTES: usize = 1_024;
 
-/// What such a message was.
+/// The kind of an oversized message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum OversizedMessage {
     Request(RequestId),
-    /// An answer to a request of ours.
+    /// A response to a request of the server.
     Response(RequestId),
-    /// A notification, a batch, or nothing that has an id.
+    /// A notification, a batch, or a message without a usable id.
     Other,
 }
 
-/// Looks at the bytes of one message.
+/// Scans the bytes of one message.
 #[derive(Debug, Default)]
 pub(crate) struct IdScanner {
     /// How many objects and arrays are open.
     depth: usize,
     quoted: bool,
     escaped: bool,
-    /// A name or a value of the outermost object, as far as it has come by.
+    /// The current name or value of the outermost object.
     part: Vec<u8>,
     /// The name to which `part` belongs, with its quotes.
     name: Vec<u8>,
     id: Option<RequestId>,
-    /// Whether there was a field `id`.
-    named: bool,
-    asks: bool,
-    answers: bool,
+    has_id: bool,
+    has_method: bool,
+    /// Whether there was a field `result` or `error`.
+    has_outcome: bool,
 }
 
 impl IdScanner {
-    /// Looks at what comes next.
+    /// Scans the next bytes.
     pub(crate) fn feed(&mut self, bytes: &[u8]) {
         bytes.iter().for_each(|byte| self.step(*byte));
     }
 
-    /// What it was, as far as it has come by.
+    /// The kind of the message, from the bytes so far.
     pub(crate) fn finish(self) -> OversizedMessage {
         match self.id {
-            Some(id) if self.asks => OversizedMessage::Request(id),
-            Some(id) if self.answers => OversizedMessage::Response(id),
+            Some(id) if self.has_method => OversizedMessage::Request(id),
+            Some(id) if self.has_outcome => OversizedMessage::Response(id),
             _ => OversizedMessage::Other,
         }
     }
 
-    /// The id under which a request can be answered whose bytes are JSON and no request, if it has only one.
+    /// The id of a malformed request whose bytes are JSON, if the request has exactly one id.
     pub(super) fn id_of(bytes: &[u8]) -> Option<RequestId> {
         let mut scanner = Self::default();
         scanner.feed(bytes);
@@ -74,10 +74,10 @@ impl IdScanner {
         }
         match byte {
             b':' if self.depth == 1 => self.name = std::mem::take(&mut self.part),
-            b',' if self.depth == 1 => self.field(),
+            b',' if self.depth == 1 => self.end_field(),
             b'}' | b']' => {
                 if self.depth == 1 {
-                    self.field();
+                    self.end_field();
                 }
                 self.depth = self.depth.saturating_sub(1);
             }
@@ -90,24 +90,24 @@ impl IdScanner {
         }
     }
 
-    /// Of a value with an inside, only the first byte is kept, so that it is no id.
+    /// Stores only the first byte of an object or array, which is then no id.
     fn push_byte(&mut self, byte: u8) {
-        if self.depth == 1 && self.part.len() < LONGEST {
+        if self.depth == 1 && self.part.len() < MAX_BYTES {
             self.part.push(byte);
         }
     }
 
-    /// A field of the outermost object is complete.
-    fn field(&mut self) {
+    /// Handles a complete field of the outermost object.
+    fn end_field(&mut self) {
         match self.name.as_slice() {
             br#""id""# => {
                 let raw = serde_json::from_slice::<&RawValue>(&self.part);
                 let id = raw.and_then(RequestId::read).ok();
-                // Of two, nobody knows which one is meant.
-                self.id = id.filter(|_| !std::mem::replace(&mut self.named, true));
+                // With two ids it is unknown which one the client waits for.
+                self.id = id.filter(|_| !std::mem::replace(&mut self.has_id, true));
             }
-            br#""method""# => self.asks = true,
-            br#""result""# | br#""error""# => self.answers = true,
+            br#""method""# => self.has_method = true,
+            br#""result""# | br#""error""# => self.has_outcome = true,
             _ => {}
         }
         self.name.clear();
@@ -119,9 +119,9 @@ impl IdScanner {
 mod tests {
     use super::*;
 
-    fn skimmed(text: &str) -> OversizedMessage {
+    fn scanned(text: &str) -> OversizedMessage {
         let mut scanner = IdScanner::default();
-        // Wherever it is cut, it is the same.
+        // The result does not depend on where the bytes are split.
         text.as_bytes().chunks(3).for_each(|piece| scanner.feed(piece));
         scanner.finish()
     }
@@ -138,21 +138,21 @@ mod tests {
             ),
             (format!(r#"{{"method":"m","id":3,{params}"#), RequestId::Number(3)),
         ] {
-            assert_eq!(skimmed(&text), OversizedMessage::Request(id), "{text}");
+            assert_eq!(scanned(&text), OversizedMessage::Request(id), "{text}");
         }
         assert_eq!(
-            skimmed(r#"{"result":{"id":1},"id":4}"#),
+            scanned(r#"{"result":{"id":1},"id":4}"#),
             OversizedMessage::Response(RequestId::Number(4))
         );
         assert_eq!(
-            skimmed(r#"{"id":5,"error":{"code":1}}"#),
+            scanned(r#"{"id":5,"error":{"code":1}}"#),
             OversizedMessage::Response(RequestId::Number(5))
         );
     }
 
     #[test]
-    fn what_has_no_id_that_can_be_used_is_answered_without_one() {
-        let long = format!(r#"{{"method":"m","id":"{}"}}"#, "x".repeat(2 * LONGEST));
+    fn a_message_without_a_usable_id_gets_an_error_without_one() {
+        let long = format!(r#"{{"method":"m","id":"{}"}}"#, "x".repeat(2 * MAX_BYTES));
         for text in [
             "",
             "xxxx",
@@ -168,7 +168,7 @@ mod tests {
             "}]}{",
             &long,
         ] {
-            assert_eq!(skimmed(text), OversizedMessage::Other, "{text}");
+            assert_eq!(scanned(text), OversizedMessage::Other, "{text}");
         }
     }
 }

@@ -1,15 +1,14 @@
 //! Which field of a client's parameters is wrong, and why.
 //!
-//! Parameters are read where their form is known, as a piece of the message. A line and a column in that piece say
-//! nothing to whoever wrote the message, so the field is named instead. It is looked for only once something is known
-//! to be wrong.
+//! Each handler parses its parameters as a part of the message. A line and a column in that part mean nothing to the
+//! author of the message, so an error names the field instead. The field is determined only after parsing has failed.
 
 use serde::Deserialize;
 
-/// How much is told of names and values, which are the client's own, bytes.
-const LONGEST: usize = 256;
+/// Bytes of the client's names and values that an error repeats.
+const MAX_BYTES: usize = 256;
 
-/// What is wrong with `text`, found at `root`, which was no `T` because of `error`.
+/// Describes `error`, with which the parsing of `text` as a `T` failed. `text` is the value at `root` in the message.
 pub(super) fn describe<'t, T: Deserialize<'t>>(
     root: &str,
     text: &'t str,
@@ -17,25 +16,25 @@ pub(super) fn describe<'t, T: Deserialize<'t>>(
 ) -> String {
     let mut json = serde_json::Deserializer::from_str(text);
     match serde_path_to_error::deserialize::<_, T>(&mut json) {
-        Err(found) => {
-            let path = found.path().to_string();
+        Err(error) => {
+            let path = error.path().to_string();
             let below = if path == "." { String::new() } else { format!(".{}", cut(&path)) };
-            format!("`{root}{below}`: {}", reason(found.inner()))
+            format!("`{root}{below}`: {}", reason(error.inner()))
         }
-        // A piece of a message that was read has nothing behind it.
+        // Unreachable: `text` comes from a parsed message, so nothing follows the value.
         Ok(_) => format!("`{root}`: {}", reason(error)),
     }
 }
 
-/// The words of an error without the place in the text.
+/// The text of an error without its line and column.
 pub(super) fn reason(error: &serde_json::Error) -> String {
-    let words = error.to_string();
-    let place = format!(" at line {} column {}", error.line(), error.column());
-    cut(words.strip_suffix(&place).unwrap_or(&words)).to_owned()
+    let text = error.to_string();
+    let position = format!(" at line {} column {}", error.line(), error.column());
+    cut(text.strip_suffix(&position).unwrap_or(&text)).to_owned()
 }
 
 fn cut(text: &str) -> &str {
-    text.get(..text.floor_char_boundary(LONGEST)).unwrap_or_default()
+    text.get(..text.floor_char_boundary(MAX_BYTES)).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -65,7 +64,7 @@ mod tests {
 
     #[test]
     fn the_field_is_named_and_no_place_in_the_text() {
-        for (text, told) in [
+        for (text, expected) in [
             ("{}", "`params`: missing field `name`"),
             (
                 r#"{"raw":{"a":[1]},"name":5}"#,
@@ -73,9 +72,9 @@ mod tests {
             ),
             (r#"{"name":"a","inner":{"b":[1,{}]}}"#, "`params.inner.b[1]`: invalid type: map, expected u8"),
         ] {
-            assert_eq!(of(text), told);
+            assert_eq!(of(text), expected);
         }
         let long = of(&format!(r#"{{"inner":{{"{}":5}}}}"#, "ü".repeat(1_000)));
-        assert!(long.len() < 3 * LONGEST && long.starts_with("`params.inner.ü"), "{long}");
+        assert!(long.len() < 3 * MAX_BYTES && long.starts_with("`params.inner.ü"), "{long}");
     }
 }

@@ -1,9 +1,9 @@
 //! The `params` of a request: one pass finds the fields that more than one part of the server reads.
 //!
-//! `_meta` decides how a request is served, a transport may compare `name`, `uri` and `arguments` with what it carries
-//! beside the message, `requestState` and `inputResponses` resume a suspended call, and handlers read most of them
-//! again. A request outlives the message that it came in, so the fields are kept as ranges of one copied text, and
-//! nothing is copied twice. Fields of one method only are read from the text by its handler. This file judges no field.
+//! `_meta` decides how a request is served. A transport may compare `name`, `uri` and `arguments` with its headers.
+//! `requestState` and `inputResponses` resume a suspended call. Handlers read most of these fields again. A request
+//! outlives its message, so the fields are stored as ranges of one copied text, and nothing is copied twice. A field of
+//! only one method is parsed by its handler. This file does not validate fields.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -26,7 +26,7 @@ pub(crate) struct Params {
     input_responses: FieldRange,
 }
 
-/// Where in the text the value of a field is. `None`: there is no such field.
+/// The range of a field's value in the text; `None` if the field is absent.
 type FieldRange = Option<Range<usize>>;
 
 #[derive(Deserialize, Default)]
@@ -46,7 +46,7 @@ struct Fields<'a> {
     input_responses: Option<&'a RawValue>,
 }
 
-/// A null is no text, and what must be a text is then wrong and not missing.
+/// Keeps a null, so that a required string which is null is an invalid field and not a missing one.
 fn with_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
     <&RawValue>::deserialize(deserializer).map(Some)
 }
@@ -59,7 +59,7 @@ impl Params {
     /// Finds the fields of an object; `None` stands for absent parameters.
     ///
     /// # Errors
-    /// -32602 when one of them is there twice.
+    /// -32602 when a field occurs twice.
     pub(crate) fn parse(text: Option<Box<RawValue>>) -> Result<Self, RpcError> {
         let Some(text) = text else { return Ok(Self::default()) };
         let json = text.get();
@@ -77,7 +77,7 @@ impl Params {
         Ok(Self { text: Some(text), meta, name, uri, arguments, request_state, input_responses })
     }
 
-    /// All parameters as they were written; `None` when they are absent.
+    /// All parameters as the client wrote them; `None` when they are absent.
     pub(crate) fn raw(&self) -> Option<&RawValue> {
         self.text.as_deref()
     }
@@ -110,7 +110,7 @@ impl Params {
     /// `name`.
     ///
     /// # Errors
-    /// -32602 when it is missing or no string.
+    /// -32602 when the field is missing or no string.
     pub(crate) fn name(&self) -> Result<Cow<'_, str>, RpcError> {
         self.required("name", &self.name)
     }
@@ -118,7 +118,7 @@ impl Params {
     /// `uri`.
     ///
     /// # Errors
-    /// -32602 when it is missing or no string.
+    /// -32602 when the field is missing or no string.
     pub(crate) fn uri(&self) -> Result<Cow<'_, str>, RpcError> {
         self.required("uri", &self.uri)
     }
@@ -126,7 +126,7 @@ impl Params {
     /// `requestState`, if there is one.
     ///
     /// # Errors
-    /// -32602 when it is no string.
+    /// -32602 when the field is no string.
     pub(crate) fn request_state(&self) -> Result<Option<Cow<'_, str>>, RpcError> {
         self.field(&self.request_state).map(|json| string("requestState", json)).transpose()
     }
@@ -145,7 +145,7 @@ fn string<'p>(field: &str, json: &'p str) -> Result<Cow<'p, str>, RpcError> {
     read(&format_args!("params.{field}"), json).map(|Text(text)| text)
 }
 
-/// Reads the JSON text of what stands at `path` in the message.
+/// Parses `json`, the value at `path` in the message.
 ///
 /// # Errors
 /// -32602, with the field that is wrong.
@@ -184,13 +184,13 @@ mod tests {
 
     #[test]
     fn what_is_missing_or_no_string_is_named() {
-        for (text, told) in [
+        for (text, expected) in [
             ("{}", "`params`: missing field `name`"),
             (r#"{"name":5}"#, "`params.name`: invalid type: integer `5`, expected a string"),
             (r#"{"name":null}"#, "`params.name`: invalid type: null, expected a string"),
         ] {
             let error = Params::from(text).name().unwrap_err();
-            assert!(error.code == -32602 && error.message.ends_with(told), "{}", error.message);
+            assert!(error.code == -32602 && error.message.ends_with(expected), "{}", error.message);
         }
         let nulls =
             Params::from(r#"{"arguments":null,"requestState":null,"inputResponses":null,"_meta":null}"#);

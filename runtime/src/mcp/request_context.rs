@@ -1,7 +1,8 @@
-//! What a handler knows of the request it serves, be it stateless or of a session.
+//! The context of one running request, stateless or of a session, for its handler.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 
@@ -15,42 +16,42 @@ use super::sessions::session::Session;
 use crate::host::{Caller, ClientInfo, LogLevel};
 use crate::json::RawObject;
 
-/// One request under way. In the stateless revision a call may have several legs: the same work, each time for another
-/// message from the client.
+/// One running request. A stateless call may have several legs: a message of the client begins each, and the work goes
+/// on.
 #[derive(Debug)]
 pub(crate) struct RequestContext {
     pub(crate) revision: Revision,
     pub(crate) client: ClientInfo,
     pub(crate) caller: Caller,
     pub(crate) cancel: CancellationToken,
-    /// The session it belongs to; none for a stateless request.
+    /// `None` for a stateless request.
     pub(crate) session: Option<Arc<Session>>,
-    /// The first message; those of later legs repeat it.
+    /// The message of the first leg; the messages of later legs repeat it.
     pub(crate) request: Arc<Request>,
     leg: Mutex<Arc<RequestLeg>>,
-    /// For what later legs brought.
+    /// For the messages of later legs.
     reservations: Mutex<Vec<Arc<BufferReservation>>>,
 }
 
-/// What one message from the client brings besides its method and parameters.
+/// What one message of the client brings besides its method and parameters.
 #[derive(Debug)]
 pub(crate) struct RequestLeg {
     pub(crate) capabilities: ClientCapabilities,
     pub(crate) threshold: LogThreshold,
     pub(crate) request_meta: RequestMeta,
     pub(crate) queue: NotificationQueue,
-    /// `inputResponses` to requests that the guest is yet to make. Each answers one request.
+    /// `inputResponses` to client requests that the guest has not sent yet. Each is used once.
     pub(crate) responses: Mutex<RawObject>,
     /// Whether client requests can be sent on the response stream.
     pub(crate) can_ask: bool,
 }
 
-/// From which level on the client wants log messages.
+/// The lowest level of log messages for the client.
 #[derive(Debug, Clone)]
 pub(crate) enum LogThreshold {
-    /// Stated with the request; none at all without.
+    /// Stated with the request; without a level no log messages are sent.
     Request(Option<LogLevel>),
-    /// Set for the session, and changeable while a call runs.
+    /// The session's level, which may change while a call runs.
     Session(Arc<Session>),
 }
 
@@ -64,15 +65,15 @@ impl LogThreshold {
 }
 
 impl RequestLeg {
-    /// The answer that the client gave in advance.
+    /// Takes the response that came with the request, for the client request with this key.
     pub(crate) fn take_response(&self, key: &str) -> Option<Box<RawValue>> {
-        self.responses.lock().unwrap_or_else(PoisonError::into_inner).take(key)
+        self.responses.lock().take(key)
     }
 }
 
 impl RequestContext {
-    pub(crate) fn new(who: Requester, request: Arc<Request>, first: RequestLeg) -> Self {
-        let Requester { revision, client, caller, session, cancel } = who;
+    pub(crate) fn new(requester: Requester, request: Arc<Request>, first: RequestLeg) -> Self {
+        let Requester { revision, client, caller, session, cancel } = requester;
         Self {
             revision,
             client,
@@ -85,20 +86,20 @@ impl RequestContext {
         }
     }
 
-    /// The present leg.
+    /// The current leg.
     pub(crate) fn leg(&self) -> Arc<RequestLeg> {
-        Arc::clone(&self.leg.lock().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.leg.lock())
     }
 
-    /// The client has come back with another message.
+    /// Begins another leg, for another message of the client.
     pub(crate) fn next_leg(&self, leg: RequestLeg) {
-        *self.leg.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(leg);
+        *self.leg.lock() = Arc::new(leg);
     }
 
-    /// What is reserved for the message of a later leg stays so until the call is over: the guest may have the
-    /// responses by then.
+    /// Holds the reservation for the message of a later leg until the call is over, because the guest may use the
+    /// responses until then.
     pub(crate) fn keep_reservation(&self, reservation: Option<Arc<BufferReservation>>) {
-        self.reservations.lock().unwrap_or_else(PoisonError::into_inner).extend(reservation);
+        self.reservations.lock().extend(reservation);
     }
 }
 
@@ -112,14 +113,14 @@ pub(crate) struct Requester {
     pub(crate) cancel: CancellationToken,
 }
 
-/// How a message came.
+/// The connection of a message.
 #[derive(Debug, Clone)]
 pub struct Channel {
-    /// From where.
+    /// For whom rates and shares are counted.
     pub caller: Caller,
     /// Whether client requests can be sent on the response stream.
     pub can_ask: bool,
-    /// Whether the client runs on this machine for certain, so that its folders are the server's too.
+    /// Whether the client certainly runs on this machine, so that its folders are also the server's folders.
     pub is_local: bool,
 }
 

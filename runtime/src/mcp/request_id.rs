@@ -1,7 +1,7 @@
-//! The id of a request, and what else a client names with a string or an integer: its progress.
+//! Request ids and progress tokens: strings or integers that a client chooses.
 //!
-//! Apart from the messages, since an id is read also where no message can be: in one that is too long to be kept. Owns
-//! which ids are allowed; knows nothing of what carries them.
+//! Separate from `jsonrpc`, because the id of an oversized message is read without parsing the message. Owns the rules
+//! for ids; knows no messages.
 
 use std::borrow::Cow;
 
@@ -9,10 +9,9 @@ use serde::Serialize;
 use serde::de::Error as _;
 use serde_json::value::RawValue;
 
-/// What names something of a client's: a string or an integer, never null. Requests and progress have one, and every
-/// message that goes back for them repeats it, so a string is [short](IdText). Integers are those of JSON, which no
-/// machine word bounds: clients count beyond 64 bits, write whole numbers as `1.0`, and wait in vain when one is
-/// rejected. It goes back as that value.
+/// A request id or a progress token: a string or an integer, never null. Every message to the client about the request
+/// repeats the id, so a string is [short](IdText). JSON does not bound integers: clients count beyond 64 bits and write
+/// whole numbers as `1.0`, and a client whose id is rejected waits in vain. An integer is sent back as the same value.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 #[serde(untagged)]
 pub(crate) enum RequestId {
@@ -20,30 +19,30 @@ pub(crate) enum RequestId {
     Text(IdText),
 }
 
-/// A string that a client chose and that is kept and sent back: at most [`IdText::MOST`] bytes.
+/// A string id, of at most [`IdText::MAX_BYTES`] bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 pub(crate) struct IdText(Box<str>);
 
-/// The largest whole number up to which a fraction leaves none out.
-const EXACT: f64 = 9_007_199_254_740_991.0;
+/// The largest integer up to which an `f64` represents every integer: 2^53 - 1.
+const MAX_EXACT: f64 = 9_007_199_254_740_991.0;
 
 impl IdText {
-    pub(crate) const MOST: usize = 256;
+    pub(crate) const MAX_BYTES: usize = 256;
 
-    /// `None` when it is too long.
+    /// `None` when the text is too long.
     pub(crate) fn new(text: &str) -> Option<Self> {
-        (text.len() <= Self::MOST).then(|| Self(text.into()))
+        (text.len() <= Self::MAX_BYTES).then(|| Self(text.into()))
     }
 }
 
 impl RequestId {
-    /// What an id is, for the error that rejects another.
+    /// The rules for an id, as part of an error message.
     pub(crate) const FORM: &str = "must be a string of at most 256 bytes or an integer of at most 127 bits";
 
-    /// Reads one.
+    /// Reads an id.
     ///
     /// # Errors
-    /// When it is no id.
+    /// When the JSON value is no id.
     pub(crate) fn read(raw: &RawValue) -> Result<Self, serde_json::Error> {
         match raw.get().as_bytes().first() {
             Some(b'"') => {
@@ -55,10 +54,10 @@ impl RequestId {
     }
 }
 
-/// A whole number written as a fraction, as far as fractions are exact.
+/// An integer written as a fraction, such as `1.0`, up to [`MAX_EXACT`].
 fn whole(raw: &RawValue) -> Option<i128> {
     let number: f64 = serde_json::from_str(raw.get()).ok()?;
-    (number.fract() == 0.0 && number.abs() <= EXACT).then_some(number as i128)
+    (number.fract() == 0.0 && number.abs() <= MAX_EXACT).then_some(number as i128)
 }
 
 #[cfg(test)]

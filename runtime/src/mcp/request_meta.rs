@@ -1,7 +1,7 @@
-//! A request's `_meta`: whether the request is stateless or of a session, and what it says of its client.
+//! A request's `_meta`: whether the request is stateless or of a session, and what it says about its client.
 //!
-//! A request that carries the protocol version in its own `_meta` is stateless; `initialize` and everything else belong
-//! to a session (2026-07-28, basic/versioning). Both kinds are served side by side.
+//! A request with the protocol version in its `_meta` is stateless; `initialize` and all other requests belong to a
+//! session (2026-07-28, basic/versioning). A server serves both kinds at the same time.
 
 use std::borrow::Cow;
 
@@ -19,24 +19,24 @@ use super::revision::Revision;
 use crate::catalog::PublishedTool;
 use crate::host::{ClientInfo, LogLevel};
 
-/// Prefix of the keys of `_meta` that the protocol reserves for itself.
+/// Prefix of the keys of `_meta` that MCP reserves.
 const RESERVED: &str = "io.modelcontextprotocol/";
 
-/// What is kept of a client's name and version, bytes. A session keeps them for as long as it lives.
-const LONGEST_NAME: usize = 256;
+/// Stored bytes of a client's name and of its version, which a session keeps until it ends.
+const NAME_BYTES: usize = 256;
 
 /// How a request is to be served.
 #[derive(Debug)]
 pub(crate) enum RequestKind {
-    /// On its own.
+    /// Without a session.
     Stateless(StatelessMeta),
-    /// It begins a session.
+    /// As the beginning of a session.
     Initialize,
-    /// In the session it names.
+    /// In a session.
     Session,
 }
 
-/// What a stateless request says of its client.
+/// What a stateless request says about its client.
 #[derive(Debug)]
 pub(crate) struct StatelessMeta {
     pub(crate) revision: Revision,
@@ -48,17 +48,17 @@ pub(crate) struct StatelessMeta {
 /// What any request carries in `_meta`.
 #[derive(Debug, Default)]
 pub(crate) struct RequestMeta {
-    /// As the client wrote it.
+    /// The JSON text from the client.
     pub(crate) raw: Option<Box<str>>,
     pub(crate) progress_token: Option<RequestId>,
-    /// Set where the transport could not check the arguments yet, because the tool was not published.
+    /// Set if the transport could not check the arguments yet, because the tool was not published.
     pub(crate) deferred_check: Option<Box<dyn ArgumentsCheck>>,
 }
 
 /// Compares the arguments of a call with what the transport carries beside the message.
 pub(crate) trait ArgumentsCheck: std::fmt::Debug + Send + Sync {
     /// # Errors
-    /// When the two contradict each other.
+    /// When the two differ.
     fn check(&self, tool: &PublishedTool, request: &Request) -> Result<(), RpcError>;
 }
 
@@ -87,7 +87,7 @@ pub(crate) struct Implementation<'a> {
 
 impl Implementation<'_> {
     pub(crate) fn into_client(self, revision: Revision, capabilities: ClientCapabilities) -> ClientInfo {
-        let cut = |text: &str| cut(text, LONGEST_NAME).to_owned();
+        let cut = |text: &str| cut(text, NAME_BYTES).to_owned();
         ClientInfo {
             name: cut(&self.name),
             version: cut(&self.version),
@@ -100,7 +100,7 @@ impl Implementation<'_> {
     }
 }
 
-/// Whether a key of `_meta` belongs to the protocol, and is not passed to a guest.
+/// Whether a key of `_meta` is reserved by MCP, and so not passed to a guest.
 pub(crate) fn is_reserved(key: &str) -> bool {
     key.starts_with(RESERVED) || key == "progressToken"
 }
@@ -109,10 +109,11 @@ impl RequestKind {
     /// Decides how a request is served, and reads its `_meta`.
     ///
     /// # Errors
-    /// When its `_meta` is malformed, or when it is stateless and does not say all that it must.
+    /// When `_meta` is malformed, or lacks a required key of a stateless request.
     pub(crate) fn parse(request: &Request) -> Result<(Self, RequestMeta), RpcError> {
-        let unstated = if request.method == Method::Initialize { Self::Initialize } else { Self::Session };
-        let Some(raw) = request.params.meta() else { return Ok((unstated, RequestMeta::default())) };
+        let without_version =
+            if request.method == Method::Initialize { Self::Initialize } else { Self::Session };
+        let Some(raw) = request.params.meta() else { return Ok((without_version, RequestMeta::default())) };
         if !raw.starts_with('{') {
             return Err(RpcError::invalid_meta("`params._meta` must be an object"));
         }
@@ -121,14 +122,14 @@ impl RequestKind {
         })?;
         let progress_token = meta.progress_token.map(token).transpose()?.flatten();
         let kind = match meta.version {
-            None => unstated,
+            None => without_version,
             Some(version) => Self::Stateless(StatelessMeta::read(version, meta)?),
         };
         Ok((kind, RequestMeta { raw: Some(raw.into()), progress_token, deferred_check: None }))
     }
 }
 
-/// A progress token is a string or an integer. What is neither is no token.
+/// Reads a progress token. A value that is neither a string nor an integer counts as no token.
 fn token(raw: &RawValue) -> Result<Option<RequestId>, RpcError> {
     match RequestId::read(raw) {
         Ok(token) => Ok(Some(token)),
@@ -212,10 +213,10 @@ mod tests {
         assert!(token(r#"{"progressToken":null}"#).is_none());
         assert!(token(r#"{"progressToken":{}}"#).is_none());
         let long = format!(r#"{{"_meta":{{"progressToken":"{}"}}}}"#, "p".repeat(4 << 20));
-        let refused = read("ping", &long).unwrap_err();
+        let error = read("ping", &long).unwrap_err();
         assert!(
-            refused.code == -32602
-                && refused.message.contains("`params._meta.progressToken` must be a string of at most")
+            error.code == -32602
+                && error.message.contains("`params._meta.progressToken` must be a string of at most")
         );
     }
 }

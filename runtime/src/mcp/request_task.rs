@@ -1,8 +1,8 @@
-//! The work of one request, whoever drives it.
+//! The work of one request, independent of its driver.
 //!
-//! Most calls are done when they have been polled once. Work that is not runs as a task of its own, so that a client
-//! which does not read cannot stop the clocks of its guest. The response stream of a request drives its task, and a
-//! suspended call keeps it from one stream to the next; so it knows neither of them, and nothing of the request.
+//! Most calls end with their first poll. All others become a tokio task, so that a client which does not read cannot
+//! stop the clocks of its guest. The response stream of a request drives the work, and a suspended call keeps the work
+//! from one stream to the next. [`CallTask`] knows neither of them, nor the request.
 
 use std::future::poll_fn;
 use std::task::Poll;
@@ -15,21 +15,21 @@ use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 use super::error::RpcError;
 use super::result_writer::EncodedResult;
 
-/// How a handler ends: with a result, with an error, or withdrawn.
+/// The outcome of a handler; `None` when the request was cancelled.
 pub(super) type HandlerOutcome = Option<Result<EncodedResult, RpcError>>;
 
 /// The work of one call.
 pub(super) enum CallTask {
-    /// Not begun. Most calls are done when they have been polled once, and those need no task.
+    /// Not polled yet. Most calls end with their first poll and need no task.
     Fresh(BoxFuture<'static, HandlerOutcome>),
-    /// A task that ends when this is dropped.
+    /// A task that dropping this ends.
     Task(AbortOnDropHandle<HandlerOutcome>),
-    /// A task that has another owner.
+    /// A task with another owner, which dropping this does not end.
     Detached(JoinHandle<HandlerOutcome>),
 }
 
 impl CallTask {
-    /// Whether the work has ended already, even if its outcome was not read yet.
+    /// Whether the work has ended, even if its outcome was not read yet.
     pub(super) fn is_finished(&self) -> bool {
         match self {
             Self::Fresh(_) => false,
@@ -38,7 +38,7 @@ impl CallTask {
         }
     }
 
-    /// Lets work that has not begun go on when this is dropped, as a task of `owner`.
+    /// Makes work that was not polled yet a task of `owner`, which dropping this does not end.
     pub(super) fn detach(&mut self, owner: &TaskTracker) {
         if let Self::Fresh(future) = self {
             let future = std::mem::replace(future, std::future::ready(None).boxed());
@@ -56,7 +56,7 @@ impl CallTask {
             let future = std::mem::replace(future, std::future::ready(None).boxed());
             *self = Self::Task(AbortOnDropHandle::new(tokio::spawn(future)));
         }
-        // A task that was ended, or that panicked, has no outcome.
+        // A task that was aborted, or that panicked, has no outcome.
         match self {
             Self::Fresh(future) => future.await,
             Self::Task(task) => task.await.unwrap_or_default(),

@@ -1,9 +1,9 @@
 //! Everything sent for one request, in order: notifications, then the response.
 //!
-//! There is one kind for all transports, which pull the parts and write them in whatever way they have. Dropping the
-//! stream ends its [task](CallTask): right for the stateless revision, where a broken connection is a cancellation. A
-//! revision with sessions detaches it first, because there only a notification cancels. When a stateless call needs
-//! input from its client, the stream ends with `input_required`, and the suspended call keeps the task.
+//! All transports use the same stream: they pull its parts and write them. Dropping the stream ends its
+//! [task](CallTask), because in the stateless revision a broken connection cancels the request. For a session the
+//! stream is detached first, because there only a notification cancels. When a stateless call needs input from its
+//! client, the stream ends with `input_required`, and the suspended call keeps the task.
 
 use std::sync::Arc;
 
@@ -25,10 +25,10 @@ use super::server::Server;
 use super::sessions::in_flight::InFlightGuard;
 use crate::host::Caller;
 
-/// What a transport has to write next.
+/// What a transport writes next.
 #[derive(Debug)]
 pub enum ResponsePart {
-    /// A message that belongs to the request; more follows.
+    /// A notification or a client request of the request; more parts follow.
     Message(Bytes),
     /// The response, which ends the stream.
     Response(Bytes, ResponseKind),
@@ -36,12 +36,12 @@ pub enum ResponsePart {
 
 type EncodedResponse = Option<(Bytes, ResponseKind)>;
 
-/// A request being served.
+/// A running request.
 pub struct ResponseStream {
     source: Option<ResponseSource>,
-    written: EncodedResponse,
+    response: EncodedResponse,
     queue: NotificationReceiver,
-    /// Kept until the answer has been written, so that a client which does not read cannot pile up answers.
+    /// Held until the response has been written, so that a client which does not read cannot pile up responses.
     _guard: Option<Arc<InFlightGuard>>,
 }
 
@@ -55,48 +55,53 @@ impl ResponseSource {
         match self {
             Self::Call { id, task, server, context } => {
                 let outcome = task.outcome().await?;
-                Some(write(server, &context.caller, id, outcome))
+                Some(encode(server, &context.caller, id, outcome))
             }
             Self::Batch(future) => future.await,
         }
     }
 
-    /// Ends this stream with `input_required` and keeps the call for the request that resumes it.
+    /// Suspends the call, and returns the result `input_required`, which ends this stream.
     fn suspend(self, pending_input: PendingInput) -> EncodedResponse {
         match self {
             Self::Call { id, task, server, context } => {
                 let caller = context.caller.clone();
                 let call = SuspendedCall { task, context, pending_input };
-                Some(write(&server, &caller, &id, mrtr::suspend(&server.suspended_calls, &server.info, call)))
+                Some(encode(
+                    &server,
+                    &caller,
+                    &id,
+                    mrtr::suspend(&server.suspended_calls, &server.info, call),
+                ))
             }
-            // Only a stateless call is suspended this way, and no batch has one.
+            // Only stateless calls are suspended this way, and no batch has a stateless call.
             Self::Batch(_) => None,
         }
     }
 }
 
-/// An answer for which there is no room is replaced by an error that says so.
-fn write(
+/// Encodes the response; an error instead if the buffer budget is used up.
+fn encode(
     server: &Server,
     caller: &Caller,
     id: &RequestId,
     outcome: Result<EncodedResult, RpcError>,
 ) -> (Bytes, ResponseKind) {
-    let (answer, kind) = match outcome {
-        Ok(reply) => (response(id, reply.as_json()), ResponseKind::Served),
+    let (message, kind) = match outcome {
+        Ok(result) => (response(id, result.as_json()), ResponseKind::Served),
         Err(error) => (error_response(Some(id), &error), error.kind),
     };
-    match server.buffers.counted(caller, answer) {
-        Some(answer) => (answer, kind),
+    match server.buffers.counted(caller, message) {
+        Some(message) => (message, kind),
         None => {
-            let error = RpcError::no_room("the answer");
+            let error = RpcError::no_room("the response");
             (error_response(Some(id), &error), error.kind)
         }
     }
 }
 
 impl ResponseStream {
-    /// The outcome of `task` is `None` when the client has withdrawn the request, which then gets no answer.
+    /// The outcome of `task` is `None` when the client has cancelled the request, which then gets no response.
     pub(super) fn new(
         server: &Arc<Server>,
         context: &Arc<RequestContext>,
@@ -107,34 +112,34 @@ impl ResponseStream {
     ) -> Self {
         let (server, context) = (Arc::clone(server), Arc::clone(context));
         let source = ResponseSource::Call { id, task, server, context };
-        Self { source: Some(source), written: None, queue, _guard: guard }
+        Self { source: Some(source), response: None, queue, _guard: guard }
     }
 
-    /// Several requests that came as one message (2025-03-26): their messages as they come, their answers in one array
-    /// at the end, after those that are there `already`.
+    /// The stream of a batch (2025-03-26): the messages of all requests as they come, then one array with all
+    /// responses, of which `responses` are known already.
     pub(super) fn batch(
         server: &Arc<Server>,
         caller: &Caller,
         streams: Vec<Self>,
-        already: Vec<Bytes>,
+        responses: Vec<Bytes>,
     ) -> Self {
         let (queue, reader) = NotificationQueue::new(&server.buffers, caller);
         let (server, caller) = (Arc::clone(server), caller.clone());
-        let answers = async move {
+        let batch = async move {
             let each = streams.into_iter().map(|response_stream| response_stream.forward(queue.clone()));
-            let answers: Vec<Bytes> =
-                already.into_iter().chain(join_all(each).await.into_iter().flatten()).collect();
-            let joined = answers.join(&b","[..]);
+            let responses: Vec<Bytes> =
+                responses.into_iter().chain(join_all(each).await.into_iter().flatten()).collect();
+            let joined = responses.join(&b","[..]);
             if joined.is_empty() {
                 return None;
             }
             let joined = [b"[", joined.as_slice(), b"]"].concat().into();
-            let no_room = || error_response(None, &RpcError::no_room("the answers of the batch"));
+            let no_room = || error_response(None, &RpcError::no_room("the responses of the batch"));
             Some((server.buffers.counted(&caller, joined).unwrap_or_else(no_room), ResponseKind::Served))
         };
         Self {
-            source: Some(ResponseSource::Batch(answers.boxed())),
-            written: None,
+            source: Some(ResponseSource::Batch(batch.boxed())),
+            response: None,
             queue: reader,
             _guard: None,
         }
@@ -152,32 +157,32 @@ impl ResponseStream {
         while let Some(part) = self.next().await {
             match part {
                 ResponsePart::Message(message) => {
-                    // Nobody reads the batch any more, but its requests go on.
+                    // An error means that the batch is no longer read; its requests go on.
                     let _ = queue.deliver(OutgoingMessage::Message(message)).await;
                 }
-                ResponsePart::Response(answer, _) => return Some(answer),
+                ResponsePart::Response(response, _) => return Some(response),
             }
         }
         None
     }
 
-    /// The next part; `None` after the response, or when there will be none.
+    /// The next part; `None` after the response, or when the request was cancelled.
     pub async fn next(&mut self) -> Option<ResponsePart> {
         if let Some(source) = &mut self.source {
             tokio::select! {
                 biased;
                 Some(outgoing) = self.queue.recv() => return self.next_part(outgoing),
-                written = source.run() => {
+                response = source.run() => {
                     self.source = None;
-                    self.written = written;
+                    self.response = response;
                 }
             }
         }
-        // The guest may have spoken in the very poll that ended it.
+        // The poll that ended the task may have queued messages.
         if let Some(outgoing) = self.queue.try_recv() {
             return self.next_part(outgoing);
         }
-        self.written.take().map(|(bytes, kind)| ResponsePart::Response(bytes, kind))
+        self.response.take().map(|(bytes, kind)| ResponsePart::Response(bytes, kind))
     }
 
     fn next_part(&mut self, outgoing: OutgoingMessage) -> Option<ResponsePart> {
@@ -190,7 +195,7 @@ impl ResponseStream {
         }
     }
 
-    /// Lets the request go on when this stream is dropped, as a task of `owner`.
+    /// Makes the request a task of `owner`, which goes on when this stream is dropped.
     pub(crate) fn detach(mut self, owner: &TaskTracker) -> Self {
         if let Some(ResponseSource::Call { task, .. }) = &mut self.source {
             task.detach(owner);

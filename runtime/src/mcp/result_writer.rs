@@ -1,7 +1,7 @@
-//! The JSON of a result, written once, straight from what it is made of.
+//! Writes the JSON of a result in one pass, without an intermediate tree.
 //!
-//! Every result of the stateless revision carries `resultType` and should name the server in `_meta`; a plugin may have
-//! `_meta` of its own. Merging happens while writing, so that nothing is built only to be taken apart.
+//! Every result of the stateless revision carries `resultType` and should name the server in `_meta`, which is merged
+//! with the `_meta` of the plugin while it is written.
 
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
@@ -11,10 +11,10 @@ use super::error::RpcError;
 use super::revision::Revision;
 use crate::json::RawObject;
 
-/// `_meta` key under which a server names itself.
+/// `_meta` key for the name of the server.
 pub(super) const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 
-/// A finished result.
+/// A result as JSON.
 #[derive(Debug)]
 pub(crate) struct EncodedResult(Vec<u8>);
 
@@ -23,7 +23,7 @@ pub(crate) trait ResultFields {
     /// Writes the fields that this revision has.
     fn write<M: SerializeMap>(&self, map: &mut M, revision: Revision) -> Result<(), M::Error>;
 
-    /// Further fields, `_meta` among them, that a plugin wants passed on.
+    /// The plugin's further fields, with `_meta`.
     fn extra(&self) -> Option<&RawObject> {
         None
     }
@@ -45,10 +45,10 @@ struct ResultObject<'a, F> {
 }
 
 impl EncodedResult {
-    /// Writes a result as `revision` wants it.
+    /// Writes a result for `revision`.
     ///
     /// # Errors
-    /// When a part cannot be written as JSON, which none of ours does.
+    /// When a part cannot be written as JSON, which does not happen with the types of this program.
     pub(crate) fn new(
         fields: &impl ResultFields,
         revision: Revision,
@@ -58,7 +58,7 @@ impl EncodedResult {
         result.map(Self).map_err(|error| RpcError::internal(&error.to_string()))
     }
 
-    /// A result that is already written.
+    /// A result from its JSON.
     pub(super) fn from_json(json: Vec<u8>) -> Self {
         Self(json)
     }
@@ -85,7 +85,7 @@ impl<F: ResultFields> Serialize for ResultObject<'_, F> {
     }
 }
 
-/// A plugin's `_meta` and the server's name in one object. The server's name cannot be given by a plugin.
+/// A plugin's `_meta` and the server's name in one object. A plugin cannot set the server's name.
 struct ResultMeta<'a> {
     own: Option<&'a RawValue>,
     server: &'a RawValue,

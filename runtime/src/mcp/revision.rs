@@ -25,7 +25,7 @@ impl Revision {
     /// The newest revision that has sessions.
     const NEWEST_WITH_SESSIONS: Self = Self::V2025_11_25;
 
-    /// The name it has on the wire.
+    /// The name on the wire.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -43,7 +43,7 @@ impl Revision {
         Self::ALL.into_iter().find(|revision| revision.as_str() == name)
     }
 
-    /// What an `initialize` gets: the revision it asked for, or the newest one that has sessions.
+    /// The revision for an `initialize`: the requested one, or the newest one with sessions.
     #[must_use]
     pub fn negotiate(requested: &str) -> Self {
         Self::parse(requested)
@@ -105,7 +105,7 @@ impl Revision {
         self >= Self::V2025_11_25
     }
 
-    /// Several messages in one array. Taken in the first revision too, whose JSON-RPC did not exclude them.
+    /// Several messages in one array. Accepted in the first revision too, whose JSON-RPC did not exclude them.
     pub(super) fn has_batches(self) -> bool {
         self <= Self::V2025_03_26
     }

@@ -1,4 +1,4 @@
-//! What all requests share.
+//! The state that all requests share.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,13 +16,13 @@ use crate::config;
 use crate::host::Caller;
 use crate::sandbox::LargeWork;
 
-/// How long lists wait for what was compiled before, which takes milliseconds unless a disk hangs.
-const KEPT: Duration = Duration::from_secs(5);
+/// How long lists wait for plugins from the code cache. Loading them takes milliseconds unless a disk hangs.
+const CACHED_LOAD_WAIT: Duration = Duration::from_secs(5);
 
-/// How often suspended calls and silent sessions are checked for their end.
+/// How often suspended calls and idle sessions are checked for expiry.
 pub(crate) const SWEEP: Duration = Duration::from_millis(500);
 
-/// What one request reads of the catalog: one snapshot for the checks of the transport and for the handler.
+/// One request's view of the catalog: one snapshot for the checks of the transport and for the handler.
 #[derive(Debug)]
 pub(crate) struct CatalogView {
     pub(crate) snapshot: Arc<Snapshot>,
@@ -30,29 +30,29 @@ pub(crate) struct CatalogView {
     pub(crate) is_complete: bool,
 }
 
-/// The server, as a client meets it.
+/// The server.
 #[derive(Debug)]
 pub struct Server {
     pub(super) catalog: Arc<Catalog>,
     pub(super) suspended_calls: Arc<SuspendedCalls>,
     /// Calls of sessions, which outlive their connections.
     pub(super) tasks: TaskTracker,
-    /// What is kept for clients.
+    /// Bounds the memory of clients.
     pub(super) buffers: Arc<BufferBudget>,
-    /// Cancelled when the server is to end at once, and nobody is to wait for anything.
+    /// Cancelled when the server stops at once: no request may wait any longer.
     pub(super) ending: CancellationToken,
-    begun: Instant,
-    /// Cancelled when the server is to end.
+    started: Instant,
+    /// Cancelled when the server begins to stop.
     pub(super) stopping: CancellationToken,
     pub(super) settings: config::ServerConfig,
     /// Name and version of this program.
     pub(super) info: Box<RawValue>,
-    /// Where what clients send is read, if it is large.
+    /// Reads large messages of clients.
     pub(super) reading: Arc<LargeWork>,
 }
 
 impl Server {
-    /// A server that offers what is in `catalog`.
+    /// A server that serves `catalog`.
     #[must_use]
     pub fn new(catalog: Arc<Catalog>, settings: config::ServerConfig) -> Self {
         let info = json!({ "name": "plugport", "title": "Plugport", "version": env!("CARGO_PKG_VERSION") });
@@ -62,7 +62,7 @@ impl Server {
             tasks: TaskTracker::new(),
             buffers: BufferBudget::new(settings.client_buffers_bytes),
             ending: CancellationToken::new(),
-            begun: Instant::now(),
+            started: Instant::now(),
             stopping: CancellationToken::new(),
             settings,
             info: serde_json::value::to_raw_value(&info).unwrap_or_else(|_| RawValue::NULL.to_owned()),
@@ -74,36 +74,36 @@ impl Server {
         &self.catalog
     }
 
-    /// Cancelled when the server is to end.
+    /// Cancelled when the server begins to stop.
     pub(crate) fn stopping(&self) -> &CancellationToken {
         &self.stopping
     }
 
-    /// Where what clients send is read, if it is large.
+    /// Reads large messages of clients.
     pub(crate) fn reading(&self) -> &LargeWork {
         &self.reading
     }
 
-    /// The `[server]` settings it was made with.
+    /// The settings from `[server]`.
     #[must_use]
     pub fn settings(&self) -> &config::ServerConfig {
         &self.settings
     }
 
-    /// What a caller holds of what the server keeps for its clients.
+    /// The share of a caller in the buffer budget.
     #[must_use]
     pub fn share(&self, caller: &Caller) -> BufferShare {
         self.buffers.share(caller)
     }
 
-    /// What one request reads of the catalog.
+    /// The view of the catalog for one request.
     pub(crate) fn catalog_view(&self) -> CatalogView {
-        // In this order: what is published between the two is in the snapshot.
+        // In this order, because a plugin published between the two reads is then in the snapshot.
         let is_complete = self.catalog.is_complete();
         CatalogView { snapshot: self.catalog.current(), is_complete }
     }
 
-    /// Ends calls that have been suspended for too long, until the server is to end.
+    /// Ends calls that have been suspended for too long, until the server begins to stop.
     pub async fn run_housekeeping(&self) {
         let mut tick = tokio::time::interval(SWEEP);
         while self.stopping.run_until_cancelled(tick.tick()).await.is_some() {
@@ -111,13 +111,14 @@ impl Server {
         }
     }
 
-    /// Until when lists wait for what is being compiled at the start, and a little longer for what was compiled before.
+    /// Until when lists wait for the initial load: `initial_load_wait`, and at least [`CACHED_LOAD_WAIT`] as long as
+    /// nothing is being compiled.
     pub(super) fn startup_deadline(&self) -> Instant {
-        let kept = if self.catalog.is_compiling() { Duration::ZERO } else { KEPT };
-        self.begun + self.settings.initial_load_wait.max(kept)
+        let at_least = if self.catalog.is_compiling() { Duration::ZERO } else { CACHED_LOAD_WAIT };
+        self.started + self.settings.initial_load_wait.max(at_least)
     }
 
-    /// How long requests may still have to wait because the server has just begun.
+    /// How long requests may still have to wait for the initial load.
     #[must_use]
     pub fn startup_wait(&self) -> Duration {
         match self.catalog.is_complete() {
@@ -126,14 +127,14 @@ impl Server {
         }
     }
 
-    /// Ends, answering what waits with what there is.
+    /// Stops the server. Requests that wait for the initial load get what is published.
     pub fn stop(&self) {
         self.ending.cancel();
         self.input_closed();
     }
 
-    /// The only client sends nothing more, and still reads the responses to its requests. Ends all subscriptions and
-    /// all suspended calls.
+    /// Ends all subscriptions and all suspended calls, because the only client sends nothing more. The client still
+    /// reads the responses to its requests.
     pub fn input_closed(&self) {
         self.stopping.cancel();
         self.suspended_calls.clear();

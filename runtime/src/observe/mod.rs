@@ -1,4 +1,4 @@
-//! What operators see: tracing to stderr, with everything that a guest wrote made harmless.
+//! What operators see: the log on stderr and the audit, with escaped and redacted text of guests.
 //!
 //! Any layer may use this; it uses none. stdout is never touched, since in stdio mode it carries MCP and nothing else.
 
@@ -17,35 +17,35 @@ use tracing_subscriber::filter::LevelFilter;
 /// # Errors
 /// When the filter cannot be parsed or logging was started before.
 pub fn init_tracing(filter: &str) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
-    if let Some(word) = no_level(filter) {
+    if let Some(directive) = invalid_level(filter) {
         let levels = "error, warn, info, debug, trace and off";
         return Err(format!(
-            "`{word}` is no level; the levels are {levels}, and a target has one too, as in plugin=debug"
+            "`{directive}` is no level; the levels are {levels}, and a target has one too, as in plugin=debug"
         )
         .into());
     }
-    // It has a line for each request that a guest gets wrong, and a guest can get a great many wrong.
+    // wasmtime_wasi_http logs a line for each wrong request of a guest, and a guest can send very many.
     let filter = EnvFilter::try_new(filter)?.add_directive("wasmtime_wasi_http=off".parse()?);
     let ansi = std::io::IsTerminal::is_terminal(&std::io::stderr());
     let log = tracing_subscriber::fmt().with_writer(|| StderrWriter).with_ansi(ansi).with_env_filter(filter);
-    // A line that cannot be written would be told of on stderr again, and a panic there takes the call with it. Whoever
-    // has closed stderr does not want the log, and does want to be served.
+    // By default a line that cannot be written is reported on stderr, and a panic there ends the call. An operator who
+    // has closed stderr wants no log, but wants the server to go on.
     log.log_internal_errors(false).try_init()
 }
 
-/// What stands where a level does and is none. The filter would take a word on its own for a target, show all of that
-/// and nothing else.
-fn no_level(filter: &str) -> Option<&str> {
-    let words = filter.split(',').map(str::trim).filter(|word| !word.is_empty());
-    words.filter_map(level).find(|level| level.parse::<LevelFilter>().is_err())
+/// The first word of the filter where a level is expected and none is. `EnvFilter` would take a single word for a
+/// target, and log nothing else.
+fn invalid_level(filter: &str) -> Option<&str> {
+    let directives = filter.split(',').map(str::trim).filter(|directive| !directive.is_empty());
+    directives.filter_map(level).find(|level| level.parse::<LevelFilter>().is_err())
 }
 
-/// Where a word of a filter has its level: it is one, or has one behind its target. That of a span comes after its
+/// The part of a directive that must be a level: all of it, or what follows its target. With a span, it follows the
 /// brackets.
-fn level(word: &str) -> Option<&str> {
-    match word.contains(['[', ']', '{', '}']) {
-        true => word.rsplit_once("]=").map(|(_, level)| level),
-        false => Some(word.rsplit_once('=').map_or(word, |(_, level)| level)),
+fn level(directive: &str) -> Option<&str> {
+    match directive.contains(['[', ']', '{', '}']) {
+        true => directive.rsplit_once("]=").map(|(_, level)| level),
+        false => Some(directive.rsplit_once('=').map_or(directive, |(_, level)| level)),
     }
 }
 
@@ -64,12 +64,12 @@ mod tests {
             "3",
             "",
         ] {
-            assert_eq!(no_level(good), None, "{good}");
+            assert_eq!(invalid_level(good), None, "{good}");
         }
         for bad in
             ["infoo", "warning", "info,plugin", "verbose,plugin=debug", "plugin=debgu", "info,a[b{c=1}]=x"]
         {
-            assert!(no_level(bad).is_some(), "{bad}");
+            assert!(invalid_level(bad).is_some(), "{bad}");
         }
     }
 }

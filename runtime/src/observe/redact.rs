@@ -1,12 +1,12 @@
 //! Redacts secrets in text that people read.
 //!
-//! It knows the values and nothing about where text comes from, so that every output can use the same redactor. A
-//! secret of several lines is looked for line by line, since text is cut into lines before anyone sees it; and also as
-//! JSON writes it, which is how most programs escape what they print. A plugin that wants to get a secret out can write
-//! it backwards; this is for accidents.
+//! A redactor knows the values and not where text comes from, so every output can use the same one. It searches for
+//! each line of a secret, since text is cut into lines before anyone sees it, and also for the line as JSON escapes it,
+//! which is how most programs print. A plugin that wants to leak a secret can write it backwards; redaction is for
+//! accidents.
 //!
-//! Guests choose the text and know their secrets, so a search that begins anew at every byte could be made to take as
-//! long as the two multiplied. [`SecretMatcher`] passes over each byte once.
+//! Guests choose the text and know their secrets, so a search that starts anew at every byte could be made to take the
+//! product of both lengths. [`SecretMatcher`] reads each byte once.
 
 mod secret_matcher;
 
@@ -18,20 +18,20 @@ use zeroize::Zeroizing;
 
 use secret_matcher::SecretMatcher;
 
-/// What stands for a secret.
-const SHOWN: &str = "***";
+/// What replaces a secret.
+const REPLACEMENT: &str = "***";
 
-/// Shorter lines of a secret are not looked for: they would be found in ordinary words.
-const SHORTEST: usize = 4;
+/// Minimum length of a line that is searched for: shorter lines would match ordinary words.
+const MIN_LENGTH: usize = 4;
 
-/// The secrets of one plugin, as text to look for. Clones share them.
+/// The secrets of one plugin, prepared for searching. Clones share them.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Redactor(Arc<SecretMatcher>);
 
 impl Redactor {
-    /// Looks for these.
+    /// A redactor for these secrets.
     pub fn new<'s>(secrets: impl IntoIterator<Item = &'s str>) -> Self {
-        let lines = secrets.into_iter().flat_map(str::lines).filter(|line| line.len() >= SHORTEST);
+        let lines = secrets.into_iter().flat_map(str::lines).filter(|line| line.len() >= MIN_LENGTH);
         let mut forms: Vec<Zeroizing<Vec<u8>>> = Vec::new();
         for line in lines {
             let quoted = Zeroizing::new(serde_json::to_vec(line).unwrap_or_default());
@@ -44,38 +44,39 @@ impl Redactor {
         Self(Arc::new(SecretMatcher::new(&forms)))
     }
 
-    /// Whether it hides anything at all.
+    /// Whether there are no secrets.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.longest() == 0
     }
 
-    /// Length of the longest text that it looks for: how much beyond its end a cut text must be known.
+    /// Length of the longest text that is searched for: a text that is cut must be known this far beyond the cut.
     #[must_use]
     pub fn longest(&self) -> usize {
         self.0.longest()
     }
 
-    /// The first `end` bytes, with each secret that begins there hidden. What follows may be the rest of one.
+    /// The first `end` bytes, with each secret that begins in them redacted. The bytes after `end` may be the end of
+    /// one.
     #[must_use]
     pub fn bytes<'t>(&self, text: &'t [u8], end: usize) -> Cow<'t, [u8]> {
         let end = end.min(text.len());
-        let found = self.0.find(text, end);
-        if found.is_empty() {
+        let secrets = self.0.find(text, end);
+        if secrets.is_empty() {
             return Cow::Borrowed(text.get(..end).unwrap_or(text));
         }
         let mut redacted = Vec::with_capacity(end);
         let mut done = 0;
-        for secret in found {
+        for secret in secrets {
             redacted.extend_from_slice(text.get(done..secret.start).unwrap_or_default());
-            redacted.extend_from_slice(SHOWN.as_bytes());
+            redacted.extend_from_slice(REPLACEMENT.as_bytes());
             done = secret.end;
         }
         redacted.extend_from_slice(text.get(done..end).unwrap_or_default());
         Cow::Owned(redacted)
     }
 
-    /// The same for text, which is cut between characters.
+    /// The same as [`Self::bytes`] for text, which is cut between characters.
     #[must_use]
     pub fn prefix<'t>(&self, text: &'t str, end: usize) -> Cow<'t, str> {
         let end = text.floor_char_boundary(end);
@@ -85,13 +86,13 @@ impl Redactor {
         }
     }
 
-    /// The whole text with every secret hidden.
+    /// The whole text with every secret redacted.
     #[must_use]
     pub fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
         self.prefix(text, text.len())
     }
 
-    /// Text that may be JSON, whose strings may have any character escaped.
+    /// Redacts text that may be JSON, in whose strings any character may be escaped.
     #[must_use]
     pub fn json<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let redacted = self.text(text);
@@ -102,7 +103,7 @@ impl Redactor {
         if self.value(&mut value) { Cow::Owned(value.to_string()) } else { redacted }
     }
 
-    /// Hides the secrets in all strings of a JSON value; whether there were any.
+    /// Redacts all strings of a JSON value. Returns whether there were any secrets.
     pub fn value(&self, value: &mut Value) -> bool {
         match value {
             Value::String(text) => match self.text(text) {
@@ -119,18 +120,18 @@ impl Redactor {
     }
 
     fn values<'v>(&self, values: impl Iterator<Item = &'v mut Value>) -> bool {
-        // Every one is looked at, whatever was found before.
+        // `count` and not `any`, so that every value is redacted.
         values.filter_map(|value| self.value(value).then_some(())).count() > 0
     }
 
     fn fields(&self, fields: &mut Map<String, Value>) -> bool {
-        let mut found = self.values(fields.values_mut());
+        let mut redacted = self.values(fields.values_mut());
         if fields.keys().any(|name| matches!(self.text(name), Cow::Owned(_))) {
             let named = std::mem::take(fields).into_iter();
             *fields = named.map(|(name, value)| (self.text(&name).into_owned(), value)).collect();
-            found = true;
+            redacted = true;
         }
-        found
+        redacted
     }
 }
 

@@ -103,14 +103,17 @@ pub struct LimitHit {
     pub value: u64,
 }
 
-/// Limits that reject a call or its answer, and do not end a guest.
-const GENTLE: [&str; 5] = [
-    "result_kib",
-    "content_items",
-    "tool_calls_per_second",
-    "completions_per_second",
-    "caller_calls_per_second",
-];
+/// Whether `limit` rejects a call or its result, instead of terminating a guest.
+pub(super) fn only_rejects(limit: &str) -> bool {
+    const REJECTING: [&str; 5] = [
+        "result_kib",
+        "content_items",
+        "tool_calls_per_second",
+        "completions_per_second",
+        "caller_calls_per_second",
+    ];
+    REJECTING.contains(&limit)
+}
 
 impl LimitHit {
     fn describe(self, what: &str) -> String {
@@ -195,11 +198,11 @@ impl CallError {
         Self::Limit(LimitHit { name, value })
     }
 
-    /// Whether the guest had to be ended, or ended itself, instead of answering: what counts against a plugin.
+    /// Whether the guest was terminated or terminated itself. This is what the quarantine counts.
     pub(super) fn is_termination(&self) -> bool {
         match self {
             Self::Trapped(_) | Self::Exited(_) | Self::InvalidResult(_) => true,
-            Self::Limit(limit) => !GENTLE.contains(&limit.name),
+            Self::Limit(limit) => !only_rejects(limit.name),
             Self::Guest(_)
             | Self::Busy { .. }
             | Self::Quarantined { .. }

@@ -1,7 +1,7 @@
-//! From a path to the bytes of a component, and of the signature beside it.
+//! Reads a component and the signature beside it.
 //!
-//! The file is opened once, must be a regular file and is read to a bound; what was read is what is digested, verified
-//! and compiled, so a file that is swapped meanwhile cannot pass one check and fail another.
+//! The file is opened once, must be a regular file, and is read up to a bound. The same bytes are digested, verified
+//! and compiled, so exchanging the file in between has no effect.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -21,17 +21,17 @@ pub struct ComponentFile {
     pub digest: String,
     /// The component.
     pub bytes: Vec<u8>,
-    /// What lay beside it as its signature. It is not verified yet.
+    /// The signature that lay beside it, not verified yet.
     pub signature: Option<Vec<u8>>,
 }
 
 /// Why a file is not a component. Each says what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum ComponentFileError {
-    /// The system refused.
+    /// The system cannot read it.
     #[error("cannot be read; check that it exists and may be read")]
     Unreadable(#[source] std::io::Error),
-    /// A link, where none is followed.
+    /// A link, where links are not followed.
     #[error("is a symbolic link; copy the file itself into the folder")]
     Link,
     /// A directory, device, socket or pipe.
@@ -42,7 +42,7 @@ pub enum ComponentFileError {
         "is larger than {0} MiB (limit `wasm_mib`); build it for release and strip it, or raise the limit"
     )]
     TooLarge(u64),
-    /// What lies beside it as its signature cannot be read.
+    /// The signature beside it cannot be read.
     #[error("has a signature that cannot be used, {file}")]
     Signature {
         /// Its name.
@@ -71,7 +71,7 @@ pub enum ComponentFileError {
 }
 
 impl ComponentFileError {
-    /// Whether the same file may well be read in a while.
+    /// Whether reading the same file may succeed later.
     #[must_use]
     pub fn is_transient(&self) -> bool {
         let lasts = |error: &std::io::Error| {
@@ -90,8 +90,8 @@ const COMPONENT_VERSION: u32 = 0x0001_000d;
 const SIGNATURE: u64 = 16 << 10;
 
 impl ComponentFile {
-    /// Reads a file of at most `max_mib` MiB and checks its header. The path is what a person wrote and may be a link;
-    /// the signature lies beside the link then.
+    /// Reads a file of at most `max_mib` MiB and checks its header. The path comes from the command line and may be a
+    /// link; then the signature lies beside the link.
     ///
     /// # Errors
     /// When it is not a readable, regular file of that size that begins like a component.
@@ -101,7 +101,8 @@ impl ComponentFile {
         Ok(file)
     }
 
-    /// Reads a file of the plugin folder, whatever is in it: what is rejected has a digest too. It may not be a link.
+    /// Reads a file of the plugin folder without checking its header, since a rejected file has a digest too. It may
+    /// not be a link.
     ///
     /// # Errors
     /// When it is not a readable, regular file of that size.
@@ -143,16 +144,16 @@ pub(super) fn file_name(path: &Path) -> String {
 }
 
 fn read_signature(path: &Path) -> Result<Option<Vec<u8>>, ComponentFileError> {
-    let beside = signature_path(path);
-    match safe_open::read(&beside, SIGNATURE, Symlinks::Rejected) {
+    let signature = signature_path(path);
+    match safe_open::read(&signature, SIGNATURE, Symlinks::Rejected) {
         Ok(bytes) => Ok(Some(bytes)),
-        // A name that would be too long for the system is nobody's either.
+        // If the name is too long for the system, there is no such file.
         Err(OpenError::Unreadable(error))
             if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::InvalidFilename) =>
         {
             Ok(None)
         }
-        Err(source) => Err(ComponentFileError::Signature { file: file_name(&beside), source }),
+        Err(source) => Err(ComponentFileError::Signature { file: file_name(&signature), source }),
     }
 }
 

@@ -1,7 +1,7 @@
-//! The drain of a version that was replaced: its calls may go on for a while, and then they are ended.
+//! The drain of a replaced version: its calls may go on for a while, and are then ended.
 //!
-//! Every call looks here, also in the common case that nothing was replaced. That costs one load of an atomic; only a
-//! call that has to wait for something leaves a waker behind, so that it hears of the end at once, wherever it waits.
+//! Every call checks the drain, also in the common case that the version is current. The check is one load of an
+//! atomic; only a call that waits for something registers a waker, so that the end of the drain wakes it at once.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -9,7 +9,7 @@ use tokio::sync::Notify;
 
 use super::Plugin;
 
-/// Whether a plugin's time is over.
+/// Whether the drain of a plugin has ended.
 #[derive(Debug, Default)]
 pub(super) struct Drain {
     is_over: AtomicBool,
@@ -21,16 +21,16 @@ impl Drain {
         self.is_over.load(Ordering::SeqCst)
     }
 
-    /// Waits until its time is over. Costs nothing before it is polled.
+    /// Waits for the end of the drain. Does nothing before it is polled.
     pub(super) async fn over(&self) {
-        // Waits first and looks then, or an end between the two would be missed.
+        // The waiter is registered before the flag is read, so that an end in between is not missed.
         let over = self.over.notified();
         if !self.is_over() {
             over.await;
         }
     }
 
-    /// Its time is over; whether it was not before.
+    /// Ends the drain; whether it had not ended before.
     pub(super) fn end(&self) -> bool {
         let first = !self.is_over.swap(true, Ordering::SeqCst);
         self.over.notify_waiters();
@@ -39,8 +39,8 @@ impl Drain {
 }
 
 impl Plugin {
-    /// Ends what still runs of a version that was replaced, with [`CallError::Replaced`](super::CallError::Replaced).
-    /// No call of it can begin any more.
+    /// Ends the running calls of a replaced version with [`CallError::Replaced`](super::CallError::Replaced). No call
+    /// of it can begin any more.
     pub fn end_drain(&self) {
         let (plugin, calls) = (self.name(), self.running());
         if self.drain.end() && calls > 0 {

@@ -14,15 +14,15 @@ use super::{GuestError, Plugin};
 use crate::capability::{Call, InstanceCtx};
 use crate::host::{Caller, Client};
 
-/// What comes back from entering a guest: a trap, the guest's own error, or its answer.
+/// What comes back from entering a guest: a trap, the guest's own error, or its output.
 pub(super) type GuestResult<T> = wasmtime::Result<Result<T, GuestError>>;
 
 /// A call into a guest.
 pub(super) trait GuestCall: Send + Sync {
-    /// What the guest answers.
+    /// What the guest returns.
     type Output: Send;
 
-    /// What is asked of it, for its limits and the audit.
+    /// What is called, for rates and the audit.
     fn info(&self) -> CallInfo<'_>;
 
     /// Enters the guest.
@@ -33,10 +33,10 @@ pub(super) trait GuestCall: Send + Sync {
     ) -> impl Future<Output = GuestResult<Self::Output>> + Send;
 
     /// What the limits on results count.
-    fn result_size(answer: &Self::Output) -> ResultSize;
+    fn result_size(output: &Self::Output) -> ResultSize;
 }
 
-/// Bytes and items of an answer, and whether it says that the guest failed.
+/// Bytes and items of a result, and whether the result says that the guest failed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct ResultSize {
     pub(super) bytes: usize,
@@ -44,7 +44,7 @@ pub(super) struct ResultSize {
     pub(super) failed: bool,
 }
 
-/// What a call cost.
+/// What a call used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CallUsage {
     /// Fuel of the guest and of host functions for it.
@@ -55,20 +55,20 @@ pub struct CallUsage {
     pub cpu: Duration,
 }
 
-/// What is asked of a guest.
+/// What is called, and by whom.
 #[derive(Debug)]
 pub(super) struct CallInfo<'a> {
     pub(super) kind: CallKind,
     /// The plugin's own name for what is called.
     pub(super) name: &'a str,
-    /// As they were sent, or the like.
+    /// JSON, as the client sent it where it sent JSON.
     pub(super) arguments: Cow<'a, str>,
     pub(super) caller: Caller,
-    /// It was counted and let in before its arguments were checked.
+    /// The rate gate admitted the call before its arguments were validated.
     pub(super) is_admitted: bool,
 }
 
-/// What can be asked of a guest, in the terms of MCP.
+/// The methods of MCP that call a guest, and listing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CallKind {
     List,
@@ -98,8 +98,8 @@ pub(super) async fn instantiate(
     plugin.pre.instantiate_async(store).await
 }
 
-/// What serves a call that a client makes: the instance that is there, or a fresh one. The client's roots are among its
-/// directories, where that is granted.
+/// The instance for a client's call: the store's own from the pool, or a fresh one. Where it is granted, the client's
+/// roots are among its directories.
 pub(super) async fn instantiate_for(
     plugin: &Plugin,
     store: &mut Store<InstanceCtx>,
@@ -116,7 +116,7 @@ pub(super) async fn instantiate_for(
     Ok(instance)
 }
 
-/// The handle of the request being served, as the guest gets it.
+/// The handle of the request, as the guest gets it.
 pub(super) fn handle(store: &mut Store<InstanceCtx>, client: Arc<dyn Client>) -> Resource<Call> {
     let call = Call::new(client);
     store.data_mut().current_call.begin(call)
@@ -127,7 +127,10 @@ pub(super) fn arguments_json(arguments: &[(String, String)]) -> String {
     serde_json::to_string(arguments).unwrap_or_default()
 }
 
-/// The indices of an interface that was asked for, or the error of a component that lacks it.
+/// The indices of an exported interface.
+///
+/// # Errors
+/// When the component lacks the interface.
 pub(super) fn required<'i, I>(indices: &'i Option<I>, interface: &str) -> wasmtime::Result<&'i I> {
     indices.as_ref().ok_or_else(|| wasmtime::format_err!("the component has no {interface}"))
 }

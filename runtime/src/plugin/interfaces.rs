@@ -1,5 +1,5 @@
-//! The names of what a component imports and exports: for `inspect`, and for telling an author why a component is not a
-//! plugin. Read from the component's type; nothing is run.
+//! The names of a component's imports and exports: for `inspect`, and for errors about components that are no plugins.
+//! They are read from the component's type; no guest runs.
 
 use wasmtime::Engine;
 use wasmtime::component::Component;
@@ -31,11 +31,11 @@ impl Interfaces {
     pub fn exports_interface(&self, interface: &str) -> bool {
         self.exports
             .iter()
-            .any(|name| ours(name).is_some_and(|(found, version)| found == interface && same_line(version)))
+            .any(|name| ours(name).is_some_and(|(own, version)| own == interface && same_line(version)))
     }
 
-    /// The first interface of `plugport:plugin` in a version that this server does not speak. What it exports comes
-    /// first, since that is what it was built to be; one that only imports it would fail with every import.
+    /// The first interface of `plugport:plugin` in a version that this server does not speak. Exports come before
+    /// imports, since they say what the component was built for.
     pub(super) fn incompatible(&self) -> Option<IncompatibleInterface<'_>> {
         let (exports, imports) = (self.exports.iter(), self.imports.iter());
         let ways = exports.map(|name| ("exports", name)).chain(imports.map(|name| ("imports", name)));
@@ -43,15 +43,15 @@ impl Interfaces {
             let (interface, version) = ours(name)?;
             Some(IncompatibleInterface { version, interface, way })
         });
-        named.find(|found| !same_line(found.version))
+        named.find(|named| !same_line(named.version))
     }
 
-    /// Whether it exports anything of `plugport:plugin`, whatever the version.
+    /// Whether it exports an interface of `plugport:plugin` in any version.
     pub(super) fn exports_plugport(&self) -> bool {
         self.exports.iter().any(|name| ours(name).is_some())
     }
 
-    /// What a component is that exports this and no functions.
+    /// A note for an error about a component without functions: what it is instead, if its exports show that.
     pub(super) fn kind(&self) -> &'static str {
         let exports = |interface: &str| self.exports.iter().any(|name| name.starts_with(interface));
         if exports("wasi:http/") {
@@ -64,10 +64,10 @@ impl Interfaces {
     }
 }
 
-/// What a name without a version has in its place.
+/// Stands for the version of a name without one.
 const UNVERSIONED: &str = "(no version)";
 
-/// An interface in a version that is not ours.
+/// An interface of `plugport:plugin` in a version that this server does not speak.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct IncompatibleInterface<'s> {
     pub(super) version: &'s str,

@@ -1,9 +1,9 @@
 //! Runs one guest call within all its limits: the heart of the server.
 //!
-//! Take a permit, make a store with its budgets, instantiate, call, classify how it ended, drop everything. The guest
-//! runs on the task that called; it yields by fuel and by epochs, so dropping the returned future stops it within some
-//! milliseconds. After any error or cancel the store is gone, and with it the state that the guest was in; only with
-//! `instances = "reuse"` may an instance whose call ended well go to the [pool](super::instance_pool) for the next.
+//! Take a permit, make a store with its budgets, instantiate, call, classify how the call ended, drop everything. The
+//! guest runs on the task that called and yields by fuel and by epochs, so dropping the returned future stops the guest
+//! within some milliseconds. After an error or a cancellation the store is dropped with all state of the guest. Only with
+//! `instances = "reuse"` does an instance whose call succeeded go to the [pool](super::instance_pool) for the next call.
 
 use std::future::poll_fn;
 use std::panic::AssertUnwindSafe;
@@ -26,17 +26,17 @@ use crate::observe::{Escaped, Redactor, truncate};
 use crate::sandbox::{CpuTime, HostFuel, PermittedPolls, Suspension, YIELD_INTERVAL};
 
 /// Longest text of a guest's own error, bytes.
-const ERROR_TEXT: usize = 16 << 10;
+const MAX_ERROR_TEXT: usize = 16 << 10;
 
-/// Longest account of a failure in the log, bytes: names in it are the guest's.
-const DETAIL: usize = 8 << 10;
+/// Longest detail of a failure in the log, bytes. The guest chooses names in the detail, so they may be long.
+const MAX_DETAIL: usize = 8 << 10;
 
-/// How a call ended and what it cost.
+/// How a call ended and what it used.
 #[derive(Debug)]
 pub struct FinishedCall<T> {
-    /// Its result, or why there is none.
+    /// The result, or why there is none.
     pub outcome: Result<T, CallError>,
-    /// What the audit will say of it, once this is dropped.
+    /// The record, which is counted and written when it is dropped.
     pub record: AuditRecord,
 }
 
@@ -44,9 +44,9 @@ pub struct FinishedCall<T> {
 struct RunningCall<'p> {
     plugin: &'p Plugin,
     store: &'p mut Store<InstanceCtx>,
-    waiting: Suspension,
+    suspension: Suspension,
     begun: Instant,
-    /// Told what was used, however the run ends.
+    /// Gets what was used, however the run ends.
     record: &'p mut AuditRecord,
 }
 
@@ -60,22 +60,23 @@ struct TimeLimit {
 impl Plugin {
     /// Calls a guest within the wall time of a call.
     pub(super) async fn call_guest<E: GuestCall>(&self, call: E) -> FinishedCall<E::Output> {
-        self.within(TimeLimit { time: self.config().limits.wall_time(), name: "wall_ms" }, call).await
+        self.call_within(TimeLimit { time: self.config().limits.wall_time(), name: "wall_ms" }, call).await
     }
 
-    /// The same within the time for starting.
+    /// Calls a guest within `startup_ms`, the time for starting.
     pub(super) async fn call_guest_at_startup<E: GuestCall>(&self, call: E) -> FinishedCall<E::Output> {
-        self.within(TimeLimit { time: self.config().limits.startup_time(), name: "startup_ms" }, call).await
+        self.call_within(TimeLimit { time: self.config().limits.startup_time(), name: "startup_ms" }, call)
+            .await
     }
 
-    async fn within<E: GuestCall>(&self, wall: TimeLimit, call: E) -> FinishedCall<E::Output> {
+    async fn call_within<E: GuestCall>(&self, wall: TimeLimit, call: E) -> FinishedCall<E::Output> {
         let info = call.info();
         let kind = info.kind;
-        let mut record = AuditRecord::new(&self.shared, &self.counters, &info);
+        let mut record = self.call_log.record(&info);
         let outcome = match self.rate_gate.admit(&info) {
             Ok(()) => self.run_with_permit(wall, call, &mut record).await,
             Err(rejected) => {
-                record.rejected(&self.rejected_calls);
+                record.rejected();
                 Err(rejected)
             }
         };
@@ -92,45 +93,46 @@ impl Plugin {
     ) -> Result<E::Output, CallError> {
         let limits = &self.config().limits;
         let Ok(permit) = self.permits.acquire().await else {
-            record.rejected(&self.rejected_calls);
+            record.rejected();
             return Err(CallError::Busy { running: limits.concurrent_calls, queued: limits.queued_calls() });
         };
-        // It may have waited for its permit until the plugin's time was over.
+        // The plugin's drain may have ended while the call waited for its permit.
         if self.drain.is_over() {
-            record.rejected(&self.rejected_calls);
+            record.rejected();
             return Err(CallError::Replaced);
         }
         self.offload().in_place(record.bytes_noted(), || record.began(|| call.info())).await;
-        let waiting = Suspension::new(Arc::clone(&self.permits), permit);
+        let suspension = Suspension::new(Arc::clone(&self.permits), permit);
         let lease = self.pool.as_ref().and_then(|pool| pool.lease(&call.info()));
         let idle = lease.as_ref().and_then(Lease::take_idle);
         if idle.is_some() {
             record.reused();
         }
-        let mut store = self.store(idle, &waiting).map_err(|error| {
+        let mut store = self.store(idle, &suspension).map_err(|error| {
             let failure = CallError::not_started(&error);
             self.report(&failure, &self.detail(&error));
             failure
         })?;
-        let outcome = self.run(wall, call, &mut store, waiting, record).await;
+        let outcome = self.run(wall, call, &mut store, suspension, record).await;
         if let (Some(lease), Ok(_) | Err(CallError::Guest(_))) = (lease, &outcome) {
             lease.hand_back(store);
         }
         outcome
     }
 
-    /// A store with the budgets of one call: that of an instance that was kept, or of a fresh one.
+    /// A store with the budgets of one call: the store of an idle instance, or a new one.
     pub(super) fn store(
         &self,
         idle: Option<Store<InstanceCtx>>,
-        waiting: &Suspension,
+        suspension: &Suspension,
     ) -> wasmtime::Result<Store<InstanceCtx>> {
         let limits = &self.config().limits;
         let mut store = if let Some(mut store) = idle {
-            store.data_mut().begin_call(waiting.clone());
+            store.data_mut().begin_call(suspension.clone());
             store
         } else {
-            let mut store = Store::new(self.pre.engine(), InstanceCtx::new(&self.shared, waiting.clone())?);
+            let mut store =
+                Store::new(self.pre.engine(), InstanceCtx::new(&self.shared, suspension.clone())?);
             store.limiter(|state| &mut state.limiter);
             store.epoch_deadline_async_yield_and_update(1);
             store
@@ -149,11 +151,11 @@ impl Plugin {
         wall: TimeLimit,
         call: E,
         store: &mut Store<InstanceCtx>,
-        waiting: Suspension,
+        suspension: Suspension,
         record: &mut AuditRecord,
     ) -> Result<E::Output, CallError> {
         let (meter, served) = (store.data().meter.clone(), store.data().served);
-        let run = RunningCall { plugin: self, store, waiting, begun: Instant::now(), record };
+        let run = RunningCall { plugin: self, store, suspension, begun: Instant::now(), record };
         let bounds = CallBounds {
             wall: wall.time,
             cpu: self.config().limits.cpu_time(),
@@ -162,16 +164,16 @@ impl Plugin {
         };
         let ended = {
             let work = pin!(call.invoke(self, run.store));
-            bounded(work, bounds, &run.waiting, &meter).await
+            bounded(work, bounds, &run.suspension, &meter).await
         };
         if run.store.data().served != served {
             run.record.entered();
         }
-        run.finish(ended, wall.name).and_then(|answer| self.check::<E>(answer))
+        run.finish(ended, wall.name).and_then(|output| self.check_size::<E>(output))
     }
 
-    /// Draws from how a call ended whether the plugin is to be left alone. Listing says nothing of that: a plugin can
-    /// have itself listed whenever it likes. Nor does a call that ended before it came to the guest.
+    /// Updates the quarantine from a call's outcome. Listings do not count, since a plugin can have itself listed whenever
+    /// it likes; nor do calls that never entered the guest.
     pub(super) fn update_quarantine(
         &self,
         kind: CallKind,
@@ -192,7 +194,7 @@ impl Plugin {
                     return;
                 }
                 let Some(time) = quarantine.record_failure(Instant::now()) else { return };
-                self.record_quarantine(time);
+                self.call_log.record_quarantine(time);
                 let seconds = time.as_secs();
                 tracing::warn!(target: "plugin", plugin, seconds, "is quarantined because its calls keep failing");
             }
@@ -203,46 +205,48 @@ impl Plugin {
         }
     }
 
-    /// What is known of a failure, without secrets. They are hidden before it is cut or its lines are joined: neither
-    /// half of one, nor one without the spaces around it, would be known for what it is.
+    /// The error's detail without secrets. Secrets are redacted before the text is cut and its lines are joined: the
+    /// redactor would not recognize half of a secret, nor one whose spaces have changed.
     fn detail(&self, error: &wasmtime::Error) -> String {
         let redactor = self.redactor();
-        let whole = truncate(DETAIL.saturating_add(redactor.longest()), format_args!("{error:?}"));
-        redactor.prefix(&whole, DETAIL).into_owned()
+        let whole = truncate(MAX_DETAIL.saturating_add(redactor.longest()), format_args!("{error:?}"));
+        redactor.prefix(&whole, MAX_DETAIL).into_owned()
     }
 
-    /// Notes for the operator why a call failed, with all that the caller is not told.
+    /// Logs for the operator why a call failed, with the detail that the caller does not get.
     fn report(&self, failure: &CallError, detail: &str) {
         let lines: Vec<&str> = detail.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
         let (plugin, detail) = (self.name(), lines.join("; "));
         tracing::warn!(target: "plugin", plugin, detail = %Escaped(&detail), "{failure}");
     }
 
-    fn check<E: GuestCall>(&self, answer: E::Output) -> Result<E::Output, CallError> {
+    fn check_size<E: GuestCall>(&self, output: E::Output) -> Result<E::Output, CallError> {
         let limits = &self.config().limits;
-        let ResultSize { bytes, items, .. } = E::result_size(&answer);
+        let ResultSize { bytes, items, .. } = E::result_size(&output);
         if items > fixed_limits::CONTENT_ITEMS {
             return Err(CallError::limit(limits, "content_items"));
         }
         if bytes > kib(limits.result_kib) {
             return Err(CallError::limit(limits, "result_kib"));
         }
-        Ok(answer)
+        Ok(output)
     }
 }
 
 impl RunningCall<'_> {
-    /// Looks at how the guest's run ended, and notes it where that is not for the guest to say.
+    /// Classifies how the guest's run ended, and logs failures that are not the guest's own error.
     fn finish<T>(&self, ended: RunResult<T>, wall: &'static str) -> Result<T, CallError> {
         let limits = &self.plugin.config().limits;
         let (failure, detail) = match ended {
             Ok(Ok(Ok(value))) => return Ok(value),
-            Ok(Ok(Err(error))) => return Err(CallError::Guest(shown(error, self.plugin.redactor()))),
+            Ok(Ok(Err(error))) => {
+                return Err(CallError::Guest(cut_and_redact(error, self.plugin.redactor())));
+            }
             Ok(Err(error)) => {
                 let detail = self.plugin.detail(&error);
                 (CallError::classify(&error, self.store.data(), limits), detail)
             }
-            // Not the guest's doing, and told of once for all calls.
+            // Not the guest's fault; the drain logs it once for all calls.
             Err(Interruption::Replaced) => return Err(CallError::Replaced),
             Err(why) => (CallError::interrupted(why, limits, wall), format!("{why:?}")),
         };
@@ -257,17 +261,17 @@ impl Drop for RunningCall<'_> {
         let left = self.store.get_fuel().unwrap_or_default();
         self.record.used(CallUsage {
             fuel: self.plugin.config().limits.fuel.saturating_sub(left).saturating_add(state.meter.spent()),
-            elapsed: self.begun.elapsed().saturating_sub(self.waiting.suspended_for()),
+            elapsed: self.begun.elapsed().saturating_sub(self.suspension.suspended_for()),
             cpu: state.meter.cpu(),
         });
         state.logs.close();
     }
 }
 
-/// A guest's answer or its error, unless it trapped, unless it was interrupted.
+/// From outside in: an interruption, a trap, the guest's own error, or its output.
 type RunResult<T> = Result<wasmtime::Result<Result<T, GuestError>>, Interruption>;
 
-/// What ends a call from outside, besides its fuel for host functions.
+/// What ends a call from outside, besides host fuel.
 struct CallBounds<'p> {
     wall: Duration,
     cpu: Duration,
@@ -275,12 +279,12 @@ struct CallBounds<'p> {
     polls: PermittedPolls<'p>,
 }
 
-/// Runs `work` within its wall time, which stands still while it waits for the client, its processor time and its fuel
-/// for host functions, and until its plugin is retired. A panic of the host inside it ends this call only.
+/// Runs `work` until it ends, exceeds its wall time, processor time or host fuel, or its plugin's drain is over. The wall
+/// clock stands still while the call is suspended. A panic of a host function ends this call only.
 async fn bounded<T>(
     work: Pin<&mut impl Future<Output = wasmtime::Result<T>>>,
     bounds: CallBounds<'_>,
-    waiting: &Suspension,
+    suspension: &Suspension,
     meter: &HostFuel,
 ) -> Result<wasmtime::Result<T>, Interruption> {
     let CallBounds { wall, cpu, drain, mut polls } = bounds;
@@ -297,14 +301,14 @@ async fn bounded<T>(
             Poll::Pending if meter.is_spent() => return Poll::Ready(Err(Interruption::Fuel)),
             Poll::Pending => {}
         }
-        // Also while it waits for the client, which may take longer than anything else.
+        // The drain also ends suspended calls, which may wait for their clients for a long time.
         if drained.as_mut().poll(context).is_ready() {
             return Poll::Ready(Err(Interruption::Replaced));
         }
-        if waiting.is_suspended() {
+        if suspension.is_suspended() {
             return Poll::Pending;
         }
-        let deadline = begun + wall + waiting.suspended_for();
+        let deadline = begun + wall + suspension.suspended_for();
         if end.as_ref().as_pin_ref().is_none_or(|end| end.deadline() != deadline) {
             end.set(Some(tokio::time::sleep_until(deadline)));
         }
@@ -314,9 +318,8 @@ async fn bounded<T>(
     .await
 }
 
-/// A guest's error as others may read it: cut, since errors are read and not processed, and without secrets, which end
-/// up in errors by accident.
-fn shown(mut error: GuestError, redactor: &Redactor) -> GuestError {
+/// A guest's error as the client gets it: cut, and without secrets, which get into errors by accident.
+fn cut_and_redact(mut error: GuestError, redactor: &Redactor) -> GuestError {
     let text = match &mut error {
         GuestError::NotFound(text)
         | GuestError::InvalidParams(text)
@@ -326,13 +329,13 @@ fn shown(mut error: GuestError, redactor: &Redactor) -> GuestError {
         | GuestError::OverBudget(text)
         | GuestError::Rejected(text) => text,
         GuestError::Rpc(rpc) => {
-            let data = rpc.data.take().filter(|data| data.len() <= ERROR_TEXT);
+            let data = rpc.data.take().filter(|data| data.len() <= MAX_ERROR_TEXT);
             rpc.data = data.map(|data| redactor.json(&data).into_owned());
             &mut rpc.message
         }
         GuestError::TimedOut | GuestError::Cancelled => return error,
     };
-    *text = redactor.prefix(text, ERROR_TEXT).into_owned();
+    *text = redactor.prefix(text, MAX_ERROR_TEXT).into_owned();
     error
 }
 
@@ -343,34 +346,36 @@ mod tests {
     use crate::sandbox::{CallPermits, PollPermits};
     use tokio::sync::Semaphore;
 
-    /// Runs something under limits that it does not hit, of a plugin that is retired after a moment.
+    /// Runs something under limits that it does not hit, of a plugin whose drain ends after a moment.
     async fn drained<T>(
         work: impl AsyncFnOnce(Suspension) -> T,
     ) -> Result<wasmtime::Result<T>, Interruption> {
         let permits = Arc::new(CallPermits::new(&Limits::default(), Arc::new(Semaphore::new(9))));
         let permit = permits.acquire().await.unwrap();
-        let (waiting, meter, drain) = (Suspension::new(permits, permit), HostFuel::new(9), Drain::default());
+        let (suspension, meter, drain) =
+            (Suspension::new(permits, permit), HostFuel::new(9), Drain::default());
         let minute = Duration::from_secs(60);
         let permits = Arc::new(PollPermits::new());
         let share = permits.share();
         let polls = PermittedPolls::new(&permits, &share);
         let bounds = CallBounds { wall: minute, cpu: minute, drain: &drain, polls };
-        let work = work(waiting.clone());
-        let retiring = async {
+        let work = work(suspension.clone());
+        let draining = async {
             tokio::time::sleep(Duration::from_millis(20)).await;
             drain.end();
         };
         let work = pin!(async { Ok(work.await) });
-        tokio::join!(bounded(work, bounds, &waiting, &meter), retiring).0
+        tokio::join!(bounded(work, bounds, &suspension, &meter), draining).0
     }
 
     #[tokio::test]
-    async fn what_still_runs_when_the_plugin_is_retired_is_ended_wherever_it_waits() {
+    async fn calls_that_run_when_the_drain_is_over_end_wherever_they_wait() {
         let long = Duration::from_secs(3_600);
-        let napping = drained(async |_| tokio::time::sleep(long).await).await;
-        assert_eq!(napping.unwrap_err(), Interruption::Replaced);
-        let asking = drained(async |waiting| waiting.suspend_while(tokio::time::sleep(long)).await).await;
-        assert_eq!(asking.unwrap_err(), Interruption::Replaced);
-        assert!(drained(async |_| 5).await.is_ok_and(|done| done.is_ok_and(|answer| answer == 5)));
+        let sleeping = drained(async |_| tokio::time::sleep(long).await).await;
+        assert_eq!(sleeping.unwrap_err(), Interruption::Replaced);
+        let suspended =
+            drained(async |suspension| suspension.suspend_while(tokio::time::sleep(long)).await).await;
+        assert_eq!(suspended.unwrap_err(), Interruption::Replaced);
+        assert!(drained(async |_| 5).await.is_ok_and(|done| done.is_ok_and(|value| value == 5)));
     }
 }

@@ -1,7 +1,7 @@
-//! A plugin's listing: what its `list-*` functions return, all asked for in one instance.
+//! A plugin's listing: the results of its `list-*` functions, all called in one instance.
 //!
-//! The lists of one moment belong together, and an instance costs more than a list, so all are asked for at once: at
-//! load, and again when the plugin says that something changed.
+//! An instance costs more than a list, and the lists should be of one moment. So all are read together, at load and
+//! again when the plugin announces a change.
 
 use wasmtime::Store;
 use wasmtime::component::Instance;
@@ -11,7 +11,7 @@ use super::{CallError, Plugin, Prompt, ResourceDescriptor, ResourceTemplate, Too
 use crate::capability::InstanceCtx;
 use crate::host::Caller;
 
-/// What a plugin says it has, in its own order, not yet vetted.
+/// The items of a plugin, in its own order, not yet validated.
 #[derive(Debug, Default)]
 pub struct Listing {
     /// Its tools.
@@ -40,12 +40,12 @@ impl GuestCall for List {
     }
 
     async fn invoke(self, plugin: &Plugin, store: &mut Store<InstanceCtx>) -> GuestResult<Listing> {
-        // A change announced while listing is in the list already, and would only make the host list again.
+        // A change that the guest announces while it lists is in the list already.
         store.data_mut().ignore_changes();
         let instance = instantiate(plugin, store).await?;
         let mut listing = Listing::default();
         if let Some(functions) = &plugin.exports.functions {
-            // Its types have said everything, and it is known to start now.
+            // The tools follow from the types. The instance was made only to see that it starts.
             listing.tools = functions.tools();
             return Ok(Ok(listing));
         }
@@ -57,7 +57,7 @@ impl GuestCall for List {
         Ok(listed.map(|()| listing))
     }
 
-    /// Validation has limits of its own for what is listed.
+    /// Zero, since validation has limits of its own for listings.
     fn result_size(_: &Listing) -> ResultSize {
         ResultSize::default()
     }
@@ -102,10 +102,10 @@ async fn list_prompts(
 }
 
 impl Plugin {
-    /// Asks the component for everything it lists, within the time for starting.
+    /// Calls the `list-*` functions, within the time for starting.
     ///
     /// # Errors
-    /// When it answers with an error, breaks a limit, or no permit for the call is free.
+    /// When one returns an error or hits a limit, or no permit for the call is free.
     pub async fn list(&self) -> Result<Listing, CallError> {
         self.call_guest_at_startup(List).await.outcome
     }

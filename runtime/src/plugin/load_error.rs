@@ -1,4 +1,4 @@
-//! Why a file is not served: what is wrong with it, what would help, and whether waiting would.
+//! Why a file is rejected, what the author or the operator can do, and whether loading it again may help.
 
 use super::signature::SignatureError;
 use super::{CallError, GuestError};
@@ -7,7 +7,7 @@ use crate::sandbox::CompileError;
 /// Why a component is not a plugin. Each says what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    /// Nobody who is trusted vouches for it.
+    /// No trusted key has signed it.
     #[error("is rejected for its signature, {file}")]
     Signature {
         /// The name of the signature's file.
@@ -18,39 +18,39 @@ pub enum LoadError {
     /// It could not be compiled.
     #[error(transparent)]
     Compile(#[from] CompileError),
-    /// It has none of our exports, and no functions of its own.
+    /// It exports no interface of `plugport:plugin` and no functions.
     #[error(
-        "is a component of another world: it exports {found}{kind}; a plugin exports plugport:plugin/tools@{0}, \
+        "is a component of another world: it exports {exports}{kind}; a plugin exports plugport:plugin/tools@{0}, \
          plugport:plugin/resources@{0} or plugport:plugin/prompts@{0}, or functions of its own, so build it as a library \
          against this server's WIT, or against one of your own with functions in it",
         super::WIT_VERSION
     )]
     OtherWorld {
-        /// What it exports instead.
-        found: String,
-        /// What that makes it, if it is known.
+        /// Its exports.
+        exports: String,
+        /// What it is instead, if its exports show that.
         kind: &'static str,
     },
-    /// It has functions of its own, and none can be called with JSON.
+    /// None of its functions can be called with JSON.
     #[error(
         "exports functions, and none of them can be a tool: {0}; export functions whose parameters and results are values"
     )]
     NoTools(String),
-    /// It was built against another line of our WIT.
+    /// It was built for an incompatible version of `plugport:plugin`.
     #[error(
-        "was built for plugport:plugin@{wanted}, whose {interface} it {way}; this server speaks plugport:plugin@{}, so rebuild \
+        "was built for plugport:plugin@{version}, whose {interface} it {way}; this server speaks plugport:plugin@{}, so rebuild \
          the plugin with the SDK or the WIT of that version",
         super::WIT_VERSION
     )]
     OtherVersion {
         /// The version it exports or imports.
-        wanted: String,
-        /// The interface by which that is known.
+        version: String,
+        /// The interface that has this version.
         interface: String,
         /// `exports` or `imports`.
         way: &'static str,
     },
-    /// An import that nothing here provides, or a function of another type.
+    /// It imports an interface that the server does not have, or a function with another type.
     #[error(
         "does not fit this server's interfaces; rebuild it against plugport:plugin@{} and WASI 0.2",
         super::WIT_VERSION
@@ -59,20 +59,20 @@ pub enum LoadError {
     /// It could not be started or did not list.
     #[error("could not be started")]
     Start(#[source] CallError),
-    /// It did not list, and what plugins keep could not be had meanwhile: a guest may take that for its end, or wait
-    /// too long.
+    /// It did not list, and the key-value database was locked meanwhile: a guest may fail or wait too long for that
+    /// reason.
     #[error("could not be started while another process kept the database of the plugins locked")]
     StoreInUse(#[source] CallError),
-    /// It answered the listing with an error.
+    /// A `list-*` function returned an error.
     #[error("failed to list its items: {}", .0.in_words())]
     ListingFailed(GuestError),
-    /// Looking at it failed.
+    /// A task of the loader panicked.
     #[error("could not be examined; please report it with the file")]
     Unexamined,
 }
 
 impl LoadError {
-    /// Whether only other bytes or settings can help.
+    /// Whether the same file fails again with the same settings.
     #[must_use]
     pub fn is_permanent(&self) -> bool {
         match self {
@@ -92,7 +92,7 @@ impl LoadError {
         }
     }
 
-    /// Whether the same file may well load in a while: it was this machine that failed.
+    /// Whether the same file may load later: the machine failed, and not the file.
     #[must_use]
     pub fn is_transient(&self) -> bool {
         match self {
@@ -105,7 +105,7 @@ impl LoadError {
         }
     }
 
-    /// Whether it may be for want of something that it could not tell what it lists.
+    /// Whether listing failed, which a missing grant or setting may cause.
     #[must_use]
     pub fn is_listing_failure(&self) -> bool {
         matches!(self, Self::Start(_) | Self::StoreInUse(_) | Self::ListingFailed(_))

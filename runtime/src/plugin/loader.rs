@@ -1,8 +1,7 @@
-//! From bytes to a plugin: verify who signed them, compile, link, find the exports, run once to list.
+//! Makes a plugin from a file: verifies the signature, compiles, links, finds the exports, and lists once.
 //!
-//! All that can be wrong with a component is found here, on one trial instance and within the time for starting, so
-//! that a published tool is one that has been seen to work. The compiler works elsewhere, and the rest that takes a
-//! while is kept off the async threads.
+//! Listing runs a trial instance within the time for starting, so that a plugin whose guest does not start is rejected
+//! here. Compiling runs in another process, and other long work on threads for blocking work.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -11,6 +10,7 @@ use tokio::sync::Semaphore;
 use wasmtime::Engine;
 use wasmtime::component::{Component, InstancePre, Linker};
 
+use super::call_log::CallLog;
 use super::component_file::{file_name, signature_path};
 use super::drain::Drain;
 use super::exports::FEATURES;
@@ -18,7 +18,6 @@ use super::functions::{DocsSection, FunctionTools};
 use super::instance_pool::{InstancePool, PluginPool};
 use super::interfaces::IncompatibleInterface;
 use super::rate_gate::RateGate;
-use super::rejected_calls::RejectedCalls;
 use super::signature::{self, Signer};
 use super::{CallError, ComponentFile, Exports, Interfaces, Listing, LoadError, Plugin};
 use crate::capability::{self, InstanceCtx, PendingChanges, PluginCtx, ServerCtx};
@@ -30,8 +29,8 @@ use crate::sandbox::{
     KvDatabase, PollPermits,
 };
 
-/// Lines of the log about functions that one plugin leaves out.
-const LINES: usize = 8;
+/// Log lines about rejected functions of one plugin.
+const MAX_LINES: usize = 8;
 
 /// Makes plugins. One per process; it owns the engine and what all plugins share.
 pub struct Loader {
@@ -62,29 +61,28 @@ pub struct UncompiledFile {
     config: PluginConfig,
 }
 
-/// What came of a file without compiling it.
+/// The result of loading a file without compiling it.
 #[derive(Debug)]
 pub enum CachedLoad {
-    /// It was compiled before.
+    /// The code cache had its code.
     Loaded(Box<LoadedPlugin>),
-    /// It was not.
+    /// It has to be compiled.
     Uncompiled(Box<UncompiledFile>),
 }
 
-/// A plugin and what it says of itself, not validated yet.
+/// A plugin and its listing, not validated yet.
 #[derive(Debug)]
 pub struct LoadedPlugin {
     /// Ready to be called.
     pub plugin: Arc<Plugin>,
     /// What it imports and exports.
     pub interfaces: Interfaces,
-    /// What it says it has.
+    /// Its listing.
     pub listing: Listing,
 }
 
 impl Loader {
-    /// Sets up the engine, with room for the calls that run and that wait for their clients, and links every interface
-    /// once.
+    /// Makes the engine, with instances for running and suspended calls, and links every interface once.
     ///
     /// # Errors
     /// When the machine cannot provide the engine.
@@ -97,7 +95,7 @@ impl Loader {
         Self::over(sandbox::engine(settings)?, settings, store, audit, compiler)
     }
 
-    /// The same with instances whose memory comes from no pool: for benchmarks.
+    /// The same without the pooling allocator: for benchmarks.
     ///
     /// # Errors
     /// When the machine cannot provide the engine.
@@ -140,29 +138,29 @@ impl Loader {
         })
     }
 
-    /// The same for a command that calls one tool: whoever typed it is told what to add to it.
+    /// The same for a command that calls one tool: hints about missing grants name options of the command line.
     #[must_use]
     pub fn for_cli(mut self) -> Self {
         self.common.audience = HintAudience::CommandLine;
         self
     }
 
-    /// Where the plugins that it loads say that something changed.
+    /// The changes that its plugins announce.
     #[must_use]
     pub fn changes(&self) -> &Arc<PendingChanges> {
         &self.common.changes
     }
 
-    /// Where it is noted what plugins do.
+    /// The audit.
     #[must_use]
     pub fn audit(&self) -> &Audit {
         &self.common.audit
     }
 
-    /// Loads a component under `name` with what the operator says of it.
+    /// Loads a component as the plugin `name` with the operator's settings for it.
     ///
     /// # Errors
-    /// When it is not signed as it must be, not a component, not a plugin, or does not start.
+    /// When its signature is rejected, it is not a component or not a plugin, or it does not start.
     pub async fn load(
         &self,
         name: &str,
@@ -178,17 +176,17 @@ impl Loader {
         }
     }
 
-    /// The same, as far as it goes without compiling.
+    /// The same, unless the file has to be compiled.
     ///
     /// # Errors
-    /// When it is not signed as it must be, not a plugin, or does not start.
+    /// When its signature is rejected, it is not a plugin, or it does not start.
     pub async fn load_cached(
         &self,
         name: &str,
         file: ComponentFile,
         config: PluginConfig,
     ) -> Result<CachedLoad, LoadError> {
-        // Before anything else: what is rejected here reaches neither the compiler nor a start.
+        // Before anything else, so that a file with a rejected signature is neither compiled nor started.
         let (ComponentFile { digest, bytes, .. }, signer) = verify(file, &config).await?;
         let info = ComponentInfo { docs: DocsSection::of(&bytes), digest, signer };
         match self.compiler.load_cached(&self.engine, &info.digest, &config.limits).await {
@@ -202,12 +200,12 @@ impl Loader {
         }
     }
 
-    /// The right to compile a file, once fewer are being compiled than may be. `None`: never again.
+    /// Waits for the right to compile a file. `None`: never again.
     pub async fn compile_permit(&self) -> Option<CompilePermit> {
         self.compiler.permit().await.ok()
     }
 
-    /// Goes on with a file that has to be compiled.
+    /// Compiles and loads a file.
     ///
     /// # Errors
     /// When it is not a component, not a plugin, or does not start.
@@ -229,14 +227,13 @@ impl Loader {
         config: PluginConfig,
     ) -> Result<LoadedPlugin, LoadError> {
         let (linker, limits) = (Arc::clone(&self.linker), config.limits.clone());
-        // A component may import and export a lot; other tasks should not wait while it is read.
-        let examining = tokio::task::spawn_blocking(move || link(&linker, &component, &docs, &limits));
-        let (interfaces, pre, exports) = examining.await.map_err(|_| LoadError::Unexamined)??;
+        // Reading all imports and exports may take long, so it runs on a thread for blocking work.
+        let linking = tokio::task::spawn_blocking(move || link(&linker, &component, &docs, &limits));
+        let (interfaces, pre, exports) = linking.await.map_err(|_| LoadError::Unexamined)??;
         let permits = Arc::new(CallPermits::new(&config.limits, Arc::clone(&self.call_permits)));
         let shared = Arc::new(PluginCtx::new(name, digest, config, self.common.clone()));
         let rate_gate = RateGate::new(&shared.config.limits, Arc::clone(&self.callers));
-        let rejected_calls = RejectedCalls::new(Arc::clone(&shared));
-        let (counters, drain) = (Arc::default(), Drain::default());
+        let (call_log, drain) = (CallLog::new(&shared), Drain::default());
         let pool = PluginPool::of(&shared, &self.instance_pool);
         let (ticker, poll_share) = (Arc::clone(&self.ticker), self.ticker.poll_permits().share());
         let plugin = Plugin {
@@ -247,9 +244,8 @@ impl Loader {
             ticker,
             poll_share,
             rate_gate,
-            rejected_calls,
+            call_log,
             signer,
-            counters,
             drain,
             pool,
         };
@@ -264,7 +260,7 @@ impl Loader {
     }
 }
 
-/// Finds out who signed the file. Hashing a large one takes a while.
+/// Verifies the signature, on a thread for blocking work since hashing a large file takes a while.
 async fn verify(
     file: ComponentFile,
     config: &PluginConfig,
@@ -282,7 +278,7 @@ async fn verify(
     verifying.await.map_err(|_| LoadError::Unexamined)?
 }
 
-/// Finds out what a component is, and joins what it imports to what the host has.
+/// Reads the interfaces of a component, links its imports, and finds its exports.
 fn link(
     linker: &Linker<InstanceCtx>,
     component: &Component,
@@ -291,8 +287,8 @@ fn link(
 ) -> Result<(Interfaces, InstancePre<InstanceCtx>, Exports), LoadError> {
     let interfaces = Interfaces::of(component, component.engine());
     if let Some(IncompatibleInterface { version, interface, way }) = interfaces.incompatible() {
-        let (wanted, interface) = (version.to_owned(), interface.to_owned());
-        return Err(LoadError::OtherVersion { wanted, interface, way });
+        let (version, interface) = (version.to_owned(), interface.to_owned());
+        return Err(LoadError::OtherVersion { version, interface, way });
     }
     let is_feature = FEATURES.iter().any(|interface| interfaces.exports_interface(interface));
     let functions = (!is_feature).then(|| functions(component, &interfaces, docs, limits)).transpose()?;
@@ -305,14 +301,14 @@ fn link(
     Ok((interfaces, pre, exports))
 }
 
-/// The functions of a component that knows nothing of MCP.
+/// The functions of a component that exports no interface of `plugport:plugin`.
 fn functions(
     component: &Component,
     interfaces: &Interfaces,
     docs: &DocsSection,
     limits: &Limits,
 ) -> Result<FunctionTools, LoadError> {
-    let other = || LoadError::OtherWorld { found: listed(&interfaces.exports), kind: interfaces.kind() };
+    let other = || LoadError::OtherWorld { exports: listed(&interfaces.exports), kind: interfaces.kind() };
     if interfaces.exports_plugport() {
         return Err(other());
     }
@@ -321,20 +317,20 @@ fn functions(
         (false, _) => Ok(functions),
         (true, []) => Err(other()),
         (true, rejected) => {
-            let told: Vec<String> =
-                rejected.iter().map(|left| format!("{} ({})", left.shown(), left.why)).collect();
-            Err(LoadError::NoTools(listed(&told)))
+            let reasons: Vec<String> =
+                rejected.iter().map(|function| format!("{} ({})", function.shown(), function.why)).collect();
+            Err(LoadError::NoTools(listed(&reasons)))
         }
     }
 }
 
-/// Functions that are left out, one line each, as far as anyone would read them.
+/// Logs rejected functions, one line each, up to [`MAX_LINES`].
 fn log_rejected_functions(plugin: &Plugin) {
     let (plugin, rejected) = (plugin.name(), plugin.rejected_functions());
-    for left in rejected.iter().take(LINES) {
-        tracing::warn!(target: "plugin", plugin, "the function {} is skipped: {}", left.shown(), left.why);
+    for function in rejected.iter().take(MAX_LINES) {
+        tracing::warn!(target: "plugin", plugin, "the function {} is skipped: {}", function.shown(), function.why);
     }
-    if let Some(more) = rejected.len().checked_sub(LINES).filter(|more| *more > 0) {
+    if let Some(more) = rejected.len().checked_sub(MAX_LINES).filter(|more| *more > 0) {
         tracing::warn!(target: "plugin", plugin, "{more} more functions are skipped; `plugport inspect` lists them");
     }
 }

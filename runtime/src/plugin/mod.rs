@@ -6,13 +6,11 @@
 //! knows no JSON-RPC, and a plugin knows no other plugin.
 
 mod argument_validation;
-mod audit_record;
 mod bench_api;
 mod call_error;
-mod call_line;
+mod call_log;
 mod completions;
 mod component_file;
-mod counters;
 mod drain;
 mod exports;
 mod functions;
@@ -27,7 +25,6 @@ mod loader;
 mod prompts;
 mod quarantine;
 mod rate_gate;
-mod rejected_calls;
 mod resources;
 mod result_size;
 mod signature;
@@ -53,11 +50,10 @@ pub use crate::capability::{PendingChanges, PluginChanges};
 pub use crate::safe_open::OpenError;
 pub use crate::sandbox::CompilePermit;
 pub(crate) use argument_validation::AdmittedCall;
-pub use audit_record::AuditRecord;
 pub use call_error::{CallError, LimitHit};
+pub use call_log::{AuditRecord, CounterSnapshot};
 pub use completions::PartialArgument;
 pub use component_file::{ComponentFile, ComponentFileError, signature_path};
-pub use counters::CounterSnapshot;
 pub use functions::RejectedFunction;
 pub use guest_call::CallUsage;
 pub use interfaces::{Interfaces, WIT_VERSION};
@@ -72,12 +68,11 @@ use crate::capability::{InstanceCtx, PluginCtx};
 use crate::config::PluginConfig;
 use crate::observe::Redactor;
 use crate::sandbox::{CallPermits, EpochTicker, LargeWork};
-use counters::Counters;
+use call_log::CallLog;
 use drain::Drain;
 use exports::Exports;
 use instance_pool::PluginPool;
 use rate_gate::RateGate;
-use rejected_calls::RejectedCalls;
 
 /// A loaded component, ready to be called from many tasks at once.
 pub struct Plugin {
@@ -90,8 +85,7 @@ pub struct Plugin {
     /// How many of its calls may be polled at once.
     poll_share: Semaphore,
     rate_gate: RateGate,
-    rejected_calls: Arc<RejectedCalls>,
-    counters: Arc<Counters>,
+    call_log: Arc<CallLog>,
     drain: Drain,
     /// Where idle instances are; `None`: each call has a fresh one.
     pool: Option<PluginPool>,
@@ -144,6 +138,18 @@ impl Plugin {
     #[must_use]
     pub fn rejected_functions(&self) -> &[RejectedFunction] {
         self.exports.functions.as_ref().map_or(&[], |functions| functions.rejected())
+    }
+
+    /// The counters of its calls since it was loaded.
+    #[must_use]
+    pub fn counters(&self) -> CounterSnapshot {
+        self.call_log.counters()
+    }
+
+    /// Calls that have begun and not ended.
+    #[must_use]
+    pub fn running(&self) -> u64 {
+        self.call_log.running()
     }
 
     /// For how much longer it is quarantined because its calls keep failing, if it is.

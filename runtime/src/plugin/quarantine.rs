@@ -1,68 +1,69 @@
-//! A plugin whose calls keep failing is in quarantine for a while, and longer each time.
+//! The quarantine: a plugin whose calls keep failing is not called for a while, and for longer each time.
 //!
-//! Only failures in a row count, so that one caller with bad arguments does not take a plugin away from others for whom
-//! it works meanwhile. A caller that is alone with it can. When the time is over the next calls are the trial: one
-//! success and all is forgotten, one failure and the time doubles.
+//! Only consecutive failures count. So one caller with bad arguments cannot put a plugin into quarantine while calls of
+//! others succeed, but the only caller of a plugin can. After the quarantine the next calls are a trial: a success
+//! resets all counts, and a failure starts a quarantine of twice the time.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
 
 use crate::config::Limits;
 
-/// Failures further apart than this are not in a row.
+/// Failures further apart than this are not consecutive.
 const WINDOW: Duration = Duration::from_secs(60);
 
 /// How often the time doubles.
-const MOST_DOUBLINGS: u32 = 6;
+const MAX_DOUBLINGS: u32 = 6;
 
-/// Whether one plugin may be called.
+/// The quarantine of one plugin.
 #[derive(Debug)]
 pub(super) struct Quarantine {
-    most: u64,
+    max_failures: u64,
     first: Duration,
     state: Mutex<QuarantineState>,
 }
 
 #[derive(Debug, Default)]
 struct QuarantineState {
-    /// Failures in a row, and when the last one was.
+    /// Consecutive failures, and the time of the last one.
     failures: u64,
     last: Option<Instant>,
-    /// Until when it is left alone.
+    /// The end of the last quarantine.
     until: Option<Instant>,
-    /// Quarantines in a row.
+    /// Consecutive quarantines.
     times: u32,
 }
 
 impl Quarantine {
     pub(super) fn new(limits: &Limits) -> Self {
         let first = Duration::from_secs(limits.quarantine_s);
-        Self { most: limits.quarantine_failures, first, state: Mutex::default() }
+        Self { max_failures: limits.quarantine_failures, first, state: Mutex::default() }
     }
 
-    /// Whether it may be called.
+    /// Whether the plugin may be called.
     ///
     /// # Errors
-    /// With the time that is left.
+    /// With the remaining time of the quarantine.
     pub(super) fn admit(&self, now: Instant) -> Result<(), Duration> {
-        match self.lock().until {
+        match self.state.lock().until {
             Some(until) if until > now => Err(until - now),
             _ => Ok(()),
         }
     }
 
-    /// A call ended well.
+    /// Counts a call that succeeded.
     pub(super) fn record_success(&self, now: Instant) {
-        let mut state = self.lock();
-        // Calls that began earlier may end while it is left alone; they do not set it free.
+        let mut state = self.state.lock();
+        // A call that began before the quarantine does not end it.
         if state.until.is_none_or(|until| until <= now) {
             *state = QuarantineState::default();
         }
     }
 
-    /// A call had to be ended. The time for which the plugin is left alone, if that begins now.
+    /// Counts a call that trapped or hit a limit. Gives the time of the quarantine, if one begins now.
     pub(super) fn record_failure(&self, now: Instant) -> Option<Duration> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if state.until.is_some_and(|until| until > now) {
             return None;
         }
@@ -70,18 +71,14 @@ impl Quarantine {
         state.failures = if in_row { state.failures + 1 } else { 1 };
         state.last = Some(now);
         let on_trial = state.until.is_some();
-        if state.failures < self.most && !on_trial {
+        if state.failures < self.max_failures && !on_trial {
             return None;
         }
-        let time = self.first * 2_u32.pow(state.times.min(MOST_DOUBLINGS));
+        let time = self.first * 2_u32.pow(state.times.min(MAX_DOUBLINGS));
         state.times += 1;
         state.failures = 0;
         state.until = Some(now + time);
         Some(time)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, QuarantineState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

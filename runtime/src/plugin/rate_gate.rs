@@ -1,12 +1,14 @@
-//! Rejects calls before anything is done for them, also before a long validation of their arguments: those of a plugin
+//! Rejects calls before any work is done for them, also before a long validation of their arguments: calls of a plugin
 //! in quarantine, of a tool that is called too often, and of a caller that calls too often.
 //!
-//! A call that is rejected here costs next to nothing, which is the point. How many calls may run at once
-//! belongs to [`CallPermits`](crate::sandbox::CallPermits).
+//! A call that is rejected here costs very little. [`CallPermits`](crate::sandbox::CallPermits) bounds how many calls
+//! run at once.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
 
 use super::call_error::{CallError, LimitHit};
 use super::guest_call::{CallInfo, CallKind};
@@ -16,20 +18,19 @@ use crate::config::fixed_limits::COMPLETIONS_PER_SECOND;
 use crate::host::Caller;
 use crate::sandbox::{CallerLimits, TokenBucket};
 
-/// Who has called how often, and how that went.
+/// The token buckets and the quarantine of one plugin.
 #[derive(Debug)]
 pub(super) struct RateGate {
     pub(super) quarantine: Quarantine,
     tool_calls_per_second: u64,
-    /// By the plugin's own names; only tools that it has are ever called, but it may have others each time it is
-    /// listed.
+    /// By the plugin's own names. Only listed tools are called, but a plugin may list other tools each time.
     tools: Mutex<BTreeMap<String, TokenBucket>>,
-    /// As many as it may have at a time. Beyond it, new ones share what is left.
-    most_tools: usize,
+    /// As many as a plugin may list. Beyond it, new tools share one bucket.
+    max_tools: usize,
     other_tools: TokenBucket,
     completions: TokenBucket,
     callers: Arc<CallerLimits<Caller>>,
-    /// Rejections that are logged: a flood of calls must not become a flood of lines.
+    /// Bounds the log lines about rejected calls.
     log_rate: TokenBucket,
 }
 
@@ -39,7 +40,7 @@ impl RateGate {
             quarantine: Quarantine::new(limits),
             tool_calls_per_second: limits.tool_calls_per_second,
             tools: Mutex::default(),
-            most_tools: usize::try_from(limits.tools).unwrap_or(usize::MAX),
+            max_tools: usize::try_from(limits.tools).unwrap_or(usize::MAX),
             other_tools: TokenBucket::per_second(limits.tool_calls_per_second),
             completions: TokenBucket::per_second(COMPLETIONS_PER_SECOND),
             callers,
@@ -47,44 +48,44 @@ impl RateGate {
         }
     }
 
-    /// Counts a call, unless that was done when its arguments were checked, or says why it is rejected.
+    /// Counts a call, unless it was counted when its arguments were validated. An error says why it is rejected.
     pub(super) fn admit(&self, info: &CallInfo<'_>) -> Result<(), CallError> {
         if info.kind == CallKind::List {
             return Ok(());
         }
         let now = Instant::now();
-        let over = |name, value| Err(CallError::Limit(LimitHit { name, value }));
-        if let Err(left) = self.quarantine.admit(now) {
-            return Err(CallError::Quarantined { seconds: left.as_secs() + 1 });
+        let limit_hit = |name, value| Err(CallError::Limit(LimitHit { name, value }));
+        if let Err(remaining) = self.quarantine.admit(now) {
+            return Err(CallError::Quarantined { seconds: remaining.as_secs() + 1 });
         }
         if info.is_admitted {
             return Ok(());
         }
         if !self.callers.admit(&info.caller, now) {
-            return over("caller_calls_per_second", self.callers.per_second());
+            return limit_hit("caller_calls_per_second", self.callers.per_second());
         }
         match info.kind {
             CallKind::CallTool if !self.tool(info.name, now) => {
-                over("tool_calls_per_second", self.tool_calls_per_second)
+                limit_hit("tool_calls_per_second", self.tool_calls_per_second)
             }
             CallKind::Complete if !self.completions.take(1, now) => {
-                over("completions_per_second", COMPLETIONS_PER_SECOND)
+                limit_hit("completions_per_second", COMPLETIONS_PER_SECOND)
             }
             _ => Ok(()),
         }
     }
 
-    /// Tools that were quiet for long enough to start afresh are forgotten when there are too many, which gives none of
-    /// them more than it had.
+    /// Counts a call of a tool. When there are too many tools, those with a full bucket are forgotten, since a new
+    /// bucket would be full too.
     fn tool(&self, name: &str, now: Instant) -> bool {
-        let mut tools = self.tools.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tools = self.tools.lock();
         if let Some(rate) = tools.get(name) {
             return rate.take(1, now);
         }
-        if tools.len() >= self.most_tools {
+        if tools.len() >= self.max_tools {
             tools.retain(|_, rate| !rate.is_full(now));
         }
-        if tools.len() >= self.most_tools {
+        if tools.len() >= self.max_tools {
             return self.other_tools.take(1, now);
         }
         let rate = TokenBucket::new(self.tool_calls_per_second, Duration::from_secs(1), now);
@@ -143,6 +144,6 @@ mod tests {
         assert!(!rate_gate.tool("t0", start));
         let later = start + Duration::from_secs(2);
         assert!(rate_gate.tool("t200", later));
-        assert_eq!(rate_gate.tools.lock().unwrap().len(), 1);
+        assert_eq!(rate_gate.tools.lock().len(), 1);
     }
 }

@@ -1,8 +1,8 @@
-//! Detached signatures of minisign: who vouches for a plugin's file.
+//! Detached signatures of minisign for plugin files.
 //!
-//! A function over bytes, so that what is verified is what was read and what is compiled then. A signature says who
-//! made the bytes. It does not say under which name they may be served, or that they are the newest; approval does
-//! that.
+//! Verification is a function over bytes, so that the verified bytes are the ones that were read and are compiled. A
+//! signature proves who signed the bytes. It does not say under which name they may be served, or that they are the
+//! newest; approval does that.
 
 use std::time::SystemTime;
 
@@ -11,7 +11,7 @@ use minisign_verify::{Error, Signature};
 use crate::config::{KeyId, SignatureKeys};
 use crate::observe::truncate;
 
-/// Bytes of a trusted comment that are kept. minisign itself writes a time and a name there.
+/// Longest trusted comment that is stored, bytes. minisign itself writes a time and a name there.
 const COMMENT: usize = 256;
 
 /// Who signed a file.
@@ -19,32 +19,32 @@ const COMMENT: usize = 256;
 pub struct Signer {
     /// The key.
     pub key: KeyId,
-    /// What the signer added, cut where it is long. It is signed, and still untrusted text.
+    /// The signed comment, cut where it is long. It is still untrusted text.
     pub comment: String,
 }
 
 /// Why a file is rejected for its signature. Each is about the signature's file and says what to do.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum SignatureError {
-    /// None is there.
+    /// There is no signature.
     #[error("is not there, and `require_signature` asks for it; sign the plugin with `minisign -Sm`")]
     Missing,
-    /// No signature, or damaged.
+    /// Not a signature, or damaged.
     #[error(
         "is no signature of minisign, or is damaged; copy it again, or sign the plugin with `minisign -Sm`"
     )]
     Malformed,
-    /// Of the bytes themselves instead of their hash.
+    /// A signature of the bytes themselves instead of their hash.
     #[error(
         "has the old format without hashing; sign the plugin again, without `-l`, or with an old minisign with `-H`"
     )]
     Legacy,
-    /// By nobody who is known.
+    /// Made with a key that is not configured.
     #[error(
         "was made with the key {0}, which is not one of `trusted_keys`; add the key only if you trust its owner"
     )]
     UnknownKey(KeyId),
-    /// By a key that is not trusted any more.
+    /// Made with a key that is not trusted any more.
     #[error(
         "was made with the key {key}, which was accepted until {until}; sign the plugin with a newer key"
     )]
@@ -54,20 +54,20 @@ pub enum SignatureError {
         /// From when on it is rejected, in UTC.
         until: String,
     },
-    /// Of other bytes.
+    /// A signature of other bytes.
     #[error(
         "does not fit the plugin: one of the two was changed; get both again, from the owner of the key {0}"
     )]
     Mismatch(KeyId),
 }
 
-/// Who signed these bytes. `None`: nobody did and nobody has to, or no keys are there to tell.
+/// The signer of these bytes. `None`: no signature is required, and there is none or no key to verify it.
 ///
-/// Where keys are, a signature that is there must verify, whether or not one is required: one that does not is a sign
-/// that something is wrong, and never a reason to do as if there were none.
+/// If keys are configured, a signature that exists must verify, also where none is required: a wrong signature never
+/// counts as a missing one.
 ///
 /// # Errors
-/// When it is required and missing, or there and not to be trusted.
+/// When the signature is required and missing, or not valid.
 pub fn check(
     bytes: &[u8],
     signature: Option<&[u8]>,
@@ -87,8 +87,8 @@ pub fn check(
         let until = humantime::format_rfc3339_seconds(until).to_string();
         return Err(SignatureError::Expired { key: id, until });
     }
-    // The kind of a signature is not part of what is signed. Were both accepted, a signature of a file would also be
-    // one of the 64 bytes of its hash.
+    // The algorithm is not part of the signed bytes. If both were accepted, a signature of a file would also be valid
+    // for a file with the 64 bytes of its hash.
     trusted.key.verify(bytes, &signature, false).map_err(|error| match error {
         Error::UnexpectedAlgorithm => SignatureError::Legacy,
         _ => SignatureError::Mismatch(id),
@@ -97,7 +97,7 @@ pub fn check(
     Ok(Some(Signer { key: id, comment }))
 }
 
-/// The key that a signature says it was made with, which anybody can write there.
+/// The key that a signature names, without verification.
 #[must_use]
 pub fn claimed_key(signature: &[u8]) -> Option<KeyId> {
     decode(signature).map(|(_, id)| id)

@@ -1,8 +1,8 @@
 //! How many calls may run at once: of one plugin, and of all together.
 //!
-//! Both are semaphores that sit well below the pool of instances, so a crowd waits or is told that the plugin is busy,
-//! and never meets an instance that cannot be made. A plugin's own permits are acquired first: a crowd at one plugin
-//! then waits among itself and leaves the common permits to its neighbours.
+//! Both are semaphores with fewer permits than the pooling allocator has instances. So a call beyond them waits or
+//! fails as busy, and an instance can always be made for a call with a permit. A call acquires a permit of its plugin
+//! first: many calls to one plugin then wait for each other and leave the common permits to other plugins.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -29,11 +29,11 @@ pub(crate) struct CallPermit {
     _common: OwnedSemaphorePermit,
 }
 
-/// No permit could be had.
+/// The queue is full, or no permit was free in time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct NoCallPermit;
 
-/// Counts one caller as waiting, for as long as it lives.
+/// Counts one call as waiting until it is dropped.
 struct QueuedCall(Arc<AtomicU64>);
 
 impl Drop for QueuedCall {
@@ -66,8 +66,8 @@ impl CallPermits {
         tokio::time::timeout(self.patience, self.wait()).await.unwrap_or(Err(NoCallPermit))
     }
 
-    /// Takes a permit for a call that gave its own up to wait. It is not rejected for the length of the queue, since it
-    /// has been let in once. `None` only when the server ends.
+    /// Takes a permit for a call that gave its own back while it was suspended. The bound on the queue does not apply
+    /// to it, since the call was accepted before. `None` only when the server ends.
     pub(crate) async fn reacquire(&self) -> Option<CallPermit> {
         self.wait().await.ok()
     }

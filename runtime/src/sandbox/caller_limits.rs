@@ -1,24 +1,24 @@
-//! How often each caller may have guests work for it, whatever the plugin.
+//! How often each caller may call, over all plugins.
 //!
-//! Callers are told apart by where they come from, and there may be many, so those that have been quiet for long enough
-//! to start afresh are forgotten.
+//! There may be many callers, so a caller is forgotten once its token bucket is full again.
 
 use std::collections::HashMap;
 use std::hash::Hash;
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
 
 use super::TokenBucket;
 
-/// Callers that are told apart. Beyond it, new ones share what is left.
-const MOST: usize = 10_000;
+/// Callers with a token bucket of their own. Beyond it, new callers share one bucket.
+const MAX_CALLERS: usize = 10_000;
 
-/// So often at most it is looked who has been quiet.
+/// Shortest time between two searches for full buckets.
 const SWEEP: Duration = Duration::from_secs(1);
 
-/// Whoever calls.
+/// What tells callers apart.
 pub(crate) trait CallerKey: Hash + Eq + Clone {
-    /// The same for all that one caller could take for itself.
+    /// The key under which this caller is counted: the same for all addresses that one caller could use.
     fn key(&self) -> Self;
 }
 
@@ -27,19 +27,19 @@ pub(crate) trait CallerKey: Hash + Eq + Clone {
 pub(crate) struct CallerLimits<K> {
     per_second: u64,
     callers: Mutex<CallerRates<K>>,
-    others: TokenBucket,
+    /// For callers beyond [`MAX_CALLERS`].
+    shared: TokenBucket,
 }
 
 #[derive(Debug)]
 struct CallerRates<K> {
     rates: HashMap<K, TokenBucket>,
-    /// When those who had been quiet were last forgotten.
+    /// When full buckets were last removed.
     swept: Option<Instant>,
 }
 
 impl<K: CallerKey> CallerRates<K> {
-    /// Forgets who has been quiet, unless it did so a moment ago: a flood of new callers is no reason to look at all
-    /// again.
+    /// Removes full buckets, at most once in [`SWEEP`]: each new caller of a flood would otherwise search all of them.
     fn forget_idle(&mut self, now: Instant) {
         if self.swept.is_none_or(|swept| now.saturating_duration_since(swept) >= SWEEP) {
             self.swept = Some(now);
@@ -49,24 +49,24 @@ impl<K: CallerKey> CallerRates<K> {
 }
 
 impl<K: CallerKey> CallerLimits<K> {
-    /// Each caller may come `per_second` times.
+    /// Each caller may call `per_second` times in a second.
     pub(crate) fn new(per_second: u64) -> Self {
         let callers = CallerRates { rates: HashMap::new(), swept: None };
-        Self { per_second, callers: Mutex::new(callers), others: TokenBucket::per_second(per_second) }
+        Self { per_second, callers: Mutex::new(callers), shared: TokenBucket::per_second(per_second) }
     }
 
     /// Counts a call of `caller`. `false`: it has called too often.
     pub(crate) fn admit(&self, caller: &K, now: Instant) -> bool {
         let key = caller.key();
-        let mut callers = self.callers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut callers = self.callers.lock();
         if let Some(rate) = callers.rates.get(&key) {
             return rate.take(1, now);
         }
-        if callers.rates.len() >= MOST {
+        if callers.rates.len() >= MAX_CALLERS {
             callers.forget_idle(now);
         }
-        if callers.rates.len() >= MOST {
-            return self.others.take(1, now);
+        if callers.rates.len() >= MAX_CALLERS {
+            return self.shared.take(1, now);
         }
         let rate = TokenBucket::new(self.per_second, Duration::from_secs(1), now);
         let admitted = rate.take(1, now);
@@ -74,7 +74,7 @@ impl<K: CallerKey> CallerLimits<K> {
         admitted
     }
 
-    /// What each may do in a second.
+    /// Calls of each caller in a second.
     pub(crate) fn per_second(&self) -> u64 {
         self.per_second
     }
@@ -97,15 +97,18 @@ mod tests {
         assert!(callers.admit(&1, start) && callers.admit(&1, start));
         assert!(!callers.admit(&1, start));
         assert!(callers.admit(&2, start));
-        for caller in 0..2 * MOST {
+        for caller in 0..2 * MAX_CALLERS {
             callers.admit(&caller, start);
         }
-        assert_eq!(callers.callers.lock().unwrap().rates.len(), MOST);
+        assert_eq!(callers.callers.lock().rates.len(), MAX_CALLERS);
         let soon = start + SWEEP - Duration::from_millis(1);
-        assert!(callers.admit(&(3 * MOST), soon));
-        assert_eq!(callers.callers.lock().unwrap().rates.len(), MOST, "all were looked at a moment ago");
-        assert!(!callers.admit(&(3 * MOST), soon), "new callers share one rate when there are too many");
-        assert!(callers.admit(&(3 * MOST), start + Duration::from_secs(2)));
-        assert_eq!(callers.callers.lock().unwrap().rates.len(), 1);
+        assert!(callers.admit(&(3 * MAX_CALLERS), soon));
+        assert_eq!(callers.callers.lock().rates.len(), MAX_CALLERS, "all were looked at a moment ago");
+        assert!(
+            !callers.admit(&(3 * MAX_CALLERS), soon),
+            "new callers share one rate when there are too many"
+        );
+        assert!(callers.admit(&(3 * MAX_CALLERS), start + Duration::from_secs(2)));
+        assert_eq!(callers.callers.lock().rates.len(), 1);
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! Fuel cannot bound time (a pointer chase is fifty times slower per unit than a loop), and wall time runs while a
 //! guest sleeps. The thread's CPU clock around each poll counts only what the guest really used, whatever else the
-//! machine does. Reading that clock is a system call of half a microsecond, so a first poll that is short does without,
-//! but for one in a millisecond: a thread computes no longer than time passes, and that clock is read in user space.
+//! machine does. Reading that clock is a system call of half a microsecond, so a short first poll counts with the time
+//! that passed instead, which is never less and is read in user space; the CPU clock is then read once a millisecond.
 
 use std::cell::Cell;
 use std::pin::Pin;
@@ -16,11 +16,11 @@ use super::thread_time::thread_time;
 /// A first poll that takes less than this counts with the time that passed.
 const BRIEF: Duration = Duration::from_micros(200);
 
-/// How old a reading of the thread's CPU clock may be that stands for the beginning of a call: by so much, once, a call
-/// may seem to have computed longer than it has.
+/// How old a reading of the thread's CPU clock may be that counts as the beginning of a call. Once in a call, the
+/// processor time may be too long by this much.
 const RECENT: Duration = Duration::from_millis(1);
 
-/// The future used more processor time than it was given.
+/// The future used more processor time than its budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct CpuTimeExceeded;
 
@@ -28,15 +28,15 @@ pub(crate) struct CpuTimeExceeded;
 #[derive(Debug)]
 pub(crate) struct CpuTime<F> {
     inner: F,
-    left: Duration,
+    remaining: Duration,
     fuel: HostFuel,
     is_first: bool,
 }
 
 impl<F: Future + Unpin> CpuTime<F> {
-    /// A budget for `inner`, and for what other threads do for the guest with this meter.
+    /// A budget for `inner`, and for the work of other threads that `fuel` counts.
     pub(crate) fn new(inner: F, budget: Duration, fuel: HostFuel) -> Self {
-        Self { inner, left: budget, fuel, is_first: true }
+        Self { inner, remaining: budget, fuel, is_first: true }
     }
 }
 
@@ -54,10 +54,10 @@ impl<F: Future + Unpin> Future for CpuTime<F> {
         } else {
             thread_time().saturating_sub(before).min(passed)
         };
-        let took = self.fuel.add_poll_time(computed);
-        self.left = self.left.saturating_sub(took);
-        // Also when it is done: the last poll may have been the one that took all the time.
-        if self.left.is_zero() { Poll::Ready(Err(CpuTimeExceeded)) } else { polled.map(Ok) }
+        let used = self.fuel.add_poll_time(computed);
+        self.remaining = self.remaining.saturating_sub(used);
+        // This also holds for a future that is ready: its last poll may have used up the budget.
+        if self.remaining.is_zero() { Poll::Ready(Err(CpuTimeExceeded)) } else { polled.map(Ok) }
     }
 }
 

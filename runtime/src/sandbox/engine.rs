@@ -2,8 +2,8 @@
 //!
 //! Measured choices (`docs/decisions/0003-engine.md`): Cranelift only, a pooling allocator that resets pages instead of
 //! unmapping them, fuel with a yield interval for budget and preemption, epochs for the work that costs no fuel, and no
-//! support for concurrent component tasks, which makes every call and host call cheaper. Proposals that no guest of
-//! ours needs are off: each has had its advisory.
+//! support for concurrent component tasks, which makes every call and host call cheaper. Proposals that no supported
+//! guest needs are off: each has had its advisory.
 
 use std::num::NonZeroUsize;
 
@@ -19,7 +19,7 @@ use crate::config::{Limits, ServerConfig, kib, mib};
 /// Fuel between two yields to other tasks: about 50 µs of ordinary code, 2 ms of the slowest that was found.
 pub(crate) const YIELD_INTERVAL: u64 = 250_000;
 
-/// Instances beside those of calls: the ones that list.
+/// Instances for listings, besides those of calls.
 const SPARE: usize = 100;
 
 /// Memory of a finished instance that is reset in place rather than given back, so that the next one takes no faults.
@@ -28,14 +28,14 @@ const KEEP_RESIDENT: usize = mib(1);
 /// The same for each table and each stack.
 const KEEP_RESIDENT_SMALL: usize = kib(64);
 
-/// What all of that may take of the memory for guests: one part of so many.
+/// Part of the memory for guests that may stay resident in unused instances: one in this many.
 const IDLE_SHARE: usize = 4;
 
 /// Memories and tables of one component; most have one memory and a few tables.
 pub(super) const MEMORIES: u32 = 2;
 pub(super) const TABLES: u32 = 20;
 
-/// Calls of the largest components for which there is room beside all others.
+/// Calls of the largest components for which the pooling allocator has memories and tables besides all others.
 const LARGE: u32 = 500;
 
 /// Functions of a guest that a backtrace names.
@@ -56,7 +56,7 @@ pub struct EngineError {
 }
 
 impl EngineError {
-    /// Of an engine for a server with these settings.
+    /// The error for an engine with these settings.
     pub(crate) fn new(settings: &ServerConfig, error: wasmtime::Error) -> Self {
         // Each memory has 4 GiB and its guard.
         let gib = memories(instances(settings), large(settings)).saturating_mul(4);
@@ -64,20 +64,20 @@ impl EngineError {
     }
 }
 
-/// Makes the engine for guests, with room for the calls that run or wait and for the idle instances. One per process:
-/// stores must never mix engines (RUSTSEC-2026-0222). Each instance takes 4 mappings, and a Linux process has 65 530 by
-/// default.
+/// Makes the engine for guests, with instances for calls that run, for suspended calls, and for the instance pool. One
+/// per process: stores must never mix engines (RUSTSEC-2026-0222). Each instance takes 4 mappings, and a Linux process
+/// has 65 530 by default.
 ///
 /// # Errors
-/// When the machine refuses the address space or lacks a feature.
+/// When the machine has not enough address space or lacks a feature.
 pub fn engine(settings: &ServerConfig) -> Result<Engine, EngineError> {
     let mut config = flags(settings);
     config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool(settings)));
     Engine::new(&config).map_err(|error| EngineError::new(settings, error))
 }
 
-/// Makes the same engine without a pool: each instance asks the system for its memory and gives it back. It reserves no
-/// address space, and no server has it; it compiles, and benchmarks show with it what the pool saves.
+/// Makes the same engine without the pooling allocator: each instance maps and unmaps its memory, and no address space
+/// is reserved. It compiles, and benchmarks compare with it; no server runs guests with it.
 ///
 /// # Errors
 /// When the machine lacks a feature.
@@ -93,8 +93,8 @@ pub(super) fn compiler() -> Result<Engine, EngineError> {
     engine_without_pool(&ServerConfig::default())
 }
 
-/// What decides how guests are compiled and how they run. Of the settings only the stack is in it, which code does not
-/// depend on.
+/// The flags for compiling and running guests. Of `settings` it uses only the stack, on which compiled code does not
+/// depend.
 fn flags(settings: &ServerConfig) -> Config {
     let stack = kib(settings.stack_kib);
     let mut config = Config::new();
@@ -105,10 +105,10 @@ fn flags(settings: &ServerConfig) -> Config {
         .concurrency_support(false)
         .wasm_memory64(false)
         .wasm_relaxed_simd(false)
-        // Each frame holds a copy of a name that the guest chose, and nobody's debug information is read.
+        // Each frame of a backtrace has a copy of a name that the guest chose. Debug information of guests is not read.
         .wasm_backtrace_max_frames(NonZeroUsize::new(BACKTRACE))
         .wasm_backtrace_details(WasmBacktraceDetails::Disable)
-        // Where in the file an instruction was, and tables for debuggers: a fifth of the code, and nobody looks at it.
+        // A fifth of the code, and not used: where in the file an instruction was, and tables for debuggers.
         .generate_address_map(false)
         .native_unwind_info(false)
         .cranelift_nan_canonicalization(true)
@@ -117,13 +117,14 @@ fn flags(settings: &ServerConfig) -> Config {
     config
 }
 
-/// Instances of calls that run, of those that wait, of those between calls, and of the rest.
+/// Instances of calls that run, of suspended calls, of the instance pool, and of listings.
 fn instances(settings: &ServerConfig) -> u32 {
     let ServerConfig { concurrent_calls, suspended_calls, idle_instances, .. } = settings;
     u32::try_from(concurrent_calls + suspended_calls + idle_instances + SPARE).unwrap_or(u32::MAX / 4)
 }
 
-/// Of those, how many may be of the largest components. What is kept is usually large, and takes no room from calls.
+/// How many of the instances may be of the largest components. Instances of the instance pool are usually large, so
+/// they come on top of [`LARGE`].
 fn large(settings: &ServerConfig) -> u32 {
     u32::try_from(settings.idle_instances).unwrap_or_default().saturating_add(LARGE).min(instances(settings))
 }
@@ -132,16 +133,16 @@ fn memories(instances: u32, large: u32) -> u32 {
     instances.saturating_add(large)
 }
 
-/// What instances that are not used may keep resident together, bytes.
+/// Memory that unused instances may keep resident together, bytes.
 pub(super) fn idle_memory(settings: &ServerConfig) -> usize {
     guest_memory(settings) / IDLE_SHARE
 }
 
-/// What each may keep, so that all together keep no more than `idle_memory`: half of it in memories, and a quarter each
-/// in tables and in stacks. Whole pages; where there is much room, more helps no call.
-fn keep_resident(idle_memory: usize, count: u32, part: usize, most: usize) -> usize {
+/// Bytes that each of `count` memories, tables or stacks may keep resident, in whole pages and at most `max`: all of
+/// them have one `part`th of `idle_memory`. Memories have half of it, tables and stacks a quarter each.
+fn keep_resident(idle_memory: usize, count: u32, part: usize, max: usize) -> usize {
     let each = idle_memory / part / usize::try_from(count.max(1)).unwrap_or(1);
-    each.min(most) & !(kib(4) - 1)
+    each.min(max) & !(kib(4) - 1)
 }
 
 fn pool(settings: &ServerConfig) -> PoolingAllocationConfig {
@@ -149,8 +150,8 @@ fn pool(settings: &ServerConfig) -> PoolingAllocationConfig {
     let largest = |name: &str| Limits::TABLE.iter().find(|spec| spec.name == name).map_or(1, |spec| spec.max);
     let mut pool = PoolingAllocationConfig::new();
     let cores = CORE_INSTANCES;
-    // One of each kind for everyone, and room for many of the largest components beside them: no plugin's calls take
-    // the room of another's. Core instances are only counted.
+    // Each instance has one memory and two tables, and the largest components have more on top, so that the calls of
+    // one plugin leave enough for others. Core instances are only counted.
     let tables = instances.saturating_mul(2).saturating_add(TABLES.saturating_mul(large));
     pool.total_component_instances(instances)
         .total_core_instances(cores.saturating_mul(instances))
@@ -171,7 +172,8 @@ fn pool(settings: &ServerConfig) -> PoolingAllocationConfig {
     pool
 }
 
-/// Prices that bring fuel nearer to time: a division takes as long as many additions, a fresh page must be zeroed.
+/// Fuel for operators that take longer than others: a division takes as long as many additions, and a fresh page must
+/// be zeroed.
 fn operator_cost() -> OperatorCost {
     let mut cost = OperatorCost::new();
     for operator in [&mut cost.I64DivU, &mut cost.I64DivS, &mut cost.I64RemU, &mut cost.I64RemS] {
@@ -195,9 +197,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_rests_in_the_pool_is_a_part_of_the_memory_for_guests() {
-        let of = |gib: usize| keep_resident(gib << 28, 2_000, 2, KEEP_RESIDENT);
-        assert_eq!((of(1), of(4), of(64)), (kib(64), kib(260), KEEP_RESIDENT));
+    fn what_stays_resident_is_a_part_of_the_memory_for_guests() {
+        let per_memory = |gib: usize| keep_resident(gib << 28, 2_000, 2, KEEP_RESIDENT);
+        assert_eq!((per_memory(1), per_memory(4), per_memory(64)), (kib(64), kib(260), KEEP_RESIDENT));
         assert_eq!(keep_resident(mib(32), 14_000, 4, KEEP_RESIDENT_SMALL), 0);
     }
 

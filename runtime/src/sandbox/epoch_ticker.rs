@@ -1,13 +1,12 @@
 //! The thread whose ticks make guests pause.
 //!
-//! Fuel counts instructions, and much that a guest can have done for it costs none. Time passes all the same: every
-//! tick begins a new epoch of the engine, and a guest that comes back to its own code in a new epoch pauses there, so
-//! that the limits can act. It is a thread and no task, since it has to tick when every worker is occupied. It sleeps
-//! while no guest runs.
+//! Fuel counts instructions, and much of what the engine does for a guest costs none. So every tick begins a new epoch
+//! of the engine, and a guest that returns to its own code in a new epoch pauses there, so that the limits can act. The
+//! ticker is a thread and no task, since it has to tick when every worker is occupied. It sleeps while no guest runs.
 //!
-//! A worker of tokio that leaves the I/O driver to run one task wakes no other to take its place there, so nobody would
-//! hear of a socket while that task holds its thread. Therefore the ticker wakes a worker while a poll is stuck; having
-//! nothing to do, it waits at the driver.
+//! A tokio worker that leaves the I/O driver to run one task wakes no other worker to poll the driver, so no socket
+//! would be served while that task occupies its thread. Therefore the ticker wakes a worker while a poll is stuck; that
+//! worker has nothing to do and waits at the driver.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,7 +18,7 @@ use wasmtime::Engine;
 
 use super::poll_permits::{PollPermits, Seen};
 
-/// Length of an epoch: for how long a guest may keep its thread without pausing, twice this at most.
+/// Length of an epoch. A guest occupies its thread without a pause for at most twice this.
 const TICK: Duration = Duration::from_millis(5);
 
 /// Ticks without a guest after which the thread sleeps; waking it costs a call some microseconds.
@@ -49,7 +48,7 @@ impl EpochTicker {
         Ok(Self { poll_permits, stop, thread: Some(thread) })
     }
 
-    /// The slots in which guests are polled, which this looks after.
+    /// The permits for polls of guests, which the ticker adjusts.
     pub(crate) fn poll_permits(&self) -> &Arc<PollPermits> {
         &self.poll_permits
     }
@@ -60,7 +59,7 @@ impl Drop for EpochTicker {
         self.stop.store(true, Ordering::SeqCst);
         if let Some(thread) = self.thread.take() {
             thread.thread().unpark();
-            // It panics nowhere, and nothing could be done about it here.
+            // The thread never panics.
             let _ = thread.join();
         }
     }
@@ -76,7 +75,7 @@ fn tick(engine: &Engine, poll_permits: &PollPermits, stop: &AtomicBool, runtime:
         engine.increment_epoch();
         idle = if poll_permits.is_idle(&seen) { idle + 1 } else { 0 };
         if let (true, Some(runtime)) = (poll_permits.on_tick(&mut seen), runtime) {
-            // Whichever worker this wakes goes on to the I/O driver.
+            // The worker that this wakes goes on to the I/O driver.
             drop(runtime.spawn(async {}));
         }
         if idle >= IDLE_TICKS {

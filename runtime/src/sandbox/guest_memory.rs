@@ -1,9 +1,9 @@
 //! The memory of all instances together, so that many small limits do not add up to more than the machine has.
 //!
-//! Counted is what an instance may make resident: its linear memories, its tables and its stack, what it has the host
-//! keep, and what it hands over to the host function that works for it; from its beginning to its end, also while it
-//! waits for a client or rests between calls. A plugin may have as much as it leaves to others: alone it comes to a
-//! half, two come to a third each, and however many take all they can, a newcomer finds as much as each of them has.
+//! What an instance may make resident counts, from its start to its end, also while its call is suspended or the
+//! instance is idle: linear memories, tables, the stack, what the host stores for it, and what it hands over to the
+//! host function that runs. A plugin may have as much as it leaves to others: one plugin alone gets a half, two get a
+//! third each. However many plugins take all they can get, another plugin can get as much as each of them has.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,17 +12,17 @@ use super::engine;
 use super::system_memory::guest_memory;
 use crate::config::{ServerConfig, kib};
 
-/// What an instance takes beside its memories and its stack: tables of its handles, streams, what it logs.
-const BESIDE: usize = kib(128);
+/// Memory of an instance besides its memories and its stack, bytes: tables of its handles, streams, its log.
+const OVERHEAD: usize = kib(128);
 
-/// What is handed over and is no longer than this is part of that.
+/// Largest transfer to a host function that does not count by itself, since [`OVERHEAD`] covers it.
 const SMALL: usize = kib(64);
 
 /// All instances.
 #[derive(Debug)]
 pub(crate) struct GuestMemory {
-    most: usize,
-    /// What each takes from its beginning.
+    max: usize,
+    /// What each instance takes from its start.
     instance: usize,
     used: AtomicUsize,
 }
@@ -34,20 +34,20 @@ pub(crate) struct PluginMemory {
     used: AtomicUsize,
 }
 
-/// What one instance has taken, given back when dropped.
+/// The memory of one instance, given back when dropped.
 #[derive(Debug)]
 pub(crate) struct InstanceMemory {
     plugin: Arc<PluginMemory>,
     bytes: usize,
 }
 
-/// What an instance has handed over to a host function, or gets from it: the last one that was charged for. A value is
-/// lifted before anything of ours runs, and then waits for a permit, a disk or a client.
+/// What an instance hands over to a host function or gets from it: the transfer that was charged last. The engine lifts
+/// a value before the host function runs, and the value then waits for a permit, a disk or a client.
 #[derive(Debug)]
 pub(crate) struct HostCallMemory {
     plugin: Arc<PluginMemory>,
-    /// No call of a host function moves more, though some are charged as if they did, for their work.
-    most: usize,
+    /// No call of a host function moves more bytes, though the work of some is charged as more.
+    max: usize,
     bytes: AtomicUsize,
 }
 
@@ -58,12 +58,12 @@ pub(crate) struct GuestMemoryExhausted;
 
 impl GuestMemory {
     pub(crate) fn new(settings: &ServerConfig) -> Arc<Self> {
-        let most = guest_memory(settings) - engine::idle_memory(settings);
-        Self::within(most, kib(settings.stack_kib) + BESIDE)
+        let max = guest_memory(settings) - engine::idle_memory(settings);
+        Self::within(max, kib(settings.stack_kib) + OVERHEAD)
     }
 
-    fn within(most: usize, instance: usize) -> Arc<Self> {
-        Arc::new(Self { most, instance, used: AtomicUsize::new(0) })
+    fn within(max: usize, instance: usize) -> Arc<Self> {
+        Arc::new(Self { max, instance, used: AtomicUsize::new(0) })
     }
 
     /// For one plugin's instances.
@@ -75,30 +75,30 @@ impl GuestMemory {
 impl PluginMemory {
     /// For another instance.
     pub(crate) fn instance(self: &Arc<Self>) -> Result<InstanceMemory, GuestMemoryExhausted> {
-        let mut taken = InstanceMemory { plugin: Arc::clone(self), bytes: 0 };
-        if taken.grow(self.all.instance) { Ok(taken) } else { Err(GuestMemoryExhausted) }
+        let mut memory = InstanceMemory { plugin: Arc::clone(self), bytes: 0 };
+        if memory.grow(self.all.instance) { Ok(memory) } else { Err(GuestMemoryExhausted) }
     }
 
-    /// For what an instance hands over, of which one call of a host function moves at most so many bytes.
-    pub(crate) fn host_call(self: &Arc<Self>, most: usize) -> HostCallMemory {
-        HostCallMemory { plugin: Arc::clone(self), most, bytes: AtomicUsize::new(0) }
+    /// For transfers of an instance, of which one call of a host function moves at most `max` bytes.
+    pub(crate) fn host_call(self: &Arc<Self>, max: usize) -> HostCallMemory {
+        HostCallMemory { plugin: Arc::clone(self), max, bytes: AtomicUsize::new(0) }
     }
 
-    /// Takes bytes if as much is left after that as the plugin then has. Two instances of one plugin that come at once
-    /// may both be measured by what it had before; what all plugins have together is exact.
-    fn take(&self, bytes: usize) -> bool {
+    /// Reserves bytes if as much is left for others afterwards as the plugin then has. Two instances of one plugin at
+    /// the same time may both be compared with the plugin's sum before; the sum of all plugins is exact.
+    fn reserve(&self, bytes: usize) -> bool {
         let all = &self.all;
         let own = self.used.load(Ordering::Relaxed).saturating_add(bytes);
         let after = |used: usize| {
             let used = used.saturating_add(bytes);
-            let left = all.most.checked_sub(used)?;
-            (own <= left).then_some(used)
+            let remaining = all.max.checked_sub(used)?;
+            (own <= remaining).then_some(used)
         };
-        let had = all.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, after).is_ok();
-        if had {
+        let is_reserved = all.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, after).is_ok();
+        if is_reserved {
             self.used.fetch_add(bytes, Ordering::Relaxed);
         }
-        had
+        is_reserved
     }
 
     fn give_back(&self, bytes: usize) {
@@ -108,14 +108,14 @@ impl PluginMemory {
 }
 
 impl InstanceMemory {
-    /// Takes more. `false`: it is not to be had.
+    /// Reserves more. `false`: there is not enough.
     pub(crate) fn grow(&mut self, bytes: usize) -> bool {
-        let had = self.plugin.take(bytes);
-        self.bytes += if had { bytes } else { 0 };
-        had
+        let is_reserved = self.plugin.reserve(bytes);
+        self.bytes += if is_reserved { bytes } else { 0 };
+        is_reserved
     }
 
-    /// Gives back some of what it has taken.
+    /// Gives some back.
     pub(crate) fn shrink(&mut self, bytes: usize) {
         let bytes = bytes.min(self.bytes);
         self.bytes -= bytes;
@@ -124,17 +124,17 @@ impl InstanceMemory {
 }
 
 impl HostCallMemory {
-    /// Another host function works, for which so much is handed over. `false`: there is no memory for it.
+    /// Counts a transfer of `bytes` instead of the last one. `false`: there is no memory for it.
     pub(super) fn replace(&self, bytes: usize) -> bool {
-        let bytes = if bytes <= SMALL { 0 } else { bytes.min(self.most) };
+        let bytes = if bytes <= SMALL { 0 } else { bytes.min(self.max) };
         let before = self.bytes.load(Ordering::Relaxed);
-        // What takes less than the one before is never refused.
-        let had = bytes <= before || self.plugin.take(bytes - before);
-        if had {
+        // A transfer that is not larger than the last one always succeeds.
+        let is_reserved = bytes <= before || self.plugin.reserve(bytes - before);
+        if is_reserved {
             self.bytes.store(bytes, Ordering::Relaxed);
             self.plugin.give_back(before.saturating_sub(bytes));
         }
-        had
+        is_reserved
     }
 }
 
@@ -158,7 +158,7 @@ mod tests {
     use super::*;
     use crate::config::mib;
 
-    /// An instance of a plugin that may have whatever it likes.
+    /// An instance of a plugin with any amount of memory.
     pub(in super::super) fn unbounded() -> InstanceMemory {
         GuestMemory::within(usize::MAX / 2, 0).of_plugin().instance().unwrap()
     }

@@ -1,7 +1,7 @@
 //! Charges a guest for the work that host functions do on its behalf, and lets other tasks run in between.
 //!
 //! Wasm fuel counts instructions only, so a loop over cheap host calls would be nearly free and would seldom yield.
-//! Charging the store's own fuel from inside a host call would reset wasmtime's yield interval and starve everyone
+//! Charging the store's own fuel from inside a host call would reset wasmtime's yield interval and starve other tasks
 //! (`docs/decisions/0003-engine.md`), therefore this is a second counter with the same budget and its own yields.
 
 use std::future::poll_fn;
@@ -17,21 +17,21 @@ use super::thread_time::thread_time;
 /// Why a host function does nothing more for a guest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ChargeError {
-    /// The guest had its host functions do more than its budget.
+    /// The host fuel of the call is used up.
     #[error("the fuel for host functions is used up")]
     Fuel,
-    /// What the guest hands over, or has the host keep, has no room beside what all have.
+    /// There is no memory for what the guest hands over or has the host store.
     #[error("no memory is left for what the guest hands over (setting [server] `guest_memory_mib`)")]
     Memory,
 }
 
-/// Price of entering a host function at all: about 0.1 µs.
+/// Fuel for entering a host function: about 0.1 µs.
 const ENTRY: u64 = 500;
 
-/// Price of a function of WASI.
+/// Fuel for a function of WASI.
 const WASI: u64 = 1_000;
 
-/// The host-side fuel of one call. Clones share it.
+/// The host fuel of one call. Clones share it.
 #[derive(Debug, Clone)]
 pub(crate) struct HostFuel {
     counters: Arc<FuelCounters>,
@@ -43,22 +43,22 @@ struct FuelCounters {
     budget: u64,
     spent: AtomicU64,
     since_yield: AtomicU64,
-    /// Processor time of other threads that nobody has taken account of yet, nanoseconds.
+    /// Processor time of other threads that is not yet in `cpu`, nanoseconds.
     elsewhere: AtomicU64,
-    /// Processor time of the call that was taken account of, nanoseconds.
+    /// Processor time of the call, nanoseconds.
     cpu: AtomicU64,
-    /// Where values are counted that host functions work on; a thread that works for a cancelled call still has one.
+    /// Counts the memory of transfers; a thread that works for a cancelled call still has it.
     host_call: Option<HostCallMemory>,
 }
 
 impl HostFuel {
-    /// A meter for nobody's instance.
+    /// Host fuel without an instance.
     #[cfg(test)]
     pub(crate) fn new(budget: u64) -> Self {
         Self::with(budget, None)
     }
 
-    /// A meter for an instance, whose account of memory has what it hands over.
+    /// Host fuel for an instance; `host_call` counts the memory of its transfers.
     pub(crate) fn of_instance(budget: u64, host_call: HostCallMemory) -> Self {
         Self::with(budget, Some(host_call))
     }
@@ -68,12 +68,12 @@ impl HostFuel {
         Self { counters: Arc::new(FuelCounters { budget, spent, since_yield, elsewhere, cpu, host_call }) }
     }
 
-    /// The call is over: nothing is handed over any more.
+    /// Ends the call: no transfer counts any more.
     pub(crate) fn end(&self) {
         self.count_transfer(0);
     }
 
-    /// Counts what is handed over now, in place of what was before. `false`: there is no memory for it.
+    /// Counts a transfer instead of the last one. `false`: there is no memory for it.
     fn count_transfer(&self, bytes: usize) -> bool {
         self.counters.host_call.as_ref().is_none_or(|host_call| host_call.replace(bytes))
     }
@@ -86,7 +86,7 @@ impl HostFuel {
         self.counters.cpu.store(0, Ordering::Relaxed);
     }
 
-    /// Does work for the guest on a thread of its own, whose processor time counts as the guest's.
+    /// Does work for the guest on another thread, and counts its processor time as the guest's.
     pub(crate) fn timed<T>(&self, work: impl FnOnce() -> T) -> T {
         let begun = thread_time();
         let done = work();
@@ -94,21 +94,21 @@ impl HostFuel {
         done
     }
 
-    /// Takes account of the processor time of a poll: that, and what other threads have used for the guest meanwhile.
+    /// Adds the processor time of a poll, and what other threads have used for the guest since. Gives the sum.
     pub(super) fn add_poll_time(&self, polled: Duration) -> Duration {
         let elsewhere = match self.counters.elsewhere.load(Ordering::Relaxed) {
             0 => 0,
             _ => self.counters.elsewhere.swap(0, Ordering::Relaxed),
         };
-        let took = polled.saturating_add(Duration::from_nanos(elsewhere));
-        self.counters.cpu.fetch_add(nanos(took), Ordering::Relaxed);
-        took
+        let total = polled.saturating_add(Duration::from_nanos(elsewhere));
+        self.counters.cpu.fetch_add(nanos(total), Ordering::Relaxed);
+        total
     }
 
     /// Processor time of the call so far.
     pub(crate) fn cpu(&self) -> Duration {
-        let of = |time: &AtomicU64| Duration::from_nanos(time.load(Ordering::Relaxed));
-        of(&self.counters.cpu).saturating_add(of(&self.counters.elsewhere))
+        let read = |time: &AtomicU64| Duration::from_nanos(time.load(Ordering::Relaxed));
+        read(&self.counters.cpu).saturating_add(read(&self.counters.elsewhere))
     }
 
     /// Fuel charged so far.
@@ -122,9 +122,9 @@ impl HostFuel {
         self.charge_work(bytes, bytes).await
     }
 
-    /// The same for work that costs as much as moving `price` bytes, while it moves `bytes`.
-    pub(crate) async fn charge_work(&self, price: usize, bytes: usize) -> Result<(), ChargeError> {
-        self.charge_now(price)?;
+    /// The same for work that is charged like moving `work` bytes and moves `bytes`.
+    pub(crate) async fn charge_work(&self, work: usize, bytes: usize) -> Result<(), ChargeError> {
+        self.charge_now(work)?;
         if !self.count_transfer(bytes) {
             return Err(ChargeError::Memory);
         }
@@ -132,8 +132,7 @@ impl HostFuel {
         Ok(())
     }
 
-    /// Charges a function of WASI, of which nothing is known but that it was called. Whether the budget is spent is
-    /// looked at when the guest next pauses.
+    /// Charges one call of a function of WASI, whatever it does. The budget is checked when the guest next pauses.
     pub(crate) fn charge_call(&self) {
         self.counters.spent.fetch_add(WASI, Ordering::Relaxed);
         self.counters.since_yield.fetch_add(WASI, Ordering::Relaxed);
@@ -144,20 +143,20 @@ impl HostFuel {
         self.spent() > self.counters.budget
     }
 
-    /// Charges where nothing can wait; [`HostFuel::pause`] has to follow.
+    /// Charges without yielding; [`HostFuel::pause`] has to follow.
     pub(crate) fn charge_now(&self, bytes: usize) -> Result<(), ChargeError> {
-        let cost = ENTRY + bytes as u64 / 2;
-        self.counters.since_yield.fetch_add(cost, Ordering::Relaxed);
-        let spent = self.counters.spent.fetch_add(cost, Ordering::Relaxed).saturating_add(cost);
+        let fuel = ENTRY + bytes as u64 / 2;
+        self.counters.since_yield.fetch_add(fuel, Ordering::Relaxed);
+        let spent = self.counters.spent.fetch_add(fuel, Ordering::Relaxed).saturating_add(fuel);
         if spent > self.counters.budget { Err(ChargeError::Fuel) } else { Ok(()) }
     }
 
-    /// Whether so much was charged since others could last run that they should.
+    /// Whether a yield interval was charged since other tasks could last run.
     pub(crate) fn wants_pause(&self) -> bool {
         self.counters.since_yield.load(Ordering::Relaxed) >= YIELD_INTERVAL
     }
 
-    /// Lets other tasks run if much was charged since it last did.
+    /// Lets other tasks run, if a yield interval was charged since the last time.
     pub(crate) async fn pause(&self) {
         if self.wants_pause() {
             self.counters.since_yield.store(0, Ordering::Relaxed);
@@ -170,7 +169,7 @@ pub(super) fn nanos(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// Goes to the end of the run queue. Not tokio's own `yield_now`: it defers the wake-up to the driver's turn, which
+/// Goes to the end of the run queue. Tokio's own `yield_now` wakes the task only when the driver is polled, which
 /// starves every other task when the event interval is short.
 async fn yield_now() {
     let mut yielded = false;

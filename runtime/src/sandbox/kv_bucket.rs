@@ -1,7 +1,7 @@
-//! What one plugin keeps between calls: only its own keys, within a quota.
+//! The key-value bucket of one plugin: only its own keys, within a quota.
 //!
-//! The quota is checked in the very transaction that writes, so calls that run side by side cannot exceed it together.
-//! All of this blocks; whoever calls is on a thread that may.
+//! The quota is checked in the transaction that writes, so concurrent calls cannot exceed it together. Everything here
+//! blocks and must be called on a thread for blocking work.
 
 use std::sync::Arc;
 
@@ -11,34 +11,34 @@ use sha2::{Digest as _, Sha256};
 
 use super::kv_database::{KEY, KvDatabase, KvError};
 
-/// Keys by plugin.
+/// Values by plugin and key.
 const VALUES: TableDefinition<'_, (&str, &str), &[u8]> = TableDefinition::new("values");
 
 /// What each plugin uses of its quota, bytes.
 const USED: TableDefinition<'_, &str, u64> = TableDefinition::new("used");
 
-/// What an entry costs beside its key and value: many small ones must not fill a disk either.
+/// Bytes of the quota for an entry besides its key and value, so that many small entries cannot fill a disk.
 const ENTRY: u64 = 64;
 
-/// Keys on one page of a listing.
+/// Keys on one page of [`KvBucket::keys`].
 const PAGE: usize = 500;
 
 /// One plugin's keys.
 #[derive(Debug, Clone)]
 pub(crate) struct KvBucket {
-    store: Arc<KvDatabase>,
+    database: Arc<KvDatabase>,
     plugin: Arc<str>,
     /// Bytes.
     quota: u64,
 }
 
-/// The keys of all plugins, as they were at one moment.
+/// The values of all plugins, in one read transaction.
 type KvTable = ReadOnlyTable<(&'static str, &'static str), &'static [u8]>;
 
 /// Values with their keys, where there are any.
 pub(crate) type KeyValues = Vec<Option<(String, Vec<u8>)>>;
 
-/// Which value a key has, or that it has none.
+/// The digest of a key's value, or that the key has none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ValueVersion(Option<[u8; 32]>);
 
@@ -54,21 +54,21 @@ fn number(digits: &[u8]) -> Option<i64> {
 
 impl KvBucket {
     /// The keys of `plugin`, which may use `quota_mib`.
-    pub(crate) fn new(store: Arc<KvDatabase>, plugin: Arc<str>, quota_mib: u64) -> Self {
-        Self { store, plugin, quota: quota_mib << 20 }
+    pub(crate) fn new(database: Arc<KvDatabase>, plugin: Arc<str>, quota_mib: u64) -> Self {
+        Self { database, plugin, quota: quota_mib << 20 }
     }
 
     pub(crate) fn get(&self, key: &str) -> Result<Option<Vec<u8>>, KvError> {
-        let found = self.read(|values| {
+        let value = self.read(|values| {
             let value = values.get((&*self.plugin, key))?;
             Ok(value.map(|value| value.value().to_vec()))
         })?;
-        Ok(found.flatten())
+        Ok(value.flatten())
     }
 
-    /// Reads everything as it is now; `None` before anything was ever kept.
+    /// Runs `work` in a read transaction; `None` while no plugin has stored anything.
     fn read<T>(&self, work: impl Fn(&KvTable) -> Result<T, KvError>) -> Result<Option<T>, KvError> {
-        self.store.read(|database| match database.begin_read()?.open_table(VALUES) {
+        self.database.read(|redb| match redb.begin_read()?.open_table(VALUES) {
             Ok(values) => work(&values).map(Some),
             Err(TableError::TableDoesNotExist(_)) => Ok(None),
             Err(error) => Err(error.into()),
@@ -107,22 +107,22 @@ impl KvBucket {
         self.write(|writer| keys.iter().try_for_each(|key| writer.delete(key)))
     }
 
-    /// Values of several keys, of at most `most` bytes together.
-    pub(crate) fn get_many(&self, keys: &[String], most: usize) -> Result<KeyValues, KvError> {
-        let found = self.read(|values| {
-            let mut left = most;
+    /// Values of several keys, of at most `max` bytes together.
+    pub(crate) fn get_many(&self, keys: &[String], max: usize) -> Result<KeyValues, KvError> {
+        let values = self.read(|values| {
+            let mut remaining = max;
             let values = keys.iter().map(|key| {
-                let Some(found) = values.get((&*self.plugin, &**key))? else { return Ok(None) };
-                let value = found.value();
-                left = left.checked_sub(value.len()).ok_or(KvError::TooMuch(most))?;
+                let Some(guard) = values.get((&*self.plugin, &**key))? else { return Ok(None) };
+                let value = guard.value();
+                remaining = remaining.checked_sub(value.len()).ok_or(KvError::TooMuch(max))?;
                 Ok(Some((key.clone(), value.to_vec())))
             });
             values.collect()
         })?;
-        Ok(found.unwrap_or_else(|| vec![None; keys.len()]))
+        Ok(values.unwrap_or_else(|| vec![None; keys.len()]))
     }
 
-    /// What tells one value of a key from another, without keeping the value.
+    /// The version of a key's value, which stands for the value in a comparison.
     pub(crate) fn version(&self, key: &str) -> Result<ValueVersion, KvError> {
         Ok(ValueVersion::of(self.get(key)?.as_deref()))
     }
@@ -139,7 +139,7 @@ impl KvBucket {
         })
     }
 
-    /// Sets a key if it still has the value of version `old`. Gives the version that it has instead otherwise.
+    /// Sets a key if its value still has the version `old`; otherwise gives its present version.
     pub(crate) fn swap(
         &self,
         key: &str,
@@ -155,13 +155,13 @@ impl KvBucket {
         })
     }
 
-    /// Runs `work` in a transaction: all of it happens, or nothing.
+    /// Runs `work` in a write transaction.
     fn write<T>(
         &self,
         work: impl FnOnce(&mut KvTransaction<'_, '_>) -> Result<T, KvError>,
     ) -> Result<T, KvError> {
-        self.store.write(|database| {
-            let write = database.begin_write()?;
+        self.database.write(|redb| {
+            let write = redb.begin_write()?;
             let outcome = self.change(&write, work)?;
             write.commit()?;
             Ok(outcome)
@@ -179,7 +179,7 @@ impl KvBucket {
         let mut writer = KvTransaction { plugin: &self.plugin, values: write.open_table(VALUES)?, used };
         let outcome = work(&mut writer)?;
         let after = writer.used;
-        // A quota that was made smaller still lets a plugin shrink what it has.
+        // When the operator made the quota smaller, the plugin may still delete.
         if after > self.quota && after > used {
             return Err(KvError::OverQuota(self.quota >> 20));
         }
@@ -204,9 +204,9 @@ impl KvTransaction<'_, '_> {
         if key.is_empty() || key.len() > KEY {
             return Err(KvError::Key);
         }
-        let cost = |value: &[u8]| (key.len() + value.len()) as u64 + ENTRY;
-        let freed = self.values.insert((self.plugin, key), value)?.map_or(0, |old| cost(old.value()));
-        self.used = self.used.saturating_sub(freed).saturating_add(cost(value));
+        let size = |value: &[u8]| (key.len() + value.len()) as u64 + ENTRY;
+        let freed = self.values.insert((self.plugin, key), value)?.map_or(0, |old| size(old.value()));
+        self.used = self.used.saturating_sub(freed).saturating_add(size(value));
         Ok(())
     }
 
@@ -223,8 +223,8 @@ mod tests {
     use super::*;
     use std::collections::BTreeMap;
 
-    fn bucket(store: &Arc<KvDatabase>, plugin: &str) -> KvBucket {
-        KvBucket::new(Arc::clone(store), plugin.into(), 1)
+    fn bucket(database: &Arc<KvDatabase>, plugin: &str) -> KvBucket {
+        KvBucket::new(Arc::clone(database), plugin.into(), 1)
     }
 
     fn set(bucket: &KvBucket, key: &str, value: &[u8]) -> Result<(), KvError> {
@@ -234,8 +234,8 @@ mod tests {
     #[test]
     fn plugins_see_only_their_own_keys_even_when_their_names_begin_alike() {
         let dir = tempfile::tempdir().unwrap();
-        let store = KvDatabase::new(dir.path().join("state"));
-        let (a, ab) = (bucket(&store, "a"), bucket(&store, "ab"));
+        let database = KvDatabase::new(dir.path().join("state"));
+        let (a, ab) = (bucket(&database, "a"), bucket(&database, "ab"));
         set(&a, "b1", b"mine").unwrap();
         set(&ab, "1", b"other").unwrap();
         assert_eq!(a.get("b1").unwrap().unwrap(), b"mine");
@@ -246,8 +246,8 @@ mod tests {
     #[test]
     fn what_is_used_is_what_is_kept() {
         let dir = tempfile::tempdir().unwrap();
-        let store = KvDatabase::new(dir.path().to_owned());
-        let bucket = bucket(&store, "p");
+        let database = KvDatabase::new(dir.path().to_owned());
+        let bucket = bucket(&database, "p");
         let mut model: BTreeMap<String, Vec<u8>> = BTreeMap::new();
         let mut seed = 7_u64;
         for _ in 0..120 {
@@ -264,20 +264,20 @@ mod tests {
         }
         let kept: u64 = model.iter().map(|(key, value)| (key.len() + value.len()) as u64 + ENTRY).sum();
         drop(bucket);
-        let store = {
-            drop(store);
+        let database = {
+            drop(database);
             KvDatabase::new(dir.path().to_owned())
         };
         let used =
-            store.read(|database| Ok(database.begin_read()?.open_table(USED)?.get("p")?.unwrap().value()));
+            database.read(|database| Ok(database.begin_read()?.open_table(USED)?.get("p")?.unwrap().value()));
         assert_eq!(used.unwrap(), kept);
     }
 
     #[test]
     fn a_quota_holds_and_a_refused_write_changes_nothing() {
         let dir = tempfile::tempdir().unwrap();
-        let store = KvDatabase::new(dir.path().to_owned());
-        let bucket = bucket(&store, "p");
+        let database = KvDatabase::new(dir.path().to_owned());
+        let bucket = bucket(&database, "p");
         set(&bucket, "half", &vec![0; 600 << 10]).unwrap();
         let refused = bucket.set_many(&[("x".into(), vec![1]), ("more".into(), vec![0; 600 << 10])]);
         assert!(matches!(refused, Err(KvError::OverQuota(1))));
@@ -299,8 +299,8 @@ mod tests {
     #[test]
     fn numbers_add_up_and_swaps_notice_others() {
         let dir = tempfile::tempdir().unwrap();
-        let store = KvDatabase::new(dir.path().to_owned());
-        let bucket = bucket(&store, "p");
+        let database = KvDatabase::new(dir.path().to_owned());
+        let bucket = bucket(&database, "p");
         assert_eq!(bucket.increment("n", 5).unwrap(), 5);
         assert_eq!(bucket.increment("n", -7).unwrap(), -2);
         assert!(matches!(bucket.increment("n", i64::MIN), Err(KvError::NotANumber)));
@@ -316,8 +316,8 @@ mod tests {
     #[test]
     fn keys_come_in_pages() {
         let dir = tempfile::tempdir().unwrap();
-        let store = KvDatabase::new(dir.path().to_owned());
-        let bucket = bucket(&store, "p");
+        let database = KvDatabase::new(dir.path().to_owned());
+        let bucket = bucket(&database, "p");
         assert_eq!(bucket.keys(None).unwrap(), (Vec::new(), None));
         let entries: Vec<_> = (0..2 * PAGE + 3).map(|at| (format!("{at:05}"), Vec::new())).collect();
         bucket.set_many(&entries).unwrap();

@@ -1,15 +1,14 @@
-//! The database for what plugins keep between calls: one file for all of them, made when it is first needed.
+//! The key-value database of all plugins: one file, made when it is first needed.
 //!
-//! A write is on the disk before it is reported, and a killed server loses none and breaks none.
+//! A write is on the disk before it is reported, so a killed server loses no write and damages none.
 //!
-//! Several servers may share the folder, since editors start one each. The database is one process's at a time, so each
-//! has it open while it uses it and no longer: it is closed when it has not been used for a moment, or at once when
-//! another server waits for it.
+//! Several servers may share the folder, since editors start one each. Only one process at a time can have the database
+//! open, so each server closes it when it has not used it for a moment, or at once when another server waits for it.
 //!
-//! A database that the disk refused something refuses everything from then on, what it has kept included. So it is
-//! closed then and opened again. Opening reads all of it and lets nobody else read, therefore nothing is written for a
-//! moment after a write was refused, and for a longer one when opening took long: a disk without room costs plugins
-//! what they write, and nobody what is there already. The log has a line for it, and one for its end.
+//! After a failed write redb fails every operation, reads included. So the database is closed and opened again. Opening
+//! reads the whole file and blocks all readers; therefore writing pauses for a moment after a failed write, and for
+//! longer when opening took long. So while the disk is full plugins cannot write, but can read. The log has a line for
+//! the beginning and one for the end.
 
 mod partial_file;
 mod process_lock;
@@ -19,9 +18,10 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
+use parking_lot::{Mutex, RwLock};
 use redb::Database;
 use redb::backends::InMemoryBackend;
 
@@ -34,11 +34,11 @@ pub(crate) const KEY: usize = 1_024;
 /// The file in the state folder.
 const FILE: &str = "plugins.redb";
 
-/// How long nothing is written after the disk refused a write.
+/// How long writing pauses after a write failed.
 const WRITE_PAUSE: Duration = Duration::from_secs(1);
 
-/// The same as a multiple of the time that opening took: at most one part in so many goes into opening.
-const SHARE: u32 = 20;
+/// Shortest pause as a multiple of the time that opening took: opening takes at most one part in this many of the time.
+const PAUSE_FACTOR: u32 = 20;
 
 /// After how long without use the database is closed.
 const IDLE: Duration = Duration::from_millis(100);
@@ -48,16 +48,16 @@ const IDLE: Duration = Duration::from_millis(100);
 pub struct KvDatabase {
     location: Location,
     opened: RwLock<OpenState>,
-    /// How often it was used.
-    used: AtomicU64,
-    /// How often another process kept it.
-    in_use: AtomicU64,
+    /// Operations so far.
+    uses: AtomicU64,
+    /// How often opening failed because another process had the database.
+    lockouts: AtomicU64,
     /// For the thread that closes it.
     this: Weak<Self>,
-    /// Until when nothing is written, after the disk refused a write. None when the last write worked.
-    refused: Mutex<Option<Instant>>,
+    /// Until when writing pauses after a failed write. `None` when the last write succeeded.
+    paused_until: Mutex<Option<Instant>>,
     /// Whether the operator knows that something is wrong.
-    complained: AtomicBool,
+    has_warned: AtomicBool,
 }
 
 /// Where the database is.
@@ -67,34 +67,34 @@ enum Location {
     Folder(PathBuf),
     /// In the memory of this process, and gone with it.
     Memory,
-    /// There is no place for it.
+    /// There is no state folder.
     Nowhere,
 }
 
 #[derive(Debug, Default)]
 struct OpenState {
-    /// None before it is needed, while it rests, and after it failed.
+    /// `None` before it is needed, while it is closed, and after it failed.
     database: Option<Database>,
-    /// None where no other process can have it.
+    /// `None` where no other process can have it.
     process_lock: Option<ProcessLock>,
-    /// It failed, and was not opened since.
+    /// Whether it failed and was not opened since.
     has_failed: bool,
-    /// How often it was opened, so that whoever failed on one that is closed already leaves the next one open.
-    times: u64,
+    /// How often it was opened. An operation closes only the opening on which it failed.
+    generation: u64,
 }
 
-/// Why the store does not do what was asked.
+/// Why an operation on the key-value database failed.
 #[derive(Debug, thiserror::Error)]
 pub enum KvError {
-    /// Another process has it and does not give it up.
+    /// Another process has the database and does not close it.
     #[error("the database in the state folder {} is locked by another process; stop it, or name another folder with `state_dir` under [server]", .0.display())]
     InUse(PathBuf),
-    /// Neither the configuration nor the environment names a place.
+    /// Neither the configuration nor the environment names a folder.
     #[error(
         "there is no folder for key-value data; set HOME or XDG_STATE_HOME, or name one with `state_dir` under [server]"
     )]
     Nowhere,
-    /// It cannot be opened or made.
+    /// The database cannot be opened or made.
     #[error(
         "the state folder {} cannot be used; check its disk and its mode, or name another one with `state_dir` under [server]",
         folder.display()
@@ -111,7 +111,7 @@ pub enum KvError {
     /// Not a key.
     #[error("a key has 1 to {KEY} bytes")]
     Key,
-    /// More than one host call may hand over.
+    /// More bytes than one host call may hand over.
     #[error(
         "the values have more than {0} bytes together (limit `transfer_mib`); ask for fewer keys at once"
     )]
@@ -119,7 +119,7 @@ pub enum KvError {
     /// Not a number.
     #[error("the value of this key is not a whole number in decimal digits, or the sum does not fit 64 bits")]
     NotANumber,
-    /// The disk refuses what is written, or did so a moment ago.
+    /// A write failed, now or a moment ago.
     #[error(
         "the disk of the state folder {} takes no writes, so plugins can read their key-value data but not change it; make room there",
         folder.display()
@@ -127,10 +127,10 @@ pub enum KvError {
     Full {
         /// The folder.
         folder: PathBuf,
-        /// What the system says, when it was asked.
+        /// The error of the write; `None` while writing pauses.
         source: Option<Box<redb::Error>>,
     },
-    /// The disk, or the file.
+    /// The disk or the file fails.
     #[error("the key-value database cannot be used; if that goes on, restore or remove the state folder")]
     Failed(#[source] Box<redb::Error>),
 }
@@ -142,22 +142,22 @@ impl<E: Into<redb::Error>> From<E> for KvError {
 }
 
 impl KvDatabase {
-    /// A store in this folder. Nothing is made there before it is needed.
+    /// A database in this folder. Nothing is made there before it is needed.
     #[must_use]
     pub fn new(folder: PathBuf) -> Arc<Self> {
         Self::at(Location::Folder(folder), None)
     }
 
-    /// The store of a server whose state is in this folder, if there is one.
+    /// The database of a server whose state is in this folder, if it has one.
     #[must_use]
     pub fn of_state(folder: Option<PathBuf>) -> Arc<Self> {
         Self::at(folder.map_or(Location::Nowhere, Location::Folder), None)
     }
 
-    /// A store that is gone with the process, for looking at plugins without changing what they keep.
+    /// A database in memory, for commands that inspect plugins without changing their stored values.
     ///
     /// # Errors
-    /// Never, as far as the database promises.
+    /// Never, as far as redb promises.
     pub fn in_memory() -> Result<Arc<Self>, KvError> {
         let database = Database::builder().create_with_backend(InMemoryBackend::new())?;
         Ok(Self::at(Location::Memory, Some(database)))
@@ -168,30 +168,30 @@ impl KvDatabase {
         Arc::new_cyclic(|this| Self {
             location,
             opened,
-            used: AtomicU64::default(),
-            in_use: AtomicU64::default(),
+            uses: AtomicU64::default(),
+            lockouts: AtomicU64::default(),
             this: Weak::clone(this),
-            refused: Mutex::default(),
-            complained: AtomicBool::default(),
+            paused_until: Mutex::default(),
+            has_warned: AtomicBool::default(),
         })
     }
 
-    /// Opens the database now, to find out whether it can be. Whoever asks tells the operator.
+    /// Opens the database now, to find out whether it can be opened. The caller tells the operator of an error.
     ///
     /// # Errors
-    /// When the folder cannot be used, or another process keeps it.
+    /// When the folder cannot be used, or another process has the database.
     pub fn open(&self) -> Result<(), KvError> {
-        self.on(|_| Ok(())).inspect_err(|_| self.complained.store(true, Ordering::Relaxed))
+        self.on(|_| Ok(())).inspect_err(|_| self.has_warned.store(true, Ordering::Relaxed))
     }
 
-    /// How often somebody went without it since another process kept it. Who looks before and after knows of the time
+    /// How often opening failed because another process had the database. The difference of two values is the number in
     /// between.
     pub(crate) fn times_locked_out(&self) -> u64 {
-        self.in_use.load(Ordering::Relaxed)
+        self.lockouts.load(Ordering::Relaxed)
     }
 
-    /// Runs `work`, which changes nothing, and runs it again if the database failed meanwhile, as it does for all when
-    /// a write of one is refused.
+    /// Runs `work`, which only reads. Runs it again if the database fails: a failed write of one call makes the reads
+    /// of all calls fail.
     pub(super) fn read<T>(&self, work: impl Fn(&Database) -> Result<T, KvError>) -> Result<T, KvError> {
         let read = match self.on(&work) {
             Err(KvError::Failed(error)) if has_closed(&error) => self.on(&work),
@@ -203,90 +203,85 @@ impl KvDatabase {
     /// Runs `work`, which is one transaction.
     pub(super) fn write<T>(&self, work: impl FnOnce(&Database) -> Result<T, KvError>) -> Result<T, KvError> {
         let full = |source| KvError::Full { folder: self.folder().to_owned(), source };
-        let until = *self.refused();
+        let until = *self.paused_until.lock();
         if until.is_some_and(|until| Instant::now() < until) {
             return Err(full(None));
         }
-        let written = self.on(|database| self.noting(|| work(database))).map_err(|error| match error {
+        let written = self.on(|database| self.note_write(|| work(database))).map_err(|error| match error {
             KvError::Failed(source) if has_closed(&source) => full(Some(source)),
             error => error,
         });
-        if written.is_ok() && self.complained.swap(false, Ordering::Relaxed) {
+        if written.is_ok() && self.has_warned.swap(false, Ordering::Relaxed) {
             tracing::warn!("the key-value database is writable again");
         }
         written.inspect_err(|error| self.log_once(error))
     }
 
-    /// Writes, and notes whether the disk takes that. Noted before the database is closed, so that whoever opens it
-    /// again knows why, and nobody else writes meanwhile.
-    fn noting<T>(&self, write: impl FnOnce() -> Result<T, KvError>) -> Result<T, KvError> {
-        let before = *self.refused();
+    /// Writes, and begins or ends the pause of writing. This is done before the database is closed, so that opening can
+    /// lengthen the pause and no other call writes in between.
+    fn note_write<T>(&self, write: impl FnOnce() -> Result<T, KvError>) -> Result<T, KvError> {
+        let before = *self.paused_until.lock();
         let written = write();
-        let mut refused = self.refused();
+        let mut until = self.paused_until.lock();
         match &written {
-            Err(KvError::Failed(error)) if has_closed(error) => *refused = Some(Instant::now() + WRITE_PAUSE),
-            // Not when another write was refused meanwhile.
-            Ok(_) if *refused == before => *refused = None,
+            Err(KvError::Failed(error)) if has_closed(error) => *until = Some(Instant::now() + WRITE_PAUSE),
+            // Not when another write failed in the meantime.
+            Ok(_) if *until == before => *until = None,
             _ => {}
         }
         written
     }
 
-    fn refused(&self) -> MutexGuard<'_, Option<Instant>> {
-        self.refused.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Tells the operator once, until something could be written again. Calls are many, and may be a guest's that
-    /// loops.
+    /// Logs an error once until a write succeeds again, since a guest that loops can cause any number of errors.
     fn log_once(&self, error: &KvError) {
         use KvError::{Failed, Full, InUse, Nowhere, Unusable};
         let is_serious = matches!(error, InUse(_) | Nowhere | Unusable { .. } | Full { .. } | Failed(_));
-        if is_serious && !self.complained.swap(true, Ordering::Relaxed) {
+        if is_serious && !self.has_warned.swap(true, Ordering::Relaxed) {
             let cause = std::error::Error::source(error).map(ToString::to_string).unwrap_or_default();
             tracing::error!(cause, "{error}");
         }
     }
 
-    /// Runs `work` on the database, which nobody closes meanwhile.
+    /// Runs `work` on the database, which stays open until `work` ends.
     fn on<T>(&self, work: impl FnOnce(&Database) -> Result<T, KvError>) -> Result<T, KvError> {
-        let (times, done) = loop {
-            let opened = self.opened.read().unwrap_or_else(PoisonError::into_inner);
-            let over = opened.process_lock.as_ref().is_some_and(ProcessLock::is_over);
-            if let Some(database) = opened.database.as_ref().filter(|_| !over) {
-                self.used.fetch_add(1, Ordering::Relaxed);
-                break (opened.times, work(database));
+        let (generation, done) = loop {
+            let opened = self.opened.read();
+            let must_close = opened.process_lock.as_ref().is_some_and(ProcessLock::is_over);
+            if let Some(database) = opened.database.as_ref().filter(|_| !must_close) {
+                self.uses.fetch_add(1, Ordering::Relaxed);
+                break (opened.generation, work(database));
             }
-            let times = opened.times;
+            let generation = opened.generation;
             drop(opened);
-            self.close(times, false);
+            self.close(generation, false);
             self.open_again()?;
         };
         if let Err(KvError::Failed(error)) = &done
             && has_closed(error)
         {
-            self.close(times, true);
+            self.close(generation, true);
         }
         done
     }
 
-    /// Closes the database that was opened so many times, if it is still that one.
-    fn close(&self, times: u64, failed: bool) {
-        let mut opened = self.opened.write().unwrap_or_else(PoisonError::into_inner);
-        if opened.times == times {
+    /// Closes the database if it is still the opening `generation`.
+    fn close(&self, generation: u64, failed: bool) {
+        let mut opened = self.opened.write();
+        if opened.generation == generation {
             opened.has_failed |= failed;
             opened.database = None;
         }
     }
 
-    /// Opens the database, unless somebody was faster.
+    /// Opens the database, unless another thread did.
     fn open_again(&self) -> Result<(), KvError> {
-        let mut opened = self.opened.write().unwrap_or_else(PoisonError::into_inner);
+        let mut opened = self.opened.write();
         if opened.database.is_some() {
             return Ok(());
         }
         let folder = match &self.location {
             Location::Folder(folder) => folder,
-            // What was in memory was there from the begin.
+            // A database in memory is open from the start and has ended when it is closed.
             Location::Memory | Location::Nowhere => return Err(KvError::Nowhere),
         };
         let unusable = |error: io::Error| KvError::Unusable { folder: folder.clone(), source: error.into() };
@@ -299,33 +294,33 @@ impl KvDatabase {
         let database = process_lock.wait(|| database(folder));
         opened.process_lock = Some(process_lock);
         let Some(database) = database? else {
-            self.in_use.fetch_add(1, Ordering::Relaxed);
+            self.lockouts.fetch_add(1, Ordering::Relaxed);
             return Err(KvError::InUse(folder.clone()));
         };
         opened.database = Some(database);
-        opened.times += 1;
-        // Those who read come first.
+        opened.generation += 1;
+        // Writing pauses on after opening, so that calls that wait can read first.
         if std::mem::take(&mut opened.has_failed)
-            && let Some(until) = &mut *self.refused()
+            && let Some(until) = &mut *self.paused_until.lock()
         {
-            *until = Instant::now() + WRITE_PAUSE.max(SHARE * begun.elapsed());
+            *until = Instant::now() + WRITE_PAUSE.max(PAUSE_FACTOR * begun.elapsed());
         }
-        self.close_when_idle(opened.times);
+        self.close_when_idle(opened.generation);
         Ok(())
     }
 
-    /// Closes the database, once it is not used or another server waits for it. Without the thread for that it stays
-    /// open until it is used while another waits.
-    fn close_when_idle(&self, times: u64) {
+    /// Starts a thread that closes the database when it is idle or another server waits for it. Without that thread the
+    /// database stays open until it is used while another server waits.
+    fn close_when_idle(&self, generation: u64) {
         let this = Weak::clone(&self.this);
         let closing = std::thread::Builder::new().name("store".to_owned()).spawn(move || {
-            let mut used = None;
+            let mut seen = None;
             loop {
                 std::thread::sleep(IDLE);
-                let Some(store) = this.upgrade() else { return };
-                let now = store.used.load(Ordering::Relaxed);
-                if used.replace(now) == Some(now) || store.is_over(times) {
-                    return store.close(times, false);
+                let Some(database) = this.upgrade() else { return };
+                let now = database.uses.load(Ordering::Relaxed);
+                if seen.replace(now) == Some(now) || database.is_over(generation) {
+                    return database.close(generation, false);
                 }
             }
         });
@@ -334,15 +329,15 @@ impl KvDatabase {
         }
     }
 
-    /// Whether there is nothing to wait for any more: another server waits, or this opening has ended.
-    fn is_over(&self, times: u64) -> bool {
-        let opened = self.opened.read().unwrap_or_else(PoisonError::into_inner);
-        opened.times != times
+    /// Whether the opening `generation` must be closed, or is closed already.
+    fn is_over(&self, generation: u64) -> bool {
+        let opened = self.opened.read();
+        opened.generation != generation
             || opened.database.is_none()
             || opened.process_lock.as_ref().is_some_and(ProcessLock::is_over)
     }
 
-    /// Where it is, for messages.
+    /// The folder, for messages.
     fn folder(&self) -> &Path {
         match &self.location {
             Location::Folder(folder) => folder,
@@ -354,7 +349,7 @@ impl KvDatabase {
 /// Opens or makes the database; `None` while another process has it.
 fn database(folder: &Path) -> Result<Option<Database>, KvError> {
     let unusable = |source| KvError::Unusable { folder: folder.to_owned(), source };
-    // Made here and not by the database, for the mode.
+    // The file is made here and not by redb, for its mode.
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false).mode(0o600);
     let file = options.open(folder.join(FILE)).map_err(|error| unusable(error.into()))?;
@@ -365,7 +360,7 @@ fn database(folder: &Path) -> Result<Option<Database>, KvError> {
     }
 }
 
-/// Whether the database does nothing more after this.
+/// Whether every later operation fails too after this error.
 fn has_closed(error: &redb::Error) -> bool {
     matches!(error, redb::Error::Io(_) | redb::Error::PreviousIo | redb::Error::DatabaseClosed)
 }

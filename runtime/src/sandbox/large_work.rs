@@ -1,12 +1,12 @@
-//! Work of the server that a guest or a client can make heavy: checks against schemas, large JSON, forms, large
-//! answers.
+//! Work of the server that a guest or a client can make heavy: validation against schemas, large JSON, forms, large
+//! results.
 //!
-//! Such work never yields, and on a worker of the async runtime it would hold up whoever else is there. What is small
-//! is done where it is asked for and costs nothing more; everything else acquires a permit first. The permits are those
-//! of one plugin, or of all clients together, so that a crowd waits among itself and nobody waits behind a neighbour's
-//! work: threads of several share the cores as the system divides them. Work that takes its time has permits apart from
-//! reading and writing, which end by themselves and soon. It is given a [`WorkBudget`], which it checks often; dropping
-//! the future that waits for the outcome abandons the work, and its permit is held until it has really ended.
+//! Such work never yields, and on a worker of the async runtime it would block other tasks. Small work is done in place
+//! without a permit; other work acquires a permit first. Each plugin has permits of its own, and all clients together
+//! have some, so that no plugin waits for the work of another: their threads share the cores as the system divides
+//! them. Long work has other permits than reading and writing, which end soon by themselves. Long work gets a
+//! [`WorkBudget`], which it checks often. Dropping the future that waits for the work abandons it, and the work holds
+//! its permit until it has really ended.
 
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -20,17 +20,16 @@ use super::host_fuel::nanos;
 use super::shared_permits::{SharedPermit, SharedPermits};
 use super::thread_time::thread_time;
 
-/// What is small enough to be read or written where it is, bytes: some hundred microseconds.
+/// Largest JSON that is read or written in place without a permit, bytes: some hundred microseconds.
 pub(crate) const SMALL: usize = 64 << 10;
 
-/// Threads of one plugin for work that takes its time: while one of its calls has a long check, another's goes on.
-const OF_ONE: usize = 2;
+/// Threads of one plugin for long work: while one of its calls validates for long, another can go on.
+const PER_PLUGIN: usize = 2;
 
-/// Threads of all plugins for such work: more than the cores, so that a few plugins whose work is long do not have them
-/// all.
+/// Threads of all plugins for long work: more than the cores, so that a few plugins cannot occupy them all.
 static LONG: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(64)));
 
-/// What all read and write at once, so that there are threads to take over from the workers that are blocked.
+/// Permits of all for reading and writing, so that there are threads left to take over from blocked workers.
 static SHORT: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(64)));
 
 /// The permits of one plugin, or of all clients together.
@@ -41,10 +40,10 @@ pub(crate) struct LargeWork {
     short: SharedPermits,
 }
 
-/// What a piece of work may still use. It is asked on the thread that does the work.
+/// The processor time that a piece of work may still use. It is checked on the thread that does the work.
 #[derive(Debug, Clone)]
 pub(crate) struct WorkBudget {
-    /// The thread's processor time when it was given.
+    /// The thread's processor time at the start.
     begun: Duration,
     /// The thread's processor time at which it is used up.
     end: Duration,
@@ -52,8 +51,8 @@ pub(crate) struct WorkBudget {
     spent: SpentCpuTime,
 }
 
-/// Processor time that a piece of work had used when it last asked its allowance, for whoever has to account for it,
-/// also when nobody waits for the work any more. Clones share it.
+/// Processor time that a piece of work had used when it last checked its budget, also after it was abandoned. Clones
+/// share it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SpentCpuTime(Arc<AtomicU64>);
 
@@ -62,12 +61,12 @@ pub(crate) struct SpentCpuTime(Arc<AtomicU64>);
 pub(crate) enum WorkStopped {
     /// It used up its processor time.
     Cpu,
-    /// Nobody waits for it any more.
+    /// The future that waited for it was dropped.
     Abandoned,
 }
 
 impl WorkBudget {
-    /// As much processor time of this thread, from now on, for work that nobody can abandon.
+    /// A budget of this thread's processor time from now on, for work that cannot be abandoned.
     pub(crate) fn of(cpu: Duration) -> Self {
         Self::until_abandoned(cpu, Arc::default(), SpentCpuTime::default())
     }
@@ -77,14 +76,14 @@ impl WorkBudget {
         Self { begun, end: begun.saturating_add(cpu), abandoned, spent }
     }
 
-    /// As much again, from now on: for work whose beginning may not be taken from it. What that used is noted all the
-    /// same.
+    /// The same budget from now on, for work whose beginning does not count towards it. [`SpentCpuTime`] still counts
+    /// it.
     pub(crate) fn renewed(&self) -> Self {
         let end = thread_time().saturating_add(self.end.saturating_sub(self.begun));
         Self { end, ..self.clone() }
     }
 
-    /// Whether the work may go on. Notes what it has used. Costs a fraction of a microsecond.
+    /// Whether the work may go on. Notes the time that it has used. Takes a fraction of a microsecond.
     pub(crate) fn check(&self) -> Result<(), WorkStopped> {
         let now = thread_time();
         self.spent.note(now.saturating_sub(self.begun));
@@ -96,7 +95,7 @@ impl WorkBudget {
 }
 
 impl SpentCpuTime {
-    /// What it comes to.
+    /// The processor time used so far.
     pub(crate) fn time(&self) -> Duration {
         Duration::from_nanos(self.0.load(Ordering::Relaxed))
     }
@@ -106,7 +105,7 @@ impl SpentCpuTime {
     }
 }
 
-/// Ends the work when whoever waits for it goes away.
+/// Abandons the work when the future that waits for it is dropped.
 struct AbandonOnDrop(Arc<AtomicBool>);
 
 impl Drop for AbandonOnDrop {
@@ -116,18 +115,18 @@ impl Drop for AbandonOnDrop {
 }
 
 impl LargeWork {
-    /// A share of the permits.
+    /// The permits of another plugin, or of all clients.
     pub(crate) fn new() -> Self {
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
-        let long = SharedPermits::new("thread for large work", OF_ONE, Arc::clone(&LONG));
+        let long = SharedPermits::new("thread for large work", PER_PLUGIN, Arc::clone(&LONG));
         Self {
             long,
             short: SharedPermits::new("permit for large messages", cores.div_ceil(2), Arc::clone(&SHORT)),
         }
     }
 
-    /// Does `work` on a thread of its own, once there is a permit, with `cpu` of processor time. It ends when the
-    /// returned future is dropped, as far as it asks its allowance. A panic goes on here.
+    /// Does `work` on a thread of its own, once there is a permit, with `cpu` of processor time. If this future is
+    /// dropped, the work ends when it next checks its budget. A panic of the work continues here.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         cpu: Duration,
@@ -136,7 +135,7 @@ impl LargeWork {
         self.run_counted(cpu, SpentCpuTime::default(), work).await
     }
 
-    /// The same, and `spent` is told what it has used whenever it asks its allowance.
+    /// The same; each check of the budget writes the time used to `spent`.
     pub(crate) async fn run_counted<T: Send + 'static>(
         &self,
         cpu: Duration,
@@ -145,29 +144,29 @@ impl LargeWork {
     ) -> T {
         // The semaphores are never closed.
         let permit = self.long.acquire().await.ok();
-        let waits = AbandonOnDrop(Arc::default());
-        let abandoned = Arc::clone(&waits.0);
+        let waiter = AbandonOnDrop(Arc::default());
+        let abandoned = Arc::clone(&waiter.0);
         let work = move || work(&WorkBudget::until_abandoned(cpu, abandoned, spent));
         let done = on_a_thread(permit, work).await;
-        drop(waits);
+        drop(waiter);
         done
     }
 
     /// Does `work` that reads or writes, and so ends by itself, on a thread of its own once there is a permit for
-    /// reading. For what a guest's own poll asks for, which may not block its thread.
+    /// reading. For work inside a guest's own poll, which may not block its thread.
     pub(crate) async fn run_short<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> T {
         let permit = self.short.acquire().await.ok();
         on_a_thread(permit, work).await
     }
 
-    /// Does `work` that reads or writes `bytes` here, and if they are many with a permit and so that the other tasks of
-    /// this worker go on elsewhere. For work that ends by itself: about 20 ms for a MiB.
+    /// Does `work` that reads or writes `bytes` on this thread. If they are more than [`SMALL`], the work takes a
+    /// permit, and the other tasks of this worker go on elsewhere. For work that ends by itself: about 20 ms for a MiB.
     pub(crate) async fn in_place<T>(&self, bytes: usize, work: impl FnOnce() -> T) -> T {
         if bytes <= SMALL {
             return work();
         }
         let _permit = self.short.acquire().await;
-        // A runtime of one thread has nobody to hand the other tasks to.
+        // A runtime of one thread cannot move the other tasks to another worker.
         match Handle::current().runtime_flavor() {
             RuntimeFlavor::MultiThread => tokio::task::block_in_place(work),
             _ => work(),
@@ -175,7 +174,7 @@ impl LargeWork {
     }
 }
 
-/// Does `work` on a thread for what blocks, and keeps its permit until it has ended. A panic goes on here.
+/// Does `work` on a thread for blocking work, which holds the permit until the work has ended. A panic continues here.
 async fn on_a_thread<T: Send + 'static>(
     permit: Option<SharedPermit>,
     work: impl FnOnce() -> T + Send + 'static,
@@ -189,7 +188,7 @@ async fn on_a_thread<T: Send + 'static>(
         Ok(done) => done,
         Err(ended) => match ended.try_into_panic() {
             Ok(panic) => resume_unwind(panic),
-            // The runtime itself ends, and with it whoever waits.
+            // The runtime itself ends, and this task with it.
             Err(_) => std::future::pending().await,
         },
     }
@@ -221,7 +220,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn work_ends_with_whoever_waits_for_it_and_has_its_place_until_then() {
+    async fn work_that_is_abandoned_ends_and_has_its_permit_until_then() {
         let (large_work, spent) = (LargeWork::new(), SpentCpuTime::default());
         let (sender, ended) = mpsc::channel();
         let endless = move |budget: &WorkBudget| sender.send(endless(budget));
@@ -230,26 +229,26 @@ mod tests {
         let (stopped, used) = ended.recv_timeout(Duration::from_secs(5)).unwrap();
         assert_eq!(stopped, WorkStopped::Abandoned);
         assert!(used < Duration::from_secs(1), "{used:?}");
-        assert!(!spent.time().is_zero(), "nobody waits, and it is noted all the same");
+        assert!(!spent.time().is_zero(), "the time of abandoned work counts too");
         assert_eq!(large_work.run(Duration::from_secs(1), |_| 5).await, 5);
     }
 
     #[tokio::test]
     async fn one_plugin_has_few_threads() {
         let large_work = Arc::new(LargeWork::new());
-        let (running, most) = (Arc::new(Semaphore::new(100)), Arc::new(std::sync::Mutex::new(0)));
-        let works = (0..4 * OF_ONE).map(|_| {
-            let (running, most) = (Arc::clone(&running), Arc::clone(&most));
+        let (running, max) = (Arc::new(Semaphore::new(100)), Arc::new(std::sync::Mutex::new(0)));
+        let works = (0..4 * PER_PLUGIN).map(|_| {
+            let (running, max) = (Arc::clone(&running), Arc::clone(&max));
             large_work.run(Duration::from_secs(9), move |_| {
                 let _one = running.try_acquire().unwrap();
                 std::thread::sleep(Duration::from_millis(2));
                 let now = 100 - running.available_permits();
-                let mut most = most.lock().unwrap();
-                *most = now.max(*most);
+                let mut max = max.lock().unwrap();
+                *max = now.max(*max);
             })
         });
         futures_util::future::join_all(works).await;
-        assert!(*most.lock().unwrap() <= OF_ONE);
+        assert!(*max.lock().unwrap() <= PER_PLUGIN);
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
@@ -269,9 +268,9 @@ mod tests {
             })
         };
         // Half of them have to wait for the other half.
-        let works: Vec<_> = hogs.iter().cycle().take(3 * 2 * OF_ONE).map(work).collect();
+        let works: Vec<_> = hogs.iter().cycle().take(3 * 2 * PER_PLUGIN).map(work).collect();
         tokio::task::block_in_place(|| {
-            for _ in 0..3 * OF_ONE {
+            for _ in 0..3 * PER_PLUGIN {
                 begun.recv_timeout(Duration::from_secs(9)).unwrap();
             }
         });

@@ -1,22 +1,22 @@
-//! Memory that is free goes back to the system.
+//! Gives free memory of glibc's allocator back to the system.
 //!
-//! The allocator of glibc keeps what was freed: after a burst of large bodies and results a process of 60 MiB holds 400
-//! for as long as it lives. Large blocks are taken from the system one by one, and so given back when they are freed;
-//! the rest is given back every few seconds. `docs/decisions/0023-memory.md` has what was measured. Elsewhere the
-//! allocators do it by themselves.
+//! That allocator keeps freed memory: after a burst of large bodies and results a process of 60 MiB has 400 MiB for as
+//! long as it lives. So large blocks are mapped one by one and unmapped when they are freed, and other free memory is
+//! given back every few seconds. `docs/decisions/0023-memory.md` has the measurements. Other allocators do it by
+//! themselves.
 
 use std::time::Duration;
 
-/// How often.
+/// Time between two calls of [`trim_heap`].
 pub const TRIM_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Has large blocks taken from the system one by one. To be said once, at the start.
+/// Makes the allocator map large blocks one by one. To be called once, at the start.
 pub fn set_mmap_threshold() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     glibc::map_large_blocks();
 }
 
-/// Gives back what is free: 50 µs when there is nothing, some 25 ms for 100 MiB.
+/// Gives free memory back: takes 50 µs when there is none, some 25 ms for 100 MiB.
 pub fn trim_heap() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     glibc::trim();
@@ -29,15 +29,15 @@ mod glibc {
     /// `M_MMAP_THRESHOLD` of `malloc.h`.
     const MMAP_THRESHOLD: c_int = -3;
 
-    /// From this size on a block is large. Setting it keeps glibc from raising it by itself, up to 32 MiB.
+    /// Smallest large block, bytes. When it is set, glibc does not raise it by itself, up to 32 MiB.
     const LARGE: c_int = 256 << 10;
 
-    #[expect(unsafe_code, reason = "no crate that is kept up offers these two functions of the C library")]
+    #[expect(unsafe_code, reason = "no maintained crate has these two functions of the C library")]
     // SAFETY: the signatures are those of `malloc.h` of glibc.
     unsafe extern "C" {
         /// Sets a parameter of the allocator.
         safe fn mallopt(parameter: c_int, value: c_int) -> c_int;
-        /// Gives memory back to the system; locks what it looks at, and may be called from any thread.
+        /// Gives memory back to the system; locks each arena, and may be called from any thread.
         safe fn malloc_trim(keep: usize) -> c_int;
     }
 

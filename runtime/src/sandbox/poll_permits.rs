@@ -1,12 +1,11 @@
 //! Which threads guests may occupy: never the last worker of the async runtime.
 //!
 //! A guest's own code pauses by fuel and by epochs, but a function of the engine or of a library that works for a guest
-//! does not pause, and while it works its thread serves nobody. So a poll of a guest acquires a permit, of which there
-//! is one fewer than workers: HTTP, cancellation and signals always have a thread. A poll that finds no permit waits
-//! for one in turn. When few polls end on the workers although others wait, the [ticker](super::epoch_ticker) adds
-//! permits; polls with those run beside the workers (`block_in_place`), where the kernel shares the processors among
-//! them by time. A plugin has no more polls under way at once than there are workers for guests, however many calls it
-//! has.
+//! does not pause, and its thread runs no other task until it returns. So a poll of a guest acquires a permit, and
+//! there is one permit fewer than workers: HTTP, cancellation and signals always have a thread. Polls queue for
+//! permits. When few polls end on the workers although others wait, the [ticker](super::epoch_ticker) adds permits;
+//! polls with those run beside the workers (`block_in_place`), where the kernel shares the processors among them by
+//! time. However many calls a plugin has, it has at most as many polls at once as there are workers for guests.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -19,10 +18,10 @@ use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::{AcquireError, Semaphore, SemaphorePermit};
 
 /// Permits that the ticker may add: each is a thread while it is used.
-const MOST_ADDED: usize = 256;
+const MAX_ADDED: usize = 256;
 
-/// Polls that end on one worker in a tick when guests pause by fuel are a hundred; with fewer than these, some take so
-/// long that a guest which pauses by fuel would get a small part of the time.
+/// With fewer polls than this that end on one worker in a tick, some polls take so long that guests which pause by fuel
+/// get a small part of the time. If all guests pause by fuel, about a hundred polls end.
 const BRISK: u64 = 8;
 
 /// Worker threads of the async runtime: one for each processor, on which guests may run, and one on which they may not.
@@ -59,7 +58,7 @@ struct Ticker {
     asleep: AtomicBool,
 }
 
-/// What the ticker remembers from one tick to the next.
+/// Counts that the ticker has from the last tick.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     begun: u64,
@@ -90,24 +89,24 @@ impl PollPermits {
         Semaphore::new(self.workers)
     }
 
-    /// Looks, once a tick, how brisk the polls on the workers are: adds permits while they are slow and others wait,
-    /// and takes those away again that no poll beside the workers has. Whether none has ended since the last tick.
+    /// Called once a tick. Adds permits while few polls end on the workers and others wait, and removes added permits
+    /// that no poll beside the workers has. Whether no poll on the workers has ended since the last tick.
     pub(super) fn on_tick(&self, seen: &mut Seen) -> bool {
         let ended = self.ended_on_workers.load(Ordering::Relaxed);
         let ended_since = ended.wrapping_sub(seen.ended_on_workers);
         let on_workers = self.on_workers.load(Ordering::SeqCst);
         let beside = self.beside.load(Ordering::SeqCst);
-        // Whoever was given a permit waits until its task is polled, which may be behind many others in a worker's
+        // A task that got a permit uses it only when it is polled, and it may be behind many others in a worker's
         // queue.
         let unused = (self.workers + seen.added).saturating_sub(on_workers + beside);
         let queued = self.waiting.load(Ordering::Relaxed).saturating_sub(unused);
         let is_brisk = ended_since >= BRISK * self.workers as u64;
         if is_brisk || (on_workers < self.workers && queued == 0) {
-            // As many stay as are in use beside the workers: what is taken away for those would be permits of the
+            // As many added permits stay as polls run beside the workers: forgetting those would take permits from the
             // workers.
             seen.added -= self.common.forget_permits(seen.added.saturating_sub(beside));
         } else {
-            let more = queued.min(MOST_ADDED.saturating_sub(seen.added));
+            let more = queued.min(MAX_ADDED.saturating_sub(seen.added));
             self.common.add_permits(more);
             seen.added += more;
         }
@@ -116,7 +115,7 @@ impl PollPermits {
         ended_since == 0 && on_workers > 0
     }
 
-    /// Whether no guest is being polled, nor has been since the ticker last looked.
+    /// Whether no guest is being polled, and none was since the last tick.
     pub(super) fn is_idle(&self, seen: &Seen) -> bool {
         self.begun.load(Ordering::SeqCst) == seen.begun
             && self.on_workers.load(Ordering::SeqCst) == 0
@@ -129,8 +128,8 @@ impl PollPermits {
         let _ = self.ticker.thread.set(thread);
     }
 
-    /// Lets the thread that ticks, which calls this, sleep until a poll begins or it is woken. Not at all while a poll
-    /// is under way: that may have begun before the ticker last looked, and has woken nobody.
+    /// Lets the thread that ticks, which calls this, sleep until a poll begins or it is woken. Does not sleep while a
+    /// poll runs: that poll may have begun before `asleep` was set, and so did not wake the ticker.
     pub(super) fn sleep_while_idle(&self, seen: &Seen) {
         self.ticker.asleep.store(true, Ordering::SeqCst);
         if self.is_idle(seen) {
@@ -146,8 +145,8 @@ impl PollPermits {
     }
 
     fn start_poll(&self) -> Polling<'_> {
-        // First it is counted as under way: once `begun` tells of it, the ticker finds it or it finds the ticker
-        // asleep.
+        // The poll counts as running before `begun` counts it, so that either the ticker sees the poll, or the poll
+        // sees that the ticker is asleep.
         let on_worker = self.on_workers.fetch_add(1, Ordering::SeqCst) < self.workers;
         if !on_worker {
             self.beside.fetch_add(1, Ordering::SeqCst);
@@ -184,12 +183,12 @@ impl Drop for Polling<'_> {
     }
 }
 
-/// Whether the runtime has workers that another thread can go on for.
+/// Whether another thread can take over the tasks of this worker.
 fn can_leave_worker() -> bool {
     Handle::try_current().is_ok_and(|runtime| runtime.runtime_flavor() == RuntimeFlavor::MultiThread)
 }
 
-/// The polls of one call, each under a permit of its plugin and one of all.
+/// The polls of one call; each has a permit of its plugin and a common one.
 pub(crate) struct PermittedPolls<'p> {
     permits: &'p PollPermits,
     own: PollPermit<'p>,
@@ -210,13 +209,13 @@ impl<'p> PermittedPolls<'p> {
     ) -> Poll<T> {
         ready!(self.own.poll_acquire(context));
         let was_waiting = self.common.is_waiting();
-        let taken = self.common.poll_acquire(context);
-        match (was_waiting, taken.is_ready()) {
+        let acquired = self.common.poll_acquire(context);
+        match (was_waiting, acquired.is_ready()) {
             (false, false) => _ = self.permits.waiting.fetch_add(1, Ordering::Relaxed),
             (true, true) => _ = self.permits.waiting.fetch_sub(1, Ordering::Relaxed),
             (false, true) | (true, false) => {}
         }
-        ready!(taken);
+        ready!(acquired);
         let polling = self.permits.start_poll();
         let polled = polling.run(|| poll(context));
         drop(polling);
@@ -236,7 +235,7 @@ impl Drop for PermittedPolls<'_> {
 
 type AcquireFuture<'p> = dyn Future<Output = Result<SemaphorePermit<'p>, AcquireError>> + Send + 'p;
 
-/// A permit of a semaphore, had or waited for.
+/// A permit of a semaphore: free, awaited or acquired.
 struct PollPermit<'p> {
     semaphore: &'p Semaphore,
     state: PermitState<'p>,
@@ -245,7 +244,7 @@ struct PollPermit<'p> {
 enum PermitState<'p> {
     Free,
     Waiting(Pin<Box<AcquireFuture<'p>>>),
-    Taken { _permit: Option<SemaphorePermit<'p>> },
+    Acquired { _permit: Option<SemaphorePermit<'p>> },
 }
 
 impl<'p> PollPermit<'p> {
@@ -261,22 +260,22 @@ impl<'p> PollPermit<'p> {
         self.state = PermitState::Free;
     }
 
-    /// Takes the permit, or queues for it. A semaphore that is closed, which none is, has room for everyone.
+    /// Takes the permit, or queues for it. The semaphores are never closed; a closed one would give a permit to all.
     fn poll_acquire(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let permit = match &mut self.state {
-            PermitState::Taken { .. } => return Poll::Ready(()),
+            PermitState::Acquired { .. } => return Poll::Ready(()),
             PermitState::Free => match self.semaphore.try_acquire() {
                 Ok(permit) => Some(permit),
                 Err(_) => {
                     let mut waiting: Pin<Box<AcquireFuture<'p>>> = Box::pin(self.semaphore.acquire());
-                    let taken = waiting.as_mut().poll(context);
+                    let acquired = waiting.as_mut().poll(context);
                     self.state = PermitState::Waiting(waiting);
-                    ready!(taken).ok()
+                    ready!(acquired).ok()
                 }
             },
             PermitState::Waiting(waiting) => ready!(waiting.as_mut().poll(context)).ok(),
         };
-        self.state = PermitState::Taken { _permit: permit };
+        self.state = PermitState::Acquired { _permit: permit };
         Poll::Ready(())
     }
 }

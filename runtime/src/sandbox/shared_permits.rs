@@ -1,8 +1,8 @@
 //! Permits for what all plugins share and one could use up: threads that block, connections, look-ups of names.
 //!
-//! A plugin acquires a permit of its own share first, then one of those of all: a crowd at one plugin waits among
-//! itself and leaves the common permits to its neighbours. The work itself holds the permit, since a call that is gone
-//! does not end what it began.
+//! A plugin acquires a permit of its own share first, then a common one: many calls to one plugin wait for each other
+//! and leave the common permits to other plugins. The work itself holds the permit, since it goes on when its call
+//! ends.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use tokio::time::timeout;
 /// The permits of one plugin, for one kind of work.
 #[derive(Debug)]
 pub(crate) struct SharedPermits {
-    /// What one of them is.
+    /// The name of one permit, for messages.
     what: &'static str,
     share: usize,
     own: Arc<Semaphore>,
@@ -33,7 +33,7 @@ pub(crate) enum NoSharedPermit {
     /// The plugin has all of its share.
     #[error("the plugin has no {what} free of its {share}")]
     Plugin { what: &'static str, share: usize },
-    /// Others have them.
+    /// All common permits are taken.
     #[error("the server has no {what} free")]
     Server { what: &'static str },
 }
@@ -56,8 +56,8 @@ impl SharedPermits {
         let Ok(Ok(own)) = own else {
             return Err(NoSharedPermit::Plugin { what: self.what, share: self.share });
         };
-        let left = patience.saturating_sub(begun.elapsed());
-        match timeout(left, Arc::clone(&self.all).acquire_owned()).await {
+        let remaining = patience.saturating_sub(begun.elapsed());
+        match timeout(remaining, Arc::clone(&self.all).acquire_owned()).await {
             Ok(Ok(all)) => Ok(SharedPermit { _own: own, _all: all }),
             _ => Err(NoSharedPermit::Server { what: self.what }),
         }

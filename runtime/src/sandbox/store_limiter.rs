@@ -1,7 +1,7 @@
 //! Bounds what a store may grow to, and remembers which limit was hit.
 //!
-//! A guest that is refused memory usually dies of something else a moment later (an allocation failure aborts), so the
-//! trap alone does not say why. The limiter keeps the reason; whoever classifies the failure asks it.
+//! A guest that gets no memory usually traps a moment later for another reason (an allocation failure aborts), so the
+//! trap alone does not say why. The limiter remembers the reason for the code that classifies the failure.
 
 use wasmtime::ResourceLimiter;
 
@@ -13,14 +13,14 @@ use crate::config::{Limits, mib};
 /// One entry of a table, bytes.
 const ENTRY: usize = size_of::<usize>();
 
-/// What the guest asked for and did not get.
+/// Which limit the guest hit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StoreLimitHit {
     /// All memories together would exceed `memory_mib`.
     Memory,
     /// A table would exceed [`TABLE_ELEMENTS`].
     Table,
-    /// All instances of its plugin, or of all plugins, would have more than there is.
+    /// All instances of its plugin, or of all plugins, would exceed the memory for guests.
     Guests,
 }
 
@@ -31,7 +31,7 @@ pub(crate) struct StoreLimiter {
     memory_used: usize,
     table_max: usize,
     instances_max: usize,
-    /// Of all instances.
+    /// Its part of the memory for guests.
     instance_memory: InstanceMemory,
     limit_hit: Option<StoreLimitHit>,
 }
@@ -48,12 +48,12 @@ impl StoreLimiter {
         }
     }
 
-    /// Memory that it has taken and never gives back, bytes.
+    /// Linear memory of the store, which never shrinks, bytes.
     pub(crate) fn memory(&self) -> usize {
         self.memory_used
     }
 
-    /// The account of the instance, for what else is kept for it.
+    /// The instance's part of the memory for guests, to count what the host stores for it.
     pub(crate) fn instance_memory(&mut self) -> &mut InstanceMemory {
         &mut self.instance_memory
     }
@@ -63,7 +63,7 @@ impl StoreLimiter {
         self.memory_used > self.memory_max / 4 * 3
     }
 
-    /// For another call of the same instance: what was refused before says nothing of how this one ends.
+    /// Forgets the limit that an earlier call of the same instance hit.
     pub(crate) fn begin_again(&mut self) {
         self.limit_hit = None;
     }

@@ -1,18 +1,20 @@
 //! A suspended call waits for its client's response: its permit is given back, and its clock stands still.
 //!
-//! People take minutes to answer. A guest that waits for one neither computes nor may hold up others, so its permit
-//! goes to the next call; with the response the call queues for a permit again. One [`Suspension`] says so to both
-//! sides: the host function that waits and the clock around the call.
+//! A user may take minutes to respond. A guest that waits for one does not compute, so its permit goes to the next
+//! call; with the response the call queues for a permit again. The host function that waits and the clock of the call
+//! share one [`Suspension`].
 
 use std::future::poll_fn;
 use std::pin::pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
+
 use super::call_permits::{CallPermit, CallPermits};
 
-/// What a call gives up while it waits. Clones are the same call.
+/// The permit and the clock of one call. Clones belong to the same call.
 #[derive(Debug, Clone)]
 pub(crate) struct Suspension {
     permits: Arc<CallPermits>,
@@ -33,28 +35,28 @@ impl Suspension {
         Self { permits, state: Arc::new(Mutex::new(state)) }
     }
 
-    /// Waits for `answer` with the clock stopped and the permit given up, then takes a permit again. What is there at
-    /// once costs neither.
-    pub(crate) async fn suspend_while<T>(&self, answer: impl Future<Output = T>) -> T {
-        let mut answer = pin!(answer);
-        let first = poll_fn(|context| Poll::Ready(answer.as_mut().poll(context))).await;
-        if let Poll::Ready(answer) = first {
-            return answer;
+    /// Waits for `response` with the clock stopped and the permit given back, then takes a permit again. If the
+    /// response is there at once, the call is not suspended.
+    pub(crate) async fn suspend_while<T>(&self, response: impl Future<Output = T>) -> T {
+        let mut response = pin!(response);
+        let first = poll_fn(|context| Poll::Ready(response.as_mut().poll(context))).await;
+        if let Poll::Ready(response) = first {
+            return response;
         }
         self.with(|state| {
             state.permit = None;
             state.since = Some(Instant::now());
         });
-        let answer = answer.await;
+        let response = response.await;
         let permit = self.permits.reacquire().await;
         self.with(|state| {
             state.permit = permit;
             state.total += state.since.take().map_or(Duration::ZERO, |since| since.elapsed());
         });
-        answer
+        response
     }
 
-    /// The call is over, and its permit free.
+    /// Ends the call and gives its permit back.
     pub(crate) fn end(&self) {
         self.with(|state| state.permit = None);
     }
@@ -64,13 +66,13 @@ impl Suspension {
         self.with(|state| state.since.is_some())
     }
 
-    /// For how long it has waited, the present wait not counted.
+    /// How long the call was suspended before; a present suspension does not count.
     pub(crate) fn suspended_for(&self) -> Duration {
         self.with(|state| state.total)
     }
 
     fn with<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
-        act(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
+        act(&mut self.state.lock())
     }
 }
 
@@ -81,7 +83,7 @@ mod tests {
     use tokio::sync::Semaphore;
 
     #[tokio::test]
-    async fn a_place_is_free_while_its_call_waits() {
+    async fn a_permit_is_free_while_its_call_waits() {
         let limits = Limits { concurrent_calls: 1, ..Limits::default() };
         let permits = Arc::new(CallPermits::new(&limits, Arc::new(Semaphore::new(9))));
         let suspension = Suspension::new(Arc::clone(&permits), permits.acquire().await.unwrap());

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::config::{ServerConfig, mib};
 
-/// What is assumed where the system does not say.
+/// Assumed where the system does not say.
 const UNKNOWN: u64 = 4 << 30;
 
 /// Memory that this process may use, bytes: that of the machine, or less where a control group says so.
@@ -28,8 +28,8 @@ fn total(meminfo: &str) -> Option<u64> {
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kib| kib << 10)
 }
 
-/// Where the limits of a process's control groups are: its own, and those of the groups around it. A container sees its
-/// own group as the root.
+/// The files with the limits of a process's control groups: its own group and its ancestors. A container sees its own
+/// group as the root.
 fn limits(groups: &str) -> Vec<std::path::PathBuf> {
     let mut limits = Vec::new();
     for line in groups.lines() {

@@ -1,15 +1,16 @@
 //! A token bucket bounds how often something may happen.
 //!
-//! A bucket holds what one period allows and fills evenly, so that a burst is let through and a flood is not. Time is
+//! A bucket holds the tokens of one period and fills evenly, so that a burst is let through and a flood is not. Time is
 //! an argument, so that a test needs no clock.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+use parking_lot::{Mutex, MutexGuard};
 
 /// A bucket of tokens.
 #[derive(Debug)]
 pub(crate) struct TokenBucket {
-    most: f64,
+    capacity: f64,
     period: Duration,
     level: Mutex<BucketLevel>,
 }
@@ -21,18 +22,18 @@ struct BucketLevel {
 }
 
 impl TokenBucket {
-    /// A full bucket for `most` in a `period`.
-    pub(crate) fn new(most: u64, period: Duration, now: Instant) -> Self {
-        let most = most as f64;
-        Self { most, period, level: Mutex::new(BucketLevel { tokens: most, at: now }) }
+    /// A full bucket of `capacity` tokens, which fills in a `period`.
+    pub(crate) fn new(capacity: u64, period: Duration, now: Instant) -> Self {
+        let capacity = capacity as f64;
+        Self { capacity, period, level: Mutex::new(BucketLevel { tokens: capacity, at: now }) }
     }
 
-    /// The same for a second.
-    pub(crate) fn per_second(most: u64) -> Self {
-        Self::new(most, Duration::from_secs(1), Instant::now())
+    /// A full bucket of `capacity` tokens, which fills in a second.
+    pub(crate) fn per_second(capacity: u64) -> Self {
+        Self::new(capacity, Duration::from_secs(1), Instant::now())
     }
 
-    /// Takes `amount` out. `false`: there is less, and nothing was taken.
+    /// Takes `amount` tokens. `false`: there are fewer, and none are taken.
     pub(crate) fn take(&self, amount: u64, now: Instant) -> bool {
         let mut level = self.filled(now);
         let amount = amount as f64;
@@ -43,27 +44,23 @@ impl TokenBucket {
         enough
     }
 
-    /// Puts back what was taken and not needed.
+    /// Puts back tokens that were not needed.
     pub(crate) fn give_back(&self, amount: u64) {
-        let mut level = self.lock();
-        level.tokens = (level.tokens + amount as f64).min(self.most);
+        let mut level = self.level.lock();
+        level.tokens = (level.tokens + amount as f64).min(self.capacity);
     }
 
-    /// Whether nothing was taken for so long that the bucket is full again.
+    /// Whether the bucket is full.
     pub(crate) fn is_full(&self, now: Instant) -> bool {
-        self.filled(now).tokens >= self.most
+        self.filled(now).tokens >= self.capacity
     }
 
     fn filled(&self, now: Instant) -> MutexGuard<'_, BucketLevel> {
-        let mut level = self.lock();
+        let mut level = self.level.lock();
         let passed = now.saturating_duration_since(level.at).as_secs_f64();
-        level.tokens = (level.tokens + passed / self.period.as_secs_f64() * self.most).min(self.most);
+        level.tokens = (level.tokens + passed / self.period.as_secs_f64() * self.capacity).min(self.capacity);
         level.at = level.at.max(now);
         level
-    }
-
-    fn lock(&self) -> MutexGuard<'_, BucketLevel> {
-        self.level.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

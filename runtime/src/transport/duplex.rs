@@ -1,8 +1,8 @@
 //! One client on a duplex connection: messages in one way, messages out the other, many requests running at once.
 //!
-//! Stdio and HTTP+SSE differ in how bytes come and go and in nothing else, so both pull from here what is to be
-//! written. Requests run side by side and a slow one holds up nobody; what waits to be written is bounded, and a client
-//! that does not read stops being read.
+//! Stdio and HTTP+SSE differ only in how bytes come and go, so both read the messages to write from here. Requests run
+//! concurrently, so a slow one delays no other. The messages that wait to be written are bounded, and when a client
+//! does not read, no more of its input is read.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,36 +23,40 @@ const WAITING: usize = 16;
 /// A line of input, with the buffer space that is reserved for it if it is large.
 pub(super) type CountedLine = (Line, Option<BufferReservation>);
 
-/// What requests under way have left when the input has ended.
+/// How long running requests may go on when the input has ended.
 pub(super) const DRAIN: Duration = Duration::from_secs(5);
 
 /// Both directions of one connection.
 pub(super) struct Duplex {
     connection: DuplexSession,
     input: mpsc::Receiver<CountedLine>,
-    most: usize,
+    max_bytes: usize,
     requests: JoinSet<()>,
     sender: mpsc::Sender<Bytes>,
     output: mpsc::Receiver<Bytes>,
     stopping: CancellationToken,
     reading: Arc<LargeWork>,
-    /// What was read and is not taken yet, since a large message waits until there is a place to read it.
+    /// The line that was read and not handled yet: a large message waits for a permit.
     line: Option<CountedLine>,
-    /// Until when requests under way may go on, once the input has ended.
+    /// Until when running requests may go on, once the input has ended.
     closing: Option<Instant>,
 }
 
 impl Duplex {
-    /// Serves `connection` with messages of at most `most` bytes from `input`.
-    pub(super) fn new(connection: DuplexSession, input: mpsc::Receiver<CountedLine>, most: usize) -> Self {
+    /// Serves `connection` with messages of at max_bytes `max_bytes` bytes from `input`.
+    pub(super) fn new(
+        connection: DuplexSession,
+        input: mpsc::Receiver<CountedLine>,
+        max_bytes: usize,
+    ) -> Self {
         let (sender, output) = mpsc::channel(WAITING);
         let stopping = connection.stopping();
         let (requests, reading) = (JoinSet::new(), connection.reading());
         let (line, closing) = (None, None);
-        Self { connection, input, most, requests, sender, output, stopping, reading, line, closing }
+        Self { connection, input, max_bytes, requests, sender, output, stopping, reading, line, closing }
     }
 
-    /// The next message for the client, on one line; `None` when the conversation is over.
+    /// The next message for the client, on one line; `None` at the end of the connection. Cancel-safe.
     pub(super) async fn next(&mut self) -> Option<Bytes> {
         loop {
             if self.line.is_some()
@@ -63,18 +67,18 @@ impl Duplex {
             if let Some(end) = self.closing {
                 return self.drain(end).await;
             }
-            // In no fixed order: a guest that floods its client must not keep it from cancelling, nor the other way
-            // round.
+            // Without `biased`: a guest that floods its client must not keep the client from cancelling, nor the other
+            // way round.
             let line = tokio::select! {
                 Some(message) = self.output.recv() => return Some(message),
                 Some(_) = self.requests.join_next(), if !self.requests.is_empty() => continue,
                 line = self.input.recv() => line,
-                // What was read before the end still counts: the end of the input stops a server, too.
+                // A line that was read before the stop is still handled: the end of the input also stops a server.
                 () = self.stopping.cancelled() => {
                     self.input.close();
                     self.input.try_recv().ok()
                 }
-                unasked = self.connection.next_notification() => return unasked,
+                notification = self.connection.next_notification() => return notification,
             };
             match line {
                 Some(line) => self.line = Some(line),
@@ -85,16 +89,20 @@ impl Duplex {
         }
     }
 
-    /// Handles the line that was read. The line stays until it can be: the caller of `next` may drop it and call again.
+    /// Handles `line`, which stays until there is a permit: the caller of `next` may drop the future and call again.
     async fn receive_line(&mut self) -> Option<Bytes> {
         let bytes = match &self.line {
             Some((Line::Whole(line), _)) => line.len(),
             _ => 0,
         };
-        let Self { connection, line, most, reading, .. } = self;
+        let Self { connection, line, max_bytes, reading, .. } = self;
         let receive = || match line.take() {
-            Some((Line::Whole(line), held)) if !line.is_empty() => connection.receive_counted(&line, held),
-            Some((Line::TooLong(skimmed), _)) => DuplexReply::Message(connection.too_long(&skimmed, *most)),
+            Some((Line::Whole(line), reservation)) if !line.is_empty() => {
+                connection.receive_counted(&line, reservation)
+            }
+            Some((Line::TooLong(oversized), _)) => {
+                DuplexReply::Message(connection.too_long(&oversized, *max_bytes))
+            }
             Some((Line::Whole(_), _)) | None => DuplexReply::Nothing,
         };
         match reading.in_place(bytes, receive).await {
@@ -107,7 +115,7 @@ impl Duplex {
         }
     }
 
-    /// Lets requests under way finish.
+    /// Lets running requests finish.
     async fn drain(&mut self, end: Instant) -> Option<Bytes> {
         loop {
             if let Ok(message) = self.output.try_recv() {

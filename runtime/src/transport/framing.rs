@@ -12,17 +12,17 @@ use crate::mcp::{IdScanner, OversizedMessage};
 pub(super) enum Line {
     /// Without its line break.
     Whole(Vec<u8>),
-    /// Longer than allowed; its bytes are gone.
+    /// Longer than allowed, so not buffered.
     TooLong(OversizedMessage),
 }
 
-/// Reads the next line of at most `most` bytes. `None` at the end of the input.
+/// Reads the next line of at most `max` bytes. `None` at the end of the input.
 ///
 /// # Errors
 /// When the input fails.
 pub(super) async fn next(
     input: &mut (impl AsyncBufRead + Unpin),
-    most: usize,
+    max: usize,
 ) -> std::io::Result<Option<Line>> {
     let mut line = Vec::new();
     let mut scanner: Option<IdScanner> = None;
@@ -34,7 +34,7 @@ pub(super) async fn next(
         }
         let end = buffer.iter().position(|byte| *byte == b'\n');
         let piece = end.map_or(buffer, |end| buffer.get(..end).unwrap_or_default());
-        if scanner.is_some() || line.len() + piece.len() > most {
+        if scanner.is_some() || line.len() + piece.len() > max {
             let scanner = scanner.get_or_insert_default();
             scanner.feed(&std::mem::take(&mut line));
             scanner.feed(piece);

@@ -1,4 +1,4 @@
-//! Bytes in and out: sockets, stdio, framing and what one connection may cost. Knows no method and no plugin.
+//! Bytes in and out: sockets, stdio, framing and the limits of one connection. Knows no MCP method and no plugin.
 
 mod duplex;
 mod framing;

@@ -1,7 +1,7 @@
 //! MCP over stdin and stdout: one message per line.
 //!
-//! stdout is sacred. One task owns it and writes what comes through a bounded channel; nothing else in this program
-//! may touch it. Another reads, so that a client may write while it does not read.
+//! One task owns stdout and writes the messages of a bounded channel; nothing else in this program may write to stdout.
+//! Another task reads stdin, so that a client may write while it does not read.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,10 +17,10 @@ use crate::mcp::{BufferReservation, BufferShare, Caller, DuplexSession, FREE, Se
 /// Lines that may wait on either side.
 const WAITING: usize = 16;
 
-/// How long a large line waits for room.
+/// How long a large line waits for buffer space.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Serves one client until its input ends, then lets requests under way finish.
+/// Serves one client until its input ends, then lets running requests finish.
 ///
 /// # Errors
 /// When the input or the output fails.
@@ -29,15 +29,15 @@ pub async fn serve(
     input: impl AsyncRead + Unpin + Send + 'static,
     output: impl AsyncWrite + Unpin + Send + 'static,
 ) -> std::io::Result<()> {
-    let most = server.settings().message_bytes;
+    let max_bytes = server.settings().message_bytes;
     let (read_lines, received) = mpsc::channel(WAITING);
     let (send, lines) = mpsc::channel(WAITING);
     let mut writer = tokio::spawn(write(lines, output));
     let served = Arc::clone(&server);
-    // A client that has gone closes its pipe, so nobody needs to ask whether it is there.
+    // A client that has ended closes its pipe, so no pings are needed.
     let connection = DuplexSession::new(server, Duration::ZERO, Caller::Stdio, true);
-    let mut reader = tokio::spawn(read(input, most, (served, connection.share().clone()), read_lines));
-    let mut duplex = Duplex::new(connection, received, most);
+    let mut reader = tokio::spawn(read(input, max_bytes, (served, connection.share().clone()), read_lines));
+    let mut duplex = Duplex::new(connection, received, max_bytes);
     while let Some(message) = duplex.next().await {
         if send.send(message).await.is_err() {
             break;
@@ -61,16 +61,16 @@ pub async fn serve(
 
 async fn read(
     input: impl AsyncRead + Unpin,
-    most: usize,
+    max_bytes: usize,
     (server, share): (Arc<Server>, BufferShare),
     lines: mpsc::Sender<CountedLine>,
 ) -> std::io::Result<()> {
     let mut input = BufReader::new(input);
     let ended = loop {
-        match framing::next(&mut input, most).await {
+        match framing::next(&mut input, max_bytes).await {
             Ok(Some(line)) => {
-                let held = reserve(&share, &line).await;
-                if lines.send((line, held)).await.is_err() {
+                let reservation = reserve(&share, &line).await;
+                if lines.send((line, reservation)).await.is_err() {
                     break Ok(());
                 }
             }
@@ -79,12 +79,13 @@ async fn read(
         }
     };
     tracing::info!("stdin was closed; the server finishes the requests under way, then stops");
-    // The only client has gone, and with it the need for subscriptions and suspended calls.
+    // The only client has ended, so subscriptions and suspended calls end too.
     server.input_closed();
     ended
 }
 
-/// Reserves buffer space for a large line. Its client waits meanwhile; the line is rejected when there is none in time.
+/// Reserves buffer space for a large line. No more input is read meanwhile. `None` for a small line, and for a large
+/// one without space in time, which is then rejected.
 async fn reserve(share: &BufferShare, line: &Line) -> Option<BufferReservation> {
     match line {
         Line::Whole(line) if line.len() > FREE => {

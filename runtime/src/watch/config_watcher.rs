@@ -1,5 +1,5 @@
-//! Watches the configuration and the lockfile: both are read again when one of the files has changed and has stayed so
-//! for a moment, like a plugin's file. One with mistakes changes nothing, and does not keep the other from being read.
+//! Watches the configuration and the lockfile. Each is read again when it has changed and has then stayed the same for
+//! a moment, like a plugin's file. A file with mistakes changes nothing, and the other file is read all the same.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,87 +14,87 @@ use super::load_policy::LoadPolicy;
 use crate::approval::LockfileError;
 use crate::config::{Config, ConfigError};
 
-/// What decides, as it was last read.
+/// The configuration and the lockfile as they were last read, as one policy.
 pub(super) struct ConfigWatcher {
     file: PathBuf,
     config: Debounced<LinkStat>,
-    lock: Debounced<LinkStat>,
+    lockfile: Debounced<LinkStat>,
     policy: Arc<LoadPolicy>,
 }
 
-/// What came of reading it again.
+/// The result of reading the configuration and the lockfile again.
 #[derive(Debug, Default)]
 pub(super) struct RereadResult {
-    /// Whether anything holds now that did not before.
+    /// Whether the policy has changed.
     pub(super) changed: bool,
-    /// The configuration, if it was read: whether a part of it holds from the next start on only.
+    /// If the configuration was read: whether a part of it needs a restart.
     pub(super) config: Option<Result<RestartNeeded, ConfigError>>,
-    /// What was approved, if it was read.
-    pub(super) lock: Option<Result<(), LockfileError>>,
+    /// Set if the lockfile was read.
+    pub(super) lockfile: Option<Result<(), LockfileError>>,
 }
 
-/// What a changed configuration needs.
+/// Whether a changed configuration needs a restart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RestartNeeded {
-    /// It says what it said before.
+    /// The configuration has not changed.
     Same,
-    /// All of it holds now.
+    /// All changes hold now.
     No,
-    /// A part holds from the next start on.
+    /// Some changes hold from the next start on.
     Partly,
 }
 
 impl ConfigWatcher {
-    /// Nothing has been seen yet, so that a change is not missed that came between reading and following.
+    /// Begins without a known stat, so that a change between the first read and the first poll is not missed.
     pub(super) fn new(policy: Arc<LoadPolicy>, watched: &WatchedPaths, now: Instant) -> Self {
-        let (config, lock) = (Debounced::new(None, now), Debounced::new(None, now));
-        Self { file: watched.config.clone(), config, lock, policy }
+        let (config, lockfile) = (Debounced::new(None, now), Debounced::new(None, now));
+        Self { file: watched.config.clone(), config, lockfile, policy }
     }
 
-    /// What holds now.
+    /// The current policy.
     pub(super) fn policy(&self) -> &Arc<LoadPolicy> {
         &self.policy
     }
 
-    pub(super) fn observe(&mut self, seen: &PollResult, now: Instant) {
-        for (known, seen) in [(&mut self.config, seen.config), (&mut self.lock, seen.lock)] {
-            if let Some(seen) = seen {
-                known.observe(seen, now);
+    pub(super) fn observe(&mut self, poll: &PollResult, now: Instant) {
+        for (file, stat) in [(&mut self.config, poll.config), (&mut self.lockfile, poll.lockfile)] {
+            if let Some(stat) = stat {
+                file.observe(stat, now);
             }
         }
     }
 
-    /// Reads both again, although they look the same: a secret in another file may have changed.
+    /// Has both files read again even if their stats are the same: a secret in another file may have changed.
     pub(super) fn force_reread(&mut self) {
-        [&mut self.config, &mut self.lock].into_iter().for_each(|file| file.handled(None));
+        [&mut self.config, &mut self.lockfile].into_iter().for_each(|file| file.handled(None));
     }
 
-    /// When it is time to read something again.
+    /// When the next file is due to be read.
     pub(super) fn next(&self) -> Option<Instant> {
-        let open = [&self.config, &self.lock].into_iter().filter(|file| !file.is_handled());
-        open.map(Debounced::stable_at).min()
+        let changed = [&self.config, &self.lockfile].into_iter().filter(|file| !file.is_handled());
+        changed.map(Debounced::stable_at).min()
     }
 
-    /// Reads what has changed.
+    /// Reads the files that have changed.
     pub(super) async fn reread(&mut self, now: Instant) -> RereadResult {
-        let mut reread = RereadResult::default();
+        let mut result = RereadResult::default();
         let before = Arc::clone(&self.policy);
         if self.config.is_due(now) {
             self.config.handled(self.config.seen());
-            reread.config = self.reread_config().await;
+            result.config = self.reread_config().await;
         }
-        let stricter = matches!(reread.config, Some(Ok(_))) && !self.policy.has_configured_mode();
-        if self.lock.is_due(now) || stricter {
-            self.lock.handled(self.lock.seen());
-            reread.lock = self.reread_lock().await;
+        let mode_changed = matches!(result.config, Some(Ok(_))) && !self.policy.has_configured_mode();
+        if self.lockfile.is_due(now) || mode_changed {
+            self.lockfile.handled(self.lockfile.seen());
+            result.lockfile = self.reread_lockfile().await;
         }
         if self.policy.config == before.config && self.policy.approval == before.approval {
-            // What was begun goes on.
+            // The old policy stays, so that loads that have begun stay valid.
             self.policy = before;
         } else {
-            reread.changed = true;
+            result.changed = true;
         }
-        reread
+        result
     }
 
     async fn reread_config(&mut self) -> Option<Result<RestartNeeded, ConfigError>> {
@@ -111,9 +111,9 @@ impl ConfigWatcher {
         }))
     }
 
-    async fn reread_lock(&mut self) -> Option<Result<(), LockfileError>> {
+    async fn reread_lockfile(&mut self) -> Option<Result<(), LockfileError>> {
         let policy = Arc::clone(&self.policy);
-        let read = spawn_blocking(move || policy.with_lock()).await.ok()?;
+        let read = spawn_blocking(move || policy.with_current_lockfile()).await.ok()?;
         Some(read.map(|policy| self.policy = Arc::new(policy)))
     }
 }

@@ -1,14 +1,15 @@
-//! A value that is polled, and acted on once it has stayed the same for a moment: copying takes a while, and half a
-//! file is none. The same holds for one that is gone, since many programs replace a file by deleting it first.
+//! A polled value that is acted on once it has stayed the same for a moment: copying a file takes a while, and half a
+//! file cannot be loaded. The same holds for a file that is gone, since many programs replace a file by deleting it
+//! first.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// For how long it must stay the same.
-pub(super) const SETTLE: Duration = Duration::from_millis(100);
+/// How long a value must stay the same before it is acted on.
+pub(super) const DEBOUNCE_TIME: Duration = Duration::from_millis(100);
 
-/// How it looks, and how it looked when it was last acted on. `None`: nothing is there.
+/// A value as it was last seen and as it was last acted on. `None`: there is nothing.
 #[derive(Debug)]
 pub(super) struct Debounced<T> {
     seen: Option<T>,
@@ -17,7 +18,7 @@ pub(super) struct Debounced<T> {
 }
 
 impl<T: Copy + PartialEq> Debounced<T> {
-    /// First seen now, and never acted on.
+    /// A value that is seen for the first time.
     pub(super) fn new(seen: Option<T>, now: Instant) -> Self {
         Self { seen, since: now, handled: None }
     }
@@ -26,20 +27,20 @@ impl<T: Copy + PartialEq> Debounced<T> {
         self.seen
     }
 
-    /// Looks like this now.
+    /// Notes the value of a poll; a change restarts the wait.
     pub(super) fn observe(&mut self, seen: Option<T>, now: Instant) {
         if self.seen != seen {
             (self.seen, self.since) = (seen, now);
         }
     }
 
-    /// Was acted on as it was when it looked like this.
+    /// Notes that the value `seen` was acted on.
     pub(super) fn handled(&mut self, seen: Option<T>) {
         self.handled = seen;
     }
 
-    /// Moves, although it looks the same.
-    pub(super) fn moved(&mut self, now: Instant) {
+    /// Restarts the wait although the value is the same.
+    pub(super) fn restart_wait(&mut self, now: Instant) {
         self.since = now;
     }
 
@@ -47,9 +48,9 @@ impl<T: Copy + PartialEq> Debounced<T> {
         self.seen == self.handled
     }
 
-    /// When it will have stayed the same for long enough.
+    /// When the value will have stayed the same for long enough.
     pub(super) fn stable_at(&self) -> Instant {
-        self.since + SETTLE
+        self.since + DEBOUNCE_TIME
     }
 
     /// Whether it is time to act.

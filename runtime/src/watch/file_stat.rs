@@ -1,4 +1,4 @@
-//! What a plugin's file looks like from outside, with the files beside it and what links lead to.
+//! The stats of a plugin's file, of its sidecar and signature, and of the targets of links.
 
 use std::io;
 use std::path::Path;
@@ -8,7 +8,7 @@ pub use plugport_common::FileStat;
 use crate::config::sidecar_path;
 use crate::plugin::signature_path;
 
-/// A plugin's file with the files beside it that have a say.
+/// The stats of a plugin's file, its sidecar and its signature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct PluginStat {
     wasm: FileStat,
@@ -16,7 +16,7 @@ pub(super) struct PluginStat {
     signature: Option<FileStat>,
 }
 
-/// A file that decides about plugins, and what it leads to if it is a link.
+/// The stat of the configuration or the lockfile, and of its target if it is a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct LinkStat {
     link: FileStat,
@@ -24,10 +24,10 @@ pub(super) struct LinkStat {
 }
 
 impl LinkStat {
-    /// Of what lies at `path`; `None` when nothing is there.
+    /// The stat of the file at `path`; `None` if there is none.
     ///
     /// # Errors
-    /// When that cannot be told.
+    /// When a file cannot be examined.
     pub(super) fn of(path: &Path) -> io::Result<Option<Self>> {
         let Some(link) = FileStat::of(path)? else { return Ok(None) };
         let target = std::fs::metadata(path).ok().as_ref().map(FileStat::from);
@@ -36,17 +36,17 @@ impl LinkStat {
 }
 
 impl PluginStat {
-    /// Of the plugin at `path`; `None` when it is not there.
+    /// The stats of the plugin at `path`; `None` if there is no such file.
     ///
     /// # Errors
-    /// When that cannot be told.
+    /// When a file cannot be examined.
     pub(super) fn of(path: &Path) -> io::Result<Option<Self>> {
         let Some(wasm) = FileStat::of(path)? else { return Ok(None) };
         let (sidecar, signature) = (FileStat::of(&sidecar_path(path))?, FileStat::of(&signature_path(path))?);
         Ok(Some(Self { wasm, sidecar, signature }))
     }
 
-    /// Of the component, bytes.
+    /// The size of the component in bytes.
     pub(super) fn size(&self) -> u64 {
         self.wasm.size()
     }

@@ -1,43 +1,43 @@
-//! Tracks each plugin's file in the folder, and says which of them to load now.
+//! Tracks each plugin's file in the folder, and says which files to load, reject or remove now.
 //!
-//! Pure, so that every order of events can be tried.
+//! Pure, so that tests can try every order of events.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use tokio::time::Instant;
 
-use super::debounce::{Debounced, SETTLE};
+use super::debounce::{DEBOUNCE_TIME, Debounced};
 use super::file_stat::PluginStat;
 
-/// The files, by path.
+/// The files of the folder, by path.
 #[derive(Debug, Default)]
 pub(super) struct FileTracker {
     files: BTreeMap<PathBuf, TrackedFile>,
-    /// Files have come or gone since that was last asked.
-    moved: bool,
+    /// Files have come or gone since [`FileTracker::take_paths_changed`] was last called.
+    paths_changed: bool,
 }
 
 #[derive(Debug)]
 struct TrackedFile {
     stat: Debounced<PluginStat>,
-    busy: bool,
-    /// To be loaded although nothing about it has changed.
+    loading: bool,
+    /// The file is loaded again although its stat has not changed.
     stale: bool,
-    /// Not to be tried again before.
+    /// A failed load is not tried again before this time.
     not_before: Option<Instant>,
-    /// It counts toward the limit on plugins.
+    /// The file counts toward `max_plugins`.
     counted: bool,
 }
 
-/// What is to be done.
+/// What the folder watcher must do with a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum TrackerAction {
     /// Load a file that is new or has changed.
     Load(PathBuf, PluginStat),
-    /// Leave one alone that is one too many.
+    /// Reject a file that is beyond `max_plugins`.
     Reject(PathBuf),
-    /// Forget one that is gone.
+    /// Remove the plugin of a file that is gone.
     Remove(PathBuf),
 }
 
@@ -45,7 +45,7 @@ impl TrackedFile {
     fn new(stat: PluginStat, now: Instant) -> Self {
         Self {
             stat: Debounced::new(Some(stat), now),
-            busy: false,
+            loading: false,
             stale: false,
             not_before: None,
             counted: false,
@@ -54,65 +54,71 @@ impl TrackedFile {
 
     fn done(&mut self, stat: PluginStat) {
         self.stat.handled(Some(stat));
-        self.busy = false;
+        self.loading = false;
     }
 
-    /// When it may be acted on.
-    fn ripe(&self) -> Instant {
-        let retried = self.not_before.filter(|_| self.stat.is_handled());
-        retried.map_or(self.stat.stable_at(), |time| time.max(self.stat.stable_at()))
+    /// When the file may be acted on.
+    fn due_at(&self) -> Instant {
+        let retry_at = self.not_before.filter(|_| self.stat.is_handled());
+        retry_at.map_or(self.stat.stable_at(), |time| time.max(self.stat.stable_at()))
     }
 
-    fn is_open(&self) -> bool {
+    fn needs_action(&self) -> bool {
         !self.stat.is_handled() || (self.stale && self.stat.seen().is_some())
     }
 }
 
 impl FileTracker {
-    /// Of files that were there before, which nobody is copying: none has to stay the same for a moment.
-    pub(super) fn of_settled(found: &BTreeMap<PathBuf, Option<PluginStat>>, now: Instant) -> Self {
+    /// Begins with files that were there before, which nobody is copying: none has to stay the same first.
+    pub(super) fn with_stable_files(stats: &BTreeMap<PathBuf, Option<PluginStat>>, now: Instant) -> Self {
         let mut tracker = Self::default();
-        tracker.update(found, now.checked_sub(SETTLE).unwrap_or(now));
+        tracker.update(stats, now.checked_sub(DEBOUNCE_TIME).unwrap_or(now));
         tracker
     }
 
-    /// Notes what lies in the folder now. A file of which nothing can be told for now stays as it was.
-    pub(super) fn update(&mut self, found: &BTreeMap<PathBuf, Option<PluginStat>>, now: Instant) {
-        for (path, stat) in found.iter().filter_map(|(path, stat)| Some((path, stat.as_ref()?))) {
+    /// Notes the files of the folder. A file whose stat could not be read stays as it was.
+    pub(super) fn update(&mut self, stats: &BTreeMap<PathBuf, Option<PluginStat>>, now: Instant) {
+        for (path, stat) in stats.iter().filter_map(|(path, stat)| Some((path, stat.as_ref()?))) {
             let file = self.files.entry(path.clone()).or_insert_with(|| {
-                self.moved = true;
+                self.paths_changed = true;
                 TrackedFile::new(*stat, now)
             });
             file.stat.observe(Some(*stat), now);
         }
         for (path, file) in &mut self.files {
-            if !found.contains_key(path) {
+            if !stats.contains_key(path) {
                 file.stat.observe(None, now);
             }
         }
     }
 
-    /// What it is time to do: at most `room` files to load, which count as begun, and at most `most` in all that are
-    /// not left alone.
-    pub(super) fn due_actions(&mut self, now: Instant, room: usize, most: usize) -> Vec<TrackerAction> {
+    /// The actions that are due: at most `max_loads` files to load, which count as loading from now on, and at most
+    /// `max_plugins` files in all that are not rejected.
+    pub(super) fn due_actions(
+        &mut self,
+        now: Instant,
+        max_loads: usize,
+        max_plugins: usize,
+    ) -> Vec<TrackerAction> {
         let mut actions = Vec::new();
-        let mut room = room;
-        let mut free = most.saturating_sub(self.files.values().filter(|file| file.counted).count());
+        let mut free_loads = max_loads;
+        let mut free_plugins =
+            max_plugins.saturating_sub(self.files.values().filter(|file| file.counted).count());
         for (path, file) in &mut self.files {
-            if file.busy || !file.is_open() || file.ripe() > now {
+            if file.loading || !file.needs_action() || file.due_at() > now {
                 continue;
             }
             match file.stat.seen() {
                 None => actions.push(TrackerAction::Remove(path.clone())),
-                Some(stat) if !file.counted && free == 0 => {
+                Some(stat) if !file.counted && free_plugins == 0 => {
                     file.done(stat);
                     file.stale = false;
                     actions.push(TrackerAction::Reject(path.clone()));
                 }
-                Some(stat) if room > 0 => {
-                    room -= 1;
-                    free -= usize::from(!file.counted);
-                    (file.busy, file.stale, file.counted) = (true, false, true);
+                Some(stat) if free_loads > 0 => {
+                    free_loads -= 1;
+                    free_plugins -= usize::from(!file.counted);
+                    (file.loading, file.stale, file.counted) = (true, false, true);
                     file.not_before = None;
                     actions.push(TrackerAction::Load(path.clone(), stat));
                 }
@@ -123,35 +129,36 @@ impl FileTracker {
         actions
     }
 
-    /// Forgets what is gone. One that was beyond the limit may come instead.
+    /// Forgets files that are gone. Files beyond the limit are then tried again.
     fn forget(&mut self, now: Instant) {
         let before = self.files.values().filter(|file| file.counted).count();
         let all = self.files.len();
-        self.files.retain(|_, file| file.busy || file.stat.seen().is_some() || file.stat.stable_at() > now);
+        self.files
+            .retain(|_, file| file.loading || file.stat.seen().is_some() || file.stat.stable_at() > now);
         if self.files.values().filter(|file| file.counted).count() < before {
             self.files.values_mut().filter(|file| !file.counted).for_each(|file| file.stale = true);
         }
-        self.moved |= self.files.len() < all;
+        self.paths_changed |= self.files.len() < all;
     }
 
-    /// All files that are there, also those that are left alone. One that is gone is, until that is acted on.
+    /// All files of the folder, also rejected ones. A file that is gone counts until its removal is due.
     pub(super) fn files(&self) -> impl Iterator<Item = &Path> {
         self.files.keys().map(PathBuf::as_path)
     }
 
-    /// Whether files have come or gone since this was last asked.
-    pub(super) fn has_moved(&mut self) -> bool {
-        std::mem::take(&mut self.moved)
+    /// Whether files have come or gone since the last call.
+    pub(super) fn take_paths_changed(&mut self) -> bool {
+        std::mem::take(&mut self.paths_changed)
     }
 
-    /// A file was loaded as it was at `stat`.
+    /// Notes that a file was loaded with this `stat`.
     pub(super) fn mark_loaded(&mut self, path: &Path, stat: PluginStat) {
         if let Some(file) = self.files.get_mut(path) {
             file.done(stat);
         }
     }
 
-    /// A file could not be loaded for now; it is to be tried again at this time.
+    /// Notes that a file could not be loaded for now; it is tried again at `time`.
     pub(super) fn mark_retry(&mut self, path: &Path, stat: PluginStat, time: Instant) {
         self.mark_loaded(path, stat);
         if let Some(file) = self.files.get_mut(path) {
@@ -159,35 +166,35 @@ impl FileTracker {
         }
     }
 
-    /// A file was different from what it should have been when it was read, so it is loaded again.
+    /// Notes that a file changed while it was read; it is loaded again.
     pub(super) fn mark_changed(&mut self, path: &Path, now: Instant) {
         if let Some(file) = self.files.get_mut(path) {
-            file.stat.moved(now);
-            (file.busy, file.stale) = (false, true);
+            file.stat.restart_wait(now);
+            (file.loading, file.stale) = (false, true);
         }
     }
 
-    /// A file was loaded under another policy than holds now, so it is loaded again.
+    /// Notes that a file was loaded under an old policy; it is loaded again.
     pub(super) fn mark_stale(&mut self, path: &Path) {
         if let Some(file) = self.files.get_mut(path) {
-            (file.busy, file.stale) = (false, true);
+            (file.loading, file.stale) = (false, true);
         }
     }
 
-    /// What decides about files has changed: all of them are loaded again.
+    /// Has all files loaded again, since the policy has changed.
     pub(super) fn mark_all_stale(&mut self) {
         self.files.values_mut().for_each(|file| (file.stale, file.not_before) = (true, None));
     }
 
-    /// Whether nothing is being done, or left to do before long.
-    pub(super) fn is_settled(&self) -> bool {
-        !self.files.values().any(|file| file.busy || (file.is_open() && file.not_before.is_none()))
+    /// Whether no file is loading or is about to be acted on; retries do not count.
+    pub(super) fn is_idle(&self) -> bool {
+        !self.files.values().any(|file| file.loading || (file.needs_action() && file.not_before.is_none()))
     }
 
-    /// When to look again although nobody says that anything happened; `None` when all is settled.
+    /// When the next action is due without another event; `None` if there is none.
     pub(super) fn next(&self) -> Option<Instant> {
-        let open = self.files.values().filter(|file| !file.busy && file.is_open());
-        open.map(TrackedFile::ripe).min()
+        let pending = self.files.values().filter(|file| !file.loading && file.needs_action());
+        pending.map(TrackedFile::due_at).min()
     }
 }
 
@@ -197,7 +204,7 @@ mod tests {
 
     use super::*;
 
-    /// Sights of files that differ.
+    /// Stats of two files that differ.
     fn stats() -> (tempfile::TempDir, PluginStat, PluginStat) {
         let dir = tempfile::tempdir().unwrap();
         let stat = |name: &str| {
@@ -209,7 +216,7 @@ mod tests {
         (dir, one, two)
     }
 
-    fn found(files: &[(&str, PluginStat)]) -> BTreeMap<PathBuf, Option<PluginStat>> {
+    fn stats_of(files: &[(&str, PluginStat)]) -> BTreeMap<PathBuf, Option<PluginStat>> {
         files.iter().map(|(path, stat)| (PathBuf::from(path), Some(*stat))).collect()
     }
 
@@ -218,15 +225,15 @@ mod tests {
         let (_dir, one, two) = stats();
         let (mut tracker, start) = (FileTracker::default(), Instant::now());
         let after = |ms| start + Duration::from_millis(ms);
-        tracker.update(&found(&[("a", one)]), start);
+        tracker.update(&stats_of(&[("a", one)]), start);
         assert_eq!(tracker.due_actions(after(50), 9, 9), []);
-        tracker.update(&found(&[("a", two)]), after(60));
+        tracker.update(&stats_of(&[("a", two)]), after(60));
         assert_eq!(tracker.due_actions(after(100), 9, 9), [], "it has changed meanwhile");
         assert_eq!(tracker.next(), Some(after(160)));
         assert_eq!(tracker.due_actions(after(160), 9, 9), [TrackerAction::Load("a".into(), two)]);
         assert_eq!(tracker.due_actions(after(500), 9, 9), [], "it is being loaded");
         tracker.mark_loaded(Path::new("a"), two);
-        tracker.update(&found(&[("a", two)]), after(600));
+        tracker.update(&stats_of(&[("a", two)]), after(600));
         assert_eq!((tracker.due_actions(after(900), 9, 9), tracker.next()), (vec![], None));
     }
 
@@ -235,9 +242,9 @@ mod tests {
         let (_dir, one, two) = stats();
         let (mut tracker, start) = (FileTracker::default(), Instant::now());
         let after = |ms| start + Duration::from_millis(ms);
-        tracker.update(&found(&[("a", one)]), start);
+        tracker.update(&stats_of(&[("a", one)]), start);
         assert_eq!(tracker.due_actions(after(100), 9, 9).len(), 1);
-        tracker.update(&found(&[("a", two)]), after(150));
+        tracker.update(&stats_of(&[("a", two)]), after(150));
         tracker.mark_loaded(Path::new("a"), one);
         assert_eq!(tracker.due_actions(after(200), 9, 9), []);
         assert_eq!(tracker.due_actions(after(250), 9, 9), [TrackerAction::Load("a".into(), two)]);
@@ -250,15 +257,15 @@ mod tests {
         let (_dir, one, two) = stats();
         let (mut tracker, start) = (FileTracker::default(), Instant::now());
         let after = |ms| start + Duration::from_millis(ms);
-        tracker.update(&found(&[("a", one)]), start);
+        tracker.update(&stats_of(&[("a", one)]), start);
         tracker.due_actions(after(100), 9, 9);
         tracker.mark_loaded(Path::new("a"), one);
-        tracker.update(&found(&[]), after(200));
+        tracker.update(&stats_of(&[]), after(200));
         assert_eq!(tracker.due_actions(after(250), 9, 9), [], "someone may be replacing it");
-        tracker.update(&found(&[("a", two)]), after(260));
+        tracker.update(&stats_of(&[("a", two)]), after(260));
         assert_eq!(tracker.due_actions(after(360), 9, 9), [TrackerAction::Load("a".into(), two)]);
         tracker.mark_loaded(Path::new("a"), two);
-        tracker.update(&found(&[]), after(400));
+        tracker.update(&stats_of(&[]), after(400));
         assert_eq!(tracker.due_actions(after(500), 9, 9), [TrackerAction::Remove("a".into())]);
         assert_eq!((tracker.due_actions(after(900), 9, 9), tracker.next()), (vec![], None));
     }
@@ -267,8 +274,8 @@ mod tests {
     fn only_so_many_are_loaded_at_a_time() {
         let (_dir, one, _) = stats();
         let (mut tracker, start) = (FileTracker::default(), Instant::now());
-        tracker.update(&found(&[("a", one), ("b", one), ("c", one)]), start);
-        let later = start + SETTLE;
+        tracker.update(&stats_of(&[("a", one), ("b", one), ("c", one)]), start);
+        let later = start + DEBOUNCE_TIME;
         assert_eq!(
             tracker.due_actions(later, 2, 9),
             [TrackerAction::Load("a".into(), one), TrackerAction::Load("b".into(), one)]
@@ -283,13 +290,13 @@ mod tests {
         let (_dir, one, two) = stats();
         let (mut tracker, start) = (FileTracker::default(), Instant::now());
         let after = |ms| start + Duration::from_millis(ms);
-        tracker.update(&found(&[("a", one)]), start);
+        tracker.update(&stats_of(&[("a", one)]), start);
         assert_eq!(tracker.due_actions(after(100), 9, 9).len(), 1);
         tracker.mark_retry(Path::new("a"), one, after(5_000));
-        assert!(tracker.is_settled() && tracker.due_actions(after(4_000), 9, 9).is_empty());
+        assert!(tracker.is_idle() && tracker.due_actions(after(4_000), 9, 9).is_empty());
         assert_eq!((tracker.next(), tracker.due_actions(after(5_000), 9, 9).len()), (Some(after(5_000)), 1));
         tracker.mark_retry(Path::new("a"), one, after(60_000));
-        tracker.update(&found(&[("a", two)]), after(6_000));
+        tracker.update(&stats_of(&[("a", two)]), after(6_000));
         assert_eq!(
             tracker.due_actions(after(6_100), 9, 9),
             [TrackerAction::Load("a".into(), two)],
@@ -298,24 +305,24 @@ mod tests {
     }
 
     #[test]
-    fn one_too_many_is_left_alone_until_there_is_a_place() {
+    fn one_too_many_is_rejected_until_another_file_goes() {
         let (_dir, one, two) = stats();
         let (mut tracker, start) = (FileTracker::default(), Instant::now());
         let after = |ms| start + Duration::from_millis(ms);
-        tracker.update(&found(&[("a", one), ("b", one)]), start);
+        tracker.update(&stats_of(&[("a", one), ("b", one)]), start);
         assert_eq!(
             tracker.due_actions(after(100), 9, 1),
             [TrackerAction::Load("a".into(), one), TrackerAction::Reject("b".into())]
         );
         tracker.mark_loaded(Path::new("a"), one);
-        tracker.update(&found(&[("a", two), ("b", one)]), after(200));
+        tracker.update(&stats_of(&[("a", two), ("b", one)]), after(200));
         assert_eq!(
             tracker.due_actions(after(300), 9, 1),
             [TrackerAction::Load("a".into(), two)],
             "it counts already"
         );
         tracker.mark_loaded(Path::new("a"), two);
-        tracker.update(&found(&[("b", one)]), after(400));
+        tracker.update(&stats_of(&[("b", one)]), after(400));
         assert_eq!(tracker.due_actions(after(500), 9, 1), [TrackerAction::Remove("a".into())]);
         assert_eq!(tracker.due_actions(after(500), 9, 1), [TrackerAction::Load("b".into(), one)]);
     }
@@ -324,11 +331,11 @@ mod tests {
     fn what_is_decided_about_anew_is_loaded_again() {
         let (_dir, one, _) = stats();
         let (mut tracker, start) = (FileTracker::default(), Instant::now());
-        tracker.update(&found(&[("a", one), ("b", one)]), start);
-        let later = start + SETTLE;
+        tracker.update(&stats_of(&[("a", one), ("b", one)]), start);
+        let later = start + DEBOUNCE_TIME;
         tracker.due_actions(later, 9, 9);
         tracker.mark_loaded(Path::new("a"), one);
-        assert!(!tracker.is_settled(), "b is being loaded");
+        assert!(!tracker.is_idle(), "b is being loaded");
         tracker.mark_all_stale();
         assert_eq!(tracker.due_actions(later, 9, 9), [TrackerAction::Load("a".into(), one)]);
         tracker.mark_loaded(Path::new("b"), one);
@@ -339,6 +346,6 @@ mod tests {
         );
         tracker.mark_loaded(Path::new("a"), one);
         tracker.mark_loaded(Path::new("b"), one);
-        assert!(tracker.is_settled() && tracker.next().is_none());
+        assert!(tracker.is_idle() && tracker.next().is_none());
     }
 }

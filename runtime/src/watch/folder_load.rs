@@ -1,7 +1,7 @@
-//! Loads a folder once, for commands that look at it and do not serve it.
+//! Loads a folder once, for commands that examine it and do not serve it.
 //!
-//! The file tracker and the load queue are those of a server, so a command finds what a server would; only what follows
-//! the folder afterwards is missing. Nothing is published: the snapshot is the result.
+//! The file tracker and the load queue are those of a server, so a command loads what a server would. Nothing is
+//! watched afterwards and nothing is published: the snapshot is the result.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -19,22 +19,22 @@ use super::plugin_loader::{internal_failure, too_many_plugins};
 use crate::catalog::{Catalog, PluginEntry, Snapshot};
 use crate::plugin::Loader;
 
-/// What a folder held when it was loaded.
+/// The result of loading a folder.
 #[derive(Debug)]
 pub struct LoadedFolder {
     /// Everything that can be served.
     pub snapshot: Snapshot,
-    /// What cannot.
+    /// The files that cannot be served.
     pub rejected: Vec<RejectedFile>,
 }
 
-/// Loads every plugin of the configured folder. What belongs to whom is decided by what lies in the folder and not by
-/// what is ready first.
+/// Loads every plugin of the configured folder. All files of the folder decide which plugin owns a name, whichever is
+/// loaded first.
 ///
 /// # Errors
 /// When the folder itself cannot be read.
 pub async fn load_folder(loader: Arc<Loader>, policy: LoadPolicy) -> Result<LoadedFolder, ScanError> {
-    let (most, policy) = (policy.config.server.max_plugins, Arc::new(policy));
+    let (max_plugins, policy) = (policy.config.server.max_plugins, Arc::new(policy));
     let files = candidates(&policy.config.folder)?;
     let owners = policy.owners(files.keys().map(PathBuf::as_path));
     let mut results: BTreeMap<PathBuf, Result<PluginEntry, LoadFailure>> = BTreeMap::new();
@@ -42,13 +42,13 @@ pub async fn load_folder(loader: Arc<Loader>, policy: LoadPolicy) -> Result<Load
         results
             .insert(path.clone(), Err(LoadFailure::new("cannot be read; check that it may be".to_owned())));
     }
-    let mut tracker = FileTracker::of_settled(&files, Instant::now());
+    let mut tracker = FileTracker::with_stable_files(&files, Instant::now());
     let mut loads = LoadQueue::new(Arc::clone(&loader), Arc::new(Catalog::empty()));
     loop {
-        for action in tracker.due_actions(Instant::now(), loads.room(), most) {
+        for action in tracker.due_actions(Instant::now(), loads.free_loads(), max_plugins) {
             match action {
                 TrackerAction::Load(path, stat) => loads.start(path, stat, &policy),
-                TrackerAction::Reject(path) => drop(results.insert(path, Err(too_many_plugins(most)))),
+                TrackerAction::Reject(path) => drop(results.insert(path, Err(too_many_plugins(max_plugins)))),
                 TrackerAction::Remove(_) => {}
             }
         }
@@ -78,7 +78,7 @@ fn loaded(outcome: LoadOutcome) -> Result<PluginEntry, LoadFailure> {
         LoadOutcome::Rejected(failure) => Err(failure),
         LoadOutcome::Changed => Err(LoadFailure::new("changed while it was read; try again".to_owned())),
         LoadOutcome::Unavailable => Err(LoadFailure::new("is gone, or cannot be read; try again".to_owned())),
-        // Nothing is served that it could be the same as.
+        // Unreachable: the catalog of this queue is empty.
         LoadOutcome::Same(_) => Err(internal_failure()),
     }
 }

@@ -1,7 +1,7 @@
 //! Polls the plugin folder, the configuration and the lockfile, on a thread of its own.
 //!
-//! Listing a directory can block, and it happens every few seconds for as long as the server runs: in the common pool
-//! of threads for blocking work it would keep alive whichever of them are idle.
+//! Listing a directory can block, and polls come every few seconds for as long as the server runs. In tokio's pool of
+//! blocking threads, polls would keep idle threads alive.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt as _;
@@ -13,97 +13,97 @@ use tokio::sync::mpsc;
 use super::file_stat::{LinkStat, PluginStat};
 use super::folder_scan::{CandidateFile, ScanError, scan};
 
-/// What is looked at.
+/// What is polled.
 #[derive(Debug, Clone)]
 pub(super) struct WatchedPaths {
-    /// The folder of the plugins.
+    /// The plugin folder.
     pub(super) folder: PathBuf,
-    /// The configuration, whether or not there is one.
+    /// The configuration file, which may be missing.
     pub(super) config: PathBuf,
-    /// What was approved, whether or not there is such a file.
-    pub(super) lock: PathBuf,
+    /// The lockfile, which may be missing.
+    pub(super) lockfile: PathBuf,
 }
 
-/// How it all looks.
+/// The stats of one poll.
 #[derive(Debug)]
 pub(super) struct PollResult {
-    /// The candidates of the folder; nothing for one that cannot be looked at.
+    /// The candidates of the folder; `None` for a file that cannot be examined.
     pub(super) files: Result<BTreeMap<PathBuf, Option<PluginStat>>, ScanError>,
-    /// Which folder it is: another one may have taken its place.
-    pub(super) place: Option<(u64, u64)>,
-    /// Of the configuration and of what was approved; nothing where it cannot be told, and then nothing has changed.
+    /// Device and inode of the folder: another folder may have replaced it.
+    pub(super) folder_id: Option<(u64, u64)>,
+    /// Of the configuration and the lockfile; the outer `None` means unknown, which counts as unchanged.
     pub(super) config: Option<Option<LinkStat>>,
-    pub(super) lock: Option<Option<LinkStat>>,
+    pub(super) lockfile: Option<Option<LinkStat>>,
 }
 
-/// Looks whenever asked. The thread ends when this is dropped.
+/// Polls on request. The thread ends when this is dropped.
 pub(super) struct FolderPoller {
-    ask: SyncSender<()>,
-    seen: mpsc::Receiver<PollResult>,
-    /// It was asked for and has not been seen.
-    asked: bool,
+    requests: SyncSender<()>,
+    results: mpsc::Receiver<PollResult>,
+    /// A poll was requested and its result has not been received.
+    requested: bool,
 }
 
 impl FolderPoller {
     pub(super) fn open(watched: WatchedPaths) -> Self {
-        let (ask, asked) = sync_channel(1);
-        let (tell, seen) = mpsc::channel(1);
+        let (requests, requested) = sync_channel(1);
+        let (sender, results) = mpsc::channel(1);
         let thread = std::thread::Builder::new().name("folder".to_owned());
-        if let Err(error) = thread.spawn(move || poll_loop(&watched, &asked, &tell)) {
+        if let Err(error) = thread.spawn(move || poll_loop(&watched, &requested, &sender)) {
             tracing::error!(%error, "the plugin folder is not watched: no thread could be started");
         }
-        Self { ask, seen, asked: false }
+        Self { requests, results, requested: false }
     }
 
-    /// How it looks now; `None` when there is nobody to look. Can be dropped: the next one waits for the same answer.
+    /// Polls once; `None` if the thread does not run. Can be dropped: the next call waits for the same result.
     pub(super) async fn poll(&mut self) -> Option<PollResult> {
-        if !self.asked {
-            // One question that waits is enough.
-            let _ = self.ask.try_send(());
-            self.asked = true;
+        if !self.requested {
+            // One waiting request is enough.
+            let _ = self.requests.try_send(());
+            self.requested = true;
         }
-        let seen = self.seen.recv().await;
-        self.asked = false;
-        seen
+        let result = self.results.recv().await;
+        self.requested = false;
+        result
     }
 }
 
-fn poll_loop(watched: &WatchedPaths, asked: &Receiver<()>, tell: &mpsc::Sender<PollResult>) {
-    while asked.recv().is_ok() {
-        if tell.blocking_send(poll(watched)).is_err() {
+fn poll_loop(watched: &WatchedPaths, requests: &Receiver<()>, results: &mpsc::Sender<PollResult>) {
+    while requests.recv().is_ok() {
+        if results.blocking_send(poll(watched)).is_err() {
             return;
         }
     }
 }
 
-fn poll(WatchedPaths { folder, config, lock }: &WatchedPaths) -> PollResult {
-    let place = std::fs::metadata(folder).ok().map(|about| (about.dev(), about.ino()));
+fn poll(WatchedPaths { folder, config, lockfile }: &WatchedPaths) -> PollResult {
+    let folder_id = std::fs::metadata(folder).ok().map(|metadata| (metadata.dev(), metadata.ino()));
     PollResult {
         files: candidates(folder),
-        place,
+        folder_id,
         config: LinkStat::of(config).ok(),
-        lock: LinkStat::of(lock).ok(),
+        lockfile: LinkStat::of(lockfile).ok(),
     }
 }
 
-/// The candidates of a folder, each with how it looks; without that where it cannot be told for now. Blocks.
+/// The candidates of a folder with their stats; `None` for a file that cannot be examined now. Blocks.
 pub(super) fn candidates(folder: &Path) -> Result<BTreeMap<PathBuf, Option<PluginStat>>, ScanError> {
-    let mut found = BTreeMap::new();
+    let mut stats = BTreeMap::new();
     let mut failed = None;
     for CandidateFile { path, .. } in scan(folder)? {
         match PluginStat::of(&path) {
             Ok(None) => {}
-            Ok(stat) => drop(found.insert(path, stat)),
+            Ok(stat) => drop(stats.insert(path, stat)),
             Err(error) => {
                 failed = Some(error);
-                found.insert(path, None);
+                stats.insert(path, None);
             }
         }
     }
-    // When none can be looked at, it is the folder that cannot be.
+    // If no file can be examined, the fault is the folder's.
     match failed {
-        Some(error) if found.values().all(Option::is_none) => Err(ScanError::of(folder, error)),
-        _ => Ok(found),
+        Some(error) if stats.values().all(Option::is_none) => Err(ScanError::of(folder, error)),
+        _ => Ok(stats),
     }
 }
 
@@ -115,17 +115,20 @@ mod tests {
     async fn what_lies_in_the_folder_is_seen_each_time() {
         let dir = tempfile::tempdir().unwrap();
         let config = dir.path().join("c.toml");
-        let watched = WatchedPaths { folder: dir.path().to_owned(), lock: dir.path().join("lock"), config };
+        let watched =
+            WatchedPaths { folder: dir.path().to_owned(), lockfile: dir.path().join("lock"), config };
         let mut poller = FolderPoller::open(watched.clone());
-        let seen = poller.poll().await.unwrap();
-        assert!(seen.files.unwrap().is_empty() && seen.config == Some(None) && seen.place.is_some());
+        let result = poller.poll().await.unwrap();
+        assert!(
+            result.files.unwrap().is_empty() && result.config == Some(None) && result.folder_id.is_some()
+        );
         std::fs::write(dir.path().join("a.wasm"), "x").unwrap();
         std::fs::write(&watched.config, "").unwrap();
-        let seen = poller.poll().await.unwrap();
-        assert_eq!((seen.files.unwrap().len(), seen.lock), (1, Some(None)));
-        assert!(seen.config.flatten().is_some());
+        let result = poller.poll().await.unwrap();
+        assert_eq!((result.files.unwrap().len(), result.lockfile), (1, Some(None)));
+        assert!(result.config.flatten().is_some());
         drop(dir);
-        let seen = poller.poll().await.unwrap();
-        assert!(seen.files.is_err() && seen.place.is_none());
+        let result = poller.poll().await.unwrap();
+        assert!(result.files.is_err() && result.folder_id.is_none());
     }
 }

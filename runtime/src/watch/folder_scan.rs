@@ -1,11 +1,12 @@
-//! Which files of the folder are meant as plugins. Names decide here; what is in a file is looked at when it is loaded.
+//! Which files of the folder are candidates for plugins. Only names decide; a file's contents are read when it is
+//! loaded.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::catalog::plugin_name;
 
-/// A file that is meant as a plugin.
+/// A file with the suffix `.wasm`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CandidateFile {
     /// The file.
@@ -47,23 +48,23 @@ impl ScanError {
     }
 }
 
-/// Lists the `.wasm` files directly in `folder`, in the order of their names. Files that begin with a dot are left
-/// alone: editors and copy programs use them while they write.
+/// Lists the `.wasm` files directly in `folder`, in the order of their names. Files that begin with a dot are ignored:
+/// editors and copy programs write to such files first.
 ///
 /// # Errors
 /// When the folder cannot be read.
 pub fn scan(folder: &Path) -> Result<Vec<CandidateFile>, ScanError> {
     let failed = |source| ScanError::of(folder, source);
-    let mut found = Vec::new();
+    let mut files = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(failed)? {
         let path = entry.map_err(failed)?.path();
         let hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
         if !hidden && path.extension().is_some_and(|extension| extension == "wasm") {
-            found.push(CandidateFile::at(path));
+            files.push(CandidateFile::at(path));
         }
     }
-    found.sort_by(|a, b| a.path.cmp(&b.path));
-    Ok(found)
+    files.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(files)
 }
 
 /// The plugin's name, from a file's stem.
@@ -86,8 +87,8 @@ mod tests {
         for file in ["b.wasm", "a.wasm", ".hidden.wasm", "notes.txt", "c.wasm~", "bad name.wasm"] {
             std::fs::write(dir.path().join(file), b"").unwrap();
         }
-        let found = scan(dir.path()).unwrap();
-        let names: Vec<_> = found.iter().map(|candidate| candidate.name.as_deref().ok()).collect();
+        let files = scan(dir.path()).unwrap();
+        let names: Vec<_> = files.iter().map(|candidate| candidate.name.as_deref().ok()).collect();
         assert_eq!(names, [Some("a"), Some("b"), None]);
         let told = |path: &str| scan(&dir.path().join(path)).unwrap_err().to_string();
         assert!(told("none").contains("create it or name another with --plugins"), "{}", told("none"));

@@ -1,10 +1,10 @@
 //! Follows the plugin folder while the server serves, and drives the one way into the catalog: file system events and
-//! polls, file tracker, load queue, publisher. A new version takes the served one's place when it has been listed.
+//! polls, file tracker, load queue, publisher. A new version replaces the served one when it has been listed.
 //!
-//! One task owns all of it, so that there is one pace and nothing is published twice. Events of the file system only
-//! bring the next poll forward; polls are what finds changes, every few seconds also without events, so that lost
-//! events and file systems without any cost time and nothing else. A file that cannot be used leaves what was served in
-//! its place. Calls keep the version with which they began. No guest is called here and no file is read.
+//! One task owns all of it, so that nothing is published twice. File system events only bring the next poll forward;
+//! polls find the changes, every few seconds also without events, so lost events cost nothing but time. A file that
+//! cannot be used leaves the served version in place. Calls keep the version with which they began. The watcher calls
+//! no guest and reads no file.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -32,23 +32,23 @@ use crate::catalog::{Catalog, LoadProgress, PluginEntry};
 use crate::config::ApprovalMode;
 use crate::plugin::Loader;
 
-/// How often the folder is polled when nothing is known to have happened.
+/// How often the folder is polled without events.
 const PERIOD: Duration = Duration::from_secs(2);
 
-/// Shortest time between two polls: whoever writes into the folder without end is no reason to do nothing else.
+/// Shortest time between two polls; endless writing must leave time for other work.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// How long a plugin that is ready waits for others that are being loaded, to be published with them.
 const GATHER: Duration = Duration::from_millis(100);
 
-/// When a file that this machine failed to load is tried again.
+/// After how long a file that this machine failed to load is tried again.
 const RETRY: Duration = Duration::from_secs(5);
 
-/// For how long a plugin that has something which was taken from it may go on until its file was loaded again.
+/// How long a plugin with a revoked grant, approval or signature may go on until its file is loaded.
 const REVOKE_AFTER: Duration = Duration::from_secs(2);
 
-/// New lists of plugins that wait to be taken; those who list wait when there are more.
-const LISTS: usize = 16;
+/// Maximum number of new lists in the channel to the publisher; when it is full, the list refresher waits.
+const MAX_WAITING_LISTS: usize = 16;
 
 /// Follows one folder.
 pub struct FolderWatcher {
@@ -58,32 +58,32 @@ pub struct FolderWatcher {
     tracker: FileTracker,
     loads: LoadQueue,
     publisher: Publisher,
-    /// New lists of plugins that are served, from the refresher.
+    /// New lists of served plugins, from the refresher.
     lists: (mpsc::Sender<PluginEntry>, mpsc::Receiver<PluginEntry>),
-    /// Whether the folder could be read; that it cannot is told once.
+    /// Whether the folder could be read; a failure is reported once.
     readable: bool,
     /// When the folder was last polled.
     last_poll: Instant,
-    /// Since when something waits for being published.
+    /// Since when something waits to be published.
     ready: Option<Instant>,
     /// Whether the folder has been polled.
     polled: bool,
-    /// Whether all that was compiled before has been loaded, and it is known how much has to be compiled.
+    /// Whether all files in the code cache have been loaded, so that the number of files to compile is known.
     cached_done: bool,
-    /// What was there at the start, as it was, and has not been loaded.
+    /// Files of the first poll that have not been loaded, with their stats.
     initial: BTreeMap<PathBuf, PluginStat>,
-    /// How many those were.
+    /// The number of files of the first poll.
     initial_count: usize,
-    /// When to take away what may not go on by then, whatever came of looking for what takes its place.
+    /// When to remove plugins that must not go on, even if their files are not loaded again.
     revoke_at: Option<Instant>,
     status: Arc<LoadStatus>,
     catalog: Arc<Catalog>,
-    /// Somebody wants everything to be loaded again.
+    /// Notified to have everything loaded again.
     rescan: Arc<Notify>,
 }
 
 impl FolderWatcher {
-    /// Follows the folder of `policy`, publishing to `catalog`. `config` is where the configuration is, or would be.
+    /// Follows the folder of `policy` and publishes to `catalog`. The configuration may be missing at `config`.
     #[must_use]
     pub fn new(
         loader: Arc<Loader>,
@@ -93,8 +93,8 @@ impl FolderWatcher {
         status: Arc<LoadStatus>,
         events: EventSink,
     ) -> Self {
-        let watched =
-            WatchedPaths { folder: policy.config.folder.clone(), config, lock: policy.config.lock.clone() };
+        let (folder, lockfile) = (policy.config.folder.clone(), policy.config.lock.clone());
+        let watched = WatchedPaths { folder, config, lockfile };
         let policy = Arc::new(policy);
         Self {
             fs_events: FsEvents::open(&watched),
@@ -103,7 +103,7 @@ impl FolderWatcher {
             tracker: FileTracker::default(),
             publisher: Publisher::new(Arc::clone(&catalog), &loader, Arc::clone(&status), events),
             loads: LoadQueue::new(loader, Arc::clone(&catalog)),
-            lists: mpsc::channel(LISTS),
+            lists: mpsc::channel(MAX_WAITING_LISTS),
             catalog,
             readable: true,
             last_poll: Instant::now(),
@@ -118,19 +118,19 @@ impl FolderWatcher {
         }
     }
 
-    /// For whoever wants the folder and what decides about it to be looked at again, although nothing may have changed.
+    /// Notify this to have the folder, the configuration and the lockfile read again, even if nothing has changed.
     #[must_use]
     pub fn rescan_signal(&self) -> Arc<Notify> {
         Arc::clone(&self.rescan)
     }
 
-    /// Lists plugins again when they say that something changed. It has to be run beside this.
+    /// Makes the list refresher of these plugins; it has to run beside this.
     #[must_use]
     pub fn list_refresher(&self) -> ListRefresher {
         self.publisher.list_refresher(self.lists.0.clone())
     }
 
-    /// Follows it until told to stop. What is there at the beginning is loaded meanwhile, and lists wait for it.
+    /// Runs until `stop` is cancelled. Meanwhile the files of the first poll are loaded, and `*/list` requests wait.
     pub async fn run(mut self, stop: CancellationToken) {
         let mut poll_at = Some(Instant::now());
         loop {
@@ -146,15 +146,15 @@ impl FolderWatcher {
                     self.tracker.mark_all_stale();
                     poll_at = Some(self.last_poll + PAUSE);
                 }
-                // A file system may keep whoever looks waiting for ever, and all else goes on.
-                seen = polled_at(poll_at, &mut self.poller) => {
+                // A file system may block the poll for ever, and all else goes on.
+                poll = poll_at_time(poll_at, &mut self.poller) => {
                     poll_at = None;
-                    self.apply_poll(seen).await;
+                    self.apply_poll(poll).await;
                 }
                 () = self.fs_events.wait(), if poll_at.is_none() => {
                     poll_at = Some(self.last_poll + PAUSE);
                 }
-                found = self.loads.next() => self.accept_loads(found),
+                finished = self.loads.next() => self.accept_loads(finished),
                 Some(entry) = self.lists.1.recv() => {
                     self.publisher.add_refreshed(entry);
                     self.ready.get_or_insert_with(Instant::now);
@@ -167,16 +167,16 @@ impl FolderWatcher {
         }
     }
 
-    /// Publishes what is ready, unless more will be in a moment.
+    /// Publishes what is ready, unless more will be ready in a moment. Also ends the initial load.
     async fn publish_in_time(&mut self) {
-        let all = self.loads.is_idle() && self.tracker.is_settled();
-        if self.ready.is_some_and(|ready| all || ready + GATHER <= Instant::now()) {
+        let idle = self.loads.is_idle() && self.tracker.is_idle();
+        if self.ready.is_some_and(|ready| idle || ready + GATHER <= Instant::now()) {
             self.publish().await;
         }
         if self.publisher.is_initial_load_done() || !self.polled {
             return;
         }
-        if !self.cached_done && !self.loads.is_quick() {
+        if !self.cached_done && !self.loads.is_loading() {
             self.cached_done = true;
             self.publish().await;
             if !self.initial.is_empty() {
@@ -195,21 +195,21 @@ impl FolderWatcher {
         }
     }
 
-    /// Takes in how the folder looks, and what decides about it.
-    async fn apply_poll(&mut self, seen: Option<PollResult>) {
+    /// Applies a poll to the file tracker, and reads the configuration and the lockfile if they have changed.
+    async fn apply_poll(&mut self, poll: Option<PollResult>) {
         let now = Instant::now();
         self.last_poll = now;
-        let Some(seen) = seen else { return self.polled = true };
-        self.fs_events.rewatch_if_replaced(seen.place);
-        self.config_watcher.observe(&seen, now);
-        match seen.files {
-            Ok(found) => {
+        let Some(poll) = poll else { return self.polled = true };
+        self.fs_events.rewatch_if_replaced(poll.folder_id);
+        self.config_watcher.observe(&poll, now);
+        match poll.files {
+            Ok(files) => {
                 match self.polled {
-                    true => self.tracker.update(&found, now),
-                    false => self.apply_first_poll(&found, now),
+                    true => self.tracker.update(&files, now),
+                    false => self.apply_first_poll(&files, now),
                 }
-                // What went before it was begun is no longer waited for.
-                self.initial.retain(|path, _| found.contains_key(path));
+                // The initial load does not wait for files that are gone.
+                self.initial.retain(|path, _| files.contains_key(path));
                 self.readable = true;
                 self.status.clear_problem(ProblemSource::Folder);
             }
@@ -223,25 +223,25 @@ impl FolderWatcher {
         self.reread().await;
     }
 
-    /// Notes what was there at the start.
+    /// Notes the files of the first poll.
     fn apply_first_poll(&mut self, files: &BTreeMap<PathBuf, Option<PluginStat>>, now: Instant) {
         self.polled = true;
-        self.tracker = FileTracker::of_settled(files, now);
+        self.tracker = FileTracker::with_stable_files(files, now);
         self.initial = files.iter().filter_map(|(path, stat)| Some((path.clone(), (*stat)?))).collect();
         self.initial_count = self.initial.len();
     }
 
-    /// Reads what decides about plugins, if that has changed.
+    /// Reads the configuration and the lockfile if they have changed.
     async fn reread(&mut self) {
         let was_strict = self.config_watcher.policy().approval.mode() == ApprovalMode::Strict;
-        let RereadResult { changed, config, lock } = self.config_watcher.reread(Instant::now()).await;
+        let RereadResult { changed, config, lockfile } = self.config_watcher.reread(Instant::now()).await;
         self.set_problem(
             ProblemSource::Configuration,
             config.as_ref().map(|read| read.as_ref().err().map(ToString::to_string)),
         );
         self.set_problem(
             ProblemSource::Lock,
-            lock.as_ref().map(|read| read.as_ref().err().map(ToString::to_string)),
+            lockfile.as_ref().map(|read| read.as_ref().err().map(ToString::to_string)),
         );
         match &config {
             Some(Ok(RestartNeeded::Same)) | None => {}
@@ -250,7 +250,7 @@ impl FolderWatcher {
             }
             Some(Err(error)) => self.publisher.emit(FolderEvent::ConfigInvalid(error)),
         }
-        if let Some(Err(error)) = &lock {
+        if let Some(Err(error)) = &lockfile {
             self.publisher.emit(FolderEvent::LockfileInvalid(error));
         }
         if !changed {
@@ -258,7 +258,7 @@ impl FolderWatcher {
         }
         let approval = &self.config_watcher.policy().approval;
         if !was_strict && approval.mode() == ApprovalMode::Strict {
-            // Nobody sees for another moment what was never compared.
+            // Hidden at once: these plugins have never been compared with an approval.
             if let Some(hidden) = hide_unapproved(self.catalog.current(), approval.clone()).await {
                 self.publisher.hide(hidden);
             }
@@ -272,7 +272,7 @@ impl FolderWatcher {
         self.revoke_at = Some(Instant::now() + REVOKE_AFTER);
     }
 
-    /// Notes what is wrong with what was read, if anything was.
+    /// Updates a problem after reading its source; `None`: it was not read.
     fn set_problem(&self, kind: ProblemSource, read: Option<Option<String>>) {
         match read {
             None => {}
@@ -281,14 +281,14 @@ impl FolderWatcher {
         }
     }
 
-    /// Does what it is time to do.
+    /// Runs the actions that are due.
     fn run_actions(&mut self) {
-        let most = self.config_watcher.policy().config.server.max_plugins;
-        for action in self.tracker.due_actions(Instant::now(), self.loads.room(), most) {
+        let max_plugins = self.config_watcher.policy().config.server.max_plugins;
+        for action in self.tracker.due_actions(Instant::now(), self.loads.free_loads(), max_plugins) {
             match action {
                 TrackerAction::Reject(path) => {
                     self.initial.remove(&path);
-                    self.publisher.add_result(&path, Err(too_many_plugins(most)));
+                    self.publisher.add_result(&path, Err(too_many_plugins(max_plugins)));
                 }
                 TrackerAction::Remove(path) => {
                     self.initial.remove(&path);
@@ -299,22 +299,22 @@ impl FolderWatcher {
                 TrackerAction::Load(path, stat) => self.loads.start(path, stat, self.config_watcher.policy()),
             }
         }
-        if self.tracker.has_moved() {
+        if self.tracker.take_paths_changed() {
             self.assign_names();
         }
     }
 
-    /// Says to whom names belong now. It holds before anything is published that was loaded since.
+    /// Decides which plugin owns which names, before anything else is published.
     fn assign_names(&mut self) {
         self.publisher.set_owners(self.config_watcher.policy().owners(self.tracker.files()));
         self.ready.get_or_insert_with(Instant::now);
     }
 
-    /// Takes what was found, with all that was found at the same time.
-    fn accept_loads(&mut self, found: Option<FinishedLoad>) {
-        let mut next = found.or_else(|| self.loads.try_next());
-        while let Some(found) = next {
-            self.finish_load(found);
+    /// Takes a finished load, and all others that have finished.
+    fn accept_loads(&mut self, finished: Option<FinishedLoad>) {
+        let mut next = finished.or_else(|| self.loads.try_next());
+        while let Some(finished) = next {
+            self.finish_load(finished);
             next = self.loads.try_next();
         }
     }
@@ -324,14 +324,14 @@ impl FolderWatcher {
             return self.tracker.mark_stale(&path);
         }
         let now = Instant::now();
-        // One that is still being copied is waited for, as long as anything is waited for.
+        // The initial load still waits for a file that is being copied.
         if !matches!(outcome, LoadOutcome::Changed) {
             self.initial.remove(&path);
         }
         match &outcome {
             LoadOutcome::Changed => return self.tracker.mark_changed(&path, now),
             LoadOutcome::Unavailable => return self.tracker.mark_retry(&path, stat, now + RETRY),
-            // It was replaced or taken away while it was compared.
+            // The served version was replaced or removed while the file was compared.
             LoadOutcome::Same(known) if !self.publisher.is_served(known) => {
                 return self.tracker.mark_stale(&path);
             }
@@ -350,10 +350,10 @@ impl FolderWatcher {
         }
     }
 
-    /// Takes away what may not go on, once what takes its place had its time.
+    /// Removes plugins that must not go on, after their files had time to be loaded again.
     async fn revoke(&mut self) {
         self.revoke_at = None;
-        // What takes the place of a plugin may be loaded already.
+        // Replacements may have been loaded already.
         self.accept_loads(None);
         self.publish().await;
         let (catalog, policy) = (Arc::clone(&self.catalog), Arc::clone(self.config_watcher.policy()));
@@ -374,10 +374,10 @@ impl FolderWatcher {
         self.publisher.publish().await;
     }
 
-    /// When to go on although nothing happens.
+    /// When to go on without an event.
     fn wake(&self, now: Instant, drained: Option<Instant>) -> Instant {
-        // While no more can be loaded, the end of a load is what to wait for.
-        let next = self.tracker.next().filter(|_| self.loads.room() > 0);
+        // While no further load may start, the end of a load wakes the watcher.
+        let next = self.tracker.next().filter(|_| self.loads.free_loads() > 0);
         let ready = self.ready.map(|ready| ready + GATHER);
         let times = [next, self.config_watcher.next(), ready, drained];
         let wake = times.into_iter().flatten().min().unwrap_or(now + PERIOD);
@@ -385,13 +385,13 @@ impl FolderWatcher {
     }
 }
 
-/// How the folder looks, asked for at this time; never, without one.
-async fn polled_at(time: Option<Instant>, poller: &mut FolderPoller) -> Option<PollResult> {
+/// Polls at this time; waits for ever without one.
+async fn poll_at_time(time: Option<Instant>, poller: &mut FolderPoller) -> Option<PollResult> {
     at(time).await;
     poller.poll().await
 }
 
-/// Waits for this time; for ever, without one.
+/// Waits until this time; for ever without one.
 async fn at(time: Option<Instant>) {
     match time {
         Some(time) => tokio::time::sleep_until(time).await,

@@ -1,19 +1,19 @@
-//! What clients may still see when a folder becomes strict while it is served: what was never compared is hidden at
-//! once, and not only when it is loaded again. Makes the snapshot; the publisher puts it in place.
+//! Hides plugins and items at once when approval becomes strict while the server runs, instead of when their files are
+//! loaded again. Makes the snapshot; the publisher publishes it.
 
 use std::sync::Arc;
 
 use crate::approval::ApprovalPolicy;
 use crate::catalog::{PluginEntry, Snapshot};
 
-/// A snapshot without what nobody has approved, and the plugins that are in it no more.
+/// A snapshot without unapproved plugins and items, and the plugins that were removed.
 pub(super) struct HiddenPlugins {
     pub(super) next: Snapshot,
     pub(super) gone: Vec<Arc<PluginEntry>>,
 }
 
-/// Leaves out what nobody has approved: whole plugins, and single items of others. What takes their place is looked for
-/// afterwards. It may take a look at the disk, and does so on another thread.
+/// Hides unapproved plugins, and unapproved items of approved plugins. Their files are loaded again afterwards. May
+/// read the disk, and does so on another thread.
 pub(super) async fn hide_unapproved(
     current: Arc<Snapshot>,
     approval: ApprovalPolicy,

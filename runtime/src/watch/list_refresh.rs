@@ -1,9 +1,9 @@
-//! Lists a plugin again when it says that something changed, and sends what it lists now to the publisher.
+//! Lists a plugin again when the plugin says that its list changed, and sends the new list to the publisher.
 //!
-//! Host functions note changes, and this takes them. Each plugin has its own throttle and at most one listing under
-//! way, so one that shouts or is slow takes nothing from the others. A listing that fails leaves everything as it was.
-//! The catalog is only read here: the publisher decides whether a list is still of what is served, and puts it in
-//! place.
+//! Host functions note changes in `PendingChanges`, and the refresher reads them there. Each plugin has its own
+//! throttle and at most one listing under way, so a busy or slow plugin delays no other. A listing that fails changes
+//! nothing. The refresher only reads the catalog: the publisher checks that a list belongs to the served version, and
+//! publishes it.
 
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
@@ -20,20 +20,19 @@ use crate::catalog::{Catalog, PluginEntry, Snapshot};
 use crate::observe::Escaped;
 use crate::plugin::{CallError, PendingChanges, PluginChanges};
 
-/// How long to wait for more notes after the first, since changes come in groups.
+/// How long to wait for more changes after the first, since changes come in groups.
 const GATHER: Duration = Duration::from_millis(20);
 
-/// Updated resources of one plugin that are told of at one look, which come at most every [`GATHER`]. Well below what
-/// the channel to clients holds.
-const TOLD: usize = 32;
+/// Updated resources of one plugin that are announced every [`GATHER`]; well below what the channel to clients holds.
+const MAX_UPDATES: usize = 32;
 
-/// Shortest time between the beginnings of two listings of one plugin.
+/// Shortest time between the starts of two listings of one plugin.
 const INTERVAL: Duration = Duration::from_millis(100);
 
-/// Watches the board of a catalog's plugins.
+/// Handles the pending changes of a catalog's plugins.
 #[derive(Debug)]
 pub struct ListRefresher {
-    board: Arc<PendingChanges>,
+    pending_changes: Arc<PendingChanges>,
     catalog: Arc<Catalog>,
     publisher: mpsc::Sender<PluginEntry>,
 }
@@ -41,26 +40,26 @@ pub struct ListRefresher {
 /// Why a plugin was not listed again.
 #[derive(Debug)]
 enum RefreshError {
-    /// All its permits are taken; later there will be one.
+    /// All permits of the plugin are in use; the listing is tried again.
     Busy,
     /// What went wrong.
     Failed(String),
 }
 
-/// Listings under way. Dropped, they end.
+/// Listings under way; dropping this ends them.
 type RefreshTasks = JoinSet<(Arc<str>, Result<(), RefreshError>)>;
 
 impl ListRefresher {
-    /// A watcher of `board` for the plugins of `catalog`, which sends new lists to `publisher`.
+    /// Handles `pending_changes` of the plugins of `catalog`, and sends new lists to `publisher`.
     pub(super) fn new(
-        board: Arc<PendingChanges>,
+        pending_changes: Arc<PendingChanges>,
         catalog: Arc<Catalog>,
         publisher: mpsc::Sender<PluginEntry>,
     ) -> Self {
-        Self { board, catalog, publisher }
+        Self { pending_changes, catalog, publisher }
     }
 
-    /// Watches until told to stop.
+    /// Runs until `stop` is cancelled.
     pub async fn run(self, stop: CancellationToken) {
         let mut throttle = RefreshThrottle::default();
         let mut tasks = RefreshTasks::new();
@@ -69,7 +68,9 @@ impl ListRefresher {
             let next = throttle.next();
             tokio::select! {
                 () = stop.cancelled() => return,
-                () = self.board.wait_for_changes(), if handle_at.is_none() => handle_at = Some(Instant::now() + GATHER),
+                () = self.pending_changes.wait_for_changes(), if handle_at.is_none() => {
+                    handle_at = Some(Instant::now() + GATHER);
+                }
                 () = tokio::time::sleep_until(handle_at.unwrap_or_else(Instant::now)), if handle_at.is_some() => {
                     handle_at = None;
                     self.handle_changes(&mut throttle);
@@ -81,7 +82,10 @@ impl ListRefresher {
                         Err(RefreshError::Busy) => throttle.request(plugin),
                         Err(RefreshError::Failed(why)) => {
                             let (plugin, why) = (&*plugin, Escaped(&why).to_string());
-                            tracing::warn!(target: "plugin", plugin, why, "could not be listed again; its published items stay");
+                            tracing::warn!(
+                                target: "plugin", plugin, why,
+                                "could not be listed again; its published items stay"
+                            );
                         }
                     }
                 }
@@ -104,20 +108,26 @@ impl ListRefresher {
         }
     }
 
-    /// Takes the notes and acts on them.
+    /// Announces updated resources, and requests the listings that are due.
     fn handle_changes(&self, throttle: &mut RefreshThrottle) {
         let snapshot = self.catalog.current();
-        for (plugin, PluginChanges { listing, updated, lost }) in self.board.take(TOLD) {
+        for (plugin, PluginChanges { listing, updated, lost }) in self.pending_changes.take(MAX_UPDATES) {
             let (own, others): (Vec<_>, Vec<_>) =
                 updated.iter().partition(|uri| may_announce(&snapshot, &plugin, uri));
             own.iter().for_each(|uri| self.catalog.resource_updated(uri));
             if let Some(first) = others.first() {
                 let first = snapshot.entry(&plugin).map(|entry| entry.plugin.redactor().text(first));
                 let (count, uri) = (others.len(), Escaped(&first.unwrap_or_default()).to_string());
-                tracing::warn!(target: "plugin", plugin = &*plugin, count, uri, "announced changes of another plugin's resources, which are ignored");
+                tracing::warn!(
+                    target: "plugin", plugin = &*plugin, count, uri,
+                    "announced changes of another plugin's resources, which are ignored"
+                );
             }
             if lost > 0 {
-                tracing::warn!(target: "plugin", plugin = &*plugin, lost, "announced changes of too many resources at once; some are ignored");
+                tracing::warn!(
+                    target: "plugin", plugin = &*plugin, lost,
+                    "announced changes of too many resources at once; some are ignored"
+                );
             }
             if listing {
                 throttle.request(plugin);
@@ -126,7 +136,7 @@ impl ListRefresher {
     }
 }
 
-/// Whether a plugin may say that a resource changed: its own, or one that nobody lists.
+/// Whether a plugin may announce a change of this resource: it lists the resource, or no plugin does.
 fn may_announce(snapshot: &Snapshot, plugin: &str, uri: &str) -> bool {
     snapshot.plugin_for_uri(uri).is_none_or(|owner| owner.name() == plugin)
 }
@@ -135,7 +145,7 @@ async fn list(known: Arc<PluginEntry>, publisher: mpsc::Sender<PluginEntry>) -> 
     let listing = match known.plugin.list().await {
         Ok(listing) => listing,
         Err(CallError::Busy { .. }) => return Err(RefreshError::Busy),
-        // What another version lists is told by that version.
+        // The version that replaced this one has been listed already.
         Err(CallError::Replaced) => return Ok(()),
         Err(CallError::Guest(error)) => return Err(RefreshError::Failed(error.in_words())),
         Err(failure) => return Err(RefreshError::Failed(failure.describe("plugin"))),
@@ -145,12 +155,12 @@ async fn list(known: Arc<PluginEntry>, publisher: mpsc::Sender<PluginEntry>) -> 
     let checked =
         offload.run(Duration::MAX, move |_| known.with_listing(listing).check_approval(&known.approval).0);
     let entry = checked.await;
-    // Nobody takes it when the server stops.
+    // The receiver is gone when the server stops.
     let _ = publisher.send(entry).await;
     Ok(())
 }
 
-/// When which plugin may be listed.
+/// Decides when each plugin may be listed.
 #[derive(Debug, Default)]
 struct RefreshThrottle {
     plugins: BTreeMap<Arc<str>, PluginRefresh>,
@@ -158,26 +168,28 @@ struct RefreshThrottle {
 
 #[derive(Debug)]
 struct PluginRefresh {
-    wanted: bool,
-    /// When the listing that is under way began.
+    requested: bool,
+    /// When the running listing began.
     begun: Option<Instant>,
     not_before: Option<Instant>,
 }
 
 impl RefreshThrottle {
-    /// A plugin is to be listed.
+    /// Requests a listing of the plugin.
     fn request(&mut self, plugin: Arc<str>) {
         let refresh = self.plugins.entry(plugin);
-        refresh.or_insert(PluginRefresh { wanted: true, begun: None, not_before: None }).wanted = true;
+        refresh.or_insert(PluginRefresh { requested: true, begun: None, not_before: None }).requested = true;
     }
 
-    /// The plugins whose turn it is; their listings count as begun.
+    /// The plugins whose listing is due; they count as begun from now on.
     fn due(&mut self, now: Instant) -> Vec<Arc<str>> {
         let mut due = Vec::new();
         for (plugin, refresh) in &mut self.plugins {
-            if refresh.wanted && refresh.begun.is_none() && refresh.not_before.is_none_or(|time| time <= now)
+            if refresh.requested
+                && refresh.begun.is_none()
+                && refresh.not_before.is_none_or(|time| time <= now)
             {
-                refresh.wanted = false;
+                refresh.requested = false;
                 refresh.begun = Some(now);
                 due.push(Arc::clone(plugin));
             }
@@ -185,7 +197,7 @@ impl RefreshThrottle {
         due
     }
 
-    /// A listing has ended. A slow one is followed by a pause as long as it took.
+    /// Notes that a listing has ended. A slow listing is followed by a pause as long as it took.
     fn done(&mut self, plugin: &str, now: Instant) {
         if let Some(refresh) = self.plugins.get_mut(plugin)
             && let Some(begun) = refresh.begun.take()
@@ -194,14 +206,14 @@ impl RefreshThrottle {
         }
     }
 
-    /// The plugin is gone.
+    /// Forgets a plugin that is gone.
     fn forget(&mut self, plugin: &str) {
         self.plugins.remove(plugin);
     }
 
-    /// When the next turn comes, if one is waited for.
+    /// When the next requested listing may begin; `None` if none waits.
     fn next(&self) -> Option<Instant> {
-        let waiting = self.plugins.values().filter(|refresh| refresh.wanted && refresh.begun.is_none());
+        let waiting = self.plugins.values().filter(|refresh| refresh.requested && refresh.begun.is_none());
         waiting.filter_map(|refresh| refresh.not_before).min()
     }
 }
@@ -230,7 +242,7 @@ mod tests {
         assert!(throttle.due(after(99)).is_empty());
         assert_eq!(names(&throttle.due(after(100))), ["a"]);
         throttle.done("a", after(101));
-        assert!(throttle.due(after(900)).is_empty(), "nobody asked again");
+        assert!(throttle.due(after(900)).is_empty(), "no further listing was requested");
     }
 
     #[test]
@@ -257,17 +269,17 @@ mod tests {
 
     #[tokio::test]
     async fn a_watcher_passes_on_updates_and_forgets_who_is_gone() {
-        let board = Arc::new(PendingChanges::default());
+        let pending = Arc::new(PendingChanges::default());
         let catalog = Arc::new(Catalog::new(Snapshot::new(Vec::new())));
         let mut changes = catalog.changes();
         let (stop, (publisher, _lists)) = (CancellationToken::new(), mpsc::channel(1));
         let watching = tokio::spawn(
-            ListRefresher::new(Arc::clone(&board), Arc::clone(&catalog), publisher).run(stop.clone()),
+            ListRefresher::new(Arc::clone(&pending), Arc::clone(&catalog), publisher).run(stop.clone()),
         );
-        board.list_changed(&"gone".into());
-        board.resource_updated(&"p".into(), "n:a");
+        pending.list_changed(&"gone".into());
+        pending.resource_updated(&"p".into(), "n:a");
         assert_eq!(changes.next().await, Some(CatalogChange::Updated("n:a".into())));
-        board.resource_updated(&"p".into(), "n:b");
+        pending.resource_updated(&"p".into(), "n:b");
         assert_eq!(changes.next().await, Some(CatalogChange::Updated("n:b".into())));
         stop.cancel();
         watching.await.unwrap();

@@ -14,7 +14,7 @@ pub struct RejectedFile {
     pub path: PathBuf,
     /// One line: what is wrong and what to do.
     pub why: String,
-    /// It is a plugin, but could not tell what it lists; that may be for want of a grant.
+    /// The file is a plugin, but its items could not be listed; perhaps a grant is missing.
     pub unlisted: bool,
 }
 
@@ -22,24 +22,25 @@ pub struct RejectedFile {
 #[derive(Debug, Clone)]
 pub(super) struct LoadFailure {
     pub(super) why: String,
+    /// As in [`RejectedFile`].
     pub(super) unlisted: bool,
-    /// Of what was read.
+    /// The digest of the bytes that were read.
     pub(super) digest: Option<String>,
     pub(super) retry: RetryPolicy,
-    /// It could be served, and waits for someone to approve it.
+    /// The file could be served once an operator approves it.
     pub(super) pending_approval: bool,
-    /// What was served before may not go on either.
+    /// The version that is served now must not go on either.
     pub(super) ends_served: bool,
 }
 
-/// When a file that is not served is to be loaded again.
+/// When a file that is not served is loaded again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RetryPolicy {
-    /// When it has other bytes or settings: nothing else could help.
+    /// When its bytes or settings have changed: nothing else could help.
     Changed,
-    /// When anything about it has changed.
+    /// When its stat or the policy has changed.
     Touched,
-    /// In a while: it was this machine that failed.
+    /// After a while: this machine failed, not the file.
     Soon,
 }
 
@@ -55,7 +56,7 @@ impl LoadFailure {
         }
     }
 
-    /// Of bytes that nobody has approved.
+    /// For bytes that are not approved.
     pub(super) fn pending_approval(why: String, digest: String) -> Self {
         Self { digest: Some(digest), pending_approval: true, ..Self::new(why) }
     }
@@ -82,7 +83,7 @@ fn chain(error: &dyn std::error::Error) -> String {
     line
 }
 
-/// What the audit says of a file.
+/// The audit record of a load.
 #[derive(Serialize)]
 struct LoadLine<'a> {
     event: &'static str,
@@ -113,7 +114,7 @@ impl<'a> LoadLine<'a> {
     }
 }
 
-/// Notes in the audit what became of a file.
+/// Records in the audit how loading a file ended.
 pub(super) fn audit_load(audit: &Audit, path: &Path, loaded: Result<&PluginEntry, &LoadFailure>) {
     audit.record(&LoadLine::of(path, loaded));
 }

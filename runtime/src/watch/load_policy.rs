@@ -12,96 +12,96 @@ use crate::catalog::{Claimant, NameOwners, PluginEntry};
 use crate::config::{ApprovalMode, Config, Grants, PluginConfig};
 use crate::plugin::Signer;
 
-/// What holds while files are loaded.
+/// The configuration and the approvals for loading files.
 #[derive(Debug, Clone)]
 pub struct LoadPolicy {
     /// The configuration.
     pub config: Arc<Config>,
-    /// What plugins are compared with.
+    /// The approvals that plugins are compared with.
     pub approval: ApprovalPolicy,
-    /// How strict these are when the configuration does not say.
+    /// The approval mode if the configuration sets none.
     default_mode: ApprovalMode,
     with_grants: bool,
 }
 
 impl LoadPolicy {
-    /// Plugins are loaded as they are to be served, where the server listens.
+    /// Reads the approvals for `config`. The default approval mode depends on the address that the server listens on.
     ///
     /// # Errors
-    /// When what was approved matters and cannot be read.
+    /// When the lockfile is needed and cannot be read.
     pub fn read(config: Arc<Config>, listening: Option<SocketAddr>) -> Result<Self, LockfileError> {
         let default_mode = ApprovalMode::default_for(listening);
         let approval = ApprovalPolicy::read(config.server.approval.unwrap_or(default_mode), &config)?;
         Ok(Self { config, approval, default_mode, with_grants: true })
     }
 
-    /// The same, but no plugin is given what it is granted.
+    /// The same policy without any grants.
     #[must_use]
     pub fn ungranted(self) -> Self {
         Self { with_grants: false, ..self }
     }
 
-    /// The same with another configuration.
+    /// The same policy with another configuration.
     pub(super) fn with_config(&self, config: Config) -> Self {
         Self { config: Arc::new(config), ..self.clone() }
     }
 
-    /// The same with what is approved now. Blocks.
-    pub(super) fn with_lock(&self) -> Result<Self, LockfileError> {
+    /// The same policy with the lockfile as it is now. Blocks.
+    pub(super) fn with_current_lockfile(&self) -> Result<Self, LockfileError> {
         let approval =
             ApprovalPolicy::read(self.config.server.approval.unwrap_or(self.default_mode), &self.config)?;
         Ok(Self { approval, ..self.clone() })
     }
 
-    /// Whether approvals are compared as strictly as the configuration says.
+    /// Whether the approval mode is the one that the configuration sets.
     pub(super) fn has_configured_mode(&self) -> bool {
         self.approval.mode() == self.config.server.approval.unwrap_or(self.default_mode)
     }
 
-    /// To whom names belong when these files are in the folder.
+    /// Which plugin owns which names when these files are in the folder.
     pub(super) fn owners<'p>(&self, files: impl Iterator<Item = &'p Path>) -> NameOwners {
         owners(&self.config, files, |plugin| self.approval.knows(plugin))
     }
 
-    /// What the operator says of the plugin of this name in the file `path`. Blocks.
+    /// The operator's settings for the plugin `name` in the file `path`. Blocks.
     pub(super) fn plugin_config(&self, name: &str, path: &Path) -> Result<PluginConfig, LoadFailure> {
-        let said = self.config.plugin_with_sidecar(name, path);
-        said.map_err(|error| LoadFailure::new(error.to_string().replace("\n  ", " ")))
+        let settings = self.config.plugin_with_sidecar(name, path);
+        settings.map_err(|error| LoadFailure::new(error.to_string().replace("\n  ", " ")))
     }
 
-    /// What of that the plugin gets.
+    /// The settings with which the plugin is loaded.
     pub(super) fn effective(&self, settings: PluginConfig) -> PluginConfig {
         let grants = if self.with_grants { settings.grants } else { Grants::default() };
         PluginConfig { grants, ..settings }
     }
 
-    /// Whether a file of this digest with these settings is what is served, compared with what is approved now.
+    /// Whether a file with this digest and these settings is served already, under the current approvals.
     pub(super) fn is_served(&self, known: &PluginEntry, digest: &str, settings: &PluginConfig) -> bool {
         let same = known.plugin.digest() == digest && known.plugin.config() == settings;
         same && known.approval.is_same_for(&self.approval, known.plugin.name())
     }
 
-    /// Whether what is served may go on although what lies at `path` does not take its place: nothing that it has may
-    /// have been taken away from it meanwhile. Blocks.
+    /// Whether the served version may go on although the file at `path` does not replace it: its grants, approval and
+    /// signature must still hold. Blocks.
     pub(super) fn decide(&self, known: &PluginEntry, path: &Path) -> ServeDecision {
         let plugin = &known.plugin;
-        let (name, had) = (plugin.name(), plugin.config());
+        let (name, served) = (plugin.name(), plugin.config());
         let central = || self.config.plugin(name);
         let (now, within) = match self.plugin_config(name, path) {
             Ok(now) => {
-                let within = had.grants.is_subset_of(&now.grants);
+                let within = served.grants.is_subset_of(&now.grants);
                 (now, within)
             }
-            // Mistakes beside the plugin take nothing away, but what may not be granted there is not granted by
-            // mistake.
+            // A mistake in the sidecar revokes nothing. But if sidecars may not grant anything, a sidecar with a
+            // mistake grants nothing either.
             Err(_) if self.config.server.sidecar_grants => (central(), true),
-            Err(_) => (central(), had.grants.is_subset_of(&central().grants)),
+            Err(_) => (central(), served.grants.is_subset_of(&central().grants)),
         };
         if !within || !is_trusted(plugin.signer(), &now) {
             return ServeDecision::No;
         }
         let strict = self.approval.mode() == ApprovalMode::Strict;
-        match self.approval.check_file(name, plugin.digest(), &had.grants) {
+        match self.approval.check_file(name, plugin.digest(), &served.grants) {
             Ok(_) if strict && !known.approval.is_same_for(&self.approval, name) => ServeDecision::Update,
             Ok(_) => ServeDecision::Yes,
             Err(_) if self.approval.knows(name) => ServeDecision::Update,
@@ -110,8 +110,8 @@ impl LoadPolicy {
     }
 }
 
-/// To whom names belong when these files are in the folder: to plugins that are read, compiled or rejected alike. A
-/// file beside a plugin has no say.
+/// Which plugin owns which names when these files are in the folder, whether the plugins are loaded, waiting or
+/// rejected. Sidecars do not count.
 pub fn owners<'p>(
     config: &Config,
     files: impl Iterator<Item = &'p Path>,
@@ -125,18 +125,18 @@ pub fn owners<'p>(
     }))
 }
 
-/// Whether what is served may go on.
+/// Whether a served version may go on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ServeDecision {
-    /// Nothing was taken away from it.
+    /// Its grants, approval and signature still hold.
     Yes,
-    /// Only until it is known whether what was approved instead can take its place.
+    /// It may go on until it is known whether the file that is approved instead can replace it.
     Update,
-    /// Something that it has was taken away.
+    /// A grant, its approval or its signature was revoked.
     No,
 }
 
-/// Whether what is required of signatures now holds for a plugin that was signed so.
+/// Whether a plugin with this signer meets the current settings on signatures.
 fn is_trusted(signer: Option<&Signer>, now: &PluginConfig) -> bool {
     let keys = &now.trusted_keys;
     match signer {

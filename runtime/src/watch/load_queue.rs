@@ -1,17 +1,19 @@
-//! The queue of loads, a few side by side: each reads a file, and makes a plugin of it unless that is served already.
+//! The queue of loads, which run a few at a time: each reads a file, and makes a plugin of it unless the same version
+//! is served already.
 //!
-//! What was compiled before takes milliseconds, and what was not may take a minute; so all files pass through the first
-//! half of [the loader](super::plugin_loader), and those that have to be compiled wait here for a permit and never hold
-//! up the others. The smallest goes first, so that one that takes for ever holds up none of the rest; a large one at
-//! the end has all processors to itself. The queue owns the order and what was tried in vain; how many files are
-//! compiled at a time is up to the compiler, and what becomes of a plugin to the publisher.
+//! Loading a file that was compiled before takes milliseconds; compiling may take a minute. So all files pass through
+//! the first half of [the loader](super::plugin_loader), and those that have to be compiled wait here for a permit
+//! without delaying the others. The smallest file is compiled first, so that a file that takes very long delays no
+//! other, and a large one at the end has all processors. The queue owns the order and the failures that only a change
+//! can mend. The compiler decides how many files are compiled at a time; the publisher decides what is published.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use futures_util::FutureExt as _;
+use parking_lot::Mutex;
 use tokio::task::{JoinError, JoinSet, spawn_blocking};
 
 use super::file_stat::PluginStat;
@@ -25,37 +27,37 @@ use crate::catalog::{Catalog, PluginEntry};
 use crate::config::PluginConfig;
 use crate::plugin::{CompilePermit, Loader, Plugin};
 
-/// Files that are loaded at the same time, those apart that have to be compiled.
-const QUICK: usize = 4;
+/// Maximum number of loads in their first half, which does not compile.
+const MAX_LOADING: usize = 4;
 
-/// Bytes of files that wait for a compiler and are kept for it. What waits beyond that is read once more: a folder of a
+/// Maximum bytes of files that wait to be compiled and stay in memory. Files beyond that are read again: a folder of a
 /// thousand new files must not take the memory of a thousand files.
-const HELD: u64 = 64 << 20;
+const MAX_WAITING_BYTES: u64 = 64 << 20;
 
 /// How loading a file ended.
 #[derive(Debug)]
 pub(super) enum LoadOutcome {
     New(Box<PluginEntry>),
-    /// It is this version, which is served.
+    /// The file is this version, which is served already.
     Same(Arc<Plugin>),
-    /// It was changed while it was read.
+    /// The file changed while it was read.
     Changed,
-    /// It is gone, or cannot be looked at for now.
+    /// The file is gone, or cannot be examined for now.
     Unavailable,
     Rejected(LoadFailure),
 }
 
-/// A file as it was when it was loaded, and how that ended.
+/// The result of loading a file that had this stat.
 #[derive(Debug)]
 pub(super) struct FinishedLoad {
     pub(super) path: PathBuf,
     pub(super) stat: PluginStat,
-    /// The policy that held.
+    /// The policy under which the file was loaded.
     pub(super) policy: Arc<LoadPolicy>,
     pub(super) outcome: LoadOutcome,
 }
 
-/// A file, and what holds for it.
+/// A file to load, and the policy for it.
 #[derive(Debug, Clone)]
 struct LoadTask {
     path: PathBuf,
@@ -66,19 +68,19 @@ struct LoadTask {
 /// How far a load came.
 enum LoadStep {
     Finished(LoadOutcome),
-    /// It goes on when there is a permit to compile.
+    /// The load goes on when there is a permit to compile.
     Uncompiled(Box<ReadFile>),
 }
 
-/// What was read of a file that has to be compiled.
+/// A file that was read and has to be compiled.
 struct ReadFile {
     plugin: UncompiledPlugin,
     name: String,
-    tried: TriedKey,
+    key: LoadKey,
 }
 
-/// Files that wait for a compiler, the smallest first: each with its bytes, and with what was read of it, if that is
-/// kept.
+/// Files that wait for a permit to compile, the smallest first: each with its size, and with its contents if these stay
+/// in memory.
 struct WaitingFiles<T, R>(VecDeque<(u64, T, Option<R>)>);
 
 /// Loads that are under way.
@@ -87,7 +89,7 @@ type LoadSet = JoinSet<(LoadTask, LoadStep)>;
 /// The loads that are under way and those that wait for a compiler.
 pub(super) struct LoadQueue {
     worker: Arc<LoadWorker>,
-    quick: LoadSet,
+    loading: LoadSet,
     compiling: LoadSet,
     waiting: WaitingFiles<LoadTask, Box<ReadFile>>,
 }
@@ -95,63 +97,63 @@ pub(super) struct LoadQueue {
 struct LoadWorker {
     loader: Arc<Loader>,
     catalog: Arc<Catalog>,
-    /// What was tried in vain, and why it was.
-    known_failures: Mutex<BTreeMap<PathBuf, (TriedKey, LoadFailure)>>,
+    /// Failures that only a change of the file or its settings can mend.
+    known_failures: Mutex<BTreeMap<PathBuf, (LoadKey, LoadFailure)>>,
 }
 
-/// Bytes, by their digest, and settings that were tried together.
-type TriedKey = (String, PluginConfig);
+/// What a load depends on: the file's digest and its settings.
+type LoadKey = (String, PluginConfig);
 
 impl LoadQueue {
     pub(super) fn new(loader: Arc<Loader>, catalog: Arc<Catalog>) -> Self {
         Self {
             worker: Arc::new(LoadWorker { loader, catalog, known_failures: Mutex::default() }),
-            quick: LoadSet::new(),
+            loading: LoadSet::new(),
             compiling: LoadSet::new(),
             waiting: WaitingFiles(VecDeque::new()),
         }
     }
 
-    /// Forgets what was learnt of a file that is gone.
+    /// Forgets the failure of a file that is gone.
     pub(super) fn forget(&self, path: &Path) {
-        self.worker.known_failures().remove(path);
+        self.worker.known_failures.lock().remove(path);
     }
 
-    /// How many more may begin.
-    pub(super) fn room(&self) -> usize {
-        QUICK.saturating_sub(self.quick.len())
+    /// How many more loads may start.
+    pub(super) fn free_loads(&self) -> usize {
+        MAX_LOADING.saturating_sub(self.loading.len())
     }
 
-    /// Whether any are under way that do not compile.
-    pub(super) fn is_quick(&self) -> bool {
-        !self.quick.is_empty()
+    /// Whether any load is in its first half.
+    pub(super) fn is_loading(&self) -> bool {
+        !self.loading.is_empty()
     }
 
-    /// Whether any are under way or wait.
+    /// Whether no load is running or waiting.
     pub(super) fn is_idle(&self) -> bool {
-        self.quick.is_empty() && self.compiling.is_empty() && self.waiting.0.is_empty()
+        self.loading.is_empty() && self.compiling.is_empty() && self.waiting.0.is_empty()
     }
 
-    /// Loads a file as it is at `stat`.
+    /// Starts to load a file that has this `stat`.
     pub(super) fn start(&mut self, path: PathBuf, stat: PluginStat, policy: &Arc<LoadPolicy>) {
         let (worker, task) = (Arc::clone(&self.worker), LoadTask { path, stat, policy: Arc::clone(policy) });
-        self.quick.spawn(async move {
-            let step = caught(worker.load_cached(&task)).await;
+        self.loading.spawn(async move {
+            let step = catch_panic(worker.load_cached(&task)).await;
             (task, step)
         });
     }
 
-    /// Another policy holds from now on: what waits for a compiler is to be loaded anew. Gives these files.
+    /// Removes the loads that wait to be compiled, since the policy has changed, and returns their files.
     pub(super) fn cancel_waiting(&mut self) -> Vec<PathBuf> {
         self.waiting.0.drain(..).map(|(_, task, _)| task.path).collect()
     }
 
-    /// The next one that ends, or `None` when one that was quick has to be compiled, so that there is room for another.
-    /// Can be dropped. Ends only when one does.
+    /// The next load that ends; `None` if its first half ended and it has to be compiled, so that another load may
+    /// start. Can be dropped. Waits for ever while nothing is loaded.
     pub(super) async fn next(&mut self) -> Option<FinishedLoad> {
         loop {
             let ended = tokio::select! {
-                Some(ended) = self.quick.join_next() => ended,
+                Some(ended) = self.loading.join_next() => ended,
                 Some(ended) = self.compiling.join_next() => ended,
                 Some(permit) = self.worker.loader.compile_permit(), if !self.waiting.0.is_empty() => {
                     self.compile_first(permit);
@@ -163,24 +165,24 @@ impl LoadQueue {
         }
     }
 
-    /// One that has ended already.
+    /// A load that has ended already.
     pub(super) fn try_next(&mut self) -> Option<FinishedLoad> {
-        while let Some(ended) = self.quick.try_join_next().or_else(|| self.compiling.try_join_next()) {
-            if let Some(found) = self.finish_task(ended) {
-                return Some(found);
+        while let Some(ended) = self.loading.try_join_next().or_else(|| self.compiling.try_join_next()) {
+            if let Some(finished) = self.finish_task(ended) {
+                return Some(finished);
             }
         }
         None
     }
 
-    /// Ends: nothing is loaded any more. What is being compiled goes on without this server and is kept.
+    /// Stops all loads. Compiler processes finish on their own, and their results go into the code cache.
     pub(super) async fn shut_down(&mut self) {
-        self.quick.shutdown().await;
+        self.loading.shutdown().await;
         self.compiling.shutdown().await;
     }
 
     fn finish_task(&mut self, ended: Result<(LoadTask, LoadStep), JoinError>) -> Option<FinishedLoad> {
-        // What a load could fail of is caught in it, so this is the end of the program.
+        // `catch_panic` catches panics of a load, so an error here means that the server is stopping.
         let (task, step) = ended.ok()?;
         match step {
             LoadStep::Finished(outcome) => {
@@ -194,14 +196,14 @@ impl LoadQueue {
         }
     }
 
-    /// Has the smallest of those that wait compiled.
+    /// Starts to compile the smallest file that waits.
     fn compile_first(&mut self, permit: CompilePermit) {
         let Some((_, task, read)) = self.waiting.0.pop_front() else { return };
         let worker = Arc::clone(&self.worker);
         self.compiling.spawn(async move {
             let compiling = async { LoadStep::Finished(worker.compile(&task, read, &permit).await) };
-            let step = caught(compiling).await;
-            // Its end makes the queue go on, which must find the permit.
+            let step = catch_panic(compiling).await;
+            // Released before the task ends: the end wakes the queue, which must find the permit free.
             drop(permit);
             (task, step)
         });
@@ -210,37 +212,37 @@ impl LoadQueue {
 
 impl<T, R> WaitingFiles<T, R> {
     fn add(&mut self, size: u64, task: T, read: R) {
-        let held: u64 = self.0.iter().filter(|(.., read)| read.is_some()).map(|(size, ..)| size).sum();
-        let read = Some(read).filter(|_| held.saturating_add(size) <= HELD);
-        let at = self.0.partition_point(|(waiting, ..)| *waiting <= size);
-        self.0.insert(at, (size, task, read));
+        let held_bytes: u64 = self.0.iter().filter(|(.., read)| read.is_some()).map(|(size, ..)| size).sum();
+        let read = Some(read).filter(|_| held_bytes.saturating_add(size) <= MAX_WAITING_BYTES);
+        let index = self.0.partition_point(|(waiting, ..)| *waiting <= size);
+        self.0.insert(index, (size, task, read));
     }
 }
 
-/// A load that fails in itself rejects the file.
-async fn caught(load: impl Future<Output = LoadStep>) -> LoadStep {
+/// Turns a panic of a load into a rejected file.
+async fn catch_panic(load: impl Future<Output = LoadStep>) -> LoadStep {
     let step = AssertUnwindSafe(load).catch_unwind().await;
     step.unwrap_or_else(|_| LoadStep::Finished(LoadOutcome::Rejected(internal_failure())))
 }
 
 impl LoadWorker {
-    /// The first half of the pass: without compiling.
+    /// The first half of a load, which does not compile.
     async fn load_cached(&self, task: &LoadTask) -> LoadStep {
         let opened = match self.open(task).await {
             Ok(opened) => opened,
             Err(outcome) => return LoadStep::Finished(outcome),
         };
-        let (name, tried) = (opened.name.clone(), tried(&opened));
+        let (name, key) = (opened.name.clone(), load_key(&opened));
         match load_cached(&self.loader, opened).await {
             Ok(CachedEntry::Loaded(entry)) => LoadStep::Finished(self.loaded(&task.path, entry)),
             Ok(CachedEntry::Uncompiled(plugin)) => {
-                LoadStep::Uncompiled(Box::new(ReadFile { plugin, name, tried }))
+                LoadStep::Uncompiled(Box::new(ReadFile { plugin, name, key }))
             }
-            Err(failure) => LoadStep::Finished(self.remember_failure(task, name, tried, failure).await),
+            Err(failure) => LoadStep::Finished(self.remember_failure(task, name, key, failure).await),
         }
     }
 
-    /// The second half, of what was read if that was kept and is still what lies there.
+    /// The second half: compiles the file, which is read again unless it is still in memory and unchanged.
     async fn compile(
         &self,
         task: &LoadTask,
@@ -254,33 +256,33 @@ impl LoadWorker {
                 LoadStep::Finished(outcome) => return outcome,
             },
         };
-        let ReadFile { plugin, name, tried } = *read;
+        let ReadFile { plugin, name, key } = *read;
         match compile(&self.loader, plugin, permit).await {
             Ok(entry) => self.loaded(&task.path, entry),
-            Err(failure) => self.remember_failure(task, name, tried, failure).await,
+            Err(failure) => self.remember_failure(task, name, key, failure).await,
         }
     }
 
     fn loaded(&self, path: &Path, entry: PluginEntry) -> LoadOutcome {
-        self.known_failures().remove(path);
+        self.known_failures.lock().remove(path);
         LoadOutcome::New(Box::new(entry))
     }
 
-    /// Remembers what nothing but a change can help.
+    /// Remembers a failure that only a change can mend.
     async fn remember_failure(
         &self,
         task: &LoadTask,
         name: String,
-        tried: TriedKey,
+        key: LoadKey,
         failure: LoadFailure,
     ) -> LoadOutcome {
         if failure.retry == RetryPolicy::Changed {
-            self.known_failures().insert(task.path.clone(), (tried, failure.clone()));
+            self.known_failures.lock().insert(task.path.clone(), (key, failure.clone()));
         }
         self.rejected(task, name, failure).await
     }
 
-    /// The outcome of a file that cannot be served, which also says whether what is served under its name may go on.
+    /// The outcome for a file that cannot be served; also decides whether the served version of that name may go on.
     async fn rejected(&self, task: &LoadTask, name: String, failure: LoadFailure) -> LoadOutcome {
         let (catalog, LoadTask { path, policy, .. }) = (Arc::clone(&self.catalog), task.clone());
         let deciding = spawn_blocking(move || {
@@ -291,7 +293,7 @@ impl LoadWorker {
         LoadOutcome::Rejected(LoadFailure { ends_served, ..failure })
     }
 
-    /// Reads it, unless there is nothing to load.
+    /// Reads the file, unless there is nothing to load.
     async fn open(&self, task: &LoadTask) -> Result<OpenedFile, LoadOutcome> {
         let LoadTask { path, stat, policy } = task.clone();
         let opening = spawn_blocking(move || (open(&policy, &path), PluginStat::of(&path)));
@@ -313,27 +315,23 @@ impl LoadWorker {
         if let Some(same) = known.filter(|known| task.policy.is_served(known, digest, settings)) {
             return Err(LoadOutcome::Same(Arc::clone(&same.plugin)));
         }
-        let known = self.known_failures().get(&task.path).cloned();
-        match known.filter(|(known, _)| *known == tried(&opened)) {
+        let known = self.known_failures.lock().get(&task.path).cloned();
+        match known.filter(|(known, _)| *known == load_key(&opened)) {
             Some((_, failure)) => Err(self.rejected(task, opened.name, failure).await),
             None => Ok(opened),
         }
     }
-
-    fn known_failures(&self) -> MutexGuard<'_, BTreeMap<PathBuf, (TriedKey, LoadFailure)>> {
-        self.known_failures.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
-fn tried(opened: &OpenedFile) -> TriedKey {
+fn load_key(opened: &OpenedFile) -> LoadKey {
     (opened.artifact.digest.clone(), opened.settings.clone())
 }
 
-/// Whether a file still looks as it did when it was read.
+/// Whether a file's stat is the same as when the file was read.
 async fn is_unchanged(LoadTask { path, stat, .. }: &LoadTask) -> bool {
     let (path, stat) = (path.clone(), *stat);
-    let looking = spawn_blocking(move || PluginStat::of(&path).is_ok_and(|now| now == Some(stat)));
-    looking.await.unwrap_or_default()
+    let comparing = spawn_blocking(move || PluginStat::of(&path).is_ok_and(|now| now == Some(stat)));
+    comparing.await.unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -343,7 +341,12 @@ mod tests {
     #[test]
     fn the_smallest_file_goes_first_and_only_so_much_is_kept_of_those_that_wait() {
         let mut waiting = WaitingFiles(VecDeque::new());
-        for (size, name) in [(HELD / 2, "first"), (HELD, "large"), (1, "small"), (HELD / 2 - 1, "last")] {
+        for (size, name) in [
+            (MAX_WAITING_BYTES / 2, "first"),
+            (MAX_WAITING_BYTES, "large"),
+            (1, "small"),
+            (MAX_WAITING_BYTES / 2 - 1, "last"),
+        ] {
             waiting.add(size, name, name);
         }
         let order: Vec<_> = waiting.0.into_iter().map(|(_, name, read)| (name, read.is_some())).collect();

@@ -1,45 +1,47 @@
-//! What operators are told beyond the catalog: files that are not served and why, versions that were replaced and still
-//! have calls under way, and what of all that decides could not be followed.
+//! What operators see beyond the catalog: rejected files and why, replaced versions that still have calls, and problems
+//! with the folder, the configuration or the lockfile.
 //!
-//! The catalog has only what is published, so that no call passes what is of no use to it. This is written to by
-//! whoever follows the folder and read by whoever tells an operator. A version that was replaced is kept alive by its
-//! calls alone: here it is only known, until the last of them has ended or its time to drain is over.
+//! The catalog has only what is published, so that calls read nothing they do not need. The folder watcher writes the
+//! status, and status reports read it. Only its calls keep a replaced version alive: the status holds a weak reference,
+//! until the last call has ended or the drain is over.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
 
 use crate::config::ApprovalMode;
 use crate::observe::truncate;
 use crate::plugin::Plugin;
 
-/// Longest reason that is kept, bytes.
-const WHY: usize = 1 << 10;
+/// Maximum length of a reason in bytes.
+const MAX_REASON: usize = 1 << 10;
 
-/// What is known of one folder.
+/// The status of one folder.
 #[derive(Debug)]
 pub struct LoadStatus {
-    most: usize,
+    max_files: usize,
     approval_mode: Mutex<ApprovalMode>,
     files: Mutex<BTreeMap<PathBuf, RejectedVersion>>,
     problems: Mutex<BTreeMap<ProblemSource, String>>,
     replaced: Mutex<Vec<ReplacedVersion<Plugin>>>,
 }
 
-/// What is followed besides the plugins' own files.
+/// What the folder watcher reads besides the plugins' files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ProblemSource {
     /// The folder of the plugins.
     Folder,
     /// The configuration.
     Configuration,
-    /// What was approved.
+    /// The lockfile.
     Lock,
 }
 
 impl ProblemSource {
-    /// Its word.
+    /// The name in reports.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -50,42 +52,42 @@ impl ProblemSource {
     }
 }
 
-/// Something that cannot be followed now. What it said before holds.
+/// Something that cannot be read now. What was read before still holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// What.
+    /// What cannot be read.
     pub kind: ProblemSource,
-    /// What is wrong and what to do, on one line; the beginning of it.
+    /// What is wrong and what to do, on one line; cut off if long.
     pub why: String,
 }
 
-/// A file of which nothing is served, or not what it holds now.
+/// A file whose current contents are not served.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RejectedVersion {
     /// The file.
     pub path: PathBuf,
-    /// The plugin's name, if the file's name is one.
+    /// The plugin's name, if the file's name is a valid one.
     pub plugin: Option<String>,
-    /// What is wrong and what to do; the beginning of it.
+    /// What is wrong and what to do; cut off if long.
     pub why: String,
-    /// It could be served, and waits for someone to approve it.
+    /// The file could be served once an operator approves it.
     pub pending_approval: bool,
-    /// SHA-256 of what was read, as lower-case hex.
+    /// SHA-256 of the file, as lower-case hex.
     pub digest: Option<String>,
 }
 
-/// Everything that is known at one moment.
+/// The status at one moment.
 #[derive(Debug, Default)]
 pub struct StatusSnapshot {
     /// Files, in the order of their names.
     pub rejected: Vec<RejectedVersion>,
-    /// Versions that were replaced or taken away and have calls under way, the oldest first.
+    /// Replaced or removed versions that have running calls, the oldest first.
     pub draining: Vec<Arc<Plugin>>,
-    /// What cannot be followed, each kind once.
+    /// What cannot be read, each kind once.
     pub problems: Vec<Problem>,
 }
 
-/// A version that has had its time.
+/// A replaced version; a trait so that tests need no plugin.
 trait DrainingVersion {
     fn is_busy(&self) -> bool;
     fn retire(&self);
@@ -109,37 +111,37 @@ struct ReplacedVersion<V> {
 }
 
 impl LoadStatus {
-    /// Knows nothing yet, and never more than `most` files.
+    /// An empty status, for at most `max_files` files.
     #[must_use]
-    pub fn new(most: usize, mode: ApprovalMode) -> Self {
+    pub fn new(max_files: usize, mode: ApprovalMode) -> Self {
         let (files, problems, replaced) = Default::default();
-        Self { most, approval_mode: Mutex::new(mode), files, problems, replaced }
+        Self { max_files, approval_mode: Mutex::new(mode), files, problems, replaced }
     }
 
-    /// Plugins are compared with what was approved as strictly as this.
+    /// Sets how strictly plugins are compared with their approvals.
     pub fn set_approval_mode(&self, mode: ApprovalMode) {
-        *self.approval_mode.lock().unwrap_or_else(PoisonError::into_inner) = mode;
+        *self.approval_mode.lock() = mode;
     }
 
-    /// How strictly they are.
+    /// How strictly plugins are compared with their approvals.
     #[must_use]
     pub fn approval_mode(&self) -> ApprovalMode {
-        *self.approval_mode.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.approval_mode.lock()
     }
 
-    /// This cannot be followed, and stands as it was; `why` may have several lines.
+    /// Notes that this cannot be read; `why` may have several lines.
     pub fn set_problem(&self, kind: ProblemSource, why: String) {
         let lines: Vec<&str> = why.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-        let why = truncate(WHY, format_args!("{}", lines.join("; ")));
-        self.problems().insert(kind, why);
+        let why = truncate(MAX_REASON, format_args!("{}", lines.join("; ")));
+        self.problems.lock().insert(kind, why);
     }
 
-    /// This can be followed, or can be again.
+    /// Notes that this can be read.
     pub fn clear_problem(&self, kind: ProblemSource) {
-        self.problems().remove(&kind);
+        self.problems.lock().remove(&kind);
     }
 
-    /// A file was rejected; `pending_approval`: until someone approves it.
+    /// Notes that a file was rejected; `pending_approval`: until an operator approves it.
     pub fn file_rejected(
         &self,
         path: &Path,
@@ -148,60 +150,49 @@ impl LoadStatus {
         pending_approval: bool,
         digest: Option<String>,
     ) {
-        let (why, plugin) = (truncate(WHY, format_args!("{why}")), plugin.map(ToOwned::to_owned));
+        let (why, plugin) = (truncate(MAX_REASON, format_args!("{why}")), plugin.map(ToOwned::to_owned));
         let file = RejectedVersion { path: path.to_owned(), plugin, why, pending_approval, digest };
-        let mut files = self.files();
-        if files.len() < self.most || files.contains_key(path) {
+        let mut files = self.files.lock();
+        if files.len() < self.max_files || files.contains_key(path) {
             files.insert(path.to_owned(), file);
         }
     }
 
-    /// What the file holds now is served.
+    /// Notes that the file's current contents are served.
     pub fn served(&self, path: &Path) {
-        self.files().remove(path);
+        self.files.lock().remove(path);
     }
 
-    /// The file is gone.
+    /// Notes that the file is gone.
     pub fn gone(&self, path: &Path) {
-        self.files().remove(path);
+        self.files.lock().remove(path);
     }
 
-    /// A plugin was taken out of the catalog: another version has its place, or none.
+    /// Notes that a version was replaced by another one or removed from the catalog.
     pub fn replaced(&self, plugin: &Arc<Plugin>) {
         plugin.drop_idle_instances();
-        add_draining(&mut self.old(), plugin, Instant::now());
+        add_draining(&mut self.replaced.lock(), plugin, Instant::now());
     }
 
-    /// Retires the versions whose time of `drain` is over. When to ask again, if there is a reason to.
+    /// Retires the versions that have drained for `drain`. Returns when the next one is due.
     pub fn retire(&self, drain: Duration) -> Option<Instant> {
-        retire(&mut self.old(), drain, Instant::now())
+        retire(&mut self.replaced.lock(), drain, Instant::now())
     }
 
-    /// What is known now.
+    /// The status now.
     #[must_use]
     pub fn snapshot(&self) -> StatusSnapshot {
-        let rejected = self.files().values().cloned().collect();
-        let mut draining: Vec<_> = self.old().iter().filter_map(|old| old.version.upgrade()).collect();
+        let rejected = self.files.lock().values().cloned().collect();
+        let mut draining: Vec<_> =
+            self.replaced.lock().iter().filter_map(|old| old.version.upgrade()).collect();
         draining.retain(|plugin| plugin.is_busy());
         let problems =
-            self.problems().iter().map(|(&kind, why)| Problem { kind, why: why.clone() }).collect();
+            self.problems.lock().iter().map(|(&kind, why)| Problem { kind, why: why.clone() }).collect();
         StatusSnapshot { rejected, draining, problems }
-    }
-
-    fn problems(&self) -> MutexGuard<'_, BTreeMap<ProblemSource, String>> {
-        self.problems.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn files(&self) -> MutexGuard<'_, BTreeMap<PathBuf, RejectedVersion>> {
-        self.files.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn old(&self) -> MutexGuard<'_, Vec<ReplacedVersion<Plugin>>> {
-        self.replaced.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Notes a version, and forgets those that are gone: what is left is held by calls, of which there are never many.
+/// Adds a version and forgets those that are gone. Calls hold the others, so there are never many.
 fn add_draining<V: DrainingVersion>(old: &mut Vec<ReplacedVersion<V>>, version: &Arc<V>, now: Instant) {
     old.retain(|known| known.version.strong_count() > 0);
     let version = Arc::downgrade(version);

@@ -1,14 +1,14 @@
-//! Turns a folder of files into the catalog: one way in, which the folder watcher drives.
+//! Turns a folder of files into the catalog. There is one way in, which the folder watcher drives:
 //!
-//! 1. `fs_events` and `folder_poller` say that the folder, the configuration or the lockfile looks different.
+//! 1. `fs_events` and `folder_poller` report that the folder, the configuration or the lockfile has changed.
 //! 2. `file_tracker` waits until a file has stayed the same, and says which file to load next.
-//! 3. `load_queue` takes each file through `plugin_loader` once: opened, read, hashed and verified; a file that was not compiled
-//!    before waits there for a permit to compile.
-//! 4. `publisher` takes what was loaded, and what `list_refresh` has listed again, and alone writes the catalog.
+//! 3. `load_queue` passes each file through `plugin_loader` once: the file is opened, read, hashed and verified. A file
+//!    that is not in the code cache waits in the queue for a permit to compile.
+//! 4. `publisher` receives loaded plugins, and lists that `list_refresh` has read again. It alone writes the catalog.
 //!
-//! It sits beside the path of a call and is never on it. A file that cannot be used costs one line in the log and changes nothing.
-//! `load_status` has what operators are told beyond the catalog. Commands that only look at a folder use `folder_load`, which is
-//! steps 2 and 3 without the rest. Nothing here knows MCP, and nothing but the plugin's own functions runs a guest.
+//! No call passes through this module. A file that cannot be used costs one line in the log and changes nothing.
+//! `load_status` has what operators see beyond the catalog. Commands that only examine a folder use `folder_load`,
+//! which is steps 2 and 3. Nothing here knows MCP, and nothing but the plugin's own functions runs a guest.
 
 mod config_watcher;
 mod debounce;

@@ -1,10 +1,9 @@
-//! Loads one file in one pass: it is opened, read, hashed and verified once, and becomes a plugin with a validated
-//! listing.
+//! Loads one file in one pass: the file is opened, read, hashed and verified once, and becomes a plugin with a
+//! validated listing.
 //!
 //! The pass has two halves, since compiling may take a minute and all else takes milliseconds. [`load_cached`] ends
-//! with a plugin if the file was compiled before; if not, it ends with all that [`compile`] needs to go on. When and
-//! how many files are compiled is up to the load queue, and what is published is up to the publisher: nothing here
-//! knows the catalog's contents.
+//! with a plugin if the file was compiled before; if not, it ends with all that [`compile`] needs. The load queue
+//! decides when and how many files are compiled, and the publisher decides what is published.
 
 use std::path::Path;
 
@@ -18,7 +17,7 @@ use crate::plugin::{
     CachedLoad, CompilePermit, ComponentFile, LoadError, LoadedPlugin, Loader, UncompiledFile,
 };
 
-/// A file that was read, and what holds for it.
+/// A file that was read, with its settings.
 #[derive(Debug)]
 pub(super) struct OpenedFile {
     pub(super) name: String,
@@ -27,14 +26,14 @@ pub(super) struct OpenedFile {
     approval_check: ApprovalCheck,
 }
 
-/// What a file is compared with, and what there is to say of it although it may be served.
+/// The approvals that a listing is compared with, and a warning about a file that may be served.
 #[derive(Debug)]
 struct ApprovalCheck {
     approval: ApprovalPolicy,
     warning: Option<String>,
 }
 
-/// What came of a file without compiling it.
+/// A file that was loaded as far as possible without compiling.
 #[derive(Debug)]
 pub(super) enum CachedEntry {
     Loaded(PluginEntry),
@@ -49,14 +48,14 @@ pub(super) struct UncompiledPlugin {
     approval_check: ApprovalCheck,
 }
 
-/// Why a plugin is not served that would be one too many.
-pub(super) fn too_many_plugins(most: usize) -> LoadFailure {
+/// The failure of a file beyond `max_plugins`.
+pub(super) fn too_many_plugins(max_plugins: usize) -> LoadFailure {
     LoadFailure::new(format!(
-        "comes after {most} others (limit [server] `max_plugins`); remove some, or raise the limit"
+        "comes after {max_plugins} others (limit [server] `max_plugins`); remove some, or raise the limit"
     ))
 }
 
-/// Reads a file and what holds for it. Blocks.
+/// Reads a file and its settings. Blocks.
 pub(super) fn open(policy: &LoadPolicy, path: &Path) -> Result<OpenedFile, LoadFailure> {
     let name = CandidateFile::at(path.to_owned()).name.map_err(LoadFailure::new)?;
     let settings = policy.plugin_config(&name, path)?;
@@ -64,7 +63,7 @@ pub(super) fn open(policy: &LoadPolicy, path: &Path) -> Result<OpenedFile, LoadF
         let retry = if error.is_transient() { RetryPolicy::Soon } else { RetryPolicy::Touched };
         LoadFailure { retry, ..LoadFailure::of(&error) }
     })?;
-    // Before it is run: what nobody has approved has no business with what its namesake may reach.
+    // Checked before the guest runs: an unapproved file must not use the grants of an approved plugin of its name.
     let approval_check = policy.approval.check_file(&name, &artifact.digest, &settings.grants);
     let warning =
         approval_check.map_err(|why| LoadFailure::pending_approval(why, artifact.digest.clone()))?;
@@ -72,11 +71,11 @@ pub(super) fn open(policy: &LoadPolicy, path: &Path) -> Result<OpenedFile, LoadF
     Ok(OpenedFile { name, settings, artifact, approval_check: ApprovalCheck { approval, warning } })
 }
 
-/// Loads a file that was read, as far as it goes without compiling.
+/// Loads a file that was read, as far as possible without compiling.
 pub(super) async fn load_cached(loader: &Loader, opened: OpenedFile) -> Result<CachedEntry, LoadFailure> {
     let digest = opened.artifact.digest.clone();
     let loaded = async {
-        // What can be told without running it.
+        // Checks that need no compiled code come first.
         opened.artifact.check().map_err(|error| LoadFailure::of(&error))?;
         let OpenedFile { name, settings, artifact, approval_check } = opened;
         let loaded = loader.load_cached(&name, artifact, settings).await;
@@ -91,7 +90,7 @@ pub(super) async fn load_cached(loader: &Loader, opened: OpenedFile) -> Result<C
     loaded.await.map_err(|failure| LoadFailure { digest: Some(digest), ..failure })
 }
 
-/// Goes on with a file that has to be compiled.
+/// Compiles a file that was not in the code cache, and loads it.
 pub(super) async fn compile(
     loader: &Loader,
     UncompiledPlugin { file, digest, approval_check }: UncompiledPlugin,
@@ -118,7 +117,7 @@ pub(super) fn internal_failure() -> LoadFailure {
     LoadFailure::new("could not be loaded; please report it with the file".to_owned())
 }
 
-/// A plugin may describe a lot; other tasks should not wait while it is read.
+/// Validates the listing on another thread: a listing may be large, and other tasks should not wait for it.
 async fn validate(
     loaded: LoadedPlugin,
     ApprovalCheck { approval, warning }: ApprovalCheck,

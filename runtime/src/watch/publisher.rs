@@ -1,10 +1,10 @@
-//! The only writer of the catalog: puts loaded plugins and refreshed lists into it, takes away what is gone, and
+//! The only writer of the catalog: adds loaded plugins and refreshed lists to it, removes plugins that are gone, and
 //! reports what has changed.
 //!
-//! Everything that is to be published comes here as a message, from the loader or from the list refresher, and waits
-//! for the next step, so that a client hears of a list once and not of each plugin; the folder watcher alone says when
-//! that is. Since nobody else writes, a step needs no lock: it is made from the snapshot that is current and takes its
-//! place. No file is opened here, and no guest is called.
+//! Loaded plugins come from the folder watcher, and new lists from the list refresher. Both wait for the next
+//! [`Publisher::publish`], so that clients get one `list_changed` and not one per plugin; the folder watcher decides
+//! when that is. Since nothing else writes the catalog, publishing needs no lock: the next snapshot is made from the
+//! current one and replaces it. The publisher opens no file and calls no guest.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -23,62 +23,62 @@ use crate::config::ConfigError;
 use crate::observe::{Audit, Escaped};
 use crate::plugin::{Loader, PendingChanges, Plugin};
 
-/// Tells the operator what happened.
+/// Receives events for the operator.
 pub type EventSink = Box<dyn Fn(FolderEvent<'_>) + Send + Sync>;
 
 /// What happened in the folder.
 #[derive(Debug)]
 pub enum FolderEvent<'e> {
-    /// A plugin is served now, or another version of it, or under other names.
+    /// A plugin is served now, or in another version, or under other names.
     Published(&'e Snapshot, &'e PluginEntry),
-    /// A file cannot be served; what was served under its name still is.
+    /// A file cannot be served; a version that is served under its name goes on.
     Rejected(&'e RejectedFile),
-    /// The file of this plugin is gone, and so is the plugin.
+    /// The file of this plugin is gone, and the plugin is no longer served.
     Removed(&'e str),
-    /// The folder cannot be read, and everything stays as it is.
+    /// The folder cannot be read, and everything stays as it was.
     Unreadable(&'e ScanError),
-    /// So many of the files that were there at the start have to be compiled.
+    /// How many files of the first poll have to be compiled.
     Compiling(usize),
     /// The initial load is complete.
     Loaded(&'e Snapshot),
-    /// Everything is loaded again, since somebody asked for it.
+    /// Everything is loaded again on request.
     Rescan,
-    /// The configuration has changed; `restart`: a part of that holds from the next start on.
+    /// The configuration has changed.
     Reconfigured {
-        /// Whether there is such a part.
+        /// Whether a part of the change needs a restart.
         restart: bool,
     },
-    /// The configuration has mistakes; what it said before holds.
+    /// The configuration has mistakes; the previous one holds.
     ConfigInvalid(&'e ConfigError),
-    /// What was approved cannot be read; what was approved before is.
+    /// The lockfile cannot be read; the previous approvals hold.
     LockfileInvalid(&'e LockfileError),
-    /// A plugin may not go on as it was, and its file cannot take its place.
+    /// A plugin is no longer served: its grants, approval or signature were revoked, and its file cannot replace it.
     Withdrawn(&'e str),
 }
 
-/// The catalog, as the folder fills it.
+/// Writes the catalog of one folder.
 pub(super) struct Publisher {
     catalog: Arc<Catalog>,
     audit: Audit,
     status: Arc<LoadStatus>,
     events: EventSink,
-    /// Where a plugin is said to have to be listed again.
+    /// Where plugins are noted that have to be listed again.
     changes: Arc<PendingChanges>,
-    /// Found and not yet published, by name.
+    /// Loaded and not yet published plugins, by name.
     ready: BTreeMap<String, ReadyPlugin>,
-    /// New lists of plugins that are served, by name.
+    /// New lists of served plugins, not yet published, by name.
     refreshed: BTreeMap<String, PluginEntry>,
-    /// Gone and not yet taken away, and whether that is because it may not go on.
+    /// Plugins to remove with the next step, by name; `true`: because they were withdrawn.
     gone: BTreeMap<String, bool>,
-    /// What was told last of files that cannot be served: each is told once.
+    /// The digest and reason last reported for each file that cannot be served: each is reported once.
     reported: BTreeMap<PathBuf, (Option<String>, String)>,
-    /// To whom names belong from the next step on, unless it is as it was.
+    /// Who owns which names from the next step on; `None`: unchanged.
     owners: Option<Arc<NameOwners>>,
     /// Whether the initial load is complete.
     initial_load_done: bool,
 }
 
-/// A plugin that is ready.
+/// A plugin that waits for being published.
 struct ReadyPlugin {
     entry: Arc<PluginEntry>,
     path: PathBuf,
@@ -109,7 +109,7 @@ impl Publisher {
         }
     }
 
-    /// Lists the plugins of its catalog again, and sends the lists to where whoever follows the folder takes them.
+    /// Makes the list refresher of this catalog; it sends new lists to `lists`.
     pub(super) fn list_refresher(&self, lists: mpsc::Sender<PluginEntry>) -> ListRefresher {
         ListRefresher::new(Arc::clone(&self.changes), Arc::clone(&self.catalog), lists)
     }
@@ -118,9 +118,9 @@ impl Publisher {
         (self.events)(event);
     }
 
-    /// Takes what was found in a file; a plugin is published with the next ones.
-    pub(super) fn add_result(&mut self, path: &Path, found: Result<PluginEntry, LoadFailure>) {
-        if let Err(failure) = &found {
+    /// Takes the result of loading a file; a plugin is published with the next step.
+    pub(super) fn add_result(&mut self, path: &Path, loaded: Result<PluginEntry, LoadFailure>) {
+        if let Err(failure) = &loaded {
             let (name, LoadFailure { why, digest, .. }) = (name_of(path).ok(), failure);
             self.status.file_rejected(path, name.as_deref(), why, failure.pending_approval, digest.clone());
             if failure.ends_served {
@@ -131,7 +131,7 @@ impl Publisher {
                 return;
             }
         }
-        match found {
+        match loaded {
             Ok(entry) => {
                 self.reported.remove(path);
                 self.status.served(path);
@@ -146,13 +146,13 @@ impl Publisher {
         }
     }
 
-    /// Takes what a plugin that is served lists now; it is published with the next step, unless that step replaces or
-    /// removes the plugin.
+    /// Takes a new list of a served plugin; it is published with the next step, unless that step replaces or removes
+    /// the plugin.
     pub(super) fn add_refreshed(&mut self, entry: PluginEntry) {
         self.refreshed.insert(entry.plugin.name().to_owned(), entry);
     }
 
-    /// A file is what is served already, so what was found in it meanwhile is not published.
+    /// Notes that a file is what is served already, so an older load of it is not published.
     pub(super) fn unchanged(&mut self, path: &Path) {
         if let Ok(name) = name_of(path) {
             self.ready.remove(&name);
@@ -162,13 +162,13 @@ impl Publisher {
         self.reported.remove(path);
     }
 
-    /// Whether this very version is served.
+    /// Whether this version is served now.
     pub(super) fn is_served(&self, plugin: &Arc<Plugin>) -> bool {
         let current = self.catalog.current();
         current.entry(plugin.name()).is_some_and(|entry| Arc::ptr_eq(&entry.plugin, plugin))
     }
 
-    /// The file of a plugin is gone; so is the plugin, with the next step.
+    /// Notes that a plugin's file is gone; the plugin is removed with the next step.
     pub(super) fn remove(&mut self, path: &Path) {
         self.reported.remove(path);
         self.status.gone(path);
@@ -178,14 +178,14 @@ impl Publisher {
         }
     }
 
-    /// Another policy holds from now on. What was loaded under the one before is loaded again.
+    /// Notes a new policy. Plugins that were loaded under the old one are discarded; they are loaded again.
     pub(super) fn policy_changed(&mut self, approval: &ApprovalPolicy) {
         self.status.set_approval_mode(approval.mode());
         self.ready.clear();
         self.gone.retain(|_, withdrawn| !*withdrawn);
     }
 
-    /// Hides at once what nobody has approved.
+    /// Publishes at once a snapshot without unapproved plugins and items.
     pub(super) fn hide(&self, HiddenPlugins { next, gone }: HiddenPlugins) {
         self.replace(next);
         for entry in &gone {
@@ -193,20 +193,20 @@ impl Publisher {
         }
     }
 
-    /// Puts another snapshot in place; versions that are in it no more have their time to end.
+    /// Publishes a snapshot; versions that are no longer in it begin to drain.
     fn replace(&self, next: Snapshot) {
         let before = self.catalog.current();
         self.catalog.publish(next);
         let after = self.catalog.current();
         for old in before.entries() {
-            let kept = |now: &Arc<PluginEntry>| Arc::ptr_eq(&now.plugin, &old.plugin);
-            if !after.entry(old.plugin.name()).is_some_and(kept) {
+            let is_same = |now: &Arc<PluginEntry>| Arc::ptr_eq(&now.plugin, &old.plugin);
+            if !after.entry(old.plugin.name()).is_some_and(is_same) {
                 self.status.replaced(&old.plugin);
             }
         }
     }
 
-    /// What is served instead of what lies at `path` may not go on; it ends with the next step.
+    /// Notes that the served plugin of the file at `path` must not go on; it is removed with the next step.
     pub(super) fn withdraw(&mut self, path: &Path) {
         if let Ok(name) = name_of(path) {
             self.ready.remove(&name);
@@ -214,17 +214,17 @@ impl Publisher {
         }
     }
 
-    /// To whom names belong has changed; it holds with the next step.
+    /// Sets who owns which names from the next step on.
     pub(super) fn set_owners(&mut self, owners: NameOwners) {
         self.owners = Some(Arc::new(owners));
     }
 
-    /// Whether something waits for being published.
+    /// Whether the next step has anything to publish.
     pub(super) fn has_pending(&self) -> bool {
         !self.ready.is_empty() || !self.refreshed.is_empty() || !self.gone.is_empty() || self.owners.is_some()
     }
 
-    /// Publishes what was taken and takes away what is gone, in one step.
+    /// Publishes all that waits, and removes what is gone, in one step.
     pub(super) async fn publish(&mut self) {
         let before = self.catalog.current();
         let refreshed = self.take_refreshed(&before);
@@ -238,8 +238,8 @@ impl Publisher {
         let names: Vec<String> = removed.keys().cloned().collect();
         let entries = ready.values().map(|ready| Arc::clone(&ready.entry)).chain(refreshed).collect();
         let next_owners = owners.clone().unwrap_or_else(|| Arc::clone(before.owners()));
-        // With many plugins it takes a while, and a plugin can have it done again and again; other tasks should not
-        // wait for it.
+        // With many plugins this takes a while, and a plugin can cause it again and again; other tasks should not wait
+        // for it.
         let from = Arc::clone(&before);
         let making = tokio::task::spawn_blocking(move || from.changed(entries, &names, next_owners));
         let Ok(next) = making.await else {
@@ -265,7 +265,8 @@ impl Publisher {
         }
     }
 
-    /// The new lists that hold: those of versions that are served still, checked against the approvals that hold now.
+    /// The new lists that may be published: those of versions that are still served, checked against the current
+    /// approvals.
     fn take_refreshed(&mut self, current: &Snapshot) -> Vec<Arc<PluginEntry>> {
         let mut lists = Vec::new();
         let replaced = |name: &str| self.ready.contains_key(name) || self.gone.contains_key(name);
@@ -288,14 +289,14 @@ impl Publisher {
         self.initial_load_done
     }
 
-    /// The initial load is complete.
+    /// Ends the initial load.
     pub(super) fn finish_initial_load(&mut self) {
         self.initial_load_done = true;
         self.emit(FolderEvent::Loaded(&self.catalog.current()));
     }
 }
 
-/// Says what a new list has that cannot be published, or was not approved, if that is not what was said before.
+/// Logs rejected and unapproved items of a new list, if they differ from those of the known list.
 fn log_differences(known: &PluginEntry, entry: &PluginEntry) {
     let plugin = entry.plugin.name();
     if let Some(first) = entry.rejected.first().filter(|_| entry.rejected != known.rejected) {
@@ -311,7 +312,7 @@ fn log_differences(known: &PluginEntry, entry: &PluginEntry) {
     }
 }
 
-/// Whether names went from or to a plugin, since others came or went.
+/// Whether a plugin gained or lost names because other plugins came or went.
 fn has_other_names(before: &Snapshot, now: &Snapshot, plugin: &str) -> bool {
     let of = |snapshot: &Snapshot| snapshot.owners().withheld(plugin).map(ToOwned::to_owned);
     before.name_conflicts(plugin) != now.name_conflicts(plugin) || of(before) != of(now)

@@ -1,4 +1,4 @@
-/* What came, against what is declared.
+/* Compares the arguments of a call with their declarations.
  *
  * The host has checked arguments against the schema already. They are checked here again, since forms, prompts and
  * tests take another way, and since C would read a wrong type without a word.
@@ -91,7 +91,7 @@ static bool fits(pp_kind kind, pp_kind wanted)
            (wanted == PP_KIND_NUMBER && kind == PP_KIND_INTEGER);
 }
 
-/* The value, or its default, of a parameter that is asked for as `wanted`. */
+/* The value or the default of a parameter that the tool reads as type `wanted`. */
 static const pp_json *look_up(const pp_args *args, const char *name, pp_kind wanted)
 {
     const pp_param *param = declared(args, name, strlen(name));

@@ -1,4 +1,4 @@
-/* The call: its beginning and end, and what is said to the client meanwhile. */
+/* The call: its beginning and end, its log and progress. */
 #include <stdio.h>
 
 #include "internal.h"
@@ -17,7 +17,7 @@ pp_call ppi_begin(plugport_plugin_request_own_call_t own)
 
 void ppi_settle(void)
 {
-    /* Nothing ends the program, so nobody else would send on what printf has kept. */
+    /* The program does not exit, so printf's buffers must be flushed here. */
     fflush(stdout);
     ppi_forget_all();
 }

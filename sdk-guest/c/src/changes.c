@@ -1,4 +1,4 @@
-/* Word to the host that what is listed has changed. */
+/* Tells the host that lists have changed. */
 #include "internal.h"
 
 void pp_tools_changed(void)

@@ -1,4 +1,4 @@
-/* The exported interface `completions`. Clients take a hundred values at most; the rest is counted. */
+/* The exported interface `completions`. Clients get at most a hundred values; the others are only counted. */
 #include "internal.h"
 
 #define MOST_VALUES 100

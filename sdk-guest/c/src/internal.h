@@ -24,7 +24,7 @@ const char *ppi_utf8(const char *text, size_t *length);
 /* json_write.c */
 /* How deep JSON may be nested, here as at the host: common parsers give up between this and twice as much. */
 #define PPI_MOST_DEPTH 64
-/* Whether anything was left out because it was deeper. */
+/* Whether a value was omitted because it was nested too deeply. */
 bool ppi_doc_is_cut(const pp_doc *doc);
 
 /* json_value.c */
@@ -117,7 +117,7 @@ pp_call ppi_begin(plugport_plugin_request_own_call_t own);
 void ppi_end(pp_call *call);
 /* The same for those without one. */
 void ppi_settle(void);
-/* The failure that `result` stands for, or NULL if it is a result. */
+/* The failure in `result`, or NULL if the call succeeded. */
 const pp_failure *ppi_failure_of(const pp_result *result, bool for_tool);
 
 /* prompts.c */

@@ -1,6 +1,6 @@
-/* JSON values, and how they are asked.
+/* JSON values, and how to read them.
  *
- * A value that is not there is NULL everywhere, and whatever is asked of NULL is nothing.
+ * A missing value is NULL everywhere, and every reader returns nothing for NULL.
  */
 #include <errno.h>
 #include <stdlib.h>

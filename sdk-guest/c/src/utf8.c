@@ -1,6 +1,6 @@
-/* UTF-8, judged as the Unicode standard does.
+/* UTF-8, validated as the Unicode standard says.
  *
- * C programs handle bytes, the host takes text alone and would end the call for less; so what goes out is mended here.
+ * C programs handle bytes. The host accepts only valid UTF-8 and ends the call otherwise, so text is repaired here.
  */
 #include "internal.h"
 

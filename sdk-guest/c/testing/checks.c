@@ -1,4 +1,4 @@
-/* Checks, counted. A check that fails says where and what, and the others go on. */
+/* Counted checks. A failing check prints its position and its values, and the others continue. */
 #include <stdio.h>
 #include <string.h>
 

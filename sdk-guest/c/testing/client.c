@@ -1,4 +1,4 @@
-/* The imports of a plugin, answered by a client that does what the test has said. */
+/* The imports of a plugin, implemented by a client that the test scripts. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -149,7 +149,7 @@ bool plugport_plugin_request_method_call_meta(plugport_plugin_request_borrow_cal
     return false;
 }
 
-/* Whether the client answers; if not, why. */
+/* Whether the client responds; if not, why. */
 static bool answers(bool able, const char *what, plugport_plugin_types_error_t *error)
 {
     memset(error, 0, sizeof *error);

@@ -14,12 +14,12 @@
 extern "C" {
 #endif
 
-/* What the client answers from now on. */
+/* The client's responses from now on. */
 void pp_test_samples(const char *text);
 /* The form, filled in with this JSON. */
 void pp_test_accepts(const char *json);
 void pp_test_declines(void);
-/* Closes the form without an answer. */
+/* Closes the form. */
 void pp_test_closes(void);
 void pp_test_has_root(const char *uri, const char *name);
 /* The operator grants no requests to the client. */

@@ -1,4 +1,4 @@
-/* JSON is read to the letter, and what is written reads back. */
+/* JSON is read strictly, and written JSON reads back. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -104,7 +104,8 @@ static void bounds_how_deep_values_nest(void)
     PP_CHECK(pp_json_parse(deep + 40, 120, NULL) != NULL);
 }
 
-/* Every beginning of a document, and every byte of it changed, is read or rejected; a sanitizer sees the rest. */
+/* Every prefix of a document, and the document with any byte changed, is read or rejected. A sanitizer finds the other
+ * errors. */
 static void survives_whatever_comes(void)
 {
     static const char text[] =

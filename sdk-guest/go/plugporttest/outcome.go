@@ -16,7 +16,7 @@ type Outcome struct {
 // IsError tells whether the tool failed or the call was rejected.
 func (o *Outcome) IsError() bool { return o.Err != nil || o.Result.IsError }
 
-// Text is the text of the result, its pieces on lines of their own; what the error says when there is no result.
+// Text is the text of the result, its pieces on lines of their own; the error's message when there is no result.
 func (o *Outcome) Text() string {
 	if o.Err != nil {
 		return o.Err.Error()

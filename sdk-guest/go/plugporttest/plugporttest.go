@@ -39,13 +39,13 @@ type RecordedRequest struct {
 	Params      map[string]any
 }
 
-// Client is a client that writes down what it is told, and answers what was written down for it. A client that has an
-// answer to give offers the capability too.
+// Client is a client that records logs, progress and requests, and has scripted responses. A client that has a
+// response has the capability too.
 type Client struct {
 	fake *fake
 }
 
-// New is a client called test that can be asked nothing.
+// New is a client called test without capabilities.
 func New() *Client {
 	info := plugport.ClientInfo{Name: "test", Version: "0", Protocol: "2026-07-28"}
 	return &Client{&fake{info: info, answers: map[string][]answer{}}}
@@ -73,16 +73,16 @@ func (c *Client) Cancel() { c.fake.cancelled = true }
 // Call is a call by this client, for functions that are called directly.
 func (c *Client) Call() *plugport.Call { return testhost.SDK.Call(c.fake).(*plugport.Call) }
 
-// Logs is what was logged so far.
+// Logs is the log messages so far.
 func (c *Client) Logs() []LogRecord { return c.fake.logs }
 
-// Progress is what was reported so far.
+// Progress is the progress so far.
 func (c *Client) Progress() []ProgressRecord { return c.fake.progress }
 
 // Requests are the requests that the client got so far.
 func (c *Client) Requests() []RecordedRequest { return c.fake.requests }
 
-// Changes is what was told to have changed: tools, resources, prompts, or the URI of a resource.
+// Changes is the reported changes: tools, resources, prompts, or the URI of a resource.
 func (c *Client) Changes() []string { return c.fake.changes }
 
 // CallTool calls a tool through JSON, as the host does.

@@ -7,7 +7,7 @@ import (
 	"github.com/plugport/plugport/sdk-guest/go"
 )
 
-// Samples lets the model say this.
+// Samples lets the model respond with this text.
 func (c *Client) Samples(text string) *Client {
 	content := map[string]any{"type": "text", "text": text}
 	return c.SamplesWith(map[string]any{"role": "assistant", "content": content, "model": "test", "stopReason": "endTurn"}, nil)

@@ -3,16 +3,16 @@
 use syn::meta::ParseNestedMeta;
 use syn::{Expr, LitBool, LitStr, Path, Token};
 
-/// Reads the value of a key that may stand once.
+/// Reads the value of a key that may occur once.
 pub(crate) fn set<T>(
     meta: &ParseNestedMeta<'_>,
-    place: &mut Option<T>,
+    value: &mut Option<T>,
     read: fn(&ParseNestedMeta<'_>) -> syn::Result<T>,
 ) -> syn::Result<()> {
-    if place.is_some() {
+    if value.is_some() {
         return Err(meta.error("this key stands here twice; remove one"));
     }
-    *place = Some(read(meta)?);
+    *value = Some(read(meta)?);
     Ok(())
 }
 

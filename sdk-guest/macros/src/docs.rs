@@ -1,14 +1,14 @@
-//! From a doc comment to a description.
+//! Converts a doc comment into a description.
 //!
-//! Authors wrap their lines where the editor ends; readers elsewhere should not see that. So the lines of a paragraph are
-//! joined, and everything that Markdown gives a line of its own (lists, headings, tables, quotes, code) keeps it.
+//! Authors wrap their lines where the editor ends; readers elsewhere should not see that. So the lines of a paragraph
+//! are joined, and everything that Markdown gives a line of its own (lists, headings, tables, quotes, code) keeps it.
 
 use syn::{Attribute, Expr, ExprLit, Lit, Meta};
 
 /// The description that these attributes hold, if any.
 ///
 /// # Errors
-/// When it is made by a macro.
+/// When a macro makes the comment.
 pub(crate) fn description(attributes: &[Attribute]) -> syn::Result<Option<String>> {
     let mut lines = Vec::new();
     for attribute in attributes {
@@ -39,7 +39,7 @@ fn literal(value: &Expr) -> syn::Result<String> {
     }
 }
 
-/// Takes away the space after `///`, and the margin of a block comment.
+/// Removes the space after `///`, and the margin of a block comment.
 fn unindent<'a>(lines: &[&'a str]) -> Vec<&'a str> {
     let indentation = |line: &&str| line.len() - line.trim_start().len();
     let margin = lines.iter().filter(|line| !line.trim().is_empty()).map(indentation).min().unwrap_or(0);
@@ -64,7 +64,7 @@ fn join(lines: &[&str]) -> String {
     text.trim_matches('\n').to_owned()
 }
 
-/// Whether Markdown begins something new here.
+/// Whether a Markdown block begins here.
 fn starts_block(line: &str) -> bool {
     let text = line.trim_start();
     let ordered = text.trim_start_matches(|c: char| c.is_ascii_digit());
@@ -73,7 +73,7 @@ fn starts_block(line: &str) -> bool {
     bullet || numbered || is_single_line(line)
 }
 
-/// Whether what begins here also ends here.
+/// Whether the block that begins here also ends here.
 fn is_single_line(line: &str) -> bool {
     let text = line.trim_start();
     text.starts_with('#') || text.starts_with('|') || line.starts_with("    ")

@@ -1,7 +1,7 @@
-//! What every function has to be that a macro makes something of.
+//! The rules for functions that become items of a plugin.
 //!
-//! The host calls each of them in the same way, so they all follow the same rules. Only the word for what becomes of
-//! the function differs.
+//! The host calls all such functions in the same way, so they follow the same rules. Only the kind of item in error
+//! messages differs.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
@@ -13,7 +13,7 @@ use syn::{
 use crate::docs;
 use crate::parameter::{self, Parameter};
 
-/// What is the same for all of them.
+/// The parts that all such functions have.
 pub(crate) struct Function {
     pub(crate) ident: Ident,
     pub(crate) visibility: Visibility,
@@ -21,7 +21,7 @@ pub(crate) struct Function {
 }
 
 impl Function {
-    /// Refuses functions that the host cannot call. `what` is such as `a tool`.
+    /// Rejects functions that the host cannot call. `what` is the kind of item, such as `a tool`.
     pub(crate) fn parse(function: &ItemFn, what: &str) -> syn::Result<Self> {
         check(&function.sig, what)?;
         Ok(Self {
@@ -36,7 +36,7 @@ impl Function {
         LitStr::new(&self.ident.unraw().to_string(), self.ident.span())
     }
 
-    /// The description, which there must be.
+    /// The description, which is required.
     pub(crate) fn description(&self, function: &ItemFn, what: &str) -> syn::Result<String> {
         docs::description(&function.attrs)?.ok_or_else(|| {
             let message = format!(
@@ -46,7 +46,7 @@ impl Function {
         })
     }
 
-    /// The type of the function's name, and what it implements.
+    /// The type of the function's name, and its implementations.
     pub(crate) fn item(&self, doc: &str, implementation: &TokenStream) -> TokenStream {
         let Self { ident, visibility, .. } = self;
         quote! {
@@ -61,8 +61,8 @@ impl Function {
     }
 }
 
-/// The function, and what is made of it; or the function and the mistakes in it, so that other code that calls it is
-/// not reported as well.
+/// The function with the code made for it, or with its errors. The function itself is always in the output, so that the
+/// compiler does not report the code that calls it as well.
 pub(crate) fn expand(
     attribute: &str,
     function: TokenStream,

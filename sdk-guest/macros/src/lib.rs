@@ -1,8 +1,8 @@
 //! The macros of `plugport-sdk`, which re-exports them; use them through it.
 //!
-//! Each macro first parses what the author wrote into plain structs, where every mistake is found and pointed at, and
-//! then writes code from those, where nothing can go wrong any more. The code that is written is thin: what it calls
-//! lives in `plugport-sdk`, where it can be read and tested.
+//! Each macro first parses the author's code into plain structs and reports every mistake with its position. Then it
+//! generates code from these structs, which cannot fail. The generated code is thin: it calls functions of
+//! `plugport-sdk`, where they can be read and tested.
 
 use proc_macro::TokenStream;
 
@@ -20,11 +20,11 @@ mod tool;
 /// Makes a tool of a function.
 ///
 /// The doc comment is the tool's description, the parameters are its arguments, and doc comments on parameters describe
-/// those. The function stays as it is; beside it stands a type of the same name, which `export!` lists.
+/// those. The function stays unchanged; the macro adds a type of the same name, which `export!` lists.
 ///
 /// Keys: `name = "..."`, `title = "..."`, and the hints `read_only`, `destructive`, `idempotent` and `open_world`, each
-/// alone or as `= true` or `= false`. `when = function` lets the tool come and go; `input_schema`, `output_schema` and
-/// `extra` are JSON that goes out as it is.
+/// alone or as `= true` or `= false`. `when = function` decides whether the tool is listed; `input_schema`,
+/// `output_schema` and `extra` are JSON that clients get unchanged.
 ///
 /// On parameters: `#[arg(default = EXPR)]`, `#[arg(rename = "...")]`, and `#[args]` for one struct that takes them all.
 #[proc_macro_attribute]
@@ -66,14 +66,14 @@ pub fn prompt(options: TokenStream, function: TokenStream) -> TokenStream {
 /// Lets a function suggest values: `#[complete(prompt = greet, argument = "language")]`, or
 /// `#[complete(template = note, argument = "id")]`.
 ///
-/// It takes what is typed so far as `&str`, and if it likes the other arguments as `&CompletionContext` and the call as
-/// `&Call`.
+/// The function takes the text typed so far as `&str`, and optionally the other arguments as `&CompletionContext` and
+/// the call as `&Call`.
 #[proc_macro_attribute]
 pub fn complete(options: TokenStream, function: TokenStream) -> TokenStream {
     complete::expand(options.into(), function.into()).into()
 }
 
-/// Makes a plugin of what it lists: `export! { tools: [hello, more::goodbye], resources: [notes] }`.
+/// Makes a plugin of the listed items: `export! { tools: [hello, more::goodbye], resources: [notes] }`.
 ///
 /// The keys are `tools`, `resources` (for templates as well), `prompts` and `completions`. Once in a plugin.
 #[proc_macro]

@@ -133,7 +133,7 @@ fn plain(args: &Attribute) -> syn::Result<()> {
 /// The parameter's name.
 ///
 /// # Errors
-/// When it is a pattern.
+/// When the parameter is a pattern.
 pub(crate) fn ident(pattern: &Pat) -> syn::Result<&Ident> {
     match pattern {
         Pat::Ident(pattern) if pattern.subpat.is_none() && pattern.by_ref.is_none() => Ok(&pattern.ident),

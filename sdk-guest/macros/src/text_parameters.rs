@@ -1,4 +1,4 @@
-//! Parameters that are filled from texts: the arguments of a prompt and the variables of a template.
+//! Parameters that are read from texts: the arguments of a prompt and the variables of a template.
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote, quote_spanned};

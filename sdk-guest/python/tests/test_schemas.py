@@ -152,7 +152,7 @@ class Functions(unittest.TestCase):
         choices = [{"type": "integer"}, {"type": "array", "items": {"type": "string"}}]
         self.assertEqual(found["either"], {"anyOf": choices})
         self.assertEqual(found["near"], {"$ref": "#/$defs/Point"})
-        # Beside another default, null says something of its own.
+        # With another default, null has a meaning of its own.
         self.assertEqual(found["most"], {"type": ["integer", "null"], "default": 10})
         self.assertEqual(found["marks"]["items"], {"type": ["integer", "null"]})
         self.assertEqual(of(find).get("required"), None)

@@ -1,7 +1,7 @@
 //! The interface `completions`: what `#[complete]` implements and `export!` lists.
 //!
-//! A completer is tied to its prompt or template by that item's own type, so that the compiler knows whether there is
-//! such an argument. What nobody completes has no suggestions, which is no error.
+//! A completer names its prompt or template by the item's own type, so that the compiler checks that the argument
+//! exists. An argument without a completer has no suggestions, which is no error.
 
 use crate::bindings::completions as wit;
 use crate::bindings::request;
@@ -13,10 +13,10 @@ mod rank;
 pub use crate::bindings::completions::Completion;
 pub use rank::rank;
 
-/// How many suggestions MCP allows.
-const MOST: usize = 100;
+/// The maximum number of suggestions in MCP.
+const MAX_VALUES: usize = 100;
 
-/// What has the argument.
+/// The item that has the argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target {
     /// The prompt of this name.
@@ -31,13 +31,13 @@ pub enum Target {
     label = "not a completer"
 )]
 pub trait Completer {
-    /// Whose argument it is.
+    /// The item that has the argument.
     const TARGET: Target;
 
     /// The argument's name.
     const ARGUMENT: &'static str;
 
-    /// Suggests values that `value`, which somebody is typing, may become.
+    /// Suggests completions of `value`, the text typed so far.
     ///
     /// # Errors
     /// The function's own.
@@ -133,8 +133,8 @@ fn dispatch(
     context: &CompletionContext,
 ) -> Result<Completion, Error> {
     let same = |own: Target| match (own, target) {
-        (Target::Prompt(own), wit::Target::Prompt(asked)) => own == asked,
-        (Target::Template(own), wit::Target::ResourceUri(asked)) => own == asked,
+        (Target::Prompt(own), wit::Target::Prompt(requested)) => own == requested,
+        (Target::Template(own), wit::Target::ResourceUri(requested)) => own == requested,
         _ => false,
     };
     match completers.iter().find(|it| same(it.target) && it.argument == argument) {
@@ -166,8 +166,8 @@ pub trait IntoCompletion {
 
 impl IntoCompletion for Completion {
     fn into_completion(mut self) -> Completion {
-        self.has_more |= self.values.len() > MOST;
-        self.values.truncate(MOST);
+        self.has_more |= self.values.len() > MAX_VALUES;
+        self.values.truncate(MAX_VALUES);
         self
     }
 }
@@ -182,7 +182,7 @@ impl<I: IntoIterator<Item: Into<String>>> IntoCompletion for I {
 /// The first suggestions, and whether there are more.
 fn finish(values: impl IntoIterator<Item: Into<String>>) -> Completion {
     let mut values = values.into_iter();
-    let first = values.by_ref().take(MOST).map(Into::into).collect();
+    let first = values.by_ref().take(MAX_VALUES).map(Into::into).collect();
     Completion { values: first, total: None, has_more: values.next().is_some() }
 }
 

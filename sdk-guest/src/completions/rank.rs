@@ -1,4 +1,4 @@
-//! Orders candidates by how well they fit what somebody has typed so far.
+//! Orders candidates by how well they fit the text typed so far.
 
 use super::{Completion, IntoCompletion};
 
@@ -14,8 +14,8 @@ enum MatchRank {
 
 /// The candidates that fit, the best ones first, without regard to upper and lower case.
 ///
-/// First comes what equals `value`, then what begins with it, then what has a word that begins with it, and at last
-/// what has its letters in this order. Candidates that fit equally well keep their order.
+/// First come candidates that equal `value`, then those that begin with it, then those with a word that begins with it,
+/// and at last those that have its letters in this order. Candidates that fit equally well keep their order.
 ///
 /// ```
 /// use plugport_sdk::completions::rank;
@@ -24,11 +24,11 @@ enum MatchRank {
 /// assert_eq!(rank("pa", cities).values, ["Pa", "Paris", "Las Palmas", "Aspar"]);
 /// ```
 pub fn rank(value: &str, candidates: impl IntoIterator<Item: Into<String>>) -> Completion {
-    let wanted = value.to_lowercase();
+    let query = value.to_lowercase();
     let mut fitting: Vec<(MatchRank, String)> = candidates
         .into_iter()
         .map(Into::into)
-        .filter_map(|candidate: String| Some((fit(&wanted, &candidate.to_lowercase())?, candidate)))
+        .filter_map(|candidate: String| Some((fit(&query, &candidate.to_lowercase())?, candidate)))
         .collect();
     fitting.sort_by_key(|(fit, _)| *fit);
     let total = u32::try_from(fitting.len()).ok();
@@ -36,29 +36,29 @@ pub fn rank(value: &str, candidates: impl IntoIterator<Item: Into<String>>) -> C
     Completion { total, ..values.into_completion() }
 }
 
-fn fit(wanted: &str, candidate: &str) -> Option<MatchRank> {
-    if wanted == candidate {
+fn fit(query: &str, candidate: &str) -> Option<MatchRank> {
+    if query == candidate {
         return Some(MatchRank::Exact);
     }
-    if candidate.starts_with(wanted) {
+    if candidate.starts_with(query) {
         return Some(MatchRank::Prefix);
     }
     let words = candidate.split(|c: char| !c.is_alphanumeric());
-    if words.into_iter().any(|word| word.starts_with(wanted)) {
+    if words.into_iter().any(|word| word.starts_with(query)) {
         return Some(MatchRank::WordPrefix);
     }
-    scattered(wanted, candidate).map(MatchRank::Scattered)
+    scattered(query, candidate).map(MatchRank::Scattered)
 }
 
-/// How many letters stand between the first and the last that were wanted.
-fn scattered(wanted: &str, candidate: &str) -> Option<usize> {
+/// The number of other letters between the first and the last letter of the query, if all letters occur in order.
+fn scattered(query: &str, candidate: &str) -> Option<usize> {
     let mut letters = candidate.chars().enumerate();
-    let mut found = Vec::new();
-    for letter in wanted.chars() {
-        found.push(letters.find(|(_, other)| *other == letter)?.0);
+    let mut positions = Vec::new();
+    for letter in query.chars() {
+        positions.push(letters.find(|(_, other)| *other == letter)?.0);
     }
-    let (first, last) = (found.first()?, found.last()?);
-    Some((last - first + 1).saturating_sub(found.len()))
+    let (first, last) = (positions.first()?, positions.last()?);
+    Some((last - first + 1).saturating_sub(positions.len()))
 }
 
 #[cfg(test)]

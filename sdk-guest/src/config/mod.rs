@@ -1,7 +1,7 @@
-//! What the server's operator sets for the plugin: the standard interface `wasi:config`.
+//! The plugin's settings, from its operator: the standard interface `wasi:config`.
 //!
-//! An operator writes values under `config` and `secrets` of the plugin's grants; a plugin asks for both by name and need not
-//! know which they are. A value that is not set is `None`, so that a plugin works without. In a component the host has the
+//! An operator writes values under `config` and `secrets` of the plugin's grants; a plugin reads both by name in the
+//! same way. A value that is not set is `None`, so that a plugin works without it. In a component the host has the
 //! values; elsewhere each thread has its own, which a test sets with [`testing::configure`](crate::testing::configure).
 //!
 //! ```
@@ -32,7 +32,7 @@ pub(crate) use backend::set;
 /// The value of a key, if the operator set one.
 ///
 /// # Errors
-/// `Internal` when the host cannot say.
+/// `Internal` when the host cannot read its settings.
 pub fn get(key: &str) -> Result<Option<String>, Error> {
     backend::get(key)
 }
@@ -40,7 +40,7 @@ pub fn get(key: &str) -> Result<Option<String>, Error> {
 /// The value of a key that the plugin cannot do without.
 ///
 /// # Errors
-/// `Internal`, with the key, when it is not set.
+/// `Internal`, with the key, when the operator did not set it.
 pub fn require(key: &str) -> Result<String, Error> {
     let missing =
         || Error::Internal(format!("this plugin needs the setting `{key}`, which its operator has not made"));
@@ -50,7 +50,7 @@ pub fn require(key: &str) -> Result<String, Error> {
 /// The value of a key as another type: numbers and booleans are text here.
 ///
 /// # Errors
-/// `Internal`, with the key, when it is set to something else. The value is not repeated, since it may be a secret.
+/// `Internal`, with the key, when the value is of another type. The value is not repeated, since it may be a secret.
 pub fn parse<T: FromStr>(key: &str) -> Result<Option<T>, Error> {
     let unfit = |_| Error::Internal(format!("the setting `{key}` is not what this plugin expects there"));
     get(key)?.map(|value| value.parse().map_err(unfit)).transpose()
@@ -59,7 +59,7 @@ pub fn parse<T: FromStr>(key: &str) -> Result<Option<T>, Error> {
 /// All keys that are no secrets, with their values.
 ///
 /// # Errors
-/// `Internal` when the host cannot say.
+/// `Internal` when the host cannot read its settings.
 pub fn all() -> Result<Vec<(String, String)>, Error> {
     backend::all()
 }

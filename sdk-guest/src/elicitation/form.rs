@@ -1,8 +1,9 @@
-//! From a Rust struct to the flat schema that MCP allows for a form.
+//! Converts a Rust struct into the flat schema that MCP allows for a form.
 //!
 //! A client draws the form, so the schema may only have fields of a few kinds, each with a few keywords. schemars
-//! writes more than that: here what has a place in a form is kept, what only narrows a value further is left out, since
-//! reading the answer into the type checks it anyway, and what cannot be a field at all is reported by its name.
+//! writes more keywords than that. This module copies the keywords that a form may have and omits those that only
+//! narrow a value further, since reading the form into the type checks the value anyway. A type that cannot be a field
+//! is an error that names the field.
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -19,7 +20,7 @@ const FORMATS: [&str; 4] = ["email", "uri", "date", "date-time"];
 /// The form for a type.
 ///
 /// # Errors
-/// When the type is no struct, or a field of it cannot stand in a form.
+/// When the type is no struct, or a form cannot have one of its fields.
 pub(super) fn of<T: JsonSchema>() -> Result<Value, Error> {
     let settings = SchemaSettings::draft2020_12().for_deserialize().with(|settings| {
         settings.meta_schema = None;
@@ -52,19 +53,19 @@ fn flatten(schema: Value) -> Result<Value, String> {
 }
 
 fn convert(field: &Object) -> Option<Object> {
-    let mut converted = keep(field, &["title", "description"]);
+    let mut converted = keywords(field, &["title", "description"]);
     let rest = match choices(field) {
         Some(choices) => choices.single(),
         None => match field.get("type")?.as_str()? {
             "string" => text(field),
-            kind @ ("integer" | "number") => of_kind(kind, keep(field, &["minimum", "maximum"])),
+            kind @ ("integer" | "number") => of_kind(kind, keywords(field, &["minimum", "maximum"])),
             "boolean" => of_kind("boolean", Object::new()),
             "array" => list(field)?,
             _ => return None,
         },
     };
     converted.extend(rest);
-    converted.extend(keep(field, &["default"]));
+    converted.extend(keywords(field, &["default"]));
     Some(converted)
 }
 
@@ -76,7 +77,7 @@ fn of_kind(kind: &str, rest: Object) -> Object {
 }
 
 fn text(field: &Object) -> Object {
-    let mut rest = keep(field, &["minLength", "maxLength"]);
+    let mut rest = keywords(field, &["minLength", "maxLength"]);
     if let Some(Value::String(format)) = field.get("format")
         && FORMATS.contains(&format.as_str())
     {
@@ -87,12 +88,12 @@ fn text(field: &Object) -> Object {
 
 fn list(field: &Object) -> Option<Object> {
     let items = choices(field.get("items")?.as_object()?)?.items();
-    let mut rest = keep(field, &["minItems", "maxItems"]);
+    let mut rest = keywords(field, &["minItems", "maxItems"]);
     rest.insert("items".to_owned(), items.into());
     Some(of_kind("array", rest))
 }
 
-/// The values of a choice, and what each is called where that is more than the value.
+/// The values of a choice, with the titles of those that have one.
 struct Choices(Vec<(Value, Option<Value>)>);
 
 impl Choices {
@@ -140,9 +141,8 @@ fn choices(field: &Object) -> Option<Choices> {
     Some(Choices(all))
 }
 
-fn keep(field: &Object, keys: &[&str]) -> Object {
-    let kept = keys.iter().filter_map(|key| Some(((*key).to_owned(), field.get(*key)?.clone())));
-    kept.collect()
+fn keywords(field: &Object, keys: &[&str]) -> Object {
+    keys.iter().filter_map(|key| Some(((*key).to_owned(), field.get(*key)?.clone()))).collect()
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The interface `elicitation`: asks the person at the client.
 //!
-//! A person may always refuse, so every outcome is an [`ElicitResult`] and refusing is no error; who cannot go on
-//! without an answer says [`ElicitResult::accepted`].
+//! A person may always decline, so every outcome is an [`ElicitResult`] and declining is no error. A tool that needs
+//! the form calls [`ElicitResult::accepted`].
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -14,22 +14,22 @@ use crate::{Call, Error};
 
 mod form;
 
-/// What a person answered.
+/// The outcome of a form or a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ElicitResult<T> {
-    /// The form as they filled it in.
+    /// The form as the person filled it in.
     Accepted(T),
-    /// They said no.
+    /// The person declined.
     Declined,
-    /// They went away without an answer.
+    /// The person closed the form or page.
     Cancelled,
 }
 
 impl<T> ElicitResult<T> {
-    /// What they filled in, for those who cannot go on without it.
+    /// The form, or an error for a tool that needs it.
     ///
     /// # Errors
-    /// `Rejected` when they declined or went away.
+    /// `Rejected` when the person declined, or closed the form or page.
     pub fn accepted(self) -> Result<T, Error> {
         match self {
             Self::Accepted(value) => Ok(value),
@@ -38,7 +38,7 @@ impl<T> ElicitResult<T> {
         }
     }
 
-    /// What they filled in, if they did.
+    /// The form, if the person accepted.
     pub fn ok(self) -> Option<T> {
         match self {
             Self::Accepted(value) => Some(value),
@@ -74,13 +74,13 @@ impl Call {
     /// ```
     ///
     /// # Errors
-    /// `MissingCapability` when the client has nobody to ask, `Denied` when the plugin may not ask, `Internal` when `T`
-    /// is no form.
+    /// `MissingCapability` when the client does not support elicitation, `Denied` when the plugin has no grant,
+    /// `Internal` when `T` cannot be a form.
     pub fn elicit<T: DeserializeOwned + JsonSchema>(
         &self,
         message: impl Into<String>,
     ) -> Result<ElicitResult<T>, Error> {
-        ask(self, None, typed::<T>(message.into())?)
+        send_form(self, None, typed::<T>(message.into())?)
     }
 
     /// The same with a JSON Schema of your own, for forms that no Rust type describes.
@@ -92,11 +92,11 @@ impl Call {
         message: impl Into<String>,
         schema: Value,
     ) -> Result<ElicitResult<Map<String, Value>>, Error> {
-        ask(self, None, form(message.into(), schema))
+        send_form(self, None, form(message.into(), schema))
     }
 
-    /// Sends the person to a web page: to log in, to pay, to type what no client should see. That they accepted means
-    /// that they went there, not that they are done.
+    /// Sends the person to a web page: to log in, to pay, to type what no client should see. `Accepted` means that the
+    /// person went there, not that the person is done.
     ///
     /// # Errors
     /// Those of [`elicit`](Self::elicit); a client may show forms and yet no pages.
@@ -118,7 +118,7 @@ impl KeyedCall<'_> {
         self,
         message: impl Into<String>,
     ) -> Result<ElicitResult<T>, Error> {
-        ask(self.call, Some(self.key), typed::<T>(message.into())?)
+        send_form(self.call, Some(self.key), typed::<T>(message.into())?)
     }
 
     /// As [`Call::elicit_form`].
@@ -130,7 +130,7 @@ impl KeyedCall<'_> {
         message: impl Into<String>,
         schema: Value,
     ) -> Result<ElicitResult<Map<String, Value>>, Error> {
-        ask(self.call, Some(self.key), form(message.into(), schema))
+        send_form(self.call, Some(self.key), form(message.into(), schema))
     }
 
     /// As [`Call::elicit_url`].
@@ -151,17 +151,21 @@ pub(crate) fn typed<T: JsonSchema>(message: String) -> Result<Value, Error> {
     Ok(form(message, form::of::<T>()?))
 }
 
-/// The same for a schema.
+/// The parameters of `elicitation/create` for a form with this schema.
 pub(crate) fn form(message: String, schema: Value) -> Value {
     json!({"mode": "form", "message": message, "requestedSchema": schema})
 }
 
-/// The same for a web page.
+/// The parameters of `elicitation/create` for a web page.
 pub(crate) fn page(message: String, url: String) -> Value {
     json!({"mode": "url", "message": message, "url": url})
 }
 
-fn ask<T: DeserializeOwned>(call: &Call, key: Option<&str>, params: Value) -> Result<ElicitResult<T>, Error> {
+fn send_form<T: DeserializeOwned>(
+    call: &Call,
+    key: Option<&str>,
+    params: Value,
+) -> Result<ElicitResult<T>, Error> {
     parse(&send(call, key, params)?)
 }
 
@@ -178,7 +182,7 @@ fn send(call: &Call, key: Option<&str>, params: Value) -> Result<String, Error> 
 }
 
 #[derive(Deserialize)]
-struct Answer {
+struct ElicitResponse {
     action: Action,
     content: Option<Map<String, Value>>,
 }
@@ -192,11 +196,11 @@ enum Action {
 }
 
 /// The form in the result of `elicitation/create`.
-pub(crate) fn parse<T: DeserializeOwned>(answer: &str) -> Result<ElicitResult<T>, Error> {
-    let answer: Answer = client_requests::read(answer)?;
-    match answer.action {
+pub(crate) fn parse<T: DeserializeOwned>(result: &str) -> Result<ElicitResult<T>, Error> {
+    let response: ElicitResponse = client_requests::read(result)?;
+    match response.action {
         Action::Accept => {
-            let value = serde_json::from_value(Value::Object(answer.content.unwrap_or_default()));
+            let value = serde_json::from_value(Value::Object(response.content.unwrap_or_default()));
             value.map(ElicitResult::Accepted).map_err(|error| {
                 Error::InvalidParams(format!("the client's answer does not fit the form: {error}"))
             })
@@ -206,10 +210,10 @@ pub(crate) fn parse<T: DeserializeOwned>(answer: &str) -> Result<ElicitResult<T>
     }
 }
 
-/// What became of a web page, of which there is nothing to read.
-pub(crate) fn parse_visit(answer: &str) -> Result<ElicitResult<()>, Error> {
-    let answered: ElicitResult<Map<String, Value>> = parse(answer)?;
-    Ok(match answered {
+/// The outcome of a web page, which has no content.
+pub(crate) fn parse_visit(result: &str) -> Result<ElicitResult<()>, Error> {
+    let outcome: ElicitResult<Map<String, Value>> = parse(result)?;
+    Ok(match outcome {
         ElicitResult::Accepted(_) => ElicitResult::Accepted(()),
         ElicitResult::Declined => ElicitResult::Declined,
         ElicitResult::Cancelled => ElicitResult::Cancelled,

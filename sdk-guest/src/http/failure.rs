@@ -1,21 +1,21 @@
-//! Why there is no answer, in words that a tool may put before a model.
+//! Why there is no response, in messages that a tool may show to a model.
 
 use std::fmt;
 
 use crate::Error;
 
-/// Why there is no answer to a request.
+/// Why there is no response to a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Failure {
-    /// The server's operator did not grant this request; the URL, or what was denied of it.
+    /// The server's operator did not grant this request; the URL, or the denied part of it.
     Denied(String),
     /// The request leads to an address that is not public, and that address was not granted.
     Private,
-    /// The request cannot be sent as it is.
+    /// The request is invalid.
     Invalid(String),
     /// The name is not known.
     Name,
-    /// The host does not answer.
+    /// The host cannot be reached.
     Unreachable,
     /// The host did not prove who it is, or speaks no TLS.
     Tls,
@@ -25,7 +25,7 @@ pub enum Failure {
     Limit(&'static str),
     /// The server could not send it, for a reason of its own.
     Unsent(String),
-    /// The answer broke off, or is none of HTTP.
+    /// The response broke off, or is not HTTP.
     Broken(String),
 }
 

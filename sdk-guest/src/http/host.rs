@@ -13,7 +13,7 @@ use super::{Failure, Request, Response, UrlParts};
 
 /// Bytes that are read and written at once.
 const PIECE: usize = 64 << 10;
-/// Bytes that a blocking write takes.
+/// The maximum of one blocking write, bytes.
 const WRITE: usize = 4_096;
 
 pub(super) fn send(request: &Request, url: &UrlParts<'_>) -> Result<Response, Failure> {
@@ -23,18 +23,18 @@ pub(super) fn send(request: &Request, url: &UrlParts<'_>) -> Result<Response, Fa
         true => None,
         false => Some(outgoing.body().map_err(|()| invalid("its `content-length` is wrong"))?),
     };
-    let answer = outgoing_handler::handle(outgoing, Some(options(request.patience)?)).map_err(failed)?;
+    let response = outgoing_handler::handle(outgoing, Some(options(request.patience)?)).map_err(failed)?;
     if let Some(body) = body {
-        // A host may answer before it has read everything; so only the answer counts.
+        // A host may respond before it has read the whole body, so a failed write is no error.
         let written = write(&body, &request.body);
         if written {
             let _ = OutgoingBody::finish(body, None);
         }
     }
-    answer.subscribe().block();
-    let answered = answer.get().and_then(Result::ok);
-    let response = answered.ok_or_else(|| Failure::Broken("there is none".to_owned()))?.map_err(failed)?;
-    read(&response, request.most)
+    response.subscribe().block();
+    let received = response.get().and_then(Result::ok);
+    let response = received.ok_or_else(|| Failure::Broken("there is none".to_owned()))?.map_err(failed)?;
+    read(&response, request.max_body)
         .map_err(|code| code.map_or_else(|| Failure::Broken("it broke off".to_owned()), failed))
 }
 
@@ -90,33 +90,33 @@ fn options(patience: Option<Duration>) -> Result<RequestOptions, Failure> {
     Ok(options)
 }
 
-/// Whether the host took all of it.
+/// Whether the host accepted the whole body.
 fn write(body: &OutgoingBody, bytes: &[u8]) -> bool {
     let Ok(stream) = body.write() else { return false };
     bytes.chunks(WRITE).all(|piece| stream.blocking_write_and_flush(piece).is_ok())
 }
 
-fn read(response: &IncomingResponse, most: usize) -> Result<Response, Option<ErrorCode>> {
+fn read(response: &IncomingResponse, max_body: usize) -> Result<Response, Option<ErrorCode>> {
     let text = |value: Vec<u8>| String::from_utf8(value).ok();
     let headers = response.headers().entries();
     let headers = headers.into_iter().filter_map(|(name, value)| Some((name, text(value)?))).collect();
     let incoming = response.consume().map_err(|()| None)?;
     let stream = incoming.stream().map_err(|()| None)?;
-    let (body, cut) = read_body(&stream, most)?;
+    let (body, cut) = read_body(&stream, max_body)?;
     // The stream is a part of the body and ends first.
     drop(stream);
     drop::<IncomingBody>(incoming);
     Ok(Response { status: response.status(), headers, body, cut })
 }
 
-fn read_body(stream: &InputStream, most: usize) -> Result<(Vec<u8>, bool), Option<ErrorCode>> {
+fn read_body(stream: &InputStream, max_body: usize) -> Result<(Vec<u8>, bool), Option<ErrorCode>> {
     let mut body = Vec::new();
     loop {
         match stream.blocking_read(PIECE as u64) {
             Ok(piece) => {
-                let room = most - body.len();
-                body.extend(piece.iter().take(room));
-                if piece.len() > room {
+                let free = max_body - body.len();
+                body.extend(piece.iter().take(free));
+                if piece.len() > free {
                     return Ok((body, true));
                 }
             }

@@ -1,16 +1,16 @@
-//! Requests to other hosts: the standard interface `wasi:http`, for those who want an answer and not a stream.
+//! Requests to other hosts with the standard interface `wasi:http`, for whole responses and not for streams.
 //!
-//! The host sends a request only where its operator granted that, and follows no redirect: a redirect is an answer whose
-//! `location` may be asked next, with all checks. In a test there is no network; there
-//! [`testing::answer_http`](crate::testing::answer_http) says what is answered.
+//! The host sends a request only if its operator granted it, and follows no redirect: a redirect is a response whose
+//! `location` the plugin may request next, with all checks. A test has no network; there
+//! [`testing::answer_http`](crate::testing::answer_http) sets the responses.
 //!
 //! ```
 //! use plugport_sdk::http::{Request, Response};
 //! use plugport_sdk::testing;
 //!
 //! testing::answer_http(|request| Ok(Response::new(200, format!("you sent {}", request.method()))));
-//! let answer = Request::new("PUT", "https://example.com/x").header("accept", "text/plain").body("hello").send()?;
-//! assert_eq!(answer.text().as_deref(), Some("you sent PUT"));
+//! let response = Request::new("PUT", "https://example.com/x").header("accept", "text/plain").body("hello").send()?;
+//! assert_eq!(response.text().as_deref(), Some("you sent PUT"));
 //! # Ok::<(), plugport_sdk::http::Failure>(())
 //! ```
 
@@ -29,13 +29,13 @@ use std::time::Duration;
 pub(crate) use backend::script;
 pub use failure::Failure;
 
-/// What is read of a body when nothing else is said, bytes.
-const USUAL_MOST: usize = 1 << 20;
+/// The default maximum of a body, bytes.
+const DEFAULT_MAX_BODY: usize = 1 << 20;
 
-/// Sends a `GET` request and reads the answer, at most 1 MiB of it.
+/// Sends a `GET` request and reads the response, at most 1 MiB of it.
 ///
 /// # Errors
-/// When there is no answer; an answer that says that something went wrong is one.
+/// When there is no response. A response with a status such as 404 is not an error.
 pub fn get(url: impl Into<String>) -> Result<Response, Failure> {
     Request::get(url).send()
 }
@@ -47,7 +47,7 @@ pub struct Request {
     url: String,
     headers: Vec<(String, String)>,
     body: Vec<u8>,
-    most: usize,
+    max_body: usize,
     patience: Option<Duration>,
 }
 
@@ -55,7 +55,14 @@ impl Request {
     /// A request with this method to this URL, which begins with `https://` or `http://`.
     pub fn new(method: impl Into<String>, url: impl Into<String>) -> Self {
         let (method, url) = (method.into(), url.into());
-        Self { method, url, headers: Vec::new(), body: Vec::new(), most: USUAL_MOST, patience: None }
+        Self {
+            method,
+            url,
+            headers: Vec::new(),
+            body: Vec::new(),
+            max_body: DEFAULT_MAX_BODY,
+            patience: None,
+        }
     }
 
     /// A `GET` request.
@@ -81,13 +88,13 @@ impl Request {
         Self { body: body.into(), ..self }
     }
 
-    /// Reads at most so many bytes of the answer's body, instead of 1 MiB; what follows is not fetched.
+    /// Reads at most so many bytes of the response's body, instead of 1 MiB; the rest is not fetched.
     #[must_use]
     pub fn most(self, bytes: usize) -> Self {
-        Self { most: bytes, ..self }
+        Self { max_body: bytes, ..self }
     }
 
-    /// Waits at most so long for the answer to begin and for each piece of it. The host has a limit of its own.
+    /// Waits at most so long for the response to begin and for each piece of it. The host has a limit of its own.
     #[must_use]
     pub fn patience(self, patience: Duration) -> Self {
         Self { patience: Some(patience), ..self }
@@ -113,10 +120,10 @@ impl Request {
         field(&self.headers, name)
     }
 
-    /// Sends it and reads the answer.
+    /// Sends the request and reads the response.
     ///
     /// # Errors
-    /// When there is no answer, or it breaks off. A status such as 404 is an answer.
+    /// When there is no response, or it breaks off. A response with a status such as 404 is not an error.
     pub fn send(&self) -> Result<Response, Failure> {
         let url =
             UrlParts::of(&self.url).ok_or_else(|| Failure::Invalid(format!("`{}` is no URL", self.url)))?;
@@ -124,21 +131,21 @@ impl Request {
     }
 }
 
-/// An answer.
+/// A response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Response {
     /// For example 200.
     pub status: u16,
-    /// The header fields, in their order; a value that is not text is left out.
+    /// The header fields, in their order; values that are not text are omitted.
     pub headers: Vec<(String, String)>,
-    /// The body as it came, up to what was to be read.
+    /// The body, up to the maximum.
     pub body: Vec<u8>,
     /// Whether there is more of the body.
     pub cut: bool,
 }
 
 impl Response {
-    /// An answer with a body, for tests.
+    /// A response with a body, for tests.
     pub fn new(status: u16, body: impl Into<Vec<u8>>) -> Self {
         Self { status, headers: Vec::new(), body: body.into(), cut: false }
     }
@@ -165,7 +172,7 @@ fn field<'h>(headers: &'h [(String, String)], name: &str) -> Option<&'h str> {
     headers.iter().find(|(other, _)| other.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
 }
 
-/// A URL taken apart. Whether it leads anywhere is for the host to say.
+/// The parts of a URL. The host checks whether they lead anywhere.
 #[derive(Debug, PartialEq, Eq)]
 struct UrlParts<'u> {
     secure: bool,
@@ -232,13 +239,13 @@ mod tests {
             "https://a.test/" => Ok(Response::new(200, "0123456789").with("Content-Type", "text/plain")),
             _ => Err(Failure::Unreachable),
         });
-        let answer = Request::get("https://a.test/").header("Accept", "*/*").most(4).send().unwrap();
-        assert_eq!((answer.text().as_deref(), answer.cut), (Some("0123"), true));
-        assert_eq!(answer.header("content-type"), Some("text/plain"));
+        let response = Request::get("https://a.test/").header("Accept", "*/*").most(4).send().unwrap();
+        assert_eq!((response.text().as_deref(), response.cut), (Some("0123"), true));
+        assert_eq!(response.header("content-type"), Some("text/plain"));
         assert_eq!(Request::post("https://b.test", "x").send(), Err(Failure::Unreachable));
         assert!(matches!(get("nowhere"), Err(Failure::Invalid(_))));
-        let asked = testing::http_requests();
-        assert_eq!((asked.len(), asked[1].field("accept")), (3, Some("*/*")));
-        assert_eq!((asked[2].method(), asked[2].content()), ("POST", b"x".as_slice()));
+        let requests = testing::http_requests();
+        assert_eq!((requests.len(), requests[1].field("accept")), (3, Some("*/*")));
+        assert_eq!((requests[2].method(), requests[2].content()), ("POST", b"x".as_slice()));
     }
 }

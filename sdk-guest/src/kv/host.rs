@@ -56,7 +56,7 @@ impl Swap {
         self.0.current().map_err(failed)
     }
 
-    /// Writes the value, unless another did; then here is the next attempt.
+    /// Writes the value; if another call wrote the key meanwhile, returns the next attempt.
     pub(super) fn finish(self, value: &[u8]) -> Result<Option<Self>, Error> {
         match atomics::swap(self.0, value) {
             Ok(()) => Ok(None),

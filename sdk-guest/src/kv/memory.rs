@@ -69,7 +69,7 @@ impl Swap {
         Ok(self.current.clone())
     }
 
-    /// Writes the value, unless another did; then here is the next attempt.
+    /// Writes the value; if another call wrote the key meanwhile, returns the next attempt.
     pub(super) fn finish(self, value: &[u8]) -> Result<Option<Self>, Error> {
         let current = Bucket.get(&self.key)?;
         if current == self.current {

@@ -1,7 +1,8 @@
-//! What a plugin keeps between calls: the standard interface `wasi:keyvalue`.
+//! The plugin's key-value store: the standard interface `wasi:keyvalue`.
 //!
-//! Each call gets a fresh instance, so this is the only memory. It is the plugin's own: no other plugin sees it. In a
-//! component the host keeps it; elsewhere each thread has a store of its own, so that a test begins with an empty one.
+//! Each call gets a fresh instance, so this store is the plugin's only memory between calls. No other plugin sees it.
+//! In a component the host has the store; elsewhere each thread has a store of its own, so that a test begins with an
+//! empty one.
 //!
 //! ```
 //! use plugport_sdk::kv;
@@ -31,7 +32,7 @@ mod backend;
 #[path = "memory.rs"]
 mod backend;
 
-/// How often an update is tried again when others write the same key.
+/// The maximum number of attempts of an update when other calls write the same key.
 const ATTEMPTS: usize = 100;
 
 /// Opens the plugin's store.
@@ -48,7 +49,7 @@ pub struct Store {
     bucket: backend::Bucket,
 }
 
-/// Each method fails with `Denied` when the operator takes the grant back, and with `Internal` when the store fails or
+/// Each method fails with `Denied` when the operator revokes the grant, and with `Internal` when the store fails or
 /// its quota is used up.
 #[expect(clippy::missing_errors_doc, reason = "said once for all")]
 impl Store {
@@ -88,20 +89,20 @@ impl Store {
         self.bucket.exists(key)
     }
 
-    /// All keys, in no order that one may rely on.
+    /// All keys, in no fixed order.
     pub fn keys(&self) -> Result<Vec<String>, Error> {
         self.bucket.keys()
     }
 
-    /// Adds to a number, which is 0 when it is not there, and returns the sum. Nobody else's addition is lost.
+    /// Adds to a number and returns the sum; a missing number counts as 0. Concurrent additions are not lost.
     pub fn increment(&self, key: &str, by: i64) -> Result<i64, Error> {
         self.bucket.increment(key, by)
     }
 
-    /// Replaces a value by what `change` makes of it, and returns that.
+    /// Replaces a value by the value that `change` makes of it, and returns the new value.
     ///
-    /// When another call wrote meanwhile, `change` is called again with what that one wrote; so it should do nothing
-    /// else. `Internal` when others kept writing.
+    /// If another call writes the key meanwhile, `change` is called again with the newly written value; so `change`
+    /// should have no side effects. `Internal` when all attempts fail for this reason.
     pub fn update<V: AsRef<[u8]>>(
         &self,
         key: &str,

@@ -109,7 +109,7 @@ pub trait IntoContents {
     /// The contents for a client.
     ///
     /// # Errors
-    /// `not-found` when there is nothing, `internal` when a value cannot be JSON.
+    /// `not-found` when there is no content, `internal` when a value cannot be JSON.
     fn into_contents(self, uri: &str, mime_type: Option<&str>) -> Result<Vec<ResourceContents>, Error>;
 }
 
@@ -188,7 +188,7 @@ impl<T: IntoContents> IntoContents for Option<T> {
     }
 }
 
-/// The bounds are the methods' and not the implementation's: so a type that has none is told what it lacks.
+/// The bounds are on the methods and not on the implementation, so that the compiler's error names the missing trait.
 impl<T> Kind<T> {
     /// The type that the author says, or the one that values of this Rust type have.
     pub fn mime_type(self, said: Option<&'static str>) -> Option<&'static str>

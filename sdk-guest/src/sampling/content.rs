@@ -32,25 +32,25 @@ pub enum Block {
     },
     /// The model wants to have a tool called.
     ToolUse(ToolUse),
-    /// What came of calling a tool.
+    /// The result of a tool call.
     ToolResult {
         /// The `id` of the [`ToolUse`].
         tool_use_id: String,
-        /// What the tool answered.
+        /// The content of the tool's result.
         content: Vec<Block>,
         /// Whether it failed.
         #[serde(default)]
         is_error: bool,
     },
-    /// Something that this SDK does not know, as it came.
+    /// A block of a type that this SDK does not know, unchanged.
     #[serde(untagged)]
     Other(Map<String, Value>),
 }
 
-/// A model's wish to have a tool called.
+/// A model's request for a tool call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolUse {
-    /// What the result refers to.
+    /// The id that the result refers to.
     pub id: String,
     /// The tool's name.
     pub name: String,
@@ -75,7 +75,7 @@ impl Block {
         Self::Audio { data: bytes.into(), mime_type: mime_type.into() }
     }
 
-    /// What came of calling a tool.
+    /// The result of a tool call.
     pub fn tool_result(tool_use: &ToolUse, text: impl Into<String>) -> Self {
         Self::ToolResult {
             tool_use_id: tool_use.id.clone(),
@@ -84,7 +84,7 @@ impl Block {
         }
     }
 
-    /// Why calling a tool failed.
+    /// The error of a failed tool call.
     pub fn tool_error(tool_use: &ToolUse, text: impl Into<String>) -> Self {
         Self::ToolResult { tool_use_id: tool_use.id.clone(), content: vec![Self::text(text)], is_error: true }
     }
@@ -110,12 +110,12 @@ impl From<&str> for Block {
     }
 }
 
-/// What the user or the model said.
+/// A message of the user or of the model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Message {
     /// Who speaks.
     pub role: Role,
-    /// What they say.
+    /// The content.
     pub content: Vec<Block>,
 }
 
@@ -138,7 +138,7 @@ impl Message {
     }
 }
 
-/// One piece stands for itself, since clients of older revisions know no lists.
+/// One block is written without a list, since clients of older revisions know no lists.
 impl Serialize for Message {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(2))?;

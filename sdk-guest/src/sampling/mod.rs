@@ -1,7 +1,7 @@
 //! The interface `sampling`: asks the client's model.
 //!
-//! A [`CreateMessageRequest`] and a [`CreateMessageResult`] are made of the same [`Block`]s, so that what the model
-//! said can be put before it again, as a loop over its tool calls has to.
+//! A [`CreateMessageRequest`] and a [`CreateMessageResult`] have the same [`Block`]s, so that a loop over the model's
+//! tool calls can send the model's message back to it.
 
 use serde::Deserialize;
 
@@ -16,22 +16,22 @@ pub use content::{Block, Message, ToolUse};
 pub use request::{CreateMessageRequest, SamplingTool, ToolChoice};
 
 impl Call {
-    /// Asks the client's model. A text is a message of the user; everything else is said by a [`CreateMessageRequest`].
+    /// Asks the client's model. A text is one message of the user; a [`CreateMessageRequest`] has all options.
     ///
     /// ```
     /// use plugport_sdk::prelude::*;
     ///
     /// # let call = plugport_sdk::testing::TestClient::new().samples("Paris").samples("Rome").call();
-    /// let answer = call.sample("What is the capital of France?")?;
-    /// assert_eq!(answer.text(), "Paris");
+    /// let result = call.sample("What is the capital of France?")?;
+    /// assert_eq!(result.text(), "Paris");
     ///
     /// let short = call.sample(CreateMessageRequest::new().system("One word.").text("And of Italy?").max_tokens(10))?;
     /// # Ok::<(), Error>(())
     /// ```
     ///
     /// # Errors
-    /// `MissingCapability` when the client has no model to ask, `Denied` when the plugin may not ask, `OverBudget` when
-    /// it asked too much, `Rejected` when a person said no.
+    /// `MissingCapability` when the client does not support sampling, `Denied` when the plugin has no grant,
+    /// `OverBudget` when the budget is used up, `Rejected` when the client rejected the request.
     pub fn sample(&self, request: impl Into<CreateMessageRequest>) -> Result<CreateMessageResult, Error> {
         let request = request.into();
         send(self, request.key.as_deref(), &request)
@@ -61,7 +61,7 @@ fn send(
     CreateMessageResult::parse(&result)
 }
 
-/// What the model said.
+/// The model's message.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CreateMessageResult {
@@ -73,7 +73,7 @@ pub struct CreateMessageResult {
     pub content: Vec<Block>,
     /// The model's name.
     pub model: String,
-    /// Why it stopped: `endTurn`, `maxTokens`, `stopSequence`, `toolUse`, or what its provider calls it.
+    /// Why the model stopped: `endTurn`, `maxTokens`, `stopSequence`, `toolUse`, or its provider's own word.
     pub stop_reason: Option<String>,
 }
 
@@ -87,7 +87,7 @@ impl CreateMessageResult {
         self.content.iter().filter_map(Block::as_text).collect::<Vec<_>>().join("\n")
     }
 
-    /// The tools that the model wants to have called, with [`Block::tool_result`] as the answer.
+    /// The tool calls that the model requests; return their results with [`Block::tool_result`].
     pub fn tool_uses(&self) -> impl Iterator<Item = &ToolUse> {
         self.content.iter().filter_map(|block| match block {
             Block::ToolUse(tool_use) => Some(tool_use),
@@ -96,7 +96,7 @@ impl CreateMessageResult {
     }
 }
 
-/// The answer as a message, for a next [`CreateMessageRequest`].
+/// The result as a message of a further [`CreateMessageRequest`].
 impl From<CreateMessageResult> for Message {
     fn from(result: CreateMessageResult) -> Self {
         Self { role: result.role, content: result.content }

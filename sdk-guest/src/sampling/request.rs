@@ -9,7 +9,7 @@ use super::content::{Block, Message};
 
 /// A request to the client's model, for [`Call::sample`](crate::Call::sample).
 ///
-/// The client decides which model answers, and may show the request to its user first.
+/// The client chooses the model, and may show the request to its user first.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CreateMessageRequest {
@@ -60,15 +60,15 @@ struct Choice {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ToolChoice {
-    /// When it sees fit.
+    /// When the model decides to.
     Auto,
     /// At least one.
     Required,
-    /// None, though it is told of them.
+    /// None, although the request lists tools.
     None,
 }
 
-/// A tool that the model may ask for. It is called by whoever asked the model, not by the client.
+/// A tool that the model may request. The plugin calls it, not the client.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SamplingTool {
@@ -104,7 +104,7 @@ impl Default for CreateMessageRequest {
 }
 
 impl CreateMessageRequest {
-    /// A request without words yet, with a result of at most 1000 tokens.
+    /// A request without messages, for a result of at most 1000 tokens.
     pub const fn new() -> Self {
         Self {
             key: None,
@@ -176,7 +176,7 @@ impl CreateMessageRequest {
         self
     }
 
-    /// How long the answer may be.
+    /// The maximum number of tokens of the result.
     #[must_use]
     pub const fn max_tokens(mut self, tokens: u32) -> Self {
         self.max_tokens = tokens;
@@ -204,14 +204,14 @@ impl CreateMessageRequest {
         self
     }
 
-    /// How much a quick answer matters, from 0 to 1.
+    /// How much a quick result matters, from 0 to 1.
     #[must_use]
     pub fn speed(mut self, priority: f64) -> Self {
         self.preferences().speed_priority = Some(priority);
         self
     }
 
-    /// How much a cheap answer matters, from 0 to 1.
+    /// How much a cheap result matters, from 0 to 1.
     #[must_use]
     pub fn cost(mut self, priority: f64) -> Self {
         self.preferences().cost_priority = Some(priority);
@@ -225,7 +225,7 @@ impl CreateMessageRequest {
         self
     }
 
-    /// Adds a tool for the model to ask for. Not every client allows it.
+    /// Adds a tool that the model may request. Not every client allows it.
     #[must_use]
     pub fn tool(mut self, tool: SamplingTool) -> Self {
         self.tools.push(tool);

@@ -40,14 +40,14 @@ mod scripted_client;
 
 pub use scripted_client::RecordedRequest;
 
-/// A call for tests that do not look at what it was told.
+/// A call for tests that do not read its log or its progress.
 pub fn call() -> Call {
     TestClient::new().call()
 }
 
 /// Calls a tool through JSON, as the host does.
 ///
-/// The host checks the arguments against the tool's schema before; here they only have to fit the parameters' types.
+/// The host validates arguments against the tool's schema first; here they only have to fit the parameters' types.
 pub fn invoke<T: Tool>(arguments: Value) -> Outcome {
     TestClient::new().invoke::<T>(arguments)
 }
@@ -81,7 +81,7 @@ pub fn get_prompt<'a, P: Prompt>(
     TestClient::new().get_prompt::<P>(arguments)
 }
 
-/// Completes what is typed so far; `context` has the other arguments.
+/// Completes the text typed so far; `context` has the other arguments.
 ///
 /// # Errors
 /// The function's own.
@@ -92,7 +92,7 @@ pub fn complete<'a, C: Completer>(
     TestClient::new().complete::<C>(value, context)
 }
 
-/// What clients are told of a tool.
+/// The description of a tool for clients.
 ///
 /// # Errors
 /// When the tool cannot be described, which the host would report at load.
@@ -100,26 +100,25 @@ pub fn describe<T: Tool>() -> Result<ToolDescription, Error> {
     T::describe()
 }
 
-/// What [`notify`](crate::notify) was told on this thread since this was asked last.
+/// The changes given to [`notify`](crate::notify) on this thread since the last call of this function.
 #[cfg(not(target_family = "wasm"))]
 pub fn changes() -> Vec<Change> {
     crate::notify::take()
 }
 
-/// Sets what [`config`](crate::config) has for this thread, in place of what it had.
+/// Replaces the values of [`config`](crate::config) on this thread.
 #[cfg(not(target_family = "wasm"))]
 pub fn configure<'a>(values: impl IntoIterator<Item = (&'a str, &'a str)>) {
     crate::config::set(values.into_iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect());
 }
 
-/// Lets requests of [`http`](crate::http) on this thread be answered like this, from now on. Without it none is
-/// granted.
+/// Responds to the requests of [`http`](crate::http) on this thread, from now on. Without this every request is denied.
 #[cfg(not(target_family = "wasm"))]
-pub fn answer_http(answer: impl FnMut(&Request) -> Result<Response, Failure> + 'static) {
-    crate::http::script::answer(answer);
+pub fn answer_http(responder: impl FnMut(&Request) -> Result<Response, Failure> + 'static) {
+    crate::http::script::respond(responder);
 }
 
-/// The requests that [`http`](crate::http) was given on this thread since this was asked last.
+/// The requests sent with [`http`](crate::http) on this thread since the last call of this function.
 #[cfg(not(target_family = "wasm"))]
 pub fn http_requests() -> Vec<Request> {
     crate::http::script::take()
@@ -128,7 +127,7 @@ pub fn http_requests() -> Vec<Request> {
 /// A log message.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LogRecord {
-    /// How much it matters.
+    /// The level.
     pub level: Level,
     /// Who logged it: the target of a record of the crates `log` and `tracing`.
     pub logger: Option<String>,
@@ -139,15 +138,15 @@ pub struct LogRecord {
 /// A report of progress.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProgressRecord {
-    /// How far.
+    /// The amount done.
     pub done: f64,
-    /// Of how much.
+    /// The total amount, if known.
     pub total: Option<f64>,
-    /// What is being done.
+    /// The message, if there is one.
     pub message: Option<String>,
 }
 
-/// A client that records what it is told and what it is asked. Clones share the records.
+/// A client that records logs, progress and requests. Clones share the records.
 #[derive(Debug, Clone)]
 pub struct TestClient(Rc<Recorded>);
 
@@ -169,7 +168,7 @@ impl Default for TestClient {
 }
 
 impl TestClient {
-    /// A client called `test` that can be asked nothing.
+    /// A client called `test` without capabilities.
     pub fn new() -> Self {
         Self(Rc::new(Recorded {
             client: RefCell::new(ClientInfo {
@@ -189,28 +188,28 @@ impl TestClient {
         }))
     }
 
-    /// Lets the client be another.
+    /// Replaces the client's name, version, revision and capabilities.
     #[must_use]
     pub fn with_client(self, client: ClientInfo) -> Self {
         self.0.client.replace(client);
         self
     }
 
-    /// Lets the caller be authenticated.
+    /// Sets the caller's principal.
     #[must_use]
     pub fn with_principal(self, principal: impl Into<String>) -> Self {
         self.0.principal.replace(Some(principal.into()));
         self
     }
 
-    /// Lets the request have a `_meta`.
+    /// Sets the request's `_meta`.
     #[must_use]
     pub fn with_meta(self, meta: Map<String, Value>) -> Self {
         self.0.meta.replace(Some(meta));
         self
     }
 
-    /// Lets the client lose interest, from now on.
+    /// Cancels the call, from now on.
     pub fn cancel(&self) {
         self.0.cancelled.set(true);
     }
@@ -269,7 +268,7 @@ impl TestClient {
         completions::run(C::complete, &self.call(), value, &CompletionContext::new(owned(context)))
     }
 
-    /// What was logged so far.
+    /// The log messages so far.
     pub fn logs(&self) -> Vec<LogRecord> {
         self.0.logs.borrow().clone()
     }
@@ -329,7 +328,7 @@ impl ScriptedClient for TestClient {
     }
 }
 
-/// What came of calling a tool.
+/// The outcome of a tool call.
 #[derive(Debug)]
 pub struct Outcome {
     result: Result<ToolResult, Error>,
@@ -350,7 +349,7 @@ impl Outcome {
         self.result.as_ref().map_or(true, |result| result.is_error)
     }
 
-    /// The text of the result, its pieces on lines of their own; what the error says when there is no result.
+    /// The text of the result, its pieces on lines of their own; the error's message when there is no result.
     pub fn text(&self) -> String {
         match &self.result {
             Ok(result) => {
@@ -361,7 +360,7 @@ impl Outcome {
         }
     }
 
-    /// The content of the result; nothing when there is none.
+    /// The content of the result; empty when there is no result.
     pub fn content(&self) -> &[Content] {
         self.result.as_ref().map_or(&[], |result| &result.content)
     }
@@ -372,7 +371,7 @@ impl Outcome {
         serde_json::from_str(text).ok()
     }
 
-    /// What was logged.
+    /// The log messages.
     pub fn logs(&self) -> Vec<LogRecord> {
         self.client.logs()
     }

@@ -12,7 +12,7 @@ use crate::testing::TestClient;
 /// A request that the client got.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecordedRequest {
-    /// The key that the request was given.
+    /// The key of the request.
     pub key: Option<String>,
     /// `sampling/createMessage`, `elicitation/create` or `roots/list`.
     pub method: &'static str,
@@ -20,7 +20,7 @@ pub struct RecordedRequest {
     pub params: Value,
 }
 
-/// `None` when the client does not offer this at all.
+/// `None` when the client lacks this capability.
 type Queue = RefCell<Option<VecDeque<Result<Value, Error>>>>;
 
 #[derive(Debug, Default)]
@@ -61,15 +61,15 @@ fn next(queue: &Queue, capability: &str) -> Result<Value, Error> {
     }
 }
 
-/// Responses, each to the next request of its kind. A client that has one to give offers the capability too.
+/// Responses, each to the next request of its kind. A client with a response has the capability too.
 impl TestClient {
-    /// Lets the model say this.
+    /// Lets the model respond with this text.
     #[must_use]
     pub fn samples(self, text: impl Into<String>) -> Self {
         let content = json!({"type": "text", "text": text.into()});
-        let answer =
+        let result =
             json!({"role": "assistant", "content": content, "model": "test", "stopReason": "endTurn"});
-        self.samples_with(Ok(answer))
+        self.samples_with(Ok(result))
     }
 
     /// Lets sampling have this outcome: the result of `sampling/createMessage`, or an error.
@@ -92,13 +92,13 @@ impl TestClient {
         self.elicits_with(Ok(json!({"action": "accept"})))
     }
 
-    /// Lets the person say no.
+    /// Lets the person decline.
     #[must_use]
     pub fn declines(self) -> Self {
         self.elicits_with(Ok(json!({"action": "decline"})))
     }
 
-    /// Lets the person go away.
+    /// Lets the person close the form or page.
     #[must_use]
     pub fn closes(self) -> Self {
         self.elicits_with(Ok(json!({"action": "cancel"})))

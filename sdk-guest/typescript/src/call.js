@@ -16,7 +16,7 @@ export class Call {
     this.#key = key ?? null;
   }
 
-  /** The client's name and version, its revision of MCP, and what it can be asked. */
+  /** The client's name and version, its MCP revision and its capabilities. */
   get client() {
     return this.#backend.client();
   }

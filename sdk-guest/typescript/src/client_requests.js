@@ -1,5 +1,5 @@
 // The bodies of requests to the client, and how their results are read. They are the JSON objects of MCP, so that
-// whatever MCP has can be requested, with short forms for what is requested most.
+// every MCP parameter can be set, with short forms for the most common ones.
 
 import { bytes, Content } from "./content.js";
 import { HostError } from "./errors.js";
@@ -39,13 +39,13 @@ function base64(data) {
   return btoa(chars);
 }
 
-/** What the client's model answered. */
+/** The message of the client's model. */
 export class CreateMessageResult {
   constructor({ content, ...fields }) {
     Object.assign(this, fields, { content: [].concat(content ?? []) });
   }
 
-  /** The text of its answer. */
+  /** The text of the message. */
   get text() {
     return this.content
       .filter((part) => part.type === "text")
@@ -74,7 +74,7 @@ export function pageParams(message, url, elicitationId) {
   return json({ mode: "url", message: String(message), url: String(url), elicitationId });
 }
 
-/** What the person answered: `accept` with the form's content, `decline` or `cancel`. */
+/** The outcome of a form: `accept` with its content, `decline` or `cancel`. */
 export class ElicitResult {
   constructor({ action, content }) {
     this.action = action;

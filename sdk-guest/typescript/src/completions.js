@@ -1,4 +1,4 @@
-// Completion of what somebody types as an argument of a prompt or a variable of a template, and the order in which
+// Completion of an argument of a prompt or a variable of a template, and the order in which
 // candidates fit.
 
 import { maybeAwait } from "./maybe_await.js";

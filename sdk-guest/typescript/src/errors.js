@@ -1,8 +1,8 @@
-// Two kinds of failure, since clients tell them apart: a tool error is an answer that a model reads and may mend, and
+// Two kinds of failure, since clients tell them apart: a tool error is a result that a model reads and may correct, and
 // a HostError is the one error of the interface, with a code of its own for the client. Everything else that is thrown
 // becomes a tool error, so that nothing a handler does can end its component.
 
-/** What the host answers when it cannot do something. Thrown on by a handler, it reaches the client as it is. */
+/** An error of the host. If a handler throws it on, the client gets it unchanged. */
 export class HostError extends Error {
   constructor(kind, message, rpc) {
     super(message ?? kind);
@@ -55,7 +55,7 @@ const kinds = new Set([
   "rejected",
 ]);
 
-/** Ends a tool with an answer that says what went wrong. */
+/** Ends a tool with a result that has the error's message. */
 export class ToolError extends Error {
   constructor(message, options) {
     super(message, options);
@@ -71,7 +71,7 @@ export function explain(thrown) {
       lines.push(error instanceof Error ? String(error.message || error.name) : String(error));
     }
   } catch {
-    // what cannot be read says nothing
+    // an unreadable value has no message
   }
   return lines.join("\n") || "it failed without saying why";
 }
@@ -85,7 +85,7 @@ function said(value) {
   }
 }
 
-/** What the interface gets for an error that is no answer of a tool. */
+/** The error in the form of the interface, for errors that are no tool results. */
 export function lowered(thrown) {
   if (thrown instanceof HostError) return thrown.lower();
   return { tag: "internal", val: explain(thrown).toWellFormed() };

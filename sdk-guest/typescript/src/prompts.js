@@ -58,10 +58,10 @@ export class Prompt {
 /** Describes a prompt. */
 export const prompt = (options) => new Prompt(options);
 
-/** A message that the user says. */
+/** A message of the user. */
 export const user = (content) => ({ role: "user", content });
 
-/** A message that the model says. */
+/** A message of the model. */
 export const assistant = (content) => ({ role: "assistant", content });
 
 function describe([name, given]) {

@@ -24,12 +24,12 @@ export class Schema {
     return this.#with({ title });
   }
 
-  /** It may be left out. */
+  /** Makes the value optional. */
   optional() {
     return this.#with({}, { required: false });
   }
 
-  /** It may be left out, and is then `value`. */
+  /** Makes the value optional, with `value` as its default. */
   default(value) {
     return this.#with({ default: value }, { required: false, fallback: value });
   }

@@ -1,5 +1,5 @@
 // Runs tools, resources and prompts in ordinary tests, without a host and without WebAssembly. A TestClient is the client:
-// it records what a handler says and requests, and responds as the test scripts it.
+// it records logs, progress and requests, and responds as the test scripts it.
 
 import { Call } from "./call.js";
 import { complete, completerOf } from "./completions.js";
@@ -26,7 +26,7 @@ export class TestClient {
     this.#facts = { meta, principal, cancelled, name, version, protocol };
   }
 
-  /** The model's next answer: a text, or a result of sampling/createMessage. */
+  /** The model's next response: a text, or a result of sampling/createMessage. */
   samples(answer) {
     const content = { type: "text", text: answer };
     const fields = typeof answer === "string" ? { role: "assistant", content, model: "test" } : answer;
@@ -43,7 +43,7 @@ export class TestClient {
     return this.#elicits({ action: "decline" });
   }
 
-  /** The person goes away without an answer. */
+  /** The person closes the form or page. */
   closes() {
     return this.#elicits({ action: "cancel" });
   }
@@ -53,8 +53,8 @@ export class TestClient {
     return this;
   }
 
-  #elicits(answer) {
-    this.#responses.elicit.push(answer);
+  #elicits(result) {
+    this.#responses.elicit.push(result);
     return this;
   }
 
@@ -73,8 +73,8 @@ export class TestClient {
       cancelled: () => cancelled,
       log: (level, logger, data) => this.logs.push({ level, logger, data: JSON.parse(data) }),
       progress: (done, total, message) => this.progress.push({ done, total, message }),
-      createMessage: (key, params) => this.#answer("sample", "sampling", key, params),
-      elicit: (key, params) => this.#answer("elicit", "elicitation", key, params),
+      createMessage: (key, params) => this.#respond("sample", "sampling", key, params),
+      elicit: (key, params) => this.#respond("elicit", "elicitation", key, params),
       listRoots: (key) => this.#listRoots(key),
       requestInputs: (requests) => requests.map((request) => this.#response(request)),
     });
@@ -84,7 +84,7 @@ export class TestClient {
     return this.#responses[kind].length > 0;
   }
 
-  #answer(kind, capability, key, params) {
+  #respond(kind, capability, key, params) {
     this.requests.push({ kind, key: key ?? undefined, params: JSON.parse(params) });
     if (!this.#has(kind)) throw new HostError("missing-capability", capability);
     return JSON.stringify(this.#responses[kind].shift());
@@ -98,8 +98,8 @@ export class TestClient {
 
   #response({ key, body }) {
     const outcomes = {
-      "create-message": () => this.#answer("sample", "sampling", key, body.val),
-      elicit: () => this.#answer("elicit", "elicitation", key, body.val),
+      "create-message": () => this.#respond("sample", "sampling", key, body.val),
+      elicit: () => this.#respond("elicit", "elicitation", key, body.val),
       "list-roots": () => JSON.stringify({ roots: this.#listRoots(key) }),
     };
     try {
@@ -138,7 +138,7 @@ export class TestClient {
   }
 }
 
-/** What a tool answered, and what it said meanwhile. */
+/** A tool's result, with its log and its progress. */
 export class Outcome {
   constructor({ content, structured, isError }, recorder) {
     this.content = content.map(raised);
@@ -153,10 +153,10 @@ export class Outcome {
   }
 }
 
-/** A call whose records nobody looks at. */
+/** A call for tests that do not read its log or its progress. */
 export const call = () => new TestClient().call();
 
-/** Calls a tool as a client that can be asked nothing. */
+/** Calls a tool as a client without capabilities. */
 export const invoke = (tool, args) => new TestClient().invoke(tool, args);
 
 /** What clients are told of a tool or a prompt. */
@@ -181,7 +181,7 @@ function raised({ data: { tag, val } }) {
   };
 }
 
-/** The server checks arguments in full; here it is only told what is missing or unknown. */
+/** The server validates arguments in full; here only missing and unknown arguments are errors. */
 function argumentError({ properties = {}, required = [], additionalProperties }, args) {
   const missing = required.find((name) => !Object.hasOwn(args, name) || args[name] === undefined);
   if (missing !== undefined) return `the argument \`${missing}\` is missing`;

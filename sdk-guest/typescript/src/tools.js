@@ -1,5 +1,5 @@
 // Tools: what clients are told of them, and what happens when one is called. A call never throws what the interface
-// does not know: an error of the host is handed on, and anything else becomes an answer that a model can read.
+// does not know: an error of the host is thrown on, and any other error becomes a result that a model can read.
 
 import { maybeAwait } from "./maybe_await.js";
 import { lowerContent, Result, resultOf } from "./content.js";
@@ -29,7 +29,7 @@ export class Tool {
     return maybeAwait(run, lowerResult, (thrown) => this.failed(thrown, call));
   }
 
-  /** The answer for what was thrown. An error of the host is no answer and is thrown on. */
+  /** The result for a thrown error. An error of the host is thrown on. */
   failed(thrown, call) {
     if (thrown instanceof HostError) throw thrown;
     if (!(thrown instanceof ToolError)) {

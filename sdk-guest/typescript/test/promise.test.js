@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { register } from "node:module";
 import { test } from "node:test";
 
-// The host's clock does not exist here. The one in its place stands still but when somebody sleeps.
+// There is no host clock here. Its replacement advances only while code sleeps.
 const clock = `let time = 0;
   const alarm = (nanoseconds) => ({ block: () => (time += nanoseconds), [Symbol.dispose]() {} });
   export default { now: () => time, subscribeDuration: alarm };`;

@@ -22,7 +22,7 @@ export interface Root {
 
 /** The params of sampling/createMessage, and short forms for what is requested most. */
 export interface CreateMessageRequest {
-  /** What the user says last. */
+  /** The user's last message. */
   text?: string;
   messages?: (string | Content | { role: "user" | "assistant"; content: unknown })[];
   system?: string;
@@ -41,7 +41,7 @@ export interface CreateMessageRequest {
   metadata?: object;
 }
 
-/** What the client's model answered. */
+/** The message of the client's model. */
 export interface CreateMessageResult {
   readonly text: string;
   readonly content: any[];
@@ -51,7 +51,7 @@ export interface CreateMessageResult {
   readonly toolUses: { id: string; name: string; input: any }[];
 }
 
-/** What the person answered. */
+/** The outcome of a form or page. */
 export type ElicitResult<T> = (
   | { readonly action: "accept"; readonly content: T }
   | { readonly action: "decline" | "cancel"; readonly content?: undefined }

@@ -39,7 +39,7 @@ export interface ToolOptions<I extends Shape, O extends Shape> {
   idempotent?: boolean;
   /** It reaches beyond the plugin, to the network for example. */
   openWorld?: boolean;
-  /** While it says false, there is no such tool. */
+  /** While this returns false, the tool is not listed. */
   when?: () => boolean;
   /** Further MCP fields, such as `icons`. */
   extra?: Record<string, unknown>;
@@ -53,7 +53,7 @@ export declare function tool<const I extends Shape = {}, const O extends Shape =
 
 type Suggestions = Iterable<string> | { values: Iterable<string>; total?: number; hasMore?: boolean };
 
-/** Suggests values for what is typed so far. */
+/** Suggests completions of the text typed so far. */
 export type Completer = (
   value: string,
   more: { context: Record<string, string>; call: Call },
@@ -132,13 +132,13 @@ export declare function prompt<const A extends Record<string, string | PromptArg
   options: PromptOptions<A>,
 ): Prompt;
 
-/** A message that the user says. */
+/** A message of the user. */
 export declare function user(content: Content | string): Message;
 
-/** A message that the model says. */
+/** A message of the model. */
 export declare function assistant(content: Content | string): Message;
 
-/** The candidates that fit what is typed, the best ones first. */
+/** The candidates that fit the text, the best ones first. */
 export declare function rank(value: string, candidates: Iterable<string>): string[];
 
 /** What a component exports. */
@@ -168,7 +168,7 @@ export type ErrorKind =
   | "rejected"
   | "rpc";
 
-/** What the host answers when it cannot do something. Thrown on by a handler, it reaches the client as it is. */
+/** An error of the host. If a handler throws it on, the client gets it unchanged. */
 export declare class HostError extends Error {
   constructor(
     kind: ErrorKind,
@@ -181,7 +181,7 @@ export declare class HostError extends Error {
   static invalid(why: string): HostError;
 }
 
-/** Ends a tool with an answer that says what went wrong. */
+/** Ends a tool with a result that has the error's message. */
 export declare class ToolError extends Error {
   constructor(message: string, options?: { cause?: unknown });
 }

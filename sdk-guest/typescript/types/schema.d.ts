@@ -7,9 +7,9 @@ export interface Schema<T, Q extends "required" | "optional" | "default" = "requ
   readonly _type?: [T, Q];
   describe(description: string): Schema<T, Q>;
   title(title: string): Schema<T, Q>;
-  /** It may be left out. */
+  /** Makes the value optional. */
   optional(): Schema<T, "optional">;
-  /** It may be left out, and is then `value`. */
+  /** Makes the value optional, with `value` as its default. */
   default(value: T): Schema<T, "default">;
   /** The least number, the shortest text or the fewest items. */
   min(least: number): Schema<T, Q>;
@@ -56,7 +56,7 @@ export type JsonSchema = string | { readonly [keyword: string]: unknown };
 /** Whatever describes an object: fields of `s`, a Standard Schema, or a JSON Schema. */
 export type Shape = Fields | AnySchema | StandardSchema | JsonSchema;
 
-/** The type of what a shape describes. */
+/** The type that a shape describes. */
 export type Infer<S> =
   S extends Schema<infer T, any>
     ? T

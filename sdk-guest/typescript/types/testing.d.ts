@@ -15,7 +15,7 @@ export interface Progress {
   message: string | null;
 }
 
-/** What a tool answered, and what it said meanwhile. */
+/** A tool's result, with its log and its progress. */
 export interface Outcome {
   readonly text: string;
   readonly content: any[];
@@ -38,12 +38,12 @@ export declare class TestClient {
   readonly logs: Logged[];
   readonly progress: Progress[];
   readonly requests: { kind: "sample" | "elicit" | "roots"; key?: string; params?: any }[];
-  /** The model's next answer: a text, or a result of sampling/createMessage. */
+  /** The model's next response: a text, or a result of sampling/createMessage. */
   samples(answer: string | object): this;
   /** The person fills in the next form, or goes to the next page. */
   accepts(content?: object): this;
   declines(): this;
-  /** The person goes away without an answer. */
+  /** The person closes the form or page. */
   closes(): this;
   hasRoots(...uris: (string | { uri: string; name: string | null })[]): this;
   call(): Call;
@@ -66,10 +66,10 @@ export declare class TestClient {
   ): Promise<string[]>;
 }
 
-/** A call whose records nobody looks at. */
+/** A call for tests that do not read its log or its progress. */
 export declare function call(): Call;
 
-/** Calls a tool as a client that can be asked nothing. */
+/** Calls a tool as a client without capabilities. */
 export declare function invoke<I>(tool: Tool<I>, args?: Record<string, unknown>): Promise<Outcome>;
 
 /** What clients are told of a tool or a prompt. */

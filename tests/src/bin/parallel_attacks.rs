@@ -1,5 +1,5 @@
-//! `cargo run --release -p plugport-tests --bin parallel_attacks [FILTER [SECONDS]]`: three attackers at once, with each attack of the
-//! corpus that was found from outside, and what it cost a neighbour, as Markdown.
+//! `cargo run --release -p plugport-tests --bin parallel_attacks [FILTER [SECONDS]]`: runs each attack of the letters F
+//! and S with three attackers at once, and prints the waits of a neighbour as Markdown.
 
 #![expect(clippy::print_stdout, reason = "printing a table is what this program is for")]
 

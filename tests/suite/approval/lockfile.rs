@@ -11,7 +11,7 @@ use plugport_tests::build::shared_cache_home;
 use plugport_tests::command::output;
 use plugport_tests::guests::{folder, guest};
 use plugport_tests::http_client::Client;
-use plugport_tests::reload::{install_guest, listed_tools, wait_for_answer};
+use plugport_tests::reload::{install_guest, listed_tools, wait_for_result};
 use plugport_tests::server::{Builder, Server, binary, program};
 use serde_json::json;
 
@@ -90,21 +90,21 @@ fn deleted_plugins_lose_their_approval_and_broken_ones_keep_it() {
 
 #[test]
 fn a_plugin_that_lists_with_its_grants_alone_is_approved_with_them() {
-    let (place, plugins) = (tempfile::tempdir().unwrap(), folder(&["listing_side_effect"]));
-    std::fs::create_dir(place.path().join("marks")).unwrap();
-    let config = place.path().join("plugport.toml");
+    let (dir, plugins) = (tempfile::tempdir().unwrap(), folder(&["listing_side_effect"]));
+    std::fs::create_dir(dir.path().join("marks")).unwrap();
+    let config = dir.path().join("plugport.toml");
     let grants = "[plugins.listing_side_effect.grants]\nenv = [{ TZ = \"c4nary\" }]\n\
                   dirs = [{ host = \"marks\", guest = \"/marks\", write = true }]\n";
     std::fs::write(&config, grants).unwrap();
     let there = ["--config", config.to_str().unwrap()];
     let (code, out, _) = approve(plugins.path(), &[&there[..], &["--yes"]].concat());
     assert_eq!((code, out.contains("approve --with-grants listing_side_effect")), (Some(1), true), "{out}");
-    assert!(!lockfile(place.path()).exists() && !place.path().join("marks/listed").exists());
+    assert!(!lockfile(dir.path()).exists() && !dir.path().join("marks/listed").exists());
     let out = accept(plugins.path(), &[&there[..], &["--with-grants"]].concat());
     assert!(out.contains("    +read and write ./marks as /marks, up to 64 MiB in 1000 files\n"), "{out}");
-    let text = std::fs::read_to_string(lockfile(place.path())).unwrap();
+    let text = std::fs::read_to_string(lockfile(dir.path())).unwrap();
     assert!(text.contains("see the variables TZ") && !text.contains("c4nary"), "{text}");
-    assert!(!text.contains(place.path().to_str().unwrap()), "it holds on one machine only:\n{text}");
+    assert!(!text.contains(dir.path().to_str().unwrap()), "it holds on one machine only:\n{text}");
     assert_eq!(accept(plugins.path(), &there), "nothing has changed since it was approved\n");
     std::fs::write(&config, format!("{grants}http = [\"https://example.com\"]\n")).unwrap();
     let (_, out, _) = approve(plugins.path(), &[&there[..], &["--with-grants"]].concat());
@@ -183,7 +183,7 @@ async fn the_command_that_is_advised_can_be_typed_as_it_is() {
     shell.env("XDG_CACHE_HOME", shared_cache_home());
     let (code, out, err) = output(&mut shell);
     assert_eq!(code, Some(0), "{advised}: {out}{err}");
-    wait_for_answer(&Client::new(server.url()), "v-version", Some("b")).await;
+    wait_for_result(&Client::new(server.url()), "v-version", Some("b")).await;
 }
 
 /// What is served is replaced in one step when its successor is approved.
@@ -206,7 +206,7 @@ async fn no_call_fails_while_an_update_is_approved() {
         texts
     });
     tokio::task::block_in_place(|| accept(server.folder(), &["v"]));
-    wait_for_answer(&client, "v-version", Some("described")).await;
+    wait_for_result(&client, "v-version", Some("described")).await;
     tokio::time::sleep(Duration::from_millis(500)).await;
     enough.store(true, Ordering::Relaxed);
     let mut texts = calling.await.expect("no call fails");
@@ -236,7 +236,7 @@ async fn a_changed_file_waits_for_approval_and_the_approved_one_goes_on() {
     let out = accept(server.folder(), &["v"]);
     assert!(out.starts_with("v has changed since it was approved\n  digest changed:\n    -sha256:"), "{out}");
     assert!(!out.contains("tool `"), "only its file is another:\n{out}");
-    wait_for_answer(&client, "v-version", Some("b")).await;
+    wait_for_result(&client, "v-version", Some("b")).await;
     assert_eq!(listed_tools(&client).await, before, "p was not approved");
     accept(server.folder(), &["p"]);
     let deadline = Instant::now() + Duration::from_secs(60);
@@ -264,7 +264,7 @@ async fn waits_until_accepted(name: &str, answer: &str, told: &[&str]) {
     }
     assert_eq!(listed_tools(&client).await, before, "it was only shown");
     accept(server.folder(), &["v"]);
-    wait_for_answer(&client, "v-version", Some(answer)).await;
+    wait_for_result(&client, "v-version", Some(answer)).await;
 }
 
 /// P2.
@@ -326,7 +326,7 @@ async fn a_torn_or_edited_lockfile_is_detected() {
     install_guest("version_b", folder, "v.wasm");
     server.wait_for_log(REMEDY).await;
     accept(folder, &[]);
-    wait_for_answer(&client, "v-version", Some("b")).await;
+    wait_for_result(&client, "v-version", Some("b")).await;
 }
 
 /// An approved program can return another listing at any time. No client gets it.
@@ -357,7 +357,7 @@ async fn warnings_are_given_and_everything_is_served() {
     let server = approved("[server]\napproval = \"warn\"\n").start().await;
     let client = Client::new(server.url());
     install_guest("changed_description", server.folder(), "v.wasm");
-    wait_for_answer(&client, "v-version", Some("described")).await;
+    wait_for_result(&client, "v-version", Some("described")).await;
     server.wait_for_log(&format!("is not the file that was approved; {REMEDY}")).await;
     server.wait_for_log(&format!("the tool `version` has not been approved; {REMEDY}")).await;
     install_guest("polite", server.folder(), "p.wasm");
@@ -374,7 +374,7 @@ async fn without_approval_nothing_is_compared() {
         let server = builder.start().await;
         let client = Client::new(server.url());
         install_guest("version_b", server.folder(), "v.wasm");
-        wait_for_answer(&client, "v-version", Some("b")).await;
+        wait_for_result(&client, "v-version", Some("b")).await;
         assert!(!server.log().contains("approve"), "{}", server.log());
     }
 }

@@ -10,13 +10,9 @@ use serde_json::{Value, json};
 const SECRET: &str = "c4nary-of-the-check";
 
 fn run(args: &[&str]) -> (Option<i32>, String, String) {
-    let place = tempfile::tempdir().unwrap();
+    let dir = tempfile::tempdir().unwrap();
     let mut command = program();
-    command
-        .args(args)
-        .env("PLUGPORT_TEST_KEY", SECRET)
-        .env("WEATHER_TOKEN", SECRET)
-        .current_dir(place.path());
+    command.args(args).env("PLUGPORT_TEST_KEY", SECRET).env("WEATHER_TOKEN", SECRET).current_dir(dir.path());
     let Output { status, stdout, stderr } = command.output().unwrap();
     let (out, err) = (String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap());
     assert!(!out.contains("c4nary") && !err.contains("c4nary"), "a secret was shown:\n{out}{err}");
@@ -147,9 +143,9 @@ fn the_configuration_in_the_readme_works_as_it_is_written() {
         copy(&plugin(name), plugins.path());
     }
     let made = readme.lines().find_map(|line| line.strip_prefix("mkdir ")).unwrap();
-    let place = tempfile::tempdir().unwrap();
-    made.split(' ').for_each(|folder| std::fs::create_dir(place.path().join(folder)).unwrap());
-    let file = place.path().join("plugport.toml");
+    let dir = tempfile::tempdir().unwrap();
+    made.split(' ').for_each(|folder| std::fs::create_dir(dir.path().join(folder)).unwrap());
+    let file = dir.path().join("plugport.toml");
     let check = |config: &str| {
         std::fs::write(&file, config).unwrap();
         run(&["check", "--plugins", plugins.path().to_str().unwrap(), "--config", file.to_str().unwrap()])

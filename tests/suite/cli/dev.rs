@@ -180,7 +180,7 @@ async fn tool_answers(client: &Client, tool: &str, expected: &str) {
     let deadline = Instant::now() + PATIENCE;
     loop {
         let reply = client.call(tool, json!({})).await;
-        let answer = reply.answer().get("result").and_then(|result| result["content"][0]["text"].as_str());
+        let answer = reply.response().get("result").and_then(|result| result["content"][0]["text"].as_str());
         if answer == Some(expected) {
             return;
         }
@@ -195,8 +195,8 @@ async fn what_is_saved_is_built_and_served() {
     let client = dev.client().await;
     dev.wait_for_log("published versions: versions-version", 1).await;
     dev.wait_for_log("status of the server: plugport status\n", 1).await;
-    let place = dev.project().join(".plugport-dev");
-    let status = Command::from(program()).arg("status").current_dir(place).output().await.unwrap();
+    let workdir = dev.project().join(".plugport-dev");
+    let status = Command::from(program()).arg("status").current_dir(workdir).output().await.unwrap();
     assert!(status.status.success() && String::from_utf8_lossy(&status.stdout).contains(" versions "));
     assert_eq!(dev.times("no tools are published"), 0, "{}", dev.log());
     answers(&client, "a").await;

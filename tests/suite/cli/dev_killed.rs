@@ -51,8 +51,8 @@ async fn a_server_ends_with_its_loop_and_a_build_does_not_keep_it() {
     while listens() && killed.elapsed() < END {
         sleep(Duration::from_millis(10)).await;
     }
-    let kept = listens();
+    let still_listens = listens();
     let pid = std::fs::read_to_string(building).unwrap();
     assert!(Command::new("kill").args(["-KILL", pid.trim()]).status().await.unwrap().success(), "{pid}");
-    assert!(!kept, "the server still listens at {address}");
+    assert!(!still_listens, "the server still listens at {address}");
 }

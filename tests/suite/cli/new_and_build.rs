@@ -68,11 +68,11 @@ fn a_new_rust_project_has_the_lock_that_cargo_would_write() {
     cargo.args(["update", "--workspace", "--offline", "--quiet"]).current_dir(lock.parent().unwrap());
     let output = cargo.output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let wanted = std::fs::read_to_string(&lock).unwrap();
-    let due = wanted.replace("name = \"my-tool\"", "name = \"{{name}}\"");
+    let expected = std::fs::read_to_string(&lock).unwrap();
+    let due = expected.replace("name = \"my-tool\"", "name = \"{{name}}\"");
     std::fs::write(root().join("target/Cargo.lock.in"), due).unwrap();
     let mend = "cp target/Cargo.lock.in sdk-guest/templates/rust/";
-    assert!(written == wanted, "cargo would change the lock of a new project; type this: {mend}");
+    assert!(written == expected, "cargo would change the lock of a new project; type this: {mend}");
 }
 
 #[test]

@@ -195,15 +195,15 @@ async fn status_shows_every_server_of_a_user_and_none_that_was_killed() {
 
 #[test]
 fn status_without_a_server_says_where_to_look() {
-    let place = tempfile::tempdir().unwrap();
-    let (code, out, err) = run(place.path(), &[]);
+    let dir = tempfile::tempdir().unwrap();
+    let (code, out, err) = run(dir.path(), &[]);
     assert_eq!((code, out.as_str()), (Some(1), ""));
     assert!(err.contains("no server of yours runs, as far as "), "{err}");
-    assert_eq!(run(place.path(), &["--json"]).1, "[]\n");
-    let (code, _, err) = run(place.path(), &["--config", "none.toml"]);
+    assert_eq!(run(dir.path(), &["--json"]).1, "[]\n");
+    let (code, _, err) = run(dir.path(), &["--config", "none.toml"]);
     assert_eq!(code, Some(2));
     assert!(err.contains("cannot read the configuration none.toml"), "{err}");
-    assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 0, "asking makes nothing");
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "asking makes nothing");
 }
 
 /// From any directory all are found, and with a configuration those that have it.
@@ -344,15 +344,16 @@ async fn a_suspended_stateless_call_ends_with_its_version() {
         params.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         client.request_with_meta("tools/call", params, json!({ CAPABILITIES: capabilities() })).await
     };
-    let asked = call(json!({})).await;
-    assert_eq!(asked.result()["resultType"], "input_required", "{asked:?}");
+    let suspended = call(json!({})).await;
+    assert_eq!(suspended.result()["resultType"], "input_required", "{suspended:?}");
     replace(&server, "client_requests.wasm", "version_a");
     wait_for_state(&server, "client_requests", "draining").await;
     while versions(&server, "client_requests").len() > 1 {
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     // Whatever it answers, or nothing.
-    let ended = call(json!({ "requestState": asked.result()["requestState"], "inputResponses": {} })).await;
+    let ended =
+        call(json!({ "requestState": suspended.result()["requestState"], "inputResponses": {} })).await;
     assert!(ended.tool_error().contains("`drain_s`"), "{ended:?}");
 }
 
@@ -363,12 +364,12 @@ async fn a_suspended_call_of_a_session_ends_with_its_version() {
     let session = Client::new(server.url()).session_with(LEGACY, capabilities()).await;
     let params = json!({ "name": "ask", "arguments": question() });
     let mut stream = session.stream(json!(7), "tools/call", params).await;
-    let asked = stream.message().await;
-    assert_eq!(asked["method"], "elicitation/create", "{asked}");
+    let client_request = stream.message().await;
+    assert_eq!(client_request["method"], "elicitation/create", "{client_request}");
     replace(&server, "client_requests.wasm", "version_a");
     let withdrawn = stream.message().await;
     assert_eq!(withdrawn["method"], "notifications/cancelled", "{withdrawn}");
-    let answer = stream.message().await;
-    let text = answer["result"]["content"][0]["text"].as_str().unwrap();
-    assert!(answer["id"] == 7 && text.contains("`drain_s`"), "{answer}");
+    let response = stream.message().await;
+    let text = response["result"]["content"][0]["text"].as_str().unwrap();
+    assert!(response["id"] == 7 && text.contains("`drain_s`"), "{response}");
 }

@@ -58,8 +58,8 @@ async fn followed(
     let mut script = pin!(script);
     tokio::select! {
         report = script.as_mut() => report,
-        taken = take_steps(steps, plugins) => {
-            taken?;
+        outcome = take_steps(steps, plugins) => {
+            outcome?;
             script.await
         }
     }

@@ -139,8 +139,8 @@ async fn narrates(
     // A list that waited for the start may have told of that.
     while progress.try_recv().is_ok() {}
     let call = client.send_cancellable_request(ClientRequest::CallToolRequest(request), options).await?;
-    let answer = call.await_response().await?;
-    ensure!(matches!(answer, ServerResult::CallToolResult(_)), "{answer:?}");
+    let response = call.await_response().await?;
+    ensure!(matches!(response, ServerResult::CallToolResult(_)), "{response:?}");
     let reported = arrived(&mut progress).await.context("progress")?;
     ensure!(reported.is_sorted() && progress.try_recv().is_err(), "{reported:?}");
     arrived(&mut logs).await.context("logs")?;

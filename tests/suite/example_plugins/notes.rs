@@ -75,15 +75,15 @@ async fn a_note_is_listed_read_completed_embedded_and_announced() {
         (json!({ "type": "ref/prompt", "name": "notes-summarize_note" }), "note", "Shopping list"),
         (json!({ "type": "ref/prompt", "name": "notes-weekly_review" }), "tag", "home"),
     ] {
-        let asked = json!({ "ref": reference, "argument": { "name": argument, "value": expected[..2] } });
-        let reply = client.request("completion/complete", asked).await;
+        let params = json!({ "ref": reference, "argument": { "name": argument, "value": expected[..2] } });
+        let reply = client.request("completion/complete", params).await;
         assert_eq!(reply.result()["completion"]["values"], json!([expected]), "{reply:?}");
     }
     for (prompt, arguments) in
         [("notes-summarize_note", json!({ "note": "shopping list" })), ("notes-weekly_review", json!({}))]
     {
-        let asked = json!({ "name": prompt, "arguments": arguments });
-        let reply = session.request("prompts/get", asked).await;
+        let params = json!({ "name": prompt, "arguments": arguments });
+        let reply = session.request("prompts/get", params).await;
         let embedded = &reply.result()["messages"][1]["content"];
         assert_eq!(
             (&embedded["type"], &embedded["resource"]["text"]),

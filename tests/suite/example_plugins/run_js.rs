@@ -26,7 +26,7 @@ impl RunJsPlugin {
         let server = Server::builder().file("run-js.wasm", &bytes).config(CONFIG).start().await;
         let runner = Self { client: Client::new(server.url()), server };
         let there = async {
-            while runner.run("1", json!(null)).await.answer()["result"].is_null() {
+            while runner.run("1", json!(null)).await.response()["result"].is_null() {
                 tokio::time::sleep(Duration::from_millis(100)).await;
             }
         };

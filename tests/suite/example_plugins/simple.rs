@@ -33,18 +33,18 @@ async fn summarize_asks_the_model_of_a_client_with_a_session() {
                        "_meta": { "progressToken": "p" } });
     let mut stream = session.stream(json!(1), "tools/call", call).await;
     let (mut client_requests, mut progress) = (0, 0);
-    let answer = loop {
+    let response = loop {
         let message = stream.message().await;
         match message["method"].as_str() {
             Some("sampling/createMessage") => {
                 client_requests += 1;
-                session.answer(&message, model_says(&format!("part {client_requests}"))).await;
+                session.respond(&message, model_says(&format!("part {client_requests}"))).await;
             }
             Some("notifications/progress") => progress += 1,
             _ => break message,
         }
     };
-    assert_eq!(answer["result"]["content"][0]["text"], format!("part {client_requests}"), "{answer}");
+    assert_eq!(response["result"]["content"][0]["text"], format!("part {client_requests}"), "{response}");
     assert!(
         client_requests >= 4 && progress == client_requests,
         "{client_requests} client requests, {progress} reports"
@@ -63,9 +63,9 @@ async fn wizard_asks_a_person_through_a_client_without_sessions() {
         ("details", json!({ "speaker": "Ada" })),
         ("confirmation", json!({ "right": true })),
     ] {
-        let asked = client.request_with_meta("tools/call", params.clone(), meta.clone()).await;
-        assert!(asked.result()["inputRequests"][key].is_object(), "{asked:?}");
-        params["requestState"] = asked.result()["requestState"].clone();
+        let suspended = client.request_with_meta("tools/call", params.clone(), meta.clone()).await;
+        assert!(suspended.result()["inputRequests"][key].is_object(), "{suspended:?}");
+        params["requestState"] = suspended.result()["requestState"].clone();
         params["inputResponses"] = json!({ key: { "action": "accept", "content": content } });
     }
     let done = client.request_with_meta("tools/call", params, meta).await;

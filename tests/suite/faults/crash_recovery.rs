@@ -161,8 +161,8 @@ impl Home {
 
     async fn write(&self, neighbour: &Neighbour, number: u64) -> reqwest::Result<()> {
         let arguments = json!({ "title": "Counter", "text": number.to_string() });
-        let (_, answer) = neighbour.try_call("notes-write_note", &arguments).await?;
-        assert_eq!(answer["result"]["structuredContent"]["uri"], COUNTER, "{answer}");
+        let (_, response) = neighbour.try_call("notes-write_note", &arguments).await?;
+        assert_eq!(response["result"]["structuredContent"]["uri"], COUNTER, "{response}");
         Ok(())
     }
 
@@ -219,8 +219,8 @@ impl Home {
 /// Calls until the server is gone. Until then every answer is right.
 async fn call_until(neighbour: Neighbour, over: Arc<AtomicBool>) {
     while !over.load(Ordering::Relaxed) {
-        let Ok((_, answer)) = neighbour.try_call("v-version", &json!({})).await else { return };
-        let text = answer["result"]["content"][0]["text"].as_str().unwrap_or_default();
-        assert!(matches!(text, "a" | "b"), "{answer}");
+        let Ok((_, response)) = neighbour.try_call("v-version", &json!({})).await else { return };
+        let text = response["result"]["content"][0]["text"].as_str().unwrap_or_default();
+        assert!(matches!(text, "a" | "b"), "{response}");
     }
 }

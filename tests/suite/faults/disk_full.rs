@@ -8,7 +8,7 @@ use plugport_tests::build::code_cache;
 use plugport_tests::containment::{Neighbour, PATIENCE};
 use plugport_tests::guests::plugin;
 use plugport_tests::http_client::Client;
-use plugport_tests::reload::{install_guest, wait_for_answer, wait_for_log_times};
+use plugport_tests::reload::{install_guest, wait_for_log_times, wait_for_result};
 use plugport_tests::server::{Builder, Server};
 use serde_json::json;
 use tokio::process::Command;
@@ -37,9 +37,9 @@ async fn on_a_full_disk_no_code_is_cached_and_every_plugin_is_served() {
     let builder = builder.config("[plugins.version_a.grants]\nkv = true\n").shell_first(&full_beyond(256));
     let server = builder.without_cache().start().await;
     let client = Client::new(server.url());
-    wait_for_answer(&client, "version_a-version", Some("a")).await;
+    wait_for_result(&client, "version_a-version", Some("a")).await;
     install_guest("version_b", server.folder(), "v.wasm");
-    wait_for_answer(&client, "v-version", Some("b")).await;
+    wait_for_result(&client, "v-version", Some("b")).await;
     Neighbour::new(server.url()).echo().await;
     assert_eq!(cached_files(server.folder()), [""; 0], "{}", server.log());
     for (remark, remedy) in [
@@ -55,7 +55,7 @@ async fn on_a_full_disk_no_code_is_cached_and_every_plugin_is_served() {
     }
     limit(&server, None).await;
     install_guest("changed_description", server.folder(), "v.wasm");
-    wait_for_answer(&client, "v-version", Some("described")).await;
+    wait_for_result(&client, "v-version", Some("described")).await;
     let deadline = Instant::now() + Duration::from_secs(10);
     while cached_files(server.folder()).is_empty() {
         assert!(Instant::now() < deadline, "nothing is kept although there is room: {}", server.log());

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant, SystemTime};
 use plugport_tests::containment::{Neighbour, PATIENCE, Source};
 use plugport_tests::guests::guest;
 use plugport_tests::http_client::Client;
-use plugport_tests::reload::{install_guest, wait_for_answer};
+use plugport_tests::reload::{install_guest, wait_for_result};
 use plugport_tests::server::{Server, shell_command};
 use serde_json::json;
 use tokio::process::Command;
@@ -62,9 +62,9 @@ async fn a_full_disk_stops_the_audit_and_no_call() {
 }
 
 /// Runs `plugport approve` in a folder, after the shell has done something else.
-async fn approve(place: &Path, shell: &str) -> Output {
+async fn approve(dir: &Path, shell: &str) -> Output {
     let mut command = shell_command(shell);
-    command.args(["approve", "--yes", "--plugins", "plugins"]).current_dir(place).kill_on_drop(true);
+    command.args(["approve", "--yes", "--plugins", "plugins"]).current_dir(dir).kill_on_drop(true);
     let output = tokio::time::timeout(Duration::from_secs(300), command.output()).await;
     output.expect("approving ends").unwrap()
 }
@@ -79,24 +79,24 @@ fn listing(folder: &Path) -> Vec<OsString> {
 /// A lock for which there is no room leaves the one that is there.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_full_disk_leaves_the_lockfile_as_it_was() {
-    let place = tempfile::tempdir().unwrap();
-    let plugins = place.path().join("plugins");
+    let dir = tempfile::tempdir().unwrap();
+    let plugins = dir.path().join("plugins");
     std::fs::create_dir(&plugins).unwrap();
     // Small, so that what the engine keeps of it in files has room where the lock has none.
     let small = Source::Wat("bad_result").bytes();
     std::fs::write(plugins.join("first.wasm"), &small).unwrap();
-    let first = approve(place.path(), ":").await;
+    let first = approve(dir.path(), ":").await;
     assert!(first.status.success(), "{first:?}");
-    let lock = || std::fs::read_to_string(place.path().join("plugport.lock")).unwrap();
-    let (before, beside) = (lock(), listing(place.path()));
+    let lock = || std::fs::read_to_string(dir.path().join("plugport.lock")).unwrap();
+    let (before, beside) = (lock(), listing(dir.path()));
     for number in 0..200 {
         std::fs::write(plugins.join(format!("p{number}.wasm")), &small).unwrap();
     }
-    let full = approve(place.path(), &full_beyond(16)).await;
+    let full = approve(dir.path(), &full_beyond(16)).await;
     let told = String::from_utf8_lossy(&full.stderr).into_owned();
     assert!(!full.status.success() && told.contains("plugport.lock"), "{full:?}");
-    assert_eq!((lock(), listing(place.path())), (before, beside), "{told}");
-    let done = approve(place.path(), ":").await;
+    assert_eq!((lock(), listing(dir.path())), (before, beside), "{told}");
+    let done = approve(dir.path(), ":").await;
     assert!(done.status.success() && lock().contains("p199"), "{done:?}");
 }
 
@@ -119,13 +119,13 @@ async fn changes_without_an_event_are_found_within_seconds() {
         std::os::unix::fs::symlink(folder.to_string(), &next).unwrap();
         std::fs::rename(&next, &link).unwrap();
         let begun = Instant::now();
-        wait_for_answer(&client, "v-version", Some(["a", "b"][folder])).await;
+        wait_for_result(&client, "v-version", Some(["a", "b"][folder])).await;
         let took = begun.elapsed();
         assert!(turn == 0 || took < CONVERGENCE, "turn {turn} took {took:?}; {}", server.log());
     }
     std::fs::remove_file(outside.path().join("0/v.wasm")).unwrap();
     let begun = Instant::now();
-    wait_for_answer(&client, "v-version", None).await;
+    wait_for_result(&client, "v-version", None).await;
     assert!(begun.elapsed() < CONVERGENCE, "{:?}; {}", begun.elapsed(), server.log());
 }
 
@@ -150,7 +150,7 @@ async fn files_with_times_of_other_centuries_are_found() {
         std::fs::copy(guest(&format!("version_{version}")), &beside).unwrap();
         std::fs::File::options().write(true).open(&beside).unwrap().set_modified(time).unwrap();
         std::fs::rename(&beside, &file).unwrap();
-        wait_for_answer(&client, "v-version", Some(version)).await;
+        wait_for_result(&client, "v-version", Some(version)).await;
     }
 }
 
@@ -160,7 +160,7 @@ async fn names_that_do_not_resolve_fail_only_their_calls() {
     let config = "[plugins.http_client.grants]\nhttp = [\"http://no-such-host.invalid\"]\n";
     let server = Server::builder().guest("polite").guest("http_client").config(config).start().await;
     let client = Client::new(server.url());
-    let asking: Vec<_> = (0..8)
+    let calls: Vec<_> = (0..8)
         .map(|_| {
             let client = client.clone();
             let url = json!({ "url": "http://no-such-host.invalid/" });
@@ -169,8 +169,8 @@ async fn names_that_do_not_resolve_fail_only_their_calls() {
         .collect();
     let neighbour = Neighbour::new(server.url());
     let neighbour_loop = neighbour.start_loop();
-    for asked in asking {
-        let reply = asked.await.unwrap();
+    for call in calls {
+        let reply = call.await.unwrap();
         assert_eq!(reply.tool_text(), "there is no host of this name");
     }
     let waits = neighbour_loop.end().await;

@@ -8,10 +8,10 @@ use plugport_tests::server::Server;
 use serde_json::{Value, json};
 
 /// A server with this guest, which is granted the directory as `/d`.
-async fn serve(place: &GrantedDir, guest: &str, write: bool) -> Server {
+async fn serve(granted: &GrantedDir, guest: &str, write: bool) -> Server {
     let config = format!(
         "[plugins.{guest}.grants]\ndirs = [{{ host = {:?}, guest = \"/d\", write = {write} }}]\n",
-        place.inside()
+        granted.inside()
     );
     Server::builder().guest("polite").guest(guest).config(&config).start().await
 }
@@ -31,43 +31,43 @@ async fn succeeded(server: &Server, guest: &str, tool: &str, arguments: Value) -
 #[tokio::test]
 async fn hostile_path_dotdot() {
     for write in [false, true] {
-        let place = GrantedDir::new();
-        let server = serve(&place, "hostile_path_dotdot", write).await;
-        let canary = place.outside().join("canary.txt");
+        let granted = GrantedDir::new();
+        let server = serve(&granted, "hostile_path_dotdot", write).await;
+        let canary = granted.outside().join("canary.txt");
         let arguments = json!({ "directory": "/d", "outside": "canary.txt", "host": canary });
         let done = succeeded(&server, "hostile_path_dotdot", "escape", arguments).await;
         // A backslash is a letter like any other here.
         let escaped: Vec<_> = done.iter().filter(|line| !line.contains('\\')).collect();
         assert!(escaped.is_empty(), "{escaped:?}");
         assert!(write || done.is_empty(), "{done:?}");
-        place.assert_untouched();
+        granted.assert_untouched();
     }
 }
 
 #[tokio::test]
 async fn hostile_symlink_escape() {
     let guest = "hostile_symlink_escape";
-    let place = GrantedDir::with_links();
-    let server = serve(&place, guest, true).await;
+    let granted = GrantedDir::with_links();
+    let server = serve(&granted, guest, true).await;
     let targets = ["../canary.txt", "/etc/passwd", "..", "own.txt", "inner", "made", "../../../../proc/self"];
     let made = succeeded(&server, guest, "make", json!({ "directory": "/d", "targets": targets })).await;
     assert!(made.is_empty(), "links are never made: {made:?}");
     let followed = succeeded(&server, guest, "follow", json!({ "directory": "/d", "links": LINKS })).await;
     assert!(followed.is_empty(), "{followed:?}");
-    place.assert_untouched();
+    granted.assert_untouched();
     // Replacing a link is changing the directory, which is granted; what was behind the link stays.
     succeeded(&server, guest, "replace", json!({ "directory": "/d", "links": LINKS })).await;
-    place.assert_untouched();
+    granted.assert_untouched();
 }
 
 #[tokio::test]
 async fn hostile_symlink_escape_without_permission() {
     let guest = "hostile_symlink_escape";
-    let place = GrantedDir::with_links();
-    let server = serve(&place, guest, false).await;
+    let granted = GrantedDir::with_links();
+    let server = serve(&granted, guest, false).await;
     let followed = succeeded(&server, guest, "follow", json!({ "directory": "/d", "links": LINKS })).await;
     assert!(followed.is_empty(), "{followed:?}");
-    place.assert_untouched();
+    granted.assert_untouched();
     let client = Client::new(server.url());
     let reply = client.call(&format!("{guest}-follow"), json!({ "directory": "/e", "links": LINKS })).await;
     assert!(reply.tool_error().contains("/e is not granted"), "{reply:?}");
@@ -77,12 +77,12 @@ async fn hostile_symlink_escape_without_permission() {
 #[tokio::test]
 async fn hostile_trailing_slash() {
     for write in [false, true] {
-        let place = GrantedDir::with_links();
-        let server = serve(&place, "hostile_trailing_slash", write).await;
+        let granted = GrantedDir::with_links();
+        let server = serve(&granted, "hostile_trailing_slash", write).await;
         let arguments = json!({ "directory": "/d", "links": LINKS });
         let done = succeeded(&server, "hostile_trailing_slash", "open", arguments).await;
         assert!(done.is_empty(), "{done:?}");
-        place.assert_untouched();
+        granted.assert_untouched();
     }
 }
 
@@ -90,12 +90,12 @@ async fn hostile_trailing_slash() {
 #[tokio::test]
 async fn hostile_symlink_rename() {
     for write in [false, true] {
-        let place = GrantedDir::with_links();
-        let server = serve(&place, "hostile_symlink_rename", write).await;
+        let granted = GrantedDir::with_links();
+        let server = serve(&granted, "hostile_symlink_rename", write).await;
         let arguments = json!({ "directory": "/d", "links": LINKS });
         let done = succeeded(&server, "hostile_symlink_rename", "rename", arguments).await;
         assert!(done.is_empty(), "{done:?}");
-        place.assert_untouched();
+        granted.assert_untouched();
     }
 }
 
@@ -103,29 +103,29 @@ async fn hostile_symlink_rename() {
 #[tokio::test]
 async fn hostile_hard_link() {
     let guest = "hostile_hard_link";
-    let place = GrantedDir::new();
+    let granted = GrantedDir::new();
     let config = format!(
         "[plugins.{guest}.grants]\ndirs = [{{ host = {:?}, guest = \"/read\" }}, {{ host = {:?}, guest = \"/write\", write = true }}]\n",
-        place.outside().join("out"),
-        place.inside(),
+        granted.outside().join("out"),
+        granted.inside(),
     );
     let server = Server::builder().guest("polite").guest(guest).config(&config).start().await;
     let arguments = json!({ "from": "/read", "to": "/write", "name": "canary.txt" });
     let done = succeeded(&server, guest, "cross", arguments).await;
     assert!(done.is_empty(), "{done:?}");
-    place.assert_untouched();
-    assert_eq!(std::fs::read_to_string(place.inside().join("own.txt")).unwrap(), "own");
+    granted.assert_untouched();
+    assert_eq!(std::fs::read_to_string(granted.inside().join("own.txt")).unwrap(), "own");
 }
 
 /// Two directories that may both be written are two disks: a quota is not moved from one to the other.
 #[tokio::test]
 async fn nothing_is_linked_or_moved_from_one_grant_to_another() {
     let guest = "hostile_hard_link";
-    let place = GrantedDir::new();
+    let granted = GrantedDir::new();
     let config = format!(
         "[plugins.{guest}.grants]\ndirs = [{{ host = {:?}, guest = \"/a\", write = true }}, {{ host = {:?}, guest = \"/b\", write = true }}]\n",
-        place.outside().join("out"),
-        place.inside(),
+        granted.outside().join("out"),
+        granted.inside(),
     );
     let server = Server::builder().guest("polite").guest(guest).config(&config).start().await;
     let client = Client::new(server.url());
@@ -135,17 +135,17 @@ async fn nothing_is_linked_or_moved_from_one_grant_to_another() {
     for line in told.lines().filter(|line| line.starts_with("\"link\"") || line.starts_with("\"rename\"")) {
         assert!(!line.ends_with(": done"), "{told}");
     }
-    assert!(!place.inside().join("linked").exists() && !place.inside().join("renamed").exists());
+    assert!(!granted.inside().join("linked").exists() && !granted.inside().join("renamed").exists());
 }
 
 #[tokio::test]
 async fn hostile_proc_probe() {
-    let place = GrantedDir::new();
+    let granted = GrantedDir::new();
     // Whatever an operator's tree may contain: the link is there, and leads nowhere.
-    symlink("/proc", place.inside().join("proc")).unwrap();
-    symlink("/etc", place.inside().join("etc")).unwrap();
+    symlink("/proc", granted.inside().join("proc")).unwrap();
+    symlink("/etc", granted.inside().join("etc")).unwrap();
     for write in [false, true] {
-        let server = serve(&place, "hostile_proc_probe", write).await;
+        let server = serve(&granted, "hostile_proc_probe", write).await;
         let done = succeeded(&server, "hostile_proc_probe", "probe", json!({})).await;
         assert!(done.is_empty(), "{done:?}");
     }
@@ -157,13 +157,13 @@ async fn hostile_proc_probe() {
 /// Opening a pipe would keep a thread of the server waiting for its other end, for ever.
 #[tokio::test]
 async fn pipes_and_sockets_are_not_opened() {
-    let place = GrantedDir::new();
-    let inside = place.inside();
+    let granted = GrantedDir::new();
+    let inside = granted.inside();
     assert!(std::process::Command::new("mkfifo").arg(inside.join("pipe")).status().unwrap().success());
     symlink("pipe", inside.join("alias")).unwrap();
     let _socket = std::os::unix::net::UnixListener::bind(inside.join("socket")).unwrap();
     for write in [false, true] {
-        let server = serve(&place, "file_io", write).await;
+        let server = serve(&granted, "file_io", write).await;
         let client = Client::new(server.url());
         for path in ["/d/pipe", "/d/alias", "/d/socket"] {
             for _ in 0..20 {

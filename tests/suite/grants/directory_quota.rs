@@ -158,7 +158,7 @@ async fn hostile_fd_exhaustion() {
     let client = Client::new(server.url());
     assert_eq!(client.call(&format!("{guest}-ok"), json!({})).await.tool_text(), "ok");
     let before = server.open_files();
-    for (tool, arguments, most) in [
+    for (tool, arguments, max) in [
         ("files", json!({ "path": "/d/file" }), 32),
         ("directories", json!({ "directory": "/d" }), 32),
         ("listings", json!({ "directory": "/d" }), 32),
@@ -168,7 +168,7 @@ async fn hostile_fd_exhaustion() {
         for _ in 0..3 {
             let reply = client.call(&format!("{guest}-{tool}"), arguments.clone()).await;
             let told = reply.tool_text().to_lowercase();
-            assert!(told.starts_with(&format!("{most}: ")), "{tool}: {told}");
+            assert!(told.starts_with(&format!("{max}: ")), "{tool}: {told}");
         }
     }
     server.wait_for_log("it has 32 files open and wanted more (limit `open_files`)").await;

@@ -45,9 +45,9 @@ async fn read_answering(session: &Session, path: &Path, roots: &Value) -> String
     let mut stream = session.stream(json!(1), "tools/call", params).await;
     let client_request = stream.message().await;
     assert_eq!(client_request["method"], "roots/list", "{client_request}");
-    session.answer(&client_request, roots.clone()).await;
-    let answer = stream.message().await;
-    answer["result"]["content"][0]["text"].as_str().unwrap().to_owned()
+    session.respond(&client_request, roots.clone()).await;
+    let response = stream.message().await;
+    response["result"]["content"][0]["text"].as_str().unwrap().to_owned()
 }
 
 /// Reads a file in a session that gets no client request.
@@ -102,14 +102,14 @@ async fn a_stateless_client_is_asked_for_roots_before_the_guest_starts() {
         params.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         client.request_with_meta("tools/call", params, json!({ CAPABILITIES: { "roots": {} } })).await
     };
-    let asked = call(json!({})).await;
-    let result = asked.result();
-    assert_eq!(result["resultType"], "input_required", "{asked:?}");
+    let suspended = call(json!({})).await;
+    let result = suspended.result();
+    assert_eq!(result["resultType"], "input_required", "{suspended:?}");
     let requests = result["inputRequests"].as_object().unwrap();
     let (key, request) = requests.iter().next().unwrap();
     assert_eq!(request["method"], "roots/list");
-    let answers = json!({ key: roots(&[&project]) });
-    let more = json!({ "requestState": result["requestState"], "inputResponses": answers });
+    let responses = json!({ key: roots(&[&project]) });
+    let more = json!({ "requestState": result["requestState"], "inputResponses": responses });
     assert_eq!(call(more).await.tool_text(), "project");
 }
 

@@ -82,7 +82,7 @@ impl Host {
         let serving = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 // Whoever does not trust it goes away.
-                let _ = answer(&acceptor, stream, &seen).await;
+                let _ = respond(&acceptor, stream, &seen).await;
             }
         });
         Self { address, heads, serving }
@@ -104,7 +104,7 @@ impl Drop for Host {
     }
 }
 
-async fn answer(
+async fn respond(
     acceptor: &TlsAcceptor,
     stream: TcpStream,
     heads: &Mutex<Vec<String>>,

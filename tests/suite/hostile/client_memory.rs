@@ -62,7 +62,7 @@ async fn what_is_echoed_is_short() {
         let body = json!({ "jsonrpc": "2.0", "id": long, "method": "ping" }).to_string();
         let reply = client.post(&[], body).await;
         assert_eq!((reply.status, reply.error_code()), (400, -32600));
-        assert!(reply.text.contains("at most 256 bytes") && reply.answer().get("id").is_none());
+        assert!(reply.text.contains("at most 256 bytes") && reply.response().get("id").is_none());
         let body = json!({ "jsonrpc": "2.0", "id": 1, "method": long }).to_string();
         assert!(client.post(&[], body).await.text.len() < 1_000);
     }
@@ -98,8 +98,8 @@ async fn unread_answers_and_unfinished_bodies_are_bounded_and_a_neighbour_is_ser
         let _ = tokio::time::timeout(Duration::from_millis(300), sending).await;
         held.push(stream);
     }
-    let most = server.rss();
-    assert!(most < before + 32 * MIB + BESIDE, "{} MiB more", (most - before) / MIB);
+    let peak = server.rss();
+    assert!(peak < before + 32 * MIB + BESIDE, "{} MiB more", (peak - before) / MIB);
     // They wait for room for a few seconds.
     let (begun, mut rejected) = (std::time::Instant::now(), false);
     while !rejected {

@@ -119,12 +119,12 @@ async fn a_new_client_gets_a_session_after_ten_thousand_that_nobody_uses() {
 async fn bodies_that_never_end_are_bounded() {
     let attacked = attacked("unfinished").await;
     let authority = attacked.authority();
-    let most = post_head(&authority, &call_headers("polite-echo"), LARGE + 1);
+    let head = post_head(&authority, &call_headers("polite-echo"), LARGE + 1);
     let body = vec![b' '; LARGE];
     let mut sockets = Vec::new();
     let begun = Instant::now();
     while sockets.len() < 300 && begun.elapsed() < Duration::from_secs(20) {
-        let sent = tokio::time::timeout(Duration::from_millis(500), send(&authority, &most, &body)).await;
+        let sent = tokio::time::timeout(Duration::from_millis(500), send(&authority, &head, &body)).await;
         // A server that reads no further lets its client wait.
         sockets.extend(sent.ok());
     }
@@ -175,14 +175,14 @@ enum Posted {
 }
 
 impl Posted {
-    fn of(answer: &str, says: &str) -> Self {
-        let (line, rest) = answer.split_once("\r\n").unwrap_or_default();
+    fn of(response: &str, says: &str) -> Self {
+        let (line, rest) = response.split_once("\r\n").unwrap_or_default();
         match line {
             "HTTP/1.1 200 OK" | "HTTP/1.1 400 Bad Request" if rest.contains(says) => Self::Expected,
             "HTTP/1.1 200 OK" if rest.contains("no room for") => Self::NoRoom,
             // A connection may be reset that is rejected while its client still sends.
             "HTTP/1.1 503 Service Unavailable" | "" => Self::NoRoom,
-            _ => Self::Other(answer.chars().take(400).collect()),
+            _ => Self::Other(response.chars().take(400).collect()),
         }
     }
 }
@@ -254,7 +254,7 @@ async fn a_form_of_as_many_choices_as_there_may_be_slows_nobody() {
     assert_eq!(client_request["method"], "elicitation/create", "{client_request}");
     let chosen: Vec<String> = (0..900).map(|number| format!("c{number}")).collect();
     let begun = Instant::now();
-    session.answer(&client_request, json!({ "action": "accept", "content": { "a": chosen } })).await;
+    session.respond(&client_request, json!({ "action": "accept", "content": { "a": chosen } })).await;
     let last = stream.message().await;
     assert!(last["result"].is_object(), "{last}");
     assert!(begun.elapsed() < Duration::from_secs(2), "the answer took {:?}", begun.elapsed());

@@ -254,8 +254,8 @@ async fn progress_of(tool: &str) -> Vec<(f64, Value)> {
 async fn progress_only_grows_and_only_so_often() {
     let begun = Instant::now();
     let heard = progress_of("flood").await;
-    let most = 11 + begun.elapsed().as_secs() * 10;
-    assert!(heard.len() > 1 && heard.len() as u64 <= most, "{} in {:?}", heard.len(), begun.elapsed());
+    let max = 11 + begun.elapsed().as_secs() * 10;
+    assert!(heard.len() > 1 && heard.len() as u64 <= max, "{} in {:?}", heard.len(), begun.elapsed());
     assert!(heard.is_sorted_by(|(a, _), (b, _)| a < b), "{heard:?}");
     assert!(heard.iter().all(|(_, total)| *total == 20_000.0), "{heard:?}");
 }
@@ -272,7 +272,7 @@ async fn a_client_gets_a_few_requests_however_often_a_guest_asks() {
     let server = Server::builder().guest("hostile_sampling_flood").config(grants).start().await;
     let capabilities = json!({ "sampling": {}, "elicitation": {} });
     let session = Client::new(server.url()).session_with("2025-11-25", capabilities).await;
-    for (tool, method, answer) in [
+    for (tool, method, response) in [
         (
             "model",
             "sampling/createMessage",
@@ -283,16 +283,16 @@ async fn a_client_gets_a_few_requests_however_often_a_guest_asks() {
         let params =
             json!({ "name": format!("hostile_sampling_flood-{tool}"), "arguments": { "times": 10_000 } });
         let mut stream = session.stream(json!(tool), "tools/call", params).await;
-        let mut asked = 0;
+        let mut requests = 0;
         let last = loop {
             let message: Value = stream.message().await;
             if message["method"] != method {
                 break message;
             }
-            asked += 1;
-            session.answer(&message, answer.clone()).await;
+            requests += 1;
+            session.respond(&message, response.clone()).await;
         };
-        assert_eq!(asked, 8, "client requests by {tool}");
+        assert_eq!(requests, 8, "client requests by {tool}");
         let text = last["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{last}"));
         assert!(text.contains("over budget 99"), "{text}");
     }
@@ -308,9 +308,9 @@ async fn a_form_that_asks_for_a_password_is_for_the_client_to_judge() {
     let client_request = stream.message().await;
     assert_eq!(client_request["method"], "elicitation/create");
     // The client gets the whole form, and decides.
-    let asked = &client_request["params"]["requestedSchema"]["properties"];
-    assert_eq!(*asked, json!({ "password": { "type": "string" } }), "{client_request}");
-    session.answer(&client_request, json!({ "action": "decline" })).await;
+    let properties = &client_request["params"]["requestedSchema"]["properties"];
+    assert_eq!(*properties, json!({ "password": { "type": "string" } }), "{client_request}");
+    session.respond(&client_request, json!({ "action": "decline" })).await;
     let last = stream.message().await;
     assert_eq!(last["result"]["content"][0]["text"], "answered 1", "it is asked once: {last}");
 }

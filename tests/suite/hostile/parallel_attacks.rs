@@ -41,7 +41,7 @@ fn wrong(found: &ParallelAttack) -> Option<String> {
         ("the server took to stop", found.stopped, STOPPED),
         ("a call ended well with processor time of", found.most_cpu_of_ok, found.cpu + TICK),
     ];
-    let beyond = bounds.iter().filter(|(_, is, most)| is >= most);
+    let beyond = bounds.iter().filter(|(_, is, max)| is >= max);
     let mut beyond: Vec<String> = beyond.map(|(what, is, _)| format!("{what} {is:?}")).collect();
     if found.under_way.iter().any(|under_way| *under_way < found.expected_under_way) {
         beyond.push(format!("{:?} of {} attacks were under way", found.under_way, found.expected_under_way));
@@ -94,9 +94,9 @@ async fn soak_a_campaign_of_half_an_hour_finds_nothing() {
 
 #[expect(clippy::disallowed_methods, reason = "whoever runs a soak again has to name its seed")]
 fn seed() -> u64 {
-    let given = std::env::var("PLUGPORT_SEED").ok().and_then(|seed| seed.parse().ok());
+    let from_environment = std::env::var("PLUGPORT_SEED").ok().and_then(|seed| seed.parse().ok());
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    given.unwrap_or_else(|| now.unwrap().as_secs())
+    from_environment.unwrap_or_else(|| now.unwrap().as_secs())
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -51,8 +51,8 @@ async fn a_guest_sends_client_requests_over_http_and_sse() {
     assert_eq!(client_request["method"], "roots/list");
     let roots = json!({ "roots": [{ "uri": "file:///old" }] });
     pair.send(json!({ "jsonrpc": "2.0", "id": client_request["id"], "result": roots })).await;
-    let answer = pair.stream.message().await;
-    assert!(answer["id"] == 1 && answer.to_string().contains("file:///old"), "{answer}");
+    let response = pair.stream.message().await;
+    assert!(response["id"] == 1 && response.to_string().contains("file:///old"), "{response}");
     pair.post.post(&[], "{").await;
     assert_eq!(pair.stream.message().await["error"]["code"], -32700);
 }

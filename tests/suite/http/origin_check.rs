@@ -81,8 +81,8 @@ async fn headers_given_twice_are_rejected() {
             body.len()
         );
         stream.write_all(request.as_bytes()).await.unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).await.unwrap();
-        assert!(answer.starts_with(expected), "{extra:?}: {answer}");
+        let mut response = String::new();
+        stream.read_to_string(&mut response).await.unwrap();
+        assert!(response.starts_with(expected), "{extra:?}: {response}");
     }
 }

@@ -57,12 +57,12 @@ async fn a_connection_can_be_used_after_every_rejection() {
     ] {
         // Both at once, as a client does that does not wait.
         socket.send(rejected.clone() + &good()).await;
-        let answer = socket.answer().await;
-        assert_eq!(answer.status, status, "{rejected:.60}: {answer:?}");
-        assert!(!answer.closes_connection() && answer.body.len() > 10, "{rejected:.60}: {answer:?}");
-        assert_eq!(answer.head.contains("\r\nallow: "), status == 405, "{answer:?}");
-        let answer = socket.answer().await;
-        assert_eq!(answer.status, 200, "after {rejected:.60}: {answer:?}");
+        let response = socket.response().await;
+        assert_eq!(response.status, status, "{rejected:.60}: {response:?}");
+        assert!(!response.closes_connection() && response.body.len() > 10, "{rejected:.60}: {response:?}");
+        assert_eq!(response.head.contains("\r\nallow: "), status == 405, "{response:?}");
+        let response = socket.response().await;
+        assert_eq!(response.status, 200, "after {rejected:.60}: {response:?}");
     }
 }
 
@@ -93,8 +93,8 @@ async fn a_connection_that_ends_with_a_rejection_says_so() {
     ] {
         let (mut socket, begun) = (RawConnection::to(&server.url()).await, Instant::now());
         socket.send(&sent).await;
-        let answer = socket.answer().await;
-        assert_eq!((answer.status, answer.closes_connection()), (status, true), "{sent:.60}: {answer:?}");
+        let response = socket.response().await;
+        assert_eq!((response.status, response.closes_connection()), (status, true), "{sent:.60}: {response:?}");
         assert!(begun.elapsed() < Duration::from_secs(20), "it was waited for what never came: {sent:.60}");
         assert!(socket.is_closed().await, "{sent:.60}");
     }
@@ -112,10 +112,10 @@ async fn expect_100_continue_is_answered() {
             "POST /mcp HTTP/1.1\r\nHost: localhost\r\n{head}Expect: 100-continue\r\nContent-Length: {length}\r\n\r\n"
         ))
         .await;
-    assert_eq!(socket.answer().await.status, 100);
+    assert_eq!(socket.response().await.status, 100);
     socket.send(body).await;
-    let answer = socket.answer().await;
-    assert_eq!((answer.status, answer.closes_connection()), (200, false), "{answer:?}");
+    let response = socket.response().await;
+    assert_eq!((response.status, response.closes_connection()), (200, false), "{response:?}");
 }
 
 #[tokio::test]
@@ -127,14 +127,14 @@ async fn cross_site_requests_are_rejected() {
             let header =
                 format!("{JSON}Accept: */*\r\nSec-Fetch-Site: {site}\r\nSec-Fetch-Mode: no-cors\r\n");
             socket.send(request(line, &header, "")).await;
-            let answer = socket.answer().await;
-            assert_eq!(answer.status, 403, "{line} {site}: {answer:?}");
+            let response = socket.response().await;
+            assert_eq!(response.status, 403, "{line} {site}: {response:?}");
         }
     }
     for header in ["Sec-Fetch-Site: same-origin\r\n", "Sec-Fetch-Site: none\r\nSec-Fetch-Mode: navigate\r\n"]
     {
         socket.send(request("POST /mcp", &(discovering() + header), &discover("1"))).await;
-        assert_eq!(socket.answer().await.status, 200, "{header}");
+        assert_eq!(socket.response().await.status, 200, "{header}");
     }
 }
 
@@ -159,8 +159,8 @@ async fn a_target_may_name_its_host_and_end_with_a_slash() {
         socket
             .send(format!("POST {target} HTTP/1.1\r\n{host}{header}Content-Length: {length}\r\n\r\n{body}"))
             .await;
-        let answer = socket.answer().await;
-        assert_eq!(answer.status, status, "{target} {host}: {answer:?}");
+        let response = socket.response().await;
+        assert_eq!(response.status, status, "{target} {host}: {response:?}");
     }
 }
 
@@ -176,12 +176,12 @@ async fn an_id_is_any_whole_number_of_json() {
         ("123456789012345678901234567890", "123456789012345678901234567890"),
     ] {
         socket.send(request("POST /mcp", &discovering(), &discover(sent))).await;
-        let answer = socket.answer().await;
+        let response = socket.response().await;
         let begins = format!(r#"{{"jsonrpc":"2.0","id":{answered},"result":"#);
-        assert!(answer.status == 200 && answer.body.starts_with(&begins), "{sent}: {answer:?}");
+        assert!(response.status == 200 && response.body.starts_with(&begins), "{sent}: {response:?}");
     }
     socket.send(request("POST /mcp", &discovering(), r#"{"jsonrpc":"2.0","id":7,"method":5}"#)).await;
-    let answer = socket.answer().await;
-    let told: Value = serde_json::from_str(&answer.body).unwrap();
-    assert_eq!((answer.status, &told["id"], &told["error"]["code"]), (400, &json!(7), &json!(-32600)));
+    let response = socket.response().await;
+    let told: Value = serde_json::from_str(&response.body).unwrap();
+    assert_eq!((response.status, &told["id"], &told["error"]["code"]), (400, &json!(7), &json!(-32600)));
 }

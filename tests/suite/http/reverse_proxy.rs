@@ -60,13 +60,13 @@ fn skip(why: &str) {
 
 /// As in `docs/http.md`, and what it takes to run without being root. Buffering stays on, as it is by default.
 fn configuration(home: &Path, port: u16, upstream: &str) -> String {
-    let place = home.display();
+    let dir = home.display();
     format!(
-        "pid {place}/pid;\nerror_log stderr;\nworker_processes 1;\nmaster_process off;\nevents {{}}\n\
+        "pid {dir}/pid;\nerror_log stderr;\nworker_processes 1;\nmaster_process off;\nevents {{}}\n\
          http {{\n\
          access_log off;\n\
-         client_body_temp_path {place}/body;\nproxy_temp_path {place}/proxy;\nfastcgi_temp_path {place}/fastcgi;\n\
-         uwsgi_temp_path {place}/uwsgi;\nscgi_temp_path {place}/scgi;\n\
+         client_body_temp_path {dir}/body;\nproxy_temp_path {dir}/proxy;\nfastcgi_temp_path {dir}/fastcgi;\n\
+         uwsgi_temp_path {dir}/uwsgi;\nscgi_temp_path {dir}/scgi;\n\
          server {{\nlisten 127.0.0.1:{port};\n\
          location /tools/ {{\n\
          proxy_pass http://{upstream}/;\nproxy_http_version 1.1;\nproxy_set_header Host $host;\n\

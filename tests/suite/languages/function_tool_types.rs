@@ -19,8 +19,8 @@ impl RandomValues {
         mixed ^ (mixed >> 31)
     }
 
-    fn below(&mut self, most: usize) -> usize {
-        (self.next() % most as u64) as usize
+    fn below(&mut self, end: usize) -> usize {
+        (self.next() % end as u64) as usize
     }
 
     fn one<'v>(&mut self, of: &'v Value) -> &'v Value {
@@ -108,7 +108,7 @@ async fn every_type_goes_there_and_back_unchanged() {
             let reply = client.call(name, json!({ "v": value })).await;
             let result = &reply.result()["structuredContent"];
             let is_it = *result == value || *result == json!({ "result": value });
-            assert!(is_it, "{name}: {value} came back as {:?}", reply.answer());
+            assert!(is_it, "{name}: {value} came back as {:?}", reply.response());
         }
     }
     assert_eq!(echoes, 27);
@@ -138,10 +138,10 @@ async fn results_and_their_absence_are_told_in_the_words_of_mcp() {
     assert_eq!(client.call("functions-all-types-nothing", json!({})).await.tool_text(), "done");
     let all = json!({ "v0": 1, "v2": [2, 3], "v3": "nothing", "v4": "x" });
     let many = client.call("functions-all-types-echo-many", all).await;
-    let given = json!([1, null, [2, 3], "nothing", "x"]);
-    assert_eq!(many.result()["structuredContent"], json!({ "result": given }));
+    let expected = json!([1, null, [2, 3], "nothing", "x"]);
+    assert_eq!(many.result()["structuredContent"], json!({ "result": expected }));
     let text: Value = serde_json::from_str(many.tool_text()).unwrap();
-    assert_eq!(text, json!({ "result": given }), "the same in text, for clients that read nothing else");
+    assert_eq!(text, json!({ "result": expected }), "the same in text, for clients that read nothing else");
     let wrong = client.call("functions-all-types-echo-u8", json!({ "v": 256 })).await;
     assert!(wrong.tool_error().contains("/v"), "{wrong:?}");
     let wrong = client.call("functions-all-types-echo-u64", json!({ "v": "18446744073709551616" })).await;

@@ -114,8 +114,8 @@ struct GuestUnderTest<'s> {
 }
 
 impl GuestUnderTest<'_> {
-    async fn call(&self, tool: &str, arguments: Value, answers: &[Value]) -> CallTranscript {
-        self.caller.call(&format!("features-{tool}"), arguments, answers).await
+    async fn call(&self, tool: &str, arguments: Value, responses: &[Value]) -> CallTranscript {
+        self.caller.call(&format!("features-{tool}"), arguments, responses).await
     }
 
     /// In which language and revision this was, for those who read a failure.
@@ -142,7 +142,7 @@ impl GuestUnderTest<'_> {
         assert_eq!(log["inputSchema"]["properties"]["text"]["type"], "string", "{}", self.here());
         assert_eq!(log["inputSchema"]["required"], json!(["text"]), "{}", self.here());
         let wrong = self.call("progress", json!({ "steps": "many" }), &[]).await;
-        assert!(wrong.answer["isError"] == true && wrong.text().contains("/steps"), "{wrong:?}");
+        assert!(wrong.outcome["isError"] == true && wrong.text().contains("/steps"), "{wrong:?}");
     }
 
     async fn speaks_while_it_works(&self) {
@@ -177,32 +177,32 @@ impl GuestUnderTest<'_> {
     }
 
     async fn asks_the_model(&self) {
-        let answer = json!({ "role": "assistant", "model": "m",
+        let response = json!({ "role": "assistant", "model": "m",
                              "content": { "type": "text", "text": "forty-two" } });
-        let transcript = self.call("sample", json!({ "question": "How many?" }), &[answer]).await;
+        let transcript = self.call("sample", json!({ "question": "How many?" }), &[response]).await;
         assert_eq!(transcript.text(), "forty-two", "{}", self.here());
-        let asked = &transcript.client_requests[0];
-        assert_eq!(asked["maxTokens"].as_f64(), Some(100.0), "{asked}");
-        assert_eq!(asked["messages"].as_array().map(Vec::len), Some(1), "{asked}");
-        let message = &asked["messages"][0];
+        let request = &transcript.client_requests[0];
+        assert_eq!(request["maxTokens"].as_f64(), Some(100.0), "{request}");
+        assert_eq!(request["messages"].as_array().map(Vec::len), Some(1), "{request}");
+        let message = &request["messages"][0];
         let content =
             if message["content"].is_array() { &message["content"][0] } else { &message["content"] };
-        assert_eq!((&message["role"], &content["text"]), (&json!("user"), &json!("How many?")), "{asked}");
+        assert_eq!((&message["role"], &content["text"]), (&json!("user"), &json!("How many?")), "{request}");
     }
 
     async fn asks_the_person(&self) {
-        for (answer, told) in [
+        for (response, told) in [
             (json!({ "action": "accept", "content": { "answer": "blue" } }), "accepted: blue"),
             (json!({ "action": "decline" }), "declined"),
             (json!({ "action": "cancel" }), "cancelled"),
         ] {
-            let transcript = self.call("elicit", json!({ "question": "Which colour?" }), &[answer]).await;
+            let transcript = self.call("elicit", json!({ "question": "Which colour?" }), &[response]).await;
             assert_eq!(transcript.text(), told, "{}", self.here());
-            let asked = &transcript.client_requests[0];
-            let schema = &asked["requestedSchema"];
-            assert_eq!(asked["message"], "Which colour?", "{asked}");
-            assert_eq!(schema["properties"]["answer"]["type"], "string", "{asked}");
-            assert_eq!(schema["required"], json!(["answer"]), "{asked}");
+            let request = &transcript.client_requests[0];
+            let schema = &request["requestedSchema"];
+            assert_eq!(request["message"], "Which colour?", "{request}");
+            assert_eq!(schema["properties"]["answer"]["type"], "string", "{request}");
+            assert_eq!(schema["required"], json!(["answer"]), "{request}");
         }
     }
 
@@ -219,7 +219,7 @@ impl GuestUnderTest<'_> {
         let schema = &tool["outputSchema"];
         assert_eq!(schema["type"], "object", "{}: {tool}", self.here());
         let transcript = self.call("structured", json!({ "a": 6, "b": -7 }), &[]).await;
-        let found = &transcript.answer["structuredContent"];
+        let found = &transcript.outcome["structuredContent"];
         assert_eq!(found, &json!({ "sum": -1, "product": -42 }), "{}", self.here());
         assert!(jsonschema::is_valid(schema, found), "{}: {found} against {schema}", self.here());
         let said: Value = serde_json::from_str(transcript.text()).unwrap();
@@ -229,17 +229,17 @@ impl GuestUnderTest<'_> {
     /// The SDK rejects a result that is nested too deeply for any client, before writing it exhausts the guest's stack.
     async fn rejects_what_is_nested_too_deeply(&self) {
         let fine = self.call("nest", json!({ "depth": 63 }), &[]).await;
-        assert_ne!(fine.answer["isError"], true, "{}: {fine:?}", self.here());
+        assert_ne!(fine.outcome["isError"], true, "{}: {fine:?}", self.here());
         // Rust walks down a value once more to let go of it, and the guest's author would have to see to that.
         let depth = if self.lang == Lang::Rust { 500 } else { 2_000 };
         let deep = self.call("nest", json!({ "depth": depth }), &[]).await;
-        assert_eq!(deep.answer["isError"], true, "{}: {deep:?}", self.here());
+        assert_eq!(deep.outcome["isError"], true, "{}: {deep:?}", self.here());
         assert!(deep.text().contains("nested more than 64 deep"), "{}: {deep:?}", self.here());
     }
 
     async fn fails_in_words(&self) {
         let transcript = self.call("fail", json!({ "why": "no luck today" }), &[]).await;
-        assert_eq!(transcript.answer["isError"], true, "{}", self.here());
+        assert_eq!(transcript.outcome["isError"], true, "{}", self.here());
         assert_eq!(transcript.text(), "no luck today", "{}", self.here());
     }
 
@@ -253,7 +253,7 @@ impl GuestUnderTest<'_> {
         if throws {
             let transcript = self.call("throw", json!({}), &[]).await;
             assert!(
-                transcript.answer["isError"] == true || transcript.answer["code"] == -32603,
+                transcript.outcome["isError"] == true || transcript.outcome["code"] == -32603,
                 "{transcript:?}"
             );
         }
@@ -307,7 +307,7 @@ async fn is_denied_without_a_grant(server: &Server, component: &[u8]) {
     published(server, "ungranted-refuse").await;
     for caller in AnsweringClient::both(server.url()).await {
         let transcript = caller.call("ungranted-refuse", json!({}), &[]).await;
-        assert_eq!(transcript.answer["isError"], true, "{transcript:?}");
+        assert_eq!(transcript.outcome["isError"], true, "{transcript:?}");
         assert!(transcript.text().contains("does not grant `sampling`"), "{transcript:?}");
         let fine = caller.call("ungranted-fail", json!({ "why": "as before" }), &[]).await;
         assert_eq!(fine.text(), "as before");

@@ -63,9 +63,9 @@ async fn publish(template: &'static str, lang: Lang) {
         return;
     };
     let server = Server::builder().guest("polite").config(CONFIG).start().await;
-    let place = tempfile::tempdir().unwrap();
-    std::os::unix::fs::symlink(server.folder(), place.path().join("plugins")).unwrap();
-    let project = place.path().join(NAME);
+    let dir = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink(server.folder(), dir.path().join("plugins")).unwrap();
+    let project = dir.path().join(NAME);
     let path = with_plugport(&path);
     tokio::task::spawn_blocking(move || {
         let new = format!("plugport new {NAME} --lang {template}");
@@ -118,8 +118,8 @@ fn with_plugport(path: &OsString) -> OsString {
 async fn greets(server: &Server) {
     for caller in AnsweringClient::both(server.url()).await {
         published(&caller, server).await;
-        let hello = async |arguments: Value, answers: &[Value]| {
-            caller.call("my-tool-hello", arguments, answers).await.text().to_owned()
+        let hello = async |arguments: Value, responses: &[Value]| {
+            caller.call("my-tool-hello", arguments, responses).await.text().to_owned()
         };
         assert_eq!(hello(json!({ "name": "Ada" }), &[]).await, "Hello, Ada!");
         assert_eq!(hello(json!({ "name": "Ada", "shout": true }), &[]).await, "HELLO, ADA!");

@@ -296,14 +296,14 @@ async fn an_instance_that_leaves_many_handles_is_not_pooled() {
 
 #[tokio::test]
 async fn granted_directories_do_not_count_as_left_handles() {
-    let place = tempfile::tempdir().unwrap();
+    let root = tempfile::tempdir().unwrap();
     let dirs = (0..70).map(|at| {
-        let dir = place.path().join(format!("d{at}"));
+        let dir = root.path().join(format!("d{at}"));
         std::fs::create_dir(&dir).unwrap();
         format!("{{ host = {dir:?}, guest = \"/d{at}\" }}")
     });
     let dirs = dirs.collect::<Vec<_>>().join(", ");
-    std::fs::write(place.path().join("d69/note"), "here").unwrap();
+    std::fs::write(root.path().join("d69/note"), "here").unwrap();
     let config = format!("[plugins.file_io]\ninstances = \"reuse\"\ngrants = {{ dirs = [{dirs}] }}\n");
     let server = Server::builder().guest("file_io").config(&config).start().await;
     let client = Client::new(server.url());

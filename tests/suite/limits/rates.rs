@@ -148,12 +148,12 @@ fn ask(tokens: u64) -> Value {
 }
 
 /// Asks the client's model for at most so many tokens, which answers.
-async fn answered(session: &Session, id: u64, tokens: u64) {
+async fn assert_sampled(session: &Session, id: u64, tokens: u64) {
     let mut stream = session.stream(json!(id), "tools/call", ask(tokens)).await;
     let client_request = stream.message().await;
-    session.answer(&client_request, model_says("sure")).await;
-    let answer = stream.message().await;
-    assert!(answer["result"]["content"][0]["text"].as_str().unwrap().contains("sure"), "{answer}");
+    session.respond(&client_request, model_says("sure")).await;
+    let response = stream.message().await;
+    assert!(response["result"]["content"][0]["text"].as_str().unwrap().contains("sure"), "{response}");
 }
 
 /// The reason why the client gets no request.
@@ -168,11 +168,11 @@ async fn sampling_has_a_budget_for_a_call_and_for_an_hour() {
     let server = Server::builder().guest("client_requests").config(config).start().await;
     let session = Client::new(server.url()).session_with("2025-11-25", capabilities()).await;
     assert!(rejected_for(&session, 700).await.contains("limit `sampling_tokens`"));
-    answered(&session, 2, 500).await;
-    answered(&session, 3, 500).await;
+    assert_sampled(&session, 2, 500).await;
+    assert_sampled(&session, 3, 500).await;
     let why = rejected_for(&session, 500).await;
     assert!(why.contains("1200 an hour (grant `sampling.tokens_per_hour`)"), "{why}");
-    answered(&session, 5, 10).await;
+    assert_sampled(&session, 5, 10).await;
     let why = rejected_for(&session, 10).await;
     assert!(why.contains("3 sampling requests an hour (grant `sampling.calls_per_hour`)"), "{why}");
     let noted = server.wait_for_audit("limit", 3).await;

@@ -17,10 +17,10 @@ fn batch() -> Value {
     ])
 }
 
-fn check(answers: &Value) {
-    let answers = answers.as_array().unwrap();
-    assert_eq!(answers.len(), 5, "{answers:?}");
-    let of = |id: Value| answers.iter().find(|answer| answer["id"] == id).unwrap();
+fn check(responses: &Value) {
+    let responses = responses.as_array().unwrap();
+    assert_eq!(responses.len(), 5, "{responses:?}");
+    let of = |id: Value| responses.iter().find(|response| response["id"] == id).unwrap();
     assert_eq!(of(json!("a"))["result"], json!({}));
     assert_eq!(of(json!("b"))["result"]["content"][0]["text"], "hi");
     assert_eq!(of(json!("c"))["error"]["code"], -32601);
@@ -33,7 +33,7 @@ async fn a_batch_is_answered_as_one_over_http() {
     let server = Server::builder().guest("polite").start().await;
     let client = Client::new(server.url());
     let session = client.session("2025-03-26").await;
-    check(session.post(batch()).await.answer());
+    check(session.post(batch()).await.response());
     let silent = json!([{ "jsonrpc": "2.0", "method": "notifications/initialized" }]);
     assert_eq!(session.post(silent).await.status, 202);
     assert_eq!(session.post(json!([])).await.error_code(), -32600);

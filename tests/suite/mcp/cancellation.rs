@@ -92,13 +92,13 @@ async fn a_guest_is_stopped_within_200_ms() {
     let mut times = Vec::new();
     for at in 0..10 {
         let (sleeper, params, id) = (session.clone(), nap.clone(), json!(format!("nap-{at}")));
-        let (asked, hangs_up) = (id.clone(), at % 2 == 0);
+        let (call_id, hangs_up) = (id.clone(), at % 2 == 0);
         let call = tokio::spawn({
             let client = client.clone();
             async move {
                 match hangs_up {
                     true => client.request("tools/call", params).await,
-                    false => sleeper.request_as(asked, "tools/call", params).await,
+                    false => sleeper.request_as(call_id, "tools/call", params).await,
                 }
             }
         });

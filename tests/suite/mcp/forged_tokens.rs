@@ -89,7 +89,7 @@ async fn a_cursor_of_a_list_that_has_changed() {
     assert!(next().await.result()["resources"].is_array(), "as long as nothing changes");
     client.call("library-write", json!({})).await;
     let rejected = async {
-        while next().await.answer().get("error").is_none() {
+        while next().await.response().get("error").is_none() {
             tokio::time::sleep(std::time::Duration::from_millis(10)).await;
         }
     };
@@ -103,10 +103,11 @@ async fn request_states_with_any_character_altered_are_rejected() {
     let server = Server::builder().guest("conformance").config(&granted(state.path())).start().await;
     let client = Client::new(server.url());
     for (method, name, key) in SUSPENDING {
-        let asked = request(&client, method, json!({ "name": name })).await;
-        let issued = asked.result()["requestState"].as_str().unwrap();
-        let answers = json!({ key: { "action": "accept", "content": { "name": "Ada", "context": "Ada" } } });
-        let with = |state: &str| json!({ "name": name, "requestState": state, "inputResponses": answers });
+        let suspended = request(&client, method, json!({ "name": name })).await;
+        let issued = suspended.result()["requestState"].as_str().unwrap();
+        let responses =
+            json!({ key: { "action": "accept", "content": { "name": "Ada", "context": "Ada" } } });
+        let with = |state: &str| json!({ "name": name, "requestState": state, "inputResponses": responses });
         for forged in altered(issued) {
             let reply = request(&client, method, with(&forged)).await;
             assert_eq!((reply.status, reply.error_code()), (200, -32602), "{method}: {forged}");
@@ -124,8 +125,8 @@ async fn request_states_of_other_requests() {
     let server = Server::builder().guest("conformance").config(&granted(state.path())).start().await;
     let client = Client::new(server.url());
     for (method, name, _) in SUSPENDING {
-        let asked = request(&client, method, json!({ "name": name })).await;
-        let issued = &asked.result()["requestState"];
+        let suspended = request(&client, method, json!({ "name": name })).await;
+        let issued = &suspended.result()["requestState"];
         for (other, params) in [
             ("tools/call", json!({ "name": "test_simple_text" })),
             ("tools/call", json!({ "name": SUSPENDING[0].1, "arguments": { "more": 1 } })),

@@ -89,7 +89,7 @@ async fn a_stateless_request_must_say_what_it_is() {
     assert_eq!((reply.status, reply.error_code()), (400, -32602), "{reply:?}");
     let reply = client.post(MODERN, call(without("io.modelcontextprotocol/protocolVersion"))).await;
     assert_eq!((reply.status, reply.error_code()), (400, -32602), "{reply:?}");
-    assert_eq!(reply.answer()["id"], 9);
+    assert_eq!(reply.response()["id"], 9);
 
     let mut future = whole.clone();
     future["io.modelcontextprotocol/protocolVersion"] = json!("2031-01-01");
@@ -97,8 +97,8 @@ async fn a_stateless_request_must_say_what_it_is() {
         [("mcp-protocol-version", "2031-01-01"), ("mcp-method", "tools/call"), ("mcp-name", "polite-echo")];
     let reply = client.post(&headers, call(future)).await;
     assert_eq!((reply.status, reply.error_code()), (400, -32022), "{reply:?}");
-    assert_eq!(reply.answer()["error"]["data"]["requested"], "2031-01-01");
-    assert_eq!(reply.answer()["error"]["data"]["supported"].as_array().unwrap().len(), 5);
+    assert_eq!(reply.response()["error"]["data"]["requested"], "2031-01-01");
+    assert_eq!(reply.response()["error"]["data"]["supported"].as_array().unwrap().len(), 5);
 }
 
 #[tokio::test]

@@ -41,7 +41,7 @@ async fn stateless_requests_without_client_metadata() {
         let reply = stateless(&client, listing(&meta)).await;
         let status = if meta["io.modelcontextprotocol/logLevel"] == "loud" { 200 } else { 400 };
         assert_eq!((reply.status, reply.error_code()), (status, code), "{meta}: {reply:?}");
-        assert_eq!(reply.answer()["id"], "m", "{meta}");
+        assert_eq!(reply.response()["id"], "m", "{meta}");
     }
 }
 
@@ -92,7 +92,7 @@ async fn names_in_headers_that_are_not_those_in_the_body() {
         let mut headers = vec![("mcp-protocol-version", STATELESS), ("mcp-method", "tools/call")];
         headers.extend(names.iter().map(|name| ("mcp-name", *name)));
         let reply = client.post(&headers, body.clone()).await;
-        assert_eq!(reply.answer()["id"], "m");
+        assert_eq!(reply.response()["id"], "m");
         let Some(code) = code else {
             assert_eq!(reply.tool_text(), "x", "{names:?}");
             continue;
@@ -221,9 +221,9 @@ async fn sessions_that_are_unknown_or_missing() {
         let stream = client.listen(headers).await;
         assert_eq!(stream.status, if status == 400 { 405 } else { status }, "{headers:?}");
     }
-    let answer = r#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
-    assert_eq!(client.post(&[("mcp-session-id", "x")], answer).await.status, 404);
-    let unasked = client.session("2025-11-25").await.post(serde_json::from_str(answer).unwrap()).await;
+    let response = r#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
+    assert_eq!(client.post(&[("mcp-session-id", "x")], response).await.status, 404);
+    let unasked = client.session("2025-11-25").await.post(serde_json::from_str(response).unwrap()).await;
     assert_eq!(unasked.status, 202, "an answer to nothing is forgotten");
     assert_eq!(client.delete("0123456789abcdef0123456789abcdef").await, 404);
 }
@@ -258,7 +258,7 @@ async fn parameters_of_the_wrong_form() {
     for method in ["resources/read", "resources/subscribe"] {
         let missing = session.request(method, json!({ "uri": "no:such" })).await;
         assert_eq!(missing.error_code(), -32002, "{missing:?}");
-        assert_eq!(missing.answer()["error"]["data"]["uri"], "no:such");
+        assert_eq!(missing.response()["error"]["data"]["uri"], "no:such");
     }
     let nothing = session.request("resources/unsubscribe", json!({ "uri": "no:such" })).await;
     assert_eq!(nothing.result(), &json!({}), "it may have gone since");
@@ -290,7 +290,7 @@ async fn what_is_wrong_is_named_by_its_field() {
         ("tools/list", json!({ "_meta": [] }), "`params._meta` must be an object"),
     ] {
         let reply = session.request(method, params.clone()).await;
-        let told = reply.answer()["error"]["message"].as_str().unwrap();
+        let told = reply.response()["error"]["message"].as_str().unwrap();
         assert!(told.contains(said) && !told.contains("column"), "{method} {params}: {told}");
     }
 }

@@ -44,11 +44,11 @@ pub(crate) fn state(reply: &HttpResponse) -> Value {
 async fn a_call_resumes_where_it_sent_its_client_request() {
     let server = client_requests_server("").await;
     let caller = AnsweringClient::of(&server);
-    let asked = caller.call("twice", &request_args("who"), json!({})).await;
-    let client_request = &asked.result()["inputRequests"]["who"];
-    assert_eq!((asked.status, client_request["method"].as_str()), (200, Some("elicitation/create")));
-    assert_eq!(asked.result()["_meta"]["io.modelcontextprotocol/serverInfo"]["name"], "plugport");
-    let first = state(&asked);
+    let suspended = caller.call("twice", &request_args("who"), json!({})).await;
+    let client_request = &suspended.result()["inputRequests"]["who"];
+    assert_eq!((suspended.status, client_request["method"].as_str()), (200, Some("elicitation/create")));
+    assert_eq!(suspended.result()["_meta"]["io.modelcontextprotocol/serverInfo"]["name"], "plugport");
+    let first = state(&suspended);
     let retry = json!({ "requestState": first, "inputResponses": accepted("who", "Ada") });
     let again = caller.call("twice", &request_args("who"), retry).await;
     let second = state(&again);
@@ -69,11 +69,10 @@ async fn missing_answers_are_asked_for_again_and_those_given_are_kept() {
         request_args("who"),
         { "key": "folders", "method": "roots/list" },
     ] });
-    let asked = caller.call("gather", &client_requests, json!({})).await;
-    assert_eq!(asked.result()["inputRequests"].as_object().unwrap().len(), 3);
-    assert!(asked.result()["inputRequests"]["folders"]["params"].is_object());
-    let some =
-        json!({ "requestState": state(&asked), "inputResponses": { "model": model_says("hi"), "other": 5 } });
+    let suspended = caller.call("gather", &client_requests, json!({})).await;
+    assert_eq!(suspended.result()["inputRequests"].as_object().unwrap().len(), 3);
+    assert!(suspended.result()["inputRequests"]["folders"]["params"].is_object());
+    let some = json!({ "requestState": state(&suspended), "inputResponses": { "model": model_says("hi"), "other": 5 } });
     let again = caller.call("gather", &client_requests, some).await;
     let left: Vec<&String> = again.result()["inputRequests"].as_object().unwrap().keys().collect();
     assert_eq!(left, ["folders", "who"]);
@@ -94,8 +93,9 @@ async fn answers_in_advance_spare_the_round_trip() {
         caller.call("ask", &request_args("who"), json!({ "inputResponses": accepted("who", "Ada") })).await;
     assert!(done.tool_text().contains("Ada"));
     // An invalid input response is requested again, as if it were missing.
-    let asked = caller.call("ask", &request_args("who"), json!({ "inputResponses": { "who": 12345 } })).await;
-    assert!(state(&asked).is_string());
+    let suspended =
+        caller.call("ask", &request_args("who"), json!({ "inputResponses": { "who": 12345 } })).await;
+    assert!(state(&suspended).is_string());
     let rejected = caller.call("ask", &request_args("who"), json!({ "inputResponses": 5 })).await;
     assert_eq!(rejected.error_code(), -32602);
 }
@@ -105,30 +105,37 @@ async fn a_state_works_once_for_its_own_request_and_answers_are_checked() {
     let server = client_requests_server("").await;
     let caller = AnsweringClient::of(&server);
     let rejected = |reply: &HttpResponse| {
-        (reply.error_code(), reply.answer()["error"]["message"].as_str().unwrap().to_owned())
+        (reply.error_code(), reply.response()["error"]["message"].as_str().unwrap().to_owned())
     };
-    let asked = state(&caller.call("ask", &request_args("who"), json!({})).await);
+    let request_state = state(&caller.call("ask", &request_args("who"), json!({})).await);
     let retry =
         |state: &Value, name: &str| json!({ "requestState": state, "inputResponses": accepted("who", name) });
 
-    let mut forged = asked.as_str().unwrap().to_owned();
+    let mut forged = request_state.as_str().unwrap().to_owned();
     forged.replace_range(0..1, if forged.starts_with('A') { "B" } else { "A" });
     for forged in
-        [json!(forged), json!(format!("{}-TAMPERED", asked.as_str().unwrap())), json!("x"), json!("")]
+        [json!(forged), json!(format!("{}-TAMPERED", request_state.as_str().unwrap())), json!("x"), json!("")]
     {
         let (code, why) = rejected(&caller.call("ask", &request_args("who"), retry(&forged, "Eve")).await);
         assert!(code == -32602 && why.contains("not issued by this server"), "{why}");
     }
     for (tool, arguments) in [("twice", request_args("who")), ("ask", request_args("other"))] {
-        let (code, why) = rejected(&caller.call(tool, &arguments, retry(&asked, "Eve")).await);
+        let (code, why) = rejected(&caller.call(tool, &arguments, retry(&request_state, "Eve")).await);
         assert!(code == -32602 && why.contains("belongs to another request"), "{why}");
     }
-    let unfit = json!({ "requestState": asked, "inputResponses": { "who": { "action": "perhaps" } } });
+    let unfit =
+        json!({ "requestState": request_state, "inputResponses": { "who": { "action": "perhaps" } } });
     let (code, why) = rejected(&caller.call("ask", &request_args("who"), unfit).await);
     assert!(code == -32602 && why.contains("`who`"), "{why}");
     // None of that has used it up.
-    assert!(caller.call("ask", &request_args("who"), retry(&asked, "Ada")).await.tool_text().contains("Ada"));
-    let (code, why) = rejected(&caller.call("ask", &request_args("who"), retry(&asked, "Ada")).await);
+    assert!(
+        caller
+            .call("ask", &request_args("who"), retry(&request_state, "Ada"))
+            .await
+            .tool_text()
+            .contains("Ada")
+    );
+    let (code, why) = rejected(&caller.call("ask", &request_args("who"), retry(&request_state, "Ada")).await);
     assert!(code == -32602 && why.contains("already been used"), "{why}");
 }
 
@@ -160,6 +167,6 @@ async fn a_client_without_the_capability_is_told_which_one_is_needed() {
     ] {
         let reply = client.call("pass", json!({ "method": method, "params": params })).await;
         assert_eq!((reply.status, reply.error_code()), (400, -32021), "{reply:?}");
-        assert_eq!(reply.answer()["error"]["data"]["requiredCapabilities"], required);
+        assert_eq!(reply.response()["error"]["data"]["requiredCapabilities"], required);
     }
 }

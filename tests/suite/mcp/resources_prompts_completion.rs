@@ -50,9 +50,9 @@ async fn a_missing_item_has_the_error_of_its_revision() {
     for uri in ["lib:nothing", "other:thing", "lib:item/missing/data"] {
         let params = json!({ "uri": uri });
         let newest = client.request("resources/read", params.clone()).await;
-        assert_eq!((newest.error_code(), &newest.answer()["error"]["data"]["uri"]), (-32602, &json!(uri)));
+        assert_eq!((newest.error_code(), &newest.response()["error"]["data"]["uri"]), (-32602, &json!(uri)));
         let older = session.request("resources/read", params).await;
-        assert_eq!((older.error_code(), &older.answer()["error"]["data"]["uri"]), (-32002, &json!(uri)));
+        assert_eq!((older.error_code(), &older.response()["error"]["data"]["uri"]), (-32002, &json!(uri)));
     }
     let crashed = client.request("resources/read", json!({ "uri": "lib:item/crash/data" })).await;
     assert_eq!(crashed.error_code(), -32603);

@@ -49,10 +49,10 @@ async fn every_revision_with_sessions_is_asked_on_the_stream_of_the_request() {
         let client_request = stream.message().await;
         assert_eq!(client_request["method"], "sampling/createMessage", "{client_request}");
         assert_eq!(client_request["params"]["maxTokens"], 9);
-        session.answer(&client_request, model_says("forty-two")).await;
-        let answer = stream.message().await;
-        let text = answer["result"]["content"][0]["text"].as_str().unwrap();
-        assert!(answer["id"] == 7 && text.contains("forty-two"), "{answer}");
+        session.respond(&client_request, model_says("forty-two")).await;
+        let response = stream.message().await;
+        let text = response["result"]["content"][0]["text"].as_str().unwrap();
+        assert!(response["id"] == 7 && text.contains("forty-two"), "{response}");
         assert_eq!(stream.event().await, None, "the stream ends with the answer");
     }
 }
@@ -68,17 +68,17 @@ async fn several_client_requests_go_out_together_and_each_gets_its_own_response(
     ]);
     let call = json!({ "name": "gather", "arguments": { "questions": questions } });
     let mut stream = session.stream(json!(1), "tools/call", call).await;
-    let asked = [stream.message().await, stream.message().await, stream.message().await];
-    for client_request in asked.iter().rev() {
-        let answer = match client_request["method"].as_str().unwrap() {
+    let requests = [stream.message().await, stream.message().await, stream.message().await];
+    for client_request in requests.iter().rev() {
+        let response = match client_request["method"].as_str().unwrap() {
             "sampling/createMessage" => model_says("hi"),
             "elicitation/create" => json!({ "action": "accept", "content": { "name": "Ada" } }),
             _ => json!({ "roots": [{ "uri": "file:///work", "name": "Work" }] }),
         };
-        session.answer(client_request, answer).await;
+        session.respond(client_request, response).await;
     }
-    let answer = stream.message().await;
-    let text = answer["result"]["content"][0]["text"].as_str().unwrap();
+    let response = stream.message().await;
+    let text = response["result"]["content"][0]["text"].as_str().unwrap();
     let lines: Vec<&str> = text.lines().collect();
     assert!(lines[0].starts_with("model: ") && lines[0].contains("hi"), "{text}");
     assert!(lines[1].starts_with("person: ") && lines[1].contains("Ada"), "{text}");
@@ -112,7 +112,7 @@ async fn what_the_client_cannot_do_or_refuses_is_a_typed_failure_in_the_guest() 
 
     let mut stream = capabilities.stream(json!(1), "tools/call", ask("elicitation/create", form())).await;
     let client_request = stream.message().await;
-    capabilities.answer(&client_request, json!({ "action": "accept", "content": { "name": 5 } })).await;
+    capabilities.respond(&client_request, json!({ "action": "accept", "content": { "name": 5 } })).await;
     let told = stream.message().await.to_string();
     assert!(told.contains("cannot be used: the field `name` does not fit the form"), "{told}");
 }
@@ -138,7 +138,7 @@ async fn nothing_is_sent_without_a_grant_and_malformed_client_requests_are_never
     let twice = json!({ "name": "twice", "arguments": { "method": "roots/list" } });
     let mut stream = session.stream(json!(1), "tools/call", twice).await;
     let client_request = stream.message().await;
-    session.answer(&client_request, json!({ "roots": [] })).await;
+    session.respond(&client_request, json!({ "roots": [] })).await;
     assert!(stream.message().await.to_string().contains("limit `client_requests`"));
 }
 
@@ -154,7 +154,7 @@ async fn a_suspended_call_delays_nobody_and_its_clock_stands_still() {
     assert!(session.call("client", json!({})).await.tool_text().contains("sampling: true"));
     assert!(begun.elapsed() < Duration::from_millis(400), "{:?}", begun.elapsed());
     tokio::time::sleep(Duration::from_millis(600)).await;
-    session.answer(&client_request, json!({ "roots": [{ "uri": "file:///a" }] })).await;
+    session.respond(&client_request, json!({ "roots": [{ "uri": "file:///a" }] })).await;
     assert!(stream.message().await.to_string().contains("file:///a"));
 }
 
@@ -213,10 +213,10 @@ async fn a_list_of_choices_is_asked_of_older_clients_as_switches() {
     let form = json!({ "message": "What?", "requestedSchema": { "type": "object", "properties": fields } });
     let mut stream = session.stream(json!(1), "tools/call", ask("elicitation/create", form)).await;
     let client_request = stream.message().await;
-    let asked = &client_request["params"]["requestedSchema"]["properties"]["diets: vegan"]["type"];
-    assert_eq!(asked, "boolean", "{client_request}");
+    let field_type = &client_request["params"]["requestedSchema"]["properties"]["diets: vegan"]["type"];
+    assert_eq!(field_type, "boolean", "{client_request}");
     let content = json!({ "diets: vegan": true, "diets: nut-free": false });
-    session.answer(&client_request, json!({ "action": "accept", "content": content })).await;
+    session.respond(&client_request, json!({ "action": "accept", "content": content })).await;
     let told = stream.message().await.to_string();
     assert!(told.contains(r#"\"diets\":[\"vegan\"]"#), "{told}");
 }

@@ -44,7 +44,7 @@ async fn a_call_that_is_silent_has_its_stream_closed_and_its_answer_fetched() {
     let mut stream = session.stream(json!(5), "tools/call", nap).await;
     let mut last = stream.event().await.unwrap().id.unwrap();
     let mut visits = 0;
-    let answer = loop {
+    let response = loop {
         match stream.event().await {
             Some(event) if !event.data.is_empty() => break event.message(),
             Some(event) => last = event.id.unwrap_or(last),
@@ -56,7 +56,7 @@ async fn a_call_that_is_silent_has_its_stream_closed_and_its_answer_fetched() {
             }
         }
     };
-    assert!(answer["id"] == 5 && visits >= 2, "{answer} after {visits} visits");
+    assert!(response["id"] == 5 && visits >= 2, "{response} after {visits} visits");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -68,7 +68,7 @@ async fn a_client_that_does_not_answer_pings_loses_its_session() {
     for _ in 0..3 {
         let ping = heard.message().await;
         assert_eq!(ping["method"], "ping");
-        polite.answer(&ping, json!({})).await;
+        polite.respond(&ping, json!({})).await;
     }
     assert_eq!(unheard.message().await["method"], "ping");
     assert_eq!(unheard.event().await, None, "its stream ends");
@@ -120,11 +120,14 @@ async fn several_streams_of_one_session_carry_their_own_messages_only() {
         client_requests.push(stream.message().await);
     }
     for (id, client_request) in client_requests.iter().enumerate().rev() {
-        session.answer(client_request, json!({ "roots": [{ "uri": format!("file:///{id}") }] })).await;
+        session.respond(client_request, json!({ "roots": [{ "uri": format!("file:///{id}") }] })).await;
     }
     for (id, stream) in streams.iter_mut().enumerate() {
-        let answer = stream.message().await;
-        assert!(answer["id"] == id && answer.to_string().contains(&format!("file:///{id}")), "{answer}");
+        let response = stream.message().await;
+        assert!(
+            response["id"] == id && response.to_string().contains(&format!("file:///{id}")),
+            "{response}"
+        );
         assert_eq!(stream.event().await, None);
     }
 }
@@ -168,7 +171,7 @@ async fn a_client_that_comes_back_or_speaks_is_there_whatever_became_of_a_ping()
     }
     let ping = second.message().await;
     assert_eq!(ping["method"], "ping", "the second stream lives");
-    returning.answer(&ping, json!({})).await;
+    returning.respond(&ping, json!({})).await;
     assert_eq!(speaking.request("ping", json!({})).await.status, 200);
 }
 

@@ -25,8 +25,8 @@ async fn sessions_and_stateless_requests_share_one_connection() {
     let mut modern = call;
     modern["_meta"] = stateless_meta();
     pipe.request(json!("m"), "tools/call", modern).await;
-    let answer = pipe.next().await;
-    assert_eq!((&answer["id"], &answer["result"]["resultType"]), (&json!("m"), &json!("complete")));
+    let response = pipe.next().await;
+    assert_eq!((&response["id"], &response["result"]["resultType"]), (&json!("m"), &json!("complete")));
     let (lines, _, code) = pipe.end().await;
     assert_eq!((lines.len(), code), (0, Some(0)));
 }
@@ -37,8 +37,8 @@ async fn what_a_guest_prints_never_reaches_the_client() {
     let mut pipe = StdioClient::start(folder.path());
     pipe.initialize("2025-11-25").await;
     pipe.request(json!(2), "tools/call", json!({ "name": "hostile_log_flood-forge", "arguments": {} })).await;
-    let answer = pipe.next().await;
-    assert_eq!(answer["id"], 2, "a forged line came first: {answer}");
+    let response = pipe.next().await;
+    assert_eq!(response["id"], 2, "a forged line came first: {response}");
     let (lines, said, _) = pipe.end().await;
     assert!(lines.is_empty(), "{lines:?}");
     assert!(said.contains("forged") && said.contains("stream=\"stdout\""), "{said}");
@@ -85,14 +85,16 @@ async fn a_request_that_is_too_long_is_answered_under_its_own_id() {
             pipe.send(&call_of(bytes, id, &meta)).await;
         }
         for id in [1, 2] {
-            let answer = pipe.next().await;
-            assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(id), &json!(-32600)));
-            assert!(answer["error"]["message"].as_str().unwrap().contains("4096 KiB (limit `message_kib`)"));
+            let response = pipe.next().await;
+            assert_eq!((&response["id"], &response["error"]["code"]), (&json!(id), &json!(-32600)));
+            assert!(
+                response["error"]["message"].as_str().unwrap().contains("4096 KiB (limit `message_kib`)")
+            );
         }
         pipe.send(&call_of(LONGEST, 3, &meta)).await;
-        let answer = pipe.next().await;
-        let echoed = answer["result"]["content"][0]["text"].as_str().map(str::len);
-        assert!(answer["id"] == 3 && echoed.is_some_and(|bytes| bytes > LONGEST - 1_000), "{echoed:?}");
+        let response = pipe.next().await;
+        let echoed = response["result"]["content"][0]["text"].as_str().map(str::len);
+        assert!(response["id"] == 3 && echoed.is_some_and(|bytes| bytes > LONGEST - 1_000), "{echoed:?}");
     }
 }
 
@@ -108,9 +110,12 @@ async fn a_client_request_whose_response_is_too_long_fails() {
     let result = model_says(&"x".repeat(LONGEST));
     pipe.send(&json!({ "jsonrpc": "2.0", "id": client_request["id"], "result": result }).to_string()).await;
     assert_eq!(pipe.next().await.get("id"), None, "it was no request");
-    let answer = pipe.next().await;
-    let told = answer["result"]["content"][0]["text"].as_str().unwrap();
-    assert!(answer["id"] == 1 && told.contains("it is longer than 4096 KiB (limit `message_kib`)"), "{told}");
+    let response = pipe.next().await;
+    let told = response["result"]["content"][0]["text"].as_str().unwrap();
+    assert!(
+        response["id"] == 1 && told.contains("it is longer than 4096 KiB (limit `message_kib`)"),
+        "{told}"
+    );
 }
 
 #[tokio::test]

@@ -142,7 +142,7 @@ async fn progress_and_log_come_before_the_answer_on_its_own_stream() {
     let logs = reply.notifications("notifications/message");
     assert_eq!(logs.len(), 3, "{reply:?}");
     assert_eq!(logs[0]["params"]["logger"], "polite");
-    assert!(reply.answer()["result"].is_object());
+    assert!(reply.response()["result"].is_object());
 
     session.request("logging/setLevel", json!({ "level": "error" })).await.result();
     assert!(session.request("tools/call", params).await.notifications("notifications/message").is_empty());

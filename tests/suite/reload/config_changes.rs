@@ -2,7 +2,7 @@
 
 use plugport_tests::guests::guest;
 use plugport_tests::http_client::Client;
-use plugport_tests::reload::{install_bytes, tool_names, wait_for_answer, wait_for_log_times};
+use plugport_tests::reload::{install_bytes, tool_names, wait_for_log_times, wait_for_result};
 use plugport_tests::server::Server;
 use serde_json::{Value, json};
 
@@ -23,7 +23,7 @@ async fn the_configuration_is_reloaded_and_a_bad_edit_keeps_the_old_one() {
     let mut stream = session.listen(None).await;
     assert_eq!(tool_names(&client).await, ["one-version"]);
     install_bytes(b"[plugins.v]\nprefix = \"two\"\n", server.folder(), "plugport.toml");
-    wait_for_answer(&client, "two-version", Some("a")).await;
+    wait_for_result(&client, "two-version", Some("a")).await;
     assert_eq!(stream.message().await["method"], "notifications/tools/list_changed");
     assert_eq!(tool_names(&client).await, ["two-version"]);
     install_bytes(b"[plugins.v]\nprefix = 3\ncolour = 1\n", server.folder(), "plugport.toml");
@@ -38,9 +38,9 @@ async fn the_configuration_is_reloaded_and_a_bad_edit_keeps_the_old_one() {
     server.wait_for_log("take effect at the next start").await;
     // The new limits let it not even start, so the version with the old ones stays.
     server.wait_for_log("(limit `fuel`)").await;
-    wait_for_answer(&client, "two-version", Some("a")).await;
+    wait_for_result(&client, "two-version", Some("a")).await;
     install_bytes(b"[server]\npage_size = 7\n", server.folder(), "plugport.toml");
-    wait_for_answer(&client, "v-version", Some("a")).await;
+    wait_for_result(&client, "v-version", Some("a")).await;
     assert_eq!(server.log().matches("mistakes in").count(), 1, "{}", server.log());
 }
 
@@ -54,11 +54,11 @@ async fn a_sidecar_configures_its_plugin() {
     server.wait_for_log("v.toml:2: limit: unknown key").await;
     let calls = [client.call("v-version", json!({})).await, client.call("v-version", json!({})).await];
     let rejected =
-        calls.iter().filter(|call| call.answer().to_string().contains("tool_calls_per_second")).count();
+        calls.iter().filter(|call| call.response().to_string().contains("tool_calls_per_second")).count();
     assert_eq!(rejected, 1, "what held before still does: {calls:?}");
     std::fs::remove_file(server.folder().join("v.toml")).unwrap();
     wait_for_log_times(&server, "published v: v-version", 3).await;
-    wait_for_answer(&client, "v-version", Some("a")).await;
+    wait_for_result(&client, "v-version", Some("a")).await;
 }
 
 /// A sidecar is copied more easily than a line in `plugport.toml` is written, so it cannot set the plugin's prefix.
@@ -70,7 +70,7 @@ async fn a_sidecar_gives_its_plugin_no_other_name() {
     assert_eq!(tool_names(&client).await, ["v-version"]);
     std::fs::remove_file(server.folder().join("v.toml")).unwrap();
     install_bytes(b"[plugins.v]\nprefix = \"mail\"\n", server.folder(), "plugport.toml");
-    wait_for_answer(&client, "mail-version", Some("a")).await;
+    wait_for_result(&client, "mail-version", Some("a")).await;
 }
 
 /// The twin without permission: a file that came with a plugin grants it nothing.
@@ -82,7 +82,7 @@ async fn a_sidecar_grants_nothing_unless_it_may() {
     assert_eq!(tool_names(&client).await, ["v-version"]);
     install_bytes(b"[server]\nsidecar_grants = true\n", server.folder(), "plugport.toml");
     server.wait_for_log("may keep up to 16 MiB between calls").await;
-    wait_for_answer(&client, "v-version", Some("a")).await;
+    wait_for_result(&client, "v-version", Some("a")).await;
 }
 
 /// A running call keeps the limits with which it began.
@@ -106,7 +106,7 @@ async fn a_call_keeps_the_limits_with_which_it_began() {
 async fn answers_with(client: &Client, tool: &str, arguments: Value, expected: &str) {
     for _ in 0..500 {
         let reply = client.call(tool, arguments.clone()).await;
-        if reply.answer().get("result").is_some_and(|result| result["content"][0]["text"] == expected) {
+        if reply.response().get("result").is_some_and(|result| result["content"][0]["text"] == expected) {
             return;
         }
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;

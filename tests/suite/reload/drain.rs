@@ -7,7 +7,7 @@ use plugport_tests::containment::{Neighbour, Source};
 use plugport_tests::guests::{folder, guest};
 use plugport_tests::hostile_files;
 use plugport_tests::http_client::{Client, LEGACY, STATELESS, Session, Stream, stateless_meta};
-use plugport_tests::reload::{install_bytes, install_guest, tool_names, wait_for_answer, wait_for_log_times};
+use plugport_tests::reload::{install_bytes, install_guest, tool_names, wait_for_log_times, wait_for_result};
 use plugport_tests::server::Server;
 use plugport_tests::stdio_client::StdioClient;
 use serde_json::{Value, json};
@@ -36,7 +36,7 @@ async fn first_reporter(more: &str) -> Server {
 /// Installs the second build and waits until it answers.
 async fn replace(server: &Server) {
     install_bytes(&version_reporter(2), server.folder(), "r.wasm");
-    wait_for_answer(&Client::new(server.url()), "version", Some("2")).await;
+    wait_for_result(&Client::new(server.url()), "version", Some("2")).await;
 }
 
 /// The tool for the client request of this number: half of them are sampling requests.
@@ -54,7 +54,7 @@ fn reply(number: usize) -> Value {
 
 /// Calls that have each sent a client request on their stream.
 async fn ask_in(session: &Session, calls: usize) -> Vec<(Stream, Value)> {
-    let mut asked = Vec::new();
+    let mut suspended = Vec::new();
     for number in 0..calls {
         let call = json!({ "name": tool(number), "arguments": {} });
         let mut stream = session.stream(json!(number), "tools/call", call).await;
@@ -63,9 +63,9 @@ async fn ask_in(session: &Session, calls: usize) -> Vec<(Stream, Value)> {
             client_request["method"].is_string() && client_request["id"] != json!(null),
             "{client_request}"
         );
-        asked.push((stream, client_request));
+        suspended.push((stream, client_request));
     }
-    asked
+    suspended
 }
 
 /// C2, with sessions.
@@ -73,16 +73,16 @@ async fn ask_in(session: &Session, calls: usize) -> Vec<(Stream, Value)> {
 async fn calls_of_sessions_that_wait_for_an_answer_end_with_the_version_that_asked() {
     let server = first_reporter("").await;
     let session = Client::new(server.url()).session_with(LEGACY, capabilities()).await;
-    let asked = ask_in(&session, WAITING).await;
+    let suspended = ask_in(&session, WAITING).await;
     replace(&server).await;
-    for (number, (mut stream, client_request)) in asked.into_iter().enumerate() {
-        session.answer(&client_request, reply(number)).await;
+    for (number, (mut stream, client_request)) in suspended.into_iter().enumerate() {
+        session.respond(&client_request, reply(number)).await;
         let message = stream.message().await;
         let text = message["result"]["content"][0]["text"].as_str().unwrap_or_default();
         assert!(text.starts_with("1 asked, 1 heard ") && text.contains("Ada"), "{message}");
     }
     let (mut stream, client_request) = ask_in(&session, 1).await.remove(0);
-    session.answer(&client_request, reply(0)).await;
+    session.respond(&client_request, reply(0)).await;
     assert!(stream.message().await.to_string().contains("2 asked, 2 heard "), "a call that begins now");
 }
 
@@ -97,17 +97,17 @@ async fn stateless_calls_that_wait_for_an_answer_end_with_the_version_that_asked
     }
     replace(&server).await;
     for (number, state) in states.into_iter().enumerate() {
-        let answered = match tool(number) {
+        let responses = match tool(number) {
             "ask_model" => json!({ "who": reply(number) }),
             _ => accepted("who", "Ada"),
         };
-        let retry = json!({ "requestState": state, "inputResponses": answered });
+        let retry = json!({ "requestState": state, "inputResponses": responses });
         let done = caller.call(tool(number), &json!({}), retry).await;
         let text = done.tool_text();
         assert!(text.starts_with("1 asked, 1 heard ") && text.contains("Ada"), "{done:?}");
     }
-    let answered = json!({ "inputResponses": accepted("who", "Ada") });
-    let done = caller.call("ask_person", &json!({}), answered).await;
+    let responses = json!({ "inputResponses": accepted("who", "Ada") });
+    let done = caller.call("ask_person", &json!({}), responses).await;
     assert!(done.tool_text().starts_with("2 asked, 2 heard "), "{done:?}");
 }
 
@@ -117,11 +117,11 @@ async fn stateless_calls_that_wait_for_an_answer_end_with_the_version_that_asked
 async fn calls_that_wait_beyond_the_drain_limit_are_told_that_their_plugin_was_replaced() {
     let server = first_reporter("[server]\ndrain_s = 1\n").await;
     let session = Client::new(server.url()).session_with(LEGACY, capabilities()).await;
-    let asked = ask_in(&session, 4).await;
+    let suspended = ask_in(&session, 4).await;
     let caller = AnsweringClient::of(&server);
     let request_state = state(&caller.call("ask_person", &json!({}), json!({})).await);
     replace(&server).await;
-    for (mut stream, _) in asked {
+    for (mut stream, _) in suspended {
         let mut message = stream.message().await;
         if message["method"] == "notifications/cancelled" {
             message = stream.message().await;
@@ -157,7 +157,7 @@ async fn bad_versions_between_good_ones_are_reported_once_and_noticed_by_no_call
         assert!(failed["reason"].as_str().is_some_and(|why| !why.is_empty()), "{failed}");
     }
     install_guest("version_b", server.folder(), "v.wasm");
-    wait_for_answer(&client, "v-version", Some("b")).await;
+    wait_for_result(&client, "v-version", Some("b")).await;
     let known = versions(&server, "v");
     let failed = known.iter().filter(|version| version["state"] == "failed").count();
     assert!(failed == 0 && known[0]["digest"] != good, "{known:?}");
@@ -250,8 +250,8 @@ async fn a_server_on_a_pipe_that_is_told_to_stop_finishes_what_it_has() {
     pipe.request(json!("nap"), "tools/call", nap).await;
     tokio::time::sleep(Duration::from_millis(300)).await;
     pipe.signal("-TERM").await;
-    let answer = pipe.next().await;
-    assert_eq!(answer["result"]["content"][0]["text"], "rested", "{answer}");
+    let response = pipe.next().await;
+    assert_eq!(response["result"]["content"][0]["text"], "rested", "{response}");
     assert_eq!(pipe.wait_for_exit().await, Some(0));
 }
 

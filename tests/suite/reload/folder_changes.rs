@@ -6,7 +6,7 @@ use std::time::Duration;
 use plugport_tests::containment::{Neighbour, PATIENCE};
 use plugport_tests::guests::guest;
 use plugport_tests::http_client::Client;
-use plugport_tests::reload::{install_guest, wait_for_answer};
+use plugport_tests::reload::{install_guest, wait_for_result};
 use plugport_tests::server::Server;
 use serde_json::json;
 
@@ -17,12 +17,12 @@ async fn a_plugin_appears_changes_and_vanishes() {
     let session = client.session("2025-11-25").await;
     let mut stream = session.listen(None).await;
     install_guest("version_a", server.folder(), "v.wasm");
-    wait_for_answer(&client, "v-version", Some("a")).await;
+    wait_for_result(&client, "v-version", Some("a")).await;
     assert_eq!(stream.message().await["method"], "notifications/tools/list_changed");
     install_guest("version_b", server.folder(), "v.wasm");
-    wait_for_answer(&client, "v-version", Some("b")).await;
+    wait_for_result(&client, "v-version", Some("b")).await;
     std::fs::remove_file(server.folder().join("v.wasm")).unwrap();
-    wait_for_answer(&client, "v-version", None).await;
+    wait_for_result(&client, "v-version", None).await;
     assert_eq!(stream.message().await["method"], "notifications/tools/list_changed");
     server.wait_for_log("removed v: its file is gone").await;
     assert_eq!(client.call("polite-echo", json!({ "message": "x" })).await.tool_text(), "x");
@@ -38,9 +38,9 @@ async fn a_version_that_cannot_be_served_leaves_the_old_one() {
     let client = Client::new(server.url());
     std::fs::write(server.folder().join("v.wasm"), b"\0asm\x0d\0\x01\0\xff").unwrap();
     server.wait_for_log("is damaged or truncated").await;
-    wait_for_answer(&client, "v-version", Some("a")).await;
+    wait_for_result(&client, "v-version", Some("a")).await;
     install_guest("version_b", server.folder(), "v.wasm");
-    wait_for_answer(&client, "v-version", Some("b")).await;
+    wait_for_result(&client, "v-version", Some("b")).await;
     // The same bytes again are no change.
     let loads = server.wait_for_audit("load", 4).await.len();
     install_guest("version_b", server.folder(), "v.wasm");
@@ -61,12 +61,12 @@ async fn a_file_that_is_written_slowly_is_loaded_when_it_is_whole() {
         tokio::time::sleep(Duration::from_millis(30)).await;
     }
     drop(file);
-    wait_for_answer(&client, "v-version", Some("a")).await;
+    wait_for_result(&client, "v-version", Some("a")).await;
     // Truncated and written again, with a time that no clock shows.
     std::fs::write(server.folder().join("v.wasm"), std::fs::read(guest("version_b")).unwrap()).unwrap();
     let file = std::fs::File::open(server.folder().join("v.wasm")).unwrap();
     file.set_modified(std::time::UNIX_EPOCH).unwrap();
-    wait_for_answer(&client, "v-version", Some("b")).await;
+    wait_for_result(&client, "v-version", Some("b")).await;
     assert!(!server.log().contains("rejected"), "{}", server.log());
     assert_eq!(server.wait_for_audit("load", 3).await.len(), 3);
 }
@@ -86,10 +86,10 @@ async fn a_folder_that_goes_and_comes_back_is_followed() {
     std::fs::create_dir(outside.path().join("new")).unwrap();
     std::fs::copy(guest("version_b"), outside.path().join("new/v.wasm")).unwrap();
     std::os::unix::fs::symlink("new", &folder).unwrap();
-    wait_for_answer(&client, "v-version", Some("b")).await;
+    wait_for_result(&client, "v-version", Some("b")).await;
     std::fs::remove_file(&folder).unwrap();
     std::fs::create_dir(&folder).unwrap();
-    wait_for_answer(&client, "v-version", None).await;
+    wait_for_result(&client, "v-version", None).await;
 }
 
 /// H37: what is under way when the file goes is answered.
@@ -103,7 +103,7 @@ async fn a_call_ends_with_the_version_it_began_with() {
     std::fs::remove_file(server.folder().join("polite.wasm")).unwrap();
     server.wait_for_log("removed polite: its file is gone").await;
     assert_eq!(nap.await.unwrap().tool_text(), "rested");
-    wait_for_answer(&client, "polite-echo", None).await;
+    wait_for_result(&client, "polite-echo", None).await;
 }
 
 /// Files that come together are published together, and clients hear of it once.
@@ -117,10 +117,10 @@ async fn a_burst_of_files_is_announced_once() {
         install_guest("version_a", server.folder(), &format!("v{n}.wasm"));
     }
     for n in 0..10 {
-        wait_for_answer(&client, &format!("v{n}-version"), Some("a")).await;
+        wait_for_result(&client, &format!("v{n}-version"), Some("a")).await;
     }
     std::fs::remove_file(server.folder().join("version_a.wasm")).unwrap();
-    wait_for_answer(&client, "version_a-version", None).await;
+    wait_for_result(&client, "version_a-version", None).await;
     // The burst was announced once, or twice if copying took longer than loading the first files.
     let mut told = 0;
     while let Ok(message) = tokio::time::timeout(Duration::from_millis(500), stream.message()).await {
@@ -147,6 +147,6 @@ async fn a_storm_of_changes_delays_no_call() {
     let waits = neighbour_loop.end().await;
     assert!(waits.percentile(99) < PATIENCE, "{waits:?}");
     install_guest("version_a", server.folder(), "v.wasm");
-    wait_for_answer(&Client::new(server.url()), "v-version", Some("a")).await;
+    wait_for_result(&Client::new(server.url()), "v-version", Some("a")).await;
     assert!(server.log().len() < 64 << 10, "{} bytes of log", server.log().len());
 }

@@ -80,7 +80,7 @@ async fn an_incomplete_list_is_not_to_be_cached() {
     assert!(!server.log().contains("\nloaded"), "it was compiled too soon to try anything");
     assert_eq!(early.result()["ttlMs"], 0, "{early:?}");
     let unknown = client.call("slow-version", json!({})).await;
-    assert_eq!(unknown.answer()["error"]["code"], -32602, "{unknown:?}");
+    assert_eq!(unknown.response()["error"]["code"], -32602, "{unknown:?}");
     server.wait_for_log("\nloaded").await;
     let late = client.request("tools/list", json!({})).await;
     assert_eq!(late.result()["ttlMs"], 10_000, "{late:?}");
@@ -188,9 +188,9 @@ async fn notes(client: &Client) -> u64 {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn two_servers_of_one_user_share_the_store_and_one_goes_on_when_the_other_is_killed() {
-    let place = folder(&[]);
-    copy(&plugin("notes"), place.path());
-    let (mut first, second) = (notebook(place.path()), notebook(place.path()));
+    let dir = folder(&[]);
+    copy(&plugin("notes"), dir.path());
+    let (mut first, second) = (notebook(dir.path()), notebook(dir.path()));
     let (one, other) = (Client::new(first.url().await), Client::new(second.url().await));
     write(&one, "One").await;
     write(&other, "Two").await;
@@ -215,7 +215,7 @@ async fn two_servers_of_one_user_share_the_store_and_one_goes_on_when_the_other_
     let begun = Instant::now();
     assert_eq!(notes(&other).await, 23);
     assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
-    assert!(state_folder(place.path()).join("plugins.redb").exists(), "{}", second.log());
+    assert!(state_folder(dir.path()).join("plugins.redb").exists(), "{}", second.log());
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -6,12 +6,12 @@ use plugport_tests::guests::{LONG_START, folder, guest};
 use plugport_tests::hostile_files::burdened;
 use plugport_tests::http_client::Client;
 use plugport_tests::raw_server::RawServer;
-use plugport_tests::reload::{install_bytes, tool_names, wait_for_answer, wait_for_log_times};
+use plugport_tests::reload::{install_bytes, tool_names, wait_for_log_times, wait_for_result};
 use plugport_tests::server::{Server, program};
 use serde_json::{Value, json};
 
 /// A component with these functions, which all answer with one number.
-fn answering(functions: &[&str], number: u32) -> Vec<u8> {
+fn constant_functions(functions: &[&str], number: u32) -> Vec<u8> {
     let exports: String = functions
         .iter()
         .map(|name| format!(r#"(func (export "{name}") (result u32) (canon lift (core func $i "answer")))"#))
@@ -26,18 +26,18 @@ fn answering(functions: &[&str], number: u32) -> Vec<u8> {
 }
 
 /// What the tools of such a component answer.
-fn answer(number: u32) -> String {
+fn result_text(number: u32) -> String {
     json!({ "result": number }).to_string()
 }
 
 /// `github`, with a tool that would take a name of `github-issues`.
 fn first_claimant() -> Vec<u8> {
-    answering(&["list", "issues-create"], 1)
+    constant_functions(&["list", "issues-create"], 1)
 }
 
 /// `github-issues`.
 fn owner() -> Vec<u8> {
-    answering(&["create"], 2)
+    constant_functions(&["create"], 2)
 }
 
 const NAME: &str = "github-issues-create";
@@ -60,18 +60,18 @@ fn run(folder: &Path, args: &[&str]) -> (Option<i32>, String) {
 async fn a_name_goes_to_the_plugin_that_it_names_although_another_was_first() {
     let server = Server::builder().file("github.wasm", &first_claimant()).start().await;
     let client = Client::new(server.url());
-    wait_for_answer(&client, NAME, Some(answer(1).as_str())).await;
+    wait_for_result(&client, NAME, Some(result_text(1).as_str())).await;
     let mut stream = client.session("2025-11-25").await.listen(None).await;
     install_bytes(&owner(), server.folder(), "github-issues.wasm");
-    wait_for_answer(&client, NAME, Some(answer(2).as_str())).await;
+    wait_for_result(&client, NAME, Some(result_text(2).as_str())).await;
     assert_eq!(stream.message().await["method"], "notifications/tools/list_changed");
     wait_for_log_times(&server, TAKEN, 1).await;
     assert_eq!(tool_names(&client).await, [NAME, "github-list"]);
-    install_bytes(&answering(&["list", "issues-create"], 3), server.folder(), "github.wasm");
-    wait_for_answer(&client, "github-list", Some(answer(3).as_str())).await;
-    wait_for_answer(&client, NAME, Some(answer(2).as_str())).await;
+    install_bytes(&constant_functions(&["list", "issues-create"], 3), server.folder(), "github.wasm");
+    wait_for_result(&client, "github-list", Some(result_text(3).as_str())).await;
+    wait_for_result(&client, NAME, Some(result_text(2).as_str())).await;
     std::fs::remove_file(server.folder().join("github-issues.wasm")).unwrap();
-    wait_for_answer(&client, NAME, Some(answer(3).as_str())).await;
+    wait_for_result(&client, NAME, Some(result_text(3).as_str())).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -79,13 +79,13 @@ async fn a_name_goes_to_the_plugin_that_it_names_although_another_comes_later_an
     let server = Server::builder().file("github-issues.wasm", &owner()).start().await;
     let client = Client::new(server.url());
     install_bytes(&first_claimant(), server.folder(), "github.wasm");
-    wait_for_answer(&client, "github-list", Some(answer(1).as_str())).await;
-    wait_for_answer(&client, NAME, Some(answer(2).as_str())).await;
+    wait_for_result(&client, "github-list", Some(result_text(1).as_str())).await;
+    wait_for_result(&client, NAME, Some(result_text(2).as_str())).await;
     wait_for_log_times(&server, TAKEN, 1).await;
     drop(server);
     let both = Server::builder().file("github.wasm", &first_claimant()).file("github-issues.wasm", &owner());
     let server = both.start().await;
-    assert_eq!(Client::new(server.url()).call(NAME, json!({})).await.tool_text(), answer(2));
+    assert_eq!(Client::new(server.url()).call(NAME, json!({})).await.tool_text(), result_text(2));
 }
 
 /// The URIs name neither plugin, so the quicker one has no right to them.
@@ -98,7 +98,7 @@ async fn a_uri_that_names_no_plugin_waits_until_all_are_loaded() {
         let server = RawServer::start(plugins.path(), LONG_START);
         let client = Client::new(server.url().await);
         let read = client.request("resources/read", json!({ "uri": "lib:page/1" })).await;
-        assert!(read.answer()["error"]["code"].is_i64(), "{read:?}");
+        assert!(read.response()["error"]["code"].is_i64(), "{read:?}");
     }
 }
 
@@ -111,7 +111,7 @@ async fn a_plugin_that_cannot_be_served_keeps_its_names() {
         .start()
         .await;
     let client = Client::new(server.url());
-    wait_for_answer(&client, "github-list", Some(answer(1).as_str())).await;
+    wait_for_result(&client, "github-list", Some(result_text(1).as_str())).await;
     assert_eq!(tool_names(&client).await, ["github-list"]);
     wait_for_log_times(&server, TAKEN, 1).await;
 }
@@ -162,7 +162,7 @@ async fn approving_reports_name_conflicts_and_a_name_that_changes_its_plugin_wai
     assert!(approve("github").1.contains(note), "also when there is nothing else to say");
     let server = builder.config(strict).start().await;
     let client = Client::new(server.url());
-    assert_eq!(client.call(NAME, json!({})).await.tool_text(), answer(2));
+    assert_eq!(client.call(NAME, json!({})).await.tool_text(), result_text(2));
     server.wait_for_log(TAKEN).await;
     std::fs::remove_file(server.folder().join("github-issues.wasm")).unwrap();
     server
@@ -172,21 +172,21 @@ async fn approving_reports_name_conflicts_and_a_name_that_changes_its_plugin_wai
     let approve = |name: &str| run(server.folder(), &["approve", name, "--yes"]);
     let (_, out) = tokio::task::block_in_place(|| approve("github"));
     assert!(out.contains("tool `issues-create` added"), "{out}");
-    wait_for_answer(&client, NAME, Some(answer(1).as_str())).await;
+    wait_for_result(&client, NAME, Some(result_text(1).as_str())).await;
     std::fs::write(server.folder().join("github-issues.wasm"), owner()).unwrap();
     let (_, out) = tokio::task::block_in_place(|| approve("github-issues"));
     let note = "note: `github-issues-create`, which was approved of `github`, belongs to it\n";
     assert!(out.contains(note), "{out}");
-    wait_for_answer(&client, NAME, Some(answer(2).as_str())).await;
+    wait_for_result(&client, NAME, Some(result_text(2).as_str())).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn plugins_whose_names_look_alike_wait_until_the_operator_says_which_is_meant() {
     let server = Server::builder()
-        .file("Mail.wasm", &answering(&["send"], 1))
-        .file("mail.wasm", &answering(&["send"], 2))
-        .file("other.wasm", &answering(&["send"], 3))
-        .file("ｍail.wasm", &answering(&["send"], 4))
+        .file("Mail.wasm", &constant_functions(&["send"], 1))
+        .file("mail.wasm", &constant_functions(&["send"], 2))
+        .file("other.wasm", &constant_functions(&["send"], 3))
+        .file("ｍail.wasm", &constant_functions(&["send"], 4))
         .config("")
         .start()
         .await;
@@ -205,11 +205,11 @@ async fn plugins_whose_names_look_alike_wait_until_the_operator_says_which_is_me
         "{out}"
     );
     std::fs::write(&config, "[plugins.mail]\n").unwrap();
-    wait_for_answer(&client, "mail-send", Some(answer(2).as_str())).await;
+    wait_for_result(&client, "mail-send", Some(result_text(2).as_str())).await;
     assert_eq!(tool_names(&client).await, ["mail-send", "other-send"]);
     server.wait_for_log("its name looks like that of the plugin `mail`; rename its file").await;
     std::fs::write(&config, "[plugins.Mail]\nprefix = \"post\"\n").unwrap();
-    wait_for_answer(&client, "post-send", Some(answer(1).as_str())).await;
+    wait_for_result(&client, "post-send", Some(result_text(1).as_str())).await;
     assert_eq!(tool_names(&client).await, ["mail-send", "other-send", "post-send"]);
 }
 

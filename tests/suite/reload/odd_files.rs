@@ -12,7 +12,7 @@ use std::time::Duration;
 use plugport_tests::build::guest;
 use plugport_tests::containment::{Neighbour, ProcessStats};
 use plugport_tests::http_client::Client;
-use plugport_tests::reload::{install_bytes, install_guest, wait_for_answer};
+use plugport_tests::reload::{install_bytes, install_guest, wait_for_result};
 use plugport_tests::server::{Builder, Server};
 use serde_json::json;
 
@@ -79,9 +79,9 @@ async fn a_hard_link_is_served_and_followed() {
     std::fs::hard_link(&other, builder.folder().join("v.wasm")).unwrap();
     let server = builder.start().await;
     let client = Client::new(server.url());
-    wait_for_answer(&client, "v-version", Some("a")).await;
+    wait_for_result(&client, "v-version", Some("a")).await;
     std::fs::write(&other, std::fs::read(guest("version_b")).unwrap()).unwrap();
-    wait_for_answer(&client, "v-version", Some("b")).await;
+    wait_for_result(&client, "v-version", Some("b")).await;
     std::fs::remove_file(&other).unwrap();
     assert_eq!(client.call("v-version", json!({})).await.tool_text(), "b");
     assert!(!server.log().contains("rejected"), "{}", server.log());
@@ -112,7 +112,7 @@ async fn a_file_that_is_replaced_while_it_is_read_is_read_again() {
         // Longer than a file has to stay the same, by another bit each time.
         tokio::time::sleep(Duration::from_millis(90 + 7 * (round as u64 % 11))).await;
     }
-    wait_for_answer(&client, "v-version", Some("b")).await;
+    wait_for_result(&client, "v-version", Some("b")).await;
     tokio::time::sleep(Duration::from_secs(1)).await;
     assert_eq!(client.call("v-version", json!({})).await.tool_text(), "b", "the last one stays");
     assert!(!server.log().contains("rejected"), "{}", server.log());
@@ -142,19 +142,19 @@ async fn a_plugin_whose_file_becomes_unreadable_stays_as_it_was() {
     install_guest("version_a", &plugins, "v.wasm");
     let server = builder.plugins(&plugins).start().await;
     let client = Client::new(server.url());
-    wait_for_answer(&client, "v-version", Some("a")).await;
+    wait_for_result(&client, "v-version", Some("a")).await;
     permit(&plugins.join("v.wasm"), 0o000);
     server.wait_for_log("cannot be read").await;
     assert_eq!(client.call("v-version", json!({})).await.tool_text(), "a");
     install_guest("version_b", &plugins, "v.wasm");
-    wait_for_answer(&client, "v-version", Some("b")).await;
+    wait_for_result(&client, "v-version", Some("b")).await;
     permit(&plugins, 0o000);
     server.wait_for_log("cannot read the plugin folder").await;
     assert_eq!(client.call("v-version", json!({})).await.tool_text(), "b");
     assert_polite(&server).await;
     permit(&plugins, 0o700);
     install_guest("version_a", &plugins, "v.wasm");
-    wait_for_answer(&client, "v-version", Some("a")).await;
+    wait_for_result(&client, "v-version", Some("a")).await;
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ use plugport_tests::build::xdg_homes;
 use plugport_tests::guests::guest;
 use plugport_tests::hostile_files::burdened;
 use plugport_tests::http_client::Client;
-use plugport_tests::reload::{install_bytes, install_guest, tool_names, wait_for_answer};
+use plugport_tests::reload::{install_bytes, install_guest, tool_names, wait_for_result};
 use plugport_tests::server::Server;
 use serde_json::json;
 
@@ -73,7 +73,7 @@ async fn a_plugin_that_has_to_be_signed_from_now_on_is_taken_away() {
     let key = minisign::KeyPair::generate_unencrypted_keypair().unwrap().pk.to_base64();
     let config = format!("[server]\ntrusted_keys = [{key:?}]\nrequire_signature = true\n");
     install_bytes(config.as_bytes(), server.folder(), "plugport.toml");
-    wait_for_answer(&client, "v-version", None).await;
+    wait_for_result(&client, "v-version", None).await;
     server.wait_for_log("v.wasm.minisig").await;
 }
 
@@ -94,7 +94,7 @@ async fn loads_that_began_before_follow_the_current_rules() {
         "it was compiled too soon to try anything"
     );
     install_bytes(b"[server]\napproval = \"strict\"\n", server.folder(), "plugport.toml");
-    wait_for_answer(&client, "polite-echo", None).await;
+    wait_for_result(&client, "polite-echo", None).await;
     server.wait_for_log("slow.wasm: has not been approved").await;
     // By now it would be there.
     tokio::time::sleep(Duration::from_secs(2)).await;
@@ -116,11 +116,11 @@ async fn a_damaged_lockfile_loses_no_edit_of_the_configuration() {
         server.folder(),
         "plugport.toml",
     );
-    wait_for_answer(&client, "w-version", Some("a")).await;
+    wait_for_result(&client, "w-version", Some("a")).await;
     server.wait_for_log("the approvals that were read before stay in force").await;
     std::fs::remove_file(server.folder().join("plugport.lock")).unwrap();
     install_bytes(b"[server]\napproval = \"strict\"\n", server.folder(), "plugport.toml");
-    wait_for_answer(&client, "w-version", None).await;
+    wait_for_result(&client, "w-version", None).await;
     assert_eq!(tool_names(&client).await, [""; 0]);
 }
 

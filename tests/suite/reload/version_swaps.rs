@@ -137,13 +137,13 @@ fn loop_on(neighbour: &Neighbour, progress: &Arc<Progress>) -> JoinHandle<Waits>
         while !progress.over.load(Ordering::Relaxed) {
             let phase = progress.phase.load(Ordering::Relaxed);
             let published = progress.published.load(Ordering::SeqCst);
-            let (waited, answer) = neighbour.call("v-version", &json!({})).await;
+            let (waited, response) = neighbour.call("v-version", &json!({})).await;
             let begun = progress.begun.load(Ordering::SeqCst);
             assert!(
-                (published..=begun).any(|swap| version(swap) == answer),
-                "{answer} answered a call that began after swap {published} and ended before swap {begun} did"
+                (published..=begun).any(|swap| version(swap) == response),
+                "{response} answered a call that began after swap {published} and ended before swap {begun} did"
             );
-            if begun == published + 1 && version(begun) == answer {
+            if begun == published + 1 && version(begun) == response {
                 progress.published.fetch_max(begun, Ordering::SeqCst);
             }
             waits[phase].push(waited);

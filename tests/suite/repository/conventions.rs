@@ -49,7 +49,7 @@ fn is_state(path: &Path) -> bool {
     compiled
         || path
             .components()
-            .any(|part| ["plugins.redb", "audit.jsonl"].iter().any(|kept| part.as_os_str() == *kept))
+            .any(|part| ["plugins.redb", "audit.jsonl"].iter().any(|file| part.as_os_str() == *file))
 }
 
 /// Commands keep compiled code for the person who types them, which tests are not to do in anyone's home.

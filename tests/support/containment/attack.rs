@@ -14,20 +14,20 @@ use crate::hostile_files;
 pub enum Source {
     /// A guest of `tests/guests/examples`.
     Guest(&'static str),
-    /// The same, a variant of it.
+    /// A variant of such a guest.
     Variant(&'static str, u8),
-    /// One that no compiler would write: `tests/guests/wat`.
+    /// A guest in WAT, which no compiler would write: `tests/guests/wat`.
     Wat(&'static str),
-    /// No component that anyone would build: [`hostile_files::made`].
+    /// A generated file: [`hostile_files::made`].
     Made(&'static str),
-    /// Two instances that pass each other something.
+    /// Two instances that pass each other values.
     Adapter(&'static AdapterComponent),
 }
 
-/// Any outcome: where what counts is that it comes in time, and that its limit is named if it is one.
+/// Any outcome: the attack only has to end in time, and to name its limit if it hits one.
 pub const ENDED: &str = "ended";
 
-/// What it does.
+/// What an attack does.
 #[derive(Debug, Clone, Copy)]
 pub enum AttackAction {
     /// A tool is called.
@@ -35,18 +35,18 @@ pub enum AttackAction {
         tool: &'static str,
         /// JSON. `{file}`, `{port}` and `{variable}` stand for the canaries.
         arguments: &'static str,
-        /// As the audit has it, or [`ENDED`].
+        /// The outcome in the audit, or [`ENDED`].
         outcome: &'static str,
         /// The text of the result contains this.
         says: &'static str,
     },
-    /// The file lies in the folder, and is rejected with a line that contains this.
+    /// The file is in the plugin folder, and is rejected with a line that contains this.
     Rejected { says: &'static str },
-    /// The file lies in the folder, and of its tools only these are published.
+    /// The file is in the plugin folder, and only these of its tools are published.
     Published { tools: &'static [&'static str], says: &'static [&'static str] },
 }
 
-/// An attack and what must come of it.
+/// An attack and its expected outcome.
 #[derive(Debug, Clone, Copy)]
 pub struct Attack {
     pub source: Source,
@@ -56,7 +56,7 @@ pub struct Attack {
     /// The grant of the plugin.
     pub grant: AttackGrant,
     pub repeats: u32,
-    /// What one repeat may take.
+    /// The maximum time of one repeat.
     pub within: Duration,
 }
 
@@ -82,7 +82,7 @@ impl Attack {
         Self::of(Source::Guest(guest), AttackAction::Calls { tool, arguments: "{}", outcome, says })
     }
 
-    /// Calls the tool of two instances that pass each other something.
+    /// Calls the tool of two instances that pass each other values.
     pub const fn passing(
         passing: &'static AdapterComponent,
         outcome: &'static str,
@@ -136,19 +136,10 @@ impl Attack {
     pub const fn times(self, repeats: u32) -> Self {
         Self { repeats, ..self }
     }
-
-    /// What it is expected to end in, in a few words.
-    pub fn expected(&self) -> String {
-        match self.action {
-            AttackAction::Calls { outcome, says, .. } => format!("{outcome}: {says}"),
-            AttackAction::Rejected { says } => format!("rejected: {says}"),
-            AttackAction::Published { tools, .. } => format!("published: only {}", tools.join(", ")),
-        }
-    }
 }
 
 impl Source {
-    /// The name of the file, and so of the plugin.
+    /// The name of the file and of the plugin.
     pub fn plugin(&self) -> &'static str {
         match self {
             Self::Guest(name) | Self::Variant(name, _) | Self::Wat(name) | Self::Made(name) => name,
@@ -168,7 +159,7 @@ impl Source {
     }
 }
 
-/// A guest with another digit where `plugport_test_guests::variant` looks.
+/// A guest with another digit where `plugport_test_guests::variant` reads its variant.
 fn marked(mut bytes: Vec<u8>, variant: u8) -> Vec<u8> {
     let mark = b"hostile-variant:";
     let at = bytes.windows(mark.len()).position(|window| window == mark).expect("the guest has variants");

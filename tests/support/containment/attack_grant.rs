@@ -3,7 +3,7 @@
 use crate::bad_web_server::BadWebServer;
 use crate::granted_dir::{GrantedDir, LINKS};
 
-/// What a guest is granted for an attack.
+/// The grant of a guest for an attack.
 #[derive(Debug, Clone, Copy)]
 pub enum AttackGrant {
     /// Nothing beyond the attack's own settings.
@@ -52,7 +52,7 @@ impl PreparedGrant {
         }
     }
 
-    /// Tells a guest where it is.
+    /// Inserts its path or address into the arguments of a guest.
     pub(super) fn insert(&self, arguments: &str) -> String {
         match self {
             Self::Nothing => arguments.to_owned(),
@@ -61,7 +61,7 @@ impl PreparedGrant {
         }
     }
 
-    /// (h): nothing beside the directory was changed, and every connection is closed.
+    /// (h): nothing beside the directory has changed, and every connection is closed.
     pub(super) async fn assert_unused(&self) {
         match self {
             Self::Nothing => {}

@@ -1,5 +1,5 @@
-//! A server under attack by clients on raw sockets, or by clients and guests together, while a neighbour calls the guest
-//! `polite`.
+//! A server under attack by clients on raw sockets, or by clients and guests together, while a neighbour calls the
+//! guest `polite`.
 //!
 //! The points are those of an attack by a guest, but without an expected error text, which the test itself asserts. The
 //! neighbour calls from another address than the attackers, as another person would.
@@ -11,10 +11,10 @@ use super::process_stats::grown;
 use super::{GROWTH, Latencies, Neighbour, PATIENCE, ProcessStats, assert_log, assert_memory_released};
 use crate::server::{Builder, Server};
 
-/// Where the neighbour calls from.
+/// The neighbour's address.
 const ELSEWHERE: [u8; 4] = [127, 0, 0, 2];
 
-/// What not even one call of the neighbour may take: of some thousand, the hundredth part is too many to be forgotten.
+/// The maximum time of any call of the neighbour: of some thousand calls, one in a hundred is too many to ignore.
 const SLOWEST: Duration = Duration::from_secs(2);
 
 /// The result of the attack.
@@ -22,8 +22,8 @@ const SLOWEST: Duration = Duration::from_secs(2);
 pub struct AttackReport {
     pub before: Latencies,
     pub during: Latencies,
-    /// Bytes that the server had more of at most, and afterwards.
-    pub most: i64,
+    /// By how many bytes the server had grown at its peak, and afterwards.
+    pub peak: i64,
     pub left: i64,
 }
 
@@ -53,21 +53,21 @@ impl AttackedServer {
         &self.server
     }
 
-    /// Where it listens, as a socket has it.
+    /// The address and port where the server listens.
     pub fn authority(&self) -> String {
         let url = self.server.url();
         url.trim_start_matches("http://").trim_end_matches("/mcp").to_owned()
     }
 
-    /// Ends the attack, of which nothing may be under way any more, and asserts all points: the neighbour was served in
-    /// time, at most `most` bytes were taken meanwhile and nearly all of them given back, files and threads too, and
-    /// nothing panicked.
-    pub async fn end(self, most: u64) -> AttackReport {
-        self.end_after(Duration::ZERO, most).await
+    /// Asserts all points after the attack has ended: the neighbour was served in time, the server used at most `max`
+    /// bytes more and released nearly all of them, its files and threads are as before, and nothing panicked.
+    pub async fn end(self, max: u64) -> AttackReport {
+        self.end_after(Duration::ZERO, max).await
     }
 
-    /// The same, where the server may keep for so long what it has taken. Other servers have the machine meanwhile.
-    pub async fn end_after(mut self, kept: Duration, most: u64) -> AttackReport {
+    /// The same for a server that may release its memory only after some time. Other servers have the machine
+    /// meanwhile.
+    pub async fn end_after(mut self, release_time: Duration, max: u64) -> AttackReport {
         let name = self.name;
         let during = self.neighbour_loop.end().await;
         let after = self.neighbour.echo_times(20).await;
@@ -77,12 +77,12 @@ impl AttackedServer {
             let wait = waits.percentile(100);
             assert!(wait < SLOWEST, "{name}: {when} the attack a neighbour waited {wait:?} once: {waits:?}");
         }
-        let taken = grown(ProcessStats::of(&self.server).peak, self.start.memory);
-        assert!(taken < i64::try_from(most).unwrap(), "{name}: {} MiB were taken", taken >> 20);
+        let peak = grown(ProcessStats::of(&self.server).peak, self.start.memory);
+        assert!(peak < i64::try_from(max).unwrap(), "{name}: {} MiB were taken", peak >> 20);
         self.server.release_machine();
-        tokio::time::sleep(kept).await;
+        tokio::time::sleep(release_time).await;
         let left = assert_memory_released(name, &self.server, self.start, GROWTH).await;
         assert_log(name, &self.server);
-        AttackReport { before: self.before, during, most: taken, left }
+        AttackReport { before: self.before, during, peak, left }
     }
 }

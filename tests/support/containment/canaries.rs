@@ -1,4 +1,4 @@
-//! A file, a port and a secret beside the server, which a hostile guest would take if it could.
+//! A file, a port and a secret of the machine that no hostile guest may reach.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::server::Server;
 /// The variable of the server that holds the secret.
 const VARIABLE: &str = "PLUGPORT_TESTS_CANARY";
 
-/// What no guest and no log may know.
+/// The secret, which no guest and no log may contain.
 const TOKEN: &str = "canary-3f9a61c2e8d740b5";
 
 /// The canaries of one attack.
@@ -27,7 +27,7 @@ pub(crate) struct Canaries {
 }
 
 impl Canaries {
-    /// Lays them out.
+    /// Creates the canaries.
     pub(crate) async fn prepare() -> Self {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("canary.txt"), TOKEN).unwrap();
@@ -43,12 +43,12 @@ impl Canaries {
         Self { folder, port, visits, listening }
     }
 
-    /// The variable that the server is started with.
+    /// The variable of the server's environment.
     pub(crate) fn variable(&self) -> (&'static str, &'static str) {
         (VARIABLE, TOKEN)
     }
 
-    /// Tells a guest where they are.
+    /// Inserts them into the arguments of a guest.
     pub(crate) fn insert(&self, arguments: &str) -> String {
         let file = self.file().display().to_string();
         arguments
@@ -57,17 +57,17 @@ impl Canaries {
             .replace("{variable}", VARIABLE)
     }
 
-    /// Nothing that a client gets has the secret.
+    /// Asserts that a text for a client does not contain the secret.
     pub(crate) fn search(&self, text: &str) {
         Self::assert_secret(text);
     }
 
-    /// The same, for whoever does not have the canaries at hand.
+    /// The same without the canaries.
     pub(crate) fn assert_secret(text: &str) {
         assert!(!text.contains(TOKEN), "the secret is in {}", shortened(text));
     }
 
-    /// (h): all are as they were.
+    /// (h): all canaries are unchanged.
     pub(crate) async fn assert_untouched(&self, entry: &str, server: &Server) {
         assert_eq!(
             std::fs::read_to_string(self.file()).ok().as_deref(),

@@ -14,14 +14,14 @@ use crate::corpus;
 use crate::http_client::Client;
 use crate::server::{Builder, Server};
 
-/// What a server and its compilers may need for the whole corpus, all together. Without optimisation the allocator, the
-/// pools and what is compiled came to 629 MiB after the entries one after another; this is a fifth above that.
+/// The maximum memory of a server and its compilers for the whole corpus. Without optimisation the allocator, the pools
+/// and the compiled code came to 629 MiB; this is a fifth above that.
 const MEMORY: u64 = 768 << 20;
 
 /// How often each attack is made.
 const ROUNDS: u32 = 3;
 
-/// An attack as a plugin of its own, with what it attacks.
+/// An attack as a plugin of its own, with its target.
 struct InstalledAttack {
     entry: &'static str,
     plugin: String,
@@ -29,8 +29,8 @@ struct InstalledAttack {
     prepared: PreparedGrant,
 }
 
-/// Starts one server with every attack of the corpus as a plugin of its own, makes them one after the other, and
-/// asserts how each ends and that all of it never needs more than its memory. What it came to.
+/// Starts one server with every attack of the corpus as a plugin of its own, makes the attacks one after the other, and
+/// asserts the outcome of each and the maximum memory. Returns the figures.
 pub async fn all_in_sequence() -> String {
     let canaries = Canaries::prepare().await;
     let installed = installed_attacks().await;
@@ -45,10 +45,10 @@ pub async fn all_in_sequence() -> String {
     }
     assert_log("the corpus in sequence", &server);
     canaries.assert_untouched("the corpus in sequence", &server).await;
-    let (most, compilers) = (peak.bytes >> 20, peak.compilers);
-    assert!(peak.bytes < MEMORY, "at most {most} MiB were resident");
+    let (peak_mib, compilers) = (peak.bytes >> 20, peak.compilers);
+    assert!(peak.bytes < MEMORY, "at most {peak_mib} MiB were resident");
     format!(
-        "{} plugins, {made} calls; at most {most} MiB resident, {compilers} compilers included",
+        "{} plugins, {made} calls; at most {peak_mib} MiB resident, {compilers} compilers included",
         installed.len()
     )
 }
@@ -76,7 +76,7 @@ fn builder(installed: &[InstalledAttack], canaries: &Canaries) -> Builder {
     builder.config(&config)
 }
 
-/// Looks at what became of each file, and makes each attack that is a call. How many calls that were.
+/// Asserts the outcome of each file, makes each attack that is a call, and returns the number of calls.
 async fn assert_sequence(server: &Server, installed: &[InstalledAttack], canaries: &Canaries) -> usize {
     let (client, neighbour) = (Client::new(server.url()), Neighbour::new(server.url()));
     let (said, published) = (server.log(), published(&client, canaries).await);
@@ -99,7 +99,7 @@ async fn assert_sequence(server: &Server, installed: &[InstalledAttack], canarie
     made
 }
 
-/// Eight guests spin; what a neighbour waits for an echo before and meanwhile.
+/// Eight guests spin. Returns how long a neighbour waits for an echo before and during that.
 pub async fn eight_spinning_guests() -> String {
     let config = "[plugins.hostile_loop_in_call]\nlimits = { fuel = 1_000_000_000_000, cpu_ms = 600_000 }\n";
     let server =

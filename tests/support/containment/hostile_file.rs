@@ -1,5 +1,5 @@
-//! Attacks by a file that only lies in the plugin folder. It is read when the server starts, so its cost shows against
-//! the same server without it.
+//! Attacks by a file that is only in the plugin folder. The server reads the file when it starts, so the cost shows in
+//! comparison with the same server without the file.
 
 use serde_json::json;
 
@@ -23,8 +23,8 @@ pub(super) async fn assert_file_contained(entry: &str, attack: &Attack) -> Repor
     }
     let mut server = with_copies(attack, builder(attack, &canaries, &prepared)).start().await;
     let took = server.start();
-    let most = attack.within * (attack.repeats + 1);
-    assert!(took < most, "{entry}: the server took {took:?} to start");
+    let max = attack.within * (attack.repeats + 1);
+    assert!(took < max, "{entry}: the server took {took:?} to start");
     let neighbour = Neighbour::new(server.url());
     let during = neighbour.echo_times(ECHOES).await;
     let published = published(&Client::new(server.url()), &canaries).await;
@@ -37,10 +37,10 @@ pub(super) async fn assert_file_contained(entry: &str, attack: &Attack) -> Repor
     assert_log(entry, &server); // (c), (f)
     assert_load_audited(entry, &server, attack); // (g)
     canaries.assert_untouched(entry, &server).await; // (h)
-    ReportRow::new(entry, attack, observed, (before, during), grown)
+    ReportRow::new(attack, observed, (before, during), grown)
 }
 
-/// What the server without the file needs after as many questions, and how long its callers wait.
+/// The memory of the server without the file after as many requests, and how long its callers wait.
 async fn without(builder: Builder) -> (ProcessStats, Latencies) {
     let server = builder.start().await;
     let neighbour = Neighbour::new(server.url());
@@ -50,7 +50,7 @@ async fn without(builder: Builder) -> (ProcessStats, Latencies) {
     (ProcessStats::of(&server).settled().await, waits)
 }
 
-/// The same file again and again: what one leaks does not show.
+/// Many copies of the file, since the leak of one would not show.
 fn with_copies(attack: &Attack, builder: Builder) -> Builder {
     let bytes = attack.source.bytes();
     let first = builder.file(&format!("{}.wasm", attack.source.plugin()), &bytes);
@@ -70,7 +70,7 @@ pub(super) async fn published(client: &Client, canaries: &Canaries) -> Vec<Strin
     }
 }
 
-/// (a): the log has one line on the file, or on each item that is not published, and clients see what is left.
+/// (a): the log has one line on the file, or on each item that is not published, and clients see the other items.
 pub(super) fn assert_load_outcome(
     entry: &str,
     attack: &Attack,
@@ -96,7 +96,7 @@ pub(super) fn assert_load_outcome(
     }
 }
 
-/// One line of the log is on the file, and says why. The reason.
+/// Asserts that one line of the log says why the file was rejected, and returns the reason.
 fn assert_rejected(entry: &str, file: &str, says: &str, said: &str) -> String {
     let lines = said.lines().filter(|line| line.contains(file)).collect::<Vec<_>>();
     assert!(
@@ -107,7 +107,7 @@ fn assert_rejected(entry: &str, file: &str, says: &str, said: &str) -> String {
     shortened(lines[0].split_once(".wasm: ").map_or(lines[0], |(_, why)| why))
 }
 
-/// (g): one line that says what became of the file.
+/// (g): the audit has one line with the outcome of the file.
 fn assert_load_audited(entry: &str, server: &Server, attack: &Attack) {
     let file = format!("/{}.wasm", attack.source.plugin());
     let mut lines = server.audit();

@@ -1,8 +1,8 @@
 //! Many hostile clients and eight hostile plugins at once against a server with default limits, which must stay below a
 //! gibibyte.
 //!
-//! The server's own memory is watched, together with what the system has swapped out of it. To let the system itself
-//! end a server that grows beyond, set `PLUGPORT_UNDER` to what a shell does before it becomes the server, for instance
+//! The test watches the server's own memory, swapped pages included. To let the system end a server that grows beyond,
+//! set `PLUGPORT_UNDER` to a shell command that runs before the server, for instance
 //! `echo $$ > /sys/fs/cgroup/small/cgroup.procs`.
 
 use std::collections::BTreeMap;
@@ -23,30 +23,30 @@ use crate::server::{Builder, Server};
 
 const GIB: u64 = 1 << 30;
 
-/// Where the neighbour calls from. Everyone else has one of a few other addresses.
+/// The neighbour's address. All others have one of a few other addresses.
 const ELSEWHERE: [u8; 4] = [127, 0, 0, 2];
 
-/// What a neighbour may wait among so many clients: served late, but served.
+/// The maximum wait of a neighbour among so many clients.
 const SERVED: Duration = Duration::from_secs(if cfg!(debug_assertions) { 20 } else { 5 });
 
-/// How often it has to be served in each such time.
+/// The minimum number of results for the neighbour in each such period.
 const OFTEN: u64 = 10;
 
 /// Nearly the largest body that is accepted.
 const LARGE: usize = 3_900_000;
 
-/// So many clients, for so long.
+/// The number of clients and the length of the attack.
 #[derive(Debug, Clone, Copy)]
 pub struct ManyClients {
     pub clients: u8,
     pub time: Duration,
 }
 
-/// What came of it.
+/// The outcome.
 #[derive(Debug)]
 pub struct ManyClientsReport {
     pub neighbour: [Duration; 3],
-    /// What all clients did, without what they gave up, and how often a hostile tool was called.
+    /// The number of completed actions of all clients, and of calls of hostile tools.
     pub acts: u64,
     pub calls: usize,
     /// How those calls ended, and how often.
@@ -55,13 +55,13 @@ pub struct ManyClientsReport {
 }
 
 impl ManyClients {
-    /// Lets them loose, and asserts that the server survives within a gibibyte and serves a neighbour throughout.
+    /// Runs the attack, and asserts that the server stays below a gibibyte and serves a neighbour throughout.
     pub async fn assert_survived(self) -> ManyClientsReport {
         let server = under(builder()).start().await;
         let neighbour = Neighbour::from(server.url(), ELSEWHERE);
         neighbour.echo_times(20).await;
         let tools = tools(&server).await;
-        let (most, watching) = watch(server.pid());
+        let (peak, watching) = watch(server.pid());
         let (begun, time) = (Instant::now(), self.time);
         let mut clients = JoinSet::new();
         for number in 0..self.clients {
@@ -69,7 +69,7 @@ impl ManyClients {
             clients.spawn(async move {
                 let (mut random, mut acts) = (Random::new(u64::from(number)), 0_u64);
                 while begun.elapsed() < time {
-                    // One that does not get on is as good as one that attacks.
+                    // An action that fails is an attack too.
                     let act = act(&url, number, &tools, &mut random);
                     let done = tokio::time::timeout(Duration::from_secs(5), act).await;
                     acts += u64::from(done.is_ok());
@@ -79,8 +79,8 @@ impl ManyClients {
         }
         let (mut waits, mut served) = (Vec::new(), BTreeMap::<u64, u64>::new());
         while begun.elapsed() < time {
-            let asked = tokio::time::timeout(SERVED, neighbour.echo()).await;
-            waits.push(asked.unwrap_or_else(|_| panic!("a neighbour was not served for {SERVED:?}")));
+            let echo = tokio::time::timeout(SERVED, neighbour.echo()).await;
+            waits.push(echo.unwrap_or_else(|_| panic!("a neighbour was not served for {SERVED:?}")));
             *served.entry(begun.elapsed().as_secs() / SERVED.as_secs()).or_default() += 1;
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
@@ -96,7 +96,7 @@ impl ManyClients {
         let limited = ["cpu_ms", "fuel"].iter().any(|limit| outcomes.contains_key(*limit));
         assert!(limited, "nothing was attacked: {outcomes:?}");
         assert_no_panic("many clients", &server, log_limit(time));
-        let most_mib = most.load(Ordering::Relaxed) >> 20;
+        let most_mib = peak.load(Ordering::Relaxed) >> 20;
         assert!(most_mib < GIB >> 20, "the server had {most_mib} MiB");
         let waits = Latencies::of(waits);
         let neighbour = [50, 99, 100].map(|percent| waits.percentile(percent));
@@ -120,7 +120,7 @@ fn builder() -> Builder {
     builder.file("bulk.wasm", &Source::Wat("bulk").bytes())
 }
 
-/// How calls of the hostile plugins ended. One at a limit names it, and nothing else does.
+/// The outcomes of calls of the hostile plugins. Only the outcome `limit` names a limit.
 fn outcomes(server: &Server) -> BTreeMap<String, usize> {
     let mut outcomes = BTreeMap::new();
     for line in server.audit().iter().filter(|line| line["event"] == "call" && line["plugin"] != "polite") {
@@ -139,7 +139,7 @@ fn under(builder: Builder) -> Builder {
     }
 }
 
-/// The tools of the hostile plugins, with what they are called with.
+/// The tools of the hostile plugins, with their arguments.
 async fn tools(server: &Server) -> Vec<(String, Value)> {
     let listed = crate::reload::tool_names(&Client::new(server.url())).await;
     let attacks = corpus::parallel_attacks().filter_map(|(_, attack)| {
@@ -153,7 +153,7 @@ async fn tools(server: &Server) -> Vec<(String, Value)> {
     known.into_iter().chain(others).chain([flood]).collect()
 }
 
-/// One thing that a hostile client does.
+/// One action of a hostile client.
 async fn act(url: &str, number: u8, tools: &[(String, Value)], random: &mut Random) {
     let authority = url.trim_start_matches("http://").trim_end_matches("/mcp");
     let client = Client::from(url, [127, 0, 0, 3 + number % 4]);
@@ -201,15 +201,15 @@ async fn hold(stream: TcpStream, random: &mut Random) {
     drop(stream);
 }
 
-/// The most memory that a process has, while it is watched.
+/// Watches the peak memory of a process.
 fn watch(pid: u32) -> (Arc<AtomicU64>, tokio::task::JoinHandle<()>) {
-    let most = Arc::<AtomicU64>::default();
-    let seen = Arc::clone(&most);
+    let peak = Arc::<AtomicU64>::default();
+    let seen = Arc::clone(&peak);
     let watching = tokio::spawn(async move {
         loop {
             seen.fetch_max(process_stats::own_and_swapped(pid), Ordering::Relaxed);
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     });
-    (most, watching)
+    (peak, watching)
 }

@@ -1,5 +1,5 @@
-//! Watches the peak memory of a server with its compilers, from before the server starts: it compiles before it serves,
-//! and its compilers are gone by then.
+//! Watches the peak memory of a server with its compilers, from before the server starts: the server compiles before it
+//! serves, and its compilers have ended by then.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,27 +10,27 @@ use tokio::task::JoinHandle;
 
 use super::process_stats::{children, resident};
 
-/// Between two looks.
+/// The time between two samples.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Watches until it is ended or dropped.
+/// Watches until `end` or drop.
 pub(super) struct MemoryWatch {
     over: Arc<AtomicBool>,
     watching: JoinHandle<MemoryPeak>,
 }
 
-/// The most that was seen.
+/// The peak.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct MemoryPeak {
     /// Resident bytes of all processes together.
     pub(super) bytes: u64,
-    /// Compilers that were there at the same time.
+    /// Compilers that ran at that time.
     pub(super) compilers: usize,
 }
 
 impl MemoryWatch {
-    /// Watches the server that is about to start with this folder of plugins. It is known by its command line, since
-    /// nobody has its number before it serves.
+    /// Watches the server that is about to start with this plugin folder. Its command line identifies it, since its
+    /// process id is not known before it serves.
     pub(super) fn begin(folder: &Path) -> Self {
         let over = Arc::new(AtomicBool::new(false));
         let (ended, folder) = (Arc::clone(&over), folder.display().to_string());
@@ -45,7 +45,7 @@ impl MemoryWatch {
         Self { over, watching }
     }
 
-    /// The most that was resident.
+    /// The peak of resident memory.
     pub(super) async fn end(mut self) -> MemoryPeak {
         self.over.store(true, Ordering::Relaxed);
         let peak = (&mut self.watching).await.unwrap();
@@ -61,7 +61,7 @@ impl Drop for MemoryWatch {
 }
 
 impl MemoryPeak {
-    /// After one more look.
+    /// Ends the watch after one more sample.
     fn with(self, folder: &str) -> Self {
         let own = children(std::process::id()).into_iter().map(|pid| (pid, command(pid)));
         let Some((server, started)) = own.into_iter().find(|(_, command)| command.contains(folder)) else {

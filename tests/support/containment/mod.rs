@@ -1,8 +1,8 @@
 //! Runs an attack of the corpus and asserts all eight points of containment in one place ([`assert_contained`]), so
 //! that no test can forget one.
 //!
-//! An attack runs against the real binary, over HTTP, with the guest `polite` loaded beside it and called all the
-//! while. It is repeated, because what a single call leaks does not show: twenty times in the suite, and by the program
+//! An attack runs against the real binary, over HTTP, while a neighbour calls the guest `polite`. The attack is
+//! repeated, because the leak of a single call does not show: twenty times in the suite, and by the program
 //! `containment` a hundred times where that takes seconds. A measured server has the machine to itself; while it waits
 //! for idle threads to end, other servers may run. The result is a [`ReportRow`].
 
@@ -35,21 +35,21 @@ pub use neighbour::{Latencies, Neighbour};
 pub use parallel_attack::{ParallelAttack, attack_in_parallel};
 pub(crate) use process_stats::assert_memory_released;
 pub use process_stats::{ProcessStats, children, processor_time, resident};
-pub use report_row::ReportRow;
+pub use report_row::{ReportRow, list_item};
 
 use crate::http_client::{Client, HttpResponse};
 use crate::server::{Builder, Server};
 
-/// What every attacked server is configured with. Quarantine would answer in a plugin's place after its fifth crash.
+/// The configuration of every attacked server. Without it, the plugin would be quarantined after its fifth crash.
 const COMMON_LIMITS: &str = "[limits]\nquarantine_failures = 1000000\nlog_kib = 8\n";
 
-/// What a neighbour may wait, one time in a hundred.
+/// The maximum wait of a neighbour in 99 of 100 calls.
 pub const PATIENCE: Duration = Duration::from_millis(250);
 
-/// What a server may have grown by after all the repeats.
+/// The maximum growth of a server after all the repeats.
 pub const GROWTH: i64 = 32 << 20;
 
-/// Log of one attack, all its repeats together.
+/// The maximum size of the log of one attack, all its repeats together.
 pub(crate) const LOG: usize = 1 << 20;
 
 /// Calls before anything is measured: pools and caches fill.
@@ -65,7 +65,7 @@ pub async fn assert_contained(entry: &str, attack: &Attack) -> ReportRow {
     }
 }
 
-/// A server with what every attack needs around it.
+/// A server with the neighbour, the canaries and the grants of an attack.
 fn builder(attack: &Attack, canaries: &Canaries, prepared: &PreparedGrant) -> Builder {
     let plugin = attack.source.plugin();
     let (settings, grants) = (attack.config, prepared.grants(plugin));
@@ -111,10 +111,10 @@ async fn assert_calls_contained(entry: &str, attack: &Attack) -> ReportRow {
     assert_audited(entry, &server, attack, plugin, warm_up + attack.repeats).await; // (g)
     canaries.assert_untouched(entry, &server).await; // (h)
     prepared.assert_unused().await;
-    ReportRow::new(entry, attack, observed, (before, during), grown)
+    ReportRow::new(attack, observed, (before, during), grown)
 }
 
-/// The tool as the plugin's clients see it, and what it is called with.
+/// The published name of the tool, and its arguments.
 fn tool_and_arguments(
     attack: &Attack,
     plugin: &str,
@@ -128,7 +128,7 @@ fn tool_and_arguments(
     (format!("{plugin}-{tool}"), serde_json::from_str(&arguments).unwrap())
 }
 
-/// (a): the failure has the type and the words that it should have. What a client heard.
+/// (a): the failure has the expected type and text. Returns the text.
 fn assert_expected(entry: &str, attack: &Attack, reply: &HttpResponse) -> String {
     let AttackAction::Calls { outcome, says, .. } = attack.action else { panic!("{attack:?} calls nothing") };
     let failed = reply.result()["isError"] == true;
@@ -147,25 +147,25 @@ fn assert_expected(entry: &str, attack: &Attack, reply: &HttpResponse) -> String
     shortened(told)
 }
 
-/// (b): a neighbour waits no longer than it should.
+/// (b): a neighbour waits no longer than `PATIENCE`.
 fn assert_patience(entry: &str, when: &str, latencies: &Latencies) {
     let wait = latencies.percentile(99);
     assert!(wait < PATIENCE, "{entry}: {when} the attack a neighbour waited {wait:?}: {latencies:?}");
 }
 
-/// (c), (d), (e): the process is there, and as large as it was. By how much it has grown.
+/// (c), (d), (e): the process runs, and is as large as before. Returns its growth.
 async fn assert_released(entry: &str, server: &Server, start: ProcessStats) -> (i64, i64) {
     let memory = assert_memory_released(entry, server, start, GROWTH).await;
     (memory, ProcessStats::of(server).files as i64 - start.files as i64)
 }
 
-/// (c), (f): nothing in the server panicked, and it wrote no more than it should. A guest's own panic is a line of its
-/// log and begins with a time.
+/// (c), (f): nothing in the server panicked, and its log is small enough. A guest's own panic is a line of the log that
+/// begins with a time.
 fn assert_log(entry: &str, server: &Server) {
     assert_no_panic(entry, server, LOG);
 }
 
-/// The same for an attack after which the server may have written so many bytes.
+/// The same with another maximum for the log.
 pub(crate) fn assert_no_panic(entry: &str, server: &Server, log: usize) {
     let said = server.log();
     let panic =
@@ -175,12 +175,12 @@ pub(crate) fn assert_no_panic(entry: &str, server: &Server, log: usize) {
     assert!(!said.contains('\u{1b}'), "{entry}: a terminal sequence got through");
 }
 
-/// What a server may write while it is attacked for so long: each call that a guest crashes in is a few kilobytes.
+/// The maximum size of the log of an attack of this length: each call that traps is a few kilobytes.
 pub(crate) fn log_limit(time: Duration) -> usize {
     LOG * usize::try_from(1 + time.as_secs()).unwrap()
 }
 
-/// (g): each call is in the audit once, with how it ended and at which limit.
+/// (g): each call is in the audit once, with its outcome and its limit.
 async fn assert_audited(entry: &str, server: &Server, attack: &Attack, plugin: &str, calls: u32) {
     let AttackAction::Calls { outcome, tool, says, .. } = attack.action else { return };
     let own = |line: &Value| line["event"] == "call" && line["plugin"] == plugin && line["name"] == tool;
@@ -201,14 +201,14 @@ async fn assert_audited(entry: &str, server: &Server, attack: &Attack, plugin: &
     }
 }
 
-/// The limit that a sentence names, or begins to name: of "(limit `" it is left open which.
+/// The limit that a sentence names; `None` for "(limit `", which stands for any limit.
 fn limit_in(says: &str) -> Option<&str> {
     let (_, rest) = says.split_once("(limit `")?;
     rest.split_once("`)").map(|(limit, _)| limit)
 }
 
-/// The beginning of a text, for people.
+/// The first 160 characters of a text.
 pub(crate) fn shortened(text: &str) -> String {
-    let kept: String = text.chars().take(160).collect();
-    if kept.len() < text.len() { format!("{kept}…") } else { kept }
+    let beginning: String = text.chars().take(160).collect();
+    if beginning.len() < text.len() { format!("{beginning}…") } else { beginning }
 }

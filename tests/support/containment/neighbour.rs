@@ -1,6 +1,6 @@
 //! The caller of the guest `polite`, which measures how long its calls take while others attack.
 //!
-//! It has an HTTP client of its own that validates no schemas, since that work would count as the server's.
+//! Its HTTP client validates no schemas, since that time would count as the server's.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +11,7 @@ use tokio::task::JoinHandle;
 
 use crate::http_client::{STATELESS, stateless_meta};
 
-/// Between two calls: a caller, not a load.
+/// The time between two calls, so that the neighbour is no load.
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// The calling client.
@@ -21,7 +21,7 @@ pub struct Neighbour {
     url: String,
 }
 
-/// How long it waited, shortest first.
+/// The waits, shortest first.
 #[derive(Debug, Clone)]
 pub struct Latencies(Vec<Duration>);
 
@@ -36,28 +36,28 @@ impl Neighbour {
         Self { http: reqwest::Client::new(), url }
     }
 
-    /// The same, calling from another address of this machine.
+    /// A neighbour at another address of this machine.
     pub fn from(url: String, address: [u8; 4]) -> Self {
         let local = std::net::IpAddr::from(address);
         let http = reqwest::Client::builder().local_address(local).build().unwrap();
         Self { http, url }
     }
 
-    /// Calls `polite-echo` once; how long the result took.
+    /// Calls `polite-echo` once and returns the wait.
     pub async fn echo(&self) -> Duration {
         let (waited, text) = self.call("polite-echo", &json!({ "message": "hello" })).await;
         assert_eq!(text, "hello");
         waited
     }
 
-    /// Calls a tool; how long its answer took, and the text of it.
+    /// Calls a tool and returns the wait and the text of the result.
     pub async fn call(&self, tool: &str, arguments: &Value) -> (Duration, String) {
         let (waited, message) = self.try_call(tool, arguments).await.expect("the server answers");
         let text = message["result"]["content"][0]["text"].as_str();
         (waited, text.unwrap_or_else(|| panic!("no text in {message}")).to_owned())
     }
 
-    /// Calls a tool of a server that may be killed meanwhile; how long its answer took, and the answer.
+    /// Calls a tool of a server that may be killed meanwhile; returns the wait and the response.
     pub async fn try_call(&self, tool: &str, arguments: &Value) -> reqwest::Result<(Duration, Value)> {
         let begun = Instant::now();
         let text = self.post(tool, arguments).await?;
@@ -67,7 +67,7 @@ impl Neighbour {
         Ok((waited, message))
     }
 
-    /// Calls a tool, whatever comes back.
+    /// Calls a tool and returns any response.
     pub async fn post(&self, tool: &str, arguments: &Value) -> reqwest::Result<String> {
         let params = json!({ "name": tool, "arguments": arguments, "_meta": stateless_meta() });
         let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params }).to_string();
@@ -109,7 +109,7 @@ impl Neighbour {
 }
 
 impl NeighbourLoop {
-    /// Waits for the last answer.
+    /// Waits for the last response.
     pub async fn end(self) -> Latencies {
         self.over.store(true, Ordering::Relaxed);
         Latencies::of(self.task.await.unwrap())
@@ -122,7 +122,7 @@ impl Latencies {
         Self(waits)
     }
 
-    /// What so many per cent did not exceed.
+    /// The percentile.
     pub fn percentile(&self, percent: usize) -> Duration {
         let at = (self.0.len() * percent).div_ceil(100).saturating_sub(1);
         self.0.get(at).copied().unwrap_or_default()

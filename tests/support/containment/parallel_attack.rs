@@ -15,42 +15,42 @@ use crate::server::{Builder, Server};
 
 const ATTACKERS: usize = 3;
 
-/// Where the neighbour calls from.
+/// The neighbour's address.
 const ELSEWHERE: [u8; 4] = [127, 0, 0, 2];
 
 /// How long an attack has been under way before it is cancelled.
 const BEGUN: Duration = Duration::from_millis(300);
 
-/// What a call may still take when it is cancelled. Whatever the server does after that is looked at for as long again.
+/// The maximum time of a call after it was cancelled. The server's processor time is measured for as long after that.
 const GOING: Duration = Duration::from_millis(200);
 
-/// Quarantine would answer in a plugin's place.
+/// Without these limits the plugin would be quarantined.
 const UNQUARANTINED: &str = "[limits]\nquarantine_failures = 1000000\nlog_kib = 8\n";
 
-/// The same without anything that would end the attack before its client does.
+/// The same without the limits that would end the attack before its client does.
 const UNLIMITED: &str = "[limits]\nquarantine_failures = 1000000\nlog_kib = 8\n\
                          fuel = 1_000_000_000_000\ncpu_ms = 600_000\nwall_ms = 600_000\n";
 
-/// What three attackers came to.
+/// The measurements of three attackers.
 #[derive(Debug)]
 pub struct ParallelAttack {
     pub name: String,
     pub waits: Latencies,
     /// From the moment that a client hangs up to the line of the audit; empty when the attack ends sooner by itself.
     pub cancelled: Latencies,
-    /// Processor time of the server in the 200 ms after all of them were gone.
+    /// Processor time of the server in the 200 ms after the last of them had ended.
     pub afterwards: Duration,
     /// From SIGTERM to the end, with three attacks under way.
     pub stopped: Duration,
     /// Attacks that were under way when they were cancelled, and when the server was told to stop.
     pub under_way: [usize; 2],
-    /// How many of each there should be: all, where nothing but a limit ends them.
+    /// The expected number of each: all, where only a limit ends them.
     pub expected_under_way: usize,
     /// How calls ended, and how often.
     pub outcomes: BTreeMap<String, usize>,
-    /// The most processor time of a call that ended well, of all that the audit has.
+    /// The maximum processor time in the audit of a call that ended well.
     pub most_cpu_of_ok: Duration,
-    /// What `cpu_ms` allowed a call.
+    /// The limit `cpu_ms` of a call.
     pub cpu: Duration,
 }
 
@@ -78,7 +78,7 @@ impl ParallelAttack {
     }
 }
 
-/// Makes an attack that is a call, for so long.
+/// Makes an attack that is a call for this time.
 pub async fn attack_in_parallel(attack: &Attack, time: Duration) -> ParallelAttack {
     let canaries = Canaries::prepare().await;
     let prepared = PreparedGrant::prepare(attack.grant).await;
@@ -114,8 +114,8 @@ pub async fn attack_in_parallel(attack: &Attack, time: Duration) -> ParallelAtta
     }
 }
 
-/// Whether nothing but a limit on its time ends an attack. Of those that call the host nobody can say: another limit
-/// may come first.
+/// Whether only a limit on its time ends an attack. For attacks that call the host this is unknown: another limit may
+/// come first.
 fn is_endless(attack: &Attack) -> bool {
     let is_limited = matches!(attack.action, AttackAction::Calls { outcome: "limit", .. });
     is_limited
@@ -138,7 +138,7 @@ fn without_limits(settings: &str) -> String {
     settings.lines().filter(|line| !line.starts_with("limits")).collect::<Vec<_>>().join("\n")
 }
 
-/// What a neighbour waits while three attack, and how often they do.
+/// The waits of a neighbour during three attackers' calls, and the number of those calls.
 async fn measure_neighbour(
     server: &Server,
     tool: &str,
@@ -200,7 +200,7 @@ async fn call_outcomes(
     (outcomes, most_cpu)
 }
 
-/// What an attack's settings say of `cpu_ms`, or the default.
+/// The `cpu_ms` in an attack's settings, or the default.
 fn cpu_limit(settings: &str) -> Duration {
     let said = settings.split("cpu_ms = ").nth(1).unwrap_or("1000");
     let number = said.chars().take_while(|char| char.is_ascii_digit() || *char == '_');
@@ -208,8 +208,8 @@ fn cpu_limit(settings: &str) -> Duration {
     Duration::from_millis(digits.parse().expect("a number"))
 }
 
-/// How many of three calls are under way when their clients hang up, how long after that they are in the audit, and
-/// what the server still does then.
+/// The number of calls that run when their three clients disconnect, the time until the calls are in the audit, and the
+/// server's processor time after that.
 async fn cancel_calls(server: &Server, tool: &str, arguments: &Value) -> (usize, Latencies, Duration) {
     let attackers = start_attacks(server, tool, arguments).await;
     let (begun, expected) = (Instant::now(), attackers.len());
@@ -217,7 +217,7 @@ async fn cancel_calls(server: &Server, tool: &str, arguments: &Value) -> (usize,
     let mut waits = Vec::new();
     while waits.len() < expected && begun.elapsed() < Duration::from_secs(60) {
         tokio::time::sleep(Duration::from_millis(3)).await;
-        // Some end by themselves, before they are given up or at that moment.
+        // Some calls end by themselves before the client disconnects.
         let ended = server.audit().iter().filter(|line| line["function"] == "tools/call").count();
         waits.resize((ended + expected).saturating_sub(ATTACKERS).min(expected), begun.elapsed());
     }
@@ -241,7 +241,7 @@ async fn start_attacks(server: &Server, tool: &str, arguments: &Value) -> Vec<Jo
     attackers.into_iter().filter(|attacker| !attacker.is_finished()).collect()
 }
 
-/// How many attacks are under way when a server is told to stop, and how long it takes.
+/// The number of attacks that run when the server gets SIGTERM, and the time until it has stopped.
 async fn stop_server(server: Server, tool: &str, arguments: &Value) -> (usize, Duration) {
     let attackers = start_attacks(&server, tool, arguments).await;
     let begun = Instant::now();

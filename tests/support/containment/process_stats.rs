@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use crate::server::Server;
 
-/// How long a process may take to give back what it no longer needs: idle threads end after two seconds.
+/// The maximum time in which a process releases files and threads: idle threads end after two seconds.
 const PATIENCE: Duration = Duration::from_secs(15);
 
 /// How long memory may take to go back to the system.
 const GIVING_BACK: Duration = Duration::from_secs(20);
 
-/// Between two looks.
+/// The time between two samples.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// A process at one moment.
@@ -19,9 +19,9 @@ pub struct ProcessStats {
     pid: u32,
     /// Resident bytes.
     pub memory: u64,
-    /// Of these, the bytes that are its own, and not pages of files that the system can take back and share.
+    /// Of these, the bytes that are not pages of files, which the system can reclaim and share.
     pub own: u64,
-    /// The most that was ever resident, bytes.
+    /// The peak of resident bytes.
     pub peak: u64,
     /// Open file descriptors.
     pub files: usize,
@@ -29,12 +29,12 @@ pub struct ProcessStats {
 }
 
 impl ProcessStats {
-    /// The server's.
+    /// The stats of the server.
     pub fn of(server: &Server) -> Self {
         Self::read(server.pid())
     }
 
-    /// Of any server's.
+    /// The stats of any process.
     pub fn read(pid: u32) -> Self {
         let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("the server is alive");
         let files = std::fs::read_dir(format!("/proc/{pid}/fd")).expect("the server is alive").count();
@@ -44,7 +44,7 @@ impl ProcessStats {
         Self { pid, memory, own, peak, files, threads }
     }
 
-    /// The same when its files have stayed the same for a moment.
+    /// The stats once the number of files has stayed the same for a moment.
     pub async fn settled(self) -> Self {
         let mut last = self;
         for _ in 0..10 {
@@ -58,7 +58,7 @@ impl ProcessStats {
         last
     }
 
-    /// The same when it is about as small as `start`, or when waiting no longer helps.
+    /// The stats once the process is about as small as `start`, or at the deadline.
     pub async fn wait_until_back_to(self, start: Self) -> Self {
         let deadline = tokio::time::Instant::now() + PATIENCE;
         let mut now = self;
@@ -72,22 +72,22 @@ impl ProcessStats {
     }
 }
 
-/// A server gives back all but `most` bytes of what it has taken since `start`, and its files and threads. By how much
-/// it has grown all the same.
+/// Asserts that a server has released its files and threads, and all but `max` bytes of its memory, since `start`.
+/// Returns its growth.
 pub(crate) async fn assert_memory_released(
     name: &str,
     server: &Server,
     start: ProcessStats,
-    most: i64,
+    max: i64,
 ) -> i64 {
     let deadline = tokio::time::Instant::now() + GIVING_BACK;
     let mut end = ProcessStats::of(server).wait_until_back_to(start).await;
-    while grown(end.memory, start.memory) >= most && tokio::time::Instant::now() < deadline {
+    while grown(end.memory, start.memory) >= max && tokio::time::Instant::now() < deadline {
         tokio::time::sleep(PAUSE).await;
         end = ProcessStats::of(server).wait_until_back_to(start).await;
     }
     let left = grown(end.memory, start.memory);
-    assert!(left < most, "{name}: {} MiB were not given back", left >> 20);
+    assert!(left < max, "{name}: {} MiB were not given back", left >> 20);
     assert!(end.files <= start.files + 2, "{name}: {} files, then {}", start.files, end.files);
     assert!(end.threads <= start.threads + 2, "{name}: {start:?}, then {end:?}");
     left
@@ -108,17 +108,17 @@ fn number(status: &str, name: &str) -> u64 {
 pub fn processor_time(pid: u32) -> Duration {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).expect("the server is alive");
     let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
-    // In hundredths of a second, whatever the machine.
+    // Hundredths of a second on every machine.
     let ticks: u64 = fields[11..13].iter().map(|ticks| ticks.parse::<u64>().unwrap()).sum();
     Duration::from_millis(ticks * 10)
 }
 
-/// Resident bytes of a process; of one that has ended, none.
+/// Resident bytes of a process; 0 if it has ended.
 pub fn resident(pid: u32) -> u64 {
     number(&std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default(), "VmRSS:") << 10
 }
 
-/// Bytes of a process that the system cannot take back without writing them somewhere, and those that it has written.
+/// Bytes of a process that the system cannot reclaim without swapping, and the swapped bytes.
 pub(super) fn own_and_swapped(pid: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     ["RssAnon:", "RssShmem:", "VmSwap:"].iter().map(|name| number(&status, name) << 10).sum()

@@ -1,16 +1,21 @@
-//! The result of one attack as a row of a Markdown table.
+//! The result of one attack in Markdown: a row of the table, and what clients or the log were told.
 
 use super::neighbour::Latencies;
-use super::{Attack, AttackAction};
+use super::{Attack, AttackAction, limit_in};
 
-/// One row.
+/// The longest line of this repository's Markdown, in bytes.
+const LINE_BYTES: usize = 120;
+
+/// The result of one attack.
 #[derive(Debug)]
 pub struct ReportRow {
-    /// For example `H1 loop_in_call`.
-    pub entry: String,
-    /// What was done, and how often.
+    /// The guest, the tool and the number of repeats.
     pub attack: String,
-    pub expected: String,
+    /// The arguments of the tool, unless there are none.
+    pub arguments: Option<&'static str>,
+    /// How each repeat ended, with the limit if there was one.
+    pub outcome: String,
+    /// The beginning of what the client or the log was told.
     pub observed: String,
     /// Of a neighbour, before the attack and during it. Of a file: without it, and as soon as the server serves.
     pub before: Latencies,
@@ -21,45 +26,67 @@ pub struct ReportRow {
 
 impl ReportRow {
     pub(super) fn new(
-        entry: &str,
         attack: &Attack,
         observed: String,
         (before, during): (Latencies, Latencies),
         grown: (i64, i64),
     ) -> Self {
-        let (entry, attack, expected) = (entry.to_owned(), name(attack), attack.expected());
-        Self { entry, attack, expected, observed, before, during, grown }
+        let arguments = match attack.action {
+            AttackAction::Calls { arguments, .. } => Some(arguments).filter(|arguments| *arguments != "{}"),
+            AttackAction::Rejected { .. } | AttackAction::Published { .. } => None,
+        };
+        let outcome = outcome(attack, &observed);
+        Self { attack: name(attack), arguments, outcome, observed, before, during, grown }
     }
 
-    /// The heading of a Markdown table of rows.
-    pub const HEADING: &'static str = "| entry | attack | expected | observed | neighbour p50/p99 before, ms | during, ms | memory, MiB | files |\n\
-                                       |---|---|---|---|---|---|---|---|";
+    /// The heading of the table.
+    pub const HEADING: &'static str = "| attack | guest and tool | outcome | before, ms | during, ms | memory, MiB | files |\n\
+                                       |---|---|---|---|---|---|---|";
 
-    /// The row in Markdown.
-    pub fn markdown(&self) -> String {
+    /// The row of the table for the attack with this id, such as `H1.2`.
+    pub fn markdown(&self, id: &str) -> String {
         let memory = self.grown.0 as f64 / f64::from(1 << 20);
         format!(
-            "| {} | {} | {} | {} | {} | {} | {memory:+.1} | {:+} |",
-            self.entry,
+            "| {id} | {} | {} | {} | {} | {memory:+.1} | {:+} |",
             self.attack,
-            cell(&self.expected),
-            cell(&self.observed),
+            self.outcome,
             waits(&self.before),
             waits(&self.during),
             self.grown.1
         )
     }
+
+    /// The list item that says what the client or the log was told.
+    pub fn observed_item(&self, id: &str) -> String {
+        let arguments = self.arguments.map(|arguments| format!(" with `{arguments}`")).unwrap_or_default();
+        list_item("- ", &format!("**{id}**{arguments}: {}", self.observed))
+    }
+}
+
+/// An item of a Markdown list, in lines that are short enough.
+pub fn list_item(bullet: &str, text: &str) -> String {
+    let mut item = bullet.trim_end().to_owned();
+    let mut width = item.len();
+    for word in text.split_whitespace() {
+        let word = if word.len() > 100 {
+            format!("{}…", &word[..word.floor_char_boundary(100)])
+        } else {
+            word.to_owned()
+        };
+        if width + 1 + word.len() > LINE_BYTES {
+            item = item + "\n" + &" ".repeat(bullet.len() - 1);
+            width = bullet.len() - 1;
+        }
+        item = item + " " + &word;
+        width += 1 + word.len();
+    }
+    item
 }
 
 fn name(attack: &Attack) -> String {
     let plugin = attack.source.plugin();
     match attack.action {
-        AttackAction::Calls { tool, arguments: "{}", .. } => {
-            format!("`{plugin}` `{tool}` × {}", attack.repeats)
-        }
-        AttackAction::Calls { tool, arguments, .. } => {
-            format!("`{plugin}` `{tool}` `{arguments}` × {}", attack.repeats)
-        }
+        AttackAction::Calls { tool, .. } => format!("`{plugin}` `{tool}` × {}", attack.repeats),
         AttackAction::Rejected { .. } | AttackAction::Published { .. } => match attack.source {
             super::Source::Variant(_, variant) => format!("`{plugin}` {variant} × {}", attack.repeats + 1),
             _ => format!("`{plugin}` × {}", attack.repeats + 1),
@@ -67,11 +94,16 @@ fn name(attack: &Attack) -> String {
     }
 }
 
+fn outcome(attack: &Attack, observed: &str) -> String {
+    let outcome = match attack.action {
+        AttackAction::Calls { outcome, .. } => outcome,
+        AttackAction::Rejected { .. } => "rejected",
+        AttackAction::Published { .. } => "published",
+    };
+    limit_in(observed).map_or_else(|| outcome.to_owned(), |limit| format!("{outcome}, `{limit}`"))
+}
+
 fn waits(latencies: &Latencies) -> String {
     let ms = |percent| latencies.percentile(percent).as_secs_f64() * 1e3;
     format!("{:.1} / {:.1}", ms(50), ms(99))
-}
-
-fn cell(text: &str) -> String {
-    text.replace('|', "\\|").replace('\n', " ")
 }

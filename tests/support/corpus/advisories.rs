@@ -1,4 +1,4 @@
-//! Advisories on Wasmtime: each stays fixed, whichever version is used.
+//! Advisories on Wasmtime: each must stay fixed in every version.
 
 use super::Evidence::{Contained, Test};
 use super::{Attack, AttackGrant, Entry, Source};

@@ -1,7 +1,7 @@
 //! Attacks that occupy a thread without executing instructions of the guest: adapters between its instances,
 //! instructions that move megabytes, and functions that the engine calls before and after a call.
 //!
-//! The letter F: found by attacking a version from outside. They need memory and no grant.
+//! The letter F stands for attacks on an earlier version from outside. They need memory and no grant.
 
 use super::Evidence::{Contained, Soak, Test};
 use super::{Attack, ENDED, Entry, Source};
@@ -12,10 +12,10 @@ const LITTLE_TIME: &str = "limits = { fuel = 1_000_000_000_000, cpu_ms = 50 }";
 const LITTLE_FUEL: &str = "limits = { fuel = 5_000_000 }";
 const SHORT_START: &str = "limits = { fuel = 20_000_000, cpu_ms = 100, startup_ms = 200 }";
 
-/// Each call takes all of its time, so what one of them leaves behind has to show after a few.
+/// Each call uses all of its time, so only a few are made; a leak must show after these.
 const FEW: u32 = 4;
 
-/// Which one comes first depends on the machine.
+/// Which limit comes first depends on the machine.
 const LIMIT: &str = "(limit `";
 
 const MIB: u32 = 1 << 20;

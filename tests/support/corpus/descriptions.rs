@@ -1,4 +1,4 @@
-//! What a plugin says of itself.
+//! A plugin's names, descriptions and schemas.
 
 use super::Evidence::{Contained, Test, Untestable};
 use super::{Attack, Entry, Source};
@@ -42,7 +42,7 @@ pub(super) const ENTRIES: &[Entry] = &[
             Contained(names(3, &["the plugin already has a tool of this name"])),
             Contained(names(4, &["at most 128 are allowed"])),
             Contained(Attack::rejected(Source::Variant(NAMES, 6), "(limit `")),
-            // Every backtrace would have them.
+            // Every backtrace would contain these names.
             Contained(Attack::rejected(Source::Made("long_names"), "the name of a function is longer than")),
             Test("only_so_many_tools_are_published"),
             Test("a_later_plugin_never_takes_an_earlier_ones_name"),

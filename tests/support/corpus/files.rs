@@ -1,4 +1,4 @@
-//! Files, directories and networks: what the tests of grants and of loading show.
+//! Files, directories and networks: attacks on grants and on loading.
 
 use super::Evidence::{Contained, Soak, Test, Untestable};
 use super::{Attack, AttackGrant, Entry, Source};
@@ -6,7 +6,7 @@ use super::{Attack, AttackGrant, Entry, Source};
 const READ: AttackGrant = AttackGrant::Directory { write: false };
 const WRITE: AttackGrant = AttackGrant::Directory { write: true };
 
-/// Times that a test can wait for.
+/// Times that are short enough for a test.
 const SHORT: &str = "limits = { http_ms = 200, wall_ms = 20_000 }";
 
 /// A file that is rejected when the server starts.

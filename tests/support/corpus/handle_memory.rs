@@ -1,10 +1,10 @@
-//! Memory that a guest makes the host hold behind handles.
+//! Host memory behind a guest's handles.
 
 use super::Entry;
 use super::Evidence::{Contained, Test};
 use crate::containment::{Attack, AttackGrant};
 
-/// Kept behind handles, all of them together.
+/// The bytes behind all handles together.
 const TOO_MUCH: &str = "or has the server keep, takes more than 8 MiB in the server (limit `transfer_mib`)";
 
 pub(super) const ENTRIES: &[Entry] = &[Entry {

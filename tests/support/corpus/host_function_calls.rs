@@ -9,7 +9,7 @@ const ASKING: &str = "grants = { sampling = true, elicitation = true, roots = tr
 
 const GUEST: &str = "hostile_host_functions";
 
-/// Each call takes all of its time, so what one of them leaves behind has to show after a few.
+/// Each call uses all of its time, so only a few are made; a leak must show after these.
 const FEW: u32 = 4;
 
 /// Which limit comes first depends on the machine.
@@ -21,7 +21,7 @@ const fn endless(arguments: &'static str, config: &'static str) -> super::Eviden
     )
 }
 
-/// As much as one call of the host may hand over.
+/// The maximum size of the arguments of one host function.
 macro_rules! long {
     ($function:literal) => {
         concat!(r#"{"function":""#, $function, r#"","bytes":7500000,"times":0}"#)

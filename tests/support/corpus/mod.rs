@@ -1,9 +1,8 @@
 //! The hostile corpus: a table of everything that an untrusted component may try, with the evidence that it fails.
 //!
-//! An entry without a test is a promise that nobody checks, so the suite compares this table with its own sources and
-//! fails when a test is missing (`every_entry_is_tested`). The letters are those of the threat model: H was thought of
-//! in advance, A comes from advisories on Wasmtime, F was found by attacking a version from outside, N is about names,
-//! Q about quotas, and S about work of the server itself.
+//! The suite compares this table with its own sources and fails when an entry has no test (`every_entry_is_tested`).
+//! The letters of the ids: H is the threat model in advance, A advisories on Wasmtime, F attacks on an earlier version
+//! from outside, N names, Q quotas, and S work of the server itself.
 
 mod advisories;
 mod blocked_threads;
@@ -19,14 +18,14 @@ mod schemas;
 
 use crate::containment::{Attack, AttackAction, AttackGrant, ENDED, Source};
 
-/// What the corpus has of one idea.
+/// One idea of an attack.
 #[derive(Debug)]
 pub struct Entry {
     /// For example `H1`.
     pub id: &'static str,
     /// For example `loop_in_call`.
     pub name: &'static str,
-    /// What it tries.
+    /// What the attack tries.
     pub what: &'static str,
     /// The evidence that it fails.
     pub evidence: &'static [Evidence],
@@ -39,7 +38,7 @@ pub enum Evidence {
     Contained(Attack),
     /// A test of the suite with this name.
     Test(&'static str),
-    /// A test of the suite that takes so long that it only runs when somebody asks for it.
+    /// A test of the suite that takes so long that it is ignored by default.
     Soak(&'static str),
     /// No test can show it, for this reason.
     Untestable(&'static str),
@@ -61,7 +60,8 @@ pub fn entries() -> impl Iterator<Item = &'static Entry> {
         .chain(clients::ENTRIES)
 }
 
-/// The attacks that are calls and take time, the guest's own or the server's: those that three attackers make at once.
+/// The attacks that are calls and use much processor time of the guest or the server: three attackers make them at
+/// once.
 pub fn parallel_attacks() -> impl Iterator<Item = (&'static Entry, &'static Attack)> {
     let found = entries().filter(|entry| entry.id.starts_with(['F', 'S']));
     let attacks = found.flat_map(|entry| entry.attacks().map(move |attack| (entry, attack)));
@@ -69,7 +69,7 @@ pub fn parallel_attacks() -> impl Iterator<Item = (&'static Entry, &'static Atta
 }
 
 impl Entry {
-    /// What goes through the eight points.
+    /// The attacks for which all eight points are asserted.
     pub fn attacks(&self) -> impl Iterator<Item = &'static Attack> {
         self.evidence.iter().filter_map(|evidence| match evidence {
             Evidence::Contained(attack) => Some(attack),
@@ -77,7 +77,7 @@ impl Entry {
         })
     }
 
-    /// How it is called in tests and tables.
+    /// The name in tests and tables.
     pub fn title(&self) -> String {
         format!("{} {}", self.id, self.name)
     }

@@ -1,4 +1,4 @@
-//! What a plugin calls itself and what it lists.
+//! The names of plugins and of their items.
 
 use super::Entry;
 use super::Evidence::{Test, Untestable};

@@ -1,11 +1,11 @@
-//! What a guest makes the server itself compute: checks of its results by its own schemas.
+//! Work of the server for a guest: validation of its results against its own schemas.
 
 use super::Evidence::{Contained, Test};
 use super::{Attack, ENDED, Entry};
 
 const LITTLE_TIME: &str = "limits = { cpu_ms = 100 }";
 
-/// Each call takes all of its time, so what one of them leaves behind has to show after a few.
+/// Each call uses all of its time, so only a few are made; a leak must show after these.
 const FEW: u32 = 3;
 
 const TOO_DEAR: &str = "checking takes too long";
@@ -13,7 +13,7 @@ const OUT_OF_TIME: &str = "it computed for longer than 100 ms (limit `cpu_ms`)";
 
 const CHECKS: &str = "hostile_schema_checks";
 
-/// A check that may end well on a quick machine, and at a limit on another one.
+/// A validation that may succeed on a quick machine, and hit a limit on a slow one.
 const fn costly(kind: &'static str, bytes: &'static str) -> super::Evidence {
     let attack = Attack::call("hostile_costly_schemas", kind, ENDED, "").arguments(bytes);
     Contained(attack.configured(LITTLE_TIME).times(FEW))

@@ -2,19 +2,19 @@
 //! adapter's work is neither the guest's own instructions nor a host function.
 //!
 //! The components are written as text, since no toolchain makes them, and export a function tool. All entries of a list
-//! are the same text, and whatever is received is written to the same address, so a kilobyte of component can have
-//! gigabytes copied.
+//! are the same text, and every received value is written to the same address, so a component of a kilobyte can make
+//! the engine copy gigabytes.
 
 use std::fmt::Write as _;
 
 use super::{Encoding, PassedValue};
 
-/// Which way.
+/// The direction of the value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
     /// As an argument.
     Given,
-    /// As a result: then the one that was called gives it, and tidies up behind it.
+    /// As a result, which the called instance returns and frees in its post-return function.
     Returned,
 }
 
@@ -22,28 +22,28 @@ pub enum Direction {
 #[derive(Debug, Clone, Copy)]
 pub struct AdapterComponent {
     pub name: &'static str,
-    /// The encoding of the one that has the value, and of the one that gets it.
+    /// The string encodings of the sending and of the receiving instance.
     pub encodings: [Encoding; 2],
     pub what: PassedValue,
     pub direction: Direction,
     /// Length of the text, or of all the bytes.
     pub bytes: u32,
-    /// Whether the text is of letters that are longer in the other encoding.
+    /// Whether the text has letters that are longer in the other encoding.
     pub wide: bool,
-    /// Instances between the one that is called and the one that passes, each of which only calls the next.
+    /// The number of instances between the called and the passing instance, each of which only calls the next.
     pub depth: u32,
-    /// How often. 0: for ever.
+    /// The number of repeats. 0: endless.
     pub rounds: u32,
-    /// While it starts, before anything can be called.
+    /// Passes the value while the instance starts, before any call.
     pub at_start: bool,
 }
 
-/// Where lists lie in both memories; the shell has what is below.
+/// The address of lists in both memories; the shell uses the memory below.
 const LIST: u32 = 1 << 16;
 const PAGE: u32 = 1 << 16;
 
 impl AdapterComponent {
-    /// One that passes a text for ever.
+    /// A component that passes a text endlessly.
     pub const fn text(name: &'static str, from: Encoding, to: Encoding, bytes: u32) -> Self {
         let (what, direction) = (PassedValue::Text, Direction::Given);
         Self {
@@ -83,13 +83,13 @@ impl AdapterComponent {
         Self { rounds, ..self }
     }
 
-    /// What both memories need together, in bytes.
+    /// The size of both memories together, in bytes.
     pub fn memory(&self) -> u64 {
         u64::from(self.pages(true) + self.pages(false)) * u64::from(PAGE)
     }
 
-    /// The whole component. It has one function, `go`, which is its tool. The two instances lie beside each other,
-    /// since one that has been entered may not enter those inside of it.
+    /// The whole component. Its only function, `go`, is its tool. The two instances are siblings, since an instance that
+    /// has been entered may not enter its child instances.
     pub fn text_format(&self) -> String {
         let mut text = "(component\n".to_owned();
         let [has, gets] = self.encodings;
@@ -111,7 +111,7 @@ impl AdapterComponent {
         wat::parse_str(&text).unwrap_or_else(|error| panic!("{error} in {text}"))
     }
 
-    /// The type of the function through which it is passed, without `func`.
+    /// The type of the function that passes the value, without `func`.
     fn kind(&self) -> String {
         let shape = self.what.shape();
         match self.direction {
@@ -187,7 +187,7 @@ impl AdapterComponent {
         }
     }
 
-    /// The instance that has the tool and calls the other.
+    /// The instance with the tool, which calls the other instance.
     fn write_caller(&self, text: &mut String, encoding: Encoding) {
         let (pages, depth) = (self.pages(self.direction == Direction::Given), self.depth);
         let (signature, call) = match self.direction {
@@ -252,7 +252,7 @@ impl AdapterComponent {
         );
     }
 
-    /// `realloc`, which gives the same place each time: one to lists, one to texts.
+    /// `realloc`, which always returns the same address: one for lists, one for texts.
     fn memory_module(&self) -> String {
         format!(
             "(func (export \"realloc\") (param i32 i32 i32 i32) (result i32)
@@ -262,7 +262,7 @@ impl AdapterComponent {
         )
     }
 
-    /// Instructions that lay out the value, where it is this instance's to do so.
+    /// Instructions that write the value into memory, if this instance sends it.
     fn fill(&self, has: bool, encoding: Encoding) -> String {
         if !has {
             return String::new();
@@ -304,7 +304,7 @@ impl AdapterComponent {
         }
     }
 
-    /// Where the value begins that is passed.
+    /// The address of the passed value.
     fn address(&self) -> u32 {
         if self.what.entries().0 > 0 { LIST } else { self.text_at() }
     }
@@ -320,12 +320,12 @@ impl AdapterComponent {
 
     fn text_at(&self) -> u32 {
         let (count, size) = self.what.entries();
-        // Numbers are put where lists are, whose alignment they have.
+        // Numbers are at the address of lists, since they have the same alignment.
         let numbers = if self.what == PassedValue::Numbers { self.bytes } else { 0 };
         (LIST + count * size + numbers).next_multiple_of(PAGE)
     }
 
-    /// Room for the text: for the one that has it as it is, for the other in the longest of the encodings.
+    /// The size of the text in memory: as it is for the sender, in the longest encoding for the receiver.
     fn pages(&self, has: bool) -> u32 {
         let times = match (has, self.wide) {
             (true, _) => 1,

@@ -1,7 +1,7 @@
 //! Runs generated attacks against one server, round after round, while a neighbour calls it.
 //!
-//! Each round replaces the components of the round before, as an operator replaces files, and three attackers call them
-//! and two guests that act at random. The server stays the same throughout, so what a round leaks adds up.
+//! Each round replaces the components of the round before, as an operator replaces files. Three attackers call these
+//! components and two guests that act at random. All rounds use one server, so leaks add up.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -17,16 +17,15 @@ use crate::granted_dir::GrantedDir;
 use crate::reload::install_bytes;
 use crate::server::Server;
 
-/// Where the neighbour calls from.
+/// The neighbour's address.
 const ELSEWHERE: [u8; 4] = [127, 0, 0, 2];
 
 const ATTACKERS: u64 = 3;
 
-/// Components that a round makes.
+/// The number of components of a round.
 const COMPONENTS: usize = 3;
 
-/// The `cpu_ms` below, and a tick, which is how often a guest is looked at: more processor time has no call that ended
-/// well.
+/// The maximum processor time of a call that ended well: the `cpu_ms` below, and one tick of the epoch.
 const CPU: Duration = Duration::from_millis(200 + 10);
 
 /// Small limits, so that a round has many calls, and an audit of one file. Quarantine would answer in a plugin's place.
@@ -35,67 +34,66 @@ const CPU: Duration = Duration::from_millis(200 + 10);
 const LIMITS: &str = "[server]\nguest_memory_mib = 1_024\n[audit]\nmax_mib = 4_096\n[limits]\nquarantine_failures = 1000000\nlog_kib = 8\ncpu_ms = 200\n\
                       wall_ms = 2_000\nfuel = 100_000_000\n";
 
-/// What memory may have grown by, once all is over.
+/// The maximum growth of memory at the end.
 const GROWTH: i64 = 64 << 20;
 
-/// What a server may need to stop: the drain time of its connections, and a second.
+/// The maximum time until the server has stopped: the drain time of its connections, and a second.
 const STOP: Duration = Duration::from_secs(6);
 
-/// What not even one call of a neighbour may take.
+/// The maximum time of any call of the neighbour.
 const SLOWEST: Duration = Duration::from_millis(if cfg!(debug_assertions) { 2_000 } else { 250 });
 
 /// How long a line of the audit may take: calls that are rejected are gathered for ten seconds.
 const AUDITED: Duration = Duration::from_secs(15);
 
-/// How long attacks go on, and by which seeds.
+/// The length and the seeds of a campaign.
 #[derive(Debug, Clone, Copy)]
 pub struct Campaign {
     /// Of the first round; each further one has the next.
     pub seed: u64,
     pub time: Duration,
     pub round: Duration,
-    /// Of a hundred calls of a neighbour, how many have to be answered in time: all of them, or in a server without
-    /// optimisation nearly all.
+    /// How many of a hundred calls of a neighbour must get a response in time: all, or nearly all with a server without
+    /// optimisation.
     pub percent: usize,
 }
 
-/// What came of it.
+/// The outcome of a campaign.
 #[derive(Debug)]
 pub struct CampaignReport {
     pub rounds: u64,
     pub calls: usize,
     pub waits: Latencies,
     pub outcomes: BTreeMap<String, usize>,
-    /// Bytes that the server had more of at the end.
+    /// The growth of the server's memory at the end, bytes.
     pub grown: i64,
-    /// What it had of its own after each round, while calls went on, MiB.
+    /// The server's own memory after each round, while calls ran, MiB.
     pub own: Vec<u64>,
 }
 
-/// What came of one round.
+/// The outcome of one round.
 struct CampaignRound {
     waits: Vec<Duration>,
     replies: AttackerReplies,
 }
 
-/// What attackers got.
+/// The responses that attackers got.
 #[derive(Debug, Default, Clone, Copy)]
 struct AttackerReplies {
-    answers: u64,
-    /// Answers that are results of calls, and no errors of the protocol.
+    responses: u64,
+    /// Responses that are results of calls, and no errors of the protocol.
     results: u64,
 }
 
 impl AttackerReplies {
-    /// Looks at one answer: a call that was stopped is told so in one sentence with its limit, and nothing tells the
-    /// secret.
-    fn note(&mut self, answer: &str) {
-        Canaries::assert_secret(answer);
-        self.answers += 1;
-        self.results += u64::from(answer.contains(r#""result":{"#));
-        if let Some(at) = answer.find("the tool was stopped: ") {
+    /// Checks one response: a stopped call has one sentence with its limit, and no response contains the secret.
+    fn note(&mut self, response: &str) {
+        Canaries::assert_secret(response);
+        self.responses += 1;
+        self.results += u64::from(response.contains(r#""result":{"#));
+        if let Some(at) = response.find("the tool was stopped: ") {
             // The sentence ends with the text that it is.
-            let replies = answer[at..].split('"').next().unwrap_or_default();
+            let replies = response[at..].split('"').next().unwrap_or_default();
             let is_sentence = replies.len() < 250
                 && (replies.contains("(limit `") || replies.contains(" more than "))
                 && !replies.contains("\\n");
@@ -104,13 +102,13 @@ impl AttackerReplies {
     }
 
     fn add(&mut self, other: Self) {
-        self.answers += other.answers;
+        self.responses += other.responses;
         self.results += other.results;
     }
 }
 
 impl Campaign {
-    /// Runs it, and asserts all points in every round.
+    /// Runs the campaign, and asserts all points in every round.
     pub async fn run(self) -> CampaignReport {
         let (dir, canaries) = (GrantedDir::new(), Canaries::prepare().await);
         let (variable, secret) = canaries.variable();
@@ -178,15 +176,15 @@ impl Campaign {
         attackers.join_all().await.into_iter().for_each(|more| replies.add(more));
         let adapters: Vec<&AdapterComponent> = made.iter().map(|(passing, _)| passing).collect();
         let sorted = Latencies::of(waits.clone());
-        for (percent, most) in [(self.percent, PATIENCE), (100, SLOWEST)] {
+        for (percent, max) in [(self.percent, PATIENCE), (100, SLOWEST)] {
             let wait = sorted.percentile(percent);
-            assert!(wait < most, "a neighbour waited {wait:?} in the round of seed {seed}: {adapters:#?}");
+            assert!(wait < max, "a neighbour waited {wait:?} in the round of seed {seed}: {adapters:#?}");
         }
         assert_no_panic(&format!("the round of seed {seed}, {adapters:#?}"), server, usize::MAX);
         CampaignRound { waits, replies }
     }
 
-    /// A server that is attacked stops when it is told to.
+    /// Asserts that a server under attack stops after SIGTERM.
     async fn assert_stops(&self, server: Server) {
         let mut random = Random::new(self.seed);
         for _ in 0..ATTACKERS {
@@ -202,7 +200,7 @@ impl Campaign {
     }
 }
 
-/// Everything is granted that a function of the host may ask for.
+/// Grants for every host function.
 fn config(dir: &GrantedDir) -> String {
     let folder = dir.inside();
     format!(
@@ -225,8 +223,8 @@ fn components(seed: u64) -> Vec<(AdapterComponent, Vec<u8>)> {
     adapters.map(|adapter| (adapter, adapter.assembled())).collect()
 }
 
-/// Calls, and how they ended. Each that was answered has one line, none that ended well took longer than processor time
-/// allows, and a limit has a name.
+/// The calls in the audit, by outcome. Asserts that each call with a response has one line, that no call that ended
+/// well used more than its processor time, and that each limit has a name.
 async fn audited(server: &Server, replies: AttackerReplies) -> (usize, BTreeMap<String, usize>) {
     let deadline = Instant::now() + AUDITED;
     let (mut lines, mut calls) = (Vec::new(), 0_u64);
@@ -235,7 +233,10 @@ async fn audited(server: &Server, replies: AttackerReplies) -> (usize, BTreeMap<
         lines = attacked(server);
         calls = lines.iter().map(|line| line["count"].as_u64().unwrap_or(1)).sum();
     }
-    assert!((replies.results..=replies.answers).contains(&calls), "the audit has {calls} calls: {replies:?}");
+    assert!(
+        (replies.results..=replies.responses).contains(&calls),
+        "the audit has {calls} calls: {replies:?}"
+    );
     let mut outcomes = BTreeMap::new();
     for line in &lines {
         let outcome = line["outcome"].as_str().unwrap_or_default();
@@ -247,7 +248,7 @@ async fn audited(server: &Server, replies: AttackerReplies) -> (usize, BTreeMap<
     (lines.len(), outcomes)
 }
 
-/// What the audit has of calls of the attackers. The neighbour's are many times as many.
+/// The audit's lines on calls of the attackers. The neighbour has many times as many.
 fn attacked(server: &Server) -> Vec<Value> {
     let text = std::fs::read_to_string(server.state().join("audit.jsonl")).unwrap();
     let others = text.lines().filter(|line| !line.contains(r#""plugin":"polite""#));

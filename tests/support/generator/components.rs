@@ -25,7 +25,7 @@ const CHECKS: [&str; 17] = [
     "unevaluated",
 ];
 
-/// Two instances that pass each other something, within the memory that a plugin may have.
+/// Two instances that pass each other values, within a plugin's maximum memory.
 pub fn random_adapter(random: &mut Random) -> AdapterComponent {
     let count = u32::try_from(1 + random.of_any_size(18)).unwrap();
     let all = [
@@ -54,7 +54,7 @@ pub fn random_adapter(random: &mut Random) -> AdapterComponent {
     within_memory(passing)
 }
 
-/// The same with a text that leaves room for both memories.
+/// The same with a text that fits into both memories.
 fn within_memory(passing: AdapterComponent) -> AdapterComponent {
     let mut passing = passing;
     while passing.memory() > 60 << 20 {
@@ -63,7 +63,7 @@ fn within_memory(passing: AdapterComponent) -> AdapterComponent {
     passing
 }
 
-/// A call of one of the plugins: those that a seed made, and the two that call and answer at random.
+/// A call of one of the plugins: those made from the seed, and the two that call and return at random.
 pub fn random_call(random: &mut Random, plugins: &[String]) -> (String, Value) {
     let seed = random.below(1 << 32);
     match random.below(4) {
@@ -109,9 +109,9 @@ mod tests {
         ];
         for (at, what) in kinds.into_iter().enumerate() {
             let (from, to) = (ENCODINGS[at % 3], ENCODINGS[(at + 1) % 3]);
-            let given = AdapterComponent::text("given", from, to, 4096).of(what).wide().below(2);
-            assert_loads(&given);
-            assert_loads(&given.returned());
+            let argument = AdapterComponent::text("given", from, to, 4096).of(what).wide().below(2);
+            assert_loads(&argument);
+            assert_loads(&argument.returned());
         }
         assert_loads(&AdapterComponent::text("start", Encoding::Utf8, Encoding::Utf8, 16).at_start());
     }

@@ -1,7 +1,7 @@
 //! Generated attacks: components and calls from a seed, run against a real server beside a neighbour.
 //!
 //! The assertions are those of the corpus. Each finding becomes an entry of the corpus with a component of its own,
-//! since a seed gives something else as soon as the generator changes.
+//! since a seed means something else as soon as the generator changes.
 
 mod adapters;
 mod campaign;

@@ -1,6 +1,6 @@
 //! Pseudo-random numbers that are the same for the same seed on every machine, so a finding can be repeated.
 
-/// A source of them (SplitMix64).
+/// A source of pseudo-random numbers (SplitMix64).
 #[derive(Debug, Clone)]
 pub struct Random(u64);
 
@@ -18,7 +18,7 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// One less than `end`.
+    /// A number below `end`.
     pub fn below(&mut self, end: u64) -> u64 {
         self.number() % end
     }

@@ -1,6 +1,6 @@
 //! The values that instances pass to each other, and their string encodings.
 
-/// How an instance spells its texts.
+/// The string encoding of an instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Encoding {
     Utf8,
@@ -9,7 +9,7 @@ pub enum Encoding {
     Compact,
 }
 
-/// What is passed.
+/// The type of the passed value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PassedValue {
     /// One text.
@@ -46,7 +46,7 @@ impl Encoding {
         }
     }
 
-    /// What the canonical ABI calls the length of so many bytes.
+    /// The length in the canonical ABI of so many bytes.
     pub(super) fn length(self, bytes: u32) -> u32 {
         if self == Self::Utf16 { bytes / 2 } else { bytes }
     }
@@ -64,7 +64,7 @@ impl PassedValue {
         }
     }
 
-    /// Entries of the list, and what one takes.
+    /// The number of entries of the list, and the size of one.
     pub(super) fn entries(self) -> (u32, u32) {
         match self {
             Self::Texts(count) => (count, 8),

@@ -21,7 +21,7 @@ pub(crate) fn run(repository: &Repository, mut arguments: Vec<String>) -> Outcom
         )));
     }
     wasm::require_target(repository)?;
-    build_plugins(repository)?;
+    build_rust_plugins(repository)?;
     let server = build_server(repository)?;
     other_languages::build(repository, &server)?;
     if build_only {
@@ -30,7 +30,17 @@ pub(crate) fn run(repository: &Repository, mut arguments: Vec<String>) -> Outcom
     run_command::become_command(serve(repository, server, arguments))
 }
 
-fn build_plugins(repository: &Repository) -> Outcome {
+/// `cargo plugins`: the example plugins, with a server that is there already. Plugins in other languages need one.
+pub(crate) fn plugins(repository: &Repository, arguments: &[String]) -> Outcome {
+    let [server] = arguments else {
+        return Err(Failure::usage("cargo plugins SERVER, where SERVER is the file of a built plugport"));
+    };
+    wasm::require_target(repository)?;
+    build_rust_plugins(repository)?;
+    other_languages::build(repository, Path::new(server))
+}
+
+fn build_rust_plugins(repository: &Repository) -> Outcome {
     let names = repository.plugin_names()?;
     let listed = names.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
     let built = wasm::built(repository, BUILD);

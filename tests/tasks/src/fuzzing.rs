@@ -88,13 +88,13 @@ fn build(repository: &Repository) -> Outcome<PathBuf> {
     let own =
         std::env::current_exe().map_err(|error| Failure::new(format!("cannot find itself: {error}")))?;
     let mut cargo = run_command::cargo(repository.root());
-    let place = repository.target("");
+    let target_dir = repository.target("");
     cargo.args(["build", "--quiet", "--locked", "--package", "plugport-fuzz", "--features", "engine"]);
-    cargo.args(["--bin", "fuzz-engine", "--target-dir"]).arg(&place);
+    cargo.args(["--bin", "fuzz-engine", "--target-dir"]).arg(&target_dir);
     cargo.env("RUSTC_WORKSPACE_WRAPPER", own);
     let note = "(libFuzzer needs a C++ compiler)";
     run_command::step("Building the fuzz engine", note, || run_command::run(cargo))?;
-    Ok(place.join("debug/fuzz-engine"))
+    Ok(target_dir.join("debug/fuzz-engine"))
 }
 
 /// One target and where it works.
@@ -120,21 +120,21 @@ impl FuzzRun<'_> {
 
     /// What people wrote comes first, and of the rest only what reaches an edge that nothing before it reached.
     fn keep(&self) -> Outcome {
-        let kept = self.folder.join("kept");
-        if kept.is_dir() {
-            let removed = std::fs::remove_dir_all(&kept);
-            removed.map_err(|error| Failure::new(format!("cannot remove {}: {error}", kept.display())))?;
+        let merged = self.folder.join("kept");
+        if merged.is_dir() {
+            let removed = std::fs::remove_dir_all(&merged);
+            removed.map_err(|error| Failure::new(format!("cannot remove {}: {error}", merged.display())))?;
         }
         let mut engine = self.engine();
-        engine.arg(format!("--seed={}", kept.display())).args([
+        engine.arg(format!("--seed={}", merged.display())).args([
             "-merge=1",
             "-use_counters=0",
             "-max_len=512",
         ]);
-        engine.arg(&kept).arg(self.folder.join("corpus"));
+        engine.arg(&merged).arg(self.folder.join("corpus"));
         run_command::run(engine)?;
         let mut engine = self.engine();
-        engine.arg(format!("--keep={}", kept.display()));
+        engine.arg(format!("--keep={}", merged.display()));
         run_command::run(engine)
     }
 

@@ -13,9 +13,9 @@ use crate::wasm;
 const BUILD: &str = "guests-build";
 const FUNCTIONS_BUILD: &str = "function-guests-build";
 
-pub(crate) fn run(repository: &Repository, wanted: &[String]) -> Outcome {
+pub(crate) fn run(repository: &Repository, requested: &[String]) -> Outcome {
     let (examples, functions) = (repository.guest_names()?, repository.function_guest_names()?);
-    let names = choose(wanted, &examples.union(&functions).cloned().collect())?;
+    let names = choose(requested, &examples.union(&functions).cloned().collect())?;
     wasm::require_target(repository)?;
     let (functions, examples): (BTreeSet<_>, _) =
         names.into_iter().partition(|name| functions.contains(name));
@@ -41,12 +41,12 @@ fn choosing(mut command: Command, option: &str, names: &BTreeSet<String>) -> Com
     command
 }
 
-fn choose(wanted: &[String], known: &BTreeSet<String>) -> Outcome<BTreeSet<String>> {
-    if let Some(name) = wanted.iter().find(|name| !known.contains(*name)) {
+fn choose(requested: &[String], known: &BTreeSet<String>) -> Outcome<BTreeSet<String>> {
+    if let Some(name) = requested.iter().find(|name| !known.contains(*name)) {
         let known = known.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
         return Err(Failure::usage(format!("there is no test guest `{name}`; choose from {known}")));
     }
-    Ok(if wanted.is_empty() { known.clone() } else { wanted.iter().cloned().collect() })
+    Ok(if requested.is_empty() { known.clone() } else { requested.iter().cloned().collect() })
 }
 
 #[cfg(test)]

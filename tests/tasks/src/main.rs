@@ -32,6 +32,7 @@ The repository's own commands:
   cargo demo [--build-only] [SERVE ARGS...]   build the example plugins and serve them
   cargo verify [FILTER] [--all-languages]     all that CI runs, or the steps or tests named by FILTER
   cargo guests [NAME...]                      build the test guests to target/guests/NAME.wasm
+  cargo plugins SERVER                        build the example plugins with this plugport
   cargo toolchain [--all-languages]           install what builds plugins in other languages to target/toolchain
   cargo measure [NAME...]                     run the benchmarks
   cargo fuzzing [TARGET] [SECONDS]            look for inputs that break a promise of tests/fuzz
@@ -57,6 +58,7 @@ fn run(command: &str, arguments: Vec<String>) -> Outcome {
         "demo" => demo::run(&repository, arguments),
         "verify" => verify::run(&repository, &arguments),
         "guests" => guests::run(&repository, &arguments),
+        "plugins" => demo::plugins(&repository, &arguments),
         "fuzzing" => fuzzing::run(&repository, &arguments),
         "measure" => bench::run(&repository, &arguments),
         "toolchain" => toolchain::run(&repository, &arguments),

@@ -78,43 +78,43 @@ fn require(repository: &Repository, node: bool) -> Outcome {
 }
 
 /// A virtual environment with the packages, and those of an earlier run for all languages.
-fn python_packages(repository: &Repository, place: &Path, all: bool) -> Outcome {
-    let stamp = place.join(STAMP);
+fn python_packages(repository: &Repository, dir: &Path, all: bool) -> Outcome {
+    let stamp = dir.join(STAMP);
     let present = std::fs::read_to_string(&stamp).unwrap_or_default();
     let has = |package: &str| present.lines().any(|line| line == package);
-    let mut wanted = PYTHON.to_vec();
+    let mut required = PYTHON.to_vec();
     if all || has(GO) {
-        wanted.push(GO);
+        required.push(GO);
     }
-    let python = place.join("bin/python");
+    let python = dir.join("bin/python");
     let works = python.is_file() && {
         let mut check = command(repository, "python3", repository.root());
         check.args(["-c", &format!("import pip; {PYTHON_IS_NEW}")]);
         run_command::succeeds(check)
     };
-    if works && wanted.iter().all(|package| has(package)) {
+    if works && required.iter().all(|package| has(package)) {
         return Ok(());
     }
-    let title = format!("Installing {} to target/toolchain", wanted.join(", "));
+    let title = format!("Installing {} to target/toolchain", required.join(", "));
     run_command::step(&title, "", || {
         if !works {
             let mut venv = Command::new("python3");
             venv.current_dir(repository.root());
-            venv.args(["-m", "venv", "--clear"]).arg(repository.relative(place));
+            venv.args(["-m", "venv", "--clear"]).arg(repository.relative(dir));
             run_command::run(venv)?;
         }
         let mut pip = command(repository, "python3", repository.root());
-        pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]).args(&wanted);
+        pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]).args(&required);
         run_command::run(pip)
     })?;
-    std::fs::write(&stamp, wanted.join("\n")).map_err(|error| cannot("write", &stamp, &error))
+    std::fs::write(&stamp, required.join("\n")).map_err(|error| cannot("write", &stamp, &error))
 }
 
 /// What a project's `package.json` names, where npm puts it: beside the project.
 fn node_packages(repository: &Repository, project: &Path) -> Outcome {
-    let wanted = std::fs::read(project.join("package.json")).unwrap_or_default();
+    let required = std::fs::read(project.join("package.json")).unwrap_or_default();
     let stamp = project.join("node_modules").join(STAMP);
-    if std::fs::read(&stamp).is_ok_and(|installed| installed == wanted) {
+    if std::fs::read(&stamp).is_ok_and(|installed| installed == required) {
         return Ok(());
     }
     let name = repository.relative(project).display().to_string();
@@ -129,7 +129,7 @@ fn node_packages(repository: &Repository, project: &Path) -> Outcome {
     // A project without dependencies gets no folder from npm.
     let folder = project.join("node_modules");
     std::fs::create_dir_all(&folder).map_err(|error| cannot("create", &folder, &error))?;
-    std::fs::write(&stamp, wanted).map_err(|error| cannot("write", &stamp, &error))
+    std::fs::write(&stamp, required).map_err(|error| cannot("write", &stamp, &error))
 }
 
 fn cannot(verb: &str, path: &Path, error: &std::io::Error) -> Failure {

@@ -139,9 +139,12 @@ fn lint(repository: &Repository) -> Outcome {
 
 /// The plugins' logic is plain Rust, tested without a sandbox.
 fn plugins(repository: &Repository) -> Outcome {
-    let place = "--locked --manifest-path plugins/Cargo.toml --target-dir target/plugins-build";
-    run_command::run(cargo(repository, &format!("clippy {place} --workspace --all-targets -- -D warnings")))?;
-    run_command::run(cargo(repository, &format!("test {place} --workspace --quiet")))
+    let options = "--locked --manifest-path plugins/Cargo.toml --target-dir target/plugins-build";
+    run_command::run(cargo(
+        repository,
+        &format!("clippy {options} --workspace --all-targets -- -D warnings"),
+    ))?;
+    run_command::run(cargo(repository, &format!("test {options} --workspace --quiet")))
 }
 
 /// The server builds without what only authors run.

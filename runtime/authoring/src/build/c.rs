@@ -1,4 +1,5 @@
-//! C: any clang that has a libc for WASI, of which Zig is one; it makes a core module and the rest is done here.
+//! C: any clang with a libc for WASI, which Zig has too. It makes a core module, and `componentize` makes the
+//! component.
 
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
@@ -10,22 +11,22 @@ use super::wit_world::WitWorld;
 use super::{BuiltComponent, componentize, read_made};
 use crate::project::Project;
 
-/// The first clang that makes reactors as they are needed.
+/// The first version of clang that builds reactors correctly.
 const OLDEST_CLANG: u32 = 17;
 
-/// Names of clang, the newest first. Debian's has its version in its name.
+/// Names of clang, the newest first. Debian's names have the version in them.
 const CLANGS: [&str; 7] = ["clang", "clang-22", "clang-21", "clang-20", "clang-19", "clang-18", "clang-17"];
 
-/// A module without a main, as small as it gets. Left to themselves, Zig gives it a stack of 16 MiB, all of which
-/// counts as memory of each instance, and clang one of 64 KiB.
+/// Options for a small module without a main. The default stack is too large or too small: 16 MiB with Zig, all of
+/// which counts as memory of each instance, and 64 KiB with clang.
 const FLAGS: [&str; 7] =
     ["-target", "wasm32-wasi", "-mexec-model=reactor", "-Os", "-s", "-Wall", "-Wl,-z,stack-size=1048576"];
 
-/// A compiler, and what comes before its options.
+/// A compiler, and the arguments before its options.
 #[derive(Debug, PartialEq, Eq)]
 struct CCompiler {
     program: PathBuf,
-    first: &'static [&'static str],
+    prefix: &'static [&'static str],
 }
 
 pub(super) async fn build(
@@ -42,7 +43,7 @@ pub(super) async fn build(
     let wit = WitWorld::of(project, None, scratch)?;
     let core = scratch.join("core.wasm");
     ToolCommand::new(&compiler.program, &project.root)
-        .args(compiler.first)
+        .args(compiler.prefix)
         .args(FLAGS)
         .args([OsString::from("-I"), sdk.join("include").into(), "-I".into(), sdk.join("bindings").into()])
         .args(&project.manifest.cflags)
@@ -53,21 +54,21 @@ pub(super) async fn build(
     Ok(BuiltComponent::new(project, componentize::from_core_module(&read_made(&core)?, &wit)?))
 }
 
-/// The first that can do it.
+/// The first suitable compiler on this machine.
 async fn compiler(root: &Path, tools: &Toolchain) -> Result<CCompiler, ToolError> {
     for name in ["zig", "python-zig"] {
         if let Some(program) = tools.find(name) {
-            return Ok(CCompiler { program, first: &["cc"] });
+            return Ok(CCompiler { program, prefix: &["cc"] });
         }
     }
     if let Some(program) = tools.find("python3")
         && tool_output(root, &program, &["-m", "ziglang", "version"], &[]).await.is_some()
     {
-        return Ok(CCompiler { program, first: &["-m", "ziglang", "cc"] });
+        return Ok(CCompiler { program, prefix: &["-m", "ziglang", "cc"] });
     }
     for program in CLANGS.iter().filter_map(|name| tools.find(name)) {
-        if is_able(root, &program).await {
-            return Ok(CCompiler { program, first: &[] });
+        if is_suitable(root, &program).await {
+            return Ok(CCompiler { program, prefix: &[] });
         }
     }
     let install = format!(
@@ -78,52 +79,52 @@ async fn compiler(root: &Path, tools: &Toolchain) -> Result<CCompiler, ToolError
 }
 
 /// Whether this clang is new enough and has a libc for WASI.
-async fn is_able(root: &Path, clang: &Path) -> bool {
+async fn is_suitable(root: &Path, clang: &Path) -> bool {
     let major = tool_output(root, clang, &["-dumpversion"], &[]).await;
-    let major = major.and_then(|said| version(&said).first().copied());
-    // What it does not find it names without a folder.
+    let major = major.and_then(|output| version(&output).first().copied());
+    // If clang does not find the file, it prints the name without a folder.
     let libc =
         tool_output(root, clang, &["--target=wasm32-wasi", "-print-file-name=crt1-reactor.o"], &[]).await;
     major.is_some_and(|major| major >= OLDEST_CLANG)
         && libc.is_some_and(|file| Path::new(&file).is_absolute())
 }
 
-/// The project's own sources, those that it names, and those of the SDK, each once.
+/// The sources in the project's folder, those of its manifest, and those of the SDK, each once.
 fn sources(project: &Project, sdk: &Path) -> Result<Vec<PathBuf>, BuildError> {
     let root = &project.root;
-    let mut found = [in_folder(root, "", ".c"), in_folder(&root.join("src"), "", ".c")].concat();
+    let mut files = [in_folder(root, "", ".c"), in_folder(&root.join("src"), "", ".c")].concat();
     for named in &project.manifest.sources {
-        found.extend(matching(root, named).ok_or_else(|| BuildError::Sources(named.clone()))?);
+        files.extend(matching(root, named).ok_or_else(|| BuildError::Sources(named.clone()))?);
     }
-    if found.is_empty() {
+    if files.is_empty() {
         return Err(BuildError::NoSources(root.clone()));
     }
     for folder in ["src", "bindings"] {
-        found.extend(in_folder(&sdk.join(folder), "", ".c"));
+        files.extend(in_folder(&sdk.join(folder), "", ".c"));
     }
     let mut seen = std::collections::BTreeSet::new();
-    found.retain(|file| seen.insert(file.clone()));
-    Ok(found)
+    files.retain(|file| seen.insert(file.clone()));
+    Ok(files)
 }
 
-/// The files that a path stands for, with at most one `*` in its last part. None at all is a mistake, and so is a way
+/// The files that match a path with at most one `*` in its last part. `None` if there are none, or if the path leads
 /// out of the project.
 fn matching(root: &Path, named: &str) -> Option<Vec<PathBuf>> {
-    let stays = |part| matches!(part, Component::Normal(_) | Component::CurDir);
-    if !Path::new(named).components().all(stays) {
+    let is_inside = |part| matches!(part, Component::Normal(_) | Component::CurDir);
+    if !Path::new(named).components().all(is_inside) {
         return None;
     }
     let path = root.join(named);
     let last = path.file_name()?.to_str()?;
-    let found = match last.split_once('*') {
+    let files = match last.split_once('*') {
         Some((before, after)) => in_folder(path.parent()?, before, after),
         None if path.is_file() => vec![path],
         None => Vec::new(),
     };
-    Some(found).filter(|found| !found.is_empty())
+    Some(files).filter(|files| !files.is_empty())
 }
 
-/// The files in a folder whose names begin and end like this, in their order.
+/// The files in a folder whose names begin and end like this, sorted.
 fn in_folder(folder: &Path, before: &str, after: &str) -> Vec<PathBuf> {
     let fits = |path: &PathBuf| {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
@@ -131,9 +132,9 @@ fn in_folder(folder: &Path, before: &str, after: &str) -> Vec<PathBuf> {
         long && name.starts_with(before) && name.ends_with(after) && path.is_file()
     };
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut found: Vec<_> = entries.map(|entry| entry.path()).filter(fits).collect();
-    found.sort();
-    found
+    let mut files: Vec<_> = entries.map(|entry| entry.path()).filter(fits).collect();
+    files.sort();
+    files
 }
 
 #[cfg(test)]
@@ -197,10 +198,10 @@ mod tests {
         assert!(compiler(dir.path(), &tools).await.is_err(), "one is too old, one has no libc");
         put("clang-19", "case $1 in -dumpversion) echo 19.1.7;; *) echo /lib/crt1-reactor.o;; esac");
         let found = compiler(dir.path(), &tools).await.unwrap();
-        assert_eq!(found, CCompiler { program: dir.path().join("clang-19"), first: &[] });
+        assert_eq!(found, CCompiler { program: dir.path().join("clang-19"), prefix: &[] });
         put("python3", "echo 0.17.0");
-        assert_eq!(compiler(dir.path(), &tools).await.unwrap().first, ["-m", "ziglang", "cc"]);
+        assert_eq!(compiler(dir.path(), &tools).await.unwrap().prefix, ["-m", "ziglang", "cc"]);
         put("zig", "");
-        assert_eq!(compiler(dir.path(), &tools).await.unwrap().first, ["cc"]);
+        assert_eq!(compiler(dir.path(), &tools).await.unwrap().prefix, ["cc"]);
     }
 }

@@ -1,5 +1,5 @@
-//! From a core module that a compiler made for WASI preview 1 to a component: the world is put in, and the adapter
-//! turns calls of preview 1 into those of WASI 0.2.
+//! Makes a component from a core module for WASI preview 1: embeds the world, and adds the adapter from preview 1 to
+//! WASI 0.2.
 
 use wasi_preview1_component_adapter_provider::{
     WASI_SNAPSHOT_PREVIEW1_ADAPTER_NAME, WASI_SNAPSHOT_PREVIEW1_REACTOR_ADAPTER,

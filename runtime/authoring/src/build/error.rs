@@ -9,10 +9,10 @@ use super::toolchain::ToolError;
 use crate::project::ProjectError;
 use crate::project::cargo_artifacts::ArtifactError;
 
-/// What to do about a world that is not as it should be.
+/// Advice for an invalid world.
 const OWN_WIT: &str = "mend the project's folder wit, or remove it to use Plugport's own interface";
 
-/// Each says what to do.
+/// Why a project was not built; each message says what to do.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum BuildError {
     #[error(transparent)]
@@ -39,9 +39,7 @@ pub(super) enum BuildError {
     Metadata(#[source] serde_json::Error),
     #[error(transparent)]
     Artifact(#[from] ArtifactError),
-    #[error(
-        "there is no room for what the build makes on the way; make the folder for temporary files writable"
-    )]
+    #[error("cannot make a temporary folder; make the system's folder for temporary files writable")]
     Scratch(#[source] io::Error),
     #[error("cannot read {}, which the tools should have made", .0.display())]
     NotMade(PathBuf, #[source] io::Error),
@@ -60,7 +58,7 @@ pub(super) enum BuildError {
 }
 
 impl BuildError {
-    /// Whether it could not even be tried.
+    /// Whether the build could not even start.
     pub(super) fn is_usage(&self) -> bool {
         matches!(
             self,

@@ -1,4 +1,5 @@
-//! Go: the compiler makes a core module for WASI preview 1, without a main that runs; the rest is done here.
+//! Go: the compiler makes a core module for WASI preview 1, without a main that runs, and `componentize` makes the
+//! component.
 
 use std::path::Path;
 
@@ -9,14 +10,14 @@ use super::wit_world::WitWorld;
 use super::{BuiltComponent, componentize, read_made};
 use crate::project::Project;
 
-/// The first version that has what the bindings need of its runtime.
+/// The first version whose runtime has what the bindings need.
 const OLDEST: &str = "1.27.1";
 
-/// The linker's check would refuse the bindings, which reach into the runtime for memory.
+/// The linker's check would reject the bindings, which use the runtime's allocator by linkname.
 const LINKER: &str = "-ldflags=-s -w -checklinkname=0";
 
-/// The toolchain that is there. Another one would be fetched, and not be the one that was looked at.
-const OWN: (&str, &str) = ("GOTOOLCHAIN", "local");
+/// Use the installed toolchain. Otherwise Go would download another one, whose version was not checked.
+const LOCAL_TOOLCHAIN: (&str, &str) = ("GOTOOLCHAIN", "local");
 
 pub(super) async fn build(
     project: &Project,
@@ -25,8 +26,8 @@ pub(super) async fn build(
 ) -> Result<BuiltComponent, BuildError> {
     let root = &project.root;
     let go = tools.require("go", &install(root))?;
-    let said = tool_output(root, &go, &["env", "GOVERSION"], &[OWN]).await.unwrap_or_default();
-    at_least(OLDEST, &said, "Go", &install(root))?;
+    let version = tool_output(root, &go, &["env", "GOVERSION"], &[LOCAL_TOOLCHAIN]).await.unwrap_or_default();
+    at_least(OLDEST, &version, "Go", &install(root))?;
     let wit = WitWorld::of(project, None, scratch)?;
     let core = scratch.join("core.wasm");
     let args = ["build", "-buildmode=c-shared", "-trimpath", LINKER, "-o"];
@@ -36,7 +37,7 @@ pub(super) async fn build(
         .env("GOOS", "wasip1")
         .env("GOARCH", "wasm")
         .env("CGO_ENABLED", "0")
-        .env(OWN.0, OWN.1)
+        .env(LOCAL_TOOLCHAIN.0, LOCAL_TOOLCHAIN.1)
         .run()
         .await?;
     Ok(BuiltComponent::new(project, componentize::from_core_module(&read_made(&core)?, &wit)?))

@@ -1,7 +1,7 @@
-//! JavaScript and TypeScript: esbuild makes one module of the plugin and what it uses, types left out, and
-//! componentize-qjs puts it into a component with QuickJS.
+//! JavaScript and TypeScript: esbuild bundles the plugin and its imports into one module without types, and
+//! componentize-qjs puts this into a component with QuickJS.
 //!
-//! Both come with the project, as `package.json` says; a workspace of npm has them in a folder above.
+//! Both are dependencies of the project in `package.json`; in an npm workspace they are in a folder above.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -17,11 +17,11 @@ use crate::project::Project;
 
 const NODE: &str = "Node.js 20 or newer, from https://nodejs.org, or on Debian: apt install nodejs npm";
 
-/// Where an entry lies when `package.json` does not say.
+/// Usual paths of the plugin's module, if `package.json` names none.
 const ENTRIES: [&str; 4] = ["src/plugin.ts", "src/plugin.js", "plugin.ts", "plugin.js"];
 
-/// What esbuild makes: one module of today's JavaScript, which leaves what the host has to the host. The engine would
-/// finish promises only when a call is over, so `async` becomes generators over a `Promise` of the SDK.
+/// Options of esbuild: one module of modern JavaScript, without imports from the host. `async` becomes generators over
+/// a `Promise` of the SDK, since the engine would settle promises only after a call.
 const BUNDLE: [&str; 10] = [
     "--bundle",
     "--format=esm",
@@ -35,7 +35,7 @@ const BUNDLE: [&str; 10] = [
     "--supported:for-await=false",
 ];
 
-/// What npm has installed.
+/// The tools and the SDK that npm has installed.
 #[derive(Debug)]
 struct NodeModules {
     esbuild: PathBuf,
@@ -50,8 +50,8 @@ pub(super) async fn build(
 ) -> Result<BuiltComponent, BuildError> {
     let root = &project.root;
     let node = tools.require("node", NODE)?;
-    let said = tool_output(root, &node, &["--version"], &[]).await.unwrap_or_default();
-    at_least("20", &said, "Node.js", NODE)?;
+    let version = tool_output(root, &node, &["--version"], &[]).await.unwrap_or_default();
+    at_least("20", &version, "Node.js", NODE)?;
     let installed = NodeModules::find(root)?;
     let entry = entry(project)?;
     let wit = WitWorld::of(project, Some(installed.sdk.join("wit")), scratch)?;
@@ -59,9 +59,9 @@ pub(super) async fn build(
     let mut outfile = OsString::from("--outfile=");
     outfile.push(&bundle);
     let args = [entry.into_os_string()].into_iter().chain(BUNDLE.map(OsString::from)).chain([outfile]);
-    // It only speaks up when something is wrong.
+    // Prints warnings and errors only.
     ToolCommand::new(&installed.esbuild, root).args(args).args(["--log-level=warning"]).run().await?;
-    // Without --sync it makes an asynchronous component, which the engine does not load.
+    // Without --sync the result is an asynchronous component, which the engine does not load.
     let args: [&Path; 9] = [
         "--sync".as_ref(),
         "-w".as_ref(),
@@ -81,21 +81,21 @@ impl NodeModules {
     fn find(root: &Path) -> Result<Self, ToolError> {
         let missing = |what| ToolError::Missing { what, install: install(root) };
         let program = |name: &'static str| {
-            above(root, &Path::new(".bin").join(name))
+            find_module(root, &Path::new(".bin").join(name))
                 .filter(|path| is_program(path))
                 .ok_or_else(|| missing(name))
         };
-        let sdk = above(root, Path::new("plugport-sdk")).ok_or_else(|| missing("plugport-sdk"))?;
+        let sdk = find_module(root, Path::new("plugport-sdk")).ok_or_else(|| missing("plugport-sdk"))?;
         Ok(Self { esbuild: program("esbuild")?, componentize: program("componentize-qjs")?, sdk })
     }
 }
 
-/// The nearest thing of this name in a `node_modules`.
-fn above(root: &Path, name: &Path) -> Option<PathBuf> {
+/// The nearest `node_modules` entry of this name, in the project or above it.
+fn find_module(root: &Path, name: &Path) -> Option<PathBuf> {
     root.ancestors().map(|folder| folder.join("node_modules").join(name)).find(|path| path.exists())
 }
 
-/// With the folder, since whoever reads it may be in another one.
+/// The command to install packages, with the folder, since the user may be in another one.
 fn install(root: &Path) -> String {
     format!("(cd {} && npm install)", shell_quote(root))
 }

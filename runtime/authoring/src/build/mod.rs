@@ -1,9 +1,9 @@
-//! `plugport build`: from a project to a component, in whichever language it is.
+//! `plugport build`: builds a component from a project in any of the languages.
 //!
-//! Compiling is the business of each language's own tools, which run as children and say what they have to say. What they
-//! lack is done here, so that nobody has to install more than a compiler: the world is put into core modules, they become
-//! components, what only debuggers read goes, and what the project says of itself is put in. What was made is then loaded as
-//! `inspect` loads it, since a component that no server can load is no plugin.
+//! Each language's own tools compile; they run as children, and their output is shown. The rest is done here, so that
+//! users install no more than a compiler: embedding the world into core modules, making components, removing debug
+//! sections, and adding the project's metadata. The component is then loaded as `inspect` does, since a component that
+//! no server can load is no plugin.
 
 mod c;
 mod componentize;
@@ -36,18 +36,18 @@ use report::BuildReport;
 use sections::{strip, write_metadata};
 use toolchain::Toolchain;
 
-/// What the tools have made of a project.
+/// The component that the tools built, with the plugin's name and metadata.
 #[derive(Debug)]
 struct BuiltComponent {
     component: Vec<u8>,
-    /// What the plugin is called.
+    /// The plugin's name.
     name: String,
-    /// What it says of itself.
+    /// The metadata for the component.
     about: Metadata,
 }
 
 impl BuiltComponent {
-    /// Of a project whose manifest says everything.
+    /// With the name and metadata of the project's manifest.
     fn new(project: &Project, component: Vec<u8>) -> Self {
         let about = Metadata {
             name: project.manifest.about.name.clone().or_else(|| Some(project.name.clone())),
@@ -72,12 +72,11 @@ pub(crate) async fn run(
 ) -> Result<ExitCode, CommandError> {
     let begun = Instant::now();
     let mut signals = Signals::listen()?;
-    let made = tokio::select! {
-        made = make(&args) => made?,
-        // The children and what they have written on the way go with the future.
+    let (project, built, output) = tokio::select! {
+        result = make(&args) => result?,
+        // Dropping the future kills the children and removes temporary files.
         () = signals.stopped() => return Err(BuildError::Stopped.into()),
     };
-    let (project, built, output) = made;
     let report = BuildReport { project: &project, built: &built, output: &output, seconds: begun.elapsed() };
     let loaded = match args.no_load {
         true => None,
@@ -90,7 +89,7 @@ pub(crate) async fn run(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Loads what was built, unless it is stopped meanwhile: compiling an interpreter takes long.
+/// Loads the component; a signal stops this, since compiling an interpreter takes long.
 async fn load(
     report: &BuildReport<'_>,
     access: &dyn ServerAccess,
@@ -115,9 +114,9 @@ async fn make(args: &cli::Build) -> Result<(Project, BuiltComponent, WrittenFile
     if project.language != Language::Rust {
         built.component = strip(&built.component)?;
     } else if has_debug(&built.component) {
-        // Cargo has a setting for that, which is the author's.
+        // Stripping is a setting of cargo, which the author decides.
         console::eprint(
-            "the component has sections for debuggers; strip = true under [profile.release] in Cargo.toml leaves them out",
+            "the component has debug sections; strip = true under [profile.release] in Cargo.toml removes them",
         );
     }
     built.about = built.about.without_blanks();
@@ -137,12 +136,12 @@ async fn compile(project: &Project, tools: &Toolchain, scratch: &Path) -> Result
     }
 }
 
-/// What a tool should have made.
+/// Reads a file that a tool should have written.
 fn read_made(path: &Path) -> Result<Vec<u8>, BuildError> {
     std::fs::read(path).map_err(|error| BuildError::NotMade(path.to_owned(), error))
 }
 
-/// Whether a module in it brings along what debuggers read. Cargo alone leaves that in when it is not told otherwise.
+/// Whether a module in it has debug information, which only cargo leaves by default.
 fn has_debug(component: &[u8]) -> bool {
     const SECTION: &[u8] = b".debug_info";
     component.windows(SECTION.len()).any(|window| window == SECTION)

@@ -1,23 +1,23 @@
-//! The file that a build is for. It is written beside and renamed, so that a server that follows the folder never reads
-//! half of it, and left alone when it would be the same.
+//! The output file of a build. It is replaced atomically, so that a server that watches the folder never reads half of
+//! it, and not written if it would be the same.
 
 use std::path::{Path, PathBuf};
 
 use super::error::BuildError;
 use crate::atomic_write::atomic_write;
 
-/// What was written.
+/// The output file after a build.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct WrittenFile {
     pub(super) file: PathBuf,
-    /// Whether it is another than before.
+    /// Whether its bytes have changed.
     pub(super) changed: bool,
 }
 
-/// Sees that a component could be there, before anything is built for it. A device would be replaced, and a pipe waited
-/// for.
+/// Checks before a build that the path can be a regular file. Writing would replace a device, and reading a pipe would
+/// block.
 pub(super) fn check(file: &Path) -> Result<(), BuildError> {
-    if file.metadata().is_ok_and(|about| !about.is_file()) || file.file_name().is_none() {
+    if file.metadata().is_ok_and(|metadata| !metadata.is_file()) || file.file_name().is_none() {
         return Err(BuildError::OutputIsNoFile(file.to_owned()));
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! Python: componentize-py takes the plugin's module, the SDK and the interpreter into one component.
+//! Python: componentize-py puts the plugin's module, the SDK and the interpreter into one component.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use super::wit_world::WitWorld;
 use super::{BuiltComponent, read_made};
 use crate::project::Project;
 
-/// The version that this was tried with.
+/// The version that was tested.
 const COMPONENTIZE: &str = "componentize-py==0.25.1";
 
 pub(super) async fn build(
@@ -20,19 +20,19 @@ pub(super) async fn build(
 ) -> Result<BuiltComponent, BuildError> {
     let componentize = tools.require("componentize-py", &with_pip(&project.root, COMPONENTIZE))?;
     let wit = WitWorld::of(project, None, scratch)?;
-    let made = scratch.join("plugin.wasm");
-    ToolCommand::new(&componentize, &project.root).args(arguments(project, &wit, &made)).run().await?;
-    Ok(BuiltComponent::new(project, read_made(&made)?))
+    let output = scratch.join("plugin.wasm");
+    ToolCommand::new(&componentize, &project.root).args(arguments(project, &wit, &output)).run().await?;
+    Ok(BuiltComponent::new(project, read_made(&output)?))
 }
 
-fn arguments(project: &Project, wit: &WitWorld, made: &Path) -> Vec<OsString> {
+fn arguments(project: &Project, wit: &WitWorld, output: &Path) -> Vec<OsString> {
     let manifest = &project.manifest;
     let app = manifest.app.as_deref().unwrap_or("plugin");
     let sdk = manifest.sdk.clone().unwrap_or_else(|| PathBuf::from("sdk")).join("src");
     let mut args: Vec<OsString> =
         vec!["-d".into(), wit.folder.clone().into(), "-w".into(), (&wit.world).into()];
     args.extend(["componentize", app, "-p", "."].map(OsString::from));
-    args.extend(["-p".into(), sdk.into_os_string(), "-o".into(), made.into()]);
+    args.extend(["-p".into(), sdk.into_os_string(), "-o".into(), output.into()]);
     args
 }
 

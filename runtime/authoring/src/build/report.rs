@@ -1,4 +1,4 @@
-//! What came of a build, after it was loaded as a server would load it: with nothing granted.
+//! The report of a build, after the component was loaded as a server would load it, without grants.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::output::WrittenFile;
 use crate::project::Project;
 use crate::server_access::{LoadedPlugin, ServerAccess};
 
-/// A build that has ended well.
+/// A successful build.
 pub(super) struct BuildReport<'a> {
     pub(super) project: &'a Project,
     pub(super) built: &'a BuiltComponent,
@@ -20,14 +20,14 @@ pub(super) struct BuildReport<'a> {
 }
 
 impl BuildReport<'_> {
-    /// Loads what was written. What does not load stays, for whoever wants to look at it.
+    /// Loads the output file. If that fails, the file stays for inspection.
     pub(super) async fn load(&self, access: &dyn ServerAccess) -> Result<LoadedPlugin, CommandError> {
         let loaded = access.load(&self.built.name, &self.output.file).await;
         loaded
             .map_err(|error| CommandError::Failed(error.context("it was built, but no server could load it")))
     }
 
-    /// The tools of what was loaded, each with the first line of its description.
+    /// The tools of the plugin, each with the first line of its description.
     fn tools(loaded: &LoadedPlugin) -> impl Iterator<Item = (&str, &str)> {
         loaded
             .tools
@@ -65,7 +65,7 @@ impl BuildReport<'_> {
         lines.join("\n")
     }
 
-    /// What it lists. The words are the author's, and untrusted.
+    /// The lines that list the tools. Their text is the author's and untrusted.
     fn listed(loaded: &LoadedPlugin) -> Vec<String> {
         let mut lines = vec!["tools".to_owned()];
         let tool =

@@ -1,5 +1,4 @@
-//! Rust: cargo makes a component by itself. It is also asked what `Cargo.toml` means, since that may inherit from
-//! elsewhere.
+//! Rust: cargo makes the component. Cargo also reads `Cargo.toml`, since that may inherit from a workspace.
 
 use std::path::Path;
 
@@ -19,7 +18,7 @@ const TARGET: &str = "wasm32-wasip2";
 
 const INSTALL: &str = "curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh";
 
-/// What cargo says of packages.
+/// The output of `cargo metadata`.
 #[derive(Deserialize)]
 struct Packages {
     packages: Vec<Package>,
@@ -41,7 +40,7 @@ struct Package {
 pub(super) async fn build(project: &Project, tools: &Toolchain) -> Result<BuiltComponent, BuildError> {
     let root = &project.root;
     let cargo = tools.require("cargo", INSTALL)?;
-    target(root, tools).await?;
+    check_target(root, tools).await?;
     let metadata = ["metadata", "--no-deps", "--format-version", "1"];
     let packages = ToolCommand::new(&cargo, root).args(metadata).output().await?;
     let (name, about) = about(root, &packages)?;
@@ -57,8 +56,8 @@ pub(super) async fn build(project: &Project, tools: &Toolchain) -> Result<BuiltC
     Ok(BuiltComponent { component, name, about })
 }
 
-/// Sees that there is a standard library for the target.
-async fn target(root: &Path, tools: &Toolchain) -> Result<(), ToolError> {
+/// Checks that the standard library for the target is installed.
+async fn check_target(root: &Path, tools: &Toolchain) -> Result<(), ToolError> {
     let Some(rustc) = tools.find("rustc") else { return Ok(()) };
     let libraries = tool_output(root, &rustc, &["--print", "target-libdir", "--target", TARGET], &[]).await;
     if libraries.is_some_and(|folder| Path::new(&folder).is_dir()) {
@@ -68,7 +67,7 @@ async fn target(root: &Path, tools: &Toolchain) -> Result<(), ToolError> {
     Err(ToolError::Missing { what: "Rust's target wasm32-wasip2", install })
 }
 
-/// What the package in `root` says of itself.
+/// The plugin's name and the metadata of the package in `root`.
 fn about(root: &Path, packages: &[u8]) -> Result<(String, Metadata), BuildError> {
     let all: Packages = serde_json::from_slice(packages).map_err(BuildError::Metadata)?;
     let manifest = root.join("Cargo.toml");

@@ -1,5 +1,5 @@
-//! Rewrites the custom sections of what was built: what only debuggers read goes, and what the project says of itself
-//! is put in. Every other section is copied as it is.
+//! Rewrites the custom sections of a built component: removes debug sections, and adds the project's metadata. Every
+//! other section is copied.
 
 use plugport_common::{COMPONENT_NAME, Metadata};
 use wasm_encoder::{
@@ -7,21 +7,20 @@ use wasm_encoder::{
 };
 use wasmparser::{Encoding, Parser, Payload};
 
-/// Sections that nobody needs who runs it: names of functions and of what a component is made of, and what debuggers
-/// read.
-const FOR_DEBUGGERS: [&str; 4] = ["name", "component-name", "sourceMappingURL", "external_debug_info"];
+/// Sections that running does not need: names of functions and of parts, and debug information.
+const DEBUG_SECTIONS: [&str; 4] = ["name", "component-name", "sourceMappingURL", "external_debug_info"];
 
-/// The file is no module and no component, or is cut.
+/// The bytes are neither a module nor a component, or are cut off.
 #[derive(Debug, thiserror::Error)]
 #[error("what was built is damaged; build it again")]
 pub(super) struct SectionError(#[from] wasmparser::Error);
 
-/// The module or component without what only debuggers need, and all that is in it too.
+/// The module or component without debug sections, also in nested modules and components.
 pub(super) fn strip(bytes: &[u8]) -> Result<Vec<u8>, SectionError> {
-    without(bytes, |_, name| FOR_DEBUGGERS.contains(&name) || name.starts_with(".debug_"))
+    without(bytes, |_, name| DEBUG_SECTIONS.contains(&name) || name.starts_with(".debug_"))
 }
 
-/// The component with these words in place of those that it had. What is not said here stays as it was.
+/// The component with this metadata. Fields that `about` does not set stay as they are.
 pub(super) fn write_metadata(about: &Metadata, component: &[u8]) -> Result<Vec<u8>, SectionError> {
     let is_new = |name: &str| about.sections().any(|(new, _)| new == name);
     let mut out = without(component, |depth, name| depth == 0 && is_new(name))?;
@@ -37,10 +36,10 @@ pub(super) fn write_metadata(about: &Metadata, component: &[u8]) -> Result<Vec<u
     Ok(out)
 }
 
-/// The same module or component without the custom sections that `is_dropped` names, which is told how deep each lies:
-/// 0 is the outermost.
+/// The same module or component without the custom sections for which `is_dropped` holds, given the depth of nesting (0
+/// is outermost) and the name.
 fn without(bytes: &[u8], is_dropped: impl Fn(usize, &str) -> bool) -> Result<Vec<u8>, SectionError> {
-    // What was written of those that the present one lies in, the outermost first.
+    // The output so far of each enclosing module or component, the outermost first.
     let mut outer = Vec::new();
     let mut out = Vec::new();
     for payload in Parser::new(0).parse_all(bytes) {

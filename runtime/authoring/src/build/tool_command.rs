@@ -1,5 +1,4 @@
-//! Runs one tool of a build. What the tool prints goes to stderr as it comes, since stdout is for the result of this
-//! program.
+//! Runs one tool of a build. Its output goes to stderr as it comes, since stdout is for the result of this program.
 
 use std::ffi::OsStr;
 use std::os::fd::AsFd as _;
@@ -34,7 +33,7 @@ impl ToolCommand {
         self
     }
 
-    /// Runs it to its end, which has to be a good one.
+    /// Runs the tool to its end; an exit code other than 0 is an error.
     pub(super) async fn run(mut self) -> Result<(), BuildError> {
         let stderr = std::io::stderr().as_fd().try_clone_to_owned();
         self.command.stdout(stderr.map_or_else(|_| Stdio::null(), Stdio::from));
@@ -43,7 +42,7 @@ impl ToolCommand {
         if status.success() { Ok(()) } else { Err(BuildError::Failed(self.name, status)) }
     }
 
-    /// Runs it to its end, and shows every line of its stdout to `each`.
+    /// Runs the tool to its end, and passes every line of its stdout to `each`.
     pub(super) async fn read(mut self, each: impl FnMut(&str)) -> Result<(), BuildError> {
         self.command.stdout(Stdio::piped());
         let not_started = |error| BuildError::NotStarted(self.name.clone(), error);
@@ -55,7 +54,7 @@ impl ToolCommand {
         if status.success() { Ok(()) } else { Err(BuildError::Failed(self.name, status)) }
     }
 
-    /// Runs it to its end for what it prints.
+    /// Runs the tool to its end, and returns its stdout.
     pub(super) async fn output(mut self) -> Result<Vec<u8>, BuildError> {
         self.command.stderr(Stdio::inherit());
         let output = self.command.output().await;

@@ -1,8 +1,7 @@
-//! The programs that build a language: where they are, and what to type when they are not. Everything is looked for
-//! before anything is built.
+//! The programs that build a language: where they are, and how to install them. All are found before anything is built.
 //!
-//! Python's virtual environments come before `PATH`, activated or not, since Go, Zig and componentize-py can all be had
-//! with pip.
+//! Python's virtual environments come before `PATH`, even if not activated, since pip can install Go, Zig and
+//! componentize-py.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -10,7 +9,7 @@ use std::path::{Path, PathBuf};
 use plugport_common::shell_quote;
 use tokio::process::Command;
 
-/// What is missing.
+/// A tool is missing or too old.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum ToolError {
     #[error("{what} is not installed; install it: {install}")]
@@ -19,20 +18,20 @@ pub(super) enum ToolError {
     Old { what: &'static str, found: String, needed: &'static str, install: String },
 }
 
-/// Where programs are looked for.
+/// The folders in which programs are searched for.
 #[derive(Debug, Clone)]
 pub(super) struct Toolchain {
     folders: Vec<PathBuf>,
 }
 
 impl Toolchain {
-    /// Those of the project in `root`, and of this machine.
+    /// The folders of the project in `root` and of this machine.
     pub(super) fn of(root: &Path) -> Self {
         let mut folders = vec![root.join(".venv/bin"), root.join("venv/bin")];
         folders.extend(std::env::var_os("VIRTUAL_ENV").map(|active| PathBuf::from(active).join("bin")));
         let path = std::env::var_os("PATH").unwrap_or_default();
         folders.extend(std::env::split_paths(&path));
-        // Programs run in the project, where another path would mean something else.
+        // Programs run in the project's folder, where relative paths would mean something else.
         folders.retain(|folder| folder.is_absolute());
         Self { folders }
     }
@@ -42,30 +41,29 @@ impl Toolchain {
         Self { folders }
     }
 
-    /// The program of this name that is found first.
+    /// The first program of this name.
     pub(super) fn find(&self, program: &str) -> Option<PathBuf> {
         self.folders.iter().map(|folder| folder.join(program)).find(|path| is_program(path))
     }
 
-    /// The program, or what to type to have it.
+    /// The program, or an error with the command that installs it.
     pub(super) fn require(&self, program: &'static str, install: &str) -> Result<PathBuf, ToolError> {
         self.find(program).ok_or_else(|| ToolError::Missing { what: program, install: install.to_owned() })
     }
 }
 
-/// Whether it is a file that may be run.
+/// Whether the path is an executable file.
 pub(super) fn is_program(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
 }
 
-/// How to get what comes with pip, also where the system's own Python takes no packages. With the folder, since whoever
-/// reads it may be in another one.
+/// The command that installs a Python package, also where the system's Python is managed by the distribution. With the
+/// folder, since the user may be in another one.
 pub(super) fn with_pip(root: &Path, package: &str) -> String {
     format!("(cd {} && python3 -m venv .venv && .venv/bin/pip install {package})", shell_quote(root))
 }
 
-/// What a program prints when it is asked something, in the environment that it will also build in. `None` when it
-/// fails.
+/// What a program prints, in the environment of the build. `None` if it fails.
 pub(super) async fn tool_output(
     root: &Path,
     program: &Path,
@@ -75,18 +73,18 @@ pub(super) async fn tool_output(
     let mut command = Command::new(program);
     command.args(args).envs(environment.iter().copied()).current_dir(root).kill_on_drop(true);
     let output = command.output().await.ok()?;
-    let said = String::from_utf8(output.stdout).ok()?;
-    output.status.success().then(|| said.trim().to_owned())
+    let text = String::from_utf8(output.stdout).ok()?;
+    output.status.success().then(|| text.trim().to_owned())
 }
 
-/// Sees that a version is new enough. What has no number is somebody's own build of it.
+/// Checks that a version is new enough. A version without a number is the user's own build and passes.
 pub(super) fn at_least(
     needed: &'static str,
-    said: &str,
+    output: &str,
     what: &'static str,
     install: &str,
 ) -> Result<(), ToolError> {
-    let found = said.trim_start_matches(|c: char| !c.is_ascii_digit());
+    let found = output.trim_start_matches(|c: char| !c.is_ascii_digit());
     let numbers = version(found);
     if numbers.is_empty() || numbers >= version(needed) {
         return Ok(());
@@ -94,7 +92,7 @@ pub(super) fn at_least(
     Err(ToolError::Old { what, found: found.to_owned(), needed, install: install.to_owned() })
 }
 
-/// The numbers of a version such as `1.27.3`, as far as there are any: `1.27rc1` is older than any 1.27.
+/// The leading numbers of a version such as `1.27.3`: `1.27rc1` is older than any 1.27.
 pub(super) fn version(text: &str) -> Vec<u32> {
     let mut numbers = Vec::new();
     for part in text.split('.') {
@@ -113,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_program_is_a_file_that_may_be_run_and_the_first_one_is_taken() {
+    fn a_program_is_a_file_that_may_be_run_and_the_first_one_is_used() {
         let dir = tempfile::tempdir().unwrap();
         let [first, second] = ["a", "b"].map(|name| dir.path().join(name));
         for (folder, mode) in [(&first, 0o644), (&second, 0o755)] {

@@ -18,8 +18,8 @@ pub(super) struct WitWorld {
 }
 
 impl WitWorld {
-    /// The interface of a project, whose SDK may have one of its own in the folder `sdk`. What is written for it goes into
-    /// `scratch`.
+    /// The interface of a project, whose SDK may have one of its own in the folder `sdk`. The embedded one is written
+    /// into `scratch`.
     pub(super) fn of(project: &Project, sdk: Option<PathBuf>, scratch: &Path) -> Result<Self, BuildError> {
         let folder =
             [Some(project.root.join("wit")), sdk].into_iter().flatten().find(|folder| folder.is_dir());
@@ -29,12 +29,12 @@ impl WitWorld {
         };
         let world = match &project.manifest.world {
             Some(world) => world.clone(),
-            None => only(&folder)?.unwrap_or_else(|| WORLD.to_owned()),
+            None => only_world(&folder)?.unwrap_or_else(|| WORLD.to_owned()),
         };
         Ok(Self { folder, world })
     }
 
-    /// Reads it.
+    /// Reads the folder and selects the world.
     pub(super) fn resolve(&self) -> Result<(Resolve, WorldId), BuildError> {
         let (resolve, package) = read(&self.folder)?;
         let world = resolve
@@ -57,8 +57,8 @@ fn read(folder: &Path) -> Result<(Resolve, PackageId), BuildError> {
     Ok((resolve, package))
 }
 
-/// The world in a folder that has only one.
-fn only(folder: &Path) -> Result<Option<String>, BuildError> {
+/// The world of a folder that has exactly one.
+fn only_world(folder: &Path) -> Result<Option<String>, BuildError> {
     let (resolve, package) = read(folder)?;
     let world = resolve.select_world(&[package], None).ok();
     Ok(world.and_then(|world| resolve.worlds.get(world)).map(|world| world.name.clone()))

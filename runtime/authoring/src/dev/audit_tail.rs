@@ -1,62 +1,62 @@
-//! The lines that are added to the audit, as they come. The file is written by another process, which may begin it anew
-//! or take half a line away at any time.
+//! Reads the lines that are added to the audit. Another process writes the file, and may rotate it or truncate a
+//! partial line at any time.
 
 use std::fs::File;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::PathBuf;
 
-/// What is read at one look; the rest is for the next.
-const MOST: usize = 256 << 10;
+/// Maximum bytes that one call reads; the next call reads the rest.
+const MAX_READ: usize = 256 << 10;
 
-/// Longest line that is waited for; the audit's are far shorter.
-const LONGEST: usize = 256 << 10;
+/// Maximum length of a line; the audit's are far shorter.
+const MAX_LINE: usize = 256 << 10;
 
-/// Reads on where it stopped.
+/// Reads a growing file from where it stopped.
 pub(super) struct AuditTail {
     path: PathBuf,
     file: Option<File>,
-    at: u64,
-    /// The beginning of a line whose end is not there yet.
+    offset: u64,
+    /// The beginning of a line that is not complete yet.
     partial: Vec<u8>,
 }
 
 impl AuditTail {
-    /// From the present end of the file; from the beginning of one that is not there yet.
+    /// Starts at the current end of the file, or at the beginning of a file that does not exist yet.
     pub(super) fn from_end(path: PathBuf) -> Self {
         let file = File::open(&path).ok();
-        let length = file.as_ref().and_then(|file| file.metadata().ok()).map(|about| about.len());
-        Self { path, file, at: length.unwrap_or_default(), partial: Vec::new() }
+        let length = file.as_ref().and_then(|file| file.metadata().ok()).map(|metadata| metadata.len());
+        Self { path, file, offset: length.unwrap_or_default(), partial: Vec::new() }
     }
 
-    /// The lines that were added since.
+    /// The lines that were added since the last call.
     pub(super) fn lines(&mut self) -> Vec<String> {
         let mut lines = Vec::new();
-        let mut room = MOST;
-        room -= self.read(room, &mut lines);
-        if room > 0 && self.begins_anew() {
-            self.read(room, &mut lines);
+        let mut budget = MAX_READ;
+        budget -= self.read(budget, &mut lines);
+        if budget > 0 && self.open_rotated() {
+            self.read(budget, &mut lines);
         }
         lines
     }
 
-    /// Reads at most `room` bytes; how many there were.
-    fn read(&mut self, room: usize, lines: &mut Vec<String>) -> usize {
+    /// Reads at most `budget` bytes, and returns how many.
+    fn read(&mut self, budget: usize, lines: &mut Vec<String>) -> usize {
         let Some(file) = &self.file else { return 0 };
-        let length = file.metadata().map(|about| about.len()).unwrap_or_default();
-        if length < self.at {
-            // What is gone was half a line, and its beginning with it.
-            self.at = length;
+        let length = file.metadata().map(|metadata| metadata.len()).unwrap_or_default();
+        if length < self.offset {
+            // A partial line was truncated, which may be the one that was read.
+            self.offset = length;
             self.partial.clear();
         }
-        let wanted = usize::try_from(length - self.at).unwrap_or(usize::MAX).min(room);
-        let mut bytes = vec![0; wanted];
-        let read = file.read_at(&mut bytes, self.at).unwrap_or_default();
-        self.at += read as u64;
-        self.cut(bytes.get(..read).unwrap_or_default(), lines);
+        let available = usize::try_from(length - self.offset).unwrap_or(usize::MAX);
+        let mut bytes = vec![0; available.min(budget)];
+        let read = file.read_at(&mut bytes, self.offset).unwrap_or_default();
+        self.offset += read as u64;
+        self.split(bytes.get(..read).unwrap_or_default(), lines);
         read
     }
 
-    fn cut(&mut self, bytes: &[u8], lines: &mut Vec<String>) {
+    fn split(&mut self, bytes: &[u8], lines: &mut Vec<String>) {
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             self.partial.extend_from_slice(piece);
             if piece.ends_with(b"\n") {
@@ -64,19 +64,19 @@ impl AuditTail {
                 self.partial.clear();
             }
         }
-        if self.partial.len() > LONGEST {
+        if self.partial.len() > MAX_LINE {
             self.partial.clear();
         }
     }
 
-    /// Goes on with the file that has the name now, when it is another one.
-    fn begins_anew(&mut self) -> bool {
+    /// Opens the file that has the path now. Returns whether it is another one.
+    fn open_rotated(&mut self) -> bool {
         let Ok(file) = File::open(&self.path) else { return false };
-        let id = |file: &File| file.metadata().map(|about| (about.dev(), about.ino())).ok();
+        let id = |file: &File| file.metadata().map(|metadata| (metadata.dev(), metadata.ino())).ok();
         if self.file.as_ref().is_some_and(|known| id(known) == id(&file)) {
             return false;
         }
-        (self.file, self.at) = (Some(file), 0);
+        (self.file, self.offset) = (Some(file), 0);
         self.partial.clear();
         true
     }
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn half_a_line_that_is_taken_away_is_forgotten_and_a_look_is_bounded() {
+    fn half_a_line_that_is_truncated_is_forgotten_and_one_read_is_bounded() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("audit.jsonl");
         std::fs::write(&path, "").unwrap();
@@ -122,7 +122,7 @@ mod tests {
         assert!(tail.lines().is_empty());
         std::fs::write(&path, format!("one\n{}", "long line\n".repeat(40_000))).unwrap();
         let first = tail.lines().len();
-        assert!(first > 10_000 && first * 10 <= MOST, "{first}");
+        assert!(first > 10_000 && first * 10 <= MAX_READ, "{first}");
         assert_eq!(first + tail.lines().len(), 40_000);
     }
 }

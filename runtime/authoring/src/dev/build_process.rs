@@ -1,5 +1,4 @@
-//! One build: a process group of its own, whose output is passed on, and which is killed as a whole when it is no
-//! longer wanted.
+//! One build: a process group whose output is passed on, and which is killed as a whole when the build is cancelled.
 
 use std::io;
 use std::process::{ExitStatus, Stdio};
@@ -18,22 +17,22 @@ use super::project::{Project, Recipe};
 use crate::child_output::{print_line, read_lines};
 use crate::project::cargo_artifacts::{Artifacts, BuiltFile};
 
-/// What a build that is told to end has left. Make takes away what is half made.
-const END: Duration = Duration::from_secs(2);
+/// How long a build may take to end after SIGTERM. Make removes partial files in that time.
+const TERM_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// For how long words are heard after the end: something that the build has left running may keep the pipe.
-const LAST_WORDS: Duration = Duration::from_millis(300);
+/// How long output is read after the end: processes that the build has left running may hold the pipe.
+const OUTPUT_TIMEOUT: Duration = Duration::from_millis(300);
 
-/// Why there is nothing new.
+/// Why a build made no component.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum BuildFailure {
-    #[error("`{program}` is not installed{}", with(*.advice))]
+    #[error("`{program}` is not installed{}", with_advice(*.advice))]
     Missing { program: String, advice: Option<&'static str> },
     #[error("cannot start `{0}`")]
     NotStarted(String, #[source] io::Error),
     #[error("the build's end could not be seen; change a source to build again")]
     Unseen(#[source] io::Error),
-    #[error("it ended with {status}{}", with(*.advice))]
+    #[error("it ended with {status}{}", with_advice(*.advice))]
     Failed { status: ExitStatus, advice: Option<&'static str> },
     #[error(transparent)]
     Output(#[from] BuiltFileError),
@@ -43,11 +42,11 @@ pub(super) enum BuildFailure {
     Lost(#[from] JoinError),
 }
 
-fn with(advice: Option<&str>) -> String {
+fn with_advice(advice: Option<&str>) -> String {
     advice.map(|advice| format!("; {advice}")).unwrap_or_default()
 }
 
-/// A build that runs.
+/// A running build.
 pub(super) struct BuildProcess {
     pub(super) begun: Instant,
     task: JoinHandle<Result<BuiltFile, BuildFailure>>,
@@ -62,15 +61,15 @@ impl BuildProcess {
         Self { begun: Instant::now(), task, stop }
     }
 
-    /// Waits for its end. Can be dropped until it has come.
+    /// Waits for the end of the build. Can be dropped before that.
     pub(super) async fn ended(&mut self) -> Result<BuiltFile, BuildFailure> {
         (&mut self.task).await?
     }
 
-    /// Ends it; nothing of it runs afterwards.
+    /// Stops the build; none of its processes runs afterwards.
     pub(super) async fn stop(self) {
         self.stop.cancel();
-        // What came of it is not wanted any more.
+        // The result is no longer needed.
         let _ = self.task.await;
     }
 }
@@ -80,8 +79,8 @@ async fn run(project: &Project, stop: &CancellationToken) -> Result<BuiltFile, B
     let before = if searches { scan(project).await? } else { WasmFiles::new() };
     let mut child = start(project)?;
     let group = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
-    let answers = project.recipe == Recipe::Plugport;
-    let mut messages = BuildMessages { artifacts: Artifacts::of(&project.root), answers, advice: None };
+    let hide_stdout = project.recipe == Recipe::Plugport;
+    let mut messages = BuildMessages { artifacts: Artifacts::of(&project.root), hide_stdout, advice: None };
     let status = tokio::select! {
         status = listen(&mut child, &mut messages) => status.map_err(BuildFailure::Unseen)?,
         () = stop.cancelled() => {
@@ -109,7 +108,7 @@ fn start(project: &Project) -> Result<Child, BuildFailure> {
     let spawned = Command::new(&program)
         .args(args)
         .current_dir(&project.root)
-        // Its words are read by a program, and shown by one that spells out what moves a cursor.
+        // The output is parsed, and escape sequences would be shown as text.
         .env("NO_COLOR", "1")
         .env("CARGO_TERM_COLOR", "never")
         .process_group(0)
@@ -129,26 +128,26 @@ fn start(project: &Project) -> Result<Child, BuildFailure> {
     })
 }
 
-/// What was learnt from a build's output.
+/// What the output of a build has shown.
 struct BuildMessages {
     artifacts: Artifacts,
-    /// Whether its stdout is an answer to this program, which says the same itself.
-    answers: bool,
+    /// Whether stdout is not shown: `plugport build` prints a summary there that `dev` prints itself.
+    hide_stdout: bool,
     advice: Option<&'static str>,
 }
 
-/// Passes on what the build says until it has ended.
+/// Passes on the output of the build until the build has ended.
 async fn listen(child: &mut Child, messages: &mut BuildMessages) -> io::Result<ExitStatus> {
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
-    let BuildMessages { artifacts, answers, advice } = messages;
-    let (mut said, mut complained) = (None, None);
-    let over = CancellationToken::new();
-    let words = async {
+    let BuildMessages { artifacts, hide_stdout, advice } = messages;
+    let (mut stdout_advice, mut stderr_advice) = (None, None);
+    let ended = CancellationToken::new();
+    let output = async {
         let out = async {
             if let Some(stdout) = stdout {
                 read_lines(stdout, |line| {
-                    if !artifacts.parse_line(line) && !*answers {
-                        pass_on(line, &mut said)
+                    if !artifacts.parse_line(line) && !*hide_stdout {
+                        pass_on(line, &mut stdout_advice)
                     }
                 })
                 .await;
@@ -156,24 +155,24 @@ async fn listen(child: &mut Child, messages: &mut BuildMessages) -> io::Result<E
         };
         let err = async {
             if let Some(stderr) = stderr {
-                read_lines(stderr, |line| pass_on(line, &mut complained)).await;
+                read_lines(stderr, |line| pass_on(line, &mut stderr_advice)).await;
             }
         };
         tokio::join!(out, err)
     };
-    let hearing = async {
+    let reading = async {
         tokio::select! {
-            _ = words => {}
-            () = async { over.cancelled().await; sleep(LAST_WORDS).await } => {}
+            _ = output => {}
+            () = async { ended.cancelled().await; sleep(OUTPUT_TIMEOUT).await } => {}
         }
     };
     let waiting = async {
         let status = child.wait().await;
-        over.cancel();
+        ended.cancel();
         status
     };
-    let (status, ()) = tokio::join!(waiting, hearing);
-    *advice = complained.or(said);
+    let (status, ()) = tokio::join!(waiting, reading);
+    *advice = stderr_advice.or(stdout_advice);
     status
 }
 
@@ -182,12 +181,12 @@ fn pass_on(line: &str, advice: &mut Option<&'static str>) {
     print_line(line);
 }
 
-/// Ends the process and what it has started.
+/// Stops the process and its children.
 async fn kill_group(child: &mut Child, group: Option<Pid>) {
     let signal = |signal| group.map(|group| kill_process_group(group, signal));
-    // A group that is gone already needs no signal.
+    // Errors are ignored: the group may be gone already.
     let _ = signal(Signal::TERM);
-    let ended = timeout(END, child.wait()).await.is_ok();
+    let ended = timeout(TERM_TIMEOUT, child.wait()).await.is_ok();
     let _ = signal(Signal::KILL);
     if !ended {
         let _ = child.wait().await;
@@ -199,7 +198,7 @@ mod tests {
     use super::*;
 
     fn project(root: &std::path::Path, command: &str) -> Arc<Project> {
-        let recipe = Recipe::Given(command.to_owned());
+        let recipe = Recipe::Command(command.to_owned());
         Arc::new(Project { root: root.to_owned(), name: "p".to_owned(), recipe, output: None })
     }
 

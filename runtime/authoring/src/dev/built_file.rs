@@ -1,5 +1,5 @@
-//! Finds the file that a build has made. Cargo names it, and `plugport build` is told it; for every other build it is
-//! the newest component that lies in the project afterwards, and a person who has several says which.
+//! Finds the component that a build has made. Cargo prints its path, and `plugport build` gets the path as an argument.
+//! For every other build it is the newest component in the project; if there are several, the user names one.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -12,13 +12,13 @@ use plugport_common::FileStat;
 use super::walk::{is_hidden, walk};
 use crate::project::cargo_artifacts::{ArtifactError, BuiltFile, named};
 
-/// How a component begins; a core module has another layer after the version.
+/// The header of a component; a core module has another layer after the version.
 const COMPONENT: &[u8; 8] = b"\0asm\x0d\0\x01\0";
 
-/// How a core module begins.
+/// The header of a core module.
 const CORE: &[u8; 8] = b"\0asm\x01\0\0\0";
 
-/// Why it is not known what a build has made.
+/// Why the component of a build cannot be found.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum BuiltFileError {
     #[error(transparent)]
@@ -28,35 +28,36 @@ pub(super) enum BuiltFileError {
     #[error("it is not known which of these the build is for: {}; name one with --output FILE.wasm", named(.0))]
     Several(Vec<PathBuf>),
     #[error(
-        "the build made a core module and no component: {file}; build for the target wasm32-wasip2, or let the build make \
-         a component of it: wasm-tools component new {file} -o plugin.wasm, with --adapt \
+        "the build made a core module and no component: {file}; build for the target wasm32-wasip2, \
+         or let the build make a component of it: wasm-tools component new {file} -o plugin.wasm, with --adapt \
          wasi_snapshot_preview1=wasi_snapshot_preview1.reactor.wasm when it was compiled for wasip1",
         file = .0.display()
     )]
     Core(PathBuf),
 }
 
-/// How the modules and components of a project look.
+/// The modules and components of a project, by path.
 pub(super) type WasmFiles = BTreeMap<PathBuf, WasmFile>;
 
-/// How one of them looks.
+/// The state of one of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct WasmFile {
-    stamp: FileStat,
+    stat: FileStat,
     modified: SystemTime,
     is_component: bool,
 }
 
-/// The modules and components that lie in the project, but for those of others.
+/// The modules and components of the project itself, without those of dependencies.
 pub(super) fn wasm_files(root: &Path) -> WasmFiles {
-    let mut found = WasmFiles::new();
-    let others = |path: &Path| is_hidden(path) || path.ends_with("node_modules") || path.ends_with("deps");
-    walk(root, others, |path, is_folder| {
+    let mut files = WasmFiles::new();
+    let is_excluded =
+        |path: &Path| is_hidden(path) || path.ends_with("node_modules") || path.ends_with("deps");
+    walk(root, is_excluded, |path, is_folder| {
         if !is_folder && is_wasm(path) {
-            found.extend(read_wasm(path).map(|wasm| (path.to_owned(), wasm)));
+            files.extend(read_wasm(path).map(|wasm| (path.to_owned(), wasm)));
         }
     });
-    found
+    files
 }
 
 fn read_wasm(path: &Path) -> Option<WasmFile> {
@@ -66,10 +67,10 @@ fn read_wasm(path: &Path) -> Option<WasmFile> {
         return None;
     }
     let modified = std::fs::metadata(path).and_then(|about| about.modified()).ok()?;
-    Some(WasmFile { stamp: FileStat::of(path).ok()??, modified, is_component })
+    Some(WasmFile { stat: FileStat::of(path).ok()??, modified, is_component })
 }
 
-/// Whether these bytes are a core module, which many tools make on the way to a component.
+/// Whether these bytes are a core module, which many tools write before they write a component.
 pub(super) fn is_core(bytes: &[u8]) -> bool {
     bytes.starts_with(CORE)
 }
@@ -80,13 +81,13 @@ fn is_wasm(path: &Path) -> bool {
 
 fn read_header(path: &Path) -> Option<[u8; COMPONENT.len()]> {
     let mut header = [0; COMPONENT.len()];
-    // Opening anything else might wait for ever.
+    // Opening anything but a regular file may block for ever.
     let file = path.is_file().then(|| File::open(path))?;
     file.and_then(|mut file| file.read_exact(&mut header)).ok()?;
     Some(header)
 }
 
-/// The newest of those that the build made; of all, when it had nothing to do.
+/// The newest component that the build wrote, or the newest of all if it wrote none.
 pub(super) fn newest(before: &WasmFiles, after: WasmFiles) -> Result<BuiltFile, BuiltFileError> {
     let is_new = |path: &PathBuf, wasm: &WasmFile| before.get(path) != Some(wasm);
     let (mut components, cores): (WasmFiles, WasmFiles) =
@@ -96,17 +97,17 @@ pub(super) fn newest(before: &WasmFiles, after: WasmFiles) -> Result<BuiltFile, 
     } else if let Some((core, _)) =
         cores.into_iter().find(|(path, wasm)| components.is_empty() || is_new(path, wasm))
     {
-        // What an earlier build has left is not what this one is about.
+        // Components of earlier builds do not count if this build made a core module.
         return Err(BuiltFileError::Core(core));
     }
     let latest = components.values().map(|wasm| wasm.modified).max();
     components.retain(|_, wasm| Some(wasm.modified) == latest);
-    let mut found: Vec<PathBuf> = components.into_keys().collect();
-    match (found.pop(), found.is_empty()) {
+    let mut files: Vec<PathBuf> = components.into_keys().collect();
+    match (files.pop(), files.is_empty()) {
         (Some(file), true) => Ok(BuiltFile { file, name: None }),
         (Some(file), false) => {
-            found.push(file);
-            Err(BuiltFileError::Several(found))
+            files.push(file);
+            Err(BuiltFileError::Several(files))
         }
         (None, _) => Err(BuiltFileError::None),
     }

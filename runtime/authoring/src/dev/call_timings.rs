@@ -1,5 +1,5 @@
-//! One line for every call, from the audit of the server: how it ended, how long it took and what it used. Whoever
-//! writes a tool sees so at once what a change has cost.
+//! Prints one line for every call, from the audit of the server: how the call ended, how long it took and what it used.
+//! Authors see at once what a change costs.
 
 use std::time::Duration;
 
@@ -11,27 +11,27 @@ use tokio_util::sync::CancellationToken;
 
 use super::audit_tail::AuditTail;
 
-/// How often the audit is looked at.
+/// How often the audit is read.
 const PERIOD: Duration = Duration::from_millis(100);
 
-/// Longest line, bytes.
-const LONGEST: usize = 500;
+/// Maximum length of a line in bytes.
+const MAX_LINE: usize = 500;
 
-/// Tells of calls until it is stopped.
+/// Prints calls until it is stopped.
 pub(super) struct CallTimings {
     stop: CancellationToken,
     task: JoinHandle<()>,
 }
 
 impl CallTimings {
-    /// Starts to show the calls that are noted in this audit.
+    /// Starts to print the calls that are added to this audit.
     pub(super) fn start(audit: AuditTail) -> Self {
         let stop = CancellationToken::new();
         let task = tokio::spawn(follow(audit, stop.clone()));
         Self { stop, task }
     }
 
-    /// Tells of what is left, and ends.
+    /// Prints the remaining calls, and ends.
     pub(super) async fn stop(self) {
         self.stop.cancel();
         if let Err(error) = self.task.await {
@@ -42,24 +42,24 @@ impl CallTimings {
 
 async fn follow(mut tail: AuditTail, stop: CancellationToken) {
     loop {
-        let over = tokio::select! {
+        let stopped = tokio::select! {
             () = stop.cancelled() => true,
             () = tokio::time::sleep(PERIOD) => false,
         };
-        let looking = spawn_blocking(move || {
+        let reading = spawn_blocking(move || {
             let lines = tail.lines();
             (tail, lines)
         });
-        let Ok((looked, lines)) = looking.await else { return };
-        tail = looked;
+        let Ok((returned, lines)) = reading.await else { return };
+        tail = returned;
         lines.iter().filter_map(|line| format_call(line)).for_each(|line| console::eprint(&line));
-        if over {
+        if stopped {
             return;
         }
     }
 }
 
-/// A line of the audit about a call.
+/// The audit record of a call.
 #[derive(Deserialize)]
 struct AuditedCall {
     event: String,
@@ -69,19 +69,19 @@ struct AuditedCall {
     count: Option<u64>,
     fuel: u64,
     elapsed_us: u64,
-    /// What else there is to say of the outcome.
+    /// Details of some outcomes.
     limit: Option<String>,
     value: Option<Value>,
     reason: Option<String>,
     code: Option<i64>,
 }
 
-/// What is told of a line of the audit, if it is about a call.
+/// The line to print for a line of the audit, if that is about a call.
 fn format_call(line: &str) -> Option<String> {
     let call: AuditedCall =
         serde_json::from_str(line).ok().filter(|call: &AuditedCall| call.event == "call")?;
     let name = match call.name.as_deref() {
-        // The server itself asked what there is.
+        // A listing, which the server itself requests.
         Some("") => String::new(),
         name => format!(" {}", name.unwrap_or("others")),
     };
@@ -90,12 +90,12 @@ fn format_call(line: &str) -> Option<String> {
         Some(count) => format!("{} times", grouped(count)),
         None => format!("{}  {} fuel", duration(call.elapsed_us), grouped(call.fuel)),
     };
-    // The cost stands before what may be long.
+    // The cost stands before the reason, which may be long.
     let line = match outcome.split_once(": ") {
         Some((what, why)) => {
-            truncate(LONGEST, format_args!("{}{name}  {what}  {cost}  {why}", call.function))
+            truncate(MAX_LINE, format_args!("{}{name}  {what}  {cost}  {why}", call.function))
         }
-        None => truncate(LONGEST, format_args!("{}{name}  {outcome}  {cost}", call.function)),
+        None => truncate(MAX_LINE, format_args!("{}{name}  {outcome}  {cost}", call.function)),
     };
     Some(line)
 }
@@ -119,7 +119,7 @@ fn outcome(call: &AuditedCall) -> String {
     }
 }
 
-/// Microseconds for people.
+/// Formats microseconds for people.
 pub(super) fn duration(us: u64) -> String {
     let ms = us as f64 / 1e3;
     match us {
@@ -148,8 +148,9 @@ mod tests {
     use super::*;
 
     fn line(more: Value) -> String {
-        let mut line = json!({ "time": "2026-11-21T00:00:00.000000Z", "event": "call", "plugin": "p", "digest": "sha256:0",
-            "function": "tools/call", "name": "add", "caller": "127.0.0.1", "outcome": "ok", "fuel": 12_345,
+        let mut line = json!({ "time": "2026-11-21T00:00:00.000000Z", "event": "call", "plugin": "p",
+            "digest": "sha256:0", "function": "tools/call", "name": "add", "caller": "127.0.0.1",
+            "outcome": "ok", "fuel": 12_345,
             "elapsed_us": 1_234, "bytes_in": 2, "bytes_out": 1 });
         line.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         line.to_string()
@@ -196,7 +197,7 @@ mod tests {
         assert_eq!(format_call(r#"{"time":"x","event":"load","plugin":"p"}"#), None);
         assert_eq!(format_call("{\"torn"), None);
         let long = format_call(&line(json!({ "name": "n".repeat(2_000) }))).unwrap();
-        assert!(long.len() < LONGEST + 5 && long.ends_with('…'), "{long}");
+        assert!(long.len() < MAX_LINE + 5 && long.ends_with('…'), "{long}");
     }
 
     #[test]

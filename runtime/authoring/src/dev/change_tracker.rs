@@ -1,146 +1,148 @@
-//! Whether the sources have changed so that a build is due.
+//! Decides from changes of the sources whether a build is due.
 //!
-//! A build writes too, and often right beside the sources. Whoever took that for a change would build for ever; whoever
-//! ignored all that happens during a build would lose what a person saves meanwhile. So all that differs when a build
-//! ends from what it began with is built once more: a generator writes the same again and comes to rest, and what a
-//! person has saved is in the next build. Only what is different after every build is taken for what they make, which
-//! is told. When no build runs, every change counts.
+//! A build writes files too, often next to the sources. If every change caused a build, builds would never end; if
+//! changes during a build were ignored, files that a person saves meanwhile would be lost. So everything that changed
+//! while a build ran causes one more build. A generator then writes the same content again and the builds stop, and the
+//! next build has what a person has saved. Only a file that differs after every build counts as generated, which is
+//! reported. While no build runs, every change counts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::sources::SourceFiles;
 
-/// After how many builds in a row a file has to be different to be taken for what they make: one of which nothing is
-/// known, and one that a person has changed before.
-const PATIENCE: (u8, u8) = (3, 7);
+/// After how many builds in a row with changes a file counts as generated: a file of unknown origin, and a file that a
+/// person has changed before.
+const GENERATED_AFTER: (u8, u8) = (3, 7);
 
-/// In how many builds in a row a person's file ends the one that runs; then it waits for its end.
-const HASTE: u8 = 5;
+/// How many builds in a row a change of a person's file stops; after that the change waits for the end of the build.
+const MAX_STOPPED_BUILDS: u8 = 5;
 
-/// How many builds in a row are begun since the one before has written, whatever it was.
-const ROUNDS: u8 = 4;
+/// How many builds in a row may be caused by files that the build before has written.
+const MAX_REPEATED_BUILDS: u8 = 4;
 
-/// What the sources were, and what builds have made among them.
+/// The state of the sources, and which of them builds have written.
 #[derive(Debug, Default)]
 pub(super) struct ChangeTracker {
     files: SourceFiles,
-    /// What the build that runs, or the last one, began with.
-    began: SourceFiles,
-    /// What builds are known to write.
+    /// The sources at the start of the current or last build.
+    at_start: SourceFiles,
+    /// Files that builds are known to write.
     known: BTreeSet<PathBuf>,
-    /// What they have turned out to write anew each time.
-    made: BTreeSet<PathBuf>,
-    /// What has changed while no build ran, and so by a person.
-    persons: BTreeSet<PathBuf>,
-    /// What has changed during builds.
+    /// Files that turned out to be generated.
+    generated: BTreeSet<PathBuf>,
+    /// Files that changed while no build ran, and so were changed by a person.
+    edited: BTreeSet<PathBuf>,
+    /// Files that changed during builds.
     suspects: BTreeSet<PathBuf>,
-    /// After how many builds in a row each was different.
+    /// After how many builds in a row each file was different.
     streaks: BTreeMap<PathBuf, u8>,
-    rounds: u8,
+    repeated_builds: u8,
 }
 
-/// What follows from the end of a build.
+/// What to do after the end of a build.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct RebuildDecision {
-    /// What another build is due for.
+    /// Files that cause another build.
     pub(super) again: Vec<PathBuf>,
-    /// What is taken for what builds make from now on.
+    /// Files that count as generated from now on.
     pub(super) generated: Vec<PathBuf>,
 }
 
 impl ChangeTracker {
-    /// For builds that are known to write these.
+    /// A tracker for builds that are known to write these files.
     pub(super) fn new(known: impl IntoIterator<Item = PathBuf>) -> Self {
         Self { known: known.into_iter().collect(), ..Self::default() }
     }
 
-    /// Notes how the sources look while no build runs: what has changed.
+    /// Updates the sources while no build runs, and returns what has changed.
     pub(super) fn update_idle(&mut self, files: SourceFiles) -> Vec<PathBuf> {
         let changed = differences(&self.files, &files);
         let before = std::mem::replace(&mut self.files, files);
         if !changed.is_empty() && !before.is_empty() {
             for path in &changed {
-                if self.made.remove(path) {
-                    // The next build shows whose it is.
-                    self.streaks.insert(path.clone(), PATIENCE.1 - 1);
+                if self.generated.remove(path) {
+                    // The next build shows whether it is generated after all.
+                    self.streaks.insert(path.clone(), GENERATED_AFTER.1 - 1);
                 }
-                self.persons.insert(path.clone());
+                self.edited.insert(path.clone());
             }
-            self.rounds = 0;
+            self.repeated_builds = 0;
         }
         changed
     }
 
-    /// A build begins with what was seen last.
+    /// Notes that a build starts with the current sources.
     pub(super) fn build_started(&mut self) {
-        self.began = self.files.clone();
+        self.at_start = self.files.clone();
     }
 
-    /// Notes how the sources look while a build runs: what has changed so that it is out of date and need not end by
-    /// itself. It ends so for a file of which nothing is known at most once.
+    /// Updates the sources while a build runs, and returns the changes that make the build outdated, so that it can be
+    /// stopped. A file of unknown origin stops a build at most once.
     pub(super) fn update_building(&mut self, files: SourceFiles) -> Vec<PathBuf> {
         self.files = files;
         let mut changed = self.changed();
         changed.retain(|path| {
             let is_new = self.suspects.insert(path.clone());
-            let hurries = self.persons.contains(path) && self.streak(path) < HASTE;
-            self.began.contains_key(path) && (is_new || hurries)
+            let may_stop = self.edited.contains(path) && self.streak(path) < MAX_STOPPED_BUILDS;
+            self.at_start.contains_key(path) && (is_new || may_stop)
         });
         changed
     }
 
-    /// Notes how the sources look after a build that was ended: what is taken for what builds make.
+    /// Updates the sources after a build was stopped, and returns the files that count as generated from now on.
     pub(super) fn build_stopped(&mut self, files: SourceFiles) -> Vec<PathBuf> {
         self.files = files;
-        self.judge().generated
+        self.decide().generated
     }
 
-    /// Notes how the sources look after a build.
+    /// Updates the sources after a build, and decides what to do.
     pub(super) fn build_ended(&mut self, files: SourceFiles) -> RebuildDecision {
         self.files = files;
         let changed: BTreeSet<PathBuf> = self.changed().into_iter().collect();
         self.streaks.retain(|path, _| changed.contains(path));
-        let mut decision = self.judge();
-        self.rounds = if decision.again.is_empty() { 0 } else { self.rounds.saturating_add(1) };
-        if self.rounds >= ROUNDS {
-            // Each writes other files than the one before.
-            let new = |path: &PathBuf| !self.began.contains_key(path);
+        let mut decision = self.decide();
+        self.repeated_builds =
+            if decision.again.is_empty() { 0 } else { self.repeated_builds.saturating_add(1) };
+        if self.repeated_builds >= MAX_REPEATED_BUILDS {
+            // Every build writes new files.
+            let new = |path: &PathBuf| !self.at_start.contains_key(path);
             let (new, old) = std::mem::take(&mut decision.again).into_iter().partition(new);
             decision.again = old;
-            self.made.extend(Vec::clone(&new));
+            self.generated.extend(Vec::clone(&new));
             decision.generated.extend(new);
         }
-        let is_there = |path: &PathBuf| self.files.contains_key(path) || self.began.contains_key(path);
-        for set in [&mut self.made, &mut self.suspects, &mut self.persons] {
+        let is_there = |path: &PathBuf| self.files.contains_key(path) || self.at_start.contains_key(path);
+        for set in [&mut self.generated, &mut self.suspects, &mut self.edited] {
             set.retain(is_there);
         }
         decision
     }
 
-    /// Counts what is different, and tells what becomes of it.
-    fn judge(&mut self) -> RebuildDecision {
+    /// Counts for each changed file how often it was different, and decides what that means.
+    fn decide(&mut self) -> RebuildDecision {
         let mut decision = RebuildDecision::default();
         for path in self.changed() {
-            let patience = if self.persons.contains(&path) { PATIENCE.1 } else { PATIENCE.0 };
+            let generated_after =
+                if self.edited.contains(&path) { GENERATED_AFTER.1 } else { GENERATED_AFTER.0 };
             let streak = self.streaks.entry(path.clone()).or_default();
             *streak = streak.saturating_add(1);
             self.suspects.insert(path.clone());
-            if *streak < patience {
+            if *streak < generated_after {
                 decision.again.push(path);
             } else {
                 self.streaks.remove(&path);
-                self.made.insert(path.clone());
+                self.generated.insert(path.clone());
                 decision.generated.push(path);
             }
         }
         decision
     }
 
-    /// What differs from what the build began with, and is not known to be its own.
+    /// The files that differ from those at the start of the build, without known and generated files.
     fn changed(&self) -> Vec<PathBuf> {
-        let mut changed = differences(&self.began, &self.files);
-        changed.retain(|path| !self.known.contains(path) && !self.made.contains(path));
+        let mut changed = differences(&self.at_start, &self.files);
+        changed.retain(|path| !self.known.contains(path) && !self.generated.contains(path));
         changed
     }
 
@@ -149,7 +151,7 @@ impl ChangeTracker {
     }
 }
 
-/// What is new, gone or another.
+/// The files that are new, gone or changed.
 fn differences(before: &SourceFiles, now: &SourceFiles) -> Vec<PathBuf> {
     let gone = before.keys().filter(|path| !now.contains_key(*path));
     let here = now.iter().filter(|(path, content)| before.get(*path) != Some(*content));
@@ -161,12 +163,12 @@ mod tests {
     use super::*;
     use crate::dev::sources::SourceContent;
 
-    /// Files with this in them.
+    /// Files with these contents.
     fn files_of(files: &[(&str, u8)]) -> SourceFiles {
         files.iter().map(|(name, what)| (PathBuf::from(name), SourceContent::Digest([*what; 32]))).collect()
     }
 
-    /// A tracker with a build that runs.
+    /// A tracker during a build.
     fn building(files: &[(&str, u8)]) -> ChangeTracker {
         let mut tracker = ChangeTracker::new([PathBuf::from("Cargo.lock")]);
         assert_eq!(tracker.update_idle(files_of(files)).len(), files.len());
@@ -179,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_generator_that_writes_the_same_again_comes_to_rest() {
+    fn a_generator_that_writes_the_same_again_causes_no_more_builds() {
         let mut tracker = building(&[("a.rs", 1), ("gen.rs", 1)]);
         let now = files_of(&[("a.rs", 1), ("gen.rs", 2), ("new.rs", 1), ("Cargo.lock", 1)]);
         assert_eq!(tracker.update_building(now.clone()), paths(&["gen.rs"]), "it may be a person's");
@@ -208,7 +210,7 @@ mod tests {
             tracker.build_started();
             decision
         };
-        for _ in 1..PATIENCE.0 {
+        for _ in 1..GENERATED_AFTER.0 {
             assert_eq!(end(&mut tracker), RebuildDecision { again: paths(&["time"]), generated: Vec::new() });
         }
         assert_eq!(end(&mut tracker), RebuildDecision { again: Vec::new(), generated: paths(&["time"]) });
@@ -235,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn builds_that_write_other_files_each_time_come_to_rest() {
+    fn builds_that_write_other_files_each_time_come_to_an_end() {
         let mut tracker = building(&[("a.rs", 1)]);
         let mut files = vec![("a.rs", 1)];
         for name in ["1", "2", "3"] {
@@ -263,7 +265,7 @@ mod tests {
         assert_eq!(tracker.build_ended(files_of(&[("a.rs", 3), ("b.rs", 1)])), RebuildDecision::default());
         // One that was saved before while nothing ran ends builds again and again.
         assert_eq!(tracker.update_idle(files_of(&[("a.rs", 3), ("b.rs", 2)])), paths(&["b.rs"]));
-        for what in 3..3 + HASTE {
+        for what in 3..3 + MAX_STOPPED_BUILDS {
             tracker.build_started();
             let now = files_of(&[("a.rs", 3), ("b.rs", what)]);
             assert_eq!(tracker.update_building(now.clone()), paths(&["b.rs"]));

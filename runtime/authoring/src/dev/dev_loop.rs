@@ -23,17 +23,17 @@ use crate::project::cargo_artifacts::BuiltFile;
 use crate::server_access::ServerAccess;
 use crate::signals::Signals;
 
-/// How many files are named in one line.
-const NAMED: usize = 3;
+/// Maximum number of files that one line names.
+const MAX_NAMED: usize = 3;
 
-/// Why the loop is over.
+/// Why the loop has ended.
 pub(super) enum LoopEnd {
     Stopped,
-    /// There are settings where there were none.
+    /// There is a configuration now, and there was none before.
     Reconfigured(Box<DevServerConfig>),
 }
 
-/// The project, as it is watched and built.
+/// Watches, builds and serves one project.
 pub(super) struct DevLoop {
     project: Arc<Project>,
     workdir: Workdir,
@@ -42,7 +42,7 @@ pub(super) struct DevLoop {
     backoff: Backoff,
     missing_config: MissingConfig,
     building: Option<BuildProcess>,
-    /// When the next build begins, if it has to wait.
+    /// When the next build starts, if it is delayed.
     due: Option<Instant>,
 }
 
@@ -68,14 +68,14 @@ impl DevLoop {
         }
     }
 
-    /// Builds at once and after every change, until told to stop.
+    /// Builds at once and after every change, until a signal or a new configuration.
     pub(super) async fn run(
         &mut self,
         server: &mut ServerProcess,
         signals: &mut Signals,
     ) -> Result<LoopEnd, CommandError> {
         if let Some(files) = self.source_watcher.scan().await {
-            // What is there at the beginning has not changed.
+            // The first scan is not a change.
             let _ = self.tracker.update_idle(files);
         }
         console::eprint(&format!("building with: {}", self.project.recipe.in_words()));
@@ -103,7 +103,7 @@ impl DevLoop {
         }
     }
 
-    /// Ends the build that runs.
+    /// Stops the running build.
     pub(super) async fn stop(&mut self) {
         if let Some(build) = self.building.take() {
             build.stop().await;
@@ -117,7 +117,7 @@ impl DevLoop {
         self.building = Some(BuildProcess::spawn(Arc::clone(&self.project)));
     }
 
-    /// Begins a build of the sources as they are by now.
+    /// Scans the sources again and starts a build.
     async fn rescan_and_build(&mut self) {
         if let Some(files) = self.source_watcher.scan().await {
             let _ = self.tracker.update_idle(files);
@@ -125,7 +125,7 @@ impl DevLoop {
         self.start_build();
     }
 
-    /// Looks at the sources, and begins a build if it is due. One that does not know of what has changed is ended.
+    /// Scans the sources, and starts a build if one is due. A running build that lacks a change is stopped.
     async fn check_sources(&mut self) {
         let Some(files) = self.source_watcher.scan().await else { return };
         if self.building.is_some() {
@@ -136,14 +136,14 @@ impl DevLoop {
             return;
         }
         let changes = self.tracker.update_idle(files);
-        // That it changes once more is what is being waited for.
+        // The delayed build is already due to this file.
         let waits = self.due.is_some() && self.backoff.is_same(&changes);
         if !changes.is_empty() && !waits {
             self.schedule_build(&changes, "changed");
         }
     }
 
-    /// Begins a build for these, now or when it is time.
+    /// Starts a build for these changes, now or after the backoff.
     fn schedule_build(&mut self, changes: &[PathBuf], how: &str) {
         let now = Instant::now();
         let wait = self.backoff.next_delay(changes, now);
@@ -159,9 +159,9 @@ impl DevLoop {
         self.due = Some(now + wait);
     }
 
-    /// Ends the build that runs, and begins another.
+    /// Stops the running build, and starts another.
     async fn restart_build(&mut self, changes: &[PathBuf]) {
-        // There is no waiting with one that runs already, but it counts.
+        // No delay here, but the change counts for the next one.
         let _: Duration = self.backoff.next_delay(changes, Instant::now());
         console::eprint(&format!("changed: {}; building", self.named(changes)));
         self.stop().await;
@@ -172,12 +172,12 @@ impl DevLoop {
         self.start_build();
     }
 
-    /// Serves what was built, or says why there is nothing new.
+    /// Serves the component that was built, or reports why there is none.
     async fn finish(&mut self, made: Result<BuiltFile, BuildFailure>) {
         let Some(build) = self.building.take() else { return };
         let took =
             call_timings::duration(u64::try_from(build.begun.elapsed().as_micros()).unwrap_or(u64::MAX));
-        // At once: what changes from now on is no build's.
+        // Scanned at once: later changes are not the build's.
         let files = self.source_watcher.scan().await;
         match self.publish(made).await {
             Ok(true) => console::eprint(&format!("built in {took}")),
@@ -205,18 +205,18 @@ impl DevLoop {
         }
     }
 
-    /// Files of the project, in a line.
+    /// The names of some files of the project, in one line.
     fn named(&self, files: &[PathBuf]) -> String {
         let short =
             |file: &PathBuf| file.strip_prefix(&self.project.root).unwrap_or(file).display().to_string();
-        let mut named: Vec<String> = files.iter().take(NAMED).map(short).collect();
-        if let Some(others) = files.len().checked_sub(NAMED).filter(|others| *others > 0) {
+        let mut named: Vec<String> = files.iter().take(MAX_NAMED).map(short).collect();
+        if let Some(others) = files.len().checked_sub(MAX_NAMED).filter(|others| *others > 0) {
             named.push(format!("{others} more"));
         }
         named.join(", ")
     }
 
-    /// Puts what was built where the server looks; whether it is another than before.
+    /// Copies the component into the server's folder. Returns whether it has changed.
     async fn publish(&self, made: Result<BuiltFile, BuildFailure>) -> anyhow::Result<bool> {
         let BuiltFile { file, name } = made?;
         let name = name.unwrap_or_else(|| self.project.name.clone());

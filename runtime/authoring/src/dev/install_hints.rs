@@ -1,10 +1,10 @@
-//! How to install a program that a build needs and the machine does not have: the exact command, since an author who
-//! tries a language for the first time does not know it.
+//! How to install a program that a build needs and the machine lacks: the exact command, since a beginner in a language
+//! does not know it.
 
-/// What Rust's own words are when its target is missing.
+/// Part of rustc's message about a missing target.
 const NO_TARGET: &str = "target may not be installed";
 
-/// How the shells and make end a line about a program that is not there.
+/// The ends of messages of shells and make about a missing program.
 const NOT_FOUND: [&str; 3] = [": not found", ": command not found", ": No such file or directory"];
 
 /// Programs that builds of plugins need, and how to get each.
@@ -28,7 +28,7 @@ pub(super) fn for_program(program: &str) -> Option<&'static str> {
     PROGRAMS.iter().find(|(name, _)| *name == program).map(|(_, advice)| *advice)
 }
 
-/// What to do about something that a build printed, if it is about what is missing.
+/// Advice for a line of a build's output, if it is about something missing.
 pub(super) fn for_line(line: &str) -> Option<&'static str> {
     if line.contains(NO_TARGET) {
         return Some("install the target: rustup target add wasm32-wasip2");

@@ -1,9 +1,9 @@
-//! `plugport dev`: build a project whenever its source changes, and serve what came of it.
+//! `plugport dev`: builds a project whenever its source changes, and serves the result.
 //!
-//! Three processes: this one watches, a build runs beside it now and then, and a server that is no other than `plugport
-//! serve` follows the folder into which the last good build is put. So an author sees what an operator will see, and a
-//! build that fails changes nothing. The server is there from the beginning: clients can connect while the first build
-//! runs, have the version from the day before until then, and hear of the new one.
+//! There are three processes: this one watches, a build runs from time to time, and a server, the same as `plugport
+//! serve`, watches the folder with the last good build. So an author sees what an operator will see, and a build that
+//! fails changes nothing. The server starts first: clients can connect while the first build runs, use the last version
+//! until then, and get `list_changed` for the new one.
 
 mod audit_tail;
 mod backoff;
@@ -47,7 +47,7 @@ pub(crate) async fn run(
     if let Some(address) = &args.listen {
         access.check_listen(address).map_err(CommandError::Usage)?;
     }
-    let workdir = Workdir::make(&project.root).context("there is no place for what is built")?;
+    let workdir = Workdir::make(&project.root).context("cannot make the folder for the built component")?;
     let mut settings = DevServerConfig::read(&args, &project, &workdir, access)?;
     let mut context = DevContext {
         project: Arc::new(project),
@@ -64,7 +64,7 @@ pub(crate) async fn run(
     Ok(ExitCode::SUCCESS)
 }
 
-/// What stays the same whichever settings hold.
+/// What stays the same when the configuration changes.
 struct DevContext<'a> {
     project: Arc<Project>,
     workdir: Workdir,
@@ -75,9 +75,9 @@ struct DevContext<'a> {
 }
 
 impl DevContext<'_> {
-    /// Builds and serves until told to stop, or until there are other settings.
+    /// Builds and serves until a signal, or until there is a new configuration.
     async fn serve(&mut self, settings: &DevServerConfig) -> Result<Option<DevServerConfig>, CommandError> {
-        // Before the server can add anything to it.
+        // Opened before the server can write to it.
         let audit = settings.audit().map(AuditTail::from_end);
         let mut server = ServerProcess::start(
             &self.workdir,

@@ -1,5 +1,5 @@
-//! What builds a project: told from the names of the files that lie in it. Cargo is run directly, so that its messages
-//! say what it made; a script or a Makefile of the project's own comes before `plugport build`, which knows the rest.
+//! Decides how a project is built, from the names of its files. Cargo is run directly, so that its messages name the
+//! component. A build script or a Makefile of the project comes before `plugport build`, which handles the rest.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -10,18 +10,18 @@ use super::workdir;
 use crate::cli;
 use crate::project::{self, ProjectDir, ProjectError};
 
-/// The build script of a package that leaves it to this program.
+/// The build script of a package that uses this program.
 const OWN_SCRIPT: &str = "plugport build";
 
 /// A plugin project.
 #[derive(Debug)]
 pub(super) struct Project {
-    /// Its folder, without links on the way there: cargo names files so.
+    /// The canonical path of its folder: cargo names files so.
     pub(super) root: PathBuf,
-    /// What it is called, unless the build knows better.
+    /// The plugin's name, unless the build names another.
     pub(super) name: String,
     pub(super) recipe: Recipe,
-    /// What the build makes, where it is known.
+    /// The component that the build writes, if known.
     pub(super) output: Option<PathBuf>,
 }
 
@@ -34,7 +34,7 @@ pub(super) enum Recipe {
     /// This program's own `build`.
     Plugport,
     /// A command for the shell.
-    Given(String),
+    Command(String),
 }
 
 impl Project {
@@ -42,9 +42,9 @@ impl Project {
         let folder = ProjectDir::read(&args.project)?;
         let output = args.output.as_ref().map(|file| folder.root.join(file));
         if let Some(command) = &args.build {
-            // It is not needed then.
+            // A broken package.json does not matter here.
             let package = folder.package().unwrap_or_default();
-            let (root, recipe) = (folder.root, Recipe::Given(command.clone()));
+            let (root, recipe) = (folder.root, Recipe::Command(command.clone()));
             return Ok(Self { name: name(&root, package.as_ref()), recipe, output, root });
         }
         let package = folder.package()?;
@@ -53,13 +53,13 @@ impl Project {
             return Ok(Self { name: name(&root, package.as_ref()), recipe, output, root });
         }
         let language = folder.language(package.as_ref());
-        let found = project::Project::of(folder, language, package)?;
-        let built = || workdir::built(&found.root);
+        let project = project::Project::of(folder, language, package)?;
+        let built = || workdir::built(&project.root);
         let output = Some(output.unwrap_or_else(built));
-        Ok(Self { name: found.name, recipe: Recipe::Plugport, output, root: found.root })
+        Ok(Self { name: project.name, recipe: Recipe::Plugport, output, root: project.root })
     }
 
-    /// The program, and what it is told.
+    /// The program and its arguments.
     pub(super) fn command(&self) -> (OsString, Vec<OsString>) {
         let (program, args): (OsString, &[&str]) = match &self.recipe {
             Recipe::Cargo => {
@@ -68,11 +68,11 @@ impl Project {
             }
             Recipe::Npm => ("npm".into(), &["run", "build"]),
             Recipe::Make => ("make".into(), &[]),
-            Recipe::Given(command) => ("sh".into(), &["-c", command]),
+            Recipe::Command(command) => ("sh".into(), &["-c", command]),
             Recipe::Plugport => {
                 let program =
                     std::env::current_exe().map_or_else(|_| "plugport".into(), PathBuf::into_os_string);
-                // The server is about to load it.
+                // Not loaded: the server will load it.
                 (program, &["build", ".", "--no-load", "--output"])
             }
         };
@@ -83,14 +83,14 @@ impl Project {
 }
 
 impl Recipe {
-    /// As a person would type it.
+    /// The command as a user would type it.
     pub(super) fn in_words(&self) -> &str {
         match self {
             Self::Cargo => "cargo build --release --target wasm32-wasip2",
             Self::Npm => "npm run build",
             Self::Make => "make",
             Self::Plugport => OWN_SCRIPT,
-            Self::Given(command) => command,
+            Self::Command(command) => command,
         }
     }
 }
@@ -99,7 +99,7 @@ fn name(root: &Path, package: Option<&Value>) -> String {
     project::name(root, package.and_then(|package| package.get("name")?.as_str()))
 }
 
-/// The recipe that the project brings along.
+/// The recipe of the project's own files.
 fn recognise(folder: &ProjectDir, package: Option<&Value>) -> Option<Recipe> {
     if folder.has("Cargo.toml") {
         return Some(Recipe::Cargo);

@@ -1,4 +1,4 @@
-//! The configuration of the server of a project: the file that was named, the project's own, or none, until there is
+//! The configuration of a project's server: the file of `--config`, the project's own, or none until the project has
 //! one.
 
 use std::path::{Path, PathBuf};
@@ -10,28 +10,28 @@ use super::workdir::Workdir;
 use crate::cli;
 use crate::server_access::{ServerAccess, ServerPaths};
 
-/// The usual name of the file.
-const USUAL: &str = "plugport.toml";
+/// The name of the project's own configuration.
+const DEFAULT_NAME: &str = "plugport.toml";
 
 /// The configuration that the server is started with.
 pub(super) struct DevServerConfig {
     paths: ServerPaths,
     pub(super) file: Option<PathBuf>,
-    /// Where paths begin that are not absolute.
+    /// The folder to which paths are relative.
     base: PathBuf,
 }
 
 impl DevServerConfig {
-    /// Read here, too, so that mistakes are told before anything is started.
+    /// Reads the configuration here too, so that mistakes are reported before anything starts.
     pub(super) fn read(
         args: &cli::Dev,
         project: &Project,
         workdir: &Workdir,
         access: &dyn ServerAccess,
     ) -> Result<Self, CommandError> {
-        let usual = project.root.join(USUAL);
-        let named = args.config.as_deref().map(whole);
-        let file = named.or_else(|| usual.is_file().then_some(usual));
+        let own = project.root.join(DEFAULT_NAME);
+        let named = args.config.as_deref().map(with_canonical_folder);
+        let file = named.or_else(|| own.is_file().then_some(own));
         Self::of(file, workdir, access).map_err(CommandError::Usage)
     }
 
@@ -41,7 +41,7 @@ impl DevServerConfig {
         Ok(Self { paths, file, base })
     }
 
-    /// The commands that ask this server how it stands, and that approve what it serves.
+    /// The commands that show the status of this server, and that approve its plugin.
     pub(super) fn commands(&self, workdir: &Workdir) -> [String; 2] {
         let (plugins, folder) = (shell_quote(&workdir.plugins), shell_quote(&workdir.folder));
         let [status, approve] = match &self.file {
@@ -52,13 +52,13 @@ impl DevServerConfig {
                     format!("plugport approve --config {file} --plugins {plugins}"),
                 ]
             }
-            // What is approved is noted where it is started.
+            // Without a configuration, the lockfile is in the folder where the server starts.
             None => ["plugport status".to_owned(), format!("(cd {folder} && plugport approve)")],
         };
         [format!("status of the server: {status}"), format!("to approve what it serves: {approve}")]
     }
 
-    /// Where the server notes what is called; `None` when it does not.
+    /// The path of the audit; `None` if it is disabled.
     pub(super) fn audit(&self) -> Option<PathBuf> {
         if !self.paths.audit_enabled {
             console::eprint("calls are not shown, since `enabled = false` is written under [audit]");
@@ -67,14 +67,14 @@ impl DevServerConfig {
         self.paths.audit.as_ref().map(|file| self.base.join(file))
     }
 
-    /// Where the server and the plugins may write, which is no change of a source.
+    /// The paths that the server and its plugins may write to; changes there are not changes of sources.
     pub(super) fn written(&self) -> impl Iterator<Item = PathBuf> {
         self.paths.written.iter().map(|path| self.base.join(path))
     }
 }
 
-/// The same file, by a way without links to its folder: places in it are compared with the project's.
-fn whole(file: &Path) -> PathBuf {
+/// The path with a canonical folder: paths in the file are compared with the project's.
+fn with_canonical_folder(file: &Path) -> PathBuf {
     let file = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
     match (file.parent().and_then(|folder| folder.canonicalize().ok()), file.file_name()) {
         (Some(folder), Some(name)) => folder.join(name),
@@ -82,11 +82,11 @@ fn whole(file: &Path) -> PathBuf {
     }
 }
 
-/// The project's own configuration, while there is none.
+/// Waits for the project's own configuration while there is none.
 pub(super) struct MissingConfig {
     file: Option<PathBuf>,
-    /// How it looked when it had mistakes.
-    refused: Option<FileStat>,
+    /// The stat of the file when it had mistakes.
+    rejected: Option<FileStat>,
     access: &'static dyn ServerAccess,
 }
 
@@ -96,15 +96,15 @@ impl MissingConfig {
         project: &Project,
         access: &'static dyn ServerAccess,
     ) -> Self {
-        let file = settings.file.is_none().then(|| project.root.join(USUAL));
-        Self { file, refused: None, access }
+        let file = settings.file.is_none().then(|| project.root.join(DEFAULT_NAME));
+        Self { file, rejected: None, access }
     }
 
-    /// What it says, once it is there. Its mistakes are told, and it is read again when it has changed.
+    /// Reads the configuration once it exists. Mistakes are reported, and the file is read again when it has changed.
     pub(super) fn read(&mut self, workdir: &Workdir) -> Option<DevServerConfig> {
         let file = self.file.as_ref().filter(|file| file.is_file())?;
-        let stamp = FileStat::of(file).ok().flatten();
-        if stamp.is_none() || stamp == self.refused {
+        let stat = FileStat::of(file).ok().flatten();
+        if stat.is_none() || stat == self.rejected {
             return None;
         }
         match DevServerConfig::of(Some(file.clone()), workdir, self.access) {
@@ -112,7 +112,7 @@ impl MissingConfig {
             Err(error) => {
                 console::report(&error);
                 console::eprint("  the server goes on without it");
-                self.refused = stamp;
+                self.rejected = stat;
                 None
             }
         }
@@ -163,14 +163,14 @@ mod tests {
         let project = Project::find(&args).unwrap();
         let workdir = Workdir::make(&root).unwrap();
         let read = |args: &cli::Dev| DevServerConfig::read(args, &project, &workdir, &NamesItsState);
-        let usual = read(&args).unwrap();
-        assert_eq!(usual.audit(), Some(workdir.folder.join("state/audit.jsonl")));
-        assert!(usual.commands(&workdir)[0].ends_with(": plugport status"));
-        std::fs::write(root.join(USUAL), "kept").unwrap();
+        let own = read(&args).unwrap();
+        assert_eq!(own.audit(), Some(workdir.folder.join("state/audit.jsonl")));
+        assert!(own.commands(&workdir)[0].ends_with(": plugport status"));
+        std::fs::write(root.join(DEFAULT_NAME), "kept").unwrap();
         let own = read(&args).unwrap();
         assert_eq!(own.audit(), Some(root.join("kept/audit.jsonl")));
         assert_eq!(own.written().collect::<Vec<_>>(), [root.join("kept")]);
-        let file = root.join(USUAL).display().to_string();
+        let file = root.join(DEFAULT_NAME).display().to_string();
         assert!(own.commands(&workdir)[0].ends_with(&format!("plugport status --config {file}")));
         args.config = Some(root.join("none.toml"));
         assert!(matches!(read(&args), Err(CommandError::Usage(_))));
@@ -181,12 +181,12 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().canonicalize().unwrap();
         let workdir = Workdir::make(&root).unwrap();
-        let file = root.join(USUAL);
+        let file = root.join(DEFAULT_NAME);
         let mut missing_config =
-            MissingConfig { file: Some(file.clone()), refused: None, access: &NamesItsState };
+            MissingConfig { file: Some(file.clone()), rejected: None, access: &NamesItsState };
         assert!(missing_config.read(&workdir).is_none());
         std::fs::write(&file, "[serv").unwrap();
-        assert!(missing_config.read(&workdir).is_none() && missing_config.refused.is_some());
+        assert!(missing_config.read(&workdir).is_none() && missing_config.rejected.is_some());
         std::fs::write(&file, "kept").unwrap();
         assert_eq!(missing_config.read(&workdir).unwrap().file, Some(file));
     }

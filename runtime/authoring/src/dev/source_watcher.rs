@@ -1,7 +1,7 @@
-//! Watches the sources. Events of the file system only make the next scan come sooner; scans find the changes, and run
-//! every two seconds also without events.
+//! Watches the sources. File system events only bring the next scan forward; scans find the changes, every two seconds
+//! also without events.
 //!
-//! Folders are watched one by one: a watch over the whole project would be one over `target` and `node_modules`, too.
+//! Folders are watched one by one: a recursive watch would include `target` and `node_modules`.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -15,59 +15,59 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::sources::{SourceFiles, SourceScan, Sources};
 
-/// How often to look when nothing is known to have happened.
+/// How often to scan without events.
 const PERIOD: Duration = Duration::from_secs(2);
 
-/// For how long nothing must happen before it is looked: editors save several files at once.
+/// How long there must be no events before a scan: editors save several files at once.
 const QUIET: Duration = Duration::from_millis(150);
 
-/// How long to wait for that quiet.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// Maximum time to wait for that.
+const MAX_WAIT: Duration = Duration::from_secs(1);
 
 /// Watches the sources of a project.
 pub(super) struct SourceWatcher {
     sources: Arc<Sources>,
-    woken: mpsc::Receiver<()>,
+    events: mpsc::Receiver<()>,
     watcher: Option<RecommendedWatcher>,
     folders: BTreeSet<PathBuf>,
-    /// How everything looked last.
-    seen: Arc<SourceScan>,
+    /// The last scan.
+    last: Arc<SourceScan>,
 }
 
 impl SourceWatcher {
     pub(super) fn new(sources: Sources) -> Self {
         let sources = Arc::new(sources);
-        let (wake, woken) = mpsc::channel(1);
-        let of_interest = Arc::clone(&sources);
+        let (sender, events) = mpsc::channel(1);
+        let watched = Arc::clone(&sources);
         let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-            if event.is_ok_and(|event| is_nothing(&event, &of_interest)) {
+            if event.is_ok_and(|event| is_irrelevant(&event, &watched)) {
                 return;
             }
-            // One hint that waits is as good as many.
-            let _ = wake.try_send(());
+            // One waiting event is enough.
+            let _ = sender.try_send(());
         });
         let watcher = watcher
             .map_err(
                 |error| tracing::info!(%error, "file system events are unavailable; the sources are polled"),
             )
             .ok();
-        Self { sources, woken, watcher, folders: BTreeSet::new(), seen: Arc::default() }
+        Self { sources, events, watcher, folders: BTreeSet::new(), last: Arc::default() }
     }
 
-    /// What is in the sources now. `None` when they could not be looked at.
+    /// The current sources. `None` if the scan failed.
     pub(super) async fn scan(&mut self) -> Option<SourceFiles> {
-        let (sources, before) = (Arc::clone(&self.sources), Arc::clone(&self.seen));
-        let seen = spawn_blocking(move || sources.scan(&before)).await.ok()?;
-        self.watch_folders(seen.folders.clone());
-        self.seen = Arc::new(seen);
-        Some(self.seen.files.iter().map(|(path, (_, content))| (path.clone(), *content)).collect())
+        let (sources, before) = (Arc::clone(&self.sources), Arc::clone(&self.last));
+        let scan = spawn_blocking(move || sources.scan(&before)).await.ok()?;
+        self.watch_folders(scan.folders.clone());
+        self.last = Arc::new(scan);
+        Some(self.last.files.iter().map(|(path, (_, content))| (path.clone(), *content)).collect())
     }
 
-    /// Watches these folders and no others.
+    /// Watches exactly these folders.
     fn watch_folders(&mut self, folders: BTreeSet<PathBuf>) {
         let Some(watcher) = &mut self.watcher else { return };
         for gone in self.folders.difference(&folders) {
-            // The system has mostly forgotten it already.
+            // Errors are ignored: a deleted folder is no longer watched.
             let _ = watcher.unwatch(gone);
         }
         for new in folders.difference(&self.folders) {
@@ -78,24 +78,24 @@ impl SourceWatcher {
         self.folders = folders;
     }
 
-    /// Waits until it is time to look. Can be dropped; whoever drops it looks anyway.
+    /// Waits until a scan is due. Can be dropped if the caller scans anyway.
     pub(super) async fn scan_due(&mut self) {
-        match timeout(PERIOD, self.woken.recv()).await {
+        match timeout(PERIOD, self.events.recv()).await {
             Ok(Some(())) => {}
             Ok(None) => return sleep(PERIOD).await,
             Err(_) => return,
         }
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + MAX_WAIT;
         while Instant::now() < deadline {
-            if timeout(QUIET, self.woken.recv()).await.is_err() {
+            if timeout(QUIET, self.events.recv()).await.is_err() {
                 return;
             }
         }
     }
 }
 
-/// Whether an event says nothing about sources. Looking opens every folder, which some systems tell, too.
-fn is_nothing(event: &notify::Event, sources: &Sources) -> bool {
+/// Whether an event is not about sources. A scan opens every folder, which some systems report too.
+fn is_irrelevant(event: &notify::Event, sources: &Sources) -> bool {
     let elsewhere = !event.paths.is_empty() && !event.paths.iter().any(|path| sources.has(path));
     !event.need_rescan() && (event.kind.is_access() || elsewhere)
 }

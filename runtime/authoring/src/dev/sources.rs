@@ -1,5 +1,5 @@
-//! Which files of a project are sources, and what is in them. Files are compared by content: a build that writes what
-//! was there already has changed nothing.
+//! Which files of a project are sources, and what is in them. Files are compared by content: a build that writes the
+//! same content again has changed nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -14,48 +14,48 @@ use sha2::{Digest as _, Sha256};
 
 use super::walk::{is_hidden, walk};
 
-/// Folders and files that nobody writes by hand, or that the server follows itself.
-const NO_SOURCES: [&str; 6] = [
+/// Folders and files that are not written by hand, or that the server watches itself.
+const EXCLUDED_NAMES: [&str; 6] = [
     "target",
     "node_modules",
     "__pycache__",
     "plugport.toml",
     "plugport.lock",
-    "4913", // what Vim tries whether it may write with
+    "4913", // Vim creates it to test whether it may write
 ];
 
-/// Ends of names of what builds make and of what editors write on the way.
-const NO_SOURCE_ENDS: [&str; 8] = [".wasm", ".o", ".pyc", "~", ".tmp", ".swp", ".part", "#"];
+/// Suffixes of build output and of temporary files of editors.
+const EXCLUDED_SUFFIXES: [&str; 8] = [".wasm", ".o", ".pyc", "~", ".tmp", ".swp", ".part", "#"];
 
-/// Lies in folders that can be made anew at any time, such as cargo's wherever it was told to build.
-const CACHE: &str = "CACHEDIR.TAG";
+/// Marks folders that can be recreated at any time, such as cargo's target folder.
+const CACHE_TAG: &str = "CACHEDIR.TAG";
 
-/// Bytes of one file, and of all at one look, that are read to see whether they are others than before. Of the rest
-/// every write counts.
-const MOST_READ: (u64, u64) = (1 << 20, 64 << 20);
+/// Maximum bytes of one file, and of all files in one scan, that are read for comparison. For other files every write
+/// counts as a change.
+const MAX_READ: (u64, u64) = (1 << 20, 64 << 20);
 
 /// The sources of one project.
 #[derive(Debug, Clone)]
 pub(super) struct Sources {
     root: PathBuf,
-    /// Beside what is never one: places where this project's build, its server and its plugin write.
+    /// Paths that this project's build, its server and its plugin write to.
     others: Vec<PathBuf>,
-    /// Files that this program itself writes, as it was told by whoever started it, by device and number.
-    own: Vec<(u64, u64)>,
+    /// Device and inode of the files behind stdout and stderr of this program.
+    outputs: Vec<(u64, u64)>,
 }
 
-/// What is in a file.
+/// The content of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SourceContent {
     Digest([u8; 32]),
-    /// It is large or cannot be read.
+    /// The file is large or cannot be read.
     Unread(FileStat),
 }
 
-/// What is in the sources.
+/// The sources and their content.
 pub(super) type SourceFiles = BTreeMap<PathBuf, SourceContent>;
 
-/// How the sources look.
+/// The result of a scan.
 #[derive(Debug, Default)]
 pub(super) struct SourceScan {
     pub(super) files: BTreeMap<PathBuf, (FileStat, SourceContent)>,
@@ -64,86 +64,86 @@ pub(super) struct SourceScan {
 
 impl Sources {
     pub(super) fn new(root: PathBuf, others: impl IntoIterator<Item = PathBuf>) -> Self {
-        // Whoever may write everywhere is no reason to see nothing.
+        // A plugin that may write to the whole project does not exclude all of it.
         let others = others.into_iter().filter(|other| !root.starts_with(other)).collect();
         let outputs = [io::stdout().as_fd(), io::stderr().as_fd()].map(regular_file);
-        Self { root, others, own: outputs.into_iter().flatten().collect() }
+        Self { root, others, outputs: outputs.into_iter().flatten().collect() }
     }
 
-    /// Whether a file is source, or a folder may hold some.
+    /// Whether a file is a source, or a folder may contain some.
     pub(super) fn has(&self, path: &Path) -> bool {
         let Ok(below) = path.strip_prefix(&self.root) else { return false };
-        let written = below.ancestors().filter(|part| part.file_name().is_some()).all(may_be_source);
-        written && !self.others.iter().any(|other| belongs_to(path, other))
+        let allowed = below.ancestors().filter(|part| part.file_name().is_some()).all(may_be_source);
+        allowed && !self.others.iter().any(|other| belongs_to(path, other))
     }
 
-    /// Looks at them all. What looks as it did `before` is not read again.
+    /// Scans all sources. Files with the same stat as `before` are not read again.
     pub(super) fn scan(&self, before: &SourceScan) -> SourceScan {
-        let mut seen = SourceScan::default();
-        let mut left = MOST_READ.1;
+        let mut scan = SourceScan::default();
+        let mut left = MAX_READ.1;
         walk(
             &self.root,
-            |path| !self.has(path) || path.join(CACHE).exists(),
+            |path| !self.has(path) || path.join(CACHE_TAG).exists(),
             |path, is_folder| {
                 if is_folder {
-                    seen.folders.insert(path.to_owned());
+                    scan.folders.insert(path.to_owned());
                     return;
                 }
-                let Some(stamp) = FileStat::of(path).ok().flatten().filter(|_| !self.is_own(path)) else {
+                let Some(stat) = FileStat::of(path).ok().flatten().filter(|_| !self.is_output(path)) else {
                     return;
                 };
                 let content = match before.files.get(path) {
-                    Some((known, content)) if *known == stamp => *content,
-                    _ => digest(path, &mut left).map_or(SourceContent::Unread(stamp), SourceContent::Digest),
+                    Some((known, content)) if *known == stat => *content,
+                    _ => digest(path, &mut left).map_or(SourceContent::Unread(stat), SourceContent::Digest),
                 };
-                seen.files.insert(path.to_owned(), (stamp, content));
+                scan.files.insert(path.to_owned(), (stat, content));
             },
         );
-        seen
+        scan
     }
 
-    fn is_own(&self, path: &Path) -> bool {
-        let id = || std::fs::symlink_metadata(path).map(|about| (about.dev(), about.ino()));
-        !self.own.is_empty() && id().is_ok_and(|id| self.own.contains(&id))
+    fn is_output(&self, path: &Path) -> bool {
+        let id = || std::fs::symlink_metadata(path).map(|metadata| (metadata.dev(), metadata.ino()));
+        !self.outputs.is_empty() && id().is_ok_and(|id| self.outputs.contains(&id))
     }
 }
 
-/// The file behind a descriptor, if it is one and no terminal or pipe.
+/// Device and inode of a regular file behind a descriptor; `None` for a terminal or a pipe.
 fn regular_file(output: BorrowedFd<'_>) -> Option<(u64, u64)> {
-    let about = File::from(output.try_clone_to_owned().ok()?).metadata().ok()?;
-    about.is_file().then(|| (about.dev(), about.ino()))
+    let metadata = File::from(output.try_clone_to_owned().ok()?).metadata().ok()?;
+    metadata.is_file().then(|| (metadata.dev(), metadata.ino()))
 }
 
-/// The digest of a file that is read whole, within what is `left` to read.
+/// The digest of a file, if its size is within the limits and what is `left` to read.
 fn digest(path: &Path, left: &mut u64) -> Option<[u8; 32]> {
-    let about = std::fs::symlink_metadata(path).ok()?;
-    let most = MOST_READ.0.min(*left);
-    // Opening anything else might wait for ever.
-    if !about.is_file() || about.len() > most {
+    let metadata = std::fs::symlink_metadata(path).ok()?;
+    let max_bytes = MAX_READ.0.min(*left);
+    // Opening anything but a regular file may block for ever.
+    if !metadata.is_file() || metadata.len() > max_bytes {
         return None;
     }
     let mut bytes = Vec::new();
-    File::open(path).ok()?.take(most + 1).read_to_end(&mut bytes).ok()?;
+    File::open(path).ok()?.take(max_bytes + 1).read_to_end(&mut bytes).ok()?;
     let read = bytes.len() as u64;
     *left = left.saturating_sub(read);
-    (read <= most).then(|| Sha256::digest(&bytes).into())
+    (read <= max_bytes).then(|| Sha256::digest(&bytes).into())
 }
 
 fn may_be_source(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().as_encoded_bytes();
-    let known = NO_SOURCES.iter().any(|known| name == known.as_bytes());
-    let ends = NO_SOURCE_ENDS.iter().any(|end| name.ends_with(end.as_bytes()));
+    let known = EXCLUDED_NAMES.iter().any(|known| name == known.as_bytes());
+    let ends = EXCLUDED_SUFFIXES.iter().any(|end| name.ends_with(end.as_bytes()));
     !known && !ends && !is_hidden(path)
 }
 
-/// Whether it is this file or lies below it; `audit.jsonl.1` belongs to `audit.jsonl`.
+/// Whether `path` is `other`, is below it, or is a rotated file of it, as `audit.jsonl.1` is of `audit.jsonl`.
 fn belongs_to(path: &Path, other: &Path) -> bool {
-    let begins = || {
+    let is_rotated = || {
         let [name, of] = [path, other].map(|path| path.file_name().map(OsStr::as_encoded_bytes));
-        let rest = name.zip(of).and_then(|(name, of)| name.strip_prefix(of));
-        path.parent() == other.parent() && rest.is_some_and(|rest| rest.starts_with(b"."))
+        let suffix = name.zip(of).and_then(|(name, of)| name.strip_prefix(of));
+        path.parent() == other.parent() && suffix.is_some_and(|suffix| suffix.starts_with(b"."))
     };
-    path.starts_with(other) || begins()
+    path.starts_with(other) || is_rotated()
 }
 
 #[cfg(test)]
@@ -200,7 +200,7 @@ mod tests {
         let sources = Sources::new(dir.path().to_owned(), []);
         let (small, large) = (dir.path().join("a.rs"), dir.path().join("b.bin"));
         std::fs::write(&small, "one").unwrap();
-        std::fs::write(&large, vec![0; MOST_READ.0 as usize + 1]).unwrap();
+        std::fs::write(&large, vec![0; MAX_READ.0 as usize + 1]).unwrap();
         let first = sources.scan(&SourceScan::default());
         std::fs::remove_file(&small).unwrap();
         std::fs::write(&small, "one").unwrap();
@@ -220,9 +220,9 @@ mod tests {
         let path = dir.path().join("dev.err");
         let file = File::create(&path).unwrap();
         let mut sources = Sources::new(dir.path().to_owned(), []);
-        sources.own = regular_file(file.as_fd()).into_iter().collect();
+        sources.outputs = regular_file(file.as_fd()).into_iter().collect();
         assert!(sources.scan(&SourceScan::default()).files.is_empty());
-        sources.own.clear();
+        sources.outputs.clear();
         assert_eq!(sources.scan(&SourceScan::default()).files.len(), 1);
         assert_eq!(regular_file(std::os::unix::net::UnixStream::pair().unwrap().0.as_fd()), None);
     }

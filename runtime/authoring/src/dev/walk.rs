@@ -1,26 +1,26 @@
-//! Walks through a project's folders, as far as anyone would have written them by hand.
+//! Walks through a project's folders, up to a number of files that no author would write by hand.
 
 use std::path::{Path, PathBuf};
 
-/// Files and folders that are looked at; a project has far fewer.
-const MOST: usize = 50_000;
+/// Maximum number of files and folders; a project has far fewer.
+const MAX_ENTRIES: usize = 50_000;
 
-/// Shows every file and folder below `root`, but for those that are left out. Folders behind links are not entered:
-/// they may lead back.
-pub(super) fn walk(root: &Path, left_out: impl Fn(&Path) -> bool, mut each: impl FnMut(&Path, bool)) {
+/// Passes every file and folder below `root` to `each`, except excluded ones. Symbolic links to folders are not
+/// followed, since they may lead back.
+pub(super) fn walk(root: &Path, is_excluded: impl Fn(&Path) -> bool, mut each: impl FnMut(&Path, bool)) {
     let mut pending: Vec<PathBuf> = vec![root.to_owned()];
     let mut seen = 0_usize;
     while let Some(folder) = pending.pop() {
-        // One that cannot be read, or is gone by now, has nothing in it.
+        // A folder that cannot be read, or is gone by now, counts as empty.
         let Ok(entries) = std::fs::read_dir(&folder) else { continue };
         each(&folder, true);
         for entry in entries.flatten() {
             seen += 1;
-            if seen > MOST {
+            if seen > MAX_ENTRIES {
                 return;
             }
             let path = entry.path();
-            if left_out(&path) {
+            if is_excluded(&path) {
                 continue;
             }
             match entry.file_type() {

@@ -1,5 +1,5 @@
-//! The folder `.plugport-dev` in a project: what was built last, and what is served and approved. It ignores itself
-//! in git and can be deleted at any time.
+//! The folder `.plugport-dev` in a project: the last build, the served plugin and its approval. Git ignores the folder,
+//! and it can be deleted at any time.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,17 +10,20 @@ use crate::atomic_write::atomic_write;
 /// Its name.
 const NAME: &str = ".plugport-dev";
 
-/// Where `plugport build` leaves what it makes for the project in `root`.
+/// The file that `plugport build` writes for the project in `root`.
 pub(super) fn built(root: &Path) -> PathBuf {
     root.join(NAME).join("built.wasm")
 }
 
-/// Why something could not be put there.
+/// Why a component could not be served.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum WorkdirError {
     #[error("cannot write to {}; make it writable, or delete it", .0.display())]
     Unwritable(PathBuf, #[source] io::Error),
-    #[error("cannot read {}, which the build should have made; name what it makes with --output FILE.wasm", .0.display())]
+    #[error(
+        "cannot read {}, which the build should have made; name what it makes with --output FILE.wasm",
+        .0.display()
+    )]
     NotMade(PathBuf, #[source] io::Error),
     #[error(transparent)]
     Output(#[from] BuiltFileError),
@@ -30,7 +33,7 @@ pub(super) enum WorkdirError {
 #[derive(Debug, Clone)]
 pub(super) struct Workdir {
     pub(super) folder: PathBuf,
-    /// What is served.
+    /// The plugin folder of the server.
     pub(super) plugins: PathBuf,
 }
 
@@ -52,8 +55,8 @@ impl Workdir {
         self.served().next().is_none()
     }
 
-    /// Serves a copy of `file` as the plugin `name`, in place of whatever was served; whether it is another than
-    /// before.
+    /// Serves a copy of `file` as the plugin `name`, instead of the previous component. Returns whether the bytes have
+    /// changed.
     pub(super) fn put(&self, file: &Path, name: &str) -> Result<bool, WorkdirError> {
         let bytes = std::fs::read(file).map_err(|error| WorkdirError::NotMade(file.to_owned(), error))?;
         if is_core(&bytes) {
@@ -65,7 +68,7 @@ impl Workdir {
             if new {
                 atomic_write(&target, &bytes)?;
             }
-            // What the plugin was called before would be served beside it.
+            // The plugin may have had another name before, under which it would be served too.
             self.served().filter(|served| *served != target).try_for_each(std::fs::remove_file)
         };
         put().map_err(|error| WorkdirError::Unwritable(self.plugins.clone(), error))?;

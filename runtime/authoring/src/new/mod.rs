@@ -1,5 +1,5 @@
-//! `plugport new`: a project that builds with one command. The template and the SDK travel in this program, so a project
-//! and the program that builds it always fit, and nothing is fetched.
+//! `plugport new`: makes a project that builds with one command. The templates and SDKs are embedded in this program,
+//! so they always fit it, and nothing is downloaded.
 
 mod template;
 
@@ -14,8 +14,8 @@ use crate::cli;
 use crate::project::language::Language;
 use template::TemplateError;
 
-/// The packages of the SDKs, and what npm calls its folder; `-` stands for `_`, too.
-const TAKEN: [&str; 3] = ["plugport-sdk", "plugport-sdk-macros", "node-modules"];
+/// Names that npm or the SDKs use already; `_` counts as `-`.
+const RESERVED: [&str; 3] = ["plugport-sdk", "plugport-sdk-macros", "node-modules"];
 
 pub(crate) fn run(args: &cli::New) -> Result<ExitCode, CommandError> {
     let usage = |why: String| CommandError::Usage(anyhow!(why));
@@ -38,11 +38,11 @@ pub(crate) fn run(args: &cli::New) -> Result<ExitCode, CommandError> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Package managers refuse more than plugins mind: also a package that is called like one that it needs, or like the
-/// folder in which they are.
+/// Checks a project's name. Package managers are stricter than the rule for plugins: they also reject names of packages
+/// that the project needs, and the name of npm's own folder.
 fn check(name: &str) -> Result<(), String> {
     let plain = name.replace('_', "-");
-    if TAKEN.contains(&&*plain) {
+    if RESERVED.contains(&&*plain) {
         return Err(format!(
             "a project cannot be called `{name}`, which has a meaning already; choose another name"
         ));
@@ -51,8 +51,8 @@ fn check(name: &str) -> Result<(), String> {
     let begins = name.starts_with(|c: char| c.is_ascii_lowercase());
     if !name.is_empty() && (!begins || !name.chars().all(fits) || name.ends_with(['-', '_'])) {
         return Err(format!(
-            "a project cannot be called `{name}`: write lower-case letters, digits, `-` and `_`, with a letter first and a \
-             letter or digit last"
+            "a project cannot be called `{name}`: write lower-case letters, digits, `-` and `_`, \
+             with a letter first and a letter or digit last"
         ));
     }
     plugin_name(name).map(drop).map_err(|error| format!("a project cannot be called `{name}`: {error}"))
@@ -62,7 +62,7 @@ fn languages() -> String {
     Language::ALL.map(Language::word).join(", ")
 }
 
-/// What to type next, in order.
+/// The commands to type next.
 fn next(path: &Path, name: &str, language: Language) -> String {
     let install = match language {
         Language::TypeScript | Language::JavaScript => Some("npm install".to_owned()),

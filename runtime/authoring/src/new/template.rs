@@ -1,5 +1,5 @@
-//! From a template to a project: names are filled in, and the SDK is put beside. It is all written into a folder next
-//! to where it belongs and renamed, so there is a whole project or none.
+//! Makes a project from a template and the SDK of its language. All files are written into a temporary folder next to
+//! the project's path, which is then renamed, so the project is complete or absent.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::project::embedded;
 use crate::project::language::Language;
 
-/// Why there is no project.
+/// Why the project could not be made.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum TemplateError {
     #[error("{} is there already and is not empty; choose another name, or another folder", .0.display())]
@@ -29,8 +29,8 @@ pub(super) fn write(path: &Path, name: &str, language: Language) -> Result<(), T
     if embedded::below(&folder(language)).next().is_none() {
         return Err(TemplateError::NoTemplate(language));
     }
-    place(path, name, language).map_err(|error| match error.kind() {
-        // Somebody was faster.
+    write_and_rename(path, name, language).map_err(|error| match error.kind() {
+        // Another process made it at the same time.
         io::ErrorKind::DirectoryNotEmpty => exists(),
         _ => TemplateError::Unwritable(path.to_owned(), error),
     })
@@ -40,12 +40,13 @@ fn folder(language: Language) -> String {
     format!("templates/{language}")
 }
 
-fn place(path: &Path, name: &str, language: Language) -> io::Result<()> {
-    let above = path.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
-    std::fs::create_dir_all(above)?;
-    let beside = tempfile::Builder::new().prefix(".plugport-new-").tempdir_in(above)?;
-    // A folder in it: that of a temporary file is for its owner alone.
-    let project = beside.path().join(name);
+fn write_and_rename(path: &Path, name: &str, language: Language) -> io::Result<()> {
+    let parent =
+        path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
+    std::fs::create_dir_all(parent)?;
+    let temporary = tempfile::Builder::new().prefix(".plugport-new-").tempdir_in(parent)?;
+    // A folder in the temporary one, which only its owner may read.
+    let project = temporary.path().join(name);
     for (file, bytes) in files(name, language) {
         embedded::write(&project, &file, &bytes)?;
     }
@@ -57,7 +58,7 @@ fn files(name: &str, language: Language) -> Vec<(String, Vec<u8>)> {
     let template = folder(language);
     let own = embedded::below(&template).map(|(file, bytes)| {
         let (file, bytes) = (renamed(file), filled(bytes, name));
-        let bytes = if file == "Cargo.lock" { in_order(bytes) } else { bytes };
+        let bytes = if file == "Cargo.lock" { sort_lockfile(bytes) } else { bytes };
         (file, bytes)
     });
     let sdk = format!("sdk/{}", language.sdk());
@@ -69,7 +70,7 @@ fn files(name: &str, language: Language) -> Vec<(String, Vec<u8>)> {
     files
 }
 
-/// The name of a template's file in a project. Under its own, other tools would take it for theirs.
+/// The name of a template's file in a project. It differs in the template, so that tools do not use the file there.
 fn renamed(file: &str) -> String {
     let part = |part: &str| match part.strip_prefix('_') {
         Some(hidden) if !hidden.starts_with('_') => format!(".{hidden}"),
@@ -83,13 +84,13 @@ fn renamed(file: &str) -> String {
 fn filled(bytes: &[u8], name: &str) -> Vec<u8> {
     match std::str::from_utf8(bytes) {
         Ok(text) => text.replace("{{name}}", name).replace("{{snake}}", &name.replace('-', "_")).into_bytes(),
-        // Nothing to fill in.
+        // A binary file has no names to fill in.
         Err(_) => bytes.to_vec(),
     }
 }
 
-/// A lock in the order in which cargo writes it: that of the packages' names, the project's own among them.
-fn in_order(lock: Vec<u8>) -> Vec<u8> {
+/// Sorts the packages of a Cargo.lock by name, as cargo does, once the project's own is among them.
+fn sort_lockfile(lock: Vec<u8>) -> Vec<u8> {
     const PACKAGE: &str = "\n[[package]]\n";
     let text = String::from_utf8_lossy(&lock);
     let mut parts = text.split(PACKAGE);
@@ -122,7 +123,7 @@ mod tests {
             format!("version = 4\n{}", packages.collect::<String>()).into_bytes()
         };
         let mixed = lock(&["ab", "syn", "syn-x", "my-tool"]);
-        assert_eq!(in_order(mixed), lock(&["ab", "my-tool", "syn", "syn-x"]));
+        assert_eq!(sort_lockfile(mixed), lock(&["ab", "my-tool", "syn", "syn-x"]));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Which file cargo has made of a package: cargo says it, line by line.
+//! Finds the file that cargo has built of a package, in cargo's messages.
 
 use std::path::{Path, PathBuf};
 
@@ -6,15 +6,15 @@ use serde::Deserialize;
 
 use super::valid_name;
 
-/// What a build has made.
+/// The component that a build has written.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct BuiltFile {
     pub(crate) file: PathBuf,
-    /// What the build calls it.
+    /// The plugin's name, if the build says it.
     pub(crate) name: Option<String>,
 }
 
-/// Why it is not known what cargo has made.
+/// Why the component cannot be found.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ArtifactError {
     #[error(
@@ -25,12 +25,12 @@ pub(crate) enum ArtifactError {
     Several(Vec<PathBuf>),
 }
 
-/// Several files in words.
+/// The paths of several files in one line.
 pub(crate) fn named(files: &[PathBuf]) -> String {
     files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>().join(", ")
 }
 
-/// What cargo says that it has made of one package.
+/// The artifacts of one package, from cargo's messages.
 #[derive(Debug)]
 pub(crate) struct Artifacts {
     manifest: PathBuf,
@@ -58,12 +58,12 @@ struct CargoTarget {
 }
 
 impl Artifacts {
-    /// Of the package in `root`.
+    /// For the package in `root`.
     pub(crate) fn of(root: &Path) -> Self {
         Self { manifest: root.join("Cargo.toml"), libraries: Vec::new(), programs: Vec::new() }
     }
 
-    /// Takes a line that cargo printed, if it is a message.
+    /// Reads a line of cargo's output. Returns whether it is a message.
     pub(crate) fn parse_line(&mut self, line: &str) -> bool {
         let Ok(message) = serde_json::from_str::<CargoMessage>(line) else { return false };
         if message.reason != "compiler-artifact" || message.manifest_path != self.manifest {
@@ -77,14 +77,14 @@ impl Artifacts {
         true
     }
 
-    /// The one: a library before programs, which are no plugins but tell the author so.
+    /// The only component. Libraries come before programs: a program is no plugin, but loading it tells the author so.
     pub(crate) fn one(self) -> Result<BuiltFile, ArtifactError> {
-        let mut found = if self.libraries.is_empty() { self.programs } else { self.libraries };
-        match (found.pop(), found.is_empty()) {
+        let mut files = if self.libraries.is_empty() { self.programs } else { self.libraries };
+        match (files.pop(), files.is_empty()) {
             (Some(made), true) => Ok(made),
             (Some(made), false) => {
-                found.push(made);
-                Err(ArtifactError::Several(found.into_iter().map(|made| made.file).collect()))
+                files.push(made);
+                Err(ArtifactError::Several(files.into_iter().map(|made| made.file).collect()))
             }
             (None, _) => Err(ArtifactError::NoLibrary),
         }
@@ -93,10 +93,10 @@ impl Artifacts {
 
 /// The package's name from its id: `path+file:///folder/name#1.0.0`, or `path+file:///folder#name@1.0.0`.
 fn package_name(id: &str) -> Option<String> {
-    let (place, fragment) = id.rsplit_once('#')?;
+    let (folder, fragment) = id.rsplit_once('#')?;
     let name = match fragment.split_once('@') {
         Some((name, _)) => name,
-        None => place.rsplit('/').next()?,
+        None => folder.rsplit('/').next()?,
     };
     Some(valid_name(name))
 }
@@ -109,7 +109,7 @@ fn is_wasm(path: &Path) -> bool {
 mod tests {
     use super::*;
 
-    /// What cargo 1.95 printed for a package in `/p/my-tool` that uses another in `/p/helper`, without what is not
+    /// Messages of cargo 1.95 for a package in `/p/my-tool` that uses `/p/helper`, without the fields that are not
     /// read.
     const MESSAGES: [&str; 5] = [
         r#"{"reason":"compiler-artifact","package_id":"path+file:///p/my-tool#0.1.0","manifest_path":"/p/my-tool/Cargo.toml","target":{"kind":["custom-build"],"crate_types":["bin"],"name":"build-script-build"},"features":[],"filenames":["/p/my-tool/target/release/build/my-tool-c8dd53a1bc20ef5a/build-script-build"],"executable":null,"fresh":false}"#,

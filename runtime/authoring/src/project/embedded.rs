@@ -1,4 +1,5 @@
-//! What travels in this program: the WIT, the SDKs and the templates, as the build script has put them into one table.
+//! The files that are embedded in this program: the WIT, the SDKs and the templates, in a table that the build script
+//! writes.
 
 #[cfg(test)]
 #[path = "../../build/tree.rs"]
@@ -7,10 +8,10 @@ mod tree;
 use std::io;
 use std::path::Path;
 
-/// Names with `/` between their parts, and contents, in the order of the names.
+/// Paths with `/` between their parts, and contents, sorted by path.
 const FILES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
 
-/// What lies below a folder, by its names there.
+/// The files below a folder, with their paths relative to it.
 pub(crate) fn below(folder: &str) -> impl Iterator<Item = (&'static str, &'static [u8])> {
     FILES.iter().filter_map(move |(name, bytes)| {
         let below = name.strip_prefix(folder)?.strip_prefix('/')?;
@@ -18,12 +19,12 @@ pub(crate) fn below(folder: &str) -> impl Iterator<Item = (&'static str, &'stati
     })
 }
 
-/// One file.
+/// The contents of one file.
 pub(crate) fn file(name: &str) -> Option<&'static [u8]> {
     FILES.iter().find(|(known, _)| *known == name).map(|(_, bytes)| *bytes)
 }
 
-/// Writes a file below `root`, with the folders on the way.
+/// Writes a file below `root`, and makes its folders.
 pub(crate) fn write(root: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
     let path = root.join(name);
     if let Some(folder) = path.parent() {
@@ -53,7 +54,7 @@ mod tests {
         assert!(unneeded.is_empty(), "{unneeded:?}");
     }
 
-    /// Cargo is not told of a new file in a folder in which things are built.
+    /// Cargo does not notice a new file in a folder in which things are built.
     #[test]
     fn all_that_lies_in_the_repository_is_there() {
         let repository = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();

@@ -1,15 +1,15 @@
-//! The languages that projects are written in, and where what belongs to each lies in this program.
+//! The languages of projects, and the folders of their SDKs.
 
 use std::fmt;
 
 pub(crate) use crate::cli::Language;
 
 impl Language {
-    /// All of them, in the order in which people are told of them.
+    /// All languages, in the order of messages.
     pub(crate) const ALL: [Self; 6] =
         [Self::Rust, Self::TypeScript, Self::JavaScript, Self::Python, Self::Go, Self::C];
 
-    /// Its name for a person who types it.
+    /// The name on the command line.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Rust => "rust",
@@ -21,7 +21,7 @@ impl Language {
         }
     }
 
-    /// The folder of its SDK; JavaScript has that of TypeScript.
+    /// The folder of its SDK; JavaScript uses that of TypeScript.
     pub(crate) fn sdk(self) -> &'static str {
         match self {
             Self::JavaScript => Self::TypeScript.word(),

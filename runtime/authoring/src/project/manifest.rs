@@ -1,5 +1,5 @@
-//! What a project says of itself and of how it is built, from the file that its language has for that. Cargo is asked
-//! for what `Cargo.toml` means, when it is built.
+//! A project's metadata and build settings, from the manifest of its language. For Rust, cargo reads `Cargo.toml`
+//! during the build.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,17 +15,17 @@ use super::language::Language;
 /// A project's manifest.
 #[derive(Debug, Default)]
 pub(crate) struct Manifest {
-    /// What goes into the component.
+    /// The metadata for the component.
     pub(crate) about: Metadata,
     /// The world of the project's own `wit` folder.
     pub(crate) world: Option<String>,
-    /// Where the SDK is.
+    /// The folder of the SDK.
     pub(crate) sdk: Option<PathBuf>,
     /// Python: the module with the plugin.
     pub(crate) app: Option<String>,
     /// JavaScript and TypeScript: the file with the plugin.
     pub(crate) entry: Option<PathBuf>,
-    /// C: more for the compiler.
+    /// C: additional options for the compiler.
     pub(crate) cflags: Vec<String>,
     /// C: more sources, each with one `*` in its last part if it stands for several.
     pub(crate) sources: Vec<String>,
@@ -50,7 +50,7 @@ impl Manifest {
     }
 }
 
-/// A file of TOML, if it is there.
+/// Reads a TOML file; `None` if it does not exist.
 fn toml<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, ProjectError> {
     match std::fs::read_to_string(path) {
         Ok(text) => toml::from_str(&text)
@@ -61,7 +61,7 @@ fn toml<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, ProjectError> {
     }
 }
 
-/// `package.json`. What has another shape than npm says is no reason not to build.
+/// Reads `package.json`. Fields of an unexpected type are ignored.
 fn of_package(package: &Value) -> Manifest {
     let text = |pointer: &str| package.pointer(pointer)?.as_str().map(str::to_owned);
     let source = text("/repository/url").or_else(|| text("/repository"));
@@ -83,7 +83,7 @@ fn of_package(package: &Value) -> Manifest {
     }
 }
 
-/// `pyproject.toml`. Other tools have sections of their own there.
+/// `pyproject.toml`, in which other tools have sections of their own.
 #[derive(Deserialize, Default)]
 #[serde(default)]
 struct PyProject {
@@ -198,7 +198,7 @@ impl PluginToml {
     }
 }
 
-/// Several people in one text.
+/// Names of several people in one text.
 pub(crate) fn joined(people: Vec<String>) -> Option<String> {
     Some(people.join(", ")).filter(|all| !all.is_empty())
 }

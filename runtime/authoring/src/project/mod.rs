@@ -1,5 +1,5 @@
-//! A plugin project: which language it is in, what it is called, and what it says of itself. Told from the files that
-//! lie in its folder, for `plugport build` and `plugport dev` alike.
+//! A plugin project: its language, name and metadata, from the files in its folder. `plugport build` and `plugport dev`
+//! both use it.
 
 pub(crate) mod cargo_artifacts;
 pub(crate) mod embedded;
@@ -28,18 +28,18 @@ pub(crate) enum ProjectError {
     #[error("{} is not as it should be; mend it", .0.display())]
     Toml(PathBuf, #[source] Box<toml::de::Error>),
     #[error(
-        "{} has none of Cargo.toml, package.json, pyproject.toml, go.mod, plugin.toml and C files, so it is no plugin project; \
-         name another folder, give `plugport dev` the command that builds it with --build, or begin one: plugport new NAME \
-         --lang LANGUAGE",
+        "{} has none of Cargo.toml, package.json, pyproject.toml, go.mod, plugin.toml and C files, \
+         so it is no plugin project; name another folder, give `plugport dev` the command that builds it with --build, \
+         or begin one: plugport new NAME --lang LANGUAGE",
         .0.display()
     )]
     Unknown(PathBuf),
 }
 
-/// The folder of a project and the names of what lies in it.
+/// The folder of a project and the names of its files.
 #[derive(Debug)]
 pub(crate) struct ProjectDir {
-    /// Without links on the way there: cargo names files so.
+    /// The canonical path: cargo names files so.
     pub(crate) root: PathBuf,
     files: BTreeSet<String>,
 }
@@ -59,14 +59,14 @@ impl ProjectDir {
         self.files.contains(name)
     }
 
-    /// Whether a file's name ends so, here or in `src`.
+    /// Whether a file's name in this folder or in `src` ends with `end`.
     fn has_any(&self, end: &str) -> bool {
         let source = || std::fs::read_dir(self.root.join("src")).into_iter().flatten().flatten();
         self.files.iter().any(|file| file.ends_with(end))
             || source().any(|entry| entry.file_name().as_encoded_bytes().ends_with(end.as_bytes()))
     }
 
-    /// What `package.json` has, if it is there.
+    /// The content of `package.json`, if the file exists.
     pub(crate) fn package(&self) -> Result<Option<Value>, ProjectError> {
         if !self.has("package.json") {
             return Ok(None);
@@ -80,7 +80,7 @@ impl ProjectDir {
         }
     }
 
-    /// The language, if it is one that is known here.
+    /// The project's language, if the files show it.
     pub(crate) fn language(&self, package: Option<&Value>) -> Option<Language> {
         let entry = package.and_then(|package| package.get("main")?.as_str());
         if self.has("Cargo.toml") {
@@ -108,7 +108,7 @@ impl ProjectDir {
 pub(crate) struct Project {
     pub(crate) root: PathBuf,
     pub(crate) language: Language,
-    /// What the plugin is called.
+    /// The plugin's name.
     pub(crate) name: String,
     pub(crate) manifest: Manifest,
 }
@@ -134,13 +134,13 @@ impl Project {
     }
 }
 
-/// The plugin's name: what the project is called, or else its folder.
+/// The plugin's name: `called`, the project's own name, or else the name of its folder.
 pub(crate) fn name(root: &Path, called: Option<&str>) -> String {
     let folder = root.file_name().unwrap_or_default().to_string_lossy();
     valid_name(called.unwrap_or(&folder))
 }
 
-/// A plugin's name that is as near as can be to what a project is called; the scope of an npm package goes.
+/// Makes a valid plugin name of a project's name, without the scope of an npm package.
 pub(crate) fn valid_name(called: &str) -> String {
     let last = called.rsplit('/').next().unwrap_or(called);
     let valid = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };

@@ -1,7 +1,7 @@
-//! What the grants of sampling, elicitation and roots open together.
+//! The import that each of the grants of sampling, elicitation and roots opens.
 
 use crate::capability::grant::Import;
 
-/// Several requests to the client at once, which each grant to ask it opens.
+/// Several client requests at once.
 pub(crate) const REQUESTS: Import =
     Import::new("plugport:plugin/inputs", "several questions to the client at once");

@@ -1,9 +1,9 @@
 //! Client requests of a guest (sampling, elicitation, roots): checks limits, sends them and waits.
 //!
-//! One path for a single request and for several at once, so that all imports have the same limits. Whether the client
-//! supports a request, and how it is sent, is decided above, behind [`Client`](crate::host::Client). Whether the
-//! operator lets the plugin send it is decided by its capability, which hands over a [`Check`]: nothing here knows any
-//! of them.
+//! One path for a single request and for several at once, so that all imports have the same limits. The layer above,
+//! behind [`Client`](crate::host::Client), decides whether the client supports a request and how it is sent. The
+//! capability of a request decides whether the operator lets the plugin send it, with a [`Check`]: no module here knows
+//! any of these capabilities.
 
 pub(super) mod grant;
 
@@ -19,15 +19,15 @@ use crate::config::{Limits, kib};
 use crate::host::{ClientRequest, ClientRequestBody, ClientRequestError};
 
 /// Longest key of a request, bytes.
-const KEY: usize = 128;
+const MAX_KEY: usize = 128;
 
-/// What a request costs beside its text, as if it were so many bytes.
-const REQUEST: usize = 2_000;
+/// Bytes that a request is charged beside its text.
+const REQUEST_CHARGE: usize = 2_000;
 
 /// The outcome of each request, in order.
 pub(super) type ClientResults = Vec<Result<String, Error>>;
 
-/// Whether the operator lets the plugin send a request; what was counted for it.
+/// Decides whether the operator lets the plugin send a request, and returns what was counted for it.
 pub(super) type Check<R> = fn(&mut InstanceCtx, &ClientRequestBody) -> Result<R, Error>;
 
 /// What was counted for a request before it is sent.
@@ -71,7 +71,7 @@ impl InstanceCtx {
         check: Check<R>,
     ) -> Result<ClientResults, HostCallError> {
         let size = |request: &ClientRequest| {
-            request.body.size() + request.key.as_ref().map_or(0, String::len) + REQUEST
+            request.body.size() + request.key.as_ref().map_or(0, String::len) + REQUEST_CHARGE
         };
         self.meter.charge(requests.iter().map(size).sum()).await?;
         let client = Arc::clone(&self.current_call.get(&call)?.client);
@@ -79,48 +79,48 @@ impl InstanceCtx {
             self.record_over_budget(&error);
             return Err(error.into());
         }
-        let (asked, outcomes) = self.granted(requests, check);
-        if asked.is_empty() {
-            return Ok(outcomes.into_iter().filter_map(Decision::known).collect());
+        let (granted, decisions) = self.check_grants(requests, check);
+        if granted.is_empty() {
+            return Ok(decisions.into_iter().filter_map(Decision::rejection).collect());
         }
-        let mut answers = self.waiting.suspend_while(client.send_requests(asked)).await.into_iter();
+        let mut responses = self.waiting.suspend_while(client.send_requests(granted)).await.into_iter();
         let mut size = 0;
-        let mut take = |reservation: R| {
-            let answer = answers.next().unwrap_or(Err(ClientRequestError::TimedOut));
-            size += answer.as_ref().map_or(0, String::len);
-            if answer.as_ref().is_err_and(ClientRequestError::was_never_sent) {
+        let mut next_response = |reservation: R| {
+            let response = responses.next().unwrap_or(Err(ClientRequestError::TimedOut));
+            size += response.as_ref().map_or(0, String::len);
+            if response.as_ref().is_err_and(ClientRequestError::was_never_sent) {
                 reservation.give_back();
             }
-            answer.map_err(to_wit_error)
+            response.map_err(to_wit_error)
         };
-        let outcomes = outcomes.into_iter().map(|outcome| match outcome {
+        let outcomes = decisions.into_iter().map(|decision| match decision {
             Decision::Rejected(error) => Err(error),
-            Decision::Sent(reservation) => take(reservation),
+            Decision::Sent(reservation) => next_response(reservation),
         });
         let outcomes = outcomes.collect();
         self.meter.charge(size).await?;
         Ok(outcomes)
     }
 
-    /// Whether a call may send so many more requests; how many it then may still send.
-    fn left(&self, count: usize) -> Result<u64, Error> {
-        let RequestBudget { most, left, .. } = self.request_budget;
+    /// How many requests the call may still send after `count` more.
+    fn left_after(&self, count: usize) -> Result<u64, Error> {
+        let RequestBudget { max, left, .. } = self.request_budget;
         let over = || {
             Error::OverBudget(format!(
-                "a call may send at most {most} client requests (limit `client_requests`)"
+                "a call may send at most {max} client requests (limit `client_requests`)"
             ))
         };
         left.checked_sub(count as u64).ok_or_else(over)
     }
 
-    /// The same for requests that are still to be put together.
+    /// Whether the call may send `count` more requests. Counts nothing.
     pub(super) fn check_count(&mut self, count: usize) -> Result<(), Error> {
-        self.left(count).inspect_err(|error| self.record_over_budget(error)).map(|_| ())
+        self.left_after(count).inspect_err(|error| self.record_over_budget(error)).map(|_| ())
     }
 
-    /// Counts the requests against the call's budget, before anything else is done for them, and looks at their form.
+    /// Counts the requests against the call's budget, before anything else is done for them, and checks their form.
     fn check_requests(&mut self, requests: &[ClientRequest]) -> Result<(), Error> {
-        self.request_budget.left = self.left(requests.len())?;
+        self.request_budget.left = self.left_after(requests.len())?;
         let mut keys = HashSet::new();
         for request in requests {
             if request.body.size() > kib(CLIENT_REQUEST_KIB) {
@@ -128,37 +128,37 @@ impl InstanceCtx {
                 return Err(Error::OverBudget(why));
             }
             let Some(key) = &request.key else { continue };
-            let is_text = (1..=KEY).contains(&key.len()) && !key.chars().any(char::is_control);
+            let is_text = (1..=MAX_KEY).contains(&key.len()) && !key.chars().any(char::is_control);
             if !is_text || !keys.insert(key) {
                 return Err(Error::InvalidParams(format!(
-                    "keys are unique and have 1 to {KEY} bytes of text"
+                    "keys are unique and have 1 to {MAX_KEY} bytes of text"
                 )));
             }
         }
         Ok(())
     }
 
-    /// The requests that the operator lets this plugin send, and the outcome of every one.
-    fn granted<R>(
+    /// The requests that the operator lets this plugin send, and the decision on every request.
+    fn check_grants<R>(
         &mut self,
         requests: Vec<ClientRequest>,
         check: Check<R>,
     ) -> (Vec<ClientRequest>, Vec<Decision<R>>) {
-        let mut asked = Vec::new();
-        let mut outcomes = Vec::new();
+        let mut granted = Vec::new();
+        let mut decisions = Vec::new();
         for request in requests {
             match check(self, &request.body) {
                 Ok(reservation) => {
-                    asked.push(request);
-                    outcomes.push(Decision::Sent(reservation));
+                    granted.push(request);
+                    decisions.push(Decision::Sent(reservation));
                 }
                 Err(error) => {
                     self.record_over_budget(&error);
-                    outcomes.push(Decision::Rejected(error));
+                    decisions.push(Decision::Rejected(error));
                 }
             }
         }
-        (asked, outcomes)
+        (granted, decisions)
     }
 
     fn record_over_budget(&mut self, error: &Error) {
@@ -167,7 +167,7 @@ impl InstanceCtx {
         }
     }
 
-    /// Notes that a request is not granted; what the guest gets.
+    /// Records that a request is not granted, and returns the error for the guest.
     pub(super) fn deny_request(&mut self, capability: &str) -> Error {
         self.deny(capability, format!("{capability} = true"));
         Error::Denied(format!("this server does not grant `{capability}` to the plugin"))
@@ -176,14 +176,14 @@ impl InstanceCtx {
 
 /// Whether a request is sent.
 enum Decision<R> {
-    /// It is not asked.
+    /// It is not sent.
     Rejected(Error),
-    /// It is, and this was counted for it.
+    /// It is sent, and this was counted for it.
     Sent(R),
 }
 
 impl<R> Decision<R> {
-    fn known(self) -> Option<Result<String, Error>> {
+    fn rejection(self) -> Option<Result<String, Error>> {
         match self {
             Self::Rejected(error) => Some(Err(error)),
             Self::Sent(_) => None,
@@ -194,26 +194,26 @@ impl<R> Decision<R> {
 /// How many client requests a call may still send, of whatever kind.
 #[derive(Debug)]
 pub(super) struct RequestBudget {
-    most: u64,
+    max: u64,
     left: u64,
 }
 
 impl RequestBudget {
     pub(super) fn new(limits: &Limits) -> Self {
-        Self { most: limits.client_requests, left: limits.client_requests }
+        Self { max: limits.client_requests, left: limits.client_requests }
     }
 }
 
 /// A limit of one kind of request, and what is left of it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Budget {
-    pub(super) most: u64,
+    pub(super) max: u64,
     pub(super) left: u64,
 }
 
 impl Budget {
-    pub(super) fn new(most: u64) -> Self {
-        Self { most, left: most }
+    pub(super) fn new(max: u64) -> Self {
+        Self { max, left: max }
     }
 
     pub(super) fn spend(&mut self, amount: u64) -> bool {

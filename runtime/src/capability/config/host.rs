@@ -1,28 +1,28 @@
-//! `wasi:config`: what the operator set for a plugin, and the secrets that it was given.
+//! `wasi:config`: the settings and secrets that the operator granted to a plugin.
 //!
 //! One interface for both, so that a plugin need not know which of its settings its operator treats as a secret, and so
-//! that guests in any language find bindings. A secret has to be asked for by name: `get-all` lists none, because that
-//! is what programs print when they start.
+//! that guests in any language find bindings. A secret can only be read by name: `get-all` lists none, because programs
+//! print its result when they start.
 
 use crate::bindings::config::wasi::config::store::{Error, Host};
 use crate::capability::InstanceCtx;
 use crate::host::GrantHint;
 
-/// Longest key of a guest that is repeated to the operator, bytes.
-const SHOWN: usize = 64;
+/// Longest key of a guest that is shown to the operator, bytes.
+const MAX_SHOWN: usize = 64;
 
 impl Host for InstanceCtx {
     async fn get(&mut self, key: String) -> wasmtime::Result<Result<Option<String>, Error>> {
         self.meter.charge(key.len()).await?;
         let grants = &self.plugin.config.grants;
-        let found = grants.config.values.get(&key).map(String::as_str);
-        let found = found.or_else(|| grants.config.secrets.get(&key).map(|secret| secret.expose_secret()));
-        let found = found.map(str::to_owned);
-        self.meter.charge(found.as_ref().map_or(0, String::len)).await?;
-        if found.is_none() {
-            self.miss(&key);
+        let value = grants.config.values.get(&key).map(String::as_str);
+        let value = value.or_else(|| grants.config.secrets.get(&key).map(|secret| secret.expose_secret()));
+        let value = value.map(str::to_owned);
+        self.meter.charge(value.as_ref().map_or(0, String::len)).await?;
+        if value.is_none() {
+            self.record_missing(&key);
         }
-        Ok(Ok(found))
+        Ok(Ok(value))
     }
 
     async fn get_all(&mut self) -> wasmtime::Result<Result<Vec<(String, String)>, Error>> {
@@ -35,19 +35,19 @@ impl Host for InstanceCtx {
 }
 
 impl InstanceCtx {
-    /// Tells the operator which line would provide a value. Where there is any configuration, a plugin that asks for
-    /// more goes on without it; where there is none, it was not granted the interface.
-    fn miss(&mut self, key: &str) {
-        // Its secrets are hidden before it is cut: the beginning of one would not be known for what it is.
-        let shown = self.logs.shown(key, SHOWN);
-        let wanted = format!("the configuration value `{shown}`");
+    /// Tells the operator which line would provide a value. Without any setting or secret the interface is not granted,
+    /// so the plugin was denied the value; otherwise the value is only missing.
+    fn record_missing(&mut self, key: &str) {
+        // Secrets are redacted before the key is cut: the redactor does not know the beginning of a secret.
+        let shown = self.logs.shown(key, MAX_SHOWN);
+        let requested = format!("the configuration value `{shown}`");
         let line = format!("config = {{ {} = \"...\" }}", toml_key(&shown));
-        let allow = GrantHint::new(line, [format!("config={shown}=...")]);
+        let hint = GrantHint::new(line, [format!("config={shown}=...")]);
         let granted = &self.plugin.config.grants.config;
         if granted.values.is_empty() && granted.secrets.is_empty() {
-            self.deny(&wanted, allow);
+            self.deny(&requested, hint);
         } else {
-            self.denials.record_missing_value(&self.plugin, &wanted, &allow);
+            self.denials.record_missing_value(&self.plugin, &requested, &hint);
         }
     }
 }

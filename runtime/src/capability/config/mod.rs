@@ -1,4 +1,4 @@
-//! `wasi:config`: the settings and secrets of a plugin. It keeps nothing: they stand in its grant.
+//! `wasi:config`: the settings and secrets of a plugin. The capability has no state: they are in the plugin's grant.
 
 pub mod grant;
 mod host;

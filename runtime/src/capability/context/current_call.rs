@@ -1,7 +1,7 @@
 //! The call that an instance serves now. Its handle has a number that no other call of this instance has or had.
 //!
-//! Some guests never drop their handle. If its number were used again, as the numbers of the resource table are, a kept
-//! handle would refer to the next call. So the numbers only count up, and a handle is valid only while its call is
+//! Some guests never drop their handle. If its number were used again, as the numbers of the resource table are, the
+//! old handle would refer to the next call. So the numbers only count up, and a handle is valid only while its call is
 //! served.
 
 use std::sync::Arc;
@@ -13,11 +13,12 @@ use crate::config::fixed_limits::PROGRESS_PER_SECOND;
 use crate::host::Client;
 use crate::sandbox::TokenBucket;
 
-/// One call, as the guest holds it.
+/// One call: what the guest's handle refers to.
 pub struct Call {
     pub(in crate::capability) client: Arc<dyn Client>,
     throttle: ProgressThrottle,
-    /// Its `_meta`, once the guest has asked for it: a client may send much, and a guest ask often.
+    /// The request's `_meta`, read when the guest first asks for it: a client may send much of it, and a guest may ask
+    /// often.
     pub(in crate::capability) meta: Option<Option<String>>,
 }
 
@@ -26,7 +27,7 @@ impl Call {
         Self { client, throttle: ProgressThrottle::new(PROGRESS_PER_SECOND), meta: None }
     }
 
-    /// Whether the client hears of this progress.
+    /// Whether this progress is sent to the client.
     pub(in crate::capability) fn admit_progress(&mut self, progress: f64, now: Instant) -> bool {
         self.throttle.admit(progress, now)
     }
@@ -34,18 +35,18 @@ impl Call {
 
 /// Lets progress through at a bounded rate, and only forwards: MCP requires each value to be larger than the last.
 struct ProgressThrottle {
-    rate: TokenBucket,
+    bucket: TokenBucket,
     last: Option<f64>,
 }
 
 impl ProgressThrottle {
     fn new(per_second: u64) -> Self {
-        Self { rate: TokenBucket::per_second(per_second), last: None }
+        Self { bucket: TokenBucket::per_second(per_second), last: None }
     }
 
     fn admit(&mut self, progress: f64, now: Instant) -> bool {
         let grown = self.last.is_none_or(|last| progress > last);
-        let admitted = progress.is_finite() && grown && self.rate.take(1, now);
+        let admitted = progress.is_finite() && grown && self.bucket.take(1, now);
         if admitted {
             self.last = Some(progress);
         }
@@ -53,47 +54,47 @@ impl ProgressThrottle {
     }
 }
 
-/// A guest kept the handle of a request beyond its answer.
+/// A guest used the handle of a call that has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("this handle is of a request that has been answered")]
+#[error("this handle is of a call that has ended")]
 pub(crate) struct StaleCallHandle;
 
-/// The requests of one instance, one after the other.
+/// The calls of one instance, one after the other.
 #[derive(Default)]
 pub(crate) struct CurrentCall {
-    /// How many there were; the number of the last.
+    /// Calls so far; the number of the newest handle.
     count: u32,
-    now: Option<Call>,
+    current: Option<Call>,
 }
 
 impl CurrentCall {
-    /// Begins a request; the one before it is over. Its handle is the guest's.
+    /// Begins a call and ends the one before it. Returns the handle for the guest.
     pub(crate) fn begin(&mut self, call: Call) -> Resource<Call> {
         self.count = self.count.saturating_add(1);
-        self.now = Some(call);
+        self.current = Some(call);
         Resource::new_own(self.count)
     }
 
-    /// The request is over, whether or not the guest gave its handle back.
+    /// Ends the call, whether or not the guest has dropped its handle.
     pub(in crate::capability) fn end(&mut self) {
-        self.now = None;
+        self.current = None;
     }
 
     pub(in crate::capability) fn get(&self, handle: &Resource<Call>) -> Result<&Call, StaleCallHandle> {
-        self.now.as_ref().filter(|_| handle.rep() == self.count).ok_or(StaleCallHandle)
+        self.current.as_ref().filter(|_| handle.rep() == self.count).ok_or(StaleCallHandle)
     }
 
     pub(in crate::capability) fn get_mut(
         &mut self,
         handle: &Resource<Call>,
     ) -> Result<&mut Call, StaleCallHandle> {
-        self.now.as_mut().filter(|_| handle.rep() == self.count).ok_or(StaleCallHandle)
+        self.current.as_mut().filter(|_| handle.rep() == self.count).ok_or(StaleCallHandle)
     }
 
-    /// The guest gives a handle back, perhaps an old one.
+    /// The guest drops a handle, perhaps an old one.
     pub(in crate::capability) fn drop_handle(&mut self, handle: &Resource<Call>) {
         if handle.rep() == self.count {
-            self.now = None;
+            self.current = None;
         }
     }
 }
@@ -119,7 +120,7 @@ mod tests {
         assert_ne!(first.rep(), second.rep());
         assert!(calls.get(&first).is_err() && calls.get_mut(&first).is_err() && calls.get(&second).is_ok());
         calls.drop_handle(&first);
-        assert!(calls.get(&second).is_ok(), "giving back an old one ends nothing");
+        assert!(calls.get(&second).is_ok(), "dropping an old handle ends nothing");
         calls.drop_handle(&second);
         assert!(calls.get(&second).is_err());
     }

@@ -1,31 +1,31 @@
 //! Logs and audits what a call was denied and which limits it reached. The guest gets a typed error and may go on; the
-//! operator, and nobody else, is told which line of the configuration would grant what was denied.
+//! operator alone is told which line of the configuration would grant what was denied.
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use serde::Serialize;
 
 use crate::capability::PluginCtx;
 use crate::host::GrantHint;
 use crate::observe::Escaped;
 
-/// Different refusals of one call that are noted; a guest that tries everything is understood by then, and that there
-/// was more is noted too.
-const MOST: usize = 64;
+/// Different entries of one call that are recorded. A call with more of them has one last entry that says so.
+const MAX_RECORDED: usize = 64;
 
-/// Those that the log has as well.
-const LOGGED: usize = 16;
+/// Entries of one call that are logged; the audit gets all that are recorded.
+const MAX_LOGGED: usize = 16;
 
-/// The refusals of one call. Each is noted once. Clones are of the same call.
+/// The denials of one call and the limits that it reached, each recorded once. Clones are of the same call.
 #[derive(Debug, Clone, Default)]
 pub(in crate::capability) struct DenialLog {
-    noted: Arc<Mutex<HashSet<String>>>,
+    recorded: Arc<Mutex<HashSet<String>>>,
 }
 
-/// A refusal that is to be noted.
-struct FirstTime {
-    logged: bool,
+/// An entry that was not recorded before.
+struct NewEntry {
+    is_logged: bool,
 }
 
 #[derive(Serialize)]
@@ -33,9 +33,9 @@ struct DeniedLine<'a> {
     event: &'static str,
     plugin: &'a str,
     digest: String,
-    /// What it reached for.
+    /// What the guest requested.
     requested: &'a str,
-    /// The line under its grants that would allow it.
+    /// The line under the plugin's grants that would allow it.
     missing_grant: &'a str,
 }
 
@@ -49,13 +49,13 @@ struct LimitLine<'a> {
 }
 
 impl DenialLog {
-    /// Whether this is to be noted, and where: it was not yet, and not too much was.
-    fn first_time(&self, plugin: &PluginCtx, what: &str) -> Option<FirstTime> {
-        let mut noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner);
-        if noted.len() > MOST || !noted.insert(what.to_owned()) {
+    /// Adds an entry. `None`: the call has the same entry already, or too many others.
+    fn add(&self, plugin: &PluginCtx, entry: &str) -> Option<NewEntry> {
+        let mut recorded = self.recorded.lock();
+        if recorded.len() > MAX_RECORDED || !recorded.insert(entry.to_owned()) {
             return None;
         }
-        if noted.len() > MOST {
+        if recorded.len() > MAX_RECORDED {
             let PluginCtx { name, digest, audit, .. } = plugin;
             let (digest, why) =
                 (format!("sha256:{digest}"), "more different denials in one call than are logged");
@@ -63,79 +63,79 @@ impl DenialLog {
             tracing::warn!(target: "plugin", plugin = &**name, "further denials of this call are not logged");
             return None;
         }
-        Some(FirstTime { logged: noted.len() <= LOGGED })
+        Some(NewEntry { is_logged: recorded.len() <= MAX_LOGGED })
     }
 
-    /// Notes that the plugin came to a limit that did not end its call.
+    /// Records that the plugin reached a limit that did not end its call.
     pub(in crate::capability) fn record_limit(&self, plugin: &PluginCtx, why: &str) {
-        let Some(noted) = self.first_time(plugin, why) else { return };
+        let Some(entry) = self.add(plugin, why) else { return };
         let PluginCtx { name, digest, audit, .. } = plugin;
         let (why, digest) = (shown(plugin, why), format!("sha256:{digest}"));
         audit.record(&LimitLine { event: "limit", plugin: name, digest, reason: &why });
-        if noted.logged {
+        if entry.is_logged {
             tracing::warn!(target: "plugin", plugin = &**name, "hit a limit: {why}");
         }
     }
 
-    /// Notes that the plugin wanted something, and what would allow it. Both may hold a guest's own words.
+    /// Records what the plugin was denied, and what would grant it. Both may contain text of the guest.
     pub(in crate::capability) fn record_denied(
         &self,
         plugin: &PluginCtx,
-        wanted: &str,
-        allow: impl Into<GrantHint>,
+        requested: &str,
+        hint: impl Into<GrantHint>,
     ) {
-        let Some(noted) = self.first_time(plugin, wanted) else { return };
+        let Some(entry) = self.add(plugin, requested) else { return };
         let PluginCtx { name, digest, audit, audience, .. } = plugin;
-        let allow = allow.into();
-        let (said, line) = (shown(plugin, wanted), shown(plugin, &allow.line));
+        let hint = hint.into();
+        let (requested, line) = (shown(plugin, requested), shown(plugin, &hint.line));
         let digest = format!("sha256:{digest}");
         audit.record(&DeniedLine {
             event: "denied",
             plugin: name,
             digest,
-            requested: &said,
+            requested: &requested,
             missing_grant: &line,
         });
-        if !noted.logged {
+        if !entry.is_logged {
             return;
         }
-        let how = shown(plugin, &allow.sentence("to allow it", name, *audience));
-        tracing::warn!(target: "plugin", plugin = &**name, "was denied {said}; {how}");
+        let how = shown(plugin, &hint.sentence("to allow it", name, *audience));
+        tracing::warn!(target: "plugin", plugin = &**name, "was denied {requested}; {how}");
     }
 
-    /// Notes that a granted host did not prove who it is, in its own words and those of the one who looked.
-    pub(in crate::capability) fn record_untrusted_host(&self, plugin: &PluginCtx, wanted: &str, why: &str) {
-        if self.first_time(plugin, wanted).is_none_or(|noted| !noted.logged) {
+    /// Records that the certificate of a granted host was rejected; `why` is the error of the TLS library.
+    pub(in crate::capability) fn record_untrusted_host(&self, plugin: &PluginCtx, host: &str, why: &str) {
+        if self.add(plugin, host).is_none_or(|entry| !entry.is_logged) {
             return;
         }
-        let (wanted, why, plugin) = (shown(plugin, wanted), shown(plugin, why), &*plugin.name);
+        let (host, why, plugin) = (shown(plugin, host), shown(plugin, why), &*plugin.name);
         tracing::warn!(
             target: "plugin",
             plugin,
-            "sent nothing to {wanted}, which did not prove who it is ({why}); its owner has to see to its certificate, or you add \
+            "sent nothing to {host}, which did not prove who it is ({why}); its owner has to see to its certificate, or you add \
              its authority to those that this machine trusts"
         );
     }
 
-    /// Notes that the plugin asked for something that is not there and went on without it, which is no denial.
+    /// Records that the plugin requested a value that is not set and went on without it, which is no denial.
     pub(in crate::capability) fn record_missing_value(
         &self,
         plugin: &PluginCtx,
-        wanted: &str,
-        allow: &GrantHint,
+        requested: &str,
+        hint: &GrantHint,
     ) {
-        if self.first_time(plugin, wanted).is_none_or(|noted| !noted.logged) {
+        if self.add(plugin, requested).is_none_or(|entry| !entry.is_logged) {
             return;
         }
-        let how = shown(plugin, &allow.sentence("to set it", &plugin.name, plugin.audience));
-        let (wanted, plugin) = (shown(plugin, wanted), &*plugin.name);
-        tracing::info!(target: "plugin", plugin, "requested {wanted}, which is not set; {how}");
+        let how = shown(plugin, &hint.sentence("to set it", &plugin.name, plugin.audience));
+        let (requested, plugin) = (shown(plugin, requested), &*plugin.name);
+        tracing::info!(target: "plugin", plugin, "requested {requested}, which is not set; {how}");
     }
 }
 
-/// A guest's words with the plugin's secrets hidden and what could deceive spelled out.
-fn shown(plugin: &PluginCtx, words: &str) -> String {
-    Escaped(&plugin.config.grants.config.secrets.redactor().text(words)).to_string()
+/// A guest's text with the plugin's secrets redacted and deceptive characters escaped.
+fn shown(plugin: &PluginCtx, text: &str) -> String {
+    Escaped(&plugin.config.grants.config.secrets.redactor().text(text)).to_string()
 }
 
 #[cfg(test)]
@@ -151,6 +151,6 @@ mod tests {
             denials.record_denied(&plugin, "thing 0", "x = true");
             denials.record_limit(&plugin, "the end");
         }
-        assert_eq!(denials.noted.lock().unwrap().len(), MOST + 1);
+        assert_eq!(denials.recorded.lock().len(), MAX_RECORDED + 1);
     }
 }

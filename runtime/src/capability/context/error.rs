@@ -1,5 +1,5 @@
 //! A host function ends in one of two ways other than success: an error that the guest sees, or a trap that ends the
-//! call. The two types are never confused because this one names both.
+//! call. [`HostCallError`] names both.
 
 use super::current_call::StaleCallHandle;
 use crate::bindings::plugport::plugin::types::Error;

@@ -1,7 +1,6 @@
-//! The parts of an [`InstanceCtx`](super::InstanceCtx) that host functions of every capability use, and the errors that
-//! these end in.
+//! The parts of an [`InstanceCtx`](super::InstanceCtx) that host functions of every capability use, and their errors.
 //!
-//! Nothing here knows a capability. What goes through all of them is made by the table, in the module above.
+//! Nothing here knows a capability. The table in the module above generates the code that goes through all of them.
 
 pub(super) mod current_call;
 pub(super) mod denial_log;

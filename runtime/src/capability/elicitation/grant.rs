@@ -1,4 +1,4 @@
-//! `elicitation`: asking the user at the client. `true`.
+//! `elicitation`: client requests to the user at the client. `true`.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use crate::capability::client_requests::grant::REQUESTS;
 use crate::capability::grant::{Grant, GrantContext, GrantError, GrantOption, GrantSentence, Import};
 use crate::toml_reader::{TomlEntry, TomlReader};
 
-/// Whether a plugin may ask.
+/// Whether a plugin may send elicitation requests.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Granted(pub bool);
 

@@ -19,7 +19,7 @@ impl Host for InstanceCtx {
     }
 }
 
-/// Whether the plugin may ask once more. Counts the request.
+/// Whether the plugin may send one more elicitation request. Counts the request.
 pub(in crate::capability) fn check(state: &mut InstanceCtx) -> Result<(), Error> {
     if !state.plugin.config.grants.elicitation.0 {
         return Err(state.deny_request("elicitation"));
@@ -27,10 +27,10 @@ pub(in crate::capability) fn check(state: &mut InstanceCtx) -> Result<(), Error>
     count(&mut state.capabilities.elicitation)
 }
 
-fn count(left: &mut Budget) -> Result<(), Error> {
-    let most = left.most;
-    let over = || format!("a call may send at most {most} elicitation requests");
-    left.spend(1).then_some(()).ok_or_else(|| Error::OverBudget(over()))
+fn count(budget: &mut Budget) -> Result<(), Error> {
+    let max = budget.max;
+    let over = || format!("a call may send at most {max} elicitation requests");
+    budget.spend(1).then_some(()).ok_or_else(|| Error::OverBudget(over()))
 }
 
 #[cfg(test)]
@@ -38,9 +38,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_person_is_not_asked_without_end() {
-        let mut left = Budget::new(1);
-        assert!(count(&mut left).is_ok());
-        assert!(count(&mut left).is_err());
+    fn the_user_gets_a_bounded_number_of_requests() {
+        let mut budget = Budget::new(1);
+        assert!(count(&mut budget).is_ok());
+        assert!(count(&mut budget).is_err());
     }
 }

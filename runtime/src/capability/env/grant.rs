@@ -1,8 +1,8 @@
 //! `env`: variables of the server's own environment, one by one, or variables with a value given here.
 //! `["LANG", { TZ = "UTC" }]`; on the command line `env=NAME` or `env=NAME=VALUE`.
 //!
-//! There is no form for all of them: an environment holds the secrets of whatever started the server. A variable that
-//! is not set is absent in the guest too, since a program has to live with that anywhere; the operator hears of it.
+//! No form grants all variables: an environment holds the secrets of the process that started the server. A variable
+//! that is not set is absent in the guest too, as programs must expect anywhere; a remark tells the operator.
 
 use std::path::Path;
 
@@ -11,19 +11,19 @@ use toml::de::DeValue;
 use crate::capability::grant::{Grant, GrantContext, GrantError, GrantOption, GrantSentence, Import, list};
 use crate::toml_reader::{TomlEntry, TomlReader};
 
-/// Variables of one plugin.
-const MOST: usize = 64;
+/// Most variables of one plugin.
+const MAX_VARIABLES: usize = 64;
 
 /// Longest name, bytes.
-const NAME: usize = 128;
+const MAX_NAME: usize = 128;
 
 /// Longest value, bytes.
-const VALUE: usize = 32 << 10;
+const MAX_VALUE: usize = 32 << 10;
 
 /// One variable, as the guest sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EnvVar {
-    /// Its name, the same here and there.
+    /// Its name, the same in the server and in the guest.
     pub name: String,
     /// Its value; `None` when the server does not have it.
     pub value: Option<String>,
@@ -96,7 +96,7 @@ fn parse(text: &str, variables: &mut Vec<EnvVar>) -> Result<(), String> {
 }
 
 fn inherit(name: &str, variables: &mut Vec<EnvVar>) -> Result<(), String> {
-    // The name is checked first: the system's own function does not bear every one.
+    // The name is checked first: the system's own function does not accept every name.
     check(name)?;
     let value = std::env::var_os(name).map(std::ffi::OsString::into_string).transpose();
     let value = value.map_err(|_| format!("the server's variable `{name}` is not text; set it again"))?;
@@ -105,14 +105,14 @@ fn inherit(name: &str, variables: &mut Vec<EnvVar>) -> Result<(), String> {
 
 fn add_variable(name: &str, value: Option<String>, variables: &mut Vec<EnvVar>) -> Result<(), String> {
     check(name)?;
-    if value.as_ref().is_some_and(|value| value.len() > VALUE || value.contains('\0')) {
-        return Err(format!("the value of `{name}` must have at most {VALUE} bytes and no NUL"));
+    if value.as_ref().is_some_and(|value| value.len() > MAX_VALUE || value.contains('\0')) {
+        return Err(format!("the value of `{name}` must have at most {MAX_VALUE} bytes and no NUL"));
     }
     if variables.iter().any(|other| other.name == name) {
         return Err(format!("`{name}` is granted twice; remove one"));
     }
-    if variables.len() >= MOST {
-        return Err(format!("a plugin may have at most {MOST} variables"));
+    if variables.len() >= MAX_VARIABLES {
+        return Err(format!("a plugin may have at most {MAX_VARIABLES} variables"));
     }
     variables.push(EnvVar { name: name.to_owned(), value });
     Ok(())
@@ -121,7 +121,7 @@ fn add_variable(name: &str, value: Option<String>, variables: &mut Vec<EnvVar>) 
 fn check(name: &str) -> Result<(), String> {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     let begins = name.bytes().next().is_some_and(|first| plain(first) && !first.is_ascii_digit());
-    if begins && name.len() <= NAME && name.bytes().all(plain) {
+    if begins && name.len() <= MAX_NAME && name.bytes().all(plain) {
         return Ok(());
     }
     Err(format!("`{name}` is no name of a variable; name them one by one, with letters, digits and `_`"))
@@ -140,12 +140,12 @@ mod tests {
         let values: Vec<_> = variables.iter().map(|variable| variable.value.as_deref()).collect();
         assert_eq!(values, [std::env::var_os("PATH").unwrap().to_str(), None, Some("UTC=1")]);
         assert!(parse("TZ=UTC", &mut variables).unwrap_err().contains("twice"));
-        for bad in ["", "*", "A B", "1A", "LANG,TZ", "Ä", "=x", "A\0", &"A".repeat(NAME + 1)] {
+        for bad in ["", "*", "A B", "1A", "LANG,TZ", "Ä", "=x", "A\0", &"A".repeat(MAX_NAME + 1)] {
             assert!(parse(bad, &mut variables).is_err(), "{bad:?}");
         }
-        assert!(add_variable("A", Some("x".repeat(VALUE + 1)), &mut variables).is_err());
+        assert!(add_variable("A", Some("x".repeat(MAX_VALUE + 1)), &mut variables).is_err());
         assert_eq!(variables.len(), 3);
-        (3..MOST).for_each(|n| add_variable(&format!("V{n}"), None, &mut variables).unwrap());
+        (3..MAX_VARIABLES).for_each(|n| add_variable(&format!("V{n}"), None, &mut variables).unwrap());
         assert!(add_variable("ONE_MORE", None, &mut variables).is_err());
     }
 }

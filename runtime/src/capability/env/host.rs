@@ -1,4 +1,5 @@
-//! `wasi:cli/environment`, charged by what it hands over: the library's own function has a flat price.
+//! `wasi:cli/environment`, charged by the bytes that it hands over: the library's own function is charged at a flat
+//! rate.
 
 use wasmtime::StoreContextMut;
 use wasmtime::component::Linker;
@@ -10,7 +11,7 @@ use crate::capability::InstanceCtx;
 /// The interface, in the version that wasmtime links.
 const ENVIRONMENT: &str = "wasi:cli/environment@0.2.12";
 
-/// Puts our function in place of the library's.
+/// Links this function in place of the library's.
 ///
 /// # Errors
 /// Never for a fixed set of interfaces.

@@ -1,4 +1,5 @@
-//! `wasi:cli/environment`: the variables of a plugin. It keeps nothing: they are part of the WASI context of each instance.
+//! `wasi:cli/environment`: the variables of a plugin. The capability has no state: the variables are part of the WASI
+//! context of each instance.
 
 pub mod grant;
 mod host;

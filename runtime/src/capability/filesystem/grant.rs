@@ -1,7 +1,8 @@
-//! `dirs`: directories of the host as the guest sees them. `"./data"`, or `{ host = "./data", guest = "/data", write = true,
-//! quota_mib = 64, files = 1000 }`; on the command line `dir=HOST`, `dir=HOST:GUEST` or `dir=HOST:GUEST:rw`.
+//! `dirs`: directories of the host as the guest sees them. `"./data"`, or
+//! `{ host = "./data", guest = "/data", write = true, quota_mib = 64, files = 1000 }`; on the command line `dir=HOST`,
+//! `dir=HOST:GUEST` or `dir=HOST:GUEST:rw`.
 //!
-//! What may be granted at all is decided once, on the resolved path, so that links cannot change the answer.
+//! Whether a directory may be granted is decided once, on the resolved path, so that links cannot change the decision.
 
 use std::path::{Path, PathBuf};
 
@@ -11,13 +12,13 @@ use super::policy::{is_guest_path, why_forbidden};
 use crate::capability::grant::{Grant, GrantContext, GrantError, GrantOption, GrantSentence, Import};
 use crate::toml_reader::{TomlEntry, TomlReader, TomlTable};
 
-/// What may lie below a directory granted with `write` when nothing else is said.
+/// The quota of a directory that is granted with `write` and no quota.
 const DEFAULT_QUOTA: DirQuota = DirQuota { mib: 64, files: 1_000 };
 
-/// The most that may be granted.
+/// The largest quota that may be granted.
 const MAX_QUOTA: DirQuota = DirQuota { mib: 1_048_576, files: 1_000_000 };
 
-/// What a directory may hold for a guest to be let grow it.
+/// How much a directory may hold: a guest may not make it larger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DirQuota {
     /// Size of all files together, MiB; each counts in steps of 4 KiB.
@@ -33,15 +34,15 @@ pub struct DirGrant {
     pub host: PathBuf,
     /// Absolute path in the guest.
     pub guest: String,
-    /// What the guest may fill it with; `None` when it may change nothing.
+    /// Its quota; `None` when the guest may change nothing.
     pub write: Option<DirQuota>,
-    /// The state folder and those with compiled code that lie below: the guest may not open them.
+    /// Folders below it with state or compiled code, which the guest may not open.
     pub hidden: Vec<PathBuf>,
 }
 
 impl DirGrant {
-    /// Resolves what was written and refuses what no plugin may have: a directory that is missing, one of the refused
-    /// roots, one where writing would reach a protected place, a guest path that is not absolute.
+    /// Resolves the path and rejects what no plugin may have: a directory that is missing, a forbidden root, a
+    /// directory where writing would reach a protected path, a guest path that is not absolute.
     fn new(raw: &RawDirGrant<'_>, context: GrantContext<'_>) -> Result<Self, GrantError> {
         let RawDirGrant { host, guest, write } = *raw;
         let path = context.base.join(host);
@@ -64,7 +65,7 @@ impl DirGrant {
         Ok(Self { guest, write, hidden, host })
     }
 
-    /// Reads an element of the array `dirs`. `None`: it has no such form, which was noted.
+    /// Reads an element of the array `dirs`. `None`: it has neither form, which is reported.
     fn read(
         entry: TomlEntry<'_>,
         context: GrantContext<'_>,
@@ -135,11 +136,11 @@ impl Grant for Granted {
 
     fn describe(&self, shown: &dyn Fn(&Path) -> String, sentences: &mut Vec<GrantSentence>) {
         sentences.extend(self.iter().map(|dir| {
-            let place = format!("{} as {}", shown(&dir.host), dir.guest);
+            let dir_as_guest = format!("{} as {}", shown(&dir.host), dir.guest);
             let may = match dir.write {
-                None => format!("read {place}"),
+                None => format!("read {dir_as_guest}"),
                 Some(DirQuota { mib, files }) => {
-                    format!("read and write {place}, up to {mib} MiB in {files} files")
+                    format!("read and write {dir_as_guest}, up to {mib} MiB in {files} files")
                 }
             };
             ("dirs", may)
@@ -168,7 +169,7 @@ fn is_dir_subset(own: &DirGrant, wider: &DirGrant) -> bool {
     own.host == wider.host && own.guest == wider.guest && quota
 }
 
-/// A directory as it is written down.
+/// A grant as it is written.
 struct RawDirGrant<'a> {
     host: &'a str,
     guest: Option<&'a str>,
@@ -178,13 +179,13 @@ struct RawDirGrant<'a> {
 /// Reads `write` and what goes with it.
 fn read_quota(table: &mut TomlTable<'_>, reader: &mut TomlReader<'_>) -> Option<DirQuota> {
     let write = table.take("write").and_then(|entry| entry.boolean(reader)).unwrap_or(false);
-    let mut number = |key: &str, usual: u64, most: u64| {
-        let Some(entry) = table.take(key) else { return usual };
+    let mut number = |key: &str, default: u64, max: u64| {
+        let Some(entry) = table.take(key) else { return default };
         if !write {
             reader.report(entry.span, &entry.key, "needs `write = true`");
-            return usual;
+            return default;
         }
-        entry.number(1, most, reader).unwrap_or(usual)
+        entry.number(1, max, reader).unwrap_or(default)
     };
     let mib = number("quota_mib", DEFAULT_QUOTA.mib, MAX_QUOTA.mib);
     let files = number("files", DEFAULT_QUOTA.files, MAX_QUOTA.files);
@@ -207,19 +208,19 @@ mod tests {
     }
 
     #[test]
-    fn roots_that_hold_the_machine_are_refused() {
+    fn roots_that_hold_the_machine_are_rejected() {
         for root in ["/", "/proc", "/proc/self", "/sys", "/dev", "/etc"] {
-            let refusal = grant(Path::new(""), root, false, &ProtectedPaths::default());
-            assert!(matches!(refusal, Err(GrantError::Forbidden { .. })), "{root}: {refusal:?}");
+            let result = grant(Path::new(""), root, false, &ProtectedPaths::default());
+            assert!(matches!(result, Err(GrantError::Forbidden { .. })), "{root}: {result:?}");
         }
     }
 
     #[test]
-    fn a_link_to_a_refused_root_is_refused_too() {
+    fn a_link_to_a_forbidden_root_is_rejected_too() {
         let dir = tempfile::tempdir().unwrap();
         std::os::unix::fs::symlink("/etc", dir.path().join("harmless")).unwrap();
-        let refusal = grant(dir.path(), "harmless", false, &ProtectedPaths::default());
-        assert!(matches!(refusal, Err(GrantError::Forbidden { .. })), "{refusal:?}");
+        let result = grant(dir.path(), "harmless", false, &ProtectedPaths::default());
+        assert!(matches!(result, Err(GrantError::Forbidden { .. })), "{result:?}");
     }
 
     #[test]
@@ -258,8 +259,8 @@ mod tests {
         }
         let protected = ProtectedPaths { caches: caches.to_vec(), ..ProtectedPaths::default() };
         for inside in ["fast/plugport", "fast/plugport/compiled", "home/.cache/plugport"] {
-            let refusal = grant(&root, inside, false, &protected).unwrap_err().to_string();
-            assert!(refusal.contains("it holds compiled code"), "{inside}: {refusal}");
+            let result = grant(&root, inside, false, &protected).unwrap_err().to_string();
+            assert!(result.contains("it holds compiled code"), "{inside}: {result}");
         }
         for around in ["fast", "home", "home/.cache", "."] {
             assert!(grant(&root, around, true, &protected).is_err(), "{around}");

@@ -1,5 +1,5 @@
-//! `wasi:filesystem`: directories of the host. A plugin keeps what lies behind each granted directory and its share of the threads
-//! that wait for a disk, an instance what it has open.
+//! `wasi:filesystem`: directories of the host. A plugin keeps its granted directories with their quotas, and its share
+//! of the threads that wait for a disk. An instance keeps its open files.
 
 pub mod grant;
 mod host;
@@ -20,10 +20,10 @@ use host::{FileIo, GrantedDir, OpenFiles};
 /// Directories.
 pub(super) struct Filesystem;
 
-/// What one plugin keeps.
+/// What is kept for one plugin.
 #[derive(Debug)]
 pub(super) struct PluginFiles {
-    /// What lies behind each granted directory, in the order of the grants.
+    /// The granted directories, in the order of the grants.
     dirs: Vec<Arc<GrantedDir>>,
     io: FileIo,
 }

@@ -1,7 +1,7 @@
-//! Which directories of the host no plugin may have, whoever grants them, and what a guest's path looks like.
+//! Which directories of the host no plugin may have, and what a guest's path looks like.
 //!
-//! Decided on the resolved path, so that links cannot change the answer. Used where the operator's grants are read and
-//! where a client names its roots.
+//! The directories that the operator grants and the roots that a client names are both checked here, on the resolved
+//! path, so that links cannot change the decision.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use crate::capability::grant::ProtectedPaths;
 
 /// Folders whose contents give away or change the machine itself: `/proc/self/environ` alone holds every secret of
 /// this process.
-const NEVER: &[&str] = &["/", "/proc", "/sys", "/dev", "/etc"];
+const FORBIDDEN_ROOTS: &[&str] = &["/", "/proc", "/sys", "/dev", "/etc"];
 
 /// Why no plugin may have this directory, if there is a reason.
 pub(crate) fn why_forbidden(host: &Path, write: bool, protected: &ProtectedPaths) -> Option<String> {
@@ -29,22 +29,22 @@ pub(crate) fn why_forbidden(host: &Path, write: bool, protected: &ProtectedPaths
         return Some("it holds a whole home directory, with keys and passwords".to_owned());
     }
     let holds = |path: &PathBuf| path.starts_with(host);
-    let touched = write && protected.folders.iter().chain(protected.unreadable_paths()).any(holds);
-    touched.then(|| {
+    let writes_protected = write && protected.folders.iter().chain(protected.unreadable_paths()).any(holds);
+    writes_protected.then(|| {
         "writing there could publish plugins, or change the configuration or compiled code".to_owned()
     })
 }
 
-/// The forbidden root that `path` is or lies below. `/` itself is refused, not what is below it.
+/// The forbidden root that `path` is or lies below. Of `/`, only the directory itself is forbidden.
 pub(crate) fn forbidden_root(path: &Path) -> Option<&'static str> {
-    NEVER.iter().copied().find(|root| match *root {
+    FORBIDDEN_ROOTS.iter().copied().find(|root| match *root {
         "/" => path == Path::new("/"),
         root => path.starts_with(root),
     })
 }
 
-/// Whether a guest's path is absolute and plain. By its text: two spellings of one path, such as `/a` and `//a`, would
-/// be two grants.
+/// Whether a guest's path is absolute and has one spelling only: two spellings of one path, such as `/a` and `//a`,
+/// would be two grants.
 pub(crate) fn is_guest_path(guest: &str) -> bool {
     let plain = |name: &str| !matches!(name, "" | "." | "..") && !name.contains(char::is_control);
     guest.strip_prefix('/').is_some_and(|names| names.split('/').all(plain))

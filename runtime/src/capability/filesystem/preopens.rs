@@ -1,5 +1,5 @@
-//! Opens granted directories for a guest. What may be granted at all is decided where grants are parsed; this only
-//! turns a grant into a preopen, read-only unless it says otherwise.
+//! Turns granted directories into preopens, read-only unless the grant says otherwise. What may be granted at all is
+//! decided where grants are parsed.
 
 use std::fs::File;
 use std::io;
@@ -12,7 +12,7 @@ use crate::config::DirGrant;
 /// Adds every granted directory.
 ///
 /// # Errors
-/// When a directory has gone since it was granted.
+/// When a directory is gone since it was granted.
 pub(crate) fn preopen(wasi: &mut WasiCtxBuilder, dirs: &[DirGrant]) -> wasmtime::Result<()> {
     for dir in dirs {
         let perms = if dir.write.is_some() { FsPerms::ReadWrite } else { FsPerms::ReadOnly };
@@ -22,8 +22,8 @@ pub(crate) fn preopen(wasi: &mut WasiCtxBuilder, dirs: &[DirGrant]) -> wasmtime:
     Ok(())
 }
 
-/// A directory that was found under the very path that was granted, and stays that one while it is opened. A guest that
-/// may write above it could have put a link in its place: one that was there and led elsewhere, renamed.
+/// A directory that is open and lies at exactly the granted path. A guest that may write above that path could have
+/// replaced the directory by renaming a link that leads elsewhere.
 #[derive(Debug)]
 pub(crate) struct PinnedDir {
     dir: File,
@@ -31,16 +31,16 @@ pub(crate) struct PinnedDir {
 }
 
 impl PinnedDir {
-    /// Finds the directory at `host`, a path without links.
+    /// Opens the directory at `host`, a path without links.
     ///
     /// # Errors
-    /// When it has gone, or a link leads elsewhere.
+    /// When it is gone, or a link leads elsewhere.
     pub(crate) fn open(host: &Path) -> io::Result<Self> {
         let dir = File::open(host)?;
         match path_of(&dir) {
-            Some(place) if place == host => Ok(Self { path: by_descriptor(&dir), dir }),
+            Some(real) if real == host => Ok(Self { path: by_descriptor(&dir), dir }),
             Some(_) => Err(io::Error::other("a granted directory was replaced by a link")),
-            // Where the system does not say where an open file lies, the path is all there is.
+            // The system does not tell where an open file lies, so only the path is known.
             None => Ok(Self { path: host.to_owned(), dir }),
         }
     }
@@ -69,8 +69,8 @@ fn by_descriptor(_: &File) -> PathBuf {
 
 /// Where an open file lies, links resolved; `None` where the system does not say.
 pub(crate) fn path_of(file: &File) -> Option<PathBuf> {
-    let place = std::fs::read_link(by_descriptor(file)).ok()?;
-    place.is_absolute().then_some(place)
+    let path = std::fs::read_link(by_descriptor(file)).ok()?;
+    path.is_absolute().then_some(path)
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
-//! `Grant`: what each capability says of its own grant, so that nothing else has to know its form; and what their `grant.rs` have
-//! in common. Each of those uses this module, which uses none of them. [`Grants`](super::grants::Grants), above them, has them all.
+//! `Grant`: how each capability reads, describes and compares its own grant, so that no other module knows its form;
+//! and what the `grant.rs` of all capabilities share. They use this module, which uses none of them.
+//! [`Grants`](super::grants::Grants), above them, has all grants of one plugin.
 
 mod protected_paths;
 
@@ -15,13 +16,13 @@ pub(crate) trait Grant: Default {
     /// Its keys under `[plugins.NAME.grants]`, in the order in which they are read.
     const KEYS: &'static [&'static str];
 
-    /// What `--grant` takes for it. Empty for what needs a client, since a command has none.
+    /// The forms of `--grant`. Empty for a grant that needs a client, since a command has none.
     const FORMS: &'static [&'static str];
 
     /// The imports that it opens.
     const IMPORTS: &'static [Import];
 
-    /// Reads the value of one of the keys. What is wrong is reported and left out.
+    /// Reads the value of one of the keys. A wrong value is reported and grants nothing.
     fn read(
         &mut self,
         key: &str,
@@ -30,7 +31,7 @@ pub(crate) trait Grant: Default {
         reader: &mut TomlReader<'_>,
     );
 
-    /// Adds what one `--grant` says.
+    /// Adds the grant of one `--grant`.
     ///
     /// # Errors
     /// When it has none of the forms, or names what is never granted.
@@ -44,12 +45,12 @@ pub(crate) trait Grant: Default {
     /// nothing.
     fn is_subset_of(&self, other: &Self) -> bool;
 
-    /// What is granted and will not be as the operator may expect, one sentence each.
+    /// Remarks on what will not work as the operator may expect, one sentence each.
     fn remarks(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// Whether what is granted here opens the imports of this prefix.
+    /// Whether this grant opens the imports of this prefix.
     fn opens(&self, prefix: &str) -> bool {
         Self::IMPORTS.iter().any(|import| import.prefix == prefix)
     }
@@ -68,7 +69,8 @@ pub(crate) trait Grant: Default {
         }
     }
 
-    /// Whether `--grant` of this name is for it: one of the forms begins so, or it has none and this is its key.
+    /// Whether `--grant` of this name is for this grant: one of its forms begins so, or it has none and `name` is its
+    /// key.
     fn is_named(name: &str) -> bool {
         let begins_form = Self::FORMS.iter().any(|form| form.split('=').next() == Some(name));
         begins_form || (Self::FORMS.is_empty() && Self::KEYS.contains(&name))
@@ -95,7 +97,7 @@ pub(crate) struct Import {
     pub(crate) prefix: &'static str,
     /// What it is, in words.
     pub(crate) what: &'static str,
-    /// Whether every language's standard library imports it. People are told of it only when it is granted.
+    /// Whether every language's standard library imports it. Then it is shown only when it is granted.
     pub(crate) usual: bool,
 }
 
@@ -122,12 +124,12 @@ impl<'a> GrantOption<'a> {
         Self { text, name, value }
     }
 
-    /// It leads to a client, and a command has none.
+    /// The error for a grant that needs a client: a command has none.
     pub(crate) fn needs_client(self) -> GrantError {
         self.error("there is no client here that could answer; use `plugport serve`")
     }
 
-    /// It cannot be read: what to write instead.
+    /// The error for an option that cannot be read; `why` says what to write instead.
     pub(crate) fn error(self, why: impl Into<String>) -> GrantError {
         GrantError::Form { grant: self.text.to_owned(), why: why.into() }
     }
@@ -153,7 +155,7 @@ pub enum GrantError {
         /// What the system said.
         reason: String,
     },
-    /// A root that is refused whatever the operator says.
+    /// A directory that is never granted.
     #[error("cannot grant {}: {why}; grant a directory further down", path.display())]
     Forbidden {
         /// The resolved path.

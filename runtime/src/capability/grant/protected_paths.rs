@@ -1,37 +1,38 @@
-//! Places of the host that a grant must not lead to, or not in full: what decides what is served, and what holds keys.
-//! `config` knows them and hands them to whatever reads a grant; what follows for a directory is the policy of
-//! `filesystem`.
+//! Paths of the host that a grant must not lead to, or not in full: files that decide what is served, and folders with
+//! keys. `config` knows them and hands them to the functions that read grants. What follows for a directory is the
+//! policy of `filesystem`.
 
 use std::path::{Component, Path, PathBuf};
 
-/// Places with rules of their own, links resolved.
+/// Paths with rules of their own, links resolved.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ProtectedPaths {
-    /// The plugin folder, the configuration and the audit: whoever writes there decides what is served, or what is
-    /// known.
+    /// The plugin folder, the configuration, the lockfile and the audit: a guest that writes there decides what is
+    /// served or what is recorded.
     pub folders: Vec<PathBuf>,
-    /// The state folder, and where those of this person's other servers are: whoever reads there learns what other
-    /// plugins keep.
+    /// The state folder, and the folders with those of this user's other servers: a guest that reads there learns what
+    /// other plugins store.
     pub states: Vec<PathBuf>,
-    /// Where this person's servers and commands keep compiled code: whoever writes there decides what they run.
+    /// The folders where this user's servers and commands have compiled code: a guest that writes there decides what
+    /// they run.
     pub caches: Vec<PathBuf>,
     /// The home directory of the user who runs the server.
     pub home: Option<PathBuf>,
 }
 
 impl ProtectedPaths {
-    /// What no guest may even read, with keys in it.
+    /// The paths that no guest may even read, since they hold keys.
     pub(crate) fn unreadable_paths(&self) -> impl Iterator<Item = &PathBuf> {
         self.states.iter().chain(&self.caches)
     }
 
-    /// As far as it lies below a directory.
+    /// Those of the unreadable paths that lie below a directory.
     pub(crate) fn unreadable_below(&self, host: &Path) -> Vec<PathBuf> {
         self.unreadable_paths().filter(|path| path.starts_with(host)).cloned().collect()
     }
 }
 
-/// The place that a path means, links and `..` resolved as far as it exists already.
+/// A path with links and `..` resolved, as far as it exists already.
 pub(crate) fn resolved(path: &Path) -> Option<PathBuf> {
     let mut whole = PathBuf::new();
     for part in std::path::absolute(path).ok()?.components() {

@@ -1,7 +1,7 @@
 //! What the operator lets one plugin use: [`Grants`], with a field for each line of the table of capabilities.
 //!
-//! Nothing is granted by default, and a grant is parsed once, into a type that can no longer say what must never be
-//! granted. Each capability reads, shows and compares its own grant (`Grant`); everything here only goes through the
+//! Nothing is granted by default, and a grant is parsed once, into a type that cannot express what must never be
+//! granted. Each capability reads, describes and compares its own grant (`Grant`); this module only goes through the
 //! table. No capability uses this module: host functions see their grant as a part of `config`.
 
 mod sentences;
@@ -18,17 +18,17 @@ pub use crate::capability::sampling::grant::SamplingGrant;
 use crate::capability::grant::{Grant, GrantContext, GrantError, GrantOption, GrantSentence, Import};
 use crate::toml_reader::{TomlReader, TomlTable};
 
-/// One thing outside the sandbox: the imports that lead to it, and the keys of grants of which each opens them.
+/// The imports that lead to one thing outside the sandbox, and the keys of the grants that open them, each by itself.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct ImportGrants {
     pub(crate) import: &'static Import,
-    /// None: it is never granted.
+    /// Empty when it is never granted.
     pub(crate) keys: Vec<&'static str>,
 }
 
 macro_rules! grants {
     ($($(#[$doc:meta])* $folder:ident $capability:ident;)*) => {
-        // The types of each grant can be named by whoever holds `Grants`.
+        // Code that has `Grants` can name the types of each grant.
         $(pub use crate::capability::$folder::grant as $folder;)*
 
         /// Everything granted to one plugin.
@@ -38,7 +38,7 @@ macro_rules! grants {
         }
 
         impl Grants {
-            /// Reads the table `grants` of a plugin. What is wrong is reported and left out.
+            /// Reads the table `grants` of a plugin. A wrong value is reported and grants nothing.
             pub(crate) fn read(
                 mut from: TomlTable<'_>,
                 context: GrantContext<'_>,
@@ -50,10 +50,10 @@ macro_rules! grants {
                 grants
             }
 
-            /// Adds what one `--grant` of the command line says.
+            /// Adds the grant of one `--grant` of the command line.
             ///
             /// # Errors
-            /// When it has no form that is known here, or names what is never granted.
+            /// When it has none of the forms, or names what is never granted.
             pub fn add(&mut self, text: &str, context: GrantContext<'_>) -> Result<(), GrantError> {
                 let option = GrantOption::new(text);
                 $(
@@ -81,7 +81,7 @@ macro_rules! grants {
                 $(Grant::is_subset_of(&self.$folder, &other.$folder))&&*
             }
 
-            /// What is granted and will not be as the operator may expect, one sentence each.
+            /// Remarks on what will not work as the operator may expect, one sentence each.
             #[must_use]
             pub fn remarks(&self) -> Vec<String> {
                 [$(Grant::remarks(&self.$folder)),*].concat()

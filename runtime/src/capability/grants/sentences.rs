@@ -1,9 +1,8 @@
 //! Describes grants as sentences: the form in which they are shown and recorded in `plugport.lock`.
 //!
 //! The sentences never have the value of a variable, a setting or a secret: they are printed, and they are committed in
-//! `plugport.lock`. That file is read on other machines too, so a path below its folder is told as it is seen from
-//! there. Two grants never read alike: a path that could be taken for another, or for more than a path, is told in
-//! quotes.
+//! `plugport.lock`. That file is read on other machines too, so a path below its folder is written relative to it. Two
+//! grants never read alike: a path that could be mistaken for another, or for more than a path, is quoted.
 
 use std::path::{Path, PathBuf};
 
@@ -22,16 +21,16 @@ impl Grants {
     #[must_use]
     pub fn describe_relative_to(&self, folder: &Path) -> Vec<String> {
         let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-        // What is granted may be known by its own path or by the one that links lead to.
+        // A granted path may begin with the folder's path as it is written, or with the path that links resolve to.
         let bases: Vec<PathBuf> = std::path::absolute(folder).into_iter().chain(resolved(folder)).collect();
-        let mut told: Vec<String> =
+        let mut sentences: Vec<String> =
             self.describe_with(&|path| relative_path(&bases, path)).into_iter().map(|(_, may)| may).collect();
-        told.sort();
-        told
+        sentences.sort();
+        sentences
     }
 }
 
-/// A path as it is seen from one of these folders, which are one; whole when it does not lie below.
+/// A path relative to `bases`, which are paths of one folder; absolute when it does not lie below that folder.
 fn relative_path(bases: &[PathBuf], path: &Path) -> String {
     let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     match bases.iter().find_map(|base| whole.strip_prefix(base).ok()) {
@@ -42,7 +41,7 @@ fn relative_path(bases: &[PathBuf], path: &Path) -> String {
     }
 }
 
-/// A path, in quotes when it has something in it that the sentence around it has too, or that cannot be shown.
+/// A path, quoted when it has characters that separate words in the sentence, or that cannot be shown.
 fn quote_path(path: &Path) -> String {
     let is_odd = |c: char| c.is_whitespace() || matches!(c, ',' | '"' | '\\' | '\u{fffd}') || is_deceptive(c);
     match path.to_str() {
@@ -56,10 +55,10 @@ mod tests {
     use super::*;
     use crate::capability::grant::{GrantContext, ProtectedPaths};
 
-    fn grants(base: &Path, given: &[&str]) -> Grants {
+    fn grants(base: &Path, options: &[&str]) -> Grants {
         let mut grants = Grants::default();
         let context = GrantContext { base, protected: &ProtectedPaths::default() };
-        given.iter().for_each(|text| grants.add(text, context).unwrap());
+        options.iter().for_each(|text| grants.add(text, context).unwrap());
         grants
     }
 
@@ -71,21 +70,21 @@ mod tests {
         dir
     }
 
-    const GIVEN: [&str; 3] = ["dir=data:/data", "secret=token=file:token", "dir=.:/all"];
+    const OPTIONS: [&str; 3] = ["dir=data:/data", "secret=token=file:token", "dir=.:/all"];
 
     #[test]
     fn what_is_approved_reads_the_same_on_every_machine() {
         let (here, there) = (folder(), folder());
-        let told = grants(here.path(), &GIVEN).describe_relative_to(here.path());
+        let told = grants(here.path(), &OPTIONS).describe_relative_to(here.path());
         assert_eq!(
             told,
             ["read . as /all", "read ./data as /data", "read the secrets token from the file ./token"]
         );
-        assert_eq!(told, grants(there.path(), &GIVEN).describe_relative_to(there.path()));
+        assert_eq!(told, grants(there.path(), &OPTIONS).describe_relative_to(there.path()));
         let link = there.path().join("link");
         std::os::unix::fs::symlink(here.path(), &link).unwrap();
-        assert_eq!(told, grants(&link, &GIVEN).describe_relative_to(&link), "by way of a link");
-        let outside = grants(here.path(), &GIVEN).describe_relative_to(there.path());
+        assert_eq!(told, grants(&link, &OPTIONS).describe_relative_to(&link), "by way of a link");
+        let outside = grants(here.path(), &OPTIONS).describe_relative_to(there.path());
         assert!(outside.iter().all(|told| told.contains(" /")), "{outside:?}");
     }
 
@@ -126,8 +125,8 @@ mod tests {
     #[test]
     fn values_are_never_told() {
         let dir = folder();
-        let given = ["env=TZ=hunter2!", "config=region=hunter2!", "secret=path=env:PATH", GIVEN[1]];
-        let grants = grants(dir.path(), &given);
+        let options = ["env=TZ=hunter2!", "config=region=hunter2!", "secret=path=env:PATH", OPTIONS[1]];
+        let grants = grants(dir.path(), &options);
         let told = grants.describe_relative_to(dir.path()).join("\n");
         assert!(
             told.contains("TZ") && told.contains("region") && told.contains("the variable PATH"),

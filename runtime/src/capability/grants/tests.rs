@@ -1,13 +1,13 @@
-//! Grants of several capabilities together: what is within what, and what commands take.
+//! Grants of several capabilities together: which is a subset of which, and what `--grant` takes.
 
 use super::*;
 use crate::capability::grant::ProtectedPaths;
 
-fn grants(given: &[&str]) -> Grants {
+fn grants(options: &[&str]) -> Grants {
     let mut grants = Grants::default();
     let dir = std::env::temp_dir();
     let context = GrantContext { base: &dir, protected: &ProtectedPaths::default() };
-    given.iter().for_each(|text| grants.add(text, context).unwrap());
+    options.iter().for_each(|text| grants.add(text, context).unwrap());
     grants
 }
 
@@ -27,11 +27,11 @@ fn less_is_within_more_and_not_the_other_way() {
     ] {
         assert!(!one.is_subset_of(&more), "{one:?}");
     }
-    let ask = |calls_per_hour| Grants {
+    let sampling = |calls_per_hour| Grants {
         sampling: Some(SamplingGrant { calls_per_hour, ..SamplingGrant::default() }),
         ..Grants::default()
     };
-    assert!(ask(1).is_subset_of(&ask(2)) && !ask(2).is_subset_of(&ask(1)));
+    assert!(sampling(1).is_subset_of(&sampling(2)) && !sampling(2).is_subset_of(&sampling(1)));
 }
 
 #[test]

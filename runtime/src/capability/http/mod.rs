@@ -1,5 +1,5 @@
-//! `wasi:http`: requests to hosts. A plugin keeps its way out, with its share of the connections, an instance what its call may still
-//! send and receive.
+//! `wasi:http`: requests to hosts. A plugin keeps its [`Egress`] with its share of the connections, an instance the
+//! HTTP budget of its call.
 
 mod egress;
 pub mod grant;

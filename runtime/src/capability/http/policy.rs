@@ -1,4 +1,4 @@
-//! Where a request goes, and whether a grant says that it may: pure functions of its method, its URI and the grants.
+//! Where a request goes, and whether a grant allows it: pure functions of its method, its URI and the grants.
 
 use std::net::IpAddr;
 
@@ -15,7 +15,7 @@ pub(crate) struct Target {
     pub(crate) port: u16,
 }
 
-/// Why nobody could say where a request goes.
+/// Why it is not certain where a request goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TargetError {
     /// The method is none that can be granted.
@@ -27,12 +27,12 @@ pub(crate) enum TargetError {
 }
 
 impl Target {
-    /// Whether a grant says that this may be reached.
+    /// Whether a grant allows the request.
     pub(crate) fn is_granted(&self, grants: &[HttpGrant]) -> bool {
         self.allowed(grants, &self.host)
     }
 
-    /// The same request, if it went to another host.
+    /// Whether a grant allows the same request to another host.
     pub(super) fn allowed(&self, grants: &[HttpGrant], host: &Host) -> bool {
         grants.iter().any(|grant| grant.allows(&self.method, self.scheme, host, self.port))
     }
@@ -43,18 +43,18 @@ impl Target {
         if *port == scheme.port() { host.to_string() } else { format!("{host}:{port}") }
     }
 
-    /// The request as a grant would say it.
+    /// The grant that allows exactly this request.
     pub(crate) fn pattern(&self) -> String {
         format!("{} {}://{}", self.method, self.scheme, self.authority())
     }
 
-    /// The request as a grant would say it, if it went to this address.
+    /// The grant that allows exactly this request to this address.
     pub(crate) fn pattern_at(&self, address: IpAddr) -> String {
         Self { host: Host::Address(address), ..self.clone() }.pattern()
     }
 }
 
-/// Where a request goes, read so that nobody after us could read it differently.
+/// Reads where a request goes. A URI that later code could read differently is an error.
 pub(super) fn target(method: &str, uri: &Uri) -> Result<Target, TargetError> {
     if !HttpGrant::is_method(method) {
         return Err(TargetError::Method);
@@ -66,7 +66,7 @@ pub(super) fn target(method: &str, uri: &Uri) -> Result<Target, TargetError> {
     };
     let authority = uri.authority().ok_or(TargetError::Uri)?;
     let host = Host::parse(authority.host()).map_err(|_| TargetError::Uri)?;
-    // A user before the host, or anything but a plain number after it, is refused.
+    // A user before the host, or anything but a plain number after it, is rejected.
     let rest = authority.as_str().strip_prefix(authority.host()).ok_or(TargetError::Uri)?;
     let port = match rest.strip_prefix(':') {
         None if rest.is_empty() => scheme.port(),

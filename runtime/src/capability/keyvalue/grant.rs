@@ -5,11 +5,11 @@ use std::path::Path;
 use crate::capability::grant::{Grant, GrantContext, GrantError, GrantOption, GrantSentence, Import};
 use crate::toml_reader::{TomlEntry, TomlReader};
 
-/// What a plugin may keep when nothing else is said, MiB.
-const USUAL_MIB: u64 = 16;
+/// The quota of a grant without one, MiB.
+const DEFAULT_MIB: u64 = 16;
 
-/// The most that any plugin may keep, MiB.
-const MOST_MIB: u64 = 65_536;
+/// The largest quota, MiB.
+const MAX_MIB: u64 = 65_536;
 
 /// The key-value store, as it is granted to one plugin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,22 +49,22 @@ impl Grant for Granted {
 
 fn read_quota(entry: TomlEntry<'_>, reader: &mut TomlReader<'_>) -> Option<u64> {
     if entry.is_boolean() {
-        return entry.boolean(reader)?.then_some(USUAL_MIB);
+        return entry.boolean(reader)?.then_some(DEFAULT_MIB);
     }
     let mut table = entry.table(reader)?;
     let quota = match table.take("quota_mib") {
-        None => USUAL_MIB,
-        Some(entry) => entry.number(1, MOST_MIB, reader)?,
+        None => DEFAULT_MIB,
+        Some(entry) => entry.number(1, MAX_MIB, reader)?,
     };
     table.finish(reader, &["quota_mib"]);
     Some(quota)
 }
 
-/// The same from the command line, where nothing means the usual quota.
+/// The same from the command line, where no text means the default quota.
 fn parse_quota(text: &str) -> Result<u64, String> {
     if text.is_empty() {
-        return Ok(USUAL_MIB);
+        return Ok(DEFAULT_MIB);
     }
-    let quota = text.parse().ok().filter(|mib| (1..=MOST_MIB).contains(mib));
-    quota.ok_or_else(|| format!("the quota is a number of MiB from 1 to {MOST_MIB}"))
+    let quota = text.parse().ok().filter(|mib| (1..=MAX_MIB).contains(mib));
+    quota.ok_or_else(|| format!("the quota is a number of MiB from 1 to {MAX_MIB}"))
 }

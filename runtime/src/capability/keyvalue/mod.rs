@@ -1,4 +1,5 @@
-//! `wasi:keyvalue`: what a plugin keeps between calls. A plugin has a share of the operations that block, an instance its bucket.
+//! `wasi:keyvalue`: values that a plugin stores between calls. A plugin has a share of the operations that block, an
+//! instance its bucket.
 
 pub mod grant;
 mod host;
@@ -20,9 +21,9 @@ pub(super) struct KeyValue;
 
 impl Capability for KeyValue {
     type Granted = grant::Granted;
-    /// Operations of its calls that may block at the same time.
+    /// Permits for operations that block.
     type PerPlugin = SharedPermits;
-    /// What it keeps between calls; `None` when that is not granted.
+    /// The plugin's bucket; `None` when the store is not granted.
     type PerInstance = Option<Arc<KvBucket>>;
 
     fn link(linker: &mut Linker<InstanceCtx>) -> wasmtime::Result<()> {

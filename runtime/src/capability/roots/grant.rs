@@ -1,8 +1,8 @@
 //! `roots`: `true`, to ask the client which folders its user works in; or `{ read = ["/home/me/projects"] }`, to have
 //! those folders opened for reading as well, as far as they lie below one of these.
 //!
-//! What a client names is a stranger's word. It is resolved first and judged then, by the same rules as what the
-//! operator writes, so that it can only ever narrow what was granted.
+//! A client's roots are not trusted. Each is resolved first and then checked, by the same rules as the operator's
+//! directories, so that a root can only narrow what was granted.
 
 use std::path::{Path, PathBuf};
 
@@ -14,15 +14,15 @@ use crate::capability::grant::{
 };
 use crate::toml_reader::{TomlEntry, TomlReader};
 
-/// The most folders of a client that are opened.
-const MOST: usize = 16;
+/// Most roots of a client that are opened.
+const MAX_ROOTS: usize = 16;
 
 /// What one plugin may know of the client's folders.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Granted {
-    /// Whether it may ask which folders they are.
+    /// Whether it may list them.
     pub list: bool,
-    /// It may read those that lie below one of these. Links resolved.
+    /// It may read those that lie below one of these directories. Links resolved.
     below: Vec<PathBuf>,
     protected: ProtectedPaths,
 }
@@ -33,10 +33,10 @@ pub enum RootError {
     /// It is no usable `file://` URI.
     #[error("it is not a file:// URI of a folder on this machine")]
     NotAFolder,
-    /// It is not allowed.
+    /// It lies below no granted directory.
     #[error("it does not lie below a directory that `roots` names")]
     Outside(PathBuf),
-    /// It is one that nobody gets.
+    /// It is never granted.
     #[error("{0}")]
     Forbidden(String),
 }
@@ -89,14 +89,14 @@ impl Grant for Granted {
         (!self.list || other.list) && self.below.iter().all(is_below)
     }
 
-    /// The client's folders are files only where they may be read.
+    /// Imports for files are opened only if some of the folders may be read.
     fn opens(&self, prefix: &str) -> bool {
         Self::IMPORTS.iter().any(|import| import.prefix == prefix)
             && (prefix != FILES.prefix || self.may_read())
     }
 }
 
-/// Reads one of the directories.
+/// Reads an element of the array `read`.
 fn read_dir(
     entry: &TomlEntry<'_>,
     context: GrantContext<'_>,
@@ -123,15 +123,15 @@ impl Granted {
         !self.below.is_empty()
     }
 
-    /// As many folders as are opened at all.
+    /// The first of a client's roots, at most as many as are opened.
     pub fn first<T>(roots: Vec<T>) -> impl Iterator<Item = T> {
-        roots.into_iter().take(MOST)
+        roots.into_iter().take(MAX_ROOTS)
     }
 
-    /// Judges a folder that a client names. It is looked up on the disk, which may block.
+    /// Resolves a root that a client names, and checks it. Blocks.
     ///
     /// # Errors
-    /// When it is not opened, with the reason.
+    /// When the root is not to be opened, with the reason.
     pub fn resolve(&self, uri: &str) -> Result<DirGrant, RootError> {
         let path = path_of(uri).ok_or(RootError::NotAFolder)?;
         let host = path.canonicalize().map_err(|_| RootError::NotAFolder)?;
@@ -144,7 +144,7 @@ impl Granted {
         if !host.is_dir() {
             return Err(RootError::NotAFolder);
         }
-        // The guest finds it under the path by which the client knows it.
+        // The guest path is the path that the client has named.
         let named = path.to_str().map(|path| path.trim_end_matches('/')).filter(|path| is_guest_path(path));
         let guest = named.map_or_else(|| host.to_string_lossy().into_owned(), str::to_owned);
         let hidden = self.protected.unreadable_below(&host);
@@ -156,16 +156,16 @@ impl Granted {
 fn path_of(uri: &str) -> Option<PathBuf> {
     let (scheme, rest) = uri.split_once("://")?;
     let (authority, path) = rest.split_at(rest.find('/')?);
-    let here = authority.is_empty() || authority.eq_ignore_ascii_case("localhost");
-    if !scheme.eq_ignore_ascii_case("file") || !here || path.contains(['?', '#']) {
+    let is_local = authority.is_empty() || authority.eq_ignore_ascii_case("localhost");
+    if !scheme.eq_ignore_ascii_case("file") || !is_local || path.contains(['?', '#']) {
         return None;
     }
-    let path = decoded(path)?;
+    let path = percent_decode(path)?;
     (!path.contains(char::is_control)).then(|| Path::new(&path).to_owned())
 }
 
-/// Text without its percent signs; `None` when one does not stand for a byte, or the whole is not UTF-8.
-fn decoded(text: &str) -> Option<String> {
+/// Decodes percent-encoded text; `None` when a percent sign encodes no byte, or the result is not UTF-8.
+fn percent_decode(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
     while let Some(byte) = rest.next() {
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_root_is_judged_by_where_it_leads() {
+    fn a_root_is_checked_by_where_it_leads() {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().canonicalize().unwrap();
         for folder in ["work/a b", "other", "work/state"] {
@@ -221,9 +221,9 @@ mod tests {
         let protected = ProtectedPaths { states: vec![root.join("work/state")], ..ProtectedPaths::default() };
         let grant = Granted { list: true, below: vec![root.join("work")], protected };
         let resolve = |path: &str| grant.resolve(&format!("file://{}/{path}", root.display()));
-        let found = resolve("work/a%20b").unwrap();
-        assert_eq!((found.host, found.write), (root.join("work/a b"), None));
-        assert_eq!(found.guest, format!("{}/work/a b", root.display()));
+        let dir = resolve("work/a%20b").unwrap();
+        assert_eq!((dir.host, dir.write), (root.join("work/a b"), None));
+        assert_eq!(dir.guest, format!("{}/work/a b", root.display()));
         assert_eq!(resolve("work").unwrap().hidden, [root.join("work/state")]);
         for bad in [
             "other",

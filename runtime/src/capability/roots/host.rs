@@ -1,5 +1,5 @@
-//! `plugport:plugin/roots`: asks the client which folders its user works in. Where the operator lets a guest read them, they
-//! are asked for before it starts, and it finds them among its directories.
+//! `plugport:plugin/roots`: asks the client which folders its user works in. Where the operator lets a guest read these
+//! folders, the server asks for them before the guest starts, and the guest finds them among its directories.
 
 use std::sync::Arc;
 
@@ -14,12 +14,12 @@ use crate::capability::{Call, HostCallError, InstanceCtx};
 use crate::config::RootsGrant;
 use crate::host::{Client, ClientRequestBody};
 
-/// Longest list of roots that is read, bytes. Clients have a handful, and whoever sends a long one has it read on a
-/// thread that serves others.
-const LIST: usize = 256 << 10;
+/// Longest list of roots that is read, bytes. Clients have a handful of roots, and a list is read on a thread that
+/// serves others too.
+const MAX_LIST: usize = 256 << 10;
 
-/// Longest URI of a client that is repeated to the operator, bytes.
-const SHOWN: usize = 4 << 10;
+/// Longest URI of a client that is shown to the operator, bytes.
+const MAX_SHOWN: usize = 4 << 10;
 
 #[derive(Deserialize)]
 struct RootList {
@@ -39,28 +39,28 @@ impl Host for InstanceCtx {
         call: Resource<Call>,
         key: Option<String>,
     ) -> Result<Vec<Root>, HostCallError> {
-        let answer = self
+        let response = self
             .send_client_request(call, key, ClientRequestBody::ListRoots, |state, _| check(state))
             .await?;
-        let listed = parse_roots(&answer).map_err(Error::Internal)?;
+        let listed = parse_roots(&response).map_err(Error::Internal)?;
         Ok(listed.roots.into_iter().map(|RootEntry { uri, name }| Root { uri, name }).collect())
     }
 }
 
-/// Whether the plugin may ask.
+/// Whether the plugin may list the client's roots.
 pub(in crate::capability) fn check(state: &mut InstanceCtx) -> Result<(), Error> {
     if state.plugin.config.grants.roots.list { Ok(()) } else { Err(state.deny_request("roots")) }
 }
 
-/// Reads what a client answered.
-fn parse_roots(answer: &str) -> Result<RootList, String> {
-    if answer.len() > LIST {
-        return Err(format!("the client's list of roots has more than {} KiB", LIST >> 10));
+/// Parses a client's response to `roots/list`.
+fn parse_roots(response: &str) -> Result<RootList, String> {
+    if response.len() > MAX_LIST {
+        return Err(format!("the client's list of roots has more than {} KiB", MAX_LIST >> 10));
     }
-    serde_json::from_str(answer).map_err(|error| format!("the client's roots cannot be read: {error}"))
+    serde_json::from_str(response).map_err(|error| format!("the client's roots cannot be read: {error}"))
 }
 
-/// Judges a folder that a client names and opens it. Blocks.
+/// Checks a root that a client names and opens it. Blocks.
 fn open_root(grant: &RootsGrant, uri: &str) -> Result<LocalRoot, RootError> {
     LocalRoot::open(&grant.resolve(uri)?).map_err(|_| RootError::NotAFolder)
 }
@@ -69,7 +69,7 @@ impl InstanceCtx {
     /// Opens the roots of a client on this machine, as far as the operator lets the guest read them.
     ///
     /// # Errors
-    /// Never for what a client says; when the host fails.
+    /// When the host fails. A wrong response of the client is no error.
     pub(crate) async fn open_roots(&mut self, client: &Arc<dyn Client>) -> wasmtime::Result<()> {
         let grant = &self.plugin.config.grants.roots;
         if !grant.may_read() {
@@ -77,27 +77,27 @@ impl InstanceCtx {
         }
         let grant = grant.clone();
         let waiting = self.waiting.clone();
-        let Some(answer) = waiting.suspend_while(client.local_roots()).await else { return Ok(()) };
-        let roots = match parse_roots(&answer) {
+        let Some(response) = waiting.suspend_while(client.local_roots()).await else { return Ok(()) };
+        let roots = match parse_roots(&response) {
             Ok(listed) => listed.roots,
             Err(why) => {
                 self.logs.host_line(&why);
                 Vec::new()
             }
         };
-        let judge =
+        let open_all =
             move || RootsGrant::first(roots).map(|root| (open_root(&grant, &root.uri), root)).collect();
-        let judged: Vec<_> = tokio::task::spawn_blocking(judge).await?;
-        for (opened, root) in judged {
+        let results: Vec<_> = tokio::task::spawn_blocking(open_all).await?;
+        for (opened, root) in results {
             match opened {
                 Ok(opened) => self.capabilities.filesystem.add_root(opened),
                 Err(RootError::Outside(path)) => {
-                    let allow = format!("roots = {{ read = [{path:?}] }}");
-                    let uri = self.logs.shown(&root.uri, SHOWN).into_owned();
-                    self.deny(&format!("reading the client's root {uri}"), &allow);
+                    let hint = format!("roots = {{ read = [{path:?}] }}");
+                    let uri = self.logs.shown(&root.uri, MAX_SHOWN).into_owned();
+                    self.deny(&format!("reading the client's root {uri}"), &hint);
                 }
-                Err(refusal) => {
-                    self.logs.host_line(&format!("the client's root {} was not opened: {refusal}", root.uri))
+                Err(error) => {
+                    self.logs.host_line(&format!("the client's root {} was not opened: {error}", root.uri))
                 }
             }
         }

@@ -1,5 +1,5 @@
-//! `plugport:plugin/roots`: asks the client which folders its user works in. It keeps nothing: those that a plugin may read are
-//! among the open files of its instance.
+//! `plugport:plugin/roots`: asks the client which folders its user works in. The capability has no state: the folders
+//! that a plugin may read are among the open files of its instance.
 
 pub mod grant;
 mod host;

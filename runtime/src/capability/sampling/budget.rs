@@ -1,13 +1,14 @@
-//! Budgets of sampling, per call and per hour: someone pays for every token, and it is not the plugin.
+//! Budgets of sampling, per call and per hour: the client's user pays for every token.
 //!
 //! A request is counted before it is sent, by its `maxTokens` and its own length, since clients do not report what the
 //! model really used. A request that never reached the model costs nothing.
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
@@ -17,11 +18,11 @@ use crate::config::{Limits, SamplingGrant};
 use crate::sandbox::TokenBucket;
 
 /// Bytes of text that count as one token.
-const BYTES: u64 = 4;
+const TOKEN_BYTES: u64 = 4;
 
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// What all calls of one plugin may ask in an hour.
+/// What all calls of one plugin may spend in an hour.
 #[derive(Debug)]
 pub(in crate::capability) struct HourlyBudget {
     grant: SamplingGrant,
@@ -29,22 +30,22 @@ pub(in crate::capability) struct HourlyBudget {
     tokens: TokenBucket,
 }
 
-/// What one call may ask.
+/// What one call may spend.
 #[derive(Debug)]
 pub(in crate::capability) struct CallBudget {
     calls: Budget,
     tokens: Budget,
 }
 
-/// What a request may cost, tokens. One that is no request costs what its text does; it is refused later. Read as it is
-/// when it is asked, so that of a number that is there twice the same one counts.
+/// Most tokens that a request may use. Text that is no request counts by its length only, and is rejected later. Of two
+/// `maxTokens` the last counts, as it does where the request is sent.
 fn tokens(params: &str) -> u64 {
-    let allowed = serde_json::from_str::<MaxTokens>(params).unwrap_or_default().0.unwrap_or_default();
+    let max = serde_json::from_str::<MaxTokens>(params).unwrap_or_default().0.unwrap_or_default();
     // The cast saturates, and a fraction of a token is none.
-    (allowed.max(0.0) as u64).saturating_add(params.len() as u64 / BYTES)
+    (max.max(0.0) as u64).saturating_add(params.len() as u64 / TOKEN_BYTES)
 }
 
-/// The last `maxTokens` of a request. Of the rest, which may be long, nothing is kept.
+/// The last `maxTokens` of a request. The rest, which may be long, is skipped.
 #[derive(Default)]
 struct MaxTokens(Option<f64>);
 
@@ -60,16 +61,16 @@ impl<'de> Deserialize<'de> for MaxTokens {
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<MaxTokens, A::Error> {
-                let mut allowed = MaxTokens::default();
+                let mut max = MaxTokens::default();
                 while let Some(name) = map.next_key::<String>()? {
                     if name == "maxTokens" {
                         let value: Box<RawValue> = map.next_value()?;
-                        allowed.0 = serde_json::from_str(value.get()).ok();
+                        max.0 = serde_json::from_str(value.get()).ok();
                     } else {
                         map.next_value::<IgnoredAny>()?;
                     }
                 }
-                Ok(allowed)
+                Ok(max)
             }
         }
 
@@ -77,7 +78,7 @@ impl<'de> Deserialize<'de> for MaxTokens {
     }
 }
 
-/// What is left to each plugin, by name: one that is replaced goes on with what the version before it has left.
+/// The hourly budget of each plugin, by name: a new version goes on with what the version before it has left.
 #[derive(Debug, Default)]
 pub(crate) struct PluginBudgets {
     plugins: Mutex<BTreeMap<String, Arc<HourlyBudget>>>,
@@ -85,7 +86,7 @@ pub(crate) struct PluginBudgets {
 
 impl PluginBudgets {
     pub(super) fn for_plugin(&self, plugin: &str, grant: SamplingGrant) -> Arc<HourlyBudget> {
-        let mut plugins = self.plugins.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut plugins = self.plugins.lock();
         let now = Instant::now();
         plugins.retain(|_, hourly| Arc::strong_count(hourly) > 1 || !hourly.is_untouched(now));
         if let Some(known) = plugins.get(plugin).filter(|known| known.grant == grant) {
@@ -103,8 +104,8 @@ impl HourlyBudget {
     }
 
     pub(super) fn new(grant: SamplingGrant) -> Self {
-        let rate = |most| TokenBucket::new(most, HOUR, Instant::now());
-        Self { grant, calls: rate(grant.calls_per_hour), tokens: rate(grant.tokens_per_hour) }
+        let bucket = |max| TokenBucket::new(max, HOUR, Instant::now());
+        Self { grant, calls: bucket(grant.calls_per_hour), tokens: bucket(grant.tokens_per_hour) }
     }
 }
 
@@ -113,22 +114,22 @@ impl CallBudget {
         Self { calls: Budget::new(limits.sampling_requests), tokens: Budget::new(limits.sampling_tokens) }
     }
 
-    /// Counts a request to the model; what it was counted as.
-    pub(super) fn sample(&mut self, hourly: &HourlyBudget, params: &str) -> Result<u64, Error> {
+    /// Counts a request to the model. Returns the tokens that it was counted as.
+    pub(super) fn count(&mut self, hourly: &HourlyBudget, params: &str) -> Result<u64, Error> {
         let over = |why: String| Err(Error::OverBudget(why));
         let SamplingGrant { calls_per_hour, tokens_per_hour } = hourly.grant;
         if !self.calls.spend(1) {
             return over(format!(
                 "a call may send at most {} sampling requests (limit `sampling_requests`)",
-                self.calls.most
+                self.calls.max
             ));
         }
-        // Only now, since it takes reading the request.
+        // Only now, since this reads the whole request.
         let (tokens, now) = (tokens(params), Instant::now());
         if !self.tokens.spend(tokens) {
-            let Budget { most, left } = self.tokens;
+            let Budget { max, left } = self.tokens;
             return over(format!(
-                "the request may cost {tokens} tokens, and of the {most} of a call {left} are left (limit `sampling_tokens`)"
+                "the request may cost {tokens} tokens, and of the {max} of a call {left} are left (limit `sampling_tokens`)"
             ));
         }
         if !hourly.calls.take(1, now) {
@@ -146,7 +147,7 @@ impl CallBudget {
         Ok(tokens)
     }
 
-    /// A request did not reach the model, so it cost nothing. The call itself has asked all the same.
+    /// Gives back the hourly budget of a request that did not reach the model. It still counts for its call.
     pub(super) fn refund(hourly: &HourlyBudget, tokens: u64) {
         hourly.calls.give_back(1);
         hourly.tokens.give_back(tokens);
@@ -157,15 +158,15 @@ impl CallBudget {
 mod tests {
     use super::*;
 
-    fn why(refused: Result<u64, Error>) -> String {
-        match refused {
+    fn why(result: Result<u64, Error>) -> String {
+        match result {
             Err(Error::OverBudget(why)) => why,
             other => panic!("{other:?}"),
         }
     }
 
     #[test]
-    fn a_question_costs_what_it_allows_and_what_it_says() {
+    fn a_request_costs_what_it_allows_and_what_it_says() {
         assert_eq!(tokens(r#"{"maxTokens":100}"#), 104);
         assert_eq!(tokens(r#"{"maxTokens":1e300}"#), u64::MAX);
         assert_eq!(tokens(r#"{"maxTokens":-5}"#), 4);
@@ -176,50 +177,52 @@ mod tests {
             "however it is written"
         );
         assert_eq!(tokens(r#"{"maxTokens":"many"}"#), 5);
-        assert_eq!(tokens(r#"{"maxTokens":1,"maxTokens":9000}"#), 9008, "the one that is asked for");
+        assert_eq!(tokens(r#"{"maxTokens":1,"maxTokens":9000}"#), 9008, "the one that is sent");
     }
 
     #[test]
     fn a_call_and_an_hour_have_their_budgets() {
         let limits = Limits { sampling_requests: 3, sampling_tokens: 250, ..Limits::default() };
         let hourly = HourlyBudget::new(SamplingGrant { calls_per_hour: 4, tokens_per_hour: 400 });
-        let ask = r#"{"maxTokens":96}"#;
+        let request = r#"{"maxTokens":96}"#;
         let mut call = CallBudget::new(&limits);
-        assert_eq!(call.sample(&hourly, ask).unwrap(), 100);
-        assert_eq!(call.sample(&hourly, ask).unwrap(), 100);
-        assert!(why(call.sample(&hourly, ask)).contains("50 are left (limit `sampling_tokens`)"));
-        assert!(why(call.sample(&hourly, ask)).contains("3 sampling requests (limit `sampling_requests`)"));
+        assert_eq!(call.count(&hourly, request).unwrap(), 100);
+        assert_eq!(call.count(&hourly, request).unwrap(), 100);
+        assert!(why(call.count(&hourly, request)).contains("50 are left (limit `sampling_tokens`)"));
+        assert!(
+            why(call.count(&hourly, request)).contains("3 sampling requests (limit `sampling_requests`)")
+        );
         let mut call = CallBudget::new(&limits);
-        assert_eq!(call.sample(&hourly, ask).unwrap(), 100);
+        assert_eq!(call.count(&hourly, request).unwrap(), 100);
         CallBudget::refund(&hourly, 100);
-        assert_eq!(call.sample(&hourly, ask).unwrap(), 100);
+        assert_eq!(call.count(&hourly, request).unwrap(), 100);
         let mut call = CallBudget::new(&limits);
-        assert_eq!(call.sample(&hourly, ask).unwrap(), 100);
-        assert!(why(call.sample(&hourly, r#"{"maxTokens":4}"#)).contains("4 sampling requests an hour"));
+        assert_eq!(call.count(&hourly, request).unwrap(), 100);
+        assert!(why(call.count(&hourly, r#"{"maxTokens":4}"#)).contains("4 sampling requests an hour"));
     }
 
     #[test]
     fn the_hours_tokens_end_too() {
         let hourly = HourlyBudget::new(SamplingGrant { calls_per_hour: 9, tokens_per_hour: 150 });
         let mut call = CallBudget::new(&Limits::default());
-        assert!(call.sample(&hourly, r#"{"maxTokens":96}"#).is_ok());
-        assert!(why(call.sample(&hourly, r#"{"maxTokens":96}"#)).contains("150 an hour"));
+        assert!(call.count(&hourly, r#"{"maxTokens":96}"#).is_ok());
+        assert!(why(call.count(&hourly, r#"{"maxTokens":96}"#)).contains("150 an hour"));
     }
 
     #[test]
     fn a_plugin_that_is_replaced_has_what_is_left() {
         let (budgets, grant) =
             (PluginBudgets::default(), SamplingGrant { calls_per_hour: 1, tokens_per_hour: 900 });
-        let ask = |grant| {
+        let send = |grant| {
             let hourly = budgets.for_plugin("p", grant);
-            CallBudget::new(&Limits::default()).sample(&hourly, r#"{"maxTokens":4}"#).is_ok()
+            CallBudget::new(&Limits::default()).count(&hourly, r#"{"maxTokens":4}"#).is_ok()
         };
-        assert!(ask(grant), "the first version asks");
-        assert!(!ask(grant), "the second one has nothing left");
-        assert!(ask(SamplingGrant { calls_per_hour: 2, ..grant }), "the operator says something else");
+        assert!(send(grant), "the first version");
+        assert!(!send(grant), "the second one has nothing left");
+        assert!(send(SamplingGrant { calls_per_hour: 2, ..grant }), "the operator grants something else");
         let other = budgets.for_plugin("q", grant);
         drop(other);
         budgets.for_plugin("r", grant);
-        assert!(!budgets.plugins.lock().unwrap().contains_key("q"), "who has used nothing is forgotten");
+        assert!(!budgets.plugins.lock().contains_key("q"), "an untouched budget is dropped");
     }
 }

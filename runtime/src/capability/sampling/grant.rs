@@ -1,4 +1,4 @@
-//! `sampling`: asking the client's model. `true`, or `{ calls_per_hour = 60, tokens_per_hour = 100000 }`.
+//! `sampling`: client requests to the client's model. `true`, or `{ calls_per_hour = 60, tokens_per_hour = 100000 }`.
 
 use std::path::Path;
 
@@ -6,12 +6,12 @@ use crate::capability::client_requests::grant::REQUESTS;
 use crate::capability::grant::{Grant, GrantContext, GrantError, GrantOption, GrantSentence, Import};
 use crate::toml_reader::{TomlEntry, TomlReader};
 
-/// How much a plugin may ask in an hour, all its calls together.
+/// What all calls of a plugin together may spend in an hour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SamplingGrant {
-    /// Client requests.
+    /// Sampling requests.
     pub calls_per_hour: u64,
-    /// Tokens: what the requests allow the answers, and their own text.
+    /// Tokens: the `maxTokens` of the requests, and their own text.
     pub tokens_per_hour: u64,
 }
 
@@ -22,8 +22,8 @@ impl Default for SamplingGrant {
 }
 
 /// Hard maxima.
-const MOST_CALLS: u64 = 1_000_000;
-const MOST_TOKENS: u64 = 10_000_000_000;
+const MAX_CALLS: u64 = 1_000_000;
+const MAX_TOKENS: u64 = 10_000_000_000;
 
 /// `None` when it is not granted.
 pub(crate) type Granted = Option<SamplingGrant>;
@@ -64,12 +64,12 @@ fn read_hourly(entry: TomlEntry<'_>, reader: &mut TomlReader<'_>) -> Option<Samp
         return entry.boolean(reader)?.then_some(grant);
     }
     let mut table = entry.table(reader)?;
-    for (key, most, slot) in [
-        ("calls_per_hour", MOST_CALLS, &mut grant.calls_per_hour),
-        ("tokens_per_hour", MOST_TOKENS, &mut grant.tokens_per_hour),
+    for (key, max, field) in [
+        ("calls_per_hour", MAX_CALLS, &mut grant.calls_per_hour),
+        ("tokens_per_hour", MAX_TOKENS, &mut grant.tokens_per_hour),
     ] {
-        if let Some(value) = table.take_number(key, 1, most, reader) {
-            *slot = value;
+        if let Some(value) = table.take_number(key, 1, max, reader) {
+            *field = value;
         }
     }
     table.finish(reader, &["calls_per_hour", "tokens_per_hour"]);

@@ -1,4 +1,4 @@
-//! `plugport:plugin/sampling`: asks the client's model.
+//! `plugport:plugin/sampling`: client requests to the client's model.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ impl Host for InstanceCtx {
     }
 }
 
-/// What a request was counted as in its plugin's hour.
+/// The tokens that a request was counted as in its plugin's hourly budget.
 pub(in crate::capability) struct ReservedTokens {
     hourly: Arc<HourlyBudget>,
     tokens: u64,
@@ -37,11 +37,11 @@ impl Reservation for ReservedTokens {
     }
 }
 
-/// Whether the plugin may ask this; what it was counted as.
+/// Whether the plugin may send this request. Counts the request.
 pub(in crate::capability) fn check(state: &mut InstanceCtx, params: &str) -> Result<ReservedTokens, Error> {
     let Some(hourly) = state.plugin.capabilities.sampling.clone() else {
         return Err(state.deny_request("sampling"));
     };
-    let tokens = state.capabilities.sampling.sample(&hourly, params)?;
+    let tokens = state.capabilities.sampling.count(&hourly, params)?;
     Ok(ReservedTokens { hourly, tokens })
 }

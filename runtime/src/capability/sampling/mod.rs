@@ -1,5 +1,5 @@
-//! `plugport:plugin/sampling`: asks the client's model. A plugin keeps what its calls may still ask in an hour, an instance what its
-//! call may.
+//! `plugport:plugin/sampling`: client requests to the client's model. A plugin keeps its hourly budget, an instance the
+//! budget of its call.
 
 mod budget;
 pub mod grant;

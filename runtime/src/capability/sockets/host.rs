@@ -1,5 +1,5 @@
-//! `wasi:sockets/ip-name-lookup`: refuses every name, at the price of its length. All other functions are the library's, which
-//! refuses to make a socket.
+//! `wasi:sockets/ip-name-lookup`: denies every name and charges its length. All other functions are the library's,
+//! which makes no socket.
 
 use wasmtime::StoreContextMut;
 use wasmtime::component::{Linker, Resource};
@@ -12,9 +12,9 @@ use crate::capability::InstanceCtx;
 const LOOKUP: &str = "wasi:sockets/ip-name-lookup@0.2.12";
 
 /// Longest name that DNS has (RFC 1035), bytes.
-const NAME: usize = 253;
+const MAX_NAME: usize = 253;
 
-/// Puts our function in place of the library's.
+/// Links this function in place of the library's.
 ///
 /// # Errors
 /// Never for a fixed set of interfaces.
@@ -31,10 +31,10 @@ fn shadow(linker: &mut Linker<InstanceCtx>) -> wasmtime::Result<()> {
         |mut store: StoreContextMut<'_, InstanceCtx>, (_, name): (Resource<Network>, String)| {
             Box::new(async move {
                 store.data_mut().meter.clone().charge(name.len()).await?;
-                // Nobody may look up anything, whatever the name is.
-                let long = name.len() > NAME;
-                let why = if long { ErrorCode::InvalidArgument } else { ErrorCode::PermanentResolverFailure };
-                Ok((Err::<Resource<ResolveAddressStream>, _>(why),))
+                let is_long = name.len() > MAX_NAME;
+                let error =
+                    if is_long { ErrorCode::InvalidArgument } else { ErrorCode::PermanentResolverFailure };
+                Ok((Err::<Resource<ResolveAddressStream>, _>(error),))
             })
         },
     )

@@ -1,4 +1,4 @@
-//! `wasi:sockets`: linked, since most toolchains import it, and never granted. It keeps nothing.
+//! `wasi:sockets`: linked, since most toolchains import it, and never granted. The capability has no state.
 
 pub mod grant;
 mod host;

@@ -4,31 +4,32 @@
 //! pace. Equal changes are recorded once, so a guest that repeats itself costs no more than one that does not.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use crate::bindings::plugport::plugin::changes::{Host, Listing};
 use crate::capability::InstanceCtx;
 
-/// Resources of one plugin that wait to be announced. Beyond it they are counted only.
-const MOST_PENDING: usize = 1_024;
+/// Most resources of one plugin that wait to be announced. Further ones are only counted.
+const MAX_PENDING: usize = 1_024;
 
 /// Longest URI that is announced, bytes.
 const LONGEST_URI: usize = 4 << 10;
 
-/// What one plugin has said since it was last looked at.
+/// The changes of one plugin that the watcher has not taken yet.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct PluginChanges {
     /// Something that it lists has changed.
     pub listing: bool,
     /// Resources with new contents.
     pub updated: BTreeSet<String>,
-    /// Resources that there was no room for.
+    /// Resources that were not added because of a bound.
     pub lost: u64,
 }
 
-/// What plugins say has changed, until somebody looks. Shared by all plugins of a process.
+/// The changes that plugins announce, until the watcher takes them. Shared by all plugins of a process.
 #[derive(Debug, Default)]
 pub struct PendingChanges {
     pending: Mutex<BTreeMap<Arc<str>, PluginChanges>>,
@@ -36,49 +37,45 @@ pub struct PendingChanges {
 }
 
 impl PendingChanges {
-    /// Notes that what `plugin` lists has changed.
+    /// Records that what `plugin` lists has changed.
     pub fn list_changed(&self, plugin: &Arc<str>) {
-        self.lock().entry(Arc::clone(plugin)).or_default().listing = true;
+        self.pending.lock().entry(Arc::clone(plugin)).or_default().listing = true;
         self.changed.notify_one();
     }
 
-    /// Notes that a resource has new contents. `false`: there was no room for it.
+    /// Records that a resource has new contents. `false`: the plugin has too many pending, or the URI is too long.
     pub fn resource_updated(&self, plugin: &Arc<str>, uri: &str) -> bool {
-        let kept = {
-            let mut changes = self.lock();
-            let pending = changes.entry(Arc::clone(plugin)).or_default();
-            let room = pending.updated.len() < MOST_PENDING && uri.len() <= LONGEST_URI;
-            let kept = pending.updated.contains(uri) || (room && pending.updated.insert(uri.to_owned()));
-            pending.lost += u64::from(!kept);
-            kept
+        let is_pending = {
+            let mut pending = self.pending.lock();
+            let changes = pending.entry(Arc::clone(plugin)).or_default();
+            let may_add = changes.updated.len() < MAX_PENDING && uri.len() <= LONGEST_URI;
+            let is_pending =
+                changes.updated.contains(uri) || (may_add && changes.updated.insert(uri.to_owned()));
+            changes.lost += u64::from(!is_pending);
+            is_pending
         };
         self.changed.notify_one();
-        kept
+        is_pending
     }
 
     /// Waits until a change is pending. For one watcher.
     pub async fn wait_for_changes(&self) {
-        while self.lock().is_empty() {
+        while self.pending.lock().is_empty() {
             self.changed.notified().await;
         }
     }
 
-    /// Removes and returns what is pending of each plugin, but of updated resources at most `most`; the rest stays for
-    /// the next time.
+    /// Removes and returns the changes of each plugin, with at most `max` updated resources; further ones stay pending.
     #[must_use]
-    pub fn take(&self, most: usize) -> BTreeMap<Arc<str>, PluginChanges> {
-        let mut changes = self.lock();
-        let mut taken = std::mem::take(&mut *changes);
-        for (plugin, pending) in &mut taken {
-            let Some(first) = pending.updated.iter().nth(most).cloned() else { continue };
-            let updated = pending.updated.split_off(&first);
-            changes.insert(Arc::clone(plugin), PluginChanges { updated, ..PluginChanges::default() });
+    pub fn take(&self, max: usize) -> BTreeMap<Arc<str>, PluginChanges> {
+        let mut pending = self.pending.lock();
+        let mut taken = std::mem::take(&mut *pending);
+        for (plugin, changes) in &mut taken {
+            let Some(first) = changes.updated.iter().nth(max).cloned() else { continue };
+            let updated = changes.updated.split_off(&first);
+            pending.insert(Arc::clone(plugin), PluginChanges { updated, ..PluginChanges::default() });
         }
         taken
-    }
-
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<Arc<str>, PluginChanges>> {
-        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Host functions that every plugin has, whatever it is granted: the call, its log and progress, announced changes,
-//! clocks, random bytes and the rest of WASI 0.2, which leads nowhere by itself.
+//! clocks, random bytes and the rest of WASI 0.2.
 //!
-//! Nothing here opens a way out of the sandbox; what does is a capability, in a folder of its own.
+//! Nothing here leads out of the sandbox. Host functions that do belong to a capability, in a folder of its own.
 
 mod changes;
 mod poll;
@@ -15,7 +15,7 @@ use wasmtime::component::{HasSelf, Linker};
 use super::InstanceCtx;
 use crate::bindings::plugport::plugin as wit;
 
-/// Links them, the library's first: those that are charged or bounded take their place.
+/// Links all of them. The library's come first, and the charged or bounded ones here replace some of these.
 ///
 /// # Errors
 /// Never for a fixed set of interfaces.

@@ -1,6 +1,6 @@
 //! `wasi:random`: the functions that make many bytes, charged by the byte and with pauses for others.
 //!
-//! Wasmtime's own take what thousands of a guest's instructions take and never let anyone else run.
+//! Wasmtime's own functions take as long as thousands of a guest's instructions and never let others run.
 
 use wasmtime::StoreContextMut;
 use wasmtime::component::Linker;
@@ -16,9 +16,9 @@ const RANDOM: &str = "wasi:random/random@0.2.12";
 const INSECURE: &str = "wasi:random/insecure@0.2.12";
 
 /// Random bytes take this many times as long as copied ones.
-const DEAR: u64 = 16;
+const RANDOM_FACTOR: u64 = 16;
 
-/// Shadows the functions that make bytes.
+/// Links these functions in place of the library's.
 ///
 /// # Errors
 /// Never for a fixed set of interfaces.
@@ -36,7 +36,7 @@ fn shadow(linker: &mut Linker<InstanceCtx>) -> wasmtime::Result<()> {
             Box::new(async move {
                 let state = store.data_mut();
                 let meter = state.meter.clone();
-                meter.charge_work(price(length), 0).await?;
+                meter.charge_work(work(length), 0).await?;
                 Ok((random::Host::get_random_bytes(state.ctx().ctx.random(), length)?,))
             })
         },
@@ -47,15 +47,15 @@ fn shadow(linker: &mut Linker<InstanceCtx>) -> wasmtime::Result<()> {
             Box::new(async move {
                 let state = store.data_mut();
                 let meter = state.meter.clone();
-                meter.charge_work(price(length), 0).await?;
+                meter.charge_work(work(length), 0).await?;
                 Ok((insecure::Host::get_insecure_random_bytes(state.ctx().ctx.random(), length)?,))
             })
         },
     )
 }
 
-/// The price of as many bytes as may be asked for at once; asking for more fails without making any.
-fn price(length: u64) -> usize {
-    let most = kib(RANDOM_KIB) as u64;
-    usize::try_from(length.min(most).saturating_mul(DEAR)).unwrap_or(usize::MAX)
+/// The work for `length` random bytes, as copied bytes. More than the limit is not made, so it is not charged either.
+fn work(length: u64) -> usize {
+    let max = kib(RANDOM_KIB) as u64;
+    usize::try_from(length.min(max).saturating_mul(RANDOM_FACTOR)).unwrap_or(usize::MAX)
 }

@@ -1,7 +1,6 @@
 //! `plugport:plugin/request`: the call being served, as the guest holds it.
 //!
-//! The handle is owned by the guest but made for one call and ends with it, so a handle that a guest keeps answers
-//! nothing later.
+//! The guest owns the handle, but it is made for one call and is valid only during that call.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -16,9 +15,9 @@ use crate::host::{GuestLog, LogLevel, LogSource};
 use crate::json;
 
 /// Longest name of a logger, bytes.
-const LOGGER: usize = 128;
+const MAX_LOGGER: usize = 128;
 
-/// A longer `_meta` is read where it holds up nobody, bytes: about 0.2 ms.
+/// A longer `_meta` is read on a blocking thread, bytes: reading this many takes about 0.2 ms.
 const SMALL_META: usize = 64 << 10;
 
 impl Host for InstanceCtx {}
@@ -78,10 +77,10 @@ impl HostCall for InstanceCtx {
             self.logs.drop_bytes(data.len());
             return Ok(());
         }
-        let whole = data.len() <= LOG_LINE_BYTES;
-        let data = if whole { self.logs.shown_json(&data) } else { data.into() };
+        let is_whole = data.len() <= LOG_LINE_BYTES;
+        let data = if is_whole { self.logs.shown_json(&data) } else { data.into() };
         if self.logs.line(LogSource::Log, data.as_bytes()) {
-            let logger = self.logs.shown(&logger, LOGGER);
+            let logger = self.logs.shown(&logger, MAX_LOGGER);
             let data = one_line_json(&data, &self.logs);
             client.log(level.into(), Some(&*logger).filter(|logger| !logger.is_empty()), &data);
         }
@@ -111,16 +110,16 @@ impl HostCall for InstanceCtx {
     }
 }
 
-/// The log's data on one line of at most about the longest that is kept, its secrets hidden already if it is no longer.
-/// What is too long, or is not JSON, is sent as a string.
+/// The data of a log message as JSON on one line of at most about [`LOG_LINE_BYTES`]. Data that is not longer has its
+/// secrets redacted already. Data that is longer, or is not JSON, becomes a string.
 fn one_line_json(data: &str, logs: &GuestLog) -> Box<RawValue> {
     if data.len() <= LOG_LINE_BYTES
         && let Ok(raw) = json::raw(data)
     {
         return raw;
     }
-    let kept = logs.shown(data, LOG_LINE_BYTES);
-    serde_json::value::to_raw_value(&*kept).unwrap_or_else(|_| RawValue::NULL.to_owned())
+    let text = logs.shown(data, LOG_LINE_BYTES);
+    serde_json::value::to_raw_value(&*text).unwrap_or_else(|_| RawValue::NULL.to_owned())
 }
 
 impl From<request::LogLevel> for LogLevel {

@@ -1,4 +1,4 @@
-//! `plugport:plugin/types`: records only, and how a host error becomes the guest's or a trap.
+//! `plugport:plugin/types`: records only, and how an error of a host function becomes the guest's error or a trap.
 
 use crate::bindings::plugport::plugin::types::{Error, Host};
 

@@ -237,8 +237,8 @@ fn a_check_that_nobody_waits_for_ends() {
     let (sender, ended) = std::sync::mpsc::channel();
     runtime.block_on(async {
         let offload = crate::sandbox::LargeWork::new();
-        let work = offload.run(Duration::from_secs(60), move |allowance| {
-            let checked = schema.validate(&value, 1 << 40, allowance);
+        let work = offload.run(Duration::from_secs(60), move |work_budget| {
+            let checked = schema.validate(&value, 1 << 40, work_budget);
             sender.send((checked, Instant::now())).unwrap();
         });
         assert!(tokio::time::timeout(Duration::from_millis(50), work).await.is_err());

@@ -1,14 +1,14 @@
 //! `{;x,y}`, `{?x,y}` and `{&x,y}`: pairs of names and values, in any order, each name once.
 
 use super::uri_text::{UriText, decode};
-use super::{CharClass, Places, Variables};
+use super::{CharClass, Positions, Variables};
 
 /// The pairs of one expression.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Pairs {
-    /// What stands before the first pair.
+    /// The byte before the first pair.
     pub(super) first: u8,
-    /// What stands before every other pair.
+    /// The byte before every other pair.
     pub(super) between: u8,
     pub(super) names: PairNames,
 }
@@ -16,7 +16,7 @@ pub(super) struct Pairs {
 /// Names that a pair may have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum PairNames {
-    /// An exploded variable makes pairs of whatever names, and a name may come again.
+    /// An exploded variable has pairs of any names, and a name may be repeated.
     Any,
     /// At most as many as there are bits in a [`NameSet`].
     These(Vec<String>),
@@ -29,37 +29,37 @@ type NameSet = u32;
 #[derive(Clone, Copy)]
 struct Pair<'a> {
     name: &'a str,
-    /// The bit of its name; 0 where every name may come again.
+    /// The bit of its name; 0 where every name may be repeated.
     bit: NameSet,
     /// Behind `=`.
     value_start: Option<usize>,
     end: usize,
-    /// The last place of `next` where the pair may end: behind its name, behind `=`, or in its value.
+    /// The last position of `next` where the pair may end: behind its name, behind `=`, or in its value.
     last_end: Option<usize>,
 }
 
-/// The pairs of a URI by the place of the byte that opens them.
+/// The pairs of a URI by the position of the byte that opens them.
 struct PairTable<'a> {
     between: u8,
     pairs: Vec<Option<Pair<'a>>>,
 }
 
-/// For each place, what the longest run of characters of one class comes to that begins there.
+/// For each position, the longest run of characters of one class that begins there.
 struct Runs(Vec<Run>);
 
 #[derive(Clone, Copy)]
 struct Run {
     end: usize,
-    /// The last place of `next` in it, its end included and its start not.
+    /// The last position of `next` in it, its end included and its start not.
     last_end: Option<usize>,
 }
 
 impl Pairs {
-    pub(super) fn starts(&self, uri: &UriText<'_>, next: &Places) -> Places {
+    pub(super) fn starts(&self, uri: &UriText<'_>, next: &Positions) -> Positions {
         let table = self.table(uri, next);
-        // Where a pair may begin, be it the first one or a later one.
-        let mut inside = Places::none(uri);
-        let mut starts = Places::none(uri);
+        // Positions at which a pair may begin, the first or a later one.
+        let mut inside = Positions::none(uri);
+        let mut starts = Positions::none(uri);
         for at in (0..=uri.len()).rev() {
             inside.set(at, self.reaches(uri, at, &table, &inside));
             starts.set(at, next.has(at) || (uri.byte(at) == Some(self.first) && inside.has(at)));
@@ -71,7 +71,7 @@ impl Pairs {
         &self,
         uri: &UriText<'_>,
         at: usize,
-        next: &Places,
+        next: &Positions,
         variables: &mut Variables,
     ) -> Option<usize> {
         let table = self.table(uri, next);
@@ -97,8 +97,8 @@ impl Pairs {
         (name, value.map(decode).unwrap_or_default())
     }
 
-    /// Whether pairs from there on end at one of `next`. For any names, what follows the pair is known already.
-    fn reaches(&self, uri: &UriText<'_>, at: usize, table: &PairTable<'_>, known: &Places) -> bool {
+    /// Whether pairs from `at` on can end at one of `next`. For any names, `known` has the later positions already.
+    fn reaches(&self, uri: &UriText<'_>, at: usize, table: &PairTable<'_>, known: &Positions) -> bool {
         match self.names {
             PairNames::Any => table.pair(at).is_some_and(|pair| {
                 pair.last_end.is_some() || (uri.byte(pair.end) == Some(self.between) && known.has(pair.end))
@@ -107,7 +107,7 @@ impl Pairs {
         }
     }
 
-    fn table<'a>(&self, uri: &UriText<'a>, next: &Places) -> PairTable<'a> {
+    fn table<'a>(&self, uri: &UriText<'a>, next: &Positions) -> PairTable<'a> {
         let class = if self.between == b';' { CharClass::PathPair } else { CharClass::QueryPair };
         let (names, values) = (Runs::of(uri, CharClass::Plain, next), Runs::of(uri, class, next));
         let opens = |at: usize| uri.byte(at).is_some_and(|byte| byte == self.first || byte == self.between);
@@ -144,7 +144,7 @@ impl<'a> PairTable<'a> {
         self.pairs.get(at).copied().flatten()
     }
 
-    /// The pairs that follow one another from there on, until a name comes again.
+    /// The consecutive pairs from `at` on, until a name is repeated.
     fn chain(&self, uri: &UriText<'a>, at: usize) -> impl Iterator<Item = Pair<'a>> {
         let mut seen: NameSet = 0;
         let mut next = self.pair(at);
@@ -158,17 +158,18 @@ impl<'a> PairTable<'a> {
 }
 
 impl Runs {
-    fn of(uri: &UriText<'_>, class: CharClass, next: &Places) -> Self {
+    fn of(uri: &UriText<'_>, class: CharClass, next: &Positions) -> Self {
         let mut runs = vec![Run { end: 0, last_end: None }; uri.len() + 1];
         for at in (0..=uri.len()).rev() {
             let run = match uri.after(at, class).and_then(|after| Some((after, *runs.get(after)?))) {
-                Some((after, rest)) => {
-                    Run { end: rest.end, last_end: rest.last_end.or(next.has(after).then_some(after)) }
-                }
+                Some((after, following)) => Run {
+                    end: following.end,
+                    last_end: following.last_end.or(next.has(after).then_some(after)),
+                },
                 None => Run { end: at, last_end: None },
             };
-            if let Some(place) = runs.get_mut(at) {
-                *place = run;
+            if let Some(slot) = runs.get_mut(at) {
+                *slot = run;
             }
         }
         Self(runs)

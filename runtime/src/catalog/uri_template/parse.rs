@@ -14,13 +14,13 @@ pub(in crate::catalog) enum UriTemplateError {
     /// A character that no URI has.
     #[error("the character {} cannot stand in a URI; percent-encode it", .0.escape_unicode())]
     Character(char),
-    /// An operator that RFC 6570 keeps for later.
+    /// An operator that RFC 6570 reserves.
     #[error("the operator `{0}` is not defined; use none, or one of + # . / ; ? &")]
     Operator(char),
     /// A name that is empty, too long, or has other characters than a name may.
     #[error("a variable's name is not valid; use at most {NAME} letters, digits and `_`")]
     Variable,
-    /// Nothing says which URIs it is about.
+    /// The template begins without a scheme.
     #[error("it does not begin with a scheme, such as `notes:`")]
     Scheme,
     /// Beyond [`VARIABLES`] or [`PAIR_EXPRESSIONS`].

@@ -1,7 +1,7 @@
-//! A URI, divided into characters: what a value can be made of.
+//! A URI, divided into the characters of which values consist.
 //!
-//! A character is one of UTF-8 as it stands, or the percent-encoding of one. The division is the same wherever a value
-//! begins, so a value never begins or ends inside of one. `%00` is no character: some languages end a text there.
+//! A character is one of UTF-8, plain or percent-encoded. The division does not depend on where a value begins, so a
+//! value never begins or ends inside a character. `%00` is no character: in some languages it ends a string.
 
 use super::CharClass;
 
@@ -11,7 +11,8 @@ const CHARACTER: usize = 4;
 /// A URI and its characters.
 pub(super) struct UriText<'a> {
     text: &'a str,
-    /// For each byte the length of the character that begins there; 0 inside of one, and for `%` that encodes none.
+    /// For each byte the length of the character that begins there; 0 inside a character, and for a `%` that encodes
+    /// none.
     lengths: Vec<u8>,
 }
 
@@ -21,8 +22,8 @@ impl<'a> UriText<'a> {
         let mut at = 0;
         while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
             let length = character(rest);
-            if let Some(place) = lengths.get_mut(at) {
-                *place = length;
+            if let Some(slot) = lengths.get_mut(at) {
+                *slot = length;
             }
             at += usize::from(length).max(1);
         }
@@ -41,12 +42,12 @@ impl<'a> UriText<'a> {
         self.text.as_bytes().get(at..).unwrap_or_default()
     }
 
-    /// The text between two places.
+    /// The text between two positions.
     pub(super) fn between(&self, start: usize, end: usize) -> &'a str {
         self.text.get(start..end).unwrap_or_default()
     }
 
-    /// Where the character ends that begins there and is of this class.
+    /// The end of the character at `at`, if it is of this class.
     pub(super) fn after(&self, at: usize, class: CharClass) -> Option<usize> {
         let length = self.lengths.get(at).filter(|length| **length > 0)?;
         self.byte(at).filter(|byte| class.has(*byte)).map(|_| at + usize::from(*length))
@@ -88,7 +89,7 @@ fn triple_value(triple: &[u8]) -> Option<u8> {
     Some(digit(high)? << 4 | digit(low)?)
 }
 
-/// Without percent-encoding. All of it can be decoded, since it consists of characters.
+/// Decodes percent-encoding. The text consists of whole characters, so decoding does not fail.
 pub(super) fn decode(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

@@ -1,28 +1,28 @@
 //! `{x}`, `{+x}`, `{#x}`, `{.x}` and `{/x}`: values without their names.
 
 use super::uri_text::{UriText, decode};
-use super::{CharClass, Places, Variable, Variables};
+use super::{CharClass, Positions, Variable, Variables};
 
 /// One variable, or several of one expression.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Value {
-    /// In order. The last one has what is left when the URI has more values.
+    /// In order. The last one gets all remaining values.
     pub(super) variables: Vec<Variable>,
-    /// What stands before the value.
+    /// The byte before the value.
     pub(super) prefix: Option<u8>,
-    /// Whether the prefix may be left out together with the value.
+    /// Whether the prefix and the value may be absent.
     pub(super) may_be_absent: bool,
     /// Whether the prefix may stand without a value.
     pub(super) may_be_empty: bool,
-    /// What divides values.
+    /// The byte between values.
     pub(super) separator: u8,
     pub(super) class: CharClass,
 }
 
 impl Value {
-    pub(super) fn starts(&self, uri: &UriText<'_>, next: &Places) -> Places {
-        let mut inside = Places::none(uri);
-        let mut starts = Places::none(uri);
+    pub(super) fn starts(&self, uri: &UriText<'_>, next: &Positions) -> Positions {
+        let mut inside = Positions::none(uri);
+        let mut starts = Positions::none(uri);
         for at in (0..=uri.len()).rev() {
             let end = uri.after(at, self.class);
             let goes_on = end.is_some_and(|end| next.has(end) || inside.has(end));
@@ -40,7 +40,7 @@ impl Value {
         &self,
         uri: &UriText<'_>,
         at: usize,
-        next: &Places,
+        next: &Positions,
         variables: &mut Variables,
     ) -> Option<usize> {
         let longest = self.begins(uri, at).and_then(|start| {
@@ -57,7 +57,7 @@ impl Value {
         }
     }
 
-    /// Where a value begins, after the prefix.
+    /// The start of the value, after the prefix.
     fn begins(&self, uri: &UriText<'_>, at: usize) -> Option<usize> {
         match self.prefix {
             Some(prefix) => (uri.byte(at) == Some(prefix)).then_some(at + 1),

@@ -1,7 +1,7 @@
-//! Every name and string of JSON as a client will decode it, whatever escapes it was written with.
+//! Checks every name and string of JSON as a client will decode it, whatever escapes it was written with.
 //!
-//! The text is walked and not its value: of two fields of one name a value has the last, and with the first something
-//! could be said to one reader that another does not see. Such a pair is rejected.
+//! The text is read and not a parsed value, since a parsed object has only the last of two fields with one name. Some
+//! clients would see the first, so such an object is rejected.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -11,16 +11,16 @@ use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use super::{InvalidItem, readable};
 
 /// Checks the strings of a JSON text.
-pub(super) fn all_readable(place: &'static str, json: &str) -> Result<(), InvalidItem> {
+pub(super) fn all_readable(field: &'static str, json: &str) -> Result<(), InvalidItem> {
     let mut fault = None;
-    let walk = StringCheck { place, fault: &mut fault };
+    let walk = StringCheck { field, fault: &mut fault };
     let walked = walk.deserialize(&mut serde_json::Deserializer::from_str(json));
     fault.map_or_else(|| walked.map_err(InvalidItem::Extra), Err)
 }
 
-/// Goes through one value, and stops at the first fault.
+/// Reads one value, and stops at the first fault.
 struct StringCheck<'f> {
-    place: &'static str,
+    field: &'static str,
     fault: &'f mut Option<InvalidItem>,
 }
 
@@ -47,22 +47,22 @@ impl<'de> Visitor<'de> for StringCheck<'_> {
     }
 
     fn visit_str<E: serde::de::Error>(mut self, text: &str) -> Result<(), E> {
-        readable(self.place, text).map_err(|fault| self.stop(fault))
+        readable(self.field, text).map_err(|fault| self.stop(fault))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
-        while items.next_element_seed(StringCheck { place: self.place, fault: self.fault })?.is_some() {}
+        while items.next_element_seed(StringCheck { field: self.field, fault: self.fault })?.is_some() {}
         Ok(())
     }
 
     fn visit_map<A: MapAccess<'de>>(mut self, mut fields: A) -> Result<(), A::Error> {
         let mut seen = HashSet::new();
         while let Some(name) = fields.next_key::<String>()? {
-            readable(self.place, &name).map_err(|fault| self.stop::<A::Error>(fault))?;
+            readable(self.field, &name).map_err(|fault| self.stop::<A::Error>(fault))?;
             if !seen.insert(name) {
-                return Err(self.stop(InvalidItem::Doubled(self.place)));
+                return Err(self.stop(InvalidItem::Doubled(self.field)));
             }
-            fields.next_value_seed(StringCheck { place: self.place, fault: self.fault })?;
+            fields.next_value_seed(StringCheck { field: self.field, fault: self.fault })?;
         }
         Ok(())
     }

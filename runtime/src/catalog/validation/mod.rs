@@ -1,8 +1,7 @@
-//! Bounds on everything that a plugin says of itself.
+//! Validation of the items that a plugin lists.
 //!
-//! What a plugin describes is data that models and people will read, so it is checked before anyone sees it: sizes,
-//! names, URIs, schemas, and no characters that hide or reorder words. Intent is not checked. One file per kind of
-//! item.
+//! Models and people will read these texts, so they are validated before clients see them: sizes, names, URIs, schemas,
+//! and no characters that hide or reorder words. Intent is not checked. One file per kind of item.
 
 mod json_strings;
 mod prompt;
@@ -63,10 +62,10 @@ pub(super) enum InvalidItem {
     #[error("it has two arguments of one name; rename one")]
     Twice,
     /// A control, bidi, zero-width or tag character.
-    #[error("its {place} has the character {}, which can hide words from a reader; remove it", .character.escape_unicode())]
+    #[error("its {field} has the character {}, which can hide words from a reader; remove it", .character.escape_unicode())]
     Deceptive {
         /// Title, description or extra.
-        place: &'static str,
+        field: &'static str,
         /// The first one found.
         character: char,
     },
@@ -81,7 +80,7 @@ pub(super) enum InvalidItem {
     Field(&'static str, &'static str),
 }
 
-/// What every item is described with.
+/// The fields that all kinds of items have.
 struct CommonFields<'a> {
     /// Empty for items whose names have rules of their own.
     name: &'a str,
@@ -91,13 +90,13 @@ struct CommonFields<'a> {
 }
 
 impl CommonFields<'_> {
-    /// Checks the words and reads the further fields.
+    /// Checks the texts and reads the further fields.
     fn check(&self) -> Result<RawObject, InvalidItem> {
         let title = self.title.unwrap_or_default();
         let description = self.description.unwrap_or_default();
         let extra = self.extra.unwrap_or_default();
-        let most = kib(DESCRIPTION_KIB);
-        if self.name.len() + title.len() + description.len() > most || extra.len() > most {
+        let max = kib(DESCRIPTION_KIB);
+        if self.name.len() + title.len() + description.len() > max || extra.len() > max {
             return Err(InvalidItem::TooLong);
         }
         readable("name", self.name)?;
@@ -113,7 +112,7 @@ impl CommonFields<'_> {
     }
 }
 
-/// Fields that MCP defines must be what it says, or strict clients would throw away the whole list.
+/// Checks the types of fields that MCP defines, since strict clients would reject the whole list.
 fn known_fields(extra: &RawObject) -> Result<(), InvalidItem> {
     let field = |name: &str| extra.get(name).and_then(|raw| serde_json::from_str::<Value>(raw.get()).ok());
     if field("_meta").is_some_and(|meta| !meta.is_object()) {
@@ -147,25 +146,25 @@ fn is_execution(execution: &Value) -> bool {
     execution.is_object() && execution.get("taskSupport").is_none_or(known)
 }
 
-/// A short text that programs read.
-fn short(place: &'static str, text: Option<&str>) -> Result<(), InvalidItem> {
+/// Checks a short text that programs read.
+fn short(field: &'static str, text: Option<&str>) -> Result<(), InvalidItem> {
     let text = text.unwrap_or_default();
     if text.len() > SHORT {
-        return Err(InvalidItem::NotShort(place));
+        return Err(InvalidItem::NotShort(field));
     }
-    readable(place, text)
+    readable(field, text)
 }
 
-/// Annotations pass as they are; a priority outside 0 to 1 is left out where they are written.
+/// Checks annotations. A priority outside 0 to 1 passes here and is omitted when annotations are written.
 fn annotated(annotations: Option<&Annotations>) -> Result<(), InvalidItem> {
     short("last-modified", annotations.and_then(|annotations| annotations.last_modified.as_deref()))
 }
 
-/// Lines and tabs are how text is laid out; everything else that does not show is rejected.
-fn readable(place: &'static str, text: &str) -> Result<(), InvalidItem> {
+/// Rejects deceptive characters, except line breaks and tabs, which lay out text.
+fn readable(field: &'static str, text: &str) -> Result<(), InvalidItem> {
     let hidden = |character: &char| is_deceptive(*character) && !matches!(character, '\n' | '\r' | '\t');
     match text.chars().find(hidden) {
-        Some(character) => Err(InvalidItem::Deceptive { place, character }),
+        Some(character) => Err(InvalidItem::Deceptive { field, character }),
         None => Ok(()),
     }
 }

@@ -86,7 +86,7 @@ mod tests {
         assert!(listable("n", Some("text/plain"), None).is_ok());
         assert!(matches!(listable("", None, None), Err(InvalidItem::Nameless)));
         let hidden = listable("n", Some("text/\u{200b}plain"), None);
-        assert!(matches!(hidden, Err(InvalidItem::Deceptive { place: "media type", .. })));
+        assert!(matches!(hidden, Err(InvalidItem::Deceptive { field: "media type", .. })));
         let when = Annotations { audience: Vec::new(), priority: None, last_modified: Some("x".repeat(300)) };
         assert!(matches!(listable("n", None, Some(&when)), Err(InvalidItem::NotShort("last-modified"))));
     }

@@ -1,8 +1,8 @@
-//! `plugport approve`: shows what is different in plugins from what was approved, and writes down that it is accepted.
+//! `plugport approve`: shows how plugins differ from their approvals, and records what the operator accepts.
 //!
-//! A plugin is loaded as `check` loads it, with nothing granted, since it is not approved yet. What is written down is
-//! what was listed and shown, with the digest of the very bytes that listed it, so a file that is replaced meanwhile
-//! gains nothing.
+//! A plugin is loaded as `check` loads it, without grants, since it is not approved yet. The record has the items that
+//! were listed and shown, with the digest of the bytes that listed them, so replacing the file meanwhile achieves
+//! nothing.
 
 mod name_conflicts;
 mod review;
@@ -27,8 +27,8 @@ use review::{ReviewOutcome, Reviewer};
 pub(super) async fn run(args: cli::Approve) -> Result<ExitCode, CommandError> {
     let config = args.source.configuration()?;
     let old = read(&config.lock)?;
-    let wanted = args.plugin.as_deref();
-    let (candidates, files) = candidates(&config, &old, wanted)?;
+    let selected = args.plugin.as_deref();
+    let (candidates, files) = candidates(&config, &old, selected)?;
     let loader = loader(&config, args.with_grants)?;
     let reviewer =
         Reviewer { loader: &loader, config: &config, files: &files, old: &old, granted: args.with_grants };
@@ -36,7 +36,7 @@ pub(super) async fn run(args: cli::Approve) -> Result<ExitCode, CommandError> {
     for candidate in &candidates {
         approve_run.process(reviewer.review(candidate).await).await?;
     }
-    for gone in gone(&old, &candidates, wanted) {
+    for gone in gone(&old, &candidates, selected) {
         approve_run.forget(gone).await?;
     }
     approve_run.finish(&old, &config.lock)
@@ -46,30 +46,30 @@ fn read(lock: &Path) -> Result<Lockfile, CommandError> {
     Lockfile::read(lock).map_err(|error| CommandError::Usage(error.into()))
 }
 
-/// The files that are meant, and all files.
+/// The candidates to review, and all files of the folder.
 fn candidates(
     config: &Config,
     old: &Lockfile,
-    wanted: Option<&str>,
+    selected: Option<&str>,
 ) -> Result<(Vec<CandidateFile>, Vec<PathBuf>), CommandError> {
-    let found = scan(&config.folder).map_err(|error| CommandError::Usage(error.into()))?;
-    let files = found.iter().map(|candidate| candidate.path.clone()).collect();
-    let Some(wanted) = wanted else { return Ok((found, files)) };
-    let names: Vec<String> = found.iter().filter_map(|candidate| candidate.name.clone().ok()).collect();
-    let meant = |candidate: &CandidateFile| candidate.name.as_deref() == Ok(wanted);
-    let meant: Vec<_> = found.into_iter().filter(meant).collect();
-    if meant.is_empty() && old.get(wanted).is_none() {
-        let none = format!("there is no plugin `{wanted}` in {}", config.folder.display());
+    let all = scan(&config.folder).map_err(|error| CommandError::Usage(error.into()))?;
+    let files = all.iter().map(|candidate| candidate.path.clone()).collect();
+    let Some(selected) = selected else { return Ok((all, files)) };
+    let names: Vec<String> = all.iter().filter_map(|candidate| candidate.name.clone().ok()).collect();
+    let is_selected = |candidate: &CandidateFile| candidate.name.as_deref() == Ok(selected);
+    let candidates: Vec<_> = all.into_iter().filter(is_selected).collect();
+    if candidates.is_empty() && old.get(selected).is_none() {
+        let none = format!("there is no plugin `{selected}` in {}", config.folder.display());
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        return Err(CommandError::Usage(anyhow!(unknown(&none, "there are", wanted, &names))));
+        return Err(CommandError::Usage(anyhow!(unknown(&none, "there are", selected, &names))));
     }
-    Ok((meant, files))
+    Ok((candidates, files))
 }
 
-/// What was approved and is not in the folder any more.
-fn gone<'l>(old: &'l Lockfile, candidates: &[CandidateFile], wanted: Option<&str>) -> Vec<&'l str> {
+/// Approved plugins whose files are not in the folder any more.
+fn gone<'l>(old: &'l Lockfile, candidates: &[CandidateFile], selected: Option<&str>) -> Vec<&'l str> {
     let is_there = |name: &str| candidates.iter().any(|candidate| candidate.name.as_deref() == Ok(name));
-    old.names().filter(|name| wanted.is_none_or(|wanted| wanted == *name) && !is_there(name)).collect()
+    old.names().filter(|name| selected.is_none_or(|selected| selected == *name) && !is_there(name)).collect()
 }
 
 fn loader(config: &Config, granted: bool) -> Result<Loader, CommandError> {
@@ -78,15 +78,15 @@ fn loader(config: &Config, granted: bool) -> Result<Loader, CommandError> {
     } else {
         KvDatabase::in_memory().context("cannot open a key-value store in memory")?
     };
-    // Nobody is asked from here, so nothing waits for an answer.
+    // There is no client, so no call is ever suspended.
     let server = config::ServerConfig { suspended_calls: 0, idle_instances: 0, ..config.server.clone() };
     Ok(Loader::new(&server, store, Audit::disabled(), compiler(config)).context("cannot start")?)
 }
 
-/// What came of it so far.
+/// The decisions so far, and the next lockfile.
 struct ApproveRun {
     new: Lockfile,
-    /// Whether nobody is to be asked.
+    /// Whether every difference is accepted without asking.
     yes: bool,
     /// Differences that were not accepted.
     pending: usize,
@@ -95,9 +95,9 @@ struct ApproveRun {
 }
 
 impl ApproveRun {
-    /// Shows a plugin and asks.
-    async fn process(&mut self, found: ReviewOutcome) -> Result<(), CommandError> {
-        match found {
+    /// Shows how a plugin differs, and asks whether to accept that.
+    async fn process(&mut self, outcome: ReviewOutcome) -> Result<(), CommandError> {
+        match outcome {
             ReviewOutcome::Same(notes) => notes.iter().for_each(|note| console::print(note)),
             ReviewOutcome::Unusable { file, why } => {
                 self.failed += 1;
@@ -114,7 +114,7 @@ impl ApproveRun {
         Ok(())
     }
 
-    /// Shows that a plugin is gone, and asks.
+    /// Shows that a plugin is gone, and asks whether to forget its approval.
     async fn forget(&mut self, name: &str) -> Result<(), CommandError> {
         console::print(&format!(
             "{} is not in the folder any more; its approval would be forgotten",
@@ -126,7 +126,7 @@ impl ApproveRun {
         Ok(())
     }
 
-    /// Whether what was shown of a plugin is accepted.
+    /// Whether the operator accepts what was shown of a plugin.
     async fn accepts(&mut self, name: &str) -> Result<bool, CommandError> {
         let question = format!("Accept {}?", Escaped(name));
         let accepted = self.yes
@@ -138,10 +138,10 @@ impl ApproveRun {
         Ok(accepted)
     }
 
-    /// Writes down what was accepted.
+    /// Writes the lockfile with what was accepted.
     fn finish(self, old: &Lockfile, file: &Path) -> Result<ExitCode, CommandError> {
         if self.new != *old {
-            // Someone may have thought about it for a while.
+            // `write` compares the file with `old`: it may have changed while the operator decided.
             self.new.write(old, file).map_err(anyhow::Error::new)?;
             console::print(&format!("wrote {}", file.display()));
         } else if self.pending + self.failed == 0 {

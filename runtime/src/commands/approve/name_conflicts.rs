@@ -14,14 +14,15 @@ use crate::observe::Escaped;
 use crate::plugin::ItemKind;
 use crate::watch;
 
-/// To whom names belong once this plugin is approved.
+/// Which plugin owns which names once this plugin is approved.
 pub(super) fn owners(config: &Config, files: &[PathBuf], old: &Lockfile, plugin: &str) -> NameOwners {
     let files = files.iter().map(PathBuf::as_path);
     watch::owners(config, files, |name: &str| name == plugin || old.get(name).is_some())
 }
 
-/// Who goes by names that look like this plugin's and is withheld only once it is approved, one harmless line each.
-pub(super) fn held_with(
+/// The approved plugins that would be withheld once this one is approved, because their names look alike. One escaped
+/// line each.
+pub(super) fn newly_withheld(
     owners: &NameOwners,
     config: &Config,
     files: &[PathBuf],
@@ -31,25 +32,26 @@ pub(super) fn held_with(
     let paths = files.iter().map(PathBuf::as_path);
     let before = watch::owners(config, paths, |name: &str| old.get(name).is_some());
     let others = old.names().filter(|other| *other != plugin && before.withheld(other).is_none());
-    let held = others.filter_map(|other| Some((other, owners.withheld(other)?)));
-    held.map(|(other, why)| Escaped(&format!("note: `{other}` would be withheld too: {why}")).to_string())
+    let withheld = others.filter_map(|other| Some((other, owners.withheld(other)?)));
+    withheld
+        .map(|(other, why)| Escaped(&format!("note: `{other}` would be withheld too: {why}")).to_string())
         .collect()
 }
 
-/// What there is to say of a plugin's names, one harmless line each: its items that are another's, what others have
-/// approved that is its, and what others have approved that looks the same and is nobody's.
+/// Notes on a plugin's names, one escaped line each: its items whose names belong to other plugins, approved names of
+/// others that belong to it, and approved names of others that look the same and belong to nobody.
 pub(super) fn notes(
     owners: &NameOwners,
     plugin: &str,
     now: &ApprovedPlugin,
-    taken: &[RejectedItem],
+    conflicting: &[RejectedItem],
     old: &Lockfile,
 ) -> Vec<String> {
-    let held = owners.withheld(plugin).map(|why| format!("note: it would be withheld: {why}"));
-    let taken = taken.iter().map(|RejectedItem { kind, name, why, .. }| {
+    let withheld = owners.withheld(plugin).map(|why| format!("note: it would be withheld: {why}"));
+    let conflicting = conflicting.iter().map(|RejectedItem { kind, name, why, .. }| {
         format!("note: the {} `{name}` is not approved with it: {why}", kind.as_str())
     });
-    let mut notes: Vec<String> = held.into_iter().chain(taken).collect();
+    let mut notes: Vec<String> = withheld.into_iter().chain(conflicting).collect();
     let own: HashSet<(&str, String)> =
         keys(owners, plugin, now).map(|(kind, key)| (kind.as_str(), key)).collect();
     for other in old.names().filter(|other| *other != plugin && owners.knows(other)) {
@@ -59,9 +61,9 @@ pub(super) fn notes(
                 notes.push(format!("note: `{key}`, which was approved of `{other}`, belongs to it"));
                 continue;
             }
-            let wanted = (kind.as_str(), key);
-            if own.contains(&wanted) {
-                let (_, key) = wanted;
+            let published = (kind.as_str(), key);
+            if own.contains(&published) {
+                let (_, key) = published;
                 notes.push(format!("note: `{key}` was approved of `{other}` too, and only one can have it"));
             }
         }
@@ -69,7 +71,7 @@ pub(super) fn notes(
     notes.iter().map(|note| Escaped(note).to_string()).collect()
 }
 
-/// The names and URIs under which clients know what was approved.
+/// The names and URIs under which clients see the approved items.
 fn keys<'a>(
     owners: &'a NameOwners,
     plugin: &'a str,

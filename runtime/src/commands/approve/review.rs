@@ -1,4 +1,4 @@
-//! One plugin, set against what was approved of it.
+//! Compares one plugin with its approval.
 
 use std::path::{Path, PathBuf};
 
@@ -10,68 +10,68 @@ use crate::observe::Redactor;
 use crate::plugin::{ComponentFile, Loader};
 use crate::watch::CandidateFile;
 
-/// What a plugin is, compared with what was approved.
+/// A plugin compared with its approval.
 pub(super) enum ReviewOutcome {
-    /// With what there is to say of its names all the same.
+    /// Nothing differs; there may be notes on its names.
     Same(Vec<String>),
-    /// What is different, for people, and all that is now.
+    /// The differences in lines for people, and what would be approved.
     Different { name: String, lines: Vec<String>, now: ApprovedPlugin },
-    /// Its approval stays as it is.
+    /// The plugin cannot be approved; its approval stays as it is.
     Unusable { file: String, why: String },
 }
 
-/// By what plugins are reviewed.
+/// What a review needs.
 pub(super) struct Reviewer<'r> {
     pub(super) loader: &'r Loader,
     pub(super) config: &'r Config,
-    /// All that lies in the folder, since each has a name.
+    /// All files of the folder, since each of them claims a name.
     pub(super) files: &'r [PathBuf],
     pub(super) old: &'r Lockfile,
-    /// Whether plugins get what they are granted.
+    /// Whether plugins have their grants while they are listed.
     pub(super) granted: bool,
 }
 
 impl Reviewer<'_> {
-    /// Loads a plugin, with what it is granted only if that is wanted, and compares it.
+    /// Loads a plugin and compares it with its approval.
     pub(super) async fn review(&self, candidate: &CandidateFile) -> ReviewOutcome {
-        match self.compared(candidate).await {
-            Ok(found) => found,
+        match self.compare(candidate).await {
+            Ok(outcome) => outcome,
             Err(why) => ReviewOutcome::Unusable { file: candidate.path.display().to_string(), why },
         }
     }
 
-    async fn compared(&self, candidate: &CandidateFile) -> Result<ReviewOutcome, String> {
+    async fn compare(&self, candidate: &CandidateFile) -> Result<ReviewOutcome, String> {
         let Self { loader, config, files, old, granted } = *self;
         let name = candidate.name.as_ref().map_err(Clone::clone)?;
         let settings = config.plugin_with_sidecar(name, &candidate.path).map_err(in_a_line)?;
         let artifact = ComponentFile::read_any(&candidate.path, settings.limits.wasm_mib)
             .and_then(|artifact| artifact.check().map(|()| artifact));
         let artifact = artifact.map_err(in_a_line)?;
-        let words = settings.grants.describe_relative_to(config.lock.parent().unwrap_or(Path::new("")));
+        let grants = settings.grants.describe_relative_to(config.lock.parent().unwrap_or(Path::new("")));
         let before = old.get(name);
-        // The same file with the same grants: what it lists with them alone has been approved already.
-        let kept = before.filter(|before| !granted && before.matches(&artifact.digest, &words));
+        // For the same file with the same grants, the items that it lists only with grants have been approved already.
+        let approved = before.filter(|before| !granted && before.matches(&artifact.digest, &grants));
         let redactor = settings.grants.config.secrets.redactor().clone();
         let (now, notes) = match list(loader, name, artifact, settings, granted).await {
             Ok(entry) => {
                 let owners = name_conflicts::owners(config, files, old, name);
-                let (entry, taken) = entry.without_name_conflicts(&owners);
-                let now = entry.to_approve(words);
-                let mut notes = name_conflicts::notes(&owners, name, &now, &taken, old);
-                notes.extend(name_conflicts::held_with(&owners, config, files, old, name));
+                let (entry, conflicting) = entry.without_name_conflicts(&owners);
+                let now = entry.to_approve(grants);
+                let mut notes = name_conflicts::notes(&owners, name, &now, &conflicting, old);
+                notes.extend(name_conflicts::newly_withheld(&owners, config, files, old, name));
                 (now, notes)
             }
-            Err(ListingError { ungranted: true, .. }) if kept.is_some() => {
+            Err(ListingError { ungranted: true, .. }) if approved.is_some() => {
                 return Ok(ReviewOutcome::Same(Vec::new()));
             }
             Err(ListingError { why, .. }) => return Err(redactor.text(&why).into_owned()),
         };
-        // Without its grants it knows none, and what looks like one is an accident.
-        if granted && tells_secret(&now, &redactor) {
-            let why = "says a secret of its own in what it lists, which everyone would read; take the secret from it";
+        // Without grants a plugin knows no secret, and text that looks like one is an accident.
+        if granted && contains_secret(&now, &redactor) {
+            let why = "lists one of its own secrets, which every client would read; remove the secret from the listing";
             return Err(why.to_owned());
         }
-        let now = match kept {
+        let now = match approved {
             Some(before) => now.keeping(before),
             None => now,
         };
@@ -97,15 +97,15 @@ fn different(
     ReviewOutcome::Different { name: name.to_owned(), lines, now }
 }
 
-/// Whether the words of a plugin, which are to be committed, have a secret in them.
-fn tells_secret(now: &ApprovedPlugin, redactor: &Redactor) -> bool {
-    now.says().any(|says| redactor.text(says) != says)
+/// Whether a text of the plugin, which would be written to the lockfile, has a secret in it.
+fn contains_secret(now: &ApprovedPlugin, redactor: &Redactor) -> bool {
+    now.says().any(|text| redactor.text(text) != text)
 }
 
-/// Why a plugin did not tell what it lists.
+/// Why a plugin's items could not be listed.
 struct ListingError {
     why: String,
-    /// That may be for want of what it is granted.
+    /// Perhaps because it was listed without its grants.
     ungranted: bool,
 }
 
@@ -124,20 +124,20 @@ async fn list(
         let hint = match ungranted {
             true => {
                 format!(
-                    "; it may need what it is granted for that: run `plugport approve --with-grants {name}`"
+                    "; it may need its grants to list its items: run `plugport approve --with-grants {name}`"
                 )
             }
             false => String::new(),
         };
         ListingError { why: format!("{}{hint}", in_a_line(error)), ungranted }
     })?;
-    // A plugin may describe a lot; other tasks should not wait while it is read.
+    // Validates the listing on another thread: a listing may be large, and other tasks should not wait for it.
     let validating = tokio::task::spawn_blocking(|| PluginEntry::validate(loaded));
     let unchecked = "could not be checked; please report it with the file";
     validating.await.map_err(|_| ListingError { why: unchecked.to_owned(), ungranted: false })
 }
 
-/// An error with its causes.
+/// An error and its causes on one line.
 fn in_a_line(error: impl std::error::Error + Send + Sync + 'static) -> String {
     format!("{:#}", anyhow::Error::new(error))
 }

@@ -1,4 +1,4 @@
-//! Prints the events of `serve` for the operator: what is published, what is not and why, and how to connect.
+//! Prints the events of `serve` for the operator: what is published or rejected and why, and how to connect.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -13,27 +13,27 @@ use crate::observe::Escaped;
 use crate::transport::http;
 use crate::watch::{FolderEvent, RejectedFile};
 
-/// Files that cannot be served and are named one by one at the start.
-const MOST_SKIPPED: usize = 50;
+/// Maximum number of rejected files that are named one by one at the start.
+const MAX_NAMED: usize = 50;
 
-/// What is said when there is nothing to call.
+/// The message when there is nothing to call.
 pub(in crate::commands) const NO_TOOLS: &str = "no tools are published";
 
-/// Tells what happens in the folder.
+/// Prints what happens in the folder.
 pub(super) struct EventPrinter {
-    begun: Instant,
+    started: Instant,
     config: Config,
-    /// Files that were skipped until the initial load is complete.
-    skipped: AtomicUsize,
+    /// Number of files that were rejected before the initial load was complete.
+    rejected: AtomicUsize,
     loaded: AtomicBool,
 }
 
 impl EventPrinter {
     pub(super) fn new(config: &Config) -> Self {
         Self {
-            begun: Instant::now(),
+            started: Instant::now(),
             config: config.clone(),
-            skipped: AtomicUsize::new(0),
+            rejected: AtomicUsize::new(0),
             loaded: AtomicBool::new(false),
         }
     }
@@ -43,15 +43,15 @@ impl EventPrinter {
             FolderEvent::Published(snapshot, published) => entry(snapshot, published),
             FolderEvent::Rejected(file) => {
                 let loaded = self.loaded.load(Ordering::Relaxed);
-                if loaded || self.skipped.fetch_add(1, Ordering::Relaxed) < MOST_SKIPPED {
-                    skipped(file);
+                if loaded || self.rejected.fetch_add(1, Ordering::Relaxed) < MAX_NAMED {
+                    rejected(file);
                 }
             }
             FolderEvent::Compiling(count) => {
                 let files = if *count == 1 { "1 file" } else { &format!("{count} files") };
                 console::eprint(&format!(
-                    "compiling {files}, which happens once for each and may take a minute; clients that request lists wait \
-                     for it"
+                    "compiling {files}, which happens once for each and may take a minute; \
+                     clients that request lists wait for it"
                 ));
             }
             FolderEvent::Loaded(snapshot) => self.loaded(snapshot),
@@ -68,7 +68,8 @@ impl EventPrinter {
             }
             FolderEvent::Withdrawn(plugin) => {
                 console::eprint(&format!(
-                    "removed {plugin}: a grant, an approval or a signature was revoked, and its file cannot be loaded without"
+                    "removed {plugin}: a grant, an approval or a signature was revoked, \
+                     and its file cannot be loaded without"
                 ));
             }
             FolderEvent::LockfileInvalid(error) => {
@@ -82,11 +83,11 @@ impl EventPrinter {
         }
     }
 
-    /// The initial load is complete.
+    /// Prints the summary of the initial load.
     fn loaded(&self, snapshot: &Snapshot) {
         self.loaded.store(true, Ordering::Relaxed);
-        let skipped = self.skipped.load(Ordering::Relaxed);
-        let unnamed = skipped.saturating_sub(MOST_SKIPPED);
+        let rejected = self.rejected.load(Ordering::Relaxed);
+        let unnamed = rejected.saturating_sub(MAX_NAMED);
         if unnamed > 0 {
             console::eprint(&format!("rejected {unnamed} more files; the audit has a line for each"));
         }
@@ -94,21 +95,21 @@ impl EventPrinter {
         for name in self.config.plugins.keys().filter(|name| snapshot.entry(name).is_none()) {
             let there = snapshot.entries().iter().map(|entry| entry.plugin.name());
             let why = match self.config.suggest_plugin(name, there) {
-                Some(meant) => format!("{folder} has none; did you mean `[plugins.{meant}]`?"),
+                Some(suggestion) => format!("{folder} has none; did you mean `[plugins.{suggestion}]`?"),
                 None => format!("{folder} has no usable {name}.wasm"),
             };
             console::eprint(&format!("the configuration names a plugin `{name}`, but {why}"));
         }
-        if snapshot.is_empty() && skipped == 0 {
+        if snapshot.is_empty() && rejected == 0 {
             console::eprint(&format!("{NO_TOOLS}; put compiled plugins into {folder}"));
         }
-        let (plugins, seconds) = (snapshot.entries().len(), self.begun.elapsed().as_secs_f64());
+        let (plugins, seconds) = (snapshot.entries().len(), self.started.elapsed().as_secs_f64());
         let noun = if plugins == 1 { "plugin" } else { "plugins" };
         console::eprint(&format!("loaded {plugins} {noun} in {seconds:.2} s; the folder is watched"));
     }
 }
 
-fn skipped(file: &RejectedFile) {
+fn rejected(file: &RejectedFile) {
     let path = file.path.display().to_string();
     console::eprint(&format!("rejected {}: {}", Escaped(&path), Escaped(&file.why)));
 }
@@ -116,21 +117,21 @@ fn skipped(file: &RejectedFile) {
 fn entry(snapshot: &Snapshot, entry: &PluginEntry) {
     let name = entry.plugin.name();
     let grants = &entry.plugin.config().grants;
-    // A plugin that can read secrets may have put one anywhere.
-    let say = |text: String| console::eprint(&entry.plugin.redactor().text(&text));
-    say(format!("published {name}: {}", PublishedNames::of(snapshot, name).in_words()));
+    // Redacted, since a plugin that can read secrets may have put one anywhere.
+    let print = |text: String| console::eprint(&entry.plugin.redactor().text(&text));
+    print(format!("published {name}: {}", PublishedNames::of(snapshot, name).in_words()));
     for (_, may) in granted(grants) {
-        say(format!("  may {may}"));
+        print(format!("  may {may}"));
     }
     for remark in grants.remarks() {
-        say(format!("  {remark}"));
+        print(format!("  {remark}"));
     }
     if let Some(why) = snapshot.owners().withheld(name) {
-        say(format!("  withheld: {why}"));
+        print(format!("  withheld: {why}"));
         return;
     }
     for RejectedItem { name, why, .. } in snapshot.rejected(entry) {
-        say(format!("  not published: {}: {}", Escaped(name), Escaped(why)));
+        print(format!("  not published: {}: {}", Escaped(name), Escaped(why)));
     }
 }
 

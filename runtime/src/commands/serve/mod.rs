@@ -1,4 +1,4 @@
-//! `plugport serve`: say how to connect, serve, load the folder and say what is published, until told to stop.
+//! `plugport serve`: prints how to connect, loads the folder and serves it until told to stop.
 
 mod event_printer;
 mod signals;
@@ -30,15 +30,15 @@ use event_printer::welcome;
 use signals::Signals;
 use startup::{ServerParts, open_audit, prepare};
 
-/// How long the server waits for a look at the folder before it serves: what nobody notices, and longer than a disk
-/// takes.
-const FIRST_LOOK: Duration = Duration::from_millis(250);
+/// How long the server waits for the first scan of the folder before it serves: longer than a disk takes, and too short
+/// to notice.
+const FIRST_SCAN_TIMEOUT: Duration = Duration::from_millis(250);
 
-/// What calls that outlive their connections have left when the server stops.
+/// How long calls that outlive their connections may go on when the server stops.
 const DRAIN: Duration = Duration::from_secs(5);
 
-/// What a client on stdio has left to read its last answers.
-const LAST_WORDS: Duration = Duration::from_secs(1);
+/// How long a client on stdio may take to read its last responses.
+const FLUSH_TIME: Duration = Duration::from_secs(1);
 
 pub(super) async fn run(args: cli::Serve) -> Result<ExitCode, CommandError> {
     let config = args.source.configuration()?;
@@ -52,9 +52,9 @@ pub(super) async fn run(args: cli::Serve) -> Result<ExitCode, CommandError> {
     allow_open_files();
     set_mmap_threshold();
     let mut signals = Signals::listen(args.until_eof)?;
-    // Dropped at the very end, when everything that is noted has been.
+    // Dropped at the very end, after the last event.
     let (audit, _writer) = open_audit(&config)?;
-    // Whoever connects from now on waits in the socket.
+    // Clients that connect from now on wait in the socket.
     let listener = match args.stdio {
         true => None,
         false => Some(listen(&settings)?),
@@ -69,25 +69,25 @@ pub(super) async fn run(args: cli::Serve) -> Result<ExitCode, CommandError> {
     serve(parts, &config, listener, signals).await
 }
 
-/// Refuses to start without a folder, before anything is made. A file system may keep whoever looks waiting for ever;
-/// then the server serves, and lists wait.
+/// Fails if there is no plugin folder, before anything is made. A file system may block the scan for ever; then the
+/// server serves, and lists wait.
 async fn check_plugin_folder(
-    look: impl FnOnce() -> Result<(), ScanError> + Send + 'static,
+    scan: impl FnOnce() -> Result<(), ScanError> + Send + 'static,
 ) -> Result<(), CommandError> {
-    match tokio::time::timeout(FIRST_LOOK, tokio::task::spawn_blocking(look)).await {
-        Ok(Ok(looked)) => looked.map_err(|error| CommandError::Usage(error.into())),
+    match tokio::time::timeout(FIRST_SCAN_TIMEOUT, tokio::task::spawn_blocking(scan)).await {
+        Ok(Ok(scanned)) => scanned.map_err(|error| CommandError::Usage(error.into())),
         Ok(Err(_)) | Err(_) => Ok(()),
     }
 }
 
-/// Serves, follows what changes, and tells who asks how it stands, until told to stop.
+/// Serves clients and status requests and follows the plugin folder, until told to stop.
 async fn serve(
     parts: ServerParts,
     config: &Config,
     listener: Option<http::Listener>,
     signals: Signals,
 ) -> Result<ExitCode, CommandError> {
-    let ServerParts { server, refresher, folder, catalog, load_status, mut trying } = parts;
+    let ServerParts { server, refresher, folder, catalog, load_status, mut opening } = parts;
     let address = listener.as_ref().map(|listener| format!("http://{}{}", listener.address, http::PATH));
     let calls = RunningCalls(Arc::clone(&catalog));
     let status = StatusSource::new(config, catalog, load_status);
@@ -95,7 +95,7 @@ async fn serve(
     let stop = CancellationToken::new();
     let refreshing = tokio::spawn(refresher.run(stop.clone()));
     let following = tokio::spawn(folder.run(stop.clone()));
-    let tidying = tokio::spawn(give_back_memory(stop.clone()));
+    let trimming = tokio::spawn(give_back_memory(stop.clone()));
     let served = match listener {
         None => serve_stdio(server, signals, &calls).await,
         Some(listener) => serve_http(server, listener, signals, &calls).await,
@@ -104,20 +104,20 @@ async fn serve(
     status_server.shut_down().await;
     refreshing.await.context("listing plugins again failed")?;
     following.await.context("following the plugin folder failed")?;
-    tidying.await.context("giving back memory failed")?;
-    while trying.join_next().await.is_some() {}
+    trimming.await.context("giving back memory failed")?;
+    while opening.join_next().await.is_some() {}
     served
 }
 
 fn listen(settings: &config::ServerConfig) -> Result<http::Listener, CommandError> {
-    let wanted = settings.listen;
-    let bound = http::Listener::bind(wanted).with_context(|| {
-        format!("cannot listen on {wanted}; stop what uses it, or choose another address with --listen")
+    let address = settings.listen;
+    let bound = http::Listener::bind(address).with_context(|| {
+        format!("cannot listen on {address}; stop what uses it, or choose another address with --listen")
     });
     Ok(bound?)
 }
 
-/// Lets this process open as many files as the system permits: every connection is one, and every file of a guest.
+/// Raises the limit on open files to the system's maximum: every connection takes one, and every file of a guest.
 fn allow_open_files() {
     let limit = getrlimit(Resource::Nofile);
     let raised = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
@@ -126,7 +126,7 @@ fn allow_open_files() {
     }
 }
 
-/// Says how much memory this server can come to keep.
+/// Prints how much memory this server may use at most.
 fn print_memory_estimate(config: &Config) {
     let estimate = MemoryEstimate::of(&config.server);
     console::eprint(&estimate.in_words());
@@ -135,7 +135,7 @@ fn print_memory_estimate(config: &Config) {
     }
 }
 
-/// Gives memory that is free back to the system now and then, off the threads that serve.
+/// Gives free memory back to the system from time to time, on a blocking thread.
 async fn give_back_memory(stop: CancellationToken) {
     let mut tick = tokio::time::interval(TRIM_INTERVAL);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -162,9 +162,9 @@ async fn serve_stdio(
             server.stop();
         }
     }
-    // Draining takes a while; whoever asks twice means it.
+    // Draining takes a while; a second signal stops at once.
     tokio::select! {
-        served = tokio::time::timeout(DRAIN + LAST_WORDS, serving) => match served {
+        served = tokio::time::timeout(DRAIN + FLUSH_TIME, serving) => match served {
             Ok(served) => served.context(failed)?,
             Err(_) => tracing::warn!("cancelled calls that were still running"),
         },
@@ -196,14 +196,14 @@ async fn serve_http(
             stop.cancel();
         }
     }
-    // Draining takes a while; whoever asks twice means it.
+    // Draining takes a while; a second signal stops at once.
     tokio::select! {
         () = serving => Ok(ExitCode::SUCCESS),
         () = signals.stopped() => Ok(ExitCode::FAILURE),
     }
 }
 
-/// The calls that are under way, for whoever stops the server.
+/// Counts the running calls when the server stops.
 struct RunningCalls(Arc<Catalog>);
 
 impl RunningCalls {
@@ -227,11 +227,11 @@ mod tests {
     async fn a_folder_that_hangs_holds_up_no_client() {
         let (hang, hung) = std::sync::mpsc::channel::<()>();
         let begun = Instant::now();
-        let looked = check_plugin_folder(move || {
+        let scanned = check_plugin_folder(move || {
             let _ = hung.recv();
             Ok(())
         });
-        assert!(looked.await.is_ok());
+        assert!(scanned.await.is_ok());
         assert!(begun.elapsed() < Duration::from_millis(900), "{:?}", begun.elapsed());
         drop(hang);
     }

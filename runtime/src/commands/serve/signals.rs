@@ -1,7 +1,7 @@
-//! What a server hears from whoever runs it: to stop, and to look at everything again.
+//! Signals to the server: to stop, and to read the folder and the configuration again.
 //!
-//! SIGHUP means both. A terminal that is closed sends it, and then the server ends with its terminal like every other
-//! program; sent by a person or a supervisor, it asks a server to read its files again.
+//! SIGHUP means both. A terminal that closes sends it, and then the server stops like every other program; sent by a
+//! person or a supervisor, SIGHUP asks the server to read its files again.
 
 use std::io::IsTerminal as _;
 use std::sync::Arc;
@@ -11,17 +11,17 @@ use tokio::io::{AsyncReadExt as _, Stdin};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::Notify;
 
-/// Ctrl-C, termination, and the end of whoever holds stdin, if that counts. Made before anything is served, so that
-/// none is missed.
+/// Waits for Ctrl-C, SIGTERM and SIGHUP, and for the end of stdin if that counts. Made before anything is served, so
+/// that no signal is missed.
 pub(super) struct Signals {
     interrupt: Signal,
     terminate: Signal,
     hangup: Signal,
-    held: Option<Stdin>,
-    /// Whether there was a terminal to say things to at the start.
+    stdin: Option<Stdin>,
+    /// Whether stderr was a terminal at the start.
     terminal: bool,
-    /// Who looks at everything again, once there is someone.
-    again: Option<Arc<Notify>>,
+    /// Has everything read again; set once the folder watcher exists.
+    rescan: Option<Arc<Notify>>,
 }
 
 impl Signals {
@@ -31,15 +31,15 @@ impl Signals {
             interrupt: listen(SignalKind::interrupt())?,
             terminate: listen(SignalKind::terminate())?,
             hangup: listen(SignalKind::hangup())?,
-            held: until_eof.then(tokio::io::stdin),
+            stdin: until_eof.then(tokio::io::stdin),
             terminal: std::io::stderr().is_terminal(),
-            again: None,
+            rescan: None,
         })
     }
 
-    /// From now on SIGHUP asks for this.
-    pub(super) fn reload(&mut self, again: Arc<Notify>) {
-        self.again = Some(again);
+    /// From now on SIGHUP notifies `rescan`.
+    pub(super) fn reload(&mut self, rescan: Arc<Notify>) {
+        self.rescan = Some(rescan);
     }
 
     /// Waits for a reason to stop.
@@ -48,14 +48,14 @@ impl Signals {
             tokio::select! {
                 _ = self.interrupt.recv() => return,
                 _ = self.terminate.recv() => return,
-                () = stdin_closed(&mut self.held) => return,
+                () = stdin_closed(&mut self.stdin) => return,
                 _ = self.hangup.recv() => {
-                    // One that is closed is a terminal no more.
+                    // A closed terminal is no longer a terminal.
                     if self.terminal && !std::io::stderr().is_terminal() {
                         return;
                     }
-                    if let Some(again) = &self.again {
-                        again.notify_one();
+                    if let Some(rescan) = &self.rescan {
+                        rescan.notify_one();
                     }
                 }
             }
@@ -63,10 +63,10 @@ impl Signals {
     }
 }
 
-/// Waits for the end of stdin. It comes once: who has gone does not ask twice.
-async fn stdin_closed(held: &mut Option<Stdin>) {
-    let Some(stdin) = held else { return std::future::pending().await };
-    // Nothing is expected there but the end.
-    while matches!(stdin.read(&mut [0; 64]).await, Ok(1..)) {}
-    *held = None;
+/// Waits for the end of stdin, which is reported once.
+async fn stdin_closed(stdin: &mut Option<Stdin>) {
+    let Some(open) = stdin else { return std::future::pending().await };
+    // Input is read and ignored; only the end counts.
+    while matches!(open.read(&mut [0; 64]).await, Ok(1..)) {}
+    *stdin = None;
 }

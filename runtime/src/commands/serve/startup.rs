@@ -1,5 +1,4 @@
-//! What is needed before anything is served: the state folder, the audit, the compiler, and what follows the plugin
-//! folder.
+//! Prepares what the server needs before it serves: the state folder, the audit, the compiler and the folder watcher.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -18,8 +17,8 @@ use crate::plugin::Loader;
 use crate::sandbox::{CodeCache, Compiler, KvDatabase};
 use crate::watch::{FolderWatcher, ListRefresher, LoadPolicy, LoadStatus};
 
-/// Begins the audit. One that the operator asked for must be had; the usual one is done without when its folder cannot
-/// be written, since editors start servers anywhere.
+/// Opens the audit. It is an error if a configured file cannot be written. The default file is done without if its
+/// folder cannot be written, since editors start servers anywhere.
 pub(super) fn open_audit(config: &Config) -> Result<(Audit, Option<AuditWriter>), CommandError> {
     let AuditConfig { enabled, file, max_mib, rotated_files, arguments } = &config.audit;
     if !enabled {
@@ -49,19 +48,19 @@ pub(super) fn open_audit(config: &Config) -> Result<(Audit, Option<AuditWriter>)
     }
 }
 
-/// What is served, and what keeps it up to date.
+/// The parts of a server.
 pub(super) struct ServerParts {
     pub(super) server: Arc<Server>,
     pub(super) refresher: ListRefresher,
     pub(super) folder: FolderWatcher,
     pub(super) catalog: Arc<Catalog>,
     pub(super) load_status: Arc<LoadStatus>,
-    /// Tells whether plugins can keep something, which nobody waits for.
-    pub(super) trying: JoinSet<()>,
+    /// Opens the key-value store in advance and reports failures; serving does not wait for it.
+    pub(super) opening: JoinSet<()>,
 }
 
-/// Prepares everything. Plugins are loaded while it is served. `settings` are those of the configuration, or what the
-/// command line says instead.
+/// Prepares everything. Plugins are loaded while the server serves. `settings` are those of the configuration with the
+/// options of the command line.
 pub(super) fn prepare(
     source: &Source,
     config: Config,
@@ -70,11 +69,12 @@ pub(super) fn prepare(
     audit: Audit,
 ) -> Result<ServerParts, CommandError> {
     let store = KvDatabase::of_state(config.state_dir.clone());
-    let mut trying = JoinSet::new();
+    let mut opening = JoinSet::new();
     if config.plugins.values().any(|plugin| plugin.grants.keyvalue.is_some()) {
-        // Better now than in the middle of a call. Another server may keep it for a moment, or its disk be slow.
+        // Opened now instead of in the middle of a call. On another thread: another server may hold the store for a
+        // moment, or the disk may be slow.
         let store = Arc::clone(&store);
-        trying.spawn_blocking(move || {
+        opening.spawn_blocking(move || {
             if let Err(error) = store.open() {
                 let error = anyhow::Error::new(error);
                 console::eprint(&format!("plugins cannot store anything for now: {error:#}"));
@@ -86,7 +86,7 @@ pub(super) fn prepare(
     warn_legacy_state(&config);
     let catalog = Arc::new(Catalog::empty());
     let printer = EventPrinter::new(&config);
-    let say = Box::new(move |event: crate::watch::FolderEvent<'_>| printer.print(&event));
+    let events = Box::new(move |event: crate::watch::FolderEvent<'_>| printer.print(&event));
     let policy =
         LoadPolicy::read(Arc::new(config), listening).map_err(|error| CommandError::Usage(error.into()))?;
     let load_status = Arc::new(LoadStatus::new(settings.max_plugins, policy.approval.mode()));
@@ -96,14 +96,14 @@ pub(super) fn prepare(
         source.config_file(),
         Arc::clone(&catalog),
         Arc::clone(&load_status),
-        say,
+        events,
     );
     let refresher = folder.list_refresher();
     let server = Arc::new(Server::new(Arc::clone(&catalog), settings));
-    Ok(ServerParts { server, refresher, folder, catalog, load_status, trying })
+    Ok(ServerParts { server, refresher, folder, catalog, load_status, opening })
 }
 
-/// Says that what plugins kept with an earlier version lies where nobody looks any more.
+/// Warns about data of an earlier version in a folder that is no longer used.
 fn warn_legacy_state(config: &Config) {
     let Some(former) = config.legacy_state_dir() else { return };
     let former = std::path::absolute(&former).unwrap_or(former).display().to_string();
@@ -112,15 +112,15 @@ fn warn_legacy_state(config: &Config) {
         None => "a plugport.toml beside it".to_owned(),
     };
     console::eprint(&format!(
-        "the data of an earlier version in {} is not used; to go on with it, write `state_dir = \"plugport-state\"` under [server] of \
-         {}, and else remove it",
+        "the data of an earlier version in {} is not used; to go on with it, write `state_dir = \"plugport-state\"` \
+         under [server] of {}, and else remove it",
         Escaped(&former),
         Escaped(&file)
     ));
 }
 
-/// Compiles in a child process, with the first of these caches that there is: `compiled_cache_dir`, the one in
-/// `state_dir`, the user's own.
+/// A compiler in a child process, with the first of these caches that is configured: `compiled_cache_dir`, the one in
+/// `state_dir`, the per-user cache.
 fn compiler(config: &Config) -> Compiler {
     let (mib, folder) = (config.server.compiled_cache_mib, user_cache_dir());
     let state = config.server.state_dir.as_ref().and(config.state_dir.as_ref());
@@ -131,8 +131,8 @@ fn compiler(config: &Config) -> Compiler {
         (_, _, None) if mib == 0 => Ok(None),
         (_, _, None) => {
             console::eprint(
-                "there is no code cache, so every start compiles again; set HOME or XDG_CACHE_HOME, or name a folder with \
-                 `state_dir` under [server]",
+                "there is no code cache, so every start compiles again; set HOME or XDG_CACHE_HOME, \
+                 or name a folder with `state_dir` under [server]",
             );
             Ok(None)
         }

@@ -1,8 +1,9 @@
-//! `plugport status`: ask every server of this person how it stands, or those of one configuration, and show it.
+//! `plugport status`: asks every server of this user, or those of one configuration, for its report and prints the
+//! reports.
 //!
-//! Servers have their sockets where all of one person do, and once more in their state folders, so one may answer
-//! twice. What a server answers is a [report](StatusReport), which [its end](StatusSource) makes and this end prints,
-//! as JSON or as a table.
+//! A server has one socket in the user's state folder and another in its own state folder, so one server may respond
+//! twice. The response is a [report](StatusReport), which the [server](StatusSource) makes and this command prints, as
+//! JSON or as a table.
 
 mod report;
 mod server;
@@ -24,23 +25,23 @@ use table::table;
 pub(super) async fn run(args: cli::Status) -> Result<ExitCode, CommandError> {
     let is_named = args.config.is_some();
     let states = states(args.config)?;
-    let (mut reports, mut silent): (Vec<StatusReport>, _) = (Vec::new(), 0);
+    let (mut reports, mut failed): (Vec<StatusReport>, _) = (Vec::new(), 0);
     for state in &states {
-        let answers = match status_socket::query(state).await.map_err(anyhow::Error::from) {
-            Ok(answers) => answers,
-            // Nobody named this folder, and servers may well have their sockets in another one.
+        let responses = match status_socket::query(state).await.map_err(anyhow::Error::from) {
+            Ok(responses) => responses,
+            // The user did not name this folder, and servers may have their sockets in another one.
             Err(error) if !is_named => {
                 console::eprint(&format!("{error:#}"));
                 continue;
             }
             Err(error) => return Err(error.into()),
         };
-        for (name, answer) in answers {
-            match answer.map_err(anyhow::Error::from).and_then(|bytes| read(&bytes)) {
+        for (name, response) in responses {
+            match response.map_err(anyhow::Error::from).and_then(|bytes| read(&bytes)) {
                 Ok(report) if reports.iter().any(|known| is_same(known, &report)) => {}
                 Ok(report) => reports.push(report),
                 Err(why) => {
-                    silent += 1;
+                    failed += 1;
                     let socket = state.join("run").join(name);
                     console::eprint(&format!("the server at {}: {why:#}", socket.display()));
                 }
@@ -52,14 +53,14 @@ pub(super) async fn run(args: cli::Status) -> Result<ExitCode, CommandError> {
     } else if !reports.is_empty() {
         console::print(&reports.iter().map(table).collect::<Vec<_>>().join("\n\n"));
     }
-    if reports.is_empty() && silent == 0 {
+    if reports.is_empty() && failed == 0 {
         return Err(no_servers(&states).into());
     }
-    Ok(if silent == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Where servers have their sockets: those of the configuration that is named, or else all of this person's and those
-/// of the configuration that is here, which may have been started from another home.
+/// The folders with sockets: that of the configuration that is named, or else all of this user and that of the
+/// configuration in the current folder, whose server may have been started with another home.
 fn states(named: Option<PathBuf>) -> Result<Vec<PathBuf>, CommandError> {
     if let Some(file) = named {
         return Ok(Config::state_folder(&file)?.into_iter().collect());
@@ -79,16 +80,17 @@ fn is_same(one: &StatusReport, other: &StatusReport) -> bool {
 
 fn read(document: &[u8]) -> anyhow::Result<StatusReport> {
     let report = serde_json::from_slice(document).ok();
-    // Documents of builds before this form have no approval mode under this name.
+    // Documents of older builds have no approval mode under this name.
     report
         .filter(|report: &StatusReport| !report.approval.is_empty())
-        .context("answered with what is no status document; is it another version of this program?")
+        .context("sent no valid status document; is it another version of this program?")
 }
 
 fn no_servers(states: &[PathBuf]) -> anyhow::Error {
     let states: Vec<String> = states.iter().map(|state| state.join("run").display().to_string()).collect();
     anyhow::anyhow!(
-        "no server of yours runs, as far as {} can tell; start one with `plugport serve`, or ask as the user who runs it",
+        "no server of yours runs, as far as {} can tell; \
+         start one with `plugport serve`, or ask as the user who runs it",
         if states.is_empty() { "an environment without HOME".to_owned() } else { states.join(" or ") }
     )
 }
@@ -101,7 +103,7 @@ mod tests {
     fn what_is_no_document_is_rejected() {
         for text in ["", "5", "{}", r#"{ "approval": "off", "plugins": [7] }"#] {
             let told = format!("{:#}", read(text.as_bytes()).unwrap_err());
-            assert!(told.starts_with("answered with what is no status document"), "{told}");
+            assert!(told.starts_with("sent no valid status document"), "{told}");
         }
         assert_eq!(read(br#"{ "approval": "off", "later": 1 }"#).unwrap().approval, "off");
     }

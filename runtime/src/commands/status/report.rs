@@ -1,8 +1,8 @@
-//! The status document: what a server tells of itself, as one set of types.
+//! The status document: the report of a server on itself, as one set of types.
 //!
-//! The server writes it to its sockets, `plugport status --json` prints it and the table is made from it, so a field is said once.
-//! `docs/status.md` says what each means. A reader takes documents of other versions: what it does not know it ignores, and what is
-//! missing is as if nothing were there. Nothing here knows where the values come from or how they are shown.
+//! The server writes it to its sockets, and `plugport status` prints it as JSON or as a table, so each field is defined
+//! once. `docs/status.md` says what each means. A reader accepts documents of other versions: it ignores unknown
+//! fields, and missing fields have their defaults. Nothing here knows where the values come from or how they are shown.
 
 use std::collections::BTreeMap;
 
@@ -24,11 +24,11 @@ pub(in crate::commands) struct StatusReport {
     pub(super) config: Option<String>,
     pub(super) approval: String,
     pub(super) problems: Vec<ProblemStatus>,
-    /// Those that are served, those that drain, then files that are not served.
+    /// Served versions, then draining ones, then files that are not served.
     pub(super) plugins: Vec<PluginStatus>,
 }
 
-/// Something that the server cannot follow.
+/// Something that the server cannot read now.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct ProblemStatus {
@@ -36,18 +36,18 @@ pub(super) struct ProblemStatus {
     pub(super) reason: String,
 }
 
-/// One version of a plugin, or a file of which nothing is served.
+/// One version of a plugin, or a file that is not served.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct PluginStatus {
-    /// None for a file that cannot be a plugin.
+    /// `None` for a file that cannot be a plugin.
     pub(super) name: Option<String>,
     pub(super) file: Option<String>,
     /// `sha256:` and hexadecimal digits.
     pub(super) digest: Option<String>,
     pub(super) state: String,
     pub(super) reason: Option<String>,
-    /// None unless it is served, as the next two.
+    /// `None` unless the version is served, like the next two fields.
     pub(super) published: Option<PublishedNames>,
     pub(super) unpublished: Option<Vec<UnpublishedItem>>,
     pub(super) unpublished_more: Option<usize>,
@@ -67,7 +67,7 @@ pub(super) struct UnpublishedItem {
     pub(super) reason: String,
 }
 
-/// What calls of one version have come to.
+/// Counters of the calls of one version.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct CallCounts {
@@ -78,7 +78,7 @@ pub(super) struct CallCounts {
     pub(super) terminated: u64,
     pub(super) cancelled: u64,
     pub(super) rejected: u64,
-    /// The limits that were hit, each with how often.
+    /// How often each limit was hit.
     pub(super) limits: BTreeMap<String, u64>,
     pub(super) fuel: u64,
     /// RFC 3339.

@@ -21,14 +21,14 @@ use crate::plugin::{CounterSnapshot, Plugin};
 use crate::transport::status_socket::StatusSocket;
 use crate::watch::{LoadStatus, RejectedVersion, StatusSnapshot};
 
-/// Items of one plugin that are told of as not published.
-const MOST_UNPUBLISHED: usize = 10;
+/// Maximum number of unpublished items of one plugin in the report.
+const MAX_UNPUBLISHED: usize = 10;
 
-/// Longest name of one of those, bytes: it is the plugin's own.
-const NAME: usize = 256;
+/// Maximum length of such an item's name in bytes, since the plugin chooses it.
+const MAX_NAME: usize = 256;
 
-/// Longest reason with a plugin's own words in it, bytes.
-const WHY: usize = 512;
+/// Maximum length of a reason in bytes, since it may quote the plugin.
+const MAX_REASON: usize = 512;
 
 /// What the report is made from.
 pub(in crate::commands) struct StatusSource {
@@ -40,14 +40,14 @@ pub(in crate::commands) struct StatusSource {
     config: Option<PathBuf>,
 }
 
-/// Sockets that tell how the server stands, until their end is waited for.
+/// The status sockets, until [`Self::shut_down`].
 pub(in crate::commands) struct StatusServer {
     stop: CancellationToken,
     tasks: Vec<JoinHandle<()>>,
 }
 
 impl StatusSource {
-    /// Of a server that begins now.
+    /// The source for a server that starts now.
     pub(in crate::commands) fn new(
         config: &Config,
         catalog: Arc<Catalog>,
@@ -57,16 +57,16 @@ impl StatusSource {
         Self { catalog, load_status, since: SystemTime::now(), state, folder, config }
     }
 
-    /// Serves the report on a socket where all servers of this user have one and on another in the state folder, where
-    /// those find it who have that folder and another home. A server without any serves all the same. `serving`: where
-    /// clients find it.
+    /// Serves the report on two sockets: one in the user's state folder, and one in the server's own state folder, for
+    /// users of that folder with another home. A server without any socket serves clients all the same. `serving` is
+    /// the address for clients.
     pub(in crate::commands) async fn serve(self, serving: String) -> StatusServer {
         let (stop, mut tasks, mut failed) = (CancellationToken::new(), Vec::new(), None);
         let folders = user_state_dir().into_iter().chain(self.state.clone());
         let this = Arc::new(self);
         for folder in folders {
             let (source, serving) = (Arc::clone(&this), serving.clone());
-            // It has no map whose keys are not text, so there is always one.
+            // Writing cannot fail: all keys of maps are text.
             let document = move || serde_json::to_vec(&source.report(&serving)).unwrap_or_default();
             match StatusSocket::bind(&folder).await {
                 Ok(socket) => tasks.push(tokio::spawn(socket.serve(document, stop.clone()))),
@@ -114,58 +114,57 @@ impl StatusSource {
 
     fn served(&self, snapshot: &Snapshot, entry: &PluginEntry) -> PluginStatus {
         let plugin = &entry.plugin;
-        let left = plugin.quarantined();
-        let held = snapshot.owners().withheld(plugin.name());
-        let state = match (held, left) {
+        let quarantine_left = plugin.quarantined();
+        let withheld = snapshot.owners().withheld(plugin.name());
+        let state = match (withheld, quarantine_left) {
             (Some(_), _) => "pending",
             (None, Some(_)) => "quarantined",
             (None, None) => "serving",
         };
-        let alone =
-            left.map(|_| "its calls keep failing (limits `quarantine_failures`, `quarantine_s`)".to_owned());
+        let quarantined = quarantine_left
+            .map(|_| "its calls keep failing (limits `quarantine_failures`, `quarantine_s`)".to_owned());
         let published = PublishedNames::of(snapshot, plugin.name()).redacted(plugin.redactor());
         let file = self.folder.join(format!("{}.wasm", plugin.name()));
         PluginStatus {
             file: Some(file.display().to_string()),
             state: state.to_owned(),
-            reason: held.map(ToOwned::to_owned).or(alone).or_else(|| unapproved(entry)),
+            reason: withheld.map(ToOwned::to_owned).or(quarantined).or_else(|| unapproved(entry)),
             published: Some(published),
             unpublished: Some(unpublished(snapshot, entry)),
-            unpublished_more: Some(snapshot.rejected(entry).count().saturating_sub(MOST_UNPUBLISHED)),
-            quarantined_s: left.map(|left| left.as_secs() + 1),
+            unpublished_more: Some(snapshot.rejected(entry).count().saturating_sub(MAX_UNPUBLISHED)),
+            quarantined_s: quarantine_left.map(|left| left.as_secs() + 1),
             ..version(plugin)
         }
     }
 }
 
-/// Why it would not be served, or not like this, if only what was approved were. What holds for it as a whole comes
-/// first.
+/// How the plugin differs from its approval, although it is served. A difference of the whole plugin comes first.
 fn unapproved(entry: &PluginEntry) -> Option<String> {
     let plugin = &entry.plugin;
     let verdict = entry.approval.check_file(plugin.name(), plugin.digest(), &plugin.config().grants);
     let why = verdict.unwrap_or_else(Some).or_else(|| entry.unapproved.first().cloned())?;
-    Some(brief(plugin.redactor(), &why, WHY))
+    Some(truncated(plugin.redactor(), &why, MAX_REASON))
 }
 
-/// The first of its items that are not published.
+/// The first items of the plugin that are not published.
 fn unpublished(snapshot: &Snapshot, entry: &PluginEntry) -> Vec<UnpublishedItem> {
     let redactor = entry.plugin.redactor();
-    let first = snapshot.rejected(entry).take(MOST_UNPUBLISHED);
-    let told = first.map(|item| UnpublishedItem {
+    let first = snapshot.rejected(entry).take(MAX_UNPUBLISHED);
+    let items = first.map(|item| UnpublishedItem {
         kind: item.kind.as_str().to_owned(),
-        name: brief(redactor, &item.name, NAME),
-        reason: brief(redactor, &item.why, WHY),
+        name: truncated(redactor, &item.name, MAX_NAME),
+        reason: truncated(redactor, &item.why, MAX_REASON),
     });
-    told.collect()
+    items.collect()
 }
 
-/// The beginning of a text without secrets, also where it is cut.
-fn brief(redactor: &Redactor, text: &str, most: usize) -> String {
-    let cut = if text.len() > most { "…" } else { "" };
-    format!("{}{cut}", redactor.prefix(text, most))
+/// The beginning of a text without secrets, even if a secret spans the cut.
+fn truncated(redactor: &Redactor, text: &str, max_bytes: usize) -> String {
+    let cut = if text.len() > max_bytes { "…" } else { "" };
+    format!("{}{cut}", redactor.prefix(text, max_bytes))
 }
 
-/// What is known of a version, whether or not it is published.
+/// The fields of any version, whether or not it is published.
 fn version(plugin: &Plugin) -> PluginStatus {
     PluginStatus {
         name: Some(plugin.name().to_owned()),
@@ -218,7 +217,7 @@ fn time(time: SystemTime) -> String {
 }
 
 impl StatusServer {
-    /// Ends it and takes the sockets away.
+    /// Stops serving and removes the sockets.
     pub(in crate::commands) async fn shut_down(mut self) {
         self.stop.cancel();
         for task in std::mem::take(&mut self.tasks) {
@@ -272,15 +271,15 @@ mod tests {
             (&json!(null), &json!("failed"), &json!(null))
         );
         let read: StatusReport = serde_json::from_value(document.clone()).unwrap();
-        assert_eq!(read, report, "whoever asks reads what was written");
+        assert_eq!(read, report, "the reader gets what the server wrote");
     }
 
     #[test]
     fn a_text_that_is_cut_has_no_part_of_a_secret() {
         let redactor = Redactor::new(["hunter2hunter2"]);
-        assert_eq!(brief(&redactor, "short", 5), "short");
-        assert_eq!(brief(&redactor, "long as it is", 4), "long…");
-        let cut = brief(&redactor, "it is hunter2hunter2", 10);
+        assert_eq!(truncated(&redactor, "short", 5), "short");
+        assert_eq!(truncated(&redactor, "long as it is", 4), "long…");
+        let cut = truncated(&redactor, "it is hunter2hunter2", 10);
         assert!(!cut.contains("hunt"), "{cut}");
     }
 }

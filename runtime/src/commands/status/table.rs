@@ -1,11 +1,11 @@
-//! One status document in lines, for people. It has untrusted text in it, so all of it is made harmless.
+//! One status document in lines, for people. All text in it is untrusted and is escaped.
 
 use std::fmt::{Display, Write as _};
 
 use super::report::{CallCounts, PluginStatus, StatusReport};
 use crate::observe::Escaped;
 
-/// Hexadecimal digits of a digest that are shown: enough to tell versions apart.
+/// Number of hexadecimal digits of a digest that are shown: enough to tell versions apart.
 const DIGITS: usize = 12;
 
 const HEADINGS: [&str; 9] =
@@ -99,7 +99,7 @@ fn aligned(row: &[String; 9], widths: &[usize; 9]) -> String {
     line.trim_end().to_owned()
 }
 
-/// What is shown where there is nothing.
+/// The text for a missing value.
 fn none() -> String {
     "-".to_owned()
 }

@@ -1,7 +1,7 @@
-//! What a client declared that it can do for a server, as far as its revision has it.
+//! The client capabilities that a client declared, as far as its revision has them.
 //!
-//! Read once, from `initialize` or from a request's own `_meta`, into plain facts: nothing after this looks at the
-//! client's capabilities as JSON, and nothing is asked of a client that did not offer it.
+//! They are read once, from `initialize` or from a request's `_meta`, into flags. All other code uses the flags and not
+//! the JSON, and a client gets only client requests for capabilities that it declared.
 
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -9,10 +9,10 @@ use serde_json::value::RawValue;
 use super::super::error::RpcError;
 use super::super::revision::Revision;
 
-/// Longest text, bytes. As a tree it takes many times as much, for a moment.
-const LONGEST: usize = 64 << 10;
+/// Longest JSON text, bytes. The parsed tree takes many times as much for a moment.
+const MAX_BYTES: usize = 64 << 10;
 
-/// The facts.
+/// The flags.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct ClientCapabilities {
     pub(crate) sampling: bool,
@@ -33,7 +33,7 @@ impl ClientCapabilities {
         roots: true,
     };
 
-    /// Whether it can do this at all, by the name that a capability has.
+    /// Whether the client declared a capability, by the name that `InputRequest::capability` gives.
     pub(crate) fn has(self, capability: &str) -> bool {
         match capability {
             "sampling" => self.sampling,
@@ -44,19 +44,19 @@ impl ClientCapabilities {
         }
     }
 
-    /// Whether capabilities are short enough to be read.
+    /// Checks that the capabilities are short enough to be parsed.
     ///
     /// # Errors
-    /// When they are not.
+    /// When they are too long.
     pub(crate) fn check(capabilities: Option<&RawValue>) -> Result<(), RpcError> {
-        if capabilities.is_some_and(|text| text.get().len() > LONGEST) {
-            let why = format!("the client's capabilities take more than {} KiB", LONGEST >> 10);
+        if capabilities.is_some_and(|text| text.get().len() > MAX_BYTES) {
+            let why = format!("the client's capabilities take more than {} KiB", MAX_BYTES >> 10);
             return Err(RpcError::invalid_meta(&why));
         }
         Ok(())
     }
 
-    /// Reads `ClientCapabilities`. What is not an object is not declared.
+    /// Reads the MCP type `ClientCapabilities`. A capability that is not an object counts as not declared.
     pub(crate) fn read(capabilities: Option<&RawValue>, revision: Revision) -> Self {
         let text = capabilities.map_or("{}", RawValue::get);
         if text == "{}" {
@@ -72,7 +72,7 @@ impl ClientCapabilities {
             sampling,
             sampling_tools: revision.has_sampling_tools()
                 && declared.get("sampling").is_some_and(|sampling| has(sampling, "tools")),
-            // An empty object means forms, the only mode there was at first.
+            // An empty object means forms, the only mode of the first revision with elicitation.
             elicitation_form: elicitation.is_some_and(|modes| has(modes, "form") || !url),
             elicitation_url: url,
             roots: has(&declared, "roots"),

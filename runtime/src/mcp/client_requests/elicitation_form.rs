@@ -1,22 +1,22 @@
 //! Forms of `elicitation/create`: flat objects of plain fields.
 //!
-//! MCP allows only these so that any client can show them. A guest's form is checked before anyone is asked, and the
-//! answer before the guest sees it: what a person typed is as foreign as anything else from outside.
+//! MCP allows only such forms, so that any client can show them. A guest's form is checked before it is sent, and the
+//! submitted content before the guest gets it, because content from a user is untrusted input.
 
 use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
-/// Choices of one field. Nobody picks from more, and clients show them all.
-const CHOICES: usize = 1_000;
+/// Choices of one field. Users do not pick from more, and clients show them all.
+const MAX_CHOICES: usize = 1_000;
 
-/// What bounds a field.
+/// The keywords that bound a field.
 const BOUNDS: [&str; 6] = ["minLength", "maxLength", "minimum", "maximum", "minItems", "maxItems"];
 
 /// Checks that `schema` is a form.
 ///
 /// # Errors
-/// With what is not allowed in it.
+/// With the first rule that the schema breaks.
 pub(crate) fn check(schema: &Value) -> Result<(), String> {
     if schema.get("type").and_then(Value::as_str) != Some("object") {
         return Err("`requestedSchema` must have the type `object`".to_owned());
@@ -33,7 +33,7 @@ pub(crate) fn check(schema: &Value) -> Result<(), String> {
     let fields = schema.get("properties").and_then(Value::as_object);
     let fields = fields.ok_or("`requestedSchema` needs `properties`")?;
     for (name, field) in fields {
-        let plain = match kind(field) {
+        let is_allowed = match kind(field) {
             "string" | "number" | "integer" | "boolean" => true,
             "array" => {
                 let items = field.get("items").unwrap_or(&Value::Null);
@@ -41,11 +41,11 @@ pub(crate) fn check(schema: &Value) -> Result<(), String> {
             }
             _ => false,
         };
-        let from = field.get("items").unwrap_or(field);
-        if choices(from).nth(CHOICES).is_some() {
-            return Err(format!("the field `{name}` has more than {CHOICES} choices"));
+        let source = field.get("items").unwrap_or(field);
+        if choices(source).nth(MAX_CHOICES).is_some() {
+            return Err(format!("the field `{name}` has more than {MAX_CHOICES} choices"));
         }
-        if !choices(from).all(Value::is_string) {
+        if !choices(source).all(Value::is_string) {
             return Err(format!("the choices of the field `{name}` must be texts"));
         }
         if let Some(bound) =
@@ -53,7 +53,7 @@ pub(crate) fn check(schema: &Value) -> Result<(), String> {
         {
             return Err(format!("`{bound}` of the field `{name}` must be a number"));
         }
-        if !plain {
+        if !is_allowed {
             return Err(format!(
                 "the field `{name}` is not a plain value or a list of choices; forms are flat"
             ));
@@ -62,7 +62,7 @@ pub(crate) fn check(schema: &Value) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks that `content` fits the form. Formats such as `email` are for the client to help with and are not checked.
+/// Checks that `content` fits the form. Formats such as `email` are hints for the client and are not checked.
 ///
 /// # Errors
 /// With the first field that does not fit.
@@ -75,7 +75,7 @@ pub(crate) fn fits(schema: &Value, content: &Map<String, Value>) -> Result<(), S
     }
     for (name, value) in content {
         let Some(field) = schema.get("properties").and_then(|fields| fields.get(name)) else {
-            // More than was asked for may come, but nothing that no form can have.
+            // A client may add fields, but only with values that a form can have.
             if is_plain(value) {
                 continue;
             }
@@ -97,8 +97,8 @@ fn is_plain(value: &Value) -> bool {
 
 fn value_fits(field: &Value, value: &Value) -> bool {
     let bound = |name: &str| field.get(name).and_then(Value::as_f64);
-    let within = |number: f64, least: &str, most: &str| {
-        bound(least).is_none_or(|least| number >= least) && bound(most).is_none_or(|most| number <= most)
+    let within = |number: f64, min: &str, max: &str| {
+        bound(min).is_none_or(|min| number >= min) && bound(max).is_none_or(|max| number <= max)
     };
     match (kind(field), value) {
         ("string", Value::String(text)) => {
@@ -110,11 +110,11 @@ fn value_fits(field: &Value, value: &Value) -> bool {
             number.as_f64().is_some_and(|n| n.fract() == 0.0 && within(n, "minimum", "maximum"))
         }
         ("boolean", Value::Bool(_)) => true,
-        ("array", Value::Array(items)) => {
-            let from = field.get("items").unwrap_or(&Value::Null);
-            let choices: HashSet<&str> = choices(from).filter_map(Value::as_str).collect();
-            let chosen = |item: &Value| item.as_str().is_some_and(|item| choices.contains(item));
-            within(items.len() as f64, "minItems", "maxItems") && items.iter().all(chosen)
+        ("array", Value::Array(chosen)) => {
+            let items = field.get("items").unwrap_or(&Value::Null);
+            let choices: HashSet<&str> = choices(items).filter_map(Value::as_str).collect();
+            let is_choice = |item: &Value| item.as_str().is_some_and(|item| choices.contains(item));
+            within(chosen.len() as f64, "minItems", "maxItems") && chosen.iter().all(is_choice)
         }
         _ => false,
     }
@@ -124,13 +124,13 @@ pub(in crate::mcp) fn kind(field: &Value) -> &str {
     field.get("type").and_then(Value::as_str).unwrap_or_default()
 }
 
-/// The values to choose from; none when the field is free.
+/// The values of a field with choices; none for any other field.
 pub(in crate::mcp) fn choices(field: &Value) -> impl Iterator<Item = &Value> {
     let list = |name: &str| field.get(name).and_then(Value::as_array);
-    let plain = list("enum");
-    let titled = if plain.is_some() { None } else { field.get("oneOf").or_else(|| field.get("anyOf")) };
+    let untitled = list("enum");
+    let titled = if untitled.is_some() { None } else { field.get("oneOf").or_else(|| field.get("anyOf")) };
     let titled = titled.and_then(Value::as_array).into_iter().flatten();
-    plain.into_iter().flatten().chain(titled.filter_map(|choice| choice.get("const")))
+    untitled.into_iter().flatten().chain(titled.filter_map(|choice| choice.get("const")))
 }
 
 #[cfg(test)]
@@ -146,18 +146,18 @@ mod tests {
         }})
     }
 
-    fn answer(content: &Value) -> Result<(), String> {
+    fn check_content(content: &Value) -> Result<(), String> {
         fits(&form(), content.as_object().unwrap())
     }
 
     #[test]
-    fn answers_must_fit_their_form() {
-        assert_eq!(answer(&json!({"name": "Ada", "age": 36, "size": "s", "more": 1})), Ok(()));
-        assert!(answer(&json!({"age": 36})).unwrap_err().contains("`name` is missing"));
+    fn content_must_fit_its_form() {
+        assert_eq!(check_content(&json!({"name": "Ada", "age": 36, "size": "s", "more": 1})), Ok(()));
+        assert!(check_content(&json!({"age": 36})).unwrap_err().contains("`name` is missing"));
         for bad in [json!({"name": "A"}), json!({"name": 5}), json!({"name": "Ada", "age": 1.5})] {
-            assert!(answer(&bad).is_err(), "{bad}");
+            assert!(check_content(&bad).is_err(), "{bad}");
         }
-        assert!(answer(&json!({"name": "Ada", "size": "m"})).unwrap_err().contains("`size`"));
+        assert!(check_content(&json!({"name": "Ada", "size": "m"})).unwrap_err().contains("`size`"));
     }
 
     #[test]
@@ -170,16 +170,16 @@ mod tests {
     }
 
     #[test]
-    fn choices_are_texts_and_few_and_many_answers_are_read_in_time() {
+    fn choices_are_texts_and_few_and_large_content_is_checked_in_time() {
         let form = |choices: Vec<Value>| json!({"type": "object", "properties": {"c": {"type": "array", "items": {"enum": choices}}}});
         let named = |count: usize| (0..count).map(|n| json!(format!("choice {n}"))).collect::<Vec<_>>();
         assert!(check(&form(named(1_001))).unwrap_err().contains("more than 1000 choices"));
         assert!(check(&form(vec![json!(1)])).unwrap_err().contains("must be texts"));
         let largest = form(named(1_000));
         assert_eq!(check(&largest), Ok(()));
-        let answer = json!({"c": vec![json!("choice 999"); 200_000]});
+        let content = json!({"c": vec![json!("choice 999"); 200_000]});
         let started = std::time::Instant::now();
-        assert_eq!(fits(&largest, answer.as_object().unwrap()), Ok(()));
+        assert_eq!(fits(&largest, content.as_object().unwrap()), Ok(()));
         assert!(started.elapsed().as_secs() < 3, "{:?}", started.elapsed());
     }
 

@@ -1,7 +1,7 @@
-//! A client request as the client's revision words it, and the check of its response.
+//! Words a client request for the client's revision, and checks its response.
 //!
-//! Guests write the newest form. What an older client lacks is reworded where something equal exists, and is a typed
-//! failure for the guest where nothing does; the author never learns which revision it was.
+//! Guests write client requests in the form of the newest revision. For an older client a request is reworded if the
+//! revision has an equivalent; otherwise the guest gets a typed error. So guests need not know the revision.
 
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
@@ -18,28 +18,30 @@ use crate::host::{ClientRequest, ClientRequestBody, ClientRequestError};
 pub(crate) struct InputRequest {
     pub(crate) key: String,
     pub(crate) method: &'static str,
-    /// Written once, where that may take a while; it is sent as it is.
+    /// Serialized once, where large work is allowed, and sent unchanged.
     pub(crate) params: Box<RawValue>,
     expects: ExpectedResult,
 }
 
 #[derive(Debug)]
 enum ExpectedResult {
-    /// A model's message; whether it was told of tools.
+    /// A model's message. `tools`: whether the request had tools.
     Message {
         tools: bool,
     },
-    /// An answer to a form.
+    /// The content of a form with this schema.
     Form(Value),
-    /// An answer to a form that was simplified for an older client.
+    /// The content of a form that was downgraded for an older client; the schema is the original one.
     LegacyForm(Value),
-    /// An answer to an address.
+    /// The action for a URL.
     Url,
     Roots,
 }
 
-/// Writes a client request for the revision of its client, or says why the client cannot be asked. `number` names it
-/// when the guest did not.
+/// Writes a client request for the revision of its client. `number` becomes the key if the guest gave none.
+///
+/// # Errors
+/// When the request is invalid, or the client lacks a capability that the request needs.
 pub(crate) fn prepare(
     request: ClientRequest,
     number: usize,
@@ -77,15 +79,15 @@ impl InputRequest {
         }
     }
 
-    /// Checks an answer before a guest sees it; gives back its text.
+    /// Checks a result of the client, and returns its text for the guest.
     ///
     /// # Errors
-    /// With what is wrong with it.
-    pub(crate) fn read(&self, answer: &RawValue) -> Result<String, String> {
-        let value: Value = serde_json::from_str(answer.get()).map_err(|error| error.to_string())?;
-        let fields = value.as_object().ok_or("the answer must be an object")?;
+    /// With the reason why the result is invalid.
+    pub(crate) fn read(&self, result: &RawValue) -> Result<String, String> {
+        let value: Value = serde_json::from_str(result.get()).map_err(|error| error.to_string())?;
+        let fields = value.as_object().ok_or("the result must be an object")?;
         match &self.expects {
-            ExpectedResult::Message { tools } => sampling_params::check_answer(fields, *tools)?,
+            ExpectedResult::Message { tools } => sampling_params::check_result(fields, *tools)?,
             ExpectedResult::Form(schema) => check_elicited(fields, Some(schema))?,
             ExpectedResult::LegacyForm(schema) => {
                 let mut fields = fields.clone();
@@ -98,7 +100,7 @@ impl InputRequest {
             ExpectedResult::Url => check_elicited(fields, None)?,
             ExpectedResult::Roots => check_roots(fields)?,
         }
-        Ok(answer.get().to_owned())
+        Ok(result.get().to_owned())
     }
 }
 
@@ -106,7 +108,7 @@ fn object(params: &str) -> Result<Map<String, Value>, ClientRequestError> {
     let invalid = |error: serde_json::Error| {
         ClientRequestError::Invalid(format!("the client request is not a JSON object: {error}"))
     };
-    // What breaks common parsers is rejected here, where the guest gets the error, and not by the client.
+    // JSON that breaks common parsers is rejected here and not by the client, so that the guest gets the error.
     crate::json::RawObject::parse(params).map_err(invalid)?;
     serde_json::from_str(params).map_err(invalid)
 }
@@ -126,16 +128,16 @@ fn elicit(
             let schema =
                 params.get("requestedSchema").ok_or_else(|| invalid("`requestedSchema` is missing"))?;
             elicitation_form::check(schema).map_err(ClientRequestError::Invalid)?;
-            let asked = schema.clone();
+            let schema = schema.clone();
             if !capabilities.elicitation_form {
                 return Err(ClientRequestError::Missing("elicitation"));
             }
             if !revision.has_rich_forms() {
                 params.remove("mode");
-                params.insert("requestedSchema".to_owned(), legacy_form::downgrade(&asked));
-                return Ok((params.into(), ExpectedResult::LegacyForm(asked)));
+                params.insert("requestedSchema".to_owned(), legacy_form::downgrade(&schema));
+                return Ok((params.into(), ExpectedResult::LegacyForm(schema)));
             }
-            Ok((params.into(), ExpectedResult::Form(asked)))
+            Ok((params.into(), ExpectedResult::Form(schema)))
         }
         Some("url") => {
             let url = params.get("url").and_then(Value::as_str).unwrap_or_default();
@@ -156,23 +158,23 @@ fn elicit(
     }
 }
 
-fn check_elicited(answer: &Map<String, Value>, schema: Option<&Value>) -> Result<(), String> {
-    match answer.get("action").and_then(Value::as_str) {
+fn check_elicited(result: &Map<String, Value>, schema: Option<&Value>) -> Result<(), String> {
+    match result.get("action").and_then(Value::as_str) {
         Some("decline" | "cancel") => Ok(()),
         Some("accept") => {
             let Some(schema) = schema else { return Ok(()) };
-            let content = answer.get("content").and_then(Value::as_object);
+            let content = result.get("content").and_then(Value::as_object);
             elicitation_form::fits(schema, content.ok_or("`content` is missing")?)
         }
         _ => Err("`action` must be `accept`, `decline` or `cancel`".to_owned()),
     }
 }
 
-fn check_roots(answer: &Map<String, Value>) -> Result<(), String> {
-    let roots = answer.get("roots").and_then(Value::as_array).ok_or("`roots` must be a list")?;
-    let named = |root: &Value| root.get("name").is_none_or(Value::is_string);
-    let file = |uri: &Value| uri.as_str().is_some_and(|uri| uri.starts_with("file://"));
-    if roots.iter().all(|root| root.get("uri").is_some_and(file) && named(root)) {
+fn check_roots(result: &Map<String, Value>) -> Result<(), String> {
+    let roots = result.get("roots").and_then(Value::as_array).ok_or("`roots` must be a list")?;
+    let has_valid_name = |root: &Value| root.get("name").is_none_or(Value::is_string);
+    let is_file = |uri: &Value| uri.as_str().is_some_and(|uri| uri.starts_with("file://"));
+    if roots.iter().all(|root| root.get("uri").is_some_and(is_file) && has_valid_name(root)) {
         return Ok(());
     }
     Err("a root has a `uri` that begins with file:// and a `name` that is a text".to_owned())
@@ -182,7 +184,7 @@ fn check_roots(answer: &Map<String, Value>) -> Result<(), String> {
 mod tests {
     use super::*;
 
-    fn ask(params: &Value, revision: Revision) -> Result<InputRequest, ClientRequestError> {
+    fn prepare_form(params: &Value, revision: Revision) -> Result<InputRequest, ClientRequestError> {
         let body = ClientRequestBody::Elicit(params.to_string());
         prepare(ClientRequest { key: None, body }, 3, revision, ClientCapabilities::ALL)
     }
@@ -193,28 +195,28 @@ mod tests {
     }
 
     fn params(params: &Value, revision: Revision) -> Value {
-        serde_json::from_str(ask(params, revision).unwrap().params.get()).unwrap()
+        serde_json::from_str(prepare_form(params, revision).unwrap().params.get()).unwrap()
     }
 
-    fn read(prepared: &InputRequest, answer: &Value) -> Result<String, String> {
-        prepared.read(&RawValue::from_string(answer.to_string()).unwrap())
+    fn read(input_request: &InputRequest, result: &Value) -> Result<String, String> {
+        input_request.read(&RawValue::from_string(result.to_string()).unwrap())
     }
 
     #[test]
-    fn a_question_is_worded_for_the_revision() {
-        let newest = ask(&form(), Revision::V2026_07_28).unwrap();
+    fn a_client_request_is_worded_for_the_revision() {
+        let newest = prepare_form(&form(), Revision::V2026_07_28).unwrap();
         assert_eq!((newest.key.as_str(), newest.method), ("question-3", "elicitation/create"));
         assert_eq!(params(&form(), Revision::V2026_07_28)["mode"], "form");
         assert_eq!(params(&form(), Revision::V2025_06_18).get("mode"), None);
-        let visit =
+        let elicit_url =
             json!({"mode": "url", "message": "Log in", "url": "https://a.example", "elicitationId": "mine"});
-        assert_eq!(params(&visit, Revision::V2026_07_28).get("elicitationId"), None);
-        let id = params(&visit, Revision::V2025_11_25)["elicitationId"].clone();
+        assert_eq!(params(&elicit_url, Revision::V2026_07_28).get("elicitationId"), None);
+        let id = params(&elicit_url, Revision::V2025_11_25)["elicitationId"].clone();
         assert!(id.is_string() && id != "mine");
     }
 
     #[test]
-    fn what_a_client_cannot_do_is_not_asked() {
+    fn a_client_request_needs_its_capability() {
         let none = ClientCapabilities::default();
         let missing = |body| {
             let request = ClientRequest { key: None, body };
@@ -225,17 +227,20 @@ mod tests {
             missing(ClientRequestBody::Elicit(form().to_string())),
             ClientRequestError::Missing("elicitation")
         );
-        let visit = json!({"mode": "url", "message": "Log in", "url": "https://a.example"}).to_string();
-        assert_eq!(missing(ClientRequestBody::Elicit(visit)), ClientRequestError::Missing("elicitation.url"));
+        let elicit_url = json!({"mode": "url", "message": "Log in", "url": "https://a.example"}).to_string();
+        assert_eq!(
+            missing(ClientRequestBody::Elicit(elicit_url)),
+            ClientRequestError::Missing("elicitation.url")
+        );
         assert!(matches!(
-            ask(&json!({"message": 5}), Revision::V2026_07_28),
+            prepare_form(&json!({"message": 5}), Revision::V2026_07_28),
             Err(ClientRequestError::Invalid(_))
         ));
     }
 
     #[test]
-    fn answers_are_checked_before_a_guest_sees_them() {
-        let form = ask(&form(), Revision::V2026_07_28).unwrap();
+    fn results_are_checked_before_a_guest_gets_them() {
+        let form = prepare_form(&form(), Revision::V2026_07_28).unwrap();
         assert!(read(&form, &json!({"action": "accept", "content": {"name": "Ada"}})).is_ok());
         assert!(read(&form, &json!({"action": "decline"})).is_ok());
         for bad in [

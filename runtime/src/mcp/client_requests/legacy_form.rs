@@ -1,7 +1,7 @@
 //! Forms for clients of revisions before 2025-11-25, which know neither titled choices nor lists of choices.
 //!
-//! Nothing is lost on the way: names of choices stand beside the choices, and a list becomes a yes or no for each of
-//! them, which is put together again when the answer comes. The guest never learns of it.
+//! Nothing is lost: titles of choices go into `enumNames`, and a list becomes one boolean field per choice. `restore`
+//! builds the list again from the submitted content, so the guest sees no difference.
 
 use std::collections::HashSet;
 
@@ -13,12 +13,12 @@ use super::elicitation_form::{choices, kind};
 pub(crate) fn downgrade(schema: &Value) -> Value {
     let mut simple = schema.clone();
     let Some(fields) = schema.get("properties").and_then(Value::as_object) else { return simple };
-    let mut plain = Map::new();
+    let mut downgraded = Map::new();
     for (name, field) in fields {
         if kind(field) == "array" {
-            plain.extend(switches(name, field));
+            downgraded.extend(switches(name, field));
         } else {
-            plain.insert(name.clone(), named(field.clone()));
+            downgraded.insert(name.clone(), with_enum_names(field.clone()));
         }
     }
     let is_list = |name: &str| fields.get(name).is_some_and(|field| kind(field) == "array");
@@ -26,18 +26,18 @@ pub(crate) fn downgrade(schema: &Value) -> Value {
         if let Some(required) = simple.get_mut("required").and_then(Value::as_array_mut) {
             required.retain(|name| !name.as_str().is_some_and(is_list));
         }
-        simple.insert("properties".to_owned(), plain.into());
+        simple.insert("properties".to_owned(), downgraded.into());
     }
     simple
 }
 
-/// The answer to a simplified form, as the form itself would be answered.
+/// Turns the content of a downgraded form into content of the original form.
 pub(crate) fn restore(schema: &Value, mut content: Map<String, Value>) -> Map<String, Value> {
     let fields = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
     for (name, field) in fields.filter(|(_, field)| kind(field) == "array") {
         let mut chosen = Vec::new();
         for choice in choices(items(field)) {
-            if content.remove(&switch(name, choice)) == Some(Value::Bool(true)) {
+            if content.remove(&switch_name(name, choice)) == Some(Value::Bool(true)) {
                 chosen.push(choice.clone());
             }
         }
@@ -50,18 +50,18 @@ fn items(field: &Value) -> &Value {
     field.get("items").unwrap_or(&Value::Null)
 }
 
-/// The name of the field that stands for one choice of a list.
-fn switch(name: &str, choice: &Value) -> String {
+/// The name of the boolean field for one choice of a list.
+fn switch_name(name: &str, choice: &Value) -> String {
     format!("{name}: {}", choice.as_str().unwrap_or_default())
 }
 
-/// A yes or no for each choice of a list.
+/// One boolean field for each choice of a list.
 fn switches(name: &str, field: &Value) -> Vec<(String, Value)> {
     let title = field.get("title").and_then(Value::as_str).unwrap_or(name);
     let titled = items(field).get("oneOf").or_else(|| items(field).get("anyOf")).and_then(Value::as_array);
-    let shown = |at: usize, choice: &Value| {
-        let own = titled.and_then(|titled| titled.get(at)?.get("title")?.as_str());
-        format!("{title}: {}", own.or(choice.as_str()).unwrap_or_default())
+    let switch_title = |at: usize, choice: &Value| {
+        let choice_title = titled.and_then(|titled| titled.get(at)?.get("title")?.as_str());
+        format!("{title}: {}", choice_title.or(choice.as_str()).unwrap_or_default())
     };
     let default = field.get("default").and_then(Value::as_array);
     let default = default.map(|default| default.iter().filter_map(Value::as_str).collect::<HashSet<_>>());
@@ -71,17 +71,17 @@ fn switches(name: &str, field: &Value) -> Vec<(String, Value)> {
     let one = |(at, choice): (usize, &Value)| {
         let mut one = Map::new();
         one.insert("type".to_owned(), "boolean".into());
-        one.insert("title".to_owned(), shown(at, choice).into());
+        one.insert("title".to_owned(), switch_title(at, choice).into());
         one.extend(field.get("description").map(|text| ("description".to_owned(), text.clone())));
         let default = default.as_ref().map(|default| is_default(default, choice));
         one.extend(default.map(|default| ("default".to_owned(), default.into())));
-        (switch(name, choice), one.into())
+        (switch_name(name, choice), one.into())
     };
     choices(items(field)).enumerate().map(one).collect()
 }
 
-/// A field whose choices have their names in a list of their own.
-fn named(mut field: Value) -> Value {
+/// Replaces titled choices by `enum` and `enumNames`.
+fn with_enum_names(mut field: Value) -> Value {
     if let Some(fields) = field.as_object_mut()
         && let Some(Value::Array(titled)) = fields.remove("oneOf")
     {
@@ -120,10 +120,10 @@ mod tests {
         let apples = json!({"type": "boolean", "title": "Food: Apples", "default": false});
         assert_eq!(old["properties"]["c: a"], apples);
         assert_eq!(old["properties"]["c: b"]["default"], true);
-        let answer = json!({"c: a": true, "c: b": false, "n": "x"});
-        let answer = restore(&form, answer.as_object().unwrap().clone());
-        assert_eq!(Value::Object(answer.clone()), json!({"c": ["a"], "n": "x"}));
-        assert_eq!(fits(&form, &answer), Ok(()));
+        let content = json!({"c: a": true, "c: b": false, "n": "x"});
+        let content = restore(&form, content.as_object().unwrap().clone());
+        assert_eq!(Value::Object(content.clone()), json!({"c": ["a"], "n": "x"}));
+        assert_eq!(fits(&form, &content), Ok(()));
         assert_eq!(restore(&form, Map::new())["c"], json!([]));
     }
 }

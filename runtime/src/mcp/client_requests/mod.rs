@@ -1,10 +1,9 @@
-//! Client requests: what a guest asks its client (sampling, elicitation, roots), and the responses, as data.
+//! Client requests (sampling, elicitation, roots) and their responses, as data.
 //!
 //! `input_request` words a request for the client's revision and checks the response, with `sampling_params`,
 //! `sampling_content`, `elicitation_form` and `legacy_form` for its parts; `client_capabilities` is what the client
-//! supports. A session has its `pending_requests`, a stateless call its `pending_input`, which a `request_digest` binds
-//! to its request. Nothing is sent from here, and nothing waits: `request_client` and `mrtr` do that, which know the
-//! request.
+//! supports. A session has `pending_requests`. A stateless call has a `pending_input`, which a `request_digest` binds
+//! to the call's request. This module neither sends nor waits: `request_client` and `mrtr` do both.
 
 pub(super) mod client_capabilities;
 mod elicitation_form;
@@ -18,5 +17,5 @@ mod sampling_params;
 
 use crate::host::ClientRequestError;
 
-/// The response to a client request, by the place of the request among those that the guest sends together.
+/// The result of a client request, by the index of the request among those that the guest sends together.
 pub(super) type IndexedResult = (usize, Result<String, ClientRequestError>);

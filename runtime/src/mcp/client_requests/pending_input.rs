@@ -1,8 +1,8 @@
 //! The client requests that one stateless call waits for, with the responses so far.
 //!
-//! The guest's side of the call makes it and waits on `resume`. It goes the way of the request's own messages to the
-//! response stream, which ends with it, and then stays with the suspended call. So it is plain data and knows neither
-//! the call nor the request.
+//! `mrtr::request_input` makes a [`PendingInput`] and waits on `resume`. The `PendingInput` goes through the
+//! notification queue to the response stream, which it ends, and then stays with the suspended call. So it is plain
+//! data and knows neither the call nor the request.
 
 use std::sync::Arc;
 
@@ -11,18 +11,18 @@ use tokio::sync::oneshot;
 use super::input_request::InputRequest;
 use super::request_digest::RequestDigest;
 
-/// What a guest waits for.
+/// The requests for which a guest waits.
 #[derive(Debug)]
 pub(in crate::mcp) struct PendingInput {
     pub(in crate::mcp) plugin: Arc<str>,
-    /// How many calls of that plugin may be suspended.
-    pub(in crate::mcp) most: usize,
-    /// Of which request the call is a part.
+    /// The limit on suspended calls of that plugin.
+    pub(in crate::mcp) max_suspended: usize,
+    /// The digest of the request that the call serves.
     pub(in crate::mcp) request_digest: RequestDigest,
-    /// Without a response so far, by their place among the guest's requests.
+    /// Requests without a response, by their index among the guest's requests.
     pub(in crate::mcp) open: Vec<(usize, InputRequest)>,
-    /// Responses that came already.
-    pub(in crate::mcp) answered: Vec<(usize, String)>,
-    /// Where all responses go in the end.
+    /// Responses so far, by the same index.
+    pub(in crate::mcp) responses: Vec<(usize, String)>,
+    /// Takes all responses when the call is resumed.
     pub(in crate::mcp) resume: oneshot::Sender<Vec<(usize, String)>>,
 }

@@ -1,9 +1,10 @@
 //! The server's own requests of one session, by id, until the client responds.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
+use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 use super::super::buffer_budget::BufferReservation;
@@ -19,47 +20,43 @@ pub(crate) struct PendingRequests {
     waiting: Mutex<PendingMap>,
 }
 
-/// A request under way; leaving it forgets it.
+/// One sent request. Dropping this removes its entry, so a later response is ignored.
 #[derive(Debug)]
 pub(crate) struct PendingReply {
     owner: Arc<PendingRequests>,
     pub(crate) id: i64,
-    pub(crate) answer: oneshot::Receiver<(ClientResult, Option<Arc<BufferReservation>>)>,
+    pub(crate) response: oneshot::Receiver<(ClientResult, Option<Arc<BufferReservation>>)>,
 }
 
 impl PendingRequests {
     /// A new request with an id of its own.
     pub(crate) fn register(self: &Arc<Self>) -> PendingReply {
         let id = self.last.fetch_add(1, Ordering::Relaxed) + 1;
-        let (sender, answer) = oneshot::channel();
-        self.lock().insert(id, sender);
-        PendingReply { owner: Arc::clone(self), id, answer }
+        let (sender, response) = oneshot::channel();
+        self.waiting.lock().insert(id, sender);
+        PendingReply { owner: Arc::clone(self), id, response }
     }
 
-    /// Hands an answer to whoever waits for it, with what is held for it if it is large. An answer to nothing is
-    /// forgotten, as is a second one.
+    /// Hands a response to the waiting request, with its reservation if it is large. A response to an unknown id, or a
+    /// second response, is ignored.
     pub(crate) fn complete(
         &self,
         id: &RequestId,
-        answer: ClientResult,
+        response: ClientResult,
         reservation: Option<Arc<BufferReservation>>,
     ) {
         let RequestId::Number(id) = id else { return };
         let Ok(id) = i64::try_from(*id) else { return };
-        if let Some(sender) = self.lock().remove(&id) {
-            // Whoever asked may have given up in this very moment.
-            let _ = sender.send((answer, reservation));
+        if let Some(sender) = self.waiting.lock().remove(&id) {
+            // The receiver may have been dropped meanwhile.
+            let _ = sender.send((response, reservation));
         }
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, PendingMap> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for PendingReply {
     fn drop(&mut self) {
-        self.owner.lock().remove(&self.id);
+        self.owner.waiting.lock().remove(&self.id);
     }
 }
 
@@ -69,7 +66,7 @@ mod tests {
     use crate::mcp::jsonrpc::ClientError;
 
     #[test]
-    fn an_answer_reaches_its_question_once() {
+    fn a_response_reaches_its_request_once() {
         let pending_requests = Arc::new(PendingRequests::default());
         let (mut first, second) = (pending_requests.register(), pending_requests.register());
         assert_ne!(first.id, second.id);
@@ -77,8 +74,8 @@ mod tests {
         pending_requests.complete(&RequestId::Number(first.id.into()), Err(no.clone()), None);
         pending_requests.complete(&RequestId::Number(first.id.into()), Err(no.clone()), None);
         pending_requests.complete(&RequestId::Text("x".into()), Err(no.clone()), None);
-        assert_eq!(first.answer.try_recv().unwrap().0.unwrap_err(), no);
+        assert_eq!(first.response.try_recv().unwrap().0.unwrap_err(), no);
         drop(second);
-        assert!(pending_requests.lock().is_empty());
+        assert!(pending_requests.waiting.lock().is_empty());
     }
 }

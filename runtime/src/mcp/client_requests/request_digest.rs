@@ -1,8 +1,9 @@
 //! The digest of a request and its caller, which binds a suspended call to its own request.
 //!
-//! The request that resumes a call is the same request again, but a client may write it differently: fields in another
+//! The request that resumes a call repeats the first request, but a client may write it differently: fields in another
 //! order, other spaces, absent arguments for empty ones. So the digest is over values and not over text. Parameters
-//! that have no value here, such as a number beyond all bounds, are bound as text: they match nothing but themselves.
+//! that cannot be parsed into values, for example with a number out of range, are hashed as text and match only the
+//! same text.
 
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -13,8 +14,8 @@ use crate::mcp::method::Method;
 /// The digest.
 pub(crate) type RequestDigest = [u8; 32];
 
-/// What the request that resumes a call may change.
-const CHANGES: [&str; 3] = ["_meta", "inputResponses", "requestState"];
+/// Fields that the request that resumes a call may change.
+const EXCLUDED: [&str; 3] = ["_meta", "inputResponses", "requestState"];
 
 /// The digest of a request. `principal` is the authenticated caller.
 pub(crate) fn compute(principal: Option<&str>, method: &Method, params: Option<&RawValue>) -> RequestDigest {
@@ -23,17 +24,17 @@ pub(crate) fn compute(principal: Option<&str>, method: &Method, params: Option<&
     hash_bytes(&mut hash, method.as_str().as_bytes());
     match params.map(|params| serde_json::from_str(params.get()).map_err(|_| params)) {
         Some(Ok(Value::Object(mut fields))) => {
-            fields.retain(|name, value| !CHANGES.contains(&name.as_str()) && !is_nothing(value));
+            fields.retain(|name, value| !EXCLUDED.contains(&name.as_str()) && !is_empty(value));
             hash_value(&mut hash, &Value::Object(fields));
         }
-        Some(Err(unread)) => hash_bytes(&mut hash, unread.get().as_bytes()),
+        Some(Err(unparsed)) => hash_bytes(&mut hash, unparsed.get().as_bytes()),
         Some(Ok(_)) | None => {}
     }
     hash.finalize().into()
 }
 
-/// Absent, null and empty arguments mean the same.
-fn is_nothing(value: &Value) -> bool {
+/// Null and empty arguments mean the same as absent arguments.
+fn is_empty(value: &Value) -> bool {
     value.is_null() || value.as_object().is_some_and(serde_json::Map::is_empty)
 }
 
@@ -60,7 +61,7 @@ fn hash_value(hash: &mut Sha256, value: &Value) {
             hash.update((items.len() as u64).to_le_bytes());
             items.iter().for_each(|item| hash_value(hash, item));
         }
-        plain => hash_bytes(hash, plain.to_string().as_bytes()),
+        scalar => hash_bytes(hash, scalar.to_string().as_bytes()),
     }
 }
 

@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-/// Checks a content block, or a list of them with at least one. `tools`: whether blocks about tools may be among them.
+/// Checks a content block, or a list with at least one. `tools`: whether `tool_use` and `tool_result` are allowed.
 ///
 /// # Errors
-/// With what is wrong.
+/// With the first rule that a block breaks.
 pub(in crate::mcp) fn check(content: &Value, tools: bool) -> Result<(), String> {
     match content {
         Value::Array(blocks) if blocks.is_empty() => Err("`content` has no block in it".to_owned()),
@@ -16,7 +16,7 @@ pub(in crate::mcp) fn check(content: &Value, tools: bool) -> Result<(), String> 
 
 fn check_one(block: &Value, tools: bool) -> Result<(), String> {
     let text = |name: &str| block.get(name).is_some_and(Value::is_string);
-    let good = match kind(block) {
+    let is_complete = match kind(block) {
         "text" => text("text"),
         "image" | "audio" => text("data") && text("mimeType"),
         "tool_use" if tools => text("id") && text("name") && block.get("input").is_some_and(Value::is_object),
@@ -24,7 +24,11 @@ fn check_one(block: &Value, tools: bool) -> Result<(), String> {
         "" => return Err("a content block has a `type`".to_owned()),
         other => return Err(format!("a content block of the type `{other}` is not allowed here")),
     };
-    if good { Ok(()) } else { Err(format!("a content block of the type `{}` lacks a field", kind(block))) }
+    if is_complete {
+        Ok(())
+    } else {
+        Err(format!("a content block of the type `{}` lacks a field", kind(block)))
+    }
 }
 
 /// The type of a block.
@@ -40,11 +44,11 @@ mod tests {
     #[test]
     fn blocks_have_what_their_type_needs() {
         let image = json!({"type": "image", "data": "", "mimeType": "image/png"});
-        let wish = json!({"type": "tool_use", "id": "1", "name": "add", "input": {}});
+        let tool_use = json!({"type": "tool_use", "id": "1", "name": "add", "input": {}});
         let text = json!({"type": "text", "text": "a"});
         assert_eq!(check(&text, false), Ok(()));
         assert_eq!(check(&json!([text, image]), false), Ok(()));
-        assert_eq!(check(&wish, true), Ok(()));
+        assert_eq!(check(&tool_use, true), Ok(()));
         for bad in [
             json!([]),
             json!({"type": "text"}),
@@ -52,7 +56,7 @@ mod tests {
             json!({"type": "bogus"}),
             json!({"text": "a"}),
             json!("a"),
-            wish,
+            tool_use,
         ] {
             assert!(check(&bad, false).is_err(), "{bad}");
         }

@@ -1,4 +1,4 @@
-//! Parameters and answers of `sampling/createMessage`.
+//! Parameters and results of `sampling/createMessage`.
 
 use serde_json::{Map, Value, json};
 
@@ -18,7 +18,7 @@ pub(in crate::mcp) fn prepare(
         return Err(ClientRequestError::Missing("sampling"));
     }
     let messages = params.get("messages").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-    let has = |wanted: fn(&str) -> bool| messages.iter().flat_map(blocks).any(|block| wanted(kind(block)));
+    let has = |is_kind: fn(&str) -> bool| messages.iter().flat_map(blocks).any(|block| is_kind(kind(block)));
     let with_tools = ["tools", "toolChoice"].iter().any(|field| params.contains_key(*field));
     if (with_tools || has(|kind| kind.starts_with("tool_"))) && !capabilities.sampling_tools {
         return Err(ClientRequestError::Missing("sampling.tools"));
@@ -30,7 +30,7 @@ pub(in crate::mcp) fn prepare(
         let single = messages.iter().flat_map(one_block_each).collect::<Vec<_>>();
         params.insert("messages".to_owned(), single.into());
     }
-    // Deprecated, and only for clients that declare it.
+    // Deprecated, and only allowed for clients that declare it.
     params.remove("includeContext");
     Ok(params.into())
 }
@@ -38,7 +38,7 @@ pub(in crate::mcp) fn prepare(
 /// Whether a value fits its field.
 type FieldCheck<'f> = &'f dyn Fn(&Value) -> bool;
 
-/// Checks that every known field is what MCP says, so that no client refuses the message as a whole.
+/// Checks the type of every field that MCP defines, so that no client rejects the whole request.
 fn check(params: &Map<String, Value>) -> Result<(), String> {
     let messages = params.get("messages").and_then(Value::as_array).filter(|messages| !messages.is_empty());
     for message in messages.ok_or("`messages` must be a list with a message in it")? {
@@ -66,28 +66,28 @@ fn check(params: &Map<String, Value>) -> Result<(), String> {
         ("toolChoice", &Value::is_object),
     ];
     match fields.iter().find(|(name, good)| params.get(*name).is_some_and(|value| !good(value))) {
-        Some((name, _)) => Err(format!("`{name}` is not what MCP wants there")),
+        Some((name, _)) => Err(format!("`{name}` does not have the type that MCP requires")),
         None => Ok(()),
     }
 }
 
-/// Checks the answer of a model. `tools`: whether it was told of tools.
-pub(in crate::mcp) fn check_answer(answer: &Map<String, Value>, tools: bool) -> Result<(), String> {
-    if !answer.get("model").is_some_and(Value::is_string) {
+/// Checks the message of a model. `tools`: whether the request had tools.
+pub(in crate::mcp) fn check_result(result: &Map<String, Value>, tools: bool) -> Result<(), String> {
+    if !result.get("model").is_some_and(Value::is_string) {
         return Err("`model` must be a text".to_owned());
     }
-    if answer.get("stopReason").is_some_and(|reason| !reason.is_string()) {
+    if result.get("stopReason").is_some_and(|reason| !reason.is_string()) {
         return Err("`stopReason` must be a text".to_owned());
     }
-    match answer.get("role").and_then(Value::as_str) {
+    match result.get("role").and_then(Value::as_str) {
         Some("assistant" | "user") => {
-            sampling_content::check(answer.get("content").unwrap_or(&Value::Null), tools)
+            sampling_content::check(result.get("content").unwrap_or(&Value::Null), tools)
         }
         _ => Err("`role` must be `assistant` or `user`".to_owned()),
     }
 }
 
-/// The blocks of a message, which may be one or a list.
+/// The blocks of a message, whose content may be one block or a list.
 fn blocks(message: &Value) -> &[Value] {
     match message.get("content") {
         Some(Value::Array(blocks)) => blocks,
@@ -96,7 +96,7 @@ fn blocks(message: &Value) -> &[Value] {
     }
 }
 
-/// A message with several blocks as several messages, for revisions in which a message has one.
+/// A message with several blocks as several messages, for revisions that allow one block per message.
 fn one_block_each(message: &Value) -> Vec<Value> {
     let role = message.get("role").cloned().unwrap_or_default();
     blocks(message).iter().map(|block| json!({"role": role, "content": block})).collect()
@@ -106,7 +106,7 @@ fn one_block_each(message: &Value) -> Vec<Value> {
 mod tests {
     use super::*;
 
-    fn asked(
+    fn prepared(
         params: &Value,
         revision: Revision,
         capabilities: ClientCapabilities,
@@ -122,8 +122,8 @@ mod tests {
     fn several_blocks_become_several_messages_for_older_clients() {
         let params =
             json!({"maxTokens": 9, "messages": [{"role": "user", "content": [text("a"), text("b")]}]});
-        assert_eq!(asked(&params, Revision::V2026_07_28, ClientCapabilities::ALL), Ok(params.clone()));
-        let old = asked(&params, Revision::V2025_06_18, ClientCapabilities::ALL).unwrap();
+        assert_eq!(prepared(&params, Revision::V2026_07_28, ClientCapabilities::ALL), Ok(params.clone()));
+        let old = prepared(&params, Revision::V2025_06_18, ClientCapabilities::ALL).unwrap();
         assert_eq!(old["messages"][1], json!({"role": "user", "content": text("b")}));
     }
 
@@ -131,22 +131,22 @@ mod tests {
     fn tools_and_sounds_need_a_client_that_has_them() {
         let tools =
             json!({"maxTokens": 9, "tools": [], "messages": [{"role": "user", "content": text("a")}]});
-        let plain = ClientCapabilities { sampling_tools: false, ..ClientCapabilities::ALL };
+        let without_tools = ClientCapabilities { sampling_tools: false, ..ClientCapabilities::ALL };
         assert_eq!(
-            asked(&tools, Revision::V2025_11_25, plain),
+            prepared(&tools, Revision::V2025_11_25, without_tools),
             Err(ClientRequestError::Missing("sampling.tools"))
         );
         let sound = json!({"type": "audio", "data": "", "mimeType": "audio/wav"});
         let sound = json!({"maxTokens": 9, "messages": [{"role": "user", "content": sound}]});
         assert_eq!(
-            asked(&sound, Revision::V2024_11_05, ClientCapabilities::ALL),
+            prepared(&sound, Revision::V2024_11_05, ClientCapabilities::ALL),
             Err(ClientRequestError::Missing("sampling.audio"))
         );
-        assert!(asked(&sound, Revision::V2025_03_26, ClientCapabilities::ALL).is_ok());
+        assert!(prepared(&sound, Revision::V2025_03_26, ClientCapabilities::ALL).is_ok());
     }
 
     #[test]
-    fn malformed_questions_are_the_guests_fault() {
+    fn malformed_client_requests_are_the_guests_fault() {
         for bad in [
             json!({}),
             json!({"messages": [], "maxTokens": 1}),
@@ -159,7 +159,7 @@ mod tests {
         ] {
             assert!(
                 matches!(
-                    asked(&bad, Revision::V2026_07_28, ClientCapabilities::ALL),
+                    prepared(&bad, Revision::V2026_07_28, ClientCapabilities::ALL),
                     Err(ClientRequestError::Invalid(_))
                 ),
                 "{bad}"
@@ -168,8 +168,8 @@ mod tests {
     }
 
     #[test]
-    fn answers_have_a_role_a_model_and_content() {
-        let check = |value: Value| check_answer(value.as_object().unwrap(), false);
+    fn results_have_a_role_a_model_and_content() {
+        let check = |value: Value| check_result(value.as_object().unwrap(), false);
         assert!(check(json!({"role": "assistant", "model": "m", "content": text("a")})).is_ok());
         assert!(check(json!({"role": "assistant", "model": "m", "content": [text("a")]})).is_ok());
         assert!(check(json!({"role": "assistant", "content": text("a")})).is_err());

@@ -4,7 +4,7 @@ use crate::mcp::request_id::IdText;
 #[test]
 fn an_id_is_short_whatever_it_is_made_of() {
     let with = |id: &str| format!(r#"{{"jsonrpc":"2.0","method":"ping","id":"{id}"}}"#);
-    assert!(Message::parse(with(&"x".repeat(IdText::MOST)).as_bytes()).is_ok());
+    assert!(Message::parse(with(&"x".repeat(IdText::MAX_BYTES)).as_bytes()).is_ok());
     for long in ["x".repeat(257), "\\u0078".repeat(257), "ü".repeat(256)] {
         let Malformed { id, error } = Message::parse(with(&long).as_bytes()).unwrap_err();
         assert_eq!((id, error.code), (None, -32600));
@@ -12,7 +12,7 @@ fn an_id_is_short_whatever_it_is_made_of() {
     }
 }
 
-fn refused(text: &str) -> (i64, Option<RequestId>) {
+fn parse_error(text: &str) -> (i64, Option<RequestId>) {
     let malformed = Message::parse(text.as_bytes()).unwrap_err();
     (malformed.error.code, malformed.id)
 }
@@ -37,7 +37,7 @@ fn messages_are_told_apart() {
 #[test]
 fn what_is_not_json_is_a_parse_error() {
     for text in ["", "{", "nonsense", "{\"jsonrpc\":\"2.0\"} x", "{\"jsonrpc\":2\"0\"", "\u{feff}{}"] {
-        assert_eq!(refused(text), (-32700, None), "{text:?}");
+        assert_eq!(parse_error(text), (-32700, None), "{text:?}");
     }
     for bytes in [&b"{\"method\":\"\xff\"}"[..], b"{\"unknown\":\"\xff\"}", b"\"\xff\"", b"[\"\xff\"]"] {
         assert_eq!(Message::parse(bytes).unwrap_err().error.code, -32700);
@@ -58,20 +58,20 @@ fn json_that_is_no_message_is_an_invalid_request() {
         r#"{"jsonrpc":"2.0","method":5}"#,
         r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}"#,
     ] {
-        assert_eq!(refused(text), (-32600, None), "{text}");
+        assert_eq!(parse_error(text), (-32600, None), "{text}");
     }
     let one = Some(RequestId::Number(1));
-    assert_eq!(refused(r#"{"jsonrpc":"2.0","id":1,"method":5}"#), (-32600, one));
-    assert_eq!(refused(r#"{"id":7,"method":"ping"}"#), (-32600, Some(RequestId::Number(7))));
+    assert_eq!(parse_error(r#"{"jsonrpc":"2.0","id":1,"method":5}"#), (-32600, one));
+    assert_eq!(parse_error(r#"{"id":7,"method":"ping"}"#), (-32600, Some(RequestId::Number(7))));
     assert_eq!(
-        refused(r#"{"jsonrpc":"2.0","id":7,"method":"ping","params":[]}"#),
+        parse_error(r#"{"jsonrpc":"2.0","id":7,"method":"ping","params":[]}"#),
         (-32600, Some(RequestId::Number(7)))
     );
 }
 
 #[test]
 fn an_id_is_any_integer_of_json_and_goes_back_as_its_value() {
-    for (written, answered) in [
+    for (written, value) in [
         ("1.0", "1"),
         ("-0", "0"),
         ("1e3", "1000"),
@@ -81,16 +81,19 @@ fn an_id_is_any_integer_of_json_and_goes_back_as_its_value() {
     ] {
         let text = format!(r#"{{"jsonrpc":"2.0","id":{written},"method":"ping"}}"#);
         let Ok(Message::Request(request)) = Message::parse(text.as_bytes()) else { panic!("{text}") };
-        let answer = format!(r#"{{"jsonrpc":"2.0","id":{answered},"result":{{}}}}"#);
-        assert_eq!(response(&request.id, b"{}"), answer);
+        let line = format!(r#"{{"jsonrpc":"2.0","id":{value},"result":{{}}}}"#);
+        assert_eq!(response(&request.id, b"{}"), line);
     }
     for bad in ["1.5", "1e30", "9007199254740993.0", "170141183460469231731687303715884105728"] {
-        assert_eq!(refused(&format!(r#"{{"jsonrpc":"2.0","id":{bad},"method":"ping"}}"#)), (-32600, None));
+        assert_eq!(
+            parse_error(&format!(r#"{{"jsonrpc":"2.0","id":{bad},"method":"ping"}}"#)),
+            (-32600, None)
+        );
     }
 }
 
 #[test]
-fn answers_are_single_lines() {
+fn responses_are_single_lines() {
     let line = response(&RequestId::Text("a\"\n".into()), b"{}");
     assert_eq!(line, r#"{"jsonrpc":"2.0","id":"a\"\n","result":{}}"#);
     let line = response(&RequestId::Number(1), b"{\r\n\"a\":\n1}");

@@ -57,7 +57,7 @@ struct ResolvedArguments {
     arguments: Option<StringMap>,
 }
 
-/// Suggests values for an argument. `None` when the client withdrew the request.
+/// Suggests values for an argument. `None` when the client cancelled the request.
 pub(in super::super) async fn complete(
     server: &Server,
     snapshot: Arc<Snapshot>,
@@ -95,12 +95,12 @@ pub(in super::super) async fn complete(
     })
 }
 
-/// Who knows the values, and what it calls what the reference means.
+/// The plugin that a reference names, and the target under the plugin's own name.
 fn resolve(
     snapshot: &Snapshot,
     reference: &Reference<'_>,
 ) -> Result<(Arc<Plugin>, CompletionTarget), RpcError> {
-    let found = match reference {
+    let resolved = match reference {
         Reference::Prompt { name } => snapshot
             .prompt(name)
             .map(|prompt| (Arc::clone(&prompt.plugin), CompletionTarget::Prompt(prompt.prompt.name.clone()))),
@@ -108,7 +108,7 @@ fn resolve(
             .plugin_for_ref(uri)
             .map(|plugin| (Arc::clone(plugin), CompletionTarget::ResourceUri(uri.clone().into_owned()))),
     };
-    found.ok_or_else(|| unknown(reference))
+    resolved.ok_or_else(|| unknown(reference))
 }
 
 fn unknown(reference: &Reference<'_>) -> RpcError {

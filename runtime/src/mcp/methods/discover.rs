@@ -1,4 +1,4 @@
-//! `server/discover` (2026-07-28): what the server speaks and offers, without a handshake.
+//! `server/discover` (2026-07-28): revisions and capabilities of the server, without a handshake.
 
 use serde::ser::SerializeMap;
 
@@ -9,7 +9,7 @@ use super::super::revision::Revision;
 use super::super::server::Server;
 use super::lifecycle::ServerCapabilities;
 
-/// The answer changes only with the program itself.
+/// The result changes only with another version of this program.
 const TTL_MS: u64 = 3_600_000;
 
 struct DiscoverResult;

@@ -1,14 +1,14 @@
-//! What a client hears when a call has no result: one table.
+//! Maps the error of a failed call to the response for the client.
 //!
-//! What a model can act on is a tool result with `isError`, one sentence long; what the calling program got wrong is a
-//! JSON-RPC error. Backtraces are neither: they are in the log.
+//! An error on which a model can act becomes a tool result with `isError`, one sentence long. A mistake of the client
+//! program becomes a JSON-RPC error. Backtraces go only to the log.
 
 use crate::plugin::{CallError, GuestError, GuestRpcError};
 
 use super::super::error::RpcError;
 use super::super::revision::Revision;
 
-/// How a failed call is answered.
+/// The response to a failed call.
 #[derive(Debug)]
 pub(super) enum MappedError {
     /// A tool result with `isError`.
@@ -17,50 +17,50 @@ pub(super) enum MappedError {
     Rpc(RpcError),
 }
 
-/// Codes that a guest may send as they are, of those that JSON-RPC and MCP reserve.
-const OPEN_CODES: [i32; 2] = [-32602, -32603];
+/// Of the codes that JSON-RPC and MCP reserve, those that a guest may send.
+const GUEST_CODES: [i32; 2] = [-32602, -32603];
 
-/// The table.
+/// Maps the error of a tool.
 pub(super) fn map_tool_error(failure: CallError, tool: &str, revision: Revision) -> MappedError {
     let error = match failure {
         CallError::Guest(error) => error,
         other => return MappedError::ToolResult(other.to_string()),
     };
     match error {
-        // The tool itself is meant when it is what is named; anything else is something that the tool looked for.
+        // With the tool's own name the tool is missing; any other name is something that the tool did not find.
         GuestError::NotFound(name) if tool.ends_with(&name) => MappedError::Rpc(RpcError::unknown_tool(tool)),
         GuestError::MissingCapability(name) if revision.is_stateless() => {
             MappedError::Rpc(RpcError::missing_capability(&name))
         }
-        GuestError::Rpc(rpc) => MappedError::Rpc(passed_on(rpc)),
+        GuestError::Rpc(rpc) => MappedError::Rpc(guest_error(rpc)),
         other => MappedError::ToolResult(other.in_words()),
     }
 }
 
-/// The table for what is not a tool: no model reads the answer, so every failure of a `what` is an error response.
-/// `absent` is the error of something that the plugin does not have after all.
+/// Maps the error of a prompt, resource or completion (`what`). No model reads the response, so every failure is an
+/// error response. `not_found` is the error for an item that the plugin does not have.
 pub(super) fn map_error(
     failure: CallError,
     revision: Revision,
     what: &str,
-    absent: impl FnOnce() -> RpcError,
+    not_found: impl FnOnce() -> RpcError,
 ) -> RpcError {
     let error = match failure {
         CallError::Guest(error) => error,
         other => return RpcError::internal(&other.describe(what)),
     };
     match error {
-        GuestError::NotFound(_) => absent(),
+        GuestError::NotFound(_) => not_found(),
         GuestError::InvalidParams(text) => RpcError::invalid_params(&text),
         GuestError::MissingCapability(name) if revision.is_stateless() => RpcError::missing_capability(&name),
-        GuestError::Rpc(rpc) => passed_on(rpc),
+        GuestError::Rpc(rpc) => guest_error(rpc),
         other => RpcError::internal(&other.in_words()),
     }
 }
 
-/// A guest's own error, as far as it may be sent as it is.
-fn passed_on(rpc: GuestRpcError) -> RpcError {
-    let reserved = (-32768..=-32000).contains(&rpc.code) && !OPEN_CODES.contains(&rpc.code);
+/// A guest's own error, with -32603 instead of a reserved code.
+fn guest_error(rpc: GuestRpcError) -> RpcError {
+    let reserved = (-32768..=-32000).contains(&rpc.code) && !GUEST_CODES.contains(&rpc.code);
     let code = if reserved { -32603 } else { rpc.code };
     let data = rpc.data.and_then(|data| serde_json::from_str(&data).ok());
     RpcError::of_guest(code, rpc.message, data)
@@ -71,14 +71,14 @@ mod tests {
     use super::*;
     use crate::plugin::LimitHit;
 
-    fn told(failure: CallError) -> String {
+    fn tool_error(failure: CallError) -> String {
         match map_tool_error(failure, "p-t", Revision::V2026_07_28) {
             MappedError::ToolResult(text) => text,
             MappedError::Rpc(error) => panic!("{error:?}"),
         }
     }
 
-    fn refused(error: GuestError) -> i64 {
+    fn rpc_code(error: GuestError) -> i64 {
         match map_tool_error(CallError::Guest(error), "p-t", Revision::V2026_07_28) {
             MappedError::Rpc(error) => error.code,
             MappedError::ToolResult(text) => panic!("{text}"),
@@ -89,36 +89,44 @@ mod tests {
     fn what_a_model_can_act_on_is_a_sentence() {
         let limit = LimitHit { name: "fuel", value: 5 };
         assert_eq!(
-            told(CallError::Limit(limit)),
+            tool_error(CallError::Limit(limit)),
             "the tool was stopped: it used up its 5 units of fuel (limit `fuel`)"
         );
         assert!(
-            told(CallError::Trapped("it panicked or aborted")).starts_with("the tool trapped: it panicked")
+            tool_error(CallError::Trapped("it panicked or aborted"))
+                .starts_with("the tool trapped: it panicked")
         );
-        assert!(told(CallError::Replaced).ends_with("(setting [server] `drain_s`); list the tools again"));
+        assert!(
+            tool_error(CallError::Replaced).ends_with("(setting [server] `drain_s`); list the tools again")
+        );
         assert!(CallError::Replaced.describe("prompt").ends_with("list the prompts again"));
         assert!(CallError::Replaced.describe("completion").ends_with("list what there is again"));
-        assert!(told(CallError::Full).ends_with("try again later, and ask for less if that does not help"));
-        assert!(!told(CallError::Host("/secret/path".into())).contains("secret"));
-        assert_eq!(told(CallError::Guest(GuestError::Internal("no".into()))), "no");
-        assert_eq!(told(CallError::Guest(GuestError::NotFound("note x".into()))), "not found: note x");
-        assert_eq!(told(CallError::Guest(GuestError::InvalidParams("x".into()))), "invalid arguments: x");
+        assert!(
+            tool_error(CallError::Full).ends_with("try again later, and ask for less if that does not help")
+        );
+        assert!(!tool_error(CallError::Host("/secret/path".into())).contains("secret"));
+        assert_eq!(tool_error(CallError::Guest(GuestError::Internal("no".into()))), "no");
+        assert_eq!(tool_error(CallError::Guest(GuestError::NotFound("note x".into()))), "not found: note x");
+        assert_eq!(
+            tool_error(CallError::Guest(GuestError::InvalidParams("x".into()))),
+            "invalid arguments: x"
+        );
     }
 
     #[test]
     fn what_a_program_got_wrong_is_an_error_response() {
-        assert_eq!(refused(GuestError::NotFound("t".into())), -32602);
-        assert_eq!(refused(GuestError::MissingCapability("sampling".into())), -32021);
+        assert_eq!(rpc_code(GuestError::NotFound("t".into())), -32602);
+        assert_eq!(rpc_code(GuestError::MissingCapability("sampling".into())), -32021);
         let own = GuestRpcError { code: -5, message: "m".into(), data: Some("{".into()) };
-        assert_eq!(refused(GuestError::Rpc(own)), -5);
+        assert_eq!(rpc_code(GuestError::Rpc(own)), -5);
         let forged = GuestRpcError { code: -32022, message: "m".into(), data: None };
-        assert_eq!(refused(GuestError::Rpc(forged)), -32603);
+        assert_eq!(rpc_code(GuestError::Rpc(forged)), -32603);
         let older = CallError::Guest(GuestError::MissingCapability("sampling".into()));
         assert!(matches!(map_tool_error(older, "p-t", Revision::V2025_11_25), MappedError::ToolResult(_)));
     }
 
     #[test]
-    fn what_is_not_a_tool_is_refused_in_every_case() {
+    fn without_a_tool_every_failure_is_an_error_response() {
         let code = |failure, revision| {
             map_error(failure, revision, "resource", || RpcError::resource_not_found("n:a", revision)).code
         };

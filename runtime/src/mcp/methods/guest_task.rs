@@ -1,4 +1,4 @@
-//! Runs a guest for a request, until it is done or the client has cancelled.
+//! Runs a guest for a request, until the guest is done or the client has cancelled the request.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use super::super::server::Server;
 use crate::observe::Escaped;
 use crate::plugin::{AuditRecord, FinishedCall, Plugin};
 
-/// What a guest has left after its call was cancelled, to notice and to leave things tidy.
+/// The time that a guest has after its call was cancelled, to notice the cancellation and to clean up.
 const CANCEL_GRACE: Duration = Duration::from_millis(100);
 
 /// The client of one call to `plugin`.
@@ -20,21 +20,21 @@ pub(super) fn client(server: &Server, context: &Arc<RequestContext>, plugin: &Pl
     Arc::new(RequestClient::new(&server.suspended_calls, context, plugin))
 }
 
-/// Runs a call of `what`. `None` when the client has withdrawn the request. The call is borrowed, since its future is
-/// large, and a future has room for whatever it is given twice.
+/// Runs a call of the item `what`. `None` when the client has cancelled the request. The call is borrowed because its
+/// future is large, and an async function stores an argument that it owns twice.
 pub(super) async fn run<T>(
     context: &RequestContext,
     what: &str,
     call: Pin<&mut impl Future<Output = FinishedCall<T>>>,
 ) -> Option<FinishedCall<T>> {
-    let withdrawn = async {
+    let cancelled = async {
         context.cancel.cancelled().await;
         tokio::time::sleep(CANCEL_GRACE).await;
     };
     let called = tokio::select! {
         biased;
         called = call => called,
-        () = withdrawn => return None,
+        () = cancelled => return None,
     };
     if context.cancel.is_cancelled() {
         return None;
@@ -49,7 +49,7 @@ pub(super) async fn run<T>(
     Some(called)
 }
 
-/// Does what may take a while, beside a call. `None` when the client has withdrawn the request meanwhile.
+/// Runs long work besides the call. `None` when the client has cancelled the request.
 pub(super) async fn until_cancelled<T>(
     context: &RequestContext,
     work: Pin<&mut impl Future<Output = T>>,
@@ -61,7 +61,7 @@ pub(super) async fn until_cancelled<T>(
     }
 }
 
-/// Room for a result of so many bytes while it waits to be looked at and written.
+/// Reserves the bytes of a large result while it waits to be validated and written.
 pub(super) fn reserve_result(
     server: &Server,
     context: &RequestContext,
@@ -74,14 +74,14 @@ pub(super) fn reserve_result(
     reservation.map(Some).ok_or_else(|| RpcError::no_room("the result"))
 }
 
-/// Notes that a plugin's answer cannot be sent.
+/// Records and logs that a plugin returned an invalid result.
 pub(super) fn record_invalid_result(record: &mut AuditRecord, plugin: &Plugin, what: &str, fault: &str) {
     let fault = plugin.redactor().text(fault);
     record.broke_contract(&fault);
     tracing::warn!(target: "plugin", plugin = plugin.name(), what, "returned an invalid result: {}", Escaped(&fault));
 }
 
-/// The same, and the error that the client gets where there is no other way to say it.
+/// The same, and the error for the client of a method without tool results.
 pub(super) fn invalid_result_error(
     record: &mut AuditRecord,
     plugin: &Plugin,

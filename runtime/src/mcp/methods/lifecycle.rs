@@ -17,7 +17,7 @@ use super::super::server::Server;
 use super::read;
 use crate::host::ClientInfo;
 
-/// What this server can do. All of it is always announced, since what the plugins offer can change at any time.
+/// The capabilities of this server. All of them are always declared, because plugins can change at any time.
 #[derive(Debug, Serialize)]
 pub(super) struct ServerCapabilities {
     tools: ListCapability,
@@ -75,7 +75,7 @@ impl ResultFields for InitializeResult<'_> {
     }
 }
 
-/// Reads who begins a session and in which revision it will be.
+/// Reads the client of an `initialize`, and negotiates the revision.
 pub(in super::super) fn read_initialize(
     params: &Params,
 ) -> Result<(Revision, ClientInfo, ClientCapabilities), RpcError> {
@@ -89,7 +89,7 @@ pub(in super::super) fn read_initialize(
     Ok((revision, params.client_info.into_client(revision, capabilities), capabilities))
 }
 
-/// The answer to `initialize`.
+/// The result of `initialize`.
 pub(in super::super) fn initialized(server: &Server, revision: Revision) -> Result<EncodedResult, RpcError> {
     EncodedResult::new(&InitializeResult { server: &server.info }, revision, &server.info)
 }

@@ -1,4 +1,4 @@
-//! The four lists: pages of what the catalog holds, in one way for all of them.
+//! The four lists: pages of the items in the catalog.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use super::super::wire::{ItemViews, ListItem};
 use super::read;
 use crate::catalog::{ItemList, Page};
 
-/// How long clients may keep a list. Whoever wants to know of a change sooner listens for it.
+/// How long clients may cache a list. A client that needs changes sooner listens for notifications.
 const TTL_MS: u64 = 10_000;
 
 #[derive(Deserialize)]
@@ -90,7 +90,7 @@ fn page<T: ListItem>(
     let params: ListParams<'_> = read(params)?;
     let page = Page::at(params.cursor.as_deref(), list.items(), list.id(), server.settings.page_size)
         .map_err(|error| RpcError::invalid_params(&error.to_string()))?;
-    // While the server begins there may be more in a moment.
+    // During the initial load the list may change in a moment.
     let ttl_ms = if view.is_complete { TTL_MS } else { 0 };
     EncodedResult::new(&ListResult { page, ttl_ms }, context.revision, &server.info)
 }

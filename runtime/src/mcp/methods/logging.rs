@@ -1,4 +1,4 @@
-//! `logging/setLevel`: from which level on a session wants to hear of a plugin's log.
+//! `logging/setLevel`: the lowest level of a plugin's log messages that a session gets.
 
 use std::borrow::Cow;
 

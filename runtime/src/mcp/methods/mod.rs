@@ -1,4 +1,5 @@
-//! One short function per method: read the parameters, ask the catalog or a plugin, write the result.
+//! The handlers: one short function per method, which reads the parameters, uses the catalog or calls a plugin, and
+//! writes the result.
 
 pub(super) mod completion;
 pub(super) mod discover;
@@ -18,7 +19,7 @@ use serde::Deserialize;
 use super::error::RpcError;
 use super::params::{self, Params};
 
-/// Reads parameters of a known form. Absent parameters are an empty object.
+/// Parses parameters. Absent parameters are an empty object.
 fn read<'p, P: Deserialize<'p>>(params: &'p Params) -> Result<P, RpcError> {
     params::read(&"params", params.text())
 }

@@ -16,7 +16,7 @@ use super::string_map::StringMap;
 use crate::catalog::{PublishedPrompt, Snapshot};
 use crate::plugin::{FinishedCall, PromptArgument};
 
-/// Fills in a prompt. `None` when the client withdrew the request.
+/// Fills in a prompt. `None` when the client cancelled the request.
 pub(in super::super) async fn get(
     server: &Server,
     snapshot: Arc<Snapshot>,
@@ -68,11 +68,11 @@ fn prepare(snapshot: &Snapshot, params: &Params) -> Result<(Arc<PublishedPrompt>
     }
 }
 
-/// The first required argument that was not given.
-fn missing<'p>(declared: &'p [PromptArgument], given: &[(String, String)]) -> Option<&'p str> {
-    let given: HashSet<&str> = given.iter().map(|(name, _)| name.as_str()).collect();
+/// The first required argument that is missing.
+fn missing<'p>(declared: &'p [PromptArgument], args: &[(String, String)]) -> Option<&'p str> {
+    let present: HashSet<&str> = args.iter().map(|(name, _)| name.as_str()).collect();
     let required = declared.iter().filter(|argument| argument.required);
-    required.map(|argument| argument.name.as_str()).find(|name| !given.contains(name))
+    required.map(|argument| argument.name.as_str()).find(|name| !present.contains(name))
 }
 
 #[cfg(test)]
@@ -88,9 +88,9 @@ mod tests {
             required,
         };
         let declared = [argument("a", false), argument("b", true)];
-        let given = |name: &str| vec![(name.to_owned(), String::new())];
-        assert_eq!(missing(&declared, &given("a")), Some("b"));
-        assert_eq!(missing(&declared, &given("b")), None);
-        assert_eq!(missing(&[], &given("z")), None);
+        let args = |name: &str| vec![(name.to_owned(), String::new())];
+        assert_eq!(missing(&declared, &args("a")), Some("b"));
+        assert_eq!(missing(&declared, &args("b")), None);
+        assert_eq!(missing(&[], &args("z")), None);
     }
 }

@@ -15,14 +15,14 @@ use super::guest_task;
 use crate::catalog::Snapshot;
 use crate::plugin::{FinishedCall, MatchedTemplate, Plugin};
 
-/// A request to read a resource, and what the catalog knows of its URI.
+/// The URI of a request, and the plugin and template that the catalog has for it.
 struct PreparedRead<'p> {
     plugin: Arc<Plugin>,
     template: Option<MatchedTemplate>,
     uri: Cow<'p, str>,
 }
 
-/// Reads a resource. `None` when the client withdrew the request.
+/// Reads a resource. `None` when the client cancelled the request.
 pub(in super::super) async fn read(
     server: &Server,
     snapshot: Arc<Snapshot>,

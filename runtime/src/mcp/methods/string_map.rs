@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 
-/// Names with texts, in the order in which they came. Of several with one name the last counts.
+/// Names with texts, in the order of the JSON. Of several texts with one name the last counts.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct StringMap(pub(super) Vec<(String, String)>);
 
@@ -21,10 +21,10 @@ impl<'de> Deserialize<'de> for StringMap {
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<StringMap, A::Error> {
                 let mut texts: Vec<(String, String)> = Vec::new();
-                let mut places = std::collections::HashMap::new();
+                let mut indexes = std::collections::HashMap::new();
                 while let Some((name, value)) = map.next_entry::<String, String>()? {
-                    let place = *places.entry(name.clone()).or_insert(texts.len());
-                    match texts.get_mut(place) {
+                    let index = *indexes.entry(name.clone()).or_insert(texts.len());
+                    match texts.get_mut(index) {
                         Some(text) => text.1 = value,
                         None => texts.push((name, value)),
                     }

@@ -1,5 +1,5 @@
-//! Being told of changes: `subscriptions/listen` (2026-07-28), `resources/subscribe` and `resources/unsubscribe` (the
-//! revisions with sessions).
+//! Subscriptions to changes: `subscriptions/listen` (2026-07-28), `resources/subscribe` and `resources/unsubscribe`
+//! (the revisions with sessions).
 
 use std::sync::Arc;
 
@@ -22,8 +22,8 @@ use super::read;
 use crate::catalog::{CatalogChange, Snapshot};
 use crate::json::RawObject;
 
-/// `_meta` key that says to which `subscriptions/listen` a message belongs.
-const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
+/// `_meta` key for the id of the `subscriptions/listen` to which a message belongs.
+const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 
 pub(in super::super) fn subscribe(
     server: &Server,
@@ -31,15 +31,15 @@ pub(in super::super) fn subscribe(
     context: &RequestContext,
     params: &Params,
 ) -> Result<EncodedResult, RpcError> {
-    let known = |subscriptions: &Subscriptions, uri: &str| {
+    let add_known = |subscriptions: &Subscriptions, uri: &str| {
         Subscriptions::fits(uri)?;
-        // Nothing would ever be told of what no plugin has. A template has all that it matches.
+        // A URI of no plugin would never get an update. A template has all URIs that it matches.
         match snapshot.plugin_for_uri(uri) {
             Some(_) => subscriptions.add(uri),
             None => Err(RpcError::resource_not_found(uri, context.revision)),
         }
     };
-    change(server, context, params, known)
+    change(server, context, params, add_known)
 }
 
 pub(in super::super) fn unsubscribe(
@@ -87,7 +87,7 @@ struct SubscriptionStream {
     uris: Subscriptions,
 }
 
-/// Tells of changes until the client no longer listens, or the server ends: only then there is an answer.
+/// Sends notifications of changes until the client cancels the request, or the server stops, which gives a result.
 pub(in super::super) async fn listen(
     server: &Server,
     context: &Arc<RequestContext>,
@@ -133,39 +133,39 @@ impl SubscriptionStream {
 
     fn tagged(&self, method: &str, mut params: Value) -> Bytes {
         if let Some(fields) = params.as_object_mut() {
-            fields.insert("_meta".to_owned(), json!({ SUBSCRIPTION: self.id }));
+            fields.insert("_meta".to_owned(), json!({ SUBSCRIPTION_ID: self.id }));
         }
         notification(method, &params)
     }
 
-    /// The first message: what of the wish is granted, which is all of it.
+    /// The first message: the accepted filter, which is all of the requested one.
     fn acknowledgement(&self) -> Bytes {
-        let mut granted = serde_json::Map::new();
-        for (name, wanted) in [
+        let mut accepted = serde_json::Map::new();
+        for (name, is_requested) in [
             ("toolsListChanged", self.filter.tools_list_changed),
             ("resourcesListChanged", self.filter.resources_list_changed),
             ("promptsListChanged", self.filter.prompts_list_changed),
         ] {
-            if wanted {
-                granted.insert(name.to_owned(), true.into());
+            if is_requested {
+                accepted.insert(name.to_owned(), true.into());
             }
         }
         let uris = self.uris.all();
         if !uris.is_empty() {
-            granted.insert("resourceSubscriptions".to_owned(), uris.into());
+            accepted.insert("resourceSubscriptions".to_owned(), uris.into());
         }
-        self.tagged("notifications/subscriptions/acknowledged", json!({ "notifications": granted }))
+        self.tagged("notifications/subscriptions/acknowledged", json!({ "notifications": accepted }))
     }
 
     fn message_for(&self, change: &CatalogChange) -> Option<Bytes> {
-        let wanted = match change {
+        let is_requested = match change {
             CatalogChange::Tools => self.filter.tools_list_changed,
             CatalogChange::Resources => self.filter.resources_list_changed,
             CatalogChange::Prompts => self.filter.prompts_list_changed,
             CatalogChange::Updated(uri) => self.uris.contains(uri),
             CatalogChange::Lost => false,
         };
-        if !wanted {
+        if !is_requested {
             return None;
         }
         Some(match (method_of(change), change) {
@@ -175,7 +175,7 @@ impl SubscriptionStream {
         })
     }
 
-    /// After more updates than were kept: all that this client wants to know, once.
+    /// One update for each subscribed resource, after more updates than are kept.
     fn updated_all(&self) -> Vec<Bytes> {
         self.uris.all().iter().map(|uri| self.updated(uri)).collect()
     }
@@ -185,7 +185,7 @@ impl SubscriptionStream {
     }
 
     fn ended(&self, server: &Server, revision: Revision) -> Result<EncodedResult, RpcError> {
-        let extra = json!({ "_meta": { SUBSCRIPTION: self.id } }).to_string();
+        let extra = json!({ "_meta": { SUBSCRIPTION_ID: self.id } }).to_string();
         let extra = RawObject::parse(&extra).map_err(|error| RpcError::internal(&error.to_string()))?;
         EncodedResult::new(&ListenResult { extra }, revision, &server.info)
     }

@@ -19,7 +19,7 @@ use crate::host::Caller;
 use crate::plugin::{AdmittedCall, AuditRecord, CallError, FinishedCall, ToolResult};
 use crate::sandbox::{SMALL, WorkBudget, WorkStopped};
 
-/// Calls a tool. `None` when the client withdrew the request.
+/// Calls a tool. `None` when the client cancelled the request.
 pub(in super::super) async fn call(
     server: &Server,
     snapshot: Arc<Snapshot>,
@@ -38,8 +38,8 @@ pub(in super::super) async fn call(
             Ok(checked) => checked,
             Err(ArgumentError::Invalid(error)) => return Some(Err(error)),
             Err(ArgumentError::Mismatch(mismatch)) => {
-                let told = format!("the arguments do not fit the tool's schema: {mismatch}");
-                return Some(error_result(server, context, told));
+                let text = format!("the arguments do not fit the tool's schema: {mismatch}");
+                return Some(error_result(server, context, text));
             }
             Err(ArgumentError::Stopped(failure)) => return Some(fail(server, context, &tool, failure)),
         };
@@ -55,7 +55,7 @@ pub(in super::super) async fn call(
     }
 }
 
-/// Says why a call has no result.
+/// The response to a failed call.
 fn fail(
     server: &Server,
     context: &RequestContext,
@@ -68,26 +68,26 @@ fn fail(
     }
 }
 
-/// The tool that is meant, and the text of its arguments, not looked into yet.
+/// The tool, and the unparsed text of its arguments.
 fn prepare(snapshot: &Snapshot, params: &Params) -> Result<(Arc<PublishedTool>, Arc<str>), RpcError> {
     let name = params.name()?;
     let tool = snapshot.tool(&name).ok_or_else(|| RpcError::unknown_tool(&name))?;
     Ok((Arc::clone(tool), params.arguments().unwrap_or("{}").into()))
 }
 
-/// Why a tool is not called with some arguments.
+/// Why a tool is not called with these arguments.
 enum ArgumentError {
     Invalid(RpcError),
     Mismatch(SchemaMismatch),
-    /// Looking at them takes too long, or the plugin may not be called now.
+    /// Validation takes too long, or the plugin cannot be called now.
     Stopped(CallError),
 }
 
-/// Values that arguments may have. As a tree each takes a hundred bytes and more, however short its text.
-const VALUES: usize = 250_000;
+/// Values in the arguments. A parsed value takes a hundred bytes and more, however short its text.
+const MAX_VALUES: usize = 250_000;
 
-/// Whether arguments have more values than they may: counted by what separates them in the text.
-fn has_too_many(args: &str) -> bool {
+/// Whether arguments have too many values. Counts separators in the text, without parsing it.
+fn has_too_many_values(args: &str) -> bool {
     let (mut values, mut in_text, mut escaped) = (0_usize, false, false);
     for byte in args.bytes() {
         match byte {
@@ -98,24 +98,25 @@ fn has_too_many(args: &str) -> bool {
             _ => {}
         }
     }
-    values > VALUES
+    values > MAX_VALUES
 }
 
-/// Bytes of arguments that have nulls, and of their schema, with which they are checked at once: which nulls stand for
-/// nothing takes reading the schema anew and following it, for each byte far longer than the check.
+/// Bytes of arguments with nulls and of their schema together, up to which the arguments are validated at once. To find
+/// out which nulls mean an absent value, the schema is parsed again and followed, which takes far longer per byte than
+/// validation.
 const SHORT: usize = 4 << 10;
 
-/// Whether looking at arguments is sure to be short, but for the check itself.
+/// Whether all steps before validation are short for these arguments.
 fn is_short(args: &str, schema: &str) -> bool {
     let is_small = args.len() <= SMALL && schema.len() <= SMALL;
     is_small && (args.len() + schema.len() <= SHORT || !args.contains("null"))
 }
 
-/// The value of arguments.
+/// Parses arguments.
 fn parse(args: &str) -> Result<Value, ArgumentError> {
     let invalid = |why: &str| ArgumentError::Invalid(RpcError::invalid_params(why));
-    if args.len() > SMALL && has_too_many(args) {
-        return Err(invalid(&format!("`params.arguments` has more than {VALUES} values")));
+    if args.len() > SMALL && has_too_many_values(args) {
+        return Err(invalid(&format!("`params.arguments` has more than {MAX_VALUES} values")));
     }
     let value: Value = serde_json::from_str(args)
         .map_err(|error| invalid(&format!("`params.arguments`: {}", reason(&error))))?;
@@ -125,8 +126,8 @@ fn parse(args: &str) -> Result<Value, ArgumentError> {
     Ok(value)
 }
 
-/// Checks arguments: at once when that is short, else where it holds up nobody, as work for the plugin that wrote the
-/// schema. The text of what is passed to the tool, and whether the call was let in for the check.
+/// Validates arguments: at once if that is short, else as offloaded work of the plugin with this schema. Returns the
+/// text for the tool, and the admitted call if the validation needed one.
 async fn check(
     tool: &Arc<PublishedTool>,
     args: &Arc<str>,
@@ -140,23 +141,23 @@ async fn check(
             return checked.map(|()| (text, None)).map_err(ArgumentError::Mismatch);
         }
     }
-    let (checked, text) = (Arc::clone(tool), Arc::clone(args));
-    let work = move |allowance: &WorkBudget| -> Result<_, WorkStopped> {
-        // Parsed here, since a value may take thirty times the memory of its text, and dropping it time.
+    let (validated_tool, text) = (Arc::clone(tool), Arc::clone(args));
+    let work = move |budget: &WorkBudget| -> Result<_, WorkStopped> {
+        // Parsed in this work, because a value may take thirty times the memory of its text, and time to drop.
         let mut value = match parse(&text) {
             Ok(value) => value,
-            Err(unfit) => return Ok(Err(unfit)),
+            Err(error) => return Ok(Err(error)),
         };
-        // Reading them is the client's doing, and not the schema's.
-        let allowance = allowance.renewed();
-        let left = checked.input.remove_nulls(&text, &mut value, Some(&allowance));
-        allowance.check()?;
-        let text = left.map_or(text, Arc::from);
-        let fits = checked.input.validate(&value, text.len(), &allowance)?;
+        // The budget begins anew, because the client and not the schema determines how long parsing takes.
+        let budget = budget.renewed();
+        let without_nulls = validated_tool.input.remove_nulls(&text, &mut value, Some(&budget));
+        budget.check()?;
+        let text = without_nulls.map_or(text, Arc::from);
+        let fits = validated_tool.input.validate(&value, text.len(), &budget)?;
         Ok(fits.map(|()| text).map_err(ArgumentError::Mismatch))
     };
-    let checking = tool.plugin.validate_arguments(&tool.tool.name, args, caller, work);
-    let (checked, admitted) = checking.await.map_err(ArgumentError::Stopped)?;
+    let validation = tool.plugin.validate_arguments(&tool.tool.name, args, caller, work);
+    let (checked, admitted) = validation.await.map_err(ArgumentError::Stopped)?;
     checked.map(|text| (text, Some(admitted)))
 }
 
@@ -169,10 +170,10 @@ async fn finish(
 ) -> Result<EncodedResult, RpcError> {
     let (offload, bytes) = (tool.plugin.offload(), record.bytes_out());
     let _reservation = guest_task::reserve_result(server, context, bytes)?;
-    // Until it is written the client may withdraw the call, also while this waits for a place.
+    // The client may cancel the call until the result is written, also while this waits for offloaded work.
     let unchecked = record.checking();
     let view = match offload.in_place(bytes, || ResultView::new(result)).await {
-        Ok(view) => keeps_promise(tool, &view, record).await.map(|()| view),
+        Ok(view) => check_output(tool, &view, record).await.map(|()| view),
         Err(fault) => Err(ResultError::Contract(fault)),
     };
     match view {
@@ -191,33 +192,33 @@ async fn finish(
     }
 }
 
-/// Why a result is not passed on.
+/// Why a result is not sent to the client.
 enum ResultError {
     Contract(String),
     Limit(CallError),
 }
 
-/// Checks structured content against the schema that the tool promised: at once when that is short, else as part of the
-/// call, with the processor time that its guest has left.
-async fn keeps_promise(
+/// Validates structured content against the tool's output schema: at once if that is short, else as part of the call,
+/// with the processor time that the guest has left.
+async fn check_output(
     tool: &Arc<PublishedTool>,
     view: &ResultView<'_>,
     record: &mut AuditRecord,
 ) -> Result<(), ResultError> {
-    if let Some(kept) = tool.matches_output_schema_if_short(view.structured(), view.is_error()) {
-        return kept.map_err(ResultError::Contract);
+    if let Some(matched) = tool.matches_output_schema_if_short(view.structured(), view.is_error()) {
+        return matched.map_err(ResultError::Contract);
     }
-    let (structured, failed) = (view.structured().map(ToOwned::to_owned), view.is_error());
+    let (structured, is_error) = (view.structured().map(ToOwned::to_owned), view.is_error());
     let limits = &tool.plugin.config().limits;
     let left = limits.cpu_time().saturating_sub(record.usage().cpu);
-    let checked = Arc::clone(tool);
-    let work = move |allowance: &WorkBudget| -> Result<_, WorkStopped> {
-        let kept = checked.matches_output_schema(structured.as_deref(), failed, allowance)?;
-        // Also when it is done: what took too long is no success.
-        allowance.check().map(|()| kept)
+    let validated_tool = Arc::clone(tool);
+    let work = move |budget: &WorkBudget| -> Result<_, WorkStopped> {
+        let matched = validated_tool.matches_output_schema(structured.as_deref(), is_error, budget)?;
+        // A validation that took too long is an error even if it has ended.
+        budget.check().map(|()| matched)
     };
-    match tool.plugin.offload().run_counted(left, record.checks(), work).await {
-        Ok(kept) => kept.map_err(ResultError::Contract),
+    match tool.plugin.offload().run_counted(left, record.validation_time(), work).await {
+        Ok(matched) => matched.map_err(ResultError::Contract),
         Err(WorkStopped::Cpu | WorkStopped::Abandoned) => {
             let failure = CallError::limit(limits, "cpu_ms");
             record.exceeded(&failure);
@@ -227,7 +228,7 @@ async fn keeps_promise(
     }
 }
 
-/// A tool result that says what went wrong, for the model to read.
+/// A tool result with an error text for the model.
 fn error_result(server: &Server, context: &RequestContext, text: String) -> Result<EncodedResult, RpcError> {
     EncodedResult::new(&ResultView::error(text), context.revision, &server.info)
 }
@@ -248,10 +249,10 @@ mod tests {
 
     #[test]
     fn values_are_counted_by_what_separates_them_and_not_in_texts() {
-        assert!(has_too_many(&format!("[{}1]", "1,".repeat(VALUES))));
-        assert!(has_too_many(&format!("[{}", r#"{"":0},"#.repeat(VALUES / 2 + 1))));
-        let quoted = serde_json::json!({ "text": ",[{\\\"".repeat(VALUES) }).to_string();
-        assert!(!has_too_many(&quoted));
-        assert!(!has_too_many(&format!("[{}1]", "1,".repeat(VALUES / 2))));
+        assert!(has_too_many_values(&format!("[{}1]", "1,".repeat(MAX_VALUES))));
+        assert!(has_too_many_values(&format!("[{}", r#"{"":0},"#.repeat(MAX_VALUES / 2 + 1))));
+        let quoted = serde_json::json!({ "text": ",[{\\\"".repeat(MAX_VALUES) }).to_string();
+        assert!(!has_too_many_values(&quoted));
+        assert!(!has_too_many_values(&format!("[{}1]", "1,".repeat(MAX_VALUES / 2))));
     }
 }

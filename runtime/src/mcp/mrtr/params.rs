@@ -1,4 +1,4 @@
-//! What a request brings for a suspended call, or for what its guest is yet to ask.
+//! `requestState` and `inputResponses` of a request: for a suspended call, or for client requests still to come.
 
 use std::borrow::Cow;
 
@@ -7,23 +7,23 @@ use crate::mcp::error::RpcError;
 use crate::mcp::jsonrpc::Request;
 use crate::mcp::param_errors;
 
-/// Answers that one request may bring: as many as a call may ever ask.
+/// Responses in one request: as many as one call may send client requests.
 const MAX_RESPONSES: usize = 1_000;
 
 /// `requestState` and `inputResponses` of one request.
 #[derive(Debug, Default)]
 pub(in crate::mcp) struct MrtrParams {
-    /// `requestState`, if the client was given one.
+    /// `requestState`, which the client got with `input_required`.
     pub(in crate::mcp) request_state: Option<String>,
-    /// `inputResponses`. Without a state they answer what a fresh call asks, as it asks.
+    /// `inputResponses`. Without a `requestState` a new call uses them for its client requests as it sends them.
     pub(in crate::mcp) responses: RawObject,
 }
 
 impl MrtrParams {
-    /// Reads what a request brings back; for most that is nothing.
+    /// Reads the two fields. Methods that cannot require input have neither.
     ///
     /// # Errors
-    /// When either has the wrong form.
+    /// When a field is malformed.
     pub(in crate::mcp) fn read(request: &Request) -> Result<Self, RpcError> {
         if !request.method.may_require_input() {
             return Ok(Self::default());
@@ -34,7 +34,7 @@ impl MrtrParams {
         let responses = responses.map_err(|error| invalid(&format!(": {}", param_errors::reason(&error))))?;
         let responses = responses.unwrap_or_default();
         if responses.iter().nth(MAX_RESPONSES).is_some() {
-            return Err(invalid(&format!(" has more than {MAX_RESPONSES} answers")));
+            return Err(invalid(&format!(" has more than {MAX_RESPONSES} responses")));
         }
         Ok(Self { request_state, responses })
     }

@@ -1,4 +1,4 @@
-//! What a guest asks a stateless client, until its call is resumed with the responses.
+//! Client requests of a stateless call: from the guest until the call is resumed with the responses.
 
 use std::sync::Arc;
 
@@ -11,8 +11,8 @@ use crate::mcp::notification_queue::OutgoingMessage;
 use crate::mcp::request_context::RequestContext;
 use crate::sandbox::LargeWork;
 
-/// Takes the responses that came with the request, and has the request answered with what is still open. At most
-/// `max_suspended` calls of the plugin may wait.
+/// Uses the responses that came with the request, ends the request's response stream with `input_required` for all
+/// others, and waits for those. At most `max_suspended` calls of the plugin may be suspended.
 pub(in crate::mcp) async fn request_input(
     context: &RequestContext,
     (plugin, offload): (&Arc<str>, &LargeWork),
@@ -20,7 +20,7 @@ pub(in crate::mcp) async fn request_input(
     requests: Vec<(usize, InputRequest)>,
 ) -> Vec<IndexedResult> {
     let leg = context.leg();
-    let (mut answered, mut open) = (Vec::new(), Vec::new());
+    let (mut responses, mut open) = (Vec::new(), Vec::new());
     for (at, input_request) in requests {
         let response = match leg.take_response(&input_request.key) {
             Some(response) => {
@@ -29,21 +29,21 @@ pub(in crate::mcp) async fn request_input(
             None => None,
         };
         match response {
-            Some(response) => answered.push((at, response)),
+            Some(response) => responses.push((at, response)),
             None => open.push((at, input_request)),
         }
     }
     if !open.is_empty() {
-        let (resume, responses) = oneshot::channel();
+        let (resume, resumed) = oneshot::channel();
         let params = &context.request.params;
         let digest = || request_digest::compute(None, &context.request.method, params.raw());
         let request_digest = offload.in_place(params.len(), digest).await;
-        let (plugin, most) = (Arc::clone(plugin), max_suspended);
-        let pending_input = PendingInput { plugin, most, request_digest, open, answered, resume };
-        // Nobody reads: the request is gone, and this future with it in a moment.
-        let asked = leg.queue.deliver(OutgoingMessage::InputRequired(pending_input)).await;
+        let plugin = Arc::clone(plugin);
+        let pending_input = PendingInput { plugin, max_suspended, request_digest, open, responses, resume };
+        // An error means that the response stream was dropped, which also drops this future in a moment.
+        let delivered = leg.queue.deliver(OutgoingMessage::InputRequired(pending_input)).await;
         drop(leg);
-        answered = if asked.is_ok() { responses.await.unwrap_or_default() } else { Vec::new() };
+        responses = if delivered.is_ok() { resumed.await.unwrap_or_default() } else { Vec::new() };
     }
-    answered.into_iter().map(|(at, response)| (at, Ok(response))).collect()
+    responses.into_iter().map(|(at, response)| (at, Ok(response))).collect()
 }

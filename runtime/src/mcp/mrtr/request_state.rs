@@ -1,7 +1,7 @@
 //! `requestState`: the token of one suspended call, with its expiry, which only this process can make.
 //!
-//! The call itself stays in this process; what travels is a random id, its expiry and a MAC over both under a key
-//! that lives as long as the process. Whose call it is stands beside the suspended call and not in here.
+//! The call stays in this process. The token holds a random id, its expiry and a MAC over both, under a key that lives
+//! as long as the process. The suspended call's owner and request are kept with the call and not in the token.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -11,16 +11,16 @@ use sha2::Sha256;
 
 use crate::mcp::tokens;
 
-/// Names one suspended call, until it is resumed or suspended again.
+/// The id of one suspended call, until the call is resumed or suspended again.
 pub(crate) type SuspendedId = [u8; 16];
 
-const ID: usize = 16;
-const EXPIRY: usize = 8;
+const ID_BYTES: usize = 16;
+const EXPIRY_BYTES: usize = 8;
 
-/// The key.
+/// The MAC key.
 pub(crate) struct RequestStateKey(Hmac<Sha256>);
 
-/// What a token says that this process signed.
+/// The contents of a token that this process signed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct VerifiedState {
     pub(crate) id: SuspendedId,
@@ -28,13 +28,13 @@ pub(crate) struct VerifiedState {
 }
 
 impl RequestStateKey {
-    /// A fresh key. Without randomness nothing is ever signed.
+    /// A new key; `None` when the system has no randomness.
     pub(crate) fn new() -> Option<Self> {
         let key = [tokens::bits()?, tokens::bits()?].concat();
         Hmac::new_from_slice(&key).ok().map(Self)
     }
 
-    /// The token of a suspended call, for this long.
+    /// A token for a suspended call, which expires after `max_wait`.
     pub(crate) fn sign(&self, id: SuspendedId, max_wait: Duration) -> String {
         let expiry = now().saturating_add(max_wait).as_millis();
         let expiry = u64::try_from(expiry).unwrap_or(u64::MAX).to_le_bytes();
@@ -47,9 +47,9 @@ impl RequestStateKey {
     /// Reads a token that this process signed; `None` for anything else.
     pub(crate) fn verify(&self, token: &str) -> Option<VerifiedState> {
         let bytes = BASE64URL_NOPAD.decode(token.as_bytes()).ok()?;
-        let (said, mac) = bytes.split_at_checked(ID + EXPIRY)?;
-        self.0.clone().chain_update(said).verify_slice(mac).ok()?;
-        let (id, expiry) = said.split_at_checked(ID)?;
+        let (signed, mac) = bytes.split_at_checked(ID_BYTES + EXPIRY_BYTES)?;
+        self.0.clone().chain_update(signed).verify_slice(mac).ok()?;
+        let (id, expiry) = signed.split_at_checked(ID_BYTES)?;
         let expiry = u64::from_le_bytes(expiry.try_into().ok()?);
         Some(VerifiedState { id: id.try_into().ok()?, expired: now().as_millis() >= u128::from(expiry) })
     }

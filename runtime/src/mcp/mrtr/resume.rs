@@ -15,11 +15,11 @@ use crate::mcp::request_context::{RequestContext, RequestLeg};
 use crate::mcp::request_task::CallTask;
 use crate::mcp::sessions::in_flight::InFlightGuard;
 
-/// Takes up the call that `state` stands for, with these responses. Gives the work to drive on: the guest's, or another
-/// result that asks for what is still missing.
+/// Gives `responses` to the call of `state`, and returns the task to drive: the call's own, or one that ends at once
+/// with another `input_required` for the responses still missing.
 ///
 /// # Errors
-/// When there is no such call for this request, or a response does not fit; the call stays suspended then.
+/// When there is no such call for this request, or a response does not fit. The call stays suspended then.
 pub(in crate::mcp) fn resume(
     (suspended_calls, server): (&SuspendedCalls, &RawValue),
     mut request: Request,
@@ -29,8 +29,9 @@ pub(in crate::mcp) fn resume(
 ) -> Result<(Arc<RequestContext>, CallTask), RpcError> {
     let digest = request_digest::compute(None, &request.method, request.params.raw());
     let taken = suspended_calls.take(state, digest);
-    let mut taken = taken.map_err(|lost| RpcError::invalid_params(&lost.to_string()))?;
-    // The plugin may have been replaced meanwhile: no response helps any more, and the client hears why.
+    let mut taken = taken.map_err(|error| RpcError::invalid_params(&error.to_string()))?;
+    // A call whose task has ended, for example because its plugin was replaced, needs no responses: the client gets the
+    // task's outcome.
     if !taken.call.is_ready()
         && let Err(error) = taken.call.accept(responses, leg.capabilities)
     {
@@ -38,7 +39,8 @@ pub(in crate::mcp) fn resume(
         return Err(error);
     }
     let call = taken.call;
-    call.context.keep_reservation(request.reservation.take().and_then(|held| shrink(held, responses)));
+    call.context
+        .keep_reservation(request.reservation.take().and_then(|reservation| shrink(reservation, responses)));
     if call.is_ready() {
         if let Some(guard) = guard {
             guard.rebind(call.context.cancel.clone());
@@ -50,8 +52,8 @@ pub(in crate::mcp) fn resume(
     Ok((context, CallTask::Fresh(std::future::ready(Some(Ok(result))).boxed())))
 }
 
-/// Of what is reserved for the request, what its responses take: the call keeps nothing else of it. Such a request is
-/// never part of a batch.
+/// Shrinks the reservation of the request to its responses, because the call keeps only those. Such a request is never
+/// part of a batch, so no other request shares the reservation.
 fn shrink(reservation: Arc<BufferReservation>, responses: &RawObject) -> Option<Arc<BufferReservation>> {
     let bytes = responses.iter().map(|(_, response)| response.get().len()).sum();
     let mut reservation = Arc::into_inner(reservation)?;

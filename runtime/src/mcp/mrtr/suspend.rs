@@ -1,4 +1,4 @@
-//! The result `input_required`, and the call that is kept for its resumption.
+//! Suspends a call, and writes the result `input_required`.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ struct InputRequestJson<'a> {
     params: &'a RawValue,
 }
 
-/// The result. Written in one go: requests may be large.
+/// The result, which borrows the requests because they may be large.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct InputRequiredResult<'a> {
@@ -26,30 +26,30 @@ struct InputRequiredResult<'a> {
     meta: BTreeMap<&'static str, &'a RawValue>,
 }
 
-/// Keeps a call, and writes what it waits for as the result of the server with this name.
+/// Suspends a call, and writes a result with its open requests. `server` is the server's name for `_meta`.
 ///
 /// # Errors
-/// When the server is about to end.
+/// When the server is stopping.
 pub(in crate::mcp) fn suspend(
     suspended_calls: &SuspendedCalls,
     server: &RawValue,
     call: SuspendedCall,
 ) -> Result<EncodedResult, RpcError> {
     let input_requests = call.pending_input.open.iter().map(|(_, input_request)| input_request);
-    // Copied, since another thread may resume the call as soon as it is in the registry.
+    // Copied before `suspend`, because another thread may resume the call immediately after.
     let copied: Vec<_> = input_requests
         .map(|input_request| (input_request.key.clone(), input_request.method, input_request.params.clone()))
         .collect();
     let state = suspended_calls.suspend(call);
     let state = state.ok_or_else(|| RpcError::internal("the server is about to end; call again later"))?;
-    let written =
+    let input_requests =
         copied.iter().map(|(key, method, params)| (key.as_str(), InputRequestJson { method, params }));
     let result = InputRequiredResult {
         result_type: "input_required",
-        input_requests: written.collect(),
+        input_requests: input_requests.collect(),
         request_state: &state,
         meta: BTreeMap::from([(SERVER_INFO, server)]),
     };
-    let written = serde_json::to_vec(&result).map(EncodedResult::from_json);
-    written.map_err(|error| RpcError::internal(&error.to_string()))
+    let encoded = serde_json::to_vec(&result).map(EncodedResult::from_json);
+    encoded.map_err(|error| RpcError::internal(&error.to_string()))
 }

@@ -1,7 +1,7 @@
-//! A call that waits for responses which only another request can bring.
+//! A stateless call that waits for responses, which another request brings.
 //!
-//! It owns the guest's task, whose future waits on `PendingInput::resume`. Dropping it ends the task, and the instance
-//! with it.
+//! [`SuspendedCall`] owns the guest's task, whose future waits on `PendingInput::resume`. Dropping the call ends the
+//! task and drops the instance.
 
 use std::sync::Arc;
 
@@ -21,25 +21,25 @@ pub(in crate::mcp) struct SuspendedCall {
 }
 
 impl SuspendedCall {
-    /// Whether the guest waits for nothing more, be it that all responses are there or that its task has ended.
+    /// Whether all responses are there, or the guest's task has ended.
     pub(super) fn is_ready(&self) -> bool {
         self.pending_input.open.is_empty() || self.task.is_finished()
     }
 
-    /// Reads the responses that a request brings, each once. What is missing stays open.
+    /// Checks the responses of a request and keeps them. A request without a response stays open.
     ///
     /// # Errors
-    /// When a response does not fit its request, or the client of this message lacks what an open request needs. The
-    /// call is as it was then.
+    /// When a response does not fit its request, or the client of this message lacks a capability that an open request
+    /// needs. The call is then unchanged.
     pub(super) fn accept(
         &mut self,
         responses: &RawObject,
         capabilities: ClientCapabilities,
     ) -> Result<(), RpcError> {
-        let PendingInput { open, answered, .. } = &mut self.pending_input;
+        let PendingInput { open, responses: accepted, .. } = &mut self.pending_input;
         let read = open.iter().map(|(_, input_request)| read(input_request, responses));
         let read: Vec<Option<String>> = read.collect::<Result<_, _>>()?;
-        // Every request stands on its own: what this one does not declare is not asked of its client.
+        // Each stateless request declares its own capabilities, so an open request needs one of this request.
         let lacking = open.iter().zip(&read).find(|((_, input_request), response)| {
             response.is_none() && !capabilities.has(input_request.capability())
         });
@@ -48,29 +48,29 @@ impl SuspendedCall {
         }
         for ((at, input_request), response) in std::mem::take(open).into_iter().zip(read) {
             match response {
-                Some(response) => answered.push((at, response)),
+                Some(response) => accepted.push((at, response)),
                 None => open.push((at, input_request)),
             }
         }
         Ok(())
     }
 
-    /// Lets the guest go on with what it has. The next leg begins before the responses are handed over: the guest may
-    /// send something at once, and that must reach this client.
+    /// Hands the responses to the guest. The next leg begins first, because the guest may send a message at once, which
+    /// must reach the client of this leg.
     pub(super) fn resume(self, leg: RequestLeg) -> (Arc<RequestContext>, CallTask) {
         let Self { task, context, pending_input } = self;
         context.next_leg(leg);
-        // A guest that gave up meanwhile does not wait any more; its call ends by itself.
-        let _ = pending_input.resume.send(pending_input.answered);
+        // The receiver is gone if the guest no longer waits; the call then ends by itself.
+        let _ = pending_input.resume.send(pending_input.responses);
         (context, task)
     }
 }
 
-/// The response to one request of the guest, checked; `None` when there is none.
+/// The checked response to one client request; `None` if the request brings none.
 fn read(input_request: &InputRequest, responses: &RawObject) -> Result<Option<String>, RpcError> {
     let key = &input_request.key;
     let Some(response) = responses.get(key) else { return Ok(None) };
     input_request.read(response).map(Some).map_err(|why| {
-        RpcError::invalid_params(&format!("`inputResponses`: the answer to `{key}` does not fit: {why}"))
+        RpcError::invalid_params(&format!("`inputResponses`: the response to `{key}` does not fit: {why}"))
     })
 }

@@ -1,14 +1,15 @@
 //! Suspended calls, stateless and of sessions, and the bounds on them.
 //!
-//! A stateless call is kept with its task, which waits for the responses; the request that resumes it takes both out
-//! and drives the task on. A call of a session waits in its own request and has only an entry here, which a guard
-//! removes. When there is no room, the plugin with the most suspended calls loses one: no plugin can push out the calls
-//! of another that waits less. It is the oldest of the [caller with the most](choose_evicted) of them.
+//! A stateless call is stored with its task, which waits for the responses; the request that resumes the call takes it
+//! out and drives its task. A call of a session waits in its own request and has only an entry here, which a guard
+//! removes. At the limit, the plugin with the most suspended calls loses one, so a plugin cannot evict the calls of a
+//! plugin that has fewer. The evicted call is the oldest of the [caller with the most](choose_evicted).
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use super::SuspendedCall;
@@ -18,10 +19,10 @@ use crate::mcp::client_requests::request_digest::RequestDigest;
 use crate::mcp::eviction::{EvictionCandidate, choose_evicted};
 use crate::mcp::tokens;
 
-/// Calls that are remembered as given up, so that a request which resumes one too late hears why.
-const REMEMBERED: usize = 1_024;
+/// Evicted calls that are remembered, so that a request which resumes one gets the right error.
+const MAX_EVICTED_IDS: usize = 1_024;
 
-/// Whose call waits.
+/// The plugin and the caller of a suspended call.
 #[derive(Debug, Clone)]
 pub(crate) struct CallOwner {
     pub(crate) plugin: Arc<str>,
@@ -34,11 +35,11 @@ impl CallOwner {
     }
 }
 
-/// The calls.
+/// The registry.
 #[derive(Debug)]
 pub(crate) struct SuspendedCalls {
     key: Option<RequestStateKey>,
-    most: usize,
+    limit: usize,
     max_wait: Duration,
     entries: Mutex<Entries>,
 }
@@ -47,8 +48,8 @@ pub(crate) struct SuspendedCalls {
 struct Entries {
     by_id: HashMap<SuspendedId, Entry>,
     per_plugin: HashMap<Arc<str>, usize>,
-    given_up: VecDeque<SuspendedId>,
-    /// Nothing more is entered.
+    evicted_ids: VecDeque<SuspendedId>,
+    /// The server is stopping: no call can be suspended.
     closed: bool,
 }
 
@@ -78,7 +79,7 @@ pub(crate) struct TakenCall {
     since: Instant,
 }
 
-/// A waiting call of a session; leaving ends the entry.
+/// The entry of a suspended call of a session. Dropping this removes the entry.
 pub(crate) struct SuspendGuard {
     owner: Arc<SuspendedCalls>,
     id: SuspendedId,
@@ -86,7 +87,7 @@ pub(crate) struct SuspendGuard {
     pub(crate) evicted: CancellationToken,
 }
 
-/// Why a request does not resume anything.
+/// Why a request cannot resume a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ResumeError {
     /// Not signed by this process.
@@ -94,114 +95,115 @@ pub(crate) enum ResumeError {
         "`requestState` was not issued by this server, or was altered; send it back exactly as it came, or call again without it"
     )]
     Forged,
-    /// Too late.
+    /// Resumed too late.
     #[error("`requestState` has expired; call again without it")]
     Expired,
-    /// Already taken.
+    /// Already resumed.
     #[error("`requestState` has already been used; call again without it")]
     Used,
     /// Of another request or caller.
     #[error("`requestState` belongs to another request; repeat the method and its parameters unchanged")]
     Foreign,
-    /// Evicted.
+    /// Evicted at the limit.
     #[error(
         "the suspended call was cancelled for a newer one (limits `suspended_calls`); call again without `requestState`"
     )]
-    GivenUp,
+    Evicted,
 }
 
 impl SuspendedCalls {
-    pub(crate) fn new(most: usize, max_wait: Duration) -> Arc<Self> {
-        Arc::new(Self { key: RequestStateKey::new(), most, max_wait, entries: Mutex::default() })
+    pub(crate) fn new(limit: usize, max_wait: Duration) -> Arc<Self> {
+        Arc::new(Self { key: RequestStateKey::new(), limit, max_wait, entries: Mutex::default() })
     }
 
-    /// How long a call may wait.
+    /// How long a call may stay suspended.
     pub(crate) fn max_wait(&self) -> Duration {
         self.max_wait
     }
 
-    /// Keeps a call and gives the `requestState` that brings it back. `None` when the server is about to end, or the
-    /// system has no randomness.
+    /// Stores a call and returns its `requestState`. `None` when the server is stopping, or the system has no
+    /// randomness.
     pub(crate) fn suspend(&self, call: SuspendedCall) -> Option<String> {
-        let (owner, most) = (CallOwner::from_call(&call), call.pending_input.most);
+        let (owner, plugin_limit) = (CallOwner::from_call(&call), call.pending_input.max_suspended);
         let key = self.key.as_ref()?;
-        let id = self.enter(owner, most, SuspendedKind::Stateless(Box::new(call)))?;
+        let id = self.enter(owner, plugin_limit, SuspendedKind::Stateless(Box::new(call)))?;
         Some(key.sign(id, self.max_wait))
     }
 
-    /// Enters a call that waits by itself. `None` as in [`SuspendedCalls::suspend`].
+    /// Enters a call that waits in its own request. `None` as in [`SuspendedCalls::suspend`].
     pub(crate) fn suspend_session_call(
         self: &Arc<Self>,
         owner: CallOwner,
-        most: usize,
+        plugin_limit: usize,
     ) -> Option<SuspendGuard> {
         let evicted = CancellationToken::new();
-        let id = self.enter(owner, most, SuspendedKind::Session(evicted.clone()))?;
+        let id = self.enter(owner, plugin_limit, SuspendedKind::Session(evicted.clone()))?;
         Some(SuspendGuard { owner: Arc::clone(self), id, evicted })
     }
 
-    /// Takes the call that `state` stands for, if it is a part of the request that `request_digest` says.
+    /// Takes out the call of `state`, if `request_digest` is that of its request.
     ///
     /// # Errors
-    /// When there is none, or another's.
+    /// When there is no such call, or the call belongs to another request.
     pub(crate) fn take(&self, state: &str, request_digest: RequestDigest) -> Result<TakenCall, ResumeError> {
-        let opened = self.key.as_ref().and_then(|key| key.verify(state)).ok_or(ResumeError::Forged)?;
-        let id = opened.id;
-        if opened.expired {
-            let gone = self.lock().remove(&id);
-            drop(gone);
+        let verified = self.key.as_ref().and_then(|key| key.verify(state)).ok_or(ResumeError::Forged)?;
+        let id = verified.id;
+        if verified.expired {
+            let expired = self.entries.lock().remove(&id);
+            drop(expired);
             return Err(ResumeError::Expired);
         }
-        let mut entries = self.lock();
-        let gone = if entries.given_up.contains(&id) { ResumeError::GivenUp } else { ResumeError::Used };
+        let mut entries = self.entries.lock();
+        let missing =
+            if entries.evicted_ids.contains(&id) { ResumeError::Evicted } else { ResumeError::Used };
         match entries.by_id.get(&id).map(|entry| &entry.kind) {
             Some(SuspendedKind::Stateless(call)) if call.pending_input.request_digest == request_digest => {}
             Some(SuspendedKind::Stateless(_)) => return Err(ResumeError::Foreign),
-            _ => return Err(gone),
+            _ => return Err(missing),
         }
         match entries.remove(&id) {
             Some(Entry { since, kind: SuspendedKind::Stateless(call), .. }) => {
                 Ok(TakenCall { call: *call, id, since })
             }
-            _ => Err(gone),
+            _ => Err(missing),
         }
     }
 
-    /// Puts a call back as if it had not been taken. When the server is about to end, the call is given up like the
-    /// others.
+    /// Puts back a call under its old id. When the server is stopping, the call is dropped like the others.
     pub(crate) fn put_back(&self, TakenCall { call, id, since }: TakenCall) {
         let CallOwner { plugin, caller } = CallOwner::from_call(&call);
-        // Made before the lock, so that a call that is given up is dropped after it.
+        // Declared before the lock, so that a call which is not inserted is dropped after the lock is released.
         let entry = Entry { plugin, caller, since, kind: SuspendedKind::Stateless(Box::new(call)) };
-        let mut entries = self.lock();
+        let mut entries = self.entries.lock();
         if !entries.closed {
             entries.insert(id, entry);
         }
     }
 
-    /// Gives up every call that has waited too long.
+    /// Drops every stateless call that has been suspended for too long.
     pub(crate) fn sweep(&self) {
-        let mut entries = self.lock();
-        let late = |entry: &Entry| {
+        let mut entries = self.entries.lock();
+        let is_expired = |entry: &Entry| {
             matches!(entry.kind, SuspendedKind::Stateless(_)) && entry.since.elapsed() >= self.max_wait
         };
-        let late: Vec<SuspendedId> =
-            entries.by_id.iter().filter(|(_, entry)| late(entry)).map(|(id, _)| *id).collect();
-        let gone: Vec<Entry> = late.iter().filter_map(|id| entries.remove(id)).collect();
+        let ids: Vec<SuspendedId> =
+            entries.by_id.iter().filter(|(_, entry)| is_expired(entry)).map(|(id, _)| *id).collect();
+        let expired: Vec<Entry> = ids.iter().filter_map(|id| entries.remove(id)).collect();
         drop(entries);
-        // Dropping a call drops its instance, which is not work to do under a lock.
-        drop(gone);
+        // Dropping a call drops its instance, which takes too long under a lock.
+        drop(expired);
     }
 
-    /// Whether the server is about to end.
+    /// Whether the server is stopping.
     pub(crate) fn is_closed(&self) -> bool {
-        self.lock().closed
+        self.entries.lock().closed
     }
 
-    /// Gives up all calls: the server ends.
+    /// Drops all calls, because the server is stopping.
     pub(crate) fn clear(&self) {
-        let gone = std::mem::replace(&mut *self.lock(), Entries { closed: true, ..Entries::default() });
-        for entry in gone.by_id.values() {
+        let closed = Entries { closed: true, ..Entries::default() };
+        let dropped = std::mem::replace(&mut *self.entries.lock(), closed);
+        for entry in dropped.by_id.values() {
             if let SuspendedKind::Session(evicted) = &entry.kind {
                 evicted.cancel();
             }
@@ -211,36 +213,32 @@ impl SuspendedCalls {
     fn enter(
         &self,
         CallOwner { plugin, caller }: CallOwner,
-        most: usize,
+        plugin_limit: usize,
         kind: SuspendedKind,
     ) -> Option<SuspendedId> {
         let id = tokens::bits()?;
-        let mut entries = self.lock();
+        let mut entries = self.entries.lock();
         if entries.closed {
             return None;
         }
-        let mut gone = Vec::new();
-        if entries.per_plugin.get(&plugin).is_some_and(|waiting| *waiting >= most) {
-            gone.extend(entries.evict(&plugin));
+        let mut evicted = Vec::new();
+        if entries.per_plugin.get(&plugin).is_some_and(|count| *count >= plugin_limit) {
+            evicted.extend(entries.evict(&plugin));
         }
-        if entries.by_id.len() >= self.most {
-            let busiest = entries.per_plugin.iter().max_by_key(|(_, waiting)| **waiting);
+        if entries.by_id.len() >= self.limit {
+            let busiest = entries.per_plugin.iter().max_by_key(|(_, count)| **count);
             let busiest = busiest.map(|(plugin, _)| Arc::clone(plugin));
-            gone.extend(busiest.and_then(|plugin| entries.evict(&plugin)));
+            evicted.extend(busiest.and_then(|plugin| entries.evict(&plugin)));
         }
         entries.insert(id, Entry { plugin, caller, since: Instant::now(), kind });
         drop(entries);
-        for entry in gone {
+        for entry in evicted {
             tracing::warn!(target: "plugin", plugin = &*entry.plugin, "cancelled the oldest suspended call (limits `suspended_calls`)");
             if let SuspendedKind::Session(evicted) = &entry.kind {
                 evicted.cancel();
             }
         }
         Some(id)
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, Entries> {
-        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -252,35 +250,35 @@ impl Entries {
 
     fn remove(&mut self, id: &SuspendedId) -> Option<Entry> {
         let entry = self.by_id.remove(id)?;
-        if let Some(waiting) = self.per_plugin.get_mut(&entry.plugin) {
-            *waiting -= 1;
-            if *waiting == 0 {
+        if let Some(count) = self.per_plugin.get_mut(&entry.plugin) {
+            *count -= 1;
+            if *count == 0 {
                 self.per_plugin.remove(&entry.plugin);
             }
         }
         Some(entry)
     }
 
-    /// Takes out the call of `plugin` that has waited longest, of the caller with the most of them.
+    /// Removes the longest suspended call of `plugin`, of the caller with the most of them.
     fn evict(&mut self, plugin: &str) -> Option<Entry> {
         let of_plugin = self.by_id.iter().filter(|(_, entry)| &*entry.plugin == plugin);
-        let holders = of_plugin.map(|(id, Entry { caller, since, .. })| EvictionCandidate {
+        let candidates = of_plugin.map(|(id, Entry { caller, since, .. })| EvictionCandidate {
             key: *id,
             caller: caller.clone(),
             worth: Some(*since),
         });
-        let oldest = choose_evicted(holders.collect(), 1).pop()?;
-        if self.given_up.len() >= REMEMBERED {
-            self.given_up.pop_front();
+        let oldest = choose_evicted(candidates.collect(), 1).pop()?;
+        if self.evicted_ids.len() >= MAX_EVICTED_IDS {
+            self.evicted_ids.pop_front();
         }
-        self.given_up.push_back(oldest);
+        self.evicted_ids.push_back(oldest);
         self.remove(&oldest)
     }
 }
 
 impl Drop for SuspendGuard {
     fn drop(&mut self) {
-        self.owner.lock().remove(&self.id);
+        self.owner.entries.lock().remove(&self.id);
     }
 }
 
@@ -290,8 +288,8 @@ mod tests {
 
     const A: &str = "a";
 
-    fn registry(most: usize) -> (Arc<SuspendedCalls>, impl Fn(&Arc<SuspendedCalls>, &str) -> SuspendGuard) {
-        let suspended_calls = SuspendedCalls::new(most, Duration::from_secs(60));
+    fn registry(limit: usize) -> (Arc<SuspendedCalls>, impl Fn(&Arc<SuspendedCalls>, &str) -> SuspendGuard) {
+        let suspended_calls = SuspendedCalls::new(limit, Duration::from_secs(60));
         (suspended_calls, |suspended_calls: &Arc<SuspendedCalls>, plugin: &str| {
             suspended_calls.suspend_session_call(owner(plugin, 1), 2).unwrap()
         })
@@ -304,9 +302,9 @@ mod tests {
     #[test]
     fn a_caller_who_has_many_calls_wait_gives_up_its_own() {
         let suspended_calls = SuspendedCalls::new(9, Duration::from_secs(60));
-        let wait = |from| suspended_calls.suspend_session_call(owner(A, from), 3).unwrap();
-        let (lone, first, _second) = (wait(1), wait(2), wait(2));
-        let _third = wait(2);
+        let suspend = |from| suspended_calls.suspend_session_call(owner(A, from), 3).unwrap();
+        let (lone, first, _second) = (suspend(1), suspend(2), suspend(2));
+        let _third = suspend(2);
         assert!(first.evicted.is_cancelled() && !lone.evicted.is_cancelled());
     }
 
@@ -323,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn when_all_places_are_taken_the_busiest_plugin_makes_way() {
+    fn at_the_limit_the_busiest_plugin_loses_a_call() {
         let (suspended_calls, wait) = registry(3);
         let (first, _second, other) =
             (wait(&suspended_calls, A), wait(&suspended_calls, A), wait(&suspended_calls, "b"));
@@ -332,15 +330,15 @@ mod tests {
     }
 
     #[test]
-    fn a_guard_that_is_dropped_makes_room() {
+    fn a_dropped_guard_frees_its_entry() {
         let (suspended_calls, wait) = registry(9);
         let first = wait(&suspended_calls, A);
         drop(wait(&suspended_calls, A));
         let _second = wait(&suspended_calls, A);
         assert!(!first.evicted.is_cancelled());
-        assert_eq!(suspended_calls.lock().per_plugin.get(A), Some(&2));
+        assert_eq!(suspended_calls.entries.lock().per_plugin.get(A), Some(&2));
         drop((first, _second));
-        assert!(suspended_calls.lock().per_plugin.is_empty());
+        assert!(suspended_calls.entries.lock().per_plugin.is_empty());
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The client, as the host layer sees it: what a guest sends becomes notifications and client requests.
+//! Implements the host layer's `Client`: turns what a guest sends into notifications and client requests.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -25,8 +25,8 @@ use crate::json::RawObject;
 use crate::plugin::Plugin;
 use crate::sandbox::LargeWork;
 
-/// Names the `roots/list` that is sent before the guest starts.
-const ROOTS: &str = "plugport-roots";
+/// The key of the `roots/list` that is sent before the guest starts.
+const ROOTS_KEY: &str = "plugport-roots";
 
 /// The client of one call to one plugin.
 pub(crate) struct RequestClient {
@@ -34,10 +34,10 @@ pub(crate) struct RequestClient {
     suspended_calls: Arc<SuspendedCalls>,
     plugin: Arc<str>,
     max_suspended: usize,
-    /// Where large requests and responses are read.
+    /// Reads large requests and responses.
     offload: Arc<LargeWork>,
-    /// Requests so far: the count names those that the guest does not name.
-    asked: AtomicUsize,
+    /// Client requests so far; the number becomes the key of a request to which the guest gave none.
+    request_count: AtomicUsize,
 }
 
 impl RequestClient {
@@ -53,59 +53,61 @@ impl RequestClient {
             plugin: plugin.name().into(),
             max_suspended,
             offload: Arc::clone(plugin.offload()),
-            asked: AtomicUsize::new(0),
+            request_count: AtomicUsize::new(0),
         }
     }
 
     async fn send_requests(&self, requests: Vec<ClientRequest>) -> ClientResponses {
         let context = &*self.context;
         if !context.request.method.may_require_input() {
-            let no = ClientRequestError::Invalid(
+            let error = ClientRequestError::Invalid(
                 "only tools, prompts and resources can send client requests".to_owned(),
             );
-            return requests.iter().map(|_| Err(no.clone())).collect();
+            return requests.iter().map(|_| Err(error.clone())).collect();
         }
         let capabilities = context.leg().capabilities;
-        let mut slots = Vec::new();
+        let mut results = Vec::new();
         let mut open = Vec::new();
         for (at, request) in requests.into_iter().enumerate() {
-            let number = self.asked.fetch_add(1, Ordering::Relaxed) + 1;
+            let number = self.request_count.fetch_add(1, Ordering::Relaxed) + 1;
             let bytes = request.body.size();
             let prepare = || prepare(request, number, context.revision, capabilities);
             let prepared = self.offload.in_place(bytes, prepare).await;
-            slots.push(prepared.as_ref().err().cloned().map(Err));
+            results.push(prepared.as_ref().err().cloned().map(Err));
             open.extend(prepared.ok().map(|input_request| (at, input_request)));
         }
         let Self { plugin, offload, max_suspended, suspended_calls, .. } = self;
-        let (plugin, most) = ((plugin, &**offload), *max_suspended);
-        let answers = match &context.session {
+        let (plugin, max_suspended) = ((plugin, &**offload), *max_suspended);
+        let responses = match &context.session {
             Some(session) => {
-                session_request::in_session(context, session, suspended_calls, plugin, most, open).await
+                session_request::in_session(context, session, suspended_calls, plugin, max_suspended, open)
+                    .await
             }
-            None => mrtr::request_input(context, plugin, most, open).await,
+            None => mrtr::request_input(context, plugin, max_suspended, open).await,
         };
-        for (at, answer) in answers {
-            if let Some(slot) = slots.get_mut(at) {
-                *slot = Some(answer);
+        for (at, response) in responses {
+            if let Some(result) = results.get_mut(at) {
+                *result = Some(response);
             }
         }
-        slots.into_iter().map(|slot| slot.unwrap_or(Err(ClientRequestError::TimedOut))).collect()
+        results.into_iter().map(|result| result.unwrap_or(Err(ClientRequestError::TimedOut))).collect()
     }
 
-    /// The roots of a client on this machine. A session is asked once, until it says that they have changed.
+    /// The roots of a client on this machine. In a session, they are requested once and again after each
+    /// `notifications/roots/list_changed`.
     async fn roots(&self) -> Option<String> {
         let context = &*self.context;
         if !context.client.is_local || !context.leg().capabilities.roots {
             return None;
         }
-        let known = context.session.as_ref().map(|session| session.roots.known());
-        if let Some((_, Some(roots))) = known {
+        let cached = context.session.as_ref().map(|session| session.roots.get());
+        if let Some((_, Some(roots))) = cached {
             return Some(roots);
         }
-        let request = ClientRequest { key: Some(ROOTS.to_owned()), body: ClientRequestBody::ListRoots };
+        let request = ClientRequest { key: Some(ROOTS_KEY.to_owned()), body: ClientRequestBody::ListRoots };
         let roots = usable_roots(&self.send_requests(vec![request]).await.pop()?.ok()?);
-        if let (Some(session), Some((times, _))) = (&context.session, known) {
-            session.roots.store(times, &roots, &session.share);
+        if let (Some(session), Some((generation, _))) = (&context.session, cached) {
+            session.roots.store(generation, &roots, &session.share);
         }
         Some(roots)
     }
@@ -129,8 +131,8 @@ struct ProgressParams<'a> {
     message: Option<&'a str>,
 }
 
-/// Tells a client how far its request is, if it wants to hear that.
-pub(in super::super) fn tell_progress(
+/// Sends a progress notification if the request has a progress token.
+pub(in super::super) fn send_progress(
     context: &RequestContext,
     progress: f64,
     total: Option<f64>,
@@ -184,7 +186,7 @@ impl Client for RequestClient {
     }
 
     fn progress(&self, progress: f64, total: Option<f64>, message: Option<&str>) {
-        tell_progress(&self.context, progress, total, message);
+        send_progress(&self.context, progress, total, message);
     }
 
     fn send_requests(&self, requests: Vec<ClientRequest>) -> BoxFuture<'_, ClientResponses> {

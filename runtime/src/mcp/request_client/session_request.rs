@@ -16,8 +16,8 @@ use super::super::sessions::session::Session;
 use crate::host::ClientRequestError;
 use crate::sandbox::LargeWork;
 
-/// Code with which clients say that the person or the model's owner said no.
-const REJECTED: i64 = -1;
+/// The error code with which clients say that their user rejected the request.
+const USER_REJECTED: i64 = -1;
 
 /// Sends all requests at once and waits for all responses, for as long as a call may be suspended.
 pub(in crate::mcp) async fn in_session(
@@ -29,7 +29,7 @@ pub(in crate::mcp) async fn in_session(
     open: Vec<(usize, InputRequest)>,
 ) -> Vec<IndexedResult> {
     let leg = context.leg();
-    let all = |open: &[(usize, InputRequest)], error: &ClientRequestError| {
+    let fail_all = |open: &[(usize, InputRequest)], error: &ClientRequestError| {
         open.iter().map(|(at, _)| (*at, Err(error.clone()))).collect::<Vec<_>>()
     };
     if !leg.can_ask {
@@ -40,66 +40,67 @@ pub(in crate::mcp) async fn in_session(
     }
     let owner = CallOwner { plugin: Arc::clone(plugin), caller: context.caller.clone() };
     let Some(guard) = suspended_calls.suspend_session_call(owner, max_suspended) else {
-        return all(&open, &ClientRequestError::Cancelled);
+        return fail_all(&open, &ClientRequestError::Cancelled);
     };
     let target = (session, &*leg, offload);
-    let input_requests = open.iter().map(|(at, input_request)| ask(context, target, (*at, input_request)));
-    let input_requests = join_all(input_requests);
+    let responses = open.iter().map(|(at, input_request)| send(context, target, (*at, input_request)));
+    let responses = join_all(responses);
     tokio::select! {
         biased;
-        () = context.cancel.cancelled() => all(&open, &ClientRequestError::Cancelled),
-        answers = input_requests => answers,
+        () = context.cancel.cancelled() => fail_all(&open, &ClientRequestError::Cancelled),
+        results = responses => results,
         () = guard.evicted.cancelled() => {
             let why = "too many calls are suspended (limits `suspended_calls`); try again later";
             let evicted = ClientRequestError::OverBudget(why.to_owned());
-            all(&open, if suspended_calls.is_closed() { &ClientRequestError::Cancelled } else { &evicted })
+            fail_all(&open, if suspended_calls.is_closed() { &ClientRequestError::Cancelled } else { &evicted })
         }
-        () = tokio::time::sleep(suspended_calls.max_wait()) => all(&open, &ClientRequestError::TimedOut),
+        () = tokio::time::sleep(suspended_calls.max_wait()) => fail_all(&open, &ClientRequestError::TimedOut),
     }
 }
 
-async fn ask(
+/// Sends one request and waits for the response.
+async fn send(
     context: &RequestContext,
     (session, leg, offload): (&Arc<Session>, &RequestLeg, &LargeWork),
     (at, input_request): (usize, &InputRequest),
 ) -> IndexedResult {
-    let mut pending = CancelOnDrop { leg, awaited: session.pending_requests.register(), settled: false };
-    let message = request(pending.awaited.id, input_request.method, &input_request.params);
+    let mut sent = CancelOnDrop { leg, reply: session.pending_requests.register(), responded: false };
+    let message = request(sent.reply.id, input_request.method, &input_request.params);
     if leg.queue.deliver(OutgoingMessage::Message(message)).await.is_err() {
         return (at, Err(ClientRequestError::Cancelled));
     }
-    let answered = (&mut pending.awaited.answer).await;
-    pending.settled = true;
-    let Ok((answered, reservation)) = answered else { return (at, Err(ClientRequestError::Cancelled)) };
+    let response = (&mut sent.reply.response).await;
+    sent.responded = true;
+    let Ok((response, reservation)) = response else { return (at, Err(ClientRequestError::Cancelled)) };
     context.keep_reservation(reservation);
-    let bytes = answered.as_ref().map_or(0, |answer| answer.get().len());
-    (at, offload.in_place(bytes, || read(input_request, answered)).await)
+    let bytes = response.as_ref().map_or(0, |result| result.get().len());
+    (at, offload.in_place(bytes, || read(input_request, response)).await)
 }
 
-fn read(input_request: &InputRequest, answered: ClientResult) -> Result<String, ClientRequestError> {
-    match answered {
+fn read(input_request: &InputRequest, response: ClientResult) -> Result<String, ClientRequestError> {
+    match response {
         Ok(result) => input_request.read(&result).map_err(|why| ClientRequestError::Failed {
             code: -32603,
-            message: format!("the client's answer cannot be used: {why}"),
+            message: format!("the client's response cannot be used: {why}"),
         }),
-        Err(ClientError { code: REJECTED, message }) => Err(ClientRequestError::Rejected(message)),
+        Err(ClientError { code: USER_REJECTED, message }) => Err(ClientRequestError::Rejected(message)),
         Err(ClientError { code, message }) => {
             Err(ClientRequestError::Failed { code: i32::try_from(code).unwrap_or(-32603), message })
         }
     }
 }
 
-/// Tells the client when a request of this server is no longer wanted.
+/// Sends `notifications/cancelled` when it is dropped before the client has responded.
 struct CancelOnDrop<'r> {
     leg: &'r RequestLeg,
-    awaited: PendingReply,
-    settled: bool,
+    reply: PendingReply,
+    responded: bool,
 }
 
 impl Drop for CancelOnDrop<'_> {
     fn drop(&mut self) {
-        if !self.settled {
-            let params = json!({ "requestId": self.awaited.id, "reason": "the tool no longer waits for it" });
+        if !self.responded {
+            let params = json!({ "requestId": self.reply.id, "reason": "the tool no longer waits for it" });
             self.leg.queue.send(notification("notifications/cancelled", &params));
         }
     }

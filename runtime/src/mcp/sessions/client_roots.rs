@@ -1,16 +1,15 @@
-//! The roots of a session's client, remembered from one call to the next until the client says that they have changed.
+//! Caches the roots of a session's client from one call to the next, until the client says that they have changed.
 //!
-//! A client may name a great many, and there may be many clients; so only what is used of an answer is remembered.
+//! There may be many clients with many roots each, so only the part of a response that is used is cached.
 
-use std::sync::{Mutex, PoisonError};
-
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
 use super::super::buffer_budget::{BufferReservation, BufferShare};
 use crate::config::RootsGrant;
 
-/// Longest URI that is used, bytes: the most that `uri_bytes` can be.
-const LONGEST: usize = 4_096;
+/// Longest URI that is used, bytes: the upper bound of the limit `uri_bytes`.
+const URI_BYTES: usize = 4_096;
 
 #[derive(Default, Serialize, Deserialize)]
 struct ListRootsResult {
@@ -22,48 +21,45 @@ struct Root {
     uri: String,
 }
 
-/// What is used of a client's answer.
-pub(crate) fn usable_roots(answer: &str) -> String {
-    let listed: ListRootsResult = serde_json::from_str(answer).unwrap_or_default();
-    let roots = RootsGrant::first(listed.roots).filter(|root| root.uri.len() <= LONGEST).collect();
+/// The part of a `roots/list` result that is used.
+pub(crate) fn usable_roots(result: &str) -> String {
+    let result: ListRootsResult = serde_json::from_str(result).unwrap_or_default();
+    let roots = RootsGrant::first(result.roots).filter(|root| root.uri.len() <= URI_BYTES).collect();
     serde_json::to_string(&ListRootsResult { roots }).unwrap_or_default()
 }
 
-/// What is known of them.
+/// The cache of one session.
 #[derive(Debug, Default)]
 pub(crate) struct CachedRoots(Mutex<CachedState>);
 
 #[derive(Debug, Default)]
 struct CachedState {
-    /// How often they have changed.
-    times: u64,
+    /// How often the roots have changed.
+    generation: u64,
     roots: Option<(String, BufferReservation)>,
 }
 
 impl CachedRoots {
-    /// How often they have changed, and what they are.
-    pub(crate) fn known(&self) -> (u64, Option<String>) {
-        self.with(|known| (known.times, known.roots.as_ref().map(|(roots, _)| roots.clone())))
+    /// How often the roots have changed, and the cached roots.
+    pub(crate) fn get(&self) -> (u64, Option<String>) {
+        let state = self.0.lock();
+        (state.generation, state.roots.as_ref().map(|(roots, _)| roots.clone()))
     }
 
-    /// Remembers a response, counted in `share`, unless the roots changed since it was requested or there is no room
-    /// for it.
-    pub(crate) fn store(&self, times: u64, roots: &str, share: &BufferShare) {
+    /// Caches roots that were requested in this `generation`, with memory from `share`. Does nothing if the roots have
+    /// changed since, and caches nothing if `share` has too few bytes left.
+    pub(crate) fn store(&self, generation: u64, roots: &str, share: &BufferShare) {
         let reservation = share.reserve_long_lived(roots.len());
-        self.with(|known| {
-            if known.times == times {
-                known.roots = reservation.map(|reservation| (roots.to_owned(), reservation));
-            }
-        });
+        let mut state = self.0.lock();
+        if state.generation == generation {
+            state.roots = reservation.map(|reservation| (roots.to_owned(), reservation));
+        }
     }
 
-    /// They have changed.
+    /// Empties the cache because the roots have changed.
     pub(crate) fn forget(&self) {
-        self.with(|known| *known = CachedState { times: known.times + 1, roots: None });
-    }
-
-    fn with<T>(&self, act: impl FnOnce(&mut CachedState) -> T) -> T {
-        act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        let mut state = self.0.lock();
+        *state = CachedState { generation: state.generation + 1, roots: None };
     }
 }
 
@@ -73,29 +69,29 @@ mod tests {
     use serde_json::{Value, json};
 
     #[test]
-    fn of_a_long_answer_only_what_is_used_is_kept() {
-        let long = format!("file:///{}", "x".repeat(LONGEST));
+    fn of_a_long_response_only_the_used_part_is_cached() {
+        let long = format!("file:///{}", "x".repeat(URI_BYTES));
         let roots: Vec<_> =
             (0..1_000).map(|n| json!({ "uri": format!("file:///{n}"), "name": long })).collect();
-        let kept: Value =
+        let used: Value =
             serde_json::from_str(&usable_roots(&json!({ "roots": roots }).to_string())).unwrap();
-        assert_eq!(kept["roots"].as_array().unwrap().len(), 16);
-        assert_eq!(kept["roots"][15], json!({ "uri": "file:///15" }));
+        assert_eq!(used["roots"].as_array().unwrap().len(), 16);
+        assert_eq!(used["roots"][15], json!({ "uri": "file:///15" }));
         let two = json!({ "roots": [{ "uri": long }, { "uri": "file:///a" }], "_meta": {} });
         assert_eq!(usable_roots(&two.to_string()), r#"{"roots":[{"uri":"file:///a"}]}"#);
         assert_eq!(usable_roots("{}"), r#"{"roots":[]}"#);
     }
 
     #[test]
-    fn an_answer_from_before_a_change_is_not_kept() {
+    fn a_response_from_before_a_change_is_not_cached() {
         let share = crate::mcp::BufferBudget::new(1 << 20).share(&crate::host::Caller::Stdio);
         let roots = CachedRoots::default();
-        let (times, known) = roots.known();
-        assert_eq!(known, None);
+        let (generation, cached) = roots.get();
+        assert_eq!(cached, None);
         roots.forget();
-        roots.store(times, "old", &share);
-        assert_eq!(roots.known().1, None);
-        roots.store(roots.known().0, "new", &share);
-        assert_eq!(roots.known().1.as_deref(), Some("new"));
+        roots.store(generation, "old", &share);
+        assert_eq!(roots.get().1, None);
+        roots.store(roots.get().0, "new", &share);
+        assert_eq!(roots.get().1.as_deref(), Some("new"));
     }
 }

@@ -1,8 +1,9 @@
-//! Requests of one client that are being served, by id, so that they can be cancelled.
+//! The running requests of one client, by id, so that they can be cancelled.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
@@ -12,19 +13,19 @@ use super::super::error::RpcError;
 use super::super::jsonrpc::Notification;
 use super::super::request_id::RequestId;
 
-/// What the server keeps for a request under way, bytes, whatever it is about: its task, its queue, its small response.
-/// The connection that brought it need not be there any more.
-const REQUEST: usize = 4 << 10;
+/// Memory of a running request, bytes: its task, its queue, its small response. The connection that brought the request
+/// may be closed already.
+const REQUEST_BYTES: usize = 4 << 10;
 
 /// The requests of one session or connection.
 #[derive(Debug)]
 pub(crate) struct InFlight {
     requests: Mutex<HashMap<RequestId, CancellationToken>>,
-    most: usize,
+    limit: usize,
     share: BufferShare,
 }
 
-/// A request's place; leaving it ends the entry.
+/// The entry of a running request. Dropping this removes the entry.
 #[derive(Debug)]
 pub(crate) struct InFlightGuard {
     owner: Arc<InFlight>,
@@ -40,44 +41,46 @@ struct CancelledParams<'a> {
 }
 
 impl InFlight {
-    /// At most so many, counted in `share`.
-    pub(crate) fn new(most: usize, share: BufferShare) -> Arc<Self> {
-        Arc::new(Self { requests: Mutex::default(), most, share })
+    /// For up to `limit` requests, whose memory is reserved from `share`.
+    pub(crate) fn new(limit: usize, share: BufferShare) -> Arc<Self> {
+        Arc::new(Self { requests: Mutex::default(), limit, share })
     }
 
-    /// Enters a request, which `cancel` withdraws.
+    /// Enters a request that `cancel` cancels.
     ///
     /// # Errors
-    /// When its id is already in use, or too many requests are under way.
+    /// When the id is already in use, or too many requests are running.
     pub(crate) fn enter(
         self: &Arc<Self>,
         id: &RequestId,
         cancel: CancellationToken,
     ) -> Result<InFlightGuard, RpcError> {
-        let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut requests = self.requests.lock();
         if requests.contains_key(id) {
             return Err(RpcError::invalid_request("a request with this id is still being served"));
         }
-        if requests.len() >= self.most {
+        if requests.len() >= self.limit {
             let detail =
-                format!("{} requests are under way, as many as a session may have; try again", self.most);
+                format!("{} requests are under way, as many as a session may have; try again", self.limit);
             return Err(RpcError::internal(&detail));
         }
-        let reservation =
-            self.share.reserve_long_lived(REQUEST).ok_or_else(|| RpcError::no_room("another request"))?;
+        let reservation = self
+            .share
+            .reserve_long_lived(REQUEST_BYTES)
+            .ok_or_else(|| RpcError::no_room("another request"))?;
         requests.insert(id.clone(), cancel);
         Ok(InFlightGuard { owner: Arc::clone(self), id: id.clone(), _reservation: reservation })
     }
 
-    /// Cancels a request, if it is still being served.
+    /// Cancels a request if it is still running.
     pub(crate) fn cancel(&self, id: &RequestId) {
-        let requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
+        let requests = self.requests.lock();
         if let Some(cancel) = requests.get(id) {
             cancel.cancel();
         }
     }
 
-    /// Acts on `notifications/cancelled`; every other notification from a client is for information.
+    /// Handles `notifications/cancelled` and ignores every other notification.
     pub(crate) fn handle_notification(&self, notification: &Notification) {
         if notification.method != "notifications/cancelled" {
             return;
@@ -90,28 +93,28 @@ impl InFlight {
         }
     }
 
-    /// Cancels all of them.
+    /// Cancels all running requests.
     pub(crate) fn cancel_all(&self) {
-        let requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
+        let requests = self.requests.lock();
         requests.values().for_each(CancellationToken::cancel);
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.requests.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+        self.requests.lock().is_empty()
     }
 }
 
 impl InFlightGuard {
-    /// Lets the request be withdrawn through `cancel` from now on.
+    /// From now on `cancel` cancels the request.
     pub(crate) fn rebind(&self, cancel: CancellationToken) {
-        let mut requests = self.owner.requests.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut requests = self.owner.requests.lock();
         requests.insert(self.id.clone(), cancel);
     }
 }
 
 impl Drop for InFlightGuard {
     fn drop(&mut self) {
-        self.owner.requests.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.id);
+        self.owner.requests.lock().remove(&self.id);
     }
 }
 
@@ -122,7 +125,7 @@ mod tests {
     use crate::mcp::BufferBudget;
 
     #[test]
-    fn ids_are_unique_while_they_are_in_use_and_places_are_bounded() {
+    fn ids_are_unique_while_they_are_in_use_and_requests_are_bounded() {
         let share = BufferBudget::new(1 << 20).share(&Caller::Stdio);
         let requests = InFlight::new(2, share);
         let cancel = CancellationToken::new();

@@ -1,8 +1,8 @@
-//! What a session is sent without a request of its own: that lists have changed, that a resource it subscribed to was
-//! updated, and now and then a ping, by which a client that is gone is found.
+//! What the server sends to a session outside of requests: `list_changed`, updates of subscribed resources, and pings
+//! that detect a client that is gone.
 //!
-//! A client that is away for long misses nothing that still holds: each list that looks different is told of once, and
-//! when too many updates of resources have gathered, all that it subscribed to.
+//! A slow client loses nothing that still holds: a list that changed several times is notified once, and after more
+//! updates than are kept, all subscribed resources are notified as updated.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use super::session::{Session, SessionActivity};
 use super::subscriptions::Subscriptions;
 use crate::catalog::{CatalogChange, ChangeReceiver};
 
-/// The way out for one session's own messages.
+/// The source of one session's server notifications and pings.
 #[derive(Debug)]
 pub(crate) struct ServerNotifications {
     subscriptions: Arc<Subscriptions>,
@@ -26,36 +26,36 @@ pub(crate) struct ServerNotifications {
     activity: Arc<SessionActivity>,
     changes: ChangeReceiver,
     due: VecDeque<Bytes>,
-    every: Duration,
+    ping_period: Duration,
     next_ping: Instant,
-    /// The ping that is out, and how often the client had been heard of by then.
+    /// The last ping, and the session's activity count when it was sent.
     pinged: Option<(PendingReply, u64)>,
 }
 
-/// The client no longer answers.
+/// The client no longer responds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ClientGone;
 
 impl ServerNotifications {
-    /// Pings `every` so often; never, when that is zero.
-    pub(crate) fn new(session: &Session, changes: ChangeReceiver, every: Duration) -> Self {
-        let next_ping = Instant::now() + every;
+    /// Pings every `ping_period`; never if it is zero.
+    pub(crate) fn new(session: &Session, changes: ChangeReceiver, ping_period: Duration) -> Self {
+        let next_ping = Instant::now() + ping_period;
         Self {
             subscriptions: Arc::clone(&session.subscriptions),
             pending_requests: Arc::clone(&session.pending_requests),
             activity: Arc::clone(&session.activity),
             changes,
             due: VecDeque::new(),
-            every,
+            ping_period,
             next_ping,
             pinged: None,
         }
     }
 
-    /// The next message. Can be dropped and called again without losing any.
+    /// The next message. The future can be dropped without losing a message.
     ///
     /// # Errors
-    /// When a ping has had no answer until the next one was due, and nothing else was heard of the client either.
+    /// When the client neither responded to a ping nor sent anything else until the next ping was due.
     pub(crate) async fn next(&mut self) -> Result<Bytes, ClientGone> {
         loop {
             if let Some(message) = self.due.pop_front() {
@@ -63,12 +63,12 @@ impl ServerNotifications {
             }
             tokio::select! {
                 change = self.changes.next() => self.record_change(change).await,
-                () = tokio::time::sleep_until(self.next_ping), if !self.every.is_zero() => return self.ping(),
+                () = tokio::time::sleep_until(self.next_ping), if !self.ping_period.is_zero() => return self.ping(),
             }
         }
     }
 
-    /// Leaves a message due that could not be sent.
+    /// Puts back a message that could not be sent; it is the next message again.
     pub(crate) fn put_back(&mut self, message: Bytes) {
         self.due.push_front(message);
     }
@@ -90,22 +90,22 @@ impl ServerNotifications {
     }
 
     fn ping(&mut self) -> Result<Bytes, ClientGone> {
-        let heard = self.activity.times();
+        let count = self.activity.count();
         if let Some((pinged, before)) = &mut self.pinged
-            && pinged.answer.try_recv().is_err()
-            && *before == heard
+            && pinged.response.try_recv().is_err()
+            && *before == count
         {
             return Err(ClientGone);
         }
         let pinged = self.pending_requests.register();
         let message = request(pinged.id, "ping", &json!({}));
-        self.pinged = Some((pinged, heard));
-        self.next_ping = Instant::now() + self.every;
+        self.pinged = Some((pinged, count));
+        self.next_ping = Instant::now() + self.ping_period;
         Ok(message)
     }
 }
 
-/// The method that tells of a change of a list.
+/// The notification method for a changed list.
 pub(crate) fn method_of(change: &CatalogChange) -> Option<&'static str> {
     match change {
         CatalogChange::Tools => Some("notifications/tools/list_changed"),
@@ -164,7 +164,7 @@ mod tests {
         );
         assert!(notifications.next().await.is_ok());
         session.touch();
-        assert!(notifications.next().await.is_ok(), "it did not answer, but it is there");
+        assert!(notifications.next().await.is_ok(), "the client did not respond, but sent something else");
         assert_eq!(notifications.next().await, Err(ClientGone));
     }
 }

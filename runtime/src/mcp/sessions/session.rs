@@ -1,4 +1,4 @@
-//! A client of a revision with sessions: what it said at `initialize`, and what it has under way.
+//! One session: what the client sent with `initialize`, and its running requests.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -29,66 +29,65 @@ use crate::host::{ClientInfo, LogLevel};
 #[derive(Debug)]
 pub(crate) struct Session {
     pub(crate) revision: Revision,
-    /// How the lists looked when it began, or else when clients got them first: from then on it is told of what
-    /// changes.
+    /// The lists when the session began; `None` if the initial load still held them back. The client is notified of
+    /// changes since then, or since the lists were released.
     pub(crate) lists: Option<ListDigests>,
-    /// Whose it is.
     pub(crate) share: BufferShare,
     pub(crate) client: ClientInfo,
     pub(crate) capabilities: ClientCapabilities,
     pub(crate) log_level: SharedLogLevel,
     pub(crate) roots: CachedRoots,
     pub(crate) in_flight: Arc<InFlight>,
-    /// Requests of ours to the client.
+    /// Requests of the server to the client.
     pub(crate) pending_requests: Arc<PendingRequests>,
     pub(crate) subscriptions: Arc<Subscriptions>,
     pub(crate) activity: Arc<SessionActivity>,
-    /// The server's tracker of calls that outlive the connection which began them.
+    /// The server's tracker of calls, which outlive the connection that began them.
     pub(crate) tasks: TaskTracker,
-    /// Cancelled when the session is over.
+    /// Cancelled when the session has ended.
     pub(crate) ended: CancellationToken,
-    /// Cancelled when the server is to end.
+    /// Cancelled when the server begins to stop.
     pub(crate) stopping: CancellationToken,
-    /// Connections that wait for whatever comes.
+    /// Open connections for server notifications.
     attached: AtomicUsize,
 }
 
-/// When a client was last heard of.
+/// When the client sent its last message, and how many it has sent.
 #[derive(Debug)]
 pub(crate) struct SessionActivity {
     begun: Instant,
     /// Milliseconds after `begun`.
     last: AtomicU64,
-    times: AtomicU64,
+    count: AtomicU64,
 }
 
 impl SessionActivity {
     fn new() -> Self {
-        Self { begun: Instant::now(), last: AtomicU64::new(0), times: AtomicU64::new(0) }
+        Self { begun: Instant::now(), last: AtomicU64::new(0), count: AtomicU64::new(0) }
     }
 
     fn record(&self) {
         let now = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.last.store(now, Ordering::Relaxed);
-        self.times.fetch_add(1, Ordering::Relaxed);
+        self.count.fetch_add(1, Ordering::Relaxed);
     }
 
     fn silence(&self) -> Duration {
         self.begun.elapsed().saturating_sub(Duration::from_millis(self.last.load(Ordering::Relaxed)))
     }
 
-    /// How often the client was heard of. Another number later means that it was heard of in between.
-    pub(crate) fn times(&self) -> u64 {
-        self.times.load(Ordering::Relaxed)
+    /// How often activity was recorded. A higher count later means activity in between.
+    pub(crate) fn count(&self) -> u64 {
+        self.count.load(Ordering::Relaxed)
     }
 }
 
-/// A connection that waits for whatever comes, for as long as this lives.
+/// Counts an open connection for server notifications while it lives.
 #[derive(Debug)]
 pub(crate) struct AttachedConnection(Arc<Session>);
 
 impl Session {
-    /// A session that begins. What it keeps is kept for its caller; `tasks` and `stopping` are the server's.
+    /// A new session. Its memory is reserved from `share`; `tasks` and `stopping` are the server's.
     pub(crate) fn new(
         share: BufferShare,
         revision: Revision,
@@ -128,14 +127,14 @@ impl Session {
         }
     }
 
-    /// Counts a connection as waiting, which keeps the session from being idle.
+    /// Counts an open connection for server notifications. The session is not idle while there is one.
     pub(crate) fn attach(self: &Arc<Self>) -> AttachedConnection {
         self.attached.fetch_add(1, Ordering::Relaxed);
         self.touch();
         AttachedConnection(Arc::clone(self))
     }
 
-    /// For how long nothing came, nothing was being served and nobody waited.
+    /// The time since the last activity; zero while a request is running or a connection is attached.
     pub(crate) fn idle(&self) -> Duration {
         if !self.in_flight.is_empty() || self.attached.load(Ordering::Relaxed) > 0 {
             return Duration::ZERO;
@@ -143,20 +142,25 @@ impl Session {
         self.activity.silence()
     }
 
-    /// Whether nothing was heard of its client since it began.
+    /// Whether there was no activity since the session began.
     pub(crate) fn is_unused(&self) -> bool {
-        self.activity.times() == 0
+        self.activity.count() == 0
     }
 
-    /// The session is over: whatever it has under way ends.
+    /// Ends the session and cancels its running requests.
     pub(crate) fn end(&self) {
         self.ended.cancel();
         self.in_flight.cancel_all();
     }
 
-    /// Hands the client's response to the request of this server that it answers.
-    pub(crate) fn complete(&self, id: &RequestId, result: ClientResult, held: Option<BufferReservation>) {
-        self.pending_requests.complete(id, result, held.map(Arc::new));
+    /// Hands a response of the client to the server's request with that id.
+    pub(crate) fn complete(
+        &self,
+        id: &RequestId,
+        result: ClientResult,
+        reservation: Option<BufferReservation>,
+    ) {
+        self.pending_requests.complete(id, result, reservation.map(Arc::new));
     }
 
     #[cfg(test)]
@@ -166,10 +170,10 @@ impl Session {
 
     #[cfg(test)]
     pub(crate) fn for_caller(caller: &Caller) -> Arc<Self> {
-        let said = (ClientInfo::default(), ClientCapabilities::default());
+        let client = (ClientInfo::default(), ClientCapabilities::default());
         let share = BufferBudget::new(64 << 20).share(caller);
         let (tasks, stopping) = (TaskTracker::new(), CancellationToken::new());
-        Arc::new(Self::new(share, Revision::V2025_11_25, said, None, tasks, stopping))
+        Arc::new(Self::new(share, Revision::V2025_11_25, client, None, tasks, stopping))
     }
 }
 

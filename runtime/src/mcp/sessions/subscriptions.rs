@@ -1,120 +1,118 @@
-//! The resources that a client wants to hear of.
+//! The resources whose updates a client subscribed to.
 
 use std::collections::HashSet;
-use std::sync::{Mutex, PoisonError};
+
+use parking_lot::Mutex;
 
 use super::super::buffer_budget::{BufferReservation, BufferShare};
 use super::super::error::RpcError;
 
-/// How many one client may name.
-const MOST: usize = 1_000;
+/// URIs of one client.
+const MAX_URIS: usize = 1_000;
 
-/// Bytes of all of them.
-const MOST_BYTES: usize = 128 << 10;
+/// Bytes of all URIs of one client.
+const MAX_BYTES: usize = 128 << 10;
 
 /// Longest URI, bytes.
-const LONGEST: usize = 2_048;
+const URI_BYTES: usize = 2_048;
 
-/// What `count` of them with so many bytes take: their entries, and the texts three times, since all may have to be
-/// told of at once.
-fn weight(bytes: usize, count: usize) -> usize {
+/// The memory of `count` URIs with `bytes` bytes together: their entries, and the texts three times, because updates of
+/// all of them may be due at once.
+fn buffer_bytes(bytes: usize, count: usize) -> usize {
     3 * bytes + 256 * count
 }
 
 /// A bounded set of URIs.
 #[derive(Debug)]
 pub(crate) struct Subscriptions {
-    kept: Mutex<SubscribedUris>,
+    subscribed: Mutex<SubscribedUris>,
     share: BufferShare,
 }
 
 #[derive(Debug, Default)]
 struct SubscribedUris {
     uris: HashSet<String>,
-    /// Of all of them together.
+    /// Bytes of all URIs together.
     bytes: usize,
-    /// What they [take](weight).
+    /// For [`buffer_bytes`].
     reservation: Option<BufferReservation>,
 }
 
 impl Subscriptions {
-    /// None yet. What is kept is counted in `share`.
+    /// An empty set, whose memory is reserved from `share`.
     pub(crate) fn new(share: BufferShare) -> Self {
-        Self { kept: Mutex::default(), share }
+        Self { subscribed: Mutex::default(), share }
     }
 
-    /// Whether a URI is short enough to be kept.
+    /// Checks the length of a URI.
     ///
     /// # Errors
-    /// When it is not, or is empty.
+    /// When the URI is empty or too long.
     pub(crate) fn fits(uri: &str) -> Result<(), RpcError> {
         match uri.len() {
-            1..=LONGEST => Ok(()),
-            _ => Err(RpcError::invalid_params(&format!("a URI has 1 to {LONGEST} bytes"))),
+            1..=URI_BYTES => Ok(()),
+            _ => Err(RpcError::invalid_params(&format!("a URI has 1 to {URI_BYTES} bytes"))),
         }
     }
 
-    /// Adds a URI. Whether there is such a resource does not matter here: it may come to be, or come back.
+    /// Adds a URI. The resource need not exist: it may be published later.
     ///
     /// # Errors
-    /// When it is too long, or there are too many.
+    /// When the URI is too long, or there are too many.
     pub(crate) fn add(&self, uri: &str) -> Result<(), RpcError> {
         self.add_all(vec![uri.to_owned()])
     }
 
-    /// Adds several URIs or none, with room for all of them at once.
+    /// Adds all of these URIs, or none of them on an error.
     ///
     /// # Errors
-    /// When one is too long, or there are too many.
+    /// When a URI is too long, or there are too many.
     pub(crate) fn add_all(&self, mut uris: Vec<String>) -> Result<(), RpcError> {
         uris.iter().try_for_each(|uri| Self::fits(uri))?;
-        let mut kept = self.lock();
-        let kept = &mut *kept;
-        uris.retain(|uri| !kept.uris.contains(uri));
+        let mut subscribed = self.subscribed.lock();
+        let subscribed = &mut *subscribed;
+        uris.retain(|uri| !subscribed.uris.contains(uri));
         let new: HashSet<String> = uris.into_iter().collect();
         if new.is_empty() {
             return Ok(());
         }
-        let count = kept.uris.len() + new.len();
-        let bytes = kept.bytes + new.iter().map(String::len).sum::<usize>();
-        if count > MOST || bytes > MOST_BYTES {
-            let why = format!("at most {MOST} resources, of {} KiB, can be subscribed to", MOST_BYTES >> 10);
+        let count = subscribed.uris.len() + new.len();
+        let bytes = subscribed.bytes + new.iter().map(String::len).sum::<usize>();
+        if count > MAX_URIS || bytes > MAX_BYTES {
+            let why =
+                format!("at most {MAX_URIS} resources, of {} KiB, can be subscribed to", MAX_BYTES >> 10);
             return Err(RpcError::invalid_params(&why));
         }
-        let more = weight(bytes - kept.bytes, new.len());
+        let more = buffer_bytes(bytes - subscribed.bytes, new.len());
         let reservation =
             self.share.reserve_long_lived(more).ok_or_else(|| RpcError::no_room("another subscription"))?;
-        match &mut kept.reservation {
+        match &mut subscribed.reservation {
             Some(all) => all.merge(reservation),
-            None => kept.reservation = Some(reservation),
+            None => subscribed.reservation = Some(reservation),
         }
-        kept.uris.extend(new);
-        kept.bytes = bytes;
+        subscribed.uris.extend(new);
+        subscribed.bytes = bytes;
         Ok(())
     }
 
     pub(crate) fn remove(&self, uri: &str) {
-        let mut kept = self.lock();
-        let kept = &mut *kept;
-        if kept.uris.remove(uri) {
-            kept.bytes -= uri.len();
-            let left = weight(kept.bytes, kept.uris.len());
-            if let Some(reservation) = &mut kept.reservation {
-                reservation.shrink_to(left);
+        let mut subscribed = self.subscribed.lock();
+        let subscribed = &mut *subscribed;
+        if subscribed.uris.remove(uri) {
+            subscribed.bytes -= uri.len();
+            let bytes = buffer_bytes(subscribed.bytes, subscribed.uris.len());
+            if let Some(reservation) = &mut subscribed.reservation {
+                reservation.shrink_to(bytes);
             }
         }
     }
 
     pub(crate) fn contains(&self, uri: &str) -> bool {
-        self.lock().uris.contains(uri)
+        self.subscribed.lock().uris.contains(uri)
     }
 
     pub(crate) fn all(&self) -> Vec<String> {
-        self.lock().uris.iter().cloned().collect()
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, SubscribedUris> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+        self.subscribed.lock().uris.iter().cloned().collect()
     }
 }
 
@@ -128,7 +126,7 @@ mod tests {
     fn a_client_may_name_many_resources_but_not_endlessly_many() {
         let buffers = BufferBudget::new(4 << 20);
         let uris = Subscriptions::new(buffers.share(&Caller::Stdio));
-        for at in 0..MOST {
+        for at in 0..MAX_URIS {
             uris.add(&format!("a:{at}")).unwrap();
         }
         assert!(uris.add("a:0").is_ok());
@@ -137,10 +135,10 @@ mod tests {
         assert!(uris.add("a:more").is_ok() && !uris.contains("a:0"));
         let used = buffers.used();
         uris.remove("a:more");
-        assert_eq!(buffers.used(), used - weight("a:more".len(), 1));
+        assert_eq!(buffers.used(), used - buffer_bytes("a:more".len(), 1));
         let several = |uris: &[&str]| -> Vec<String> { uris.iter().map(|uri| (*uri).to_owned()).collect() };
         assert!(uris.add_all(several(&["b:1", "b:2"])).is_err() && !uris.contains("b:1"), "all or none");
         assert!(uris.add_all(several(&["b:1", "b:1", "a:1"])).is_ok() && uris.contains("b:1"));
-        assert!(uris.add("").is_err() && uris.add(&"x".repeat(LONGEST + 1)).is_err());
+        assert!(uris.add("").is_err() && uris.add(&"x".repeat(URI_BYTES + 1)).is_err());
     }
 }

@@ -5,7 +5,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use super::super::revision::Revision;
 use crate::plugin::{Annotations, Role};
 
-/// Annotations in one revision.
+/// Annotations as one revision writes them.
 pub(super) struct AnnotationsView<'a>(pub(super) &'a Annotations, pub(super) Revision);
 
 impl Serialize for AnnotationsView<'_> {
@@ -26,7 +26,7 @@ impl Serialize for AnnotationsView<'_> {
     }
 }
 
-/// A role's word.
+/// The name of a role on the wire.
 pub(super) fn role_name(role: Role) -> &'static str {
     match role {
         Role::User => "user",

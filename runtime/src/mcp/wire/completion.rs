@@ -1,4 +1,4 @@
-//! Suggested values as `completion/complete` answers them.
+//! The result of `completion/complete`.
 
 use serde::Serialize;
 use serde::ser::SerializeMap;

@@ -1,4 +1,4 @@
-//! Content blocks. A kind of content that a revision does not know is said in text, so that nothing is lost silently.
+//! Content blocks. A kind of content that a revision lacks becomes text, so that nothing is lost silently.
 
 use std::collections::HashSet;
 
@@ -26,24 +26,24 @@ const OWN: &[&str] = &[
     "annotations",
 ];
 
-/// A content block with its further fields already read.
+/// A content block with its parsed further fields.
 pub(super) struct Block<'a> {
     content: &'a Content,
     extra: RawObject,
     inner: RawObject,
 }
 
-/// A list of blocks in one revision.
+/// A list of blocks as one revision writes them.
 pub(super) struct Blocks<'a> {
     pub(super) blocks: &'a [Block<'a>],
     pub(super) revision: Revision,
 }
 
 impl<'a> Block<'a> {
-    /// Reads the further fields.
+    /// Parses the further fields.
     ///
     /// # Errors
-    /// When they are not a JSON object.
+    /// When the further fields are not a JSON object.
     pub(super) fn new(content: &'a Content) -> Result<Self, String> {
         let inner = match &content.data {
             ContentData::Embedded(resource) => &resource.extra,
@@ -64,7 +64,7 @@ impl Serialize for Blocks<'_> {
     }
 }
 
-/// One block in one revision.
+/// One block as one revision writes it.
 pub(super) struct BlockView<'a> {
     pub(super) block: &'a Block<'a>,
     pub(super) revision: Revision,
@@ -96,7 +96,7 @@ impl Serialize for BlockView<'_> {
         if let Some(annotations) = &self.block.content.annotations {
             map.serialize_entry("annotations", &AnnotationsView(annotations, self.revision))?;
         }
-        // A link's own fields stand beside the block's, and win.
+        // A link is written into the same object as its block; of two fields with one name, the link's counts.
         let link = matches!(self.block.content.data, ContentData::Link(_));
         let inner: HashSet<&str> = self.block.inner.iter().filter(|_| link).map(|(name, _)| name).collect();
         let further = |name: &str| !OWN.contains(&name) && has_field(self.revision, name);

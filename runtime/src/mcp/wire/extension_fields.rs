@@ -1,24 +1,24 @@
-//! Further fields that a plugin wants passed on, as far as a revision has them.
+//! A plugin's further fields, as far as a revision has them.
 //!
-//! A field that MCP does not know is passed on: it may be of a revision to come. One that MCP does know is left out
-//! before the revision that brought it, so that every message fits the schema of its own revision.
+//! A field that no revision defines is sent, because a later revision may define it. A field that a revision introduced
+//! is omitted for older revisions, so that every message fits the schema of its own revision.
 
 use serde::ser::SerializeMap;
 
 use super::super::revision::Revision;
 use crate::json::RawObject;
 
-/// Reads further fields.
+/// Parses further fields.
 ///
 /// # Errors
 /// When they are not a JSON object.
 pub(super) fn read_extra(extra: Option<&String>) -> Result<RawObject, String> {
-    let read = extra.map(|text| RawObject::parse(text)).transpose();
-    let read = read.map(Option::unwrap_or_default);
-    let read = read.map_err(|_| "its extra fields are not a JSON object".to_owned())?;
-    match read.get("_meta") {
+    let fields = extra.map(|text| RawObject::parse(text)).transpose();
+    let fields = fields.map(Option::unwrap_or_default);
+    let fields = fields.map_err(|_| "its extra fields are not a JSON object".to_owned())?;
+    match fields.get("_meta") {
         Some(meta) if !meta.get().starts_with('{') => Err("its `_meta` is not a JSON object".to_owned()),
-        _ => Ok(read),
+        _ => Ok(fields),
     }
 }
 
@@ -45,8 +45,8 @@ pub(super) fn has_field(revision: Revision, name: &str) -> bool {
     }
 }
 
-/// Writes the words that most items have.
-pub(super) fn write_words<M: SerializeMap>(
+/// Writes the title and the description, which most items have.
+pub(super) fn write_title_and_description<M: SerializeMap>(
     map: &mut M,
     title: Option<&String>,
     description: Option<&String>,

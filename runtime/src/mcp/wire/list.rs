@@ -1,4 +1,4 @@
-//! Lists of items as a client gets them, one way for all four kinds.
+//! Lists of items, in the same way for all four kinds.
 
 use std::sync::Arc;
 
@@ -6,16 +6,16 @@ use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
 use super::super::revision::Revision;
 
-/// An item that a list can show.
+/// An item of a list.
 pub(in super::super) trait ListItem {
     /// The name of the list in its result.
     const FIELD: &'static str;
 
-    /// Writes the fields that a revision has.
+    /// Writes the fields that `revision` has.
     fn show<M: SerializeMap>(&self, map: &mut M, revision: Revision) -> Result<(), M::Error>;
 }
 
-/// Some items of a list.
+/// One page of a list.
 pub(in super::super) struct ItemViews<'a, T> {
     pub(in super::super) items: &'a [Arc<T>],
     pub(in super::super) revision: Revision,

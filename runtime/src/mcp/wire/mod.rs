@@ -1,7 +1,7 @@
-//! Plugins' records as MCP JSON, revision by revision.
+//! Plugins' records as MCP JSON for each revision.
 //!
-//! Schemas, structured content and further fields are copied as they are; only what a revision does not have is left
-//! out or said in another way.
+//! Schemas, structured content and further fields are copied unchanged. Only fields and content that a revision lacks
+//! are omitted or written in another way.
 
 mod annotations;
 mod completion;

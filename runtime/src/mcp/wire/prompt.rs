@@ -1,4 +1,4 @@
-//! Prompts as `prompts/list` shows them, and what filling one in gives.
+//! Prompts of `prompts/list`, and the result of `prompts/get`.
 
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
@@ -6,7 +6,7 @@ use super::super::result_writer::{ResultFields, write_extra};
 use super::super::revision::Revision;
 use super::annotations::role_name;
 use super::content::{Block, BlockView};
-use super::extension_fields::{read_extra, write_fields, write_words};
+use super::extension_fields::{read_extra, write_fields, write_title_and_description};
 use super::list::ListItem;
 use crate::catalog::PublishedPrompt;
 use crate::json::RawObject;
@@ -21,7 +21,7 @@ impl ListItem for PublishedPrompt {
     fn show<M: SerializeMap>(&self, map: &mut M, revision: Revision) -> Result<(), M::Error> {
         let prompt = &self.prompt;
         map.serialize_entry("name", &self.name)?;
-        write_words(map, prompt.title.as_ref(), prompt.description.as_ref(), revision)?;
+        write_title_and_description(map, prompt.title.as_ref(), prompt.description.as_ref(), revision)?;
         if !prompt.arguments.is_empty() {
             map.serialize_entry("arguments", &ArgumentsView(&prompt.arguments, revision))?;
         }
@@ -44,13 +44,18 @@ impl Serialize for ArgumentView<'_> {
         let Self(argument, revision) = self;
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("name", &argument.name)?;
-        write_words(&mut map, argument.title.as_ref(), argument.description.as_ref(), *revision)?;
+        write_title_and_description(
+            &mut map,
+            argument.title.as_ref(),
+            argument.description.as_ref(),
+            *revision,
+        )?;
         map.serialize_entry("required", &argument.required)?;
         map.end()
     }
 }
 
-/// The result of `prompts/get`, known to be well-formed.
+/// The result of `prompts/get`, after its JSON was parsed.
 pub(in super::super) struct PromptView<'a> {
     description: Option<&'a String>,
     messages: Vec<(Role, Block<'a>)>,
@@ -58,10 +63,10 @@ pub(in super::super) struct PromptView<'a> {
 }
 
 impl<'a> PromptView<'a> {
-    /// Reads the parts of a result that are JSON.
+    /// Parses the parts of a result that are JSON.
     ///
     /// # Errors
-    /// With what the plugin got wrong.
+    /// With the plugin's mistake.
     pub(in super::super) fn new(result: &'a PromptResult) -> Result<Self, String> {
         let messages = result.messages.iter();
         let messages = messages.map(|message| Ok((message.role, Block::new(&message.content)?)));
@@ -146,8 +151,8 @@ mod tests {
             extra: Some(r#"{"messages":"forged","_meta":{"k":1}}"#.into()),
         };
         let view = PromptView::new(&result).unwrap();
-        let reply = EncodedResult::new(&view, revision, serde_json::value::RawValue::NULL).unwrap();
-        serde_json::from_slice(reply.as_json()).unwrap()
+        let result = EncodedResult::new(&view, revision, serde_json::value::RawValue::NULL).unwrap();
+        serde_json::from_slice(result.as_json()).unwrap()
     }
 
     #[test]

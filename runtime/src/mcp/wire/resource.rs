@@ -1,4 +1,4 @@
-//! Resources and templates as their lists show them, and what reading one gives.
+//! Resources and templates of their lists, and the result of `resources/read`.
 
 use data_encoding::BASE64;
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
@@ -6,7 +6,7 @@ use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 use super::super::result_writer::ResultFields;
 use super::super::revision::Revision;
 use super::annotations::AnnotationsView;
-use super::extension_fields::{read_extra, write_fields, write_words};
+use super::extension_fields::{read_extra, write_fields, write_title_and_description};
 use super::list::ListItem;
 use crate::catalog::{PublishedResource, PublishedTemplate};
 use crate::json::RawObject;
@@ -15,7 +15,7 @@ use crate::plugin::{Annotations, ResourceContents, ResourceData, ResourceDescrip
 const OWN: &[&str] =
     &["uri", "uriTemplate", "name", "title", "description", "mimeType", "annotations", "text", "blob"];
 
-/// How long a client may keep what it read: not at all, since nothing says when it changes.
+/// How long a client may cache contents: not at all, because the server does not know when they change.
 const READ_TTL_MS: u64 = 0;
 
 impl ListItem for PublishedResource {
@@ -43,7 +43,7 @@ fn show_resource<M: SerializeMap>(
     let ResourceDescriptor { uri, name, title, description, mime_type, annotations, .. } = resource;
     map.serialize_entry("uri", uri)?;
     map.serialize_entry("name", name)?;
-    write_words(map, title.as_ref(), description.as_ref(), revision)?;
+    write_title_and_description(map, title.as_ref(), description.as_ref(), revision)?;
     write_kind(map, mime_type.as_ref(), annotations.as_ref(), revision)?;
     write_fields(map, extra, OWN, revision)
 }
@@ -57,7 +57,7 @@ fn show_template<M: SerializeMap>(
     let ResourceTemplate { uri_template, name, title, description, mime_type, annotations, .. } = template;
     map.serialize_entry("uriTemplate", uri_template)?;
     map.serialize_entry("name", name)?;
-    write_words(map, title.as_ref(), description.as_ref(), revision)?;
+    write_title_and_description(map, title.as_ref(), description.as_ref(), revision)?;
     write_kind(map, mime_type.as_ref(), annotations.as_ref(), revision)?;
     write_fields(map, extra, OWN, revision)
 }
@@ -77,13 +77,13 @@ fn write_kind<M: SerializeMap>(
     Ok(())
 }
 
-/// Contents with their further fields already read.
+/// Contents with their parsed further fields.
 pub(super) struct Contents<'a> {
     contents: &'a ResourceContents,
     extra: RawObject,
 }
 
-/// Contents in one revision.
+/// Contents as one revision writes them.
 pub(super) struct ContentsView<'a> {
     pub(super) contents: &'a ResourceContents,
     pub(super) extra: &'a RawObject,
@@ -106,14 +106,14 @@ impl Serialize for ContentsView<'_> {
     }
 }
 
-/// The result of `resources/read`, known to be well-formed.
+/// The result of `resources/read`, after its JSON was parsed.
 pub(in super::super) struct ReadView<'a>(Vec<Contents<'a>>);
 
 impl<'a> ReadView<'a> {
-    /// Reads the parts of a result that are JSON.
+    /// Parses the parts of a result that are JSON.
     ///
     /// # Errors
-    /// With what the plugin got wrong.
+    /// With the plugin's mistake.
     pub(in super::super) fn new(contents: &'a [ResourceContents]) -> Result<Self, String> {
         let read = |contents: &'a ResourceContents| {
             read_extra(contents.extra.as_ref()).map(|extra| Contents { contents, extra })
@@ -210,8 +210,8 @@ mod tests {
         let read = [contents(ResourceData::Text("t".into())), contents(ResourceData::Blob(vec![0, 255]))];
         let view = ReadView::new(&read).unwrap();
         let written = |revision| -> Value {
-            let reply = EncodedResult::new(&view, revision, serde_json::value::RawValue::NULL).unwrap();
-            serde_json::from_slice(reply.as_json()).unwrap()
+            let result = EncodedResult::new(&view, revision, serde_json::value::RawValue::NULL).unwrap();
+            serde_json::from_slice(result.as_json()).unwrap()
         };
         let plain = json!({ "contents": [{ "uri": "n:a", "text": "t" }, { "uri": "n:a", "blob": "AP8=" }] });
         assert_eq!(written(Revision::V2025_11_25), plain);

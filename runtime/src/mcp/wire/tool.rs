@@ -1,15 +1,15 @@
-//! A tool as `tools/list` shows it.
+//! Tools of `tools/list`.
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::value::RawValue;
 
 use super::super::revision::Revision;
-use super::extension_fields::{write_fields, write_words};
+use super::extension_fields::{write_fields, write_title_and_description};
 use super::list::ListItem;
 use crate::catalog::{PublishedTool, Schema};
 use crate::plugin::ToolAnnotations;
 
-/// Fields that `extra` cannot repeat.
+/// Fields that `extra` cannot set.
 const OWN: &[&str] = &["name", "title", "description", "inputSchema", "outputSchema", "annotations"];
 
 impl ListItem for PublishedTool {
@@ -18,7 +18,7 @@ impl ListItem for PublishedTool {
     fn show<M: SerializeMap>(&self, map: &mut M, revision: Revision) -> Result<(), M::Error> {
         let tool = &self.tool;
         map.serialize_entry("name", &self.name)?;
-        write_words(map, tool.title.as_ref(), tool.description.as_ref(), revision)?;
+        write_title_and_description(map, tool.title.as_ref(), tool.description.as_ref(), revision)?;
         map.serialize_entry("inputSchema", text_of(&self.input, revision))?;
         if let Some(schema) = &self.output
             && revision.has_structured_content()
@@ -26,7 +26,7 @@ impl ListItem for PublishedTool {
         {
             map.serialize_entry("outputSchema", text_of(schema, revision))?;
         }
-        // Where a tool has no title of its own, its annotations do.
+        // In revisions without titles of tools, the annotations carry the title.
         let title = tool.title.as_deref().filter(|_| !revision.has_titles());
         if revision.has_annotations() && (title.is_some() || tool.annotations.is_some()) {
             let hints = tool.annotations.as_ref();

@@ -1,4 +1,4 @@
-//! A tool's result as `tools/call` answers it.
+//! The result of `tools/call`.
 
 use serde::ser::SerializeMap;
 use serde_json::json;
@@ -13,25 +13,25 @@ use crate::plugin::ToolResult;
 
 const OWN: &[&str] = &["content", "structuredContent", "isError", "resultType"];
 
-/// A result that is known to be well-formed.
+/// The result of `tools/call`, after its JSON was parsed.
 pub(in super::super) struct ResultView<'a> {
     blocks: Vec<Block<'a>>,
-    told: Option<String>,
+    error_text: Option<String>,
     structured: Option<Box<RawValue>>,
     is_error: bool,
     extra: RawObject,
 }
 
 impl<'a> ResultView<'a> {
-    /// Reads the parts of a result that are JSON.
+    /// Parses the parts of a result that are JSON.
     ///
     /// # Errors
-    /// With what the tool got wrong.
+    /// With the tool's mistake.
     pub(in super::super) fn new(result: &'a ToolResult) -> Result<Self, String> {
         let structured = result.structured.as_deref().map(json::raw).transpose();
         Ok(Self {
             blocks: result.content.iter().map(Block::new).collect::<Result<_, _>>()?,
-            told: None,
+            error_text: None,
             structured: structured
                 .map_err(|_| "its structured content is not JSON that every client can read".to_owned())?,
             is_error: result.is_error,
@@ -39,11 +39,11 @@ impl<'a> ResultView<'a> {
         })
     }
 
-    /// A result that only says what went wrong.
+    /// A result with only an error text.
     pub(in super::super) fn error(text: String) -> Self {
         Self {
             blocks: Vec::new(),
-            told: Some(text),
+            error_text: Some(text),
             structured: None,
             is_error: true,
             extra: RawObject::default(),
@@ -60,7 +60,8 @@ impl<'a> ResultView<'a> {
 }
 
 impl ResultView<'_> {
-    /// The content. Structured content that comes alone is said in text too, for clients that read nothing else.
+    /// Writes the content. Structured content without other content is also written as text, for clients that read only
+    /// text.
     fn write_content<M: SerializeMap>(&self, map: &mut M, revision: Revision) -> Result<(), M::Error> {
         match &self.structured {
             Some(structured) if self.blocks.is_empty() => {
@@ -73,7 +74,7 @@ impl ResultView<'_> {
 
 impl ResultFields for ResultView<'_> {
     fn write<M: SerializeMap>(&self, map: &mut M, revision: Revision) -> Result<(), M::Error> {
-        match &self.told {
+        match &self.error_text {
             Some(text) => map.serialize_entry("content", &[json!({ "type": "text", "text": text })])?,
             None => self.write_content(map, revision)?,
         }
@@ -94,10 +95,10 @@ impl ResultFields for ResultView<'_> {
     }
 }
 
-/// A result as the newest revision with sessions writes it: what `plugport call --json` prints.
+/// A result in the newest revision with sessions, for `plugport call --json`.
 ///
 /// # Errors
-/// With what the tool got wrong.
+/// With the tool's mistake.
 pub fn tool_result_json(result: &ToolResult) -> Result<String, String> {
     as_text(&ResultView::new(result)?)
 }
@@ -109,9 +110,9 @@ pub fn tool_error_json(text: String) -> String {
 }
 
 fn as_text(view: &ResultView<'_>) -> Result<String, String> {
-    let reply =
+    let result =
         EncodedResult::new(view, Revision::V2025_11_25, RawValue::NULL).map_err(|error| error.message)?;
-    String::from_utf8(reply.as_json().to_vec()).map_err(|error| error.to_string())
+    String::from_utf8(result.as_json().to_vec()).map_err(|error| error.to_string())
 }
 
 #[cfg(test)]

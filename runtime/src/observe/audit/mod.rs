@@ -1,8 +1,8 @@
-//! The audit: one line of JSON per load, denial, limit and call, for whoever has to say later what a plugin did.
+//! The audit: one line of JSON per load, denial, limit and call, which shows later what a plugin did.
 //!
-//! A line is put together where it happens and written by a thread of its own a few milliseconds later, so that a call
-//! does not wait for a disk; only when the disk cannot keep up do calls wait a little, since a line that is lost is
-//! worse. Lines are written whole: a killed server leaves no half of one behind that the next write would not mend.
+//! A line is made where the event happens, and a thread writes it a few milliseconds later, so that a call does not
+//! wait for a disk. Only when the disk cannot keep up do calls wait a little, since a lost line is worse. Lines are
+//! written whole: if a killed server leaves a partial line, the next write removes it.
 
 mod queue;
 mod rotating_file;
@@ -18,14 +18,14 @@ use serde::Serialize;
 use queue::Queue;
 use rotating_file::RotatingFile;
 
-/// Where events are noted. Clones write to the same place.
+/// Records events. Clones write to the same file.
 #[derive(Debug, Clone)]
 pub struct Audit {
     queue: Option<Arc<Queue>>,
     arguments: bool,
 }
 
-/// Writes what is noted, until it is dropped; by then every line is in the file, if that can be written.
+/// Writes recorded events until it is dropped; by then every line is in the file, if the file can be written.
 #[derive(Debug)]
 pub struct AuditWriter {
     queue: Arc<Queue>,
@@ -40,7 +40,7 @@ struct TimedEvent<'a, E> {
     event: &'a E,
 }
 
-/// An event with its time and the end of its line.
+/// The line for an event, with its time and a line feed.
 fn line<E: Serialize>(event: &E) -> serde_json::Result<Vec<u8>> {
     let time = humantime::format_rfc3339_micros(SystemTime::now()).to_string();
     let mut line = serde_json::to_vec(&TimedEvent { time, event })?;
@@ -49,19 +49,19 @@ fn line<E: Serialize>(event: &E) -> serde_json::Result<Vec<u8>> {
 }
 
 impl Audit {
-    /// An audit that notes nothing.
+    /// An audit that records nothing.
     #[must_use]
     pub fn disabled() -> Self {
         Self { queue: None, arguments: false }
     }
 
-    /// An audit in a file, made with its folder if need be, that begins anew at `most` bytes; `kept` older ones stay
-    /// beside it. It is written until the writer is dropped.
+    /// An audit in a file, which is made with its folder if missing. The file is rotated at `max_bytes`, and
+    /// `rotated_files` older ones stay. It is written until the writer is dropped.
     ///
     /// # Errors
-    /// When the file cannot be opened or mended.
-    pub fn open(path: PathBuf, most: u64, kept: u32) -> io::Result<(Self, AuditWriter)> {
-        let file = RotatingFile::open(path, most, kept)?;
+    /// When the file cannot be opened, or a partial line cannot be removed.
+    pub fn open(path: PathBuf, max_bytes: u64, rotated_files: u32) -> io::Result<(Self, AuditWriter)> {
+        let file = RotatingFile::open(path, max_bytes, rotated_files)?;
         let queue = Arc::<Queue>::default();
         let writing = Arc::clone(&queue);
         let thread =
@@ -70,19 +70,19 @@ impl Audit {
         Ok((audit, AuditWriter { queue, thread: Some(thread) }))
     }
 
-    /// The same audit, with the arguments of calls written down instead of their digest.
+    /// The same audit, which records the arguments of calls instead of their digest if `arguments`.
     #[must_use]
     pub fn with_arguments(self, arguments: bool) -> Self {
         Self { arguments, ..self }
     }
 
-    /// Whether arguments of calls are written down; `None` when nothing is noted at all.
+    /// Whether arguments of calls are recorded; `None` if the audit is disabled.
     #[must_use]
     pub fn includes_arguments(&self) -> Option<bool> {
         self.queue.is_some().then_some(self.arguments)
     }
 
-    /// Notes an event: an object, whose first field says which.
+    /// Records an event: an object whose first field names the kind of event.
     pub fn record<E: Serialize>(&self, event: &E) {
         let Some(queue) = &self.queue else { return };
         match line(event) {

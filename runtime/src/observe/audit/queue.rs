@@ -1,69 +1,69 @@
-//! Lines on their way from whoever notes them to the thread that writes them.
+//! The queue of lines from the recording tasks to the thread that writes them.
 //!
-//! Whoever notes a line may be a task among many, so it waits for a disk only when there is no room left, and then not
-//! for long; what finds no room even so is counted, and the file says how many lines it lacks. What could not be
-//! written is kept and tried again.
+//! Recording may happen in an async task, so it waits for a disk only when the queue is full, and not for long. Lines
+//! that still do not fit are dropped and counted, and the file says how many are missing. Lines that could not be
+//! written stay and are written again.
 
 use std::io;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use parking_lot::{Condvar, Mutex};
 use serde::Serialize;
 
 /// How long lines are gathered before they are written.
 const GATHER: Duration = Duration::from_millis(5);
 
-/// Bytes that wait to be written before whoever adds to them has to wait too. As many may be with the writer.
-const MOST_WAITING: usize = 4 << 20;
+/// Maximum number of bytes in the queue; recording waits above that. The writer may hold as many.
+const MAX_WAITING: usize = 4 << 20;
 
-/// How long there may be no room before lines are lost. It counts from when there was none, for all who wait together.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// How long the queue may be full before lines are dropped; counted from when it became full, for all tasks together.
+const MAX_WAIT: Duration = Duration::from_secs(1);
 
-/// When what could not be written is tried again.
-const AGAIN: Duration = Duration::from_millis(100);
+/// After how long a failed write is repeated.
+const RETRY_AFTER: Duration = Duration::from_millis(100);
 
-/// How long it is tried when the program is about to end.
-const LAST: Duration = Duration::from_secs(1);
+/// For how long failed writes are repeated when the program is about to end.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Where lines go in the end.
+/// The destination of the lines.
 pub(super) trait LineSink {
     /// Writes all of these lines or none.
     fn append(&mut self, lines: &[u8]) -> io::Result<()>;
 }
 
-/// Lines that wait, and who waits for them.
+/// The lines that wait, and the conditions to wait for.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     lines: Mutex<Lines>,
     added: Condvar,
-    taken: Condvar,
+    emptied: Condvar,
 }
 
 #[derive(Debug, Default)]
 struct Lines {
     waiting: Vec<u8>,
     full_since: Option<Instant>,
-    /// Lines that found no room after those that wait.
+    /// Number of lines that were dropped after those that wait.
     lost: u64,
-    /// The writer is about to end, or has ended.
+    /// The writer is about to end or has ended.
     closed: bool,
 }
 
 impl Lines {
-    /// How much longer a line may wait for room; `None` when there is some.
-    fn patience(&mut self, now: Instant) -> Option<Duration> {
+    /// How much longer a line may wait; `None` if it fits.
+    fn wait_left(&mut self, now: Instant) -> Option<Duration> {
         if self.closed {
             return Some(Duration::ZERO);
         }
-        if self.waiting.len() <= MOST_WAITING {
+        if self.waiting.len() <= MAX_WAITING {
             return None;
         }
         let since = *self.full_since.get_or_insert(now);
-        Some(PATIENCE.saturating_sub(now.saturating_duration_since(since)))
+        Some(MAX_WAIT.saturating_sub(now.saturating_duration_since(since)))
     }
 }
 
-/// Lines are missing here.
+/// The event that says how many lines are missing here.
 #[derive(Serialize)]
 struct LinesLost {
     event: &'static str,
@@ -71,19 +71,15 @@ struct LinesLost {
 }
 
 impl Queue {
-    fn lock(&self) -> MutexGuard<'_, Lines> {
-        self.lines.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Adds a line, which has its end.
+    /// Adds a line, which ends with a line feed.
     pub(super) fn add(&self, mut line: Vec<u8>) {
-        let mut lines = self.lock();
-        while let Some(left) = lines.patience(Instant::now()) {
+        let mut lines = self.lines.lock();
+        while let Some(left) = lines.wait_left(Instant::now()) {
             if left.is_zero() {
                 lines.lost += 1;
                 return;
             }
-            lines = self.taken.wait_timeout(lines, left).unwrap_or_else(PoisonError::into_inner).0;
+            self.emptied.wait_for(&mut lines, left);
         }
         if lines.waiting.is_empty() {
             self.added.notify_one();
@@ -91,14 +87,14 @@ impl Queue {
         lines.waiting.append(&mut line);
     }
 
-    /// Has the writer end when all is written.
+    /// Lets the writer end when all lines are written.
     pub(super) fn close(&self) {
-        self.lock().closed = true;
+        self.lines.lock().closed = true;
         self.added.notify_all();
-        self.taken.notify_all();
+        self.emptied.notify_all();
     }
 
-    /// Writes what is added, until it is closed and all is written.
+    /// Writes lines until the queue is closed and all are written.
     pub(super) fn write(&self, mut sink: impl LineSink) {
         loop {
             let (batch, closed) = self.next_batch();
@@ -112,14 +108,14 @@ impl Queue {
         }
     }
 
-    /// Waits for lines, and whether they are the last.
+    /// Waits for lines. Also returns whether they are the last.
     fn next_batch(&self) -> (Vec<u8>, bool) {
-        let mut lines = self.lock();
+        let mut lines = self.lines.lock();
         while lines.waiting.is_empty() && !lines.closed {
-            lines = self.added.wait(lines).unwrap_or_else(PoisonError::into_inner);
+            self.added.wait(&mut lines);
         }
         lines.full_since = None;
-        self.taken.notify_all();
+        self.emptied.notify_all();
         let mut batch = std::mem::take(&mut lines.waiting);
         let lost = std::mem::take(&mut lines.lost);
         if lost > 0 {
@@ -128,20 +124,25 @@ impl Queue {
         (batch, lines.closed)
     }
 
-    /// Writes lines, however often that has to be tried.
+    /// Writes lines, and repeats that until it succeeds or time runs out.
     fn deliver(&self, sink: &mut impl LineSink, batch: &[u8]) {
         let (mut failing, mut end) = (false, None);
         while let Err(error) = sink.append(batch) {
             if !failing {
-                tracing::error!(%error, "the audit file cannot be written; lines are queued, and dropped when the queue is full");
+                tracing::error!(
+                    %error,
+                    "the audit file cannot be written; lines are queued, and dropped when the queue is full"
+                );
             }
             failing = true;
-            if self.lock().closed && *end.get_or_insert(Instant::now() + LAST) <= Instant::now() {
+            if self.lines.lock().closed
+                && *end.get_or_insert(Instant::now() + CLOSE_TIMEOUT) <= Instant::now()
+            {
                 let lines = batch.iter().filter(|byte| **byte == b'\n').count();
                 tracing::error!(lines, "the last lines of the audit could not be written");
                 return;
             }
-            std::thread::sleep(AGAIN);
+            std::thread::sleep(RETRY_AFTER);
         }
         if failing {
             tracing::warn!("the audit file is writable again");
@@ -167,7 +168,7 @@ mod tests {
             if self.full.load(Ordering::Relaxed) {
                 return Err(io::ErrorKind::StorageFull.into());
             }
-            self.written.lock().unwrap().extend(lines);
+            self.written.lock().extend(lines);
             Ok(())
         }
     }
@@ -179,28 +180,28 @@ mod tests {
     }
 
     #[test]
-    fn what_a_full_disk_refuses_is_kept_and_what_is_too_much_is_counted() {
+    fn lines_for_a_full_disk_wait_and_lines_beyond_the_queue_are_counted() {
         let disk = Disk::default();
         disk.full.store(true, Ordering::Relaxed);
         let (queue, thread) = started(&disk);
-        let (begun, most) = (Instant::now(), 300);
-        for n in 0..most {
+        let (begun, total) = (Instant::now(), 300);
+        for n in 0..total {
             queue.add(format!("{n} {}\n", "x".repeat(32 << 10)).into_bytes());
         }
-        assert!(begun.elapsed() < 3 * PATIENCE, "everyone waited: {:?}", begun.elapsed());
+        assert!(begun.elapsed() < 3 * MAX_WAIT, "everyone waited: {:?}", begun.elapsed());
         disk.full.store(false, Ordering::Relaxed);
         queue.close();
         thread.join().unwrap();
-        let text = String::from_utf8(disk.written.lock().unwrap().clone()).unwrap();
-        let (last, kept) =
+        let text = String::from_utf8(disk.written.lock().clone()).unwrap();
+        let (last, written) =
             text.lines().collect::<Vec<_>>().split_last().map(|(l, k)| (*l, k.to_vec())).unwrap();
         assert!(
-            kept.iter().enumerate().all(|(n, line)| line.starts_with(&format!("{n} "))),
+            written.iter().enumerate().all(|(n, line)| line.starts_with(&format!("{n} "))),
             "in their order"
         );
         let last: serde_json::Value = serde_json::from_str(last).unwrap();
-        assert_eq!((&last["event"], &last["lines"]), (&"lines_lost".into(), &(most - kept.len()).into()));
-        assert!((100..most).contains(&kept.len()), "{} of {most} were kept", kept.len());
+        assert_eq!((&last["event"], &last["lines"]), (&"lines_lost".into(), &(total - written.len()).into()));
+        assert!((100..total).contains(&written.len()), "{} of {total} were written", written.len());
     }
 
     #[test]
@@ -213,6 +214,6 @@ mod tests {
         queue.close();
         thread.join().unwrap();
         queue.add(b"late\n".to_vec());
-        assert!(begun.elapsed() < 3 * LAST);
+        assert!(begun.elapsed() < 3 * CLOSE_TIMEOUT);
     }
 }

@@ -1,8 +1,8 @@
 //! A file to which whole lines are appended, and which is rotated when it is long.
 //!
-//! Several servers may share it, since editors start one each: every write and every change of files happens under the
-//! file's lock, in one system call at the end of the file. Any of them may be killed in the middle of that, so whoever
-//! writes next truncates the partial line first.
+//! Several servers may share it, since editors start one each: every write and every rotation happens under the file's
+//! lock, and a write is one system call at the end of the file. A server may be killed in the middle of that, so every
+//! write first truncates a partial line.
 
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Write as _};
@@ -12,68 +12,68 @@ use std::time::{Duration, Instant};
 
 use super::queue::LineSink;
 
-/// How long to wait for the lock, which nobody needs for longer than a write takes.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// How long to wait for the lock, which is held only for one write.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// How often the lock is tried.
-const AGAIN: Duration = Duration::from_millis(5);
+const RETRY_AFTER: Duration = Duration::from_millis(5);
 
-/// How many times as long as it should be the file may become while no new one can be begun.
+/// How many times its maximum length the file may reach while it cannot be rotated.
 const OVERLONG: u64 = 4;
 
-/// The file that is written now.
+/// The current file.
 #[derive(Debug)]
 pub(super) struct RotatingFile {
     path: PathBuf,
     file: File,
-    most: u64,
-    kept: u32,
-    /// It is too long, and the operator knows why.
+    max_bytes: u64,
+    rotated_files: u32,
+    /// The file is too long, and that has been logged.
     overlong: bool,
 }
 
 impl RotatingFile {
-    /// Opens or makes a file, readable by its owner only, and ends a line that was cut off.
-    pub(super) fn open(path: PathBuf, most: u64, kept: u32) -> io::Result<Self> {
+    /// Opens or makes a file, readable by its owner only, and truncates a partial line.
+    pub(super) fn open(path: PathBuf, max_bytes: u64, rotated_files: u32) -> io::Result<Self> {
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
         }
         let file = append_to(&path)?;
-        let mut log = Self { path, file, most, kept, overlong: false };
+        let mut log = Self { path, file, max_bytes, rotated_files, overlong: false };
         match log.locked(Self::truncate_partial_line) {
-            // Whoever has it now may be stopped; every write mends first.
+            // The process with the lock may be stopped; every write truncates a partial line anyway.
             Err(error) if error.kind() == io::ErrorKind::TimedOut => Ok(log),
-            mended => mended.map(|()| log),
+            truncated => truncated.map(|()| log),
         }
     }
 
-    /// Begins anew when the file would become too long. Where that fails, a file that is too long is better than lines
-    /// that are lost, up to a length.
-    fn make_room(&mut self, lines: u64) -> io::Result<()> {
+    /// Rotates the file if it would become too long. If that fails, a file that is too long is better than lost lines,
+    /// up to a length.
+    fn rotate_if_full(&mut self, lines: u64) -> io::Result<()> {
         let length = self.file.metadata()?.len();
-        if length == 0 || length + lines <= self.most {
+        if length == 0 || length + lines <= self.max_bytes {
             return Ok(());
         }
-        let begun = self.rotate();
-        if let (Err(error), false) = (&begun, self.overlong) {
+        let rotated = self.rotate();
+        if let (Err(error), false) = (&rotated, self.overlong) {
             tracing::warn!(%error, "the audit file cannot be rotated; it grows");
         }
-        self.overlong = begun.is_err();
-        if length + lines <= self.most.saturating_mul(OVERLONG) { Ok(()) } else { begun }
+        self.overlong = rotated.is_err();
+        if length + lines <= self.max_bytes.saturating_mul(OVERLONG) { Ok(()) } else { rotated }
     }
 
-    /// Acts with the lock of the file that has the name now.
+    /// Calls `act` while holding the lock of the file that has the path now.
     fn locked<T>(&mut self, act: impl FnOnce(&mut Self) -> io::Result<T>) -> io::Result<T> {
-        let done = self.lock_current().and_then(|()| act(self));
-        // What was done is done; and a lock that cannot be given back ends with the file.
+        let result = self.lock_current().and_then(|()| act(self));
+        // A failure changes nothing that was done, and closing the file releases the lock too.
         let _ = self.file.unlock();
-        done
+        result
     }
 
     fn lock_current(&mut self) -> io::Result<()> {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + LOCK_TIMEOUT;
         lock(&self.file, deadline)?;
-        // Another server may have begun a new one while this one waited.
+        // Another server may have rotated the file while this one waited.
         while !self.is_current() {
             let file = append_to(&self.path)?;
             lock(&file, deadline)?;
@@ -88,7 +88,7 @@ impl RotatingFile {
         matches!((named, self.file.metadata().map(id)), (Ok(named), Ok(open)) if named == open)
     }
 
-    /// Takes away what a write that was cut off left behind.
+    /// Removes a partial line that an interrupted write left.
     fn truncate_partial_line(&mut self) -> io::Result<()> {
         let length = self.file.metadata()?.len();
         let mut last = [b'\n'];
@@ -100,7 +100,7 @@ impl RotatingFile {
 
     /// Renames `x` to `x.1`, `x.1` to `x.2` and so on, and makes a new `x`.
     fn rotate(&mut self) -> io::Result<()> {
-        for number in (1..self.kept).rev() {
+        for number in (1..self.rotated_files).rev() {
             let (from, to) = (numbered(&self.path, number), numbered(&self.path, number + 1));
             match std::fs::rename(from, to) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -109,7 +109,7 @@ impl RotatingFile {
         }
         std::fs::rename(&self.path, numbered(&self.path, 1))?;
         let file = append_to(&self.path)?;
-        lock(&file, Instant::now() + PATIENCE)?;
+        lock(&file, Instant::now() + LOCK_TIMEOUT)?;
         self.file = file;
         Ok(())
     }
@@ -119,17 +119,17 @@ impl LineSink for RotatingFile {
     fn append(&mut self, lines: &[u8]) -> io::Result<()> {
         self.locked(|log| {
             log.truncate_partial_line()?;
-            log.make_room(lines.len() as u64)?;
+            log.rotate_if_full(lines.len() as u64)?;
             let before = log.file.metadata()?.len();
             log.file.write_all(lines).inspect_err(|_| {
-                // A full disk may have taken a part; half a line is worse than none.
+                // A full disk may have taken a part; a partial line is worse than none.
                 let _ = log.file.set_len(before);
             })
         })
     }
 }
 
-/// Takes the lock of a file, if it can be had in time.
+/// Locks a file, or fails at the deadline.
 fn lock(file: &File, deadline: Instant) -> io::Result<()> {
     loop {
         match file.try_lock() {
@@ -138,7 +138,7 @@ fn lock(file: &File, deadline: Instant) -> io::Result<()> {
             Err(TryLockError::WouldBlock) if Instant::now() >= deadline => {
                 return Err(io::Error::new(io::ErrorKind::TimedOut, "another process keeps the file locked"));
             }
-            Err(TryLockError::WouldBlock) => std::thread::sleep(AGAIN),
+            Err(TryLockError::WouldBlock) => std::thread::sleep(RETRY_AFTER),
         }
     }
 }
@@ -153,7 +153,7 @@ fn numbered(path: &Path, number: u32) -> PathBuf {
     name.into()
 }
 
-/// Where the last line that has an end has it.
+/// The offset after the last complete line.
 fn end_of_last_line(file: &File, length: u64) -> io::Result<u64> {
     let mut end = length;
     let mut block = vec![0; 64 << 10];
@@ -177,10 +177,10 @@ mod tests {
     fn a_line_that_was_cut_off_is_taken_away() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a");
-        for (left, mended) in [("", ""), ("one\n", "one\n"), ("one\ntw", "one\n"), ("tw", "")] {
+        for (left, truncated) in [("", ""), ("one\n", "one\n"), ("one\ntw", "one\n"), ("tw", "")] {
             std::fs::write(&path, left).unwrap();
             RotatingFile::open(path.clone(), 100, 1).unwrap().append(b"new\n").unwrap();
-            assert_eq!(std::fs::read_to_string(&path).unwrap(), format!("{mended}new\n"));
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), format!("{truncated}new\n"));
         }
         std::fs::write(&path, format!("one\n{}", "x".repeat(200_000))).unwrap();
         RotatingFile::open(path.clone(), 1 << 20, 1).unwrap();
@@ -226,7 +226,7 @@ mod tests {
         other.lock().unwrap();
         let begun = Instant::now();
         assert_eq!(log.append(b"one\n").unwrap_err().kind(), io::ErrorKind::TimedOut);
-        assert!(begun.elapsed() < 3 * PATIENCE);
+        assert!(begun.elapsed() < 3 * LOCK_TIMEOUT);
         other.unlock().unwrap();
         log.append(b"two\n").unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "two\n");

@@ -1,43 +1,43 @@
 //! Finds all secrets of a plugin in one pass over a text: an Aho-Corasick automaton.
 //!
-//! It is made of secrets, so it is wiped when it is dropped, which no library does.
+//! The automaton contains secrets, so it is wiped when it is dropped, which no library does.
 
 use std::ops::Range;
 
 use zeroize::{Zeroize, Zeroizing};
 
-use super::SHORTEST;
+use super::MIN_LENGTH;
 
-/// What stands where a text was cut.
+/// The mark at the end of text that was cut.
 const CUT: &str = "…";
 
-/// The place before the first byte of every needle.
+/// The index of the root, which stands for the empty prefix.
 const ROOT: u32 = 0;
 
-/// The secrets that a redactor looks for.
+/// Finds the secrets of a redactor.
 #[derive(PartialEq, Eq)]
 pub(super) struct SecretMatcher {
-    /// A tree of their beginnings, each byte a node.
+    /// A tree of the prefixes of all secrets, one node per byte.
     nodes: Zeroizing<Vec<Node>>,
-    /// The node of each byte that a needle begins with, or the root: what passes over all others is fast.
-    begins: [u32; 256],
-    /// Length of the longest.
+    /// The node of each byte that begins a secret, or the root: skipping all other bytes is fast.
+    first: [u32; 256],
+    /// Length of the longest secret.
     longest: usize,
 }
 
-/// A byte of one or more needles that begin alike.
+/// The last byte of a prefix of one or more secrets.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 struct Node {
     byte: u8,
-    /// The first byte that may follow, and another that may stand in this one's place; the root where there is none.
+    /// The first of the nodes that may follow, and the next node with the same parent; the root if there is none.
     child: u32,
     sibling: u32,
-    /// Where the longest other beginning ends that the text before could be, too.
+    /// The node of the longest other prefix that is a suffix of this one.
     fallback: u32,
-    /// Bytes from the root.
+    /// Length of the prefix.
     depth: u32,
-    /// Length of the longest needle that ends here, or none.
-    hides: u32,
+    /// Length of the longest secret that ends here, or 0.
+    secret_len: u32,
 }
 
 impl Zeroize for Node {
@@ -47,69 +47,69 @@ impl Zeroize for Node {
 }
 
 impl SecretMatcher {
-    pub(super) fn new(needles: &[Zeroizing<Vec<u8>>]) -> Self {
-        let most: usize = needles.iter().map(|needle| needle.len()).sum();
-        // In one piece from the beginning: what a vector leaves behind when it grows is not wiped.
-        let mut nodes = Vec::with_capacity(most.saturating_add(1));
+    pub(super) fn new(secrets: &[Zeroizing<Vec<u8>>]) -> Self {
+        let total: usize = secrets.iter().map(|secret| secret.len()).sum();
+        // Allocated once: memory that a growing vector leaves behind is not wiped.
+        let mut nodes = Vec::with_capacity(total.saturating_add(1));
         nodes.push(Node::default());
-        let mut made = Self { nodes: Zeroizing::new(nodes), begins: [ROOT; 256], longest: 0 };
-        made.longest = needles.iter().map(|needle| needle.len()).max().unwrap_or(0);
-        needles.iter().for_each(|needle| made.insert(needle));
-        made.connect();
-        made
+        let mut matcher = Self { nodes: Zeroizing::new(nodes), first: [ROOT; 256], longest: 0 };
+        matcher.longest = secrets.iter().map(|secret| secret.len()).max().unwrap_or(0);
+        secrets.iter().for_each(|secret| matcher.insert(secret));
+        matcher.connect();
+        matcher
     }
 
-    /// Length of the longest.
+    /// Length of the longest secret.
     pub(super) fn longest(&self) -> usize {
         self.longest
     }
 
-    /// Where needles begin before `end`, those that overlap as one, in order. Also what may be the beginning of one,
-    /// where the text says that somebody cut it.
+    /// The ranges of all secrets that begin before `end`, in order; overlapping ones are joined. A prefix of a secret
+    /// before [`CUT`] also counts.
     pub(super) fn find(&self, text: &[u8], end: usize) -> Vec<Range<usize>> {
-        let mut found: Vec<Range<usize>> = Vec::new();
+        let mut ranges: Vec<Range<usize>> = Vec::new();
         if self.longest == 0 {
-            return found;
+            return ranges;
         }
         let mut at = ROOT;
-        for (place, byte) in text.iter().enumerate() {
-            let cut = || text.get(place..).is_some_and(|rest| rest.starts_with(CUT.as_bytes()));
-            let begun = self.node(at).depth as usize;
-            if begun >= SHORTEST && place < end + begun && cut() {
-                push(&mut found, place - begun..place);
+        for (index, byte) in text.iter().enumerate() {
+            let cut = || text.get(index..).is_some_and(|tail| tail.starts_with(CUT.as_bytes()));
+            let matched = self.node(at).depth as usize;
+            if matched >= MIN_LENGTH && index < end + matched && cut() {
+                push(&mut ranges, index - matched..index);
             }
             at = self.step(at, *byte);
-            let Node { depth, hides, .. } = self.node(at);
-            let next = place + 1;
-            if place >= end && next - depth as usize >= end {
+            let Node { depth, secret_len, .. } = self.node(at);
+            let next = index + 1;
+            if index >= end && next - depth as usize >= end {
                 break;
             }
-            let start = next - hides as usize;
-            if hides > 0 && start < end {
-                push(&mut found, start..next);
+            let start = next - secret_len as usize;
+            if secret_len > 0 && start < end {
+                push(&mut ranges, start..next);
             }
         }
-        found
+        ranges
     }
 
     fn node(&self, at: u32) -> Node {
         self.nodes.get(at as usize).copied().unwrap_or_default()
     }
 
-    fn insert(&mut self, needle: &[u8]) {
+    fn insert(&mut self, secret: &[u8]) {
         let mut at = ROOT;
-        for byte in needle {
+        for byte in secret {
             at = match self.follower(at, *byte) {
                 Some(next) => next,
                 None => self.add(at, *byte),
             };
         }
         if let Some(last) = self.nodes.get_mut(at as usize) {
-            last.hides = last.depth;
+            last.secret_len = last.depth;
         }
     }
 
-    /// Adds a byte behind the node `parent`.
+    /// Adds a node with this byte after the node `parent`.
     fn add(&mut self, parent: u32, byte: u8) -> u32 {
         let new = self.nodes.len() as u32;
         let Node { child: sibling, depth, .. } = self.node(parent);
@@ -118,14 +118,14 @@ impl SecretMatcher {
             parent.child = new;
         }
         if parent == ROOT
-            && let Some(begins) = self.begins.get_mut(usize::from(byte))
+            && let Some(first) = self.first.get_mut(usize::from(byte))
         {
-            *begins = new;
+            *first = new;
         }
         new
     }
 
-    /// Finds where the search goes on after each node: those nearer to the root first, which the others need.
+    /// Sets the fallback of each node, in order of depth, since a node's fallback depends on shallower nodes.
     fn connect(&mut self) {
         let mut order: Vec<(u32, u32)> = Vec::with_capacity(self.nodes.len());
         self.children(ROOT, &mut order);
@@ -136,10 +136,10 @@ impl SecretMatcher {
                 ROOT => ROOT,
                 parent => self.step(self.node(parent).fallback, self.node(at).byte),
             };
-            let hides = self.node(fallback).hides;
+            let secret_len = self.node(fallback).secret_len;
             if let Some(node) = self.nodes.get_mut(at as usize) {
                 node.fallback = fallback;
-                node.hides = node.hides.max(hides);
+                node.secret_len = node.secret_len.max(secret_len);
             }
             self.children(at, &mut order);
         }
@@ -153,7 +153,7 @@ impl SecretMatcher {
         }
     }
 
-    /// The longest beginning of a needle that the text ends with, now that it has another byte.
+    /// The node of the longest prefix that the text ends with after another byte.
     fn step(&self, mut at: u32, byte: u8) -> u32 {
         while at != ROOT {
             if let Some(next) = self.follower(at, byte) {
@@ -161,12 +161,12 @@ impl SecretMatcher {
             }
             at = self.node(at).fallback;
         }
-        self.begins.get(usize::from(byte)).copied().unwrap_or(ROOT)
+        self.first.get(usize::from(byte)).copied().unwrap_or(ROOT)
     }
 
     fn follower(&self, at: u32, byte: u8) -> Option<u32> {
         if at == ROOT {
-            return self.begins.get(usize::from(byte)).copied().filter(|begins| *begins != ROOT);
+            return self.first.get(usize::from(byte)).copied().filter(|first| *first != ROOT);
         }
         let mut next = self.node(at).child;
         while next != ROOT {
@@ -180,16 +180,16 @@ impl SecretMatcher {
     }
 }
 
-/// Adds one that ends behind all before it, and may begin before some of them.
-fn push(found: &mut Vec<Range<usize>>, mut new: Range<usize>) {
-    while let Some(last) = found.pop_if(|last| last.end > new.start) {
+/// Adds a range that ends after all others, and joins those that it overlaps.
+fn push(ranges: &mut Vec<Range<usize>>, mut new: Range<usize>) {
+    while let Some(last) = ranges.pop_if(|last| last.end > new.start) {
         new.start = new.start.min(last.start);
     }
-    found.push(new);
+    ranges.push(new);
 }
 
 impl Default for SecretMatcher {
     fn default() -> Self {
-        Self { nodes: Zeroizing::default(), begins: [ROOT; 256], longest: 0 }
+        Self { nodes: Zeroizing::default(), first: [ROOT; 256], longest: 0 }
     }
 }

@@ -1,4 +1,4 @@
-//! Calling a function of a component as a tool.
+//! Calls a function of a component as a tool.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::super::guest_call::{
 };
 use super::super::{Content, ContentData, GuestError, Plugin, ToolResult, result_size};
 use super::json_to_val::ValReader;
-use super::transfer_cost::{SMALL, is_large, taken};
+use super::transfer_cost::{SMALL, heap_bytes, is_large};
 use super::types::ValType;
 use super::val_to_json::{JsonWriter, WriteError};
 use super::{FunctionTool, ReturnType};
@@ -20,16 +20,16 @@ use crate::config::{kib, mib};
 use crate::host::Client;
 use crate::sandbox::{ChargeError, HostFuel};
 
-/// What a byte of JSON costs to convert, as bytes that host functions move: about 10 ns.
+/// Host fuel for converting a byte of JSON, in bytes that a host function moves: about 10 ns.
 const CONVERSION: usize = 100;
 
-/// What is said of arguments that nothing could be done with.
+/// The error for arguments that take too much host fuel.
 const TOO_LONG: &str = "they take more fuel to convert than a call has (limit `fuel`); send less";
 
-/// What a tool says that has no result: an empty answer leaves a model in doubt.
+/// The text of a tool without a result: an empty result would leave a model in doubt.
 const DONE: &str = "done";
 
-/// What a tool says that failed with no value.
+/// The text of a tool that failed without a value.
 const FAILED: &str = "the tool failed and did not say why";
 
 /// A call of a function, by the name of its tool.
@@ -60,18 +60,19 @@ impl GuestCall for CallFunction<'_> {
             return Ok(Err(GuestError::NotFound(self.name.to_owned())));
         };
         let limits = &plugin.config().limits;
-        let meter = store.data().meter.clone();
-        // Before there is an instance: what does not fit costs none, and is not the tool's doing.
-        match meter.charge_work(self.args.len().saturating_mul(CONVERSION), 0).await {
+        let host_fuel = store.data().meter.clone();
+        // Before there is an instance: arguments that do not fit need none, and are not the tool's failure.
+        match host_fuel.charge_work(self.args.len().saturating_mul(CONVERSION), 0).await {
             Ok(()) => {}
             Err(ChargeError::Fuel) => return Ok(Err(GuestError::InvalidParams(TOO_LONG.to_owned()))),
             Err(full @ ChargeError::Memory) => return Err(full.into()),
         }
-        let (arguments, size) = match function.read(self.args, plugin, &meter).await {
-            Ok(read) => read,
+        let (arguments, size) = match function.read(self.args, plugin, &host_fuel).await {
+            Ok(arguments) => arguments,
             Err(mismatch) => return Ok(Err(GuestError::InvalidParams(mismatch))),
         };
-        // They are there until the guest has ended. What is little is part of what every instance is counted with.
+        // The arguments stay in memory until the guest has ended. Small ones are part of what each instance counts
+        // with.
         let counted = if size > SMALL { size } else { 0 };
         if counted > 0 && !store.data_mut().limiter.instance_memory().grow(counted) {
             return Err(ChargeError::Memory.into());
@@ -89,8 +90,8 @@ impl GuestCall for CallFunction<'_> {
         if counted > 0 {
             store.data_mut().limiter.instance_memory().shrink(counted);
         }
-        let result = function.write(results, kib(limits.result_kib), &meter).await?;
-        meter.charge_work(Self::result_size(&result).bytes.saturating_mul(CONVERSION), 0).await?;
+        let result = function.write(results, kib(limits.result_kib), &host_fuel).await?;
+        host_fuel.charge_work(Self::result_size(&result).bytes.saturating_mul(CONVERSION), 0).await?;
         Ok(Ok(result))
     }
 
@@ -100,46 +101,53 @@ impl GuestCall for CallFunction<'_> {
 }
 
 impl FunctionTool {
-    /// The values of arguments, and what they take. Those that are long are read in one of the plugin's permits for
-    /// reading, which never wait for checks: one whose call was cancelled reads to its end, and keeps its permit until
-    /// then.
-    async fn read(&self, args: &str, plugin: &Plugin, meter: &HostFuel) -> Result<(Vec<Val>, usize), String> {
+    /// The values of arguments, and their size in memory. Long arguments are read with one of the plugin's permits for
+    /// reading, which never wait for validation. The reading of a cancelled call goes on to its end and holds its
+    /// permit until then.
+    async fn read(
+        &self,
+        args: &str,
+        plugin: &Plugin,
+        host_fuel: &HostFuel,
+    ) -> Result<(Vec<Val>, usize), String> {
         let limits = &plugin.config().limits;
-        let most_mib = limits.transfer_mib;
+        let max_mib = limits.transfer_mib;
         if args.len() <= SMALL {
-            return read(&self.parameters, args, most_mib);
+            return read(&self.parameters, args, max_mib);
         }
-        let (parameters, args, meter) = (Arc::clone(&self.parameters), args.to_owned(), meter.clone());
-        plugin.offload().run_short(move || meter.timed(|| read(&parameters, &args, most_mib))).await
+        let (parameters, args, host_fuel) =
+            (Arc::clone(&self.parameters), args.to_owned(), host_fuel.clone());
+        plugin.offload().run_short(move || host_fuel.timed(|| read(&parameters, &args, max_mib))).await
     }
 
-    /// Writes what the function gave. What is large may have to wait for a thread: it is counted like what is handed
-    /// over to a host function, until the call is over or charged for something else, and until it is gone.
+    /// Writes the function's result. A large result may have to wait for a thread: until then its memory counts like a
+    /// transfer to a host function.
     pub(super) async fn write(
         &self,
         results: Vec<Val>,
-        most: usize,
-        meter: &HostFuel,
+        max: usize,
+        host_fuel: &HostFuel,
     ) -> wasmtime::Result<ToolResult> {
         let Some(large) = results.first().filter(|val| is_large(val)) else {
-            return Ok(self.returns.tool_result(results.first(), most)?);
+            return Ok(self.returns.tool_result(results.first(), max)?);
         };
-        meter.charge_work(0, taken(large)).await?;
-        // Whoever cancels the call leaves the account of its memory to the thread.
-        let (returns, meter) = (Arc::clone(&self.returns), meter.clone());
-        Ok(apart(move || meter.timed(move || returns.tool_result(results.first(), most))).await?)
+        host_fuel.charge_work(0, heap_bytes(large)).await?;
+        // If the call is cancelled, the thread still holds the count of the memory.
+        let (returns, host_fuel) = (Arc::clone(&self.returns), host_fuel.clone());
+        Ok(on_blocking_thread(move || host_fuel.timed(move || returns.tool_result(results.first(), max)))
+            .await?)
     }
 }
 
-fn read(parameters: &[(String, ValType)], args: &str, most_mib: u64) -> Result<(Vec<Val>, usize), String> {
+fn read(parameters: &[(String, ValType)], args: &str, max_mib: u64) -> Result<(Vec<Val>, usize), String> {
     let value: Value = serde_json::from_str(args).map_err(|error| format!("`arguments`: {error}"))?;
-    let mut reader = ValReader::new(most_mib);
+    let mut reader = ValReader::new(max_mib);
     let arguments = reader.arguments(parameters, &value).map_err(|mismatch| mismatch.to_string())?;
-    Ok((arguments, reader.taken()))
+    Ok((arguments, reader.used()))
 }
 
-/// Does what takes long where it holds up nobody.
-async fn apart<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+/// Does long work on a thread for blocking work.
+async fn on_blocking_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     match tokio::task::spawn_blocking(work).await {
         Ok(done) => done,
         Err(panicked) => std::panic::resume_unwind(Box::new(panicked)),
@@ -147,40 +155,41 @@ async fn apart<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> 
 }
 
 impl ReturnType {
-    /// The result of the tool, of at most so many bytes.
-    fn tool_result(&self, val: Option<&Val>, most: usize) -> Result<ToolResult, WriteError> {
+    /// The result of the tool, of at most `max` bytes.
+    fn tool_result(&self, val: Option<&Val>, max: usize) -> Result<ToolResult, WriteError> {
         match (self, val) {
             (Self::Nothing, None) => Ok(text(DONE.to_owned())),
-            (Self::Value(ty), Some(val)) => good(ty, val, most),
+            (Self::Value(ty), Some(val)) => success(ty, val, max),
             (Self::Fallible(ok, _), Some(Val::Result(Ok(val)))) => match (ok, val.as_deref()) {
-                (Some(ty), Some(val)) => good(ty, val, most),
+                (Some(ty), Some(val)) => success(ty, val, max),
                 (None, None) => Ok(text(DONE.to_owned())),
                 _ => Err(WriteError::Misshapen),
             },
             (Self::Fallible(_, err), Some(Val::Result(Err(val)))) => {
-                let told = match (err, val.as_deref()) {
-                    (Some(ValType::String), Some(Val::String(told))) => told.clone(),
-                    (Some(ty), Some(val)) => JsonWriter::json(ty, val, most)?,
+                let message = match (err, val.as_deref()) {
+                    (Some(ValType::String), Some(Val::String(message))) => message.clone(),
+                    (Some(ty), Some(val)) => JsonWriter::json(ty, val, max)?,
                     (None, None) => FAILED.to_owned(),
                     _ => return Err(WriteError::Misshapen),
                 };
-                Ok(ToolResult { is_error: true, ..text(told) })
+                Ok(ToolResult { is_error: true, ..text(message) })
             }
             _ => Err(WriteError::Misshapen),
         }
     }
 }
 
-/// A result and its text: the bare one of a string; all else is said in JSON where nothing but text is read.
-fn good(ty: &ValType, val: &Val, most: usize) -> Result<ToolResult, WriteError> {
-    let structured = Some(JsonWriter::object(ty, val, most)?);
+/// The result of a tool that succeeded. A string is also its text; any other value becomes text later, for clients that
+/// read no structured content.
+fn success(ty: &ValType, val: &Val, max: usize) -> Result<ToolResult, WriteError> {
+    let structured = Some(JsonWriter::object(ty, val, max)?);
     Ok(match val {
-        Val::String(told) => ToolResult { structured, ..text(told.clone()) },
+        Val::String(message) => ToolResult { structured, ..text(message.clone()) },
         _ => ToolResult { content: Vec::new(), structured, is_error: false, extra: None },
     })
 }
 
-fn text(told: String) -> ToolResult {
-    let content = Content { data: ContentData::Text(told), annotations: None, extra: None };
+fn text(message: String) -> ToolResult {
+    let content = Content { data: ContentData::Text(message), annotations: None, extra: None };
     ToolResult { content: vec![content], structured: None, is_error: false, extra: None }
 }

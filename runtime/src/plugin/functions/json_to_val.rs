@@ -1,8 +1,8 @@
-//! From JSON to the values that a function takes.
+//! Reads the arguments of a function from JSON.
 //!
-//! The catalog has checked the arguments against the schema; this relies on nothing of it. Whatever JSON comes, it ends
-//! in values of the function's own types or in one sentence that says where the first fault is, and what is made of a
-//! short text is bounded, since every item of a list takes more room as a value than as text.
+//! The catalog has validated the arguments, but this module does not rely on it. It turns any JSON into values of the
+//! function's own types, or into one sentence with the path of the first fault. The memory of the values is bounded,
+//! since an item of a list takes more memory as a value than as text.
 
 use serde_json::{Map, Value};
 use wasmtime::component::Val;
@@ -12,18 +12,18 @@ use super::scalar::{character, float, single, whole};
 use super::types::{NameMap, ValType};
 use crate::observe::{Escaped, truncate};
 
-/// Longest name from a component that a fault repeats, bytes.
+/// Longest name that a fault repeats, bytes.
 const NAME: usize = 64;
 
-/// Makes values that take no more than so much memory together.
+/// Makes values of at most `max_mib` of memory together.
 pub(super) struct ValReader {
-    left: usize,
-    most_mib: u64,
+    remaining: usize,
+    max_mib: u64,
 }
 
 impl ValReader {
-    pub(super) fn new(most_mib: u64) -> Self {
-        Self { left: crate::config::mib(most_mib), most_mib }
+    pub(super) fn new(max_mib: u64) -> Self {
+        Self { remaining: crate::config::mib(max_mib), max_mib }
     }
 
     /// The values of all parameters, in their order.
@@ -38,20 +38,19 @@ impl ValReader {
         Ok(self.fields(parameters, value)?.into_iter().map(|(_, val)| val).collect())
     }
 
-    /// What the values take that were made.
-    pub(super) fn taken(&self) -> usize {
-        crate::config::mib(self.most_mib) - self.left
+    /// Memory of the values made so far, bytes.
+    pub(super) fn used(&self) -> usize {
+        crate::config::mib(self.max_mib) - self.remaining
     }
 
     fn charge(&mut self, bytes: usize) -> Result<(), Mismatch> {
-        let most = self.most_mib;
+        let max = self.max_mib;
         let too_much = || {
-            let what = format!(
-                "the arguments take more than {most} MiB as values (limit `transfer_mib`); send less"
-            );
+            let what =
+                format!("the arguments take more than {max} MiB as values (limit `transfer_mib`); send less");
             Mismatch::new(what)
         };
-        self.left = self.left.checked_sub(bytes).ok_or_else(too_much)?;
+        self.remaining = self.remaining.checked_sub(bytes).ok_or_else(too_much)?;
         Ok(())
     }
 
@@ -94,8 +93,8 @@ impl ValReader {
 
     fn exactly(&mut self, item: &ValType, length: u32, value: &Value) -> Result<Vec<Val>, Mismatch> {
         match array(value)?.len() {
-            found if u32::try_from(found) == Ok(length) => self.items(item, value),
-            found => Err(Mismatch::new(format!("must have {length} items, and has {found}"))),
+            count if u32::try_from(count) == Ok(length) => self.items(item, value),
+            count => Err(Mismatch::new(format!("must have {length} items, and has {count}"))),
         }
     }
 
@@ -130,7 +129,7 @@ impl ValReader {
     ) -> Result<Vec<(String, Val)>, Mismatch> {
         let object = object(value)?;
         let is_known = |name: &String| fields.iter().any(|(field, _)| field == name);
-        // Searched only when something is too much: comparing each with each may take long.
+        // Unknown fields are searched only when there are some: comparing each with each may take long.
         let known = fields.iter().filter(|(name, _)| object.contains_key(name)).count();
         if known < object.len()
             && let Some(name) = object.keys().take(fields.len() + 1).find(|name| !is_known(name))
@@ -179,12 +178,12 @@ impl ValReader {
     }
 
     fn flags(&mut self, names: &NameMap<()>, value: &Value) -> Result<Vec<String>, Mismatch> {
-        let given = array(value)?;
-        if given.len() > names.len() {
-            return Err(Mismatch::new(format!("has {} names, and there are {}", given.len(), names.len())));
+        let items = array(value)?;
+        if items.len() > names.len() {
+            return Err(Mismatch::new(format!("has {} names, and there are {}", items.len(), names.len())));
         }
-        let mut flags: Vec<String> = Vec::with_capacity(given.len());
-        for (at, value) in given.iter().enumerate() {
+        let mut flags: Vec<String> = Vec::with_capacity(items.len());
+        for (at, value) in items.iter().enumerate() {
             let name = self.one_of(names, value).map_err(|mismatch| mismatch.below(&format!("[{at}]")))?;
             if flags.contains(&name) {
                 return Err(Mismatch::new("stands there twice").below(&format!("[{at}]")));
@@ -199,10 +198,10 @@ impl ValReader {
             return Ok(Val::Option(None));
         }
         let some = if inner.is_nullable() {
-            let wanted = "null or an object of the one field `some`";
-            match only(value, wanted)? {
+            let expected = "null or an object of the one field `some`";
+            match only(value, expected)? {
                 ("some", value) => self.read(inner, value).map_err(|mismatch| mismatch.below(".some"))?,
-                _ => return Err(Mismatch::new(format!("must be {wanted}"))),
+                _ => return Err(Mismatch::new(format!("must be {expected}"))),
             }
         } else {
             self.read(inner, value)?
@@ -216,12 +215,12 @@ impl ValReader {
         err: Option<&ValType>,
         value: &Value,
     ) -> Result<Val, Mismatch> {
-        let wanted = "an object of one field, `ok` or `err`";
-        let (name, payload) = only(value, wanted)?;
+        let expected = "an object of one field, `ok` or `err`";
+        let (name, payload) = only(value, expected)?;
         let ty = match name {
             "ok" => ok,
             "err" => err,
-            _ => return Err(Mismatch::new(format!("must be {wanted}"))),
+            _ => return Err(Mismatch::new(format!("must be {expected}"))),
         };
         let val = match ty {
             Some(ty) => self.read(ty, payload).map(|val| Some(Box::new(val))),
@@ -242,12 +241,12 @@ fn object(value: &Value) -> Result<&Map<String, Value>, Mismatch> {
 }
 
 /// The one field of an object.
-fn only<'v>(value: &'v Value, wanted: &str) -> Result<(&'v str, &'v Value), Mismatch> {
-    let object = value.as_object().ok_or_else(|| Mismatch::expected(wanted, value))?;
+fn only<'v>(value: &'v Value, expected: &str) -> Result<(&'v str, &'v Value), Mismatch> {
+    let object = value.as_object().ok_or_else(|| Mismatch::expected(expected, value))?;
     let mut fields = object.iter();
     match (fields.next(), fields.next()) {
         (Some((name, value)), None) => Ok((name, value)),
-        _ => Err(Mismatch::new(format!("must be {wanted}, and has {} fields", object.len()))),
+        _ => Err(Mismatch::new(format!("must be {expected}, and has {} fields", object.len()))),
     }
 }
 
@@ -255,7 +254,7 @@ fn step(name: &str) -> String {
     format!(".{}", shown(name))
 }
 
-/// An untrusted name, as far as it is repeated.
+/// An untrusted name for a message, escaped and cut.
 fn shown(name: &str) -> String {
     truncate(NAME, format_args!("{}", Escaped(name)))
 }

@@ -1,8 +1,8 @@
-//! What does not fit a type, and where it stands in the arguments.
+//! How an argument differs from its type, with its path.
 
 use serde_json::Value;
 
-/// The first fault, and where it is: `$.point.x`.
+/// The first fault and its path, such as `$.point.x`.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("${path}: {what}")]
 pub(super) struct Mismatch {
@@ -15,11 +15,11 @@ impl Mismatch {
         Self { path: String::new(), what: what.into() }
     }
 
-    pub(super) fn expected(wanted: &str, found: &Value) -> Self {
-        Self::new(format!("must be {wanted}, and is {}", kind(found)))
+    pub(super) fn expected(expected: &str, actual: &Value) -> Self {
+        Self::new(format!("must be {expected}, and is {}", kind(actual)))
     }
 
-    /// The same, seen from one level above.
+    /// The same with a path that begins one level higher.
     pub(super) fn below(mut self, step: &str) -> Self {
         self.path.insert_str(0, step);
         self

@@ -1,9 +1,9 @@
-//! Function tools: each function that a component without MCP exports is a tool.
+//! Function tools: each function that a component without `plugport:plugin` exports is a tool.
 //!
-//! Everything that such a tool needs is in its type, so it is found out once, at load: its schemas, how its arguments
-//! are read and its result is written. A call then runs under the same limits as that of any other tool. Types are
-//! untrusted data: what they unfold to is bounded before anything is made of them, and a function that has no form in
-//! JSON is rejected with a warning, since the others may be what someone relies on.
+//! The type of a function is all that such a tool needs, so the schemas and the conversion of arguments and result are
+//! made once, at load. A call runs under the same limits as that of any other tool. Types are untrusted data: their
+//! size is bounded before anything is made of them. A function whose types have no form in JSON is rejected by itself
+//! with a warning, since clients may rely on the others.
 
 mod invoke;
 mod json_to_val;
@@ -35,7 +35,7 @@ use tool_names::ExportPath;
 use types::{RejectReason, TypeBudget, ValType};
 pub(super) use val_to_json::WriteError;
 
-/// Interfaces that hosts call for purposes of their own.
+/// Begins the names of standard interfaces, whose functions are no tools.
 const STANDARD: &str = "wasi:";
 
 /// Longest name from a component that is shown, bytes.
@@ -61,16 +61,16 @@ struct FunctionTool {
     index: ComponentExportIndex,
     parameters: Arc<[(String, ValType)]>,
     returns: Arc<ReturnType>,
-    /// How many times as much its values take as the engine counts.
+    /// How many times as much memory its values take as the engine counts.
     cost_factor: usize,
     tool: Tool,
 }
 
-/// What a function gives back.
+/// What a function returns.
 enum ReturnType {
     Nothing,
     Value(ValType),
-    /// A `result` at the top: what is good is the tool's result, what is not is its error.
+    /// A `result` at the top: `ok` is the tool's result, `err` is its error.
     Fallible(Option<ValType>, Option<ValType>),
 }
 
@@ -85,46 +85,47 @@ struct ExportedFunction {
 impl FunctionTools {
     /// Finds the functions of a component, at most as many as a plugin may have tools.
     pub(super) fn find(component: &Component, docs: &DocsSection, limits: &Limits) -> Self {
-        let most = usize::try_from(limits.tools).unwrap_or(usize::MAX);
-        let (exported, excess) = exported(component, most);
+        let max = usize::try_from(limits.tools).unwrap_or(usize::MAX);
+        let (exported, excess) = exported(component, max);
         let paths: Vec<ExportPath<'_>> = exported.iter().map(ExportedFunction::path).collect();
         let names = tool_names::names(&paths);
         let (docs, mut schemas, mut budget) =
             (docs.read(), SchemaWriter::new(PATTERNS), TypeBudget::new(limits));
         let (mut functions, mut rejected) = (Vec::new(), Vec::new());
-        for (found, name) in exported.iter().zip(names) {
+        for (function, name) in exported.iter().zip(names) {
             budget.start_function();
-            // What is left out takes nothing from the others.
+            // A rejected function uses up none of the patterns of the others.
             let mut tried = schemas.clone();
-            match found.make(name, &mut budget, &mut tried, &docs) {
-                Ok(function) => {
-                    functions.push(function);
+            match function.make(name, &mut budget, &mut tried, &docs) {
+                Ok(tool) => {
+                    functions.push(tool);
                     schemas = tried;
                 }
                 Err(why) => {
                     budget.roll_back();
-                    rejected.push(RejectedFunction { name: found.path().in_words(), why: why.to_string() });
+                    rejected
+                        .push(RejectedFunction { name: function.path().in_words(), why: why.to_string() });
                 }
             }
         }
         if excess > 0 {
-            let why = format!("a plugin may have {most} tools (limit `tools`)");
+            let why = format!("a plugin may have {max} tools (limit `tools`)");
             rejected.push(RejectedFunction { name: format!("{excess} more functions"), why });
         }
         Self { functions, rejected }
     }
 
-    /// Whether it has nothing to list.
+    /// Whether there are no tools.
     pub(super) fn is_empty(&self) -> bool {
         self.functions.is_empty()
     }
 
-    /// What it lists.
+    /// The tools.
     pub(super) fn tools(&self) -> Vec<Tool> {
         self.functions.iter().map(|function| function.tool.clone()).collect()
     }
 
-    /// What it does not list.
+    /// The functions that are no tools.
     pub(super) fn rejected(&self) -> &[RejectedFunction] {
         &self.rejected
     }
@@ -135,7 +136,7 @@ impl FunctionTools {
 }
 
 impl RejectedFunction {
-    /// Its name for people, as far as anyone would read it.
+    /// Its name for messages, escaped and cut.
     #[must_use]
     pub fn shown(&self) -> String {
         truncate(NAME, format_args!("{}", Escaped(&self.name)))
@@ -204,7 +205,7 @@ impl ReturnType {
         }
     }
 
-    /// What is given back when all is well.
+    /// The type of the result of a call that succeeds.
     fn value(&self) -> Option<&ValType> {
         match self {
             Self::Nothing => None,
@@ -214,15 +215,15 @@ impl ReturnType {
     }
 }
 
-/// The functions of a component and of the interfaces that it exports, but for the standard ones: at most so many, and
-/// how many there are beyond these.
-fn exported(component: &Component, most: usize) -> (Vec<ExportedFunction>, usize) {
+/// The first `max` functions of a component and of its exported interfaces, without the standard ones, and the number
+/// of further functions.
+fn exported(component: &Component, max: usize) -> (Vec<ExportedFunction>, usize) {
     let (ty, engine) = (component.component_type(), component.engine());
-    let (mut found, mut excess) = (Vec::new(), 0);
+    let (mut functions, mut excess) = (Vec::new(), 0);
     let mut add = |interface: Option<&str>, function: &str, ty, index: Option<_>| match index {
-        Some(index) if found.len() < most => {
+        Some(index) if functions.len() < max => {
             let (interface, function) = (interface.map(str::to_owned), function.to_owned());
-            found.push(ExportedFunction { interface, function, ty, index });
+            functions.push(ExportedFunction { interface, function, ty, index });
         }
         Some(_) => excess += 1,
         None => {}
@@ -240,5 +241,5 @@ fn exported(component: &Component, most: usize) -> (Vec<ExportedFunction>, usize
             _ => {}
         }
     }
-    (found, excess)
+    (functions, excess)
 }

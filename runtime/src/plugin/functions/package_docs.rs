@@ -1,9 +1,9 @@
-//! What the author wrote above each function.
+//! The doc comments of functions.
 //!
-//! The types of a component have no comments. Tools that want them kept write them as JSON into the custom section
-//! `package-docs`, in the form in which WIT packages have them: a byte for the version, then the functions of each world and
-//! interface by name. Most toolchains write none, and what is there is untrusted, so nothing here is an error: what cannot
-//! be read is not there.
+//! The types of a component have no comments. Some toolchains write them as JSON into the custom section
+//! `package-docs`, in the format of WIT packages: a byte for the version, then the functions of each world and
+//! interface by name. Most toolchains write none, and the section is untrusted, so a section that cannot be read counts
+//! as missing.
 
 use serde_json::Value;
 
@@ -14,23 +14,23 @@ use crate::config::kib;
 const NAME: &[u8] = b"package-docs";
 
 /// Largest section that is read, bytes.
-const LARGEST: usize = 256 << 10;
+const MAX_SECTION: usize = 256 << 10;
 
-/// Sections that are read. Components have some dozens.
+/// Sections that are searched. Components have some dozens.
 const SECTIONS: usize = 10_000;
 
 /// Magic number and version.
 const HEADER: usize = 8;
 
-/// The section of a component as it lies in the file, not yet read.
+/// The bytes of the section in a component.
 #[derive(Debug, Default)]
 pub(in super::super) struct DocsSection(Option<Vec<u8>>);
 
-/// The same, read.
+/// The parsed section.
 pub(super) struct PackageDocs(Value);
 
 impl DocsSection {
-    /// Looks for the section. Nested modules and components are passed over: they speak for themselves.
+    /// Finds the section of the component itself, not of nested modules and components.
     pub(in super::super) fn of(component: &[u8]) -> Self {
         let mut rest = component.get(HEADER..).unwrap_or_default();
         for _ in 0..SECTIONS {
@@ -38,7 +38,7 @@ impl DocsSection {
             if id == 0
                 && let Some(data) = custom(body)
             {
-                return Self((data.len() <= LARGEST).then(|| data.to_owned()));
+                return Self((data.len() <= MAX_SECTION).then(|| data.to_owned()));
             }
             rest = after;
         }
@@ -46,7 +46,7 @@ impl DocsSection {
     }
 
     pub(super) fn read(&self) -> PackageDocs {
-        // Version 0 has the words themselves where version 1 has an object around them; one reader takes both.
+        // Where version 0 has the text, version 1 has an object with the text; `docs_of` reads both.
         let json = match self.0.as_deref() {
             Some([0 | 1, json @ ..]) => json,
             _ => &[],
@@ -56,28 +56,28 @@ impl DocsSection {
 }
 
 impl PackageDocs {
-    /// What is said of a function of an exported interface, or of the component itself.
+    /// The docs of a function of an exported interface, or of the component itself.
     pub(super) fn function(&self, interface: Option<&str>, function: &str) -> Option<String> {
-        let found = match interface {
+        let docs = match interface {
             Some(interface) => self.of_interface(interface, function),
             None => self.worlds().find_map(|world| {
-                ["func_exports", "funcs"].iter().find_map(|kind| said(world.get(kind)?, function))
+                ["func_exports", "funcs"].iter().find_map(|kind| docs_of(world.get(kind)?, function))
             }),
         }?;
-        let most = kib(DESCRIPTION_KIB);
-        let kept = found.floor_char_boundary(most.min(found.len()));
-        found.get(..kept).map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
+        let end = docs.floor_char_boundary(kib(DESCRIPTION_KIB).min(docs.len()));
+        docs.get(..end).map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
     }
 
-    /// `ns:package/name@1.0.0` is among the package's interfaces; one without a package is written into a world.
+    /// The section has `ns:package/name@1.0.0` among the package's interfaces, and an interface without a package in a
+    /// world.
     fn of_interface(&self, interface: &str, function: &str) -> Option<&str> {
         if let Some((_, name)) = interface.split_once('/') {
             let name = name.split_once('@').map_or(name, |(name, _)| name);
-            return said(self.0.get("interfaces")?.get(name)?.get("funcs")?, function);
+            return docs_of(self.0.get("interfaces")?.get(name)?.get("funcs")?, function);
         }
         self.worlds().find_map(|world| {
             let mut kinds = ["interface_exports", "interfaces"].iter();
-            kinds.find_map(|kind| said(world.get(kind)?.get(interface)?.get("funcs")?, function))
+            kinds.find_map(|kind| docs_of(world.get(kind)?.get(interface)?.get("funcs")?, function))
         })
     }
 
@@ -87,12 +87,12 @@ impl PackageDocs {
     }
 }
 
-fn said<'w>(functions: &'w Value, function: &str) -> Option<&'w str> {
+fn docs_of<'w>(functions: &'w Value, function: &str) -> Option<&'w str> {
     let docs = functions.get(function)?;
     docs.as_str().or_else(|| docs.get("docs")?.as_str())
 }
 
-/// The first section: its kind, what is in it, and what comes after it.
+/// The first section: its id, its body, and the bytes after it.
 fn section(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     let (id, bytes) = bytes.split_first()?;
     let (length, bytes) = number(bytes)?;
@@ -100,14 +100,14 @@ fn section(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     Some((*id, body, after))
 }
 
-/// What is in a custom section of our name.
+/// The data of a custom section with the name [`NAME`].
 fn custom(body: &[u8]) -> Option<&[u8]> {
     let (length, body) = number(body)?;
     let (name, data) = body.split_at_checked(length)?;
     (name == NAME).then_some(data)
 }
 
-/// A number of at most 32 bits, 7 in each byte.
+/// A LEB128 number of at most 32 bits, and the bytes after it.
 fn number(bytes: &[u8]) -> Option<(usize, &[u8])> {
     let mut number = 0_u64;
     for (at, byte) in bytes.iter().take(5).enumerate() {

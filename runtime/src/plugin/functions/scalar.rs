@@ -1,6 +1,6 @@
-//! Numbers and characters from JSON.
+//! Reads numbers and characters from JSON.
 //!
-//! A double is all that many writers of JSON have, so what no double holds exactly may also come as text: whole numbers
+//! Many writers of JSON have doubles only, so values that no double has exactly may also be strings: whole numbers
 //! beyond 2^53, and floats that are no numbers.
 
 use serde_json::Value;
@@ -31,7 +31,7 @@ pub(super) fn whole(integer: IntType, value: &Value) -> Result<Val, Mismatch> {
     })
 }
 
-/// A whole number as people write it: no sign but a minus, no zeros before it.
+/// Parses a whole number in decimal digits, without `+` and without leading zeros.
 fn decimal(text: &str) -> Option<i128> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let is_plain = match digits.as_bytes() {

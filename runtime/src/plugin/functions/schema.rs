@@ -1,13 +1,13 @@
 //! JSON Schemas of parameters and results.
 //!
-//! They say exactly what `json_to_val.rs` takes and `val_to_json.rs` gives, in the few keywords that every client
-//! knows: nothing is referred to, so that a check never recurses, and whoever reads one sees the whole type at once.
+//! They describe exactly what `json_to_val.rs` reads and `val_to_json.rs` writes, in the few keywords that every client
+//! knows. They have no references, so validation never recurses and a reader sees the whole type.
 
 use serde_json::{Map, Value, json};
 
 use super::types::{IntType, NameMap, ValType};
 
-/// The largest whole number that every reader of JSON holds exactly.
+/// The largest whole number that every reader of JSON has exactly.
 pub(super) const SAFE: i128 = (1 << 53) - 1;
 
 /// Floats that JSON has no numbers for.
@@ -19,7 +19,7 @@ pub(super) const RESULT: &str = "result";
 /// Writes the schemas of one component.
 #[derive(Clone)]
 pub(super) struct SchemaWriter {
-    /// How many patterns the catalog lets it have. Without one, a schema says a little less and the conversion as much.
+    /// How many patterns may still be written. A schema without its pattern is less strict; the conversion is not.
     patterns: u64,
 }
 
@@ -33,7 +33,7 @@ impl SchemaWriter {
         self.object(parameters).to_string()
     }
 
-    /// The schema of what a tool answers as structured content: always an object.
+    /// The schema of a tool's structured content, which is always an object.
     pub(super) fn output(&mut self, result: &ValType) -> String {
         match result {
             ValType::Record(fields) => self.object(fields).to_string(),
@@ -75,7 +75,7 @@ impl SchemaWriter {
         let (least, largest) = integer.range();
         let mut number = Map::new();
         number.insert("type".to_owned(), "integer".into());
-        // Both fit one of the two widest integers that JSON is written from.
+        // Both fit `u64` or `i64`.
         number.insert("minimum".to_owned(), whole(least));
         number.insert("maximum".to_owned(), whole(largest));
         if !integer.is_wide() {

@@ -1,4 +1,4 @@
-//! The names of function tools: those of the functions, unless two would have one name.
+//! The names of function tools: those of the functions, made longer where two would be equal.
 
 use std::collections::HashMap;
 
@@ -10,11 +10,11 @@ pub(super) struct ExportPath<'a> {
     pub(super) function: &'a str,
 }
 
-/// How often a name is made longer. Two that are alike after it are the same.
-const LONGEST: u8 = 3;
+/// How often a name is made longer. After that, equal names stay equal.
+const MAX_LENGTH: u8 = 3;
 
 impl ExportPath<'_> {
-    /// For people: `interface#function`.
+    /// For messages: `interface#function`.
     pub(super) fn in_words(self) -> String {
         match self.interface {
             Some(interface) => format!("{interface}#{}", self.function),
@@ -22,7 +22,7 @@ impl ExportPath<'_> {
         }
     }
 
-    /// The function alone, with its interface, with the package too, with its version too.
+    /// The function alone; with its interface; with the package too; with the version too.
     fn name(self, length: u8) -> String {
         let Some(interface) = self.interface.filter(|_| length > 0) else { return self.function.to_owned() };
         let (path, version) = interface.split_once('@').unwrap_or((interface, ""));
@@ -36,8 +36,7 @@ impl ExportPath<'_> {
     }
 }
 
-/// A name for each, in their order. Only those that are not told apart become longer; a function at the root has no
-/// longer name.
+/// A name for each path, in their order. Only equal names become longer; a function at the root has no longer name.
 pub(super) fn names(paths: &[ExportPath<'_>]) -> Vec<String> {
     let mut lengths = vec![0; paths.len()];
     loop {
@@ -50,7 +49,7 @@ pub(super) fn names(paths: &[ExportPath<'_>]) -> Vec<String> {
         let mut is_done = true;
         for ((path, name), length) in paths.iter().zip(&names).zip(&mut lengths) {
             let is_shared = times.get(name.as_str()).is_some_and(|times| *times > 1);
-            if is_shared && path.interface.is_some() && *length < LONGEST {
+            if is_shared && path.interface.is_some() && *length < MAX_LENGTH {
                 *length += 1;
                 is_done = false;
             }

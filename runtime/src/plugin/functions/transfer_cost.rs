@@ -1,65 +1,65 @@
-//! What values cost beyond what the engine counts.
+//! The memory of lifted values beyond what the engine counts.
 //!
-//! The engine counts what it lifts out of a guest by the values themselves, and of a name its letters. Here a name is a
-//! string of its own, and a list has room for four items as soon as it has one. So many small values take several times
-//! what was counted. How many follows from the type, and what the engine may count is divided by it. What is large is
-//! written where it holds up nobody; until then it is counted by what it takes, and that time is the guest's.
+//! When the engine lifts values out of a guest, it counts the values and the bytes of names. Here a name is a string of
+//! its own, and a list allocates four items as soon as it has one. So many small values take several times the memory
+//! that was counted. The factor follows from the type, and the engine's limit is divided by it. A large result is
+//! written on a thread for blocking work; until then its memory counts, and the time for writing is the guest's.
 
 use wasmtime::component::Val;
 
 use super::ReturnType;
 use super::types::{NameMap, ValType};
 
-/// What a value is counted as, and takes where it lies, bytes.
+/// Bytes that the engine counts for a value, which are also its size without what it owns.
 const VALUE: i64 = 40;
 
-/// What a string takes where it lies, bytes.
+/// Size of a string without its text, bytes.
 const STRING: i64 = 24;
 
-/// The least that its text takes elsewhere, bytes.
-const LEAST: usize = 32;
-const TEXT: i64 = LEAST as i64;
+/// Least allocation for a text, bytes.
+const MIN_TEXT: usize = 32;
+const TEXT: i64 = MIN_TEXT as i64;
 
-/// Items for which there is room as soon as there is one. Then the room doubles.
-const FEW: usize = 4;
+/// Capacity of a list with one item. Then the capacity doubles.
+const MIN_CAPACITY: usize = 4;
 
-/// More times than any type needs.
-const MOST: usize = 64;
+/// Largest factor; no type needs more.
+const MAX_FACTOR: usize = 64;
 
-/// What is written without leaving the task, bytes.
+/// Largest result that is written in place, bytes of JSON.
 pub(super) const SMALL: usize = 64 << 10;
 
-/// The least that a value has in JSON, with what is around it.
+/// Least length of a value in JSON, with its separators, bytes.
 const ITEM: usize = 4;
 
 impl ReturnType {
-    /// How many times as much its values may take as the engine counts.
+    /// How many times as much memory its values may take as the engine counts.
     pub(super) fn cost_factor(&self) -> usize {
         match self {
             Self::Nothing => 1,
             Self::Value(ty) => ty.cost_factor(),
-            Self::Fallible(ok, err) => most([ok.as_ref(), err.as_ref()].into_iter().flatten()),
+            Self::Fallible(ok, err) => max_factor([ok.as_ref(), err.as_ref()].into_iter().flatten()),
         }
     }
 }
 
 impl ValType {
-    /// The same for one type. Only what is repeated adds up; the rest is one tree, which fits the room of its function.
+    /// The same for one type. Only repeated values add up; others are one small tree.
     pub(super) fn cost_factor(&self) -> usize {
         match self {
             Self::List(inner) | Self::Fixed(inner, _) => repeated(&[&**inner]),
             Self::Map(pair) => repeated(&[&pair.0, &pair.1]),
             Self::Option(inner) => inner.cost_factor(),
-            Self::Tuple(types) => most(types.iter()),
-            Self::Record(fields) => most(fields.iter().map(|(_, ty)| ty)),
-            Self::Variant(cases) => most(cases.iter().filter_map(|(_, ty)| ty.as_ref())),
-            Self::Result(ok, err) => most([ok, err].into_iter().flatten().map(|ty| &**ty)),
+            Self::Tuple(types) => max_factor(types.iter()),
+            Self::Record(fields) => max_factor(fields.iter().map(|(_, ty)| ty)),
+            Self::Variant(cases) => max_factor(cases.iter().filter_map(|(_, ty)| ty.as_ref())),
+            Self::Result(ok, err) => max_factor([ok, err].into_iter().flatten().map(|ty| &**ty)),
             _ => 1,
         }
     }
 
-    /// How much more a value takes with its place, at most, than so many times what is counted of it, bytes. Lists in
-    /// it have one item or none: from [`ValType::cost_factor`] times on, more items make none dearer.
+    /// How much more a value takes, at most, than `times` what the engine counts for it, bytes. Lists in it have one
+    /// item or none: with [`ValType::cost_factor`] as `times`, further items take no more than is counted.
     fn extra_bytes(&self, times: i64) -> i64 {
         let owned = match self {
             Self::String => text(1, times).max(0),
@@ -82,81 +82,81 @@ impl ValType {
             Self::Result(ok, err) => {
                 [ok, err].into_iter().flatten().map(|ty| ty.extra_bytes(times)).fold(0, i64::max)
             }
-            Self::Flags(names) => of_set(names, times),
-            // What is all in its place, and maps, which have no room to spare.
+            Self::Flags(names) => flag_names(names, times),
+            // Values that own nothing, and maps, which have no spare capacity.
             _ => 0,
         };
         VALUE - times * VALUE + owned
     }
 }
 
-fn most<'s>(types: impl Iterator<Item = &'s ValType>) -> usize {
+fn max_factor<'s>(types: impl Iterator<Item = &'s ValType>) -> usize {
     types.map(ValType::cost_factor).max().unwrap_or(1)
 }
 
-/// The same for many items, each with one value of each type. What a long list has in reserve is left out: that is at
-/// most one more place for each item, and counting it would halve what the plainest lists may have.
+/// The same for many items, each with one value of each type. The spare capacity of a long list is not counted: it is
+/// at most one more item for each, and counting it would halve the longest list of plain items.
 fn repeated(item: &[&ValType]) -> usize {
-    let least = most(item.iter().copied());
+    let least = max_factor(item.iter().copied());
     let is_enough = |times: &usize| together(item.iter().copied(), *times as i64) <= 0;
-    (least..MOST).find(is_enough).unwrap_or(MOST)
+    (least..MAX_FACTOR).find(is_enough).unwrap_or(MAX_FACTOR)
 }
 
-/// What several values take more than so many times what is counted.
+/// How much more several values take than `times` what is counted.
 fn together<'s>(types: impl Iterator<Item = &'s ValType>, times: i64) -> i64 {
     types.map(|ty| ty.extra_bytes(times)).sum()
 }
 
-/// Places that are made for so many items.
+/// Capacity of a list of `count` items.
 fn capacity(count: usize) -> i64 {
-    count.next_power_of_two().max(FEW) as i64
+    count.next_power_of_two().max(MIN_CAPACITY) as i64
 }
 
-/// Those of them that stay empty.
+/// Capacity that stays unused.
 fn spare(count: usize) -> i64 {
     capacity(count) - count as i64
 }
 
-/// How much more a text of so many letters takes than so many times what is counted.
-fn text(letters: usize, times: i64) -> i64 {
-    let letters = letters as i64;
-    letters.max(TEXT) - times * letters
+/// How much more a text of so many bytes takes than `times` what is counted.
+fn text(bytes: usize, times: i64) -> i64 {
+    let bytes = bytes as i64;
+    bytes.max(TEXT) - times * bytes
 }
 
-/// A guest may set those flags alone whose names are short.
-fn of_set(names: &NameMap<()>, times: i64) -> i64 {
+/// The same for flags, of which a guest may set only those with short names.
+fn flag_names(names: &NameMap<()>, times: i64) -> i64 {
     let mut lengths: Vec<usize> = names.iter().map(|(name, ())| name.len()).collect();
     lengths.sort_unstable();
-    let (mut texts, mut most) = (0, 0);
+    let (mut texts, mut max) = (0, 0);
     for (before, length) in lengths.into_iter().enumerate() {
         texts += text(length, times);
-        most = most.max(capacity(before + 1) * STRING + texts);
+        max = max.max(capacity(before + 1) * STRING + texts);
     }
-    most
+    max
 }
 
-/// Whether a value takes long to write. Looks no further than it takes to know.
+/// Whether a value takes long to write. Stops as soon as it is known.
 pub(super) fn is_large(val: &Val) -> bool {
-    let mut left = SMALL;
-    !fits(val, &mut left)
+    let mut remaining = SMALL;
+    !fits(val, &mut remaining)
 }
 
-/// What a value takes beside its own place, bytes.
-pub(super) fn taken(val: &Val) -> usize {
-    let text = |text: &String| if text.is_empty() { 0 } else { text.capacity().max(LEAST) };
-    let boxed = |val: &Option<Box<Val>>| val.as_deref().map_or(0, |val| size_of::<Val>() + taken(val));
+/// Memory that a value owns, without its own size, bytes.
+pub(super) fn heap_bytes(val: &Val) -> usize {
+    let text = |text: &String| if text.is_empty() { 0 } else { text.capacity().max(MIN_TEXT) };
+    let boxed = |val: &Option<Box<Val>>| val.as_deref().map_or(0, |val| size_of::<Val>() + heap_bytes(val));
     match val {
         Val::String(own) | Val::Enum(own) => text(own),
         Val::Flags(names) => names.capacity() * size_of::<String>() + names.iter().map(text).sum::<usize>(),
         Val::List(vals) | Val::Tuple(vals) | Val::FixedLengthList(vals) => {
-            vals.capacity() * size_of::<Val>() + vals.iter().map(taken).sum::<usize>()
+            vals.capacity() * size_of::<Val>() + vals.iter().map(heap_bytes).sum::<usize>()
         }
         Val::Map(pairs) => {
-            let own: usize = pairs.iter().map(|(key, val)| taken(key) + taken(val)).sum();
+            let own: usize = pairs.iter().map(|(key, val)| heap_bytes(key) + heap_bytes(val)).sum();
             pairs.capacity() * size_of::<(Val, Val)>() + own
         }
         Val::Record(fields) => {
-            let own: usize = fields.iter().map(|(name, val)| text(name) + taken(val)).sum();
+            let own: usize = fields.iter().map(|(name, val)| text(name) + heap_bytes(val)).sum();
             fields.capacity() * size_of::<(String, Val)>() + own
         }
         Val::Variant(case, val) => text(case) + boxed(val),
@@ -165,23 +165,23 @@ pub(super) fn taken(val: &Val) -> usize {
     }
 }
 
-fn fits(val: &Val, left: &mut usize) -> bool {
+fn fits(val: &Val, remaining: &mut usize) -> bool {
     let own = match val {
         Val::String(text) | Val::Enum(text) | Val::Variant(text, _) => text.len(),
         Val::Flags(names) => names.iter().map(|name| ITEM + name.len()).sum(),
         Val::Record(fields) => fields.iter().map(|(name, _)| name.len()).sum(),
         _ => 0,
     };
-    let Some(rest) = left.checked_sub(ITEM + own) else { return false };
-    *left = rest;
+    let Some(after) = remaining.checked_sub(ITEM + own) else { return false };
+    *remaining = after;
     match val {
         Val::List(vals) | Val::Tuple(vals) | Val::FixedLengthList(vals) => {
-            vals.iter().all(|val| fits(val, left))
+            vals.iter().all(|val| fits(val, remaining))
         }
-        Val::Map(pairs) => pairs.iter().all(|(key, val)| fits(key, left) && fits(val, left)),
-        Val::Record(fields) => fields.iter().all(|(_, val)| fits(val, left)),
+        Val::Map(pairs) => pairs.iter().all(|(key, val)| fits(key, remaining) && fits(val, remaining)),
+        Val::Record(fields) => fields.iter().all(|(_, val)| fits(val, remaining)),
         Val::Variant(_, Some(val)) | Val::Option(Some(val)) | Val::Result(Ok(Some(val)) | Err(Some(val))) => {
-            fits(val, left)
+            fits(val, remaining)
         }
         _ => true,
     }

@@ -1,9 +1,8 @@
-//! The type of a parameter or a result, as a tree of our own.
+//! The type of a parameter or a result, as a tree.
 //!
-//! A component's types are untrusted data: they nest, and one that is used twice counts twice wherever it stands, so
-//! that a hundred bytes can describe more than any memory holds. So they are unfolded once, at load and within a
-//! budget; what writes schemas and converts values then walks something that is known to be small, and knows nothing of
-//! engines.
+//! A component's types are untrusted data: they nest, and a type that is used twice is unfolded twice, so a hundred
+//! bytes can describe more than any memory has. So types are unfolded once, at load and within a budget. The code that
+//! writes schemas and converts values then reads a tree of known size and does not depend on the engine.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,7 +15,7 @@ use crate::config::fixed_limits::SCHEMA_DEPTH;
 use crate::config::{Limits, kib, mib};
 use crate::json;
 
-/// The types that values have here. Handles and streams are none of them: they mean nothing in JSON.
+/// The types of values that JSON can carry. Handles and streams are not among them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ValType {
     Bool,
@@ -26,9 +25,9 @@ pub(super) enum ValType {
     Char,
     String,
     List(Box<Self>),
-    /// Of so many items.
+    /// A list of this length.
     Fixed(Box<Self>, u32),
-    /// Of keys and values.
+    /// Keys and values.
     Map(Box<(Self, Self)>),
     Record(Vec<(String, Self)>),
     Tuple(Vec<Self>),
@@ -39,17 +38,16 @@ pub(super) enum ValType {
     Flags(NameMap<()>),
 }
 
-/// Names in their order, each found at once: how many there are, and how often they are looked for, is up to the
-/// component.
+/// Names in their order, with an index: the component decides how many there are and how often one is searched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct NameMap<T> {
     items: Vec<(Arc<str>, T)>,
-    places: HashMap<Arc<str>, usize>,
+    by_name: HashMap<Arc<str>, usize>,
 }
 
 impl<T> NameMap<T> {
     pub(super) fn get(&self, name: &str) -> Option<&T> {
-        self.places.get(name).and_then(|place| self.items.get(*place)).map(|(_, item)| item)
+        self.by_name.get(name).and_then(|at| self.items.get(*at)).map(|(_, item)| item)
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &T)> {
@@ -64,8 +62,8 @@ impl<T> NameMap<T> {
 impl<T> FromIterator<(String, T)> for NameMap<T> {
     fn from_iter<I: IntoIterator<Item = (String, T)>>(items: I) -> Self {
         let items: Vec<(Arc<str>, T)> = items.into_iter().map(|(name, item)| (name.into(), item)).collect();
-        let places = items.iter().enumerate().map(|(place, (name, _))| (Arc::clone(name), place)).collect();
-        Self { items, places }
+        let by_name = items.iter().enumerate().map(|(at, (name, _))| (Arc::clone(name), at)).collect();
+        Self { items, by_name }
     }
 }
 
@@ -85,10 +83,10 @@ pub(super) enum IntType {
 /// Why a function cannot be a tool.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum RejectReason {
-    /// In a parameter or in the result.
+    /// A parameter or the result has a type that JSON cannot carry.
     #[error("its type has {0}, which JSON cannot carry")]
     NotInJson(&'static str),
-    /// It may suspend itself, for which the engine would have to run more than one call in an instance.
+    /// It may suspend itself, for which the engine would have to run several calls in one instance.
     #[error("it is asynchronous, and tools are called as ordinary functions")]
     Asynchronous,
     /// Beyond [`SCHEMA_DEPTH`].
@@ -97,7 +95,7 @@ pub(super) enum RejectReason {
     /// Beyond `schema_kib`.
     #[error("its types need a JSON Schema longer than {0} KiB (limit `schema_kib`)")]
     TooLong(u64),
-    /// With the functions before it beyond `transfer_mib`.
+    /// Beyond `transfer_mib`, together with the functions before it.
     #[error(
         "the types of all functions together are larger than {0} MiB (limit `transfer_mib`); raise it, or split the \
          component"
@@ -105,21 +103,21 @@ pub(super) enum RejectReason {
     TooLarge(u64),
 }
 
-/// The least that a type takes in a JSON Schema, bytes.
+/// Least length of a type in a JSON Schema, bytes.
 const NODE: usize = 16;
 
-/// What a name takes beside its letters while the plugin is there, bytes: where it stands and where it is looked up.
+/// Memory of a name besides its bytes while the plugin is loaded, bytes: in the list and in the index.
 const NAME: usize = 128;
 
-/// How much the types of one component may still unfold to. For one function it counts bytes of JSON Schema and never
-/// more than are written, so that what the catalog would publish is not rejected for its own sake. All of them together
-/// also take what was written, and the room that their types have in memory, which may be too much for many large ones.
+/// How much the types of one component may still unfold to. For one function it counts bytes of JSON Schema, and never
+/// more than are written, so that no function is rejected whose schema the catalog would accept. For all functions
+/// together it also counts the written schemas and the memory of the types.
 #[derive(Debug)]
 pub(super) struct TypeBudget {
     limits: Limits,
     function: usize,
     component: usize,
-    /// What the component had left before the function.
+    /// The value of `component` before the present function.
     before: usize,
 }
 
@@ -129,18 +127,18 @@ impl TypeBudget {
         Self { limits: limits.clone(), function: 0, component, before: component }
     }
 
-    /// Makes room for the types of one more function.
+    /// Starts the budget of one more function.
     pub(super) fn start_function(&mut self) {
         self.function = kib(self.limits.schema_kib).saturating_mul(2);
         self.before = self.component;
     }
 
-    /// Gives back what was taken for a function that is not kept.
+    /// Gives back what a rejected function used.
     pub(super) fn roll_back(&mut self) {
         self.component = self.before;
     }
 
-    /// Takes what was written for a function, which is kept as long as the plugin.
+    /// Counts the schemas of a function, which stay in memory as long as the plugin.
     pub(super) fn commit(&mut self, tool: &Tool) -> Result<(), RejectReason> {
         let output = tool.output_schema.as_ref().map_or(0, String::len);
         if tool.input_schema.len().max(output) > kib(self.limits.schema_kib) {
@@ -160,8 +158,8 @@ impl TypeBudget {
     }
 
     fn spend_component(&mut self, bytes: usize) -> Result<(), RejectReason> {
-        let crowded = RejectReason::TooLarge(self.limits.transfer_mib);
-        self.component = self.component.checked_sub(bytes).ok_or(crowded)?;
+        let too_large = RejectReason::TooLarge(self.limits.transfer_mib);
+        self.component = self.component.checked_sub(bytes).ok_or(too_large)?;
         Ok(())
     }
 
@@ -184,7 +182,7 @@ impl TypeBudget {
     }
 }
 
-/// How deep a schema is nested. What is too deep to be read is too deep for every limit.
+/// How deep a schema is nested. A schema that is too deep to be parsed is deeper than every limit.
 fn nesting(schema: &str) -> u64 {
     serde_json::from_str(schema).map_or(u64::MAX, |value| json::depth(&value) as u64)
 }
@@ -193,7 +191,7 @@ impl ValType {
     /// Unfolds a type.
     ///
     /// # Errors
-    /// When there is something in it that JSON cannot carry, or too much.
+    /// When it has a type that JSON cannot carry, or exceeds the budget.
     pub(super) fn of(ty: &Type, budget: &mut TypeBudget) -> Result<Self, RejectReason> {
         Self::at(ty, budget, 0)
     }
@@ -237,7 +235,7 @@ impl ValType {
         })
     }
 
-    /// Those whose parts have names, and those that are none.
+    /// Types whose parts have names, and types that JSON cannot carry.
     fn named(ty: &Type, budget: &mut TypeBudget, depth: u64) -> Result<Self, RejectReason> {
         Ok(match ty {
             Type::Record(record) => {
@@ -259,7 +257,7 @@ impl ValType {
         })
     }
 
-    /// Whether `null` already means something in it, so that an option of it needs another word.
+    /// Whether `null` is a value of it, so that an option of it needs another form.
     pub(super) fn is_nullable(&self) -> bool {
         matches!(self, Self::Option(_))
     }
@@ -290,7 +288,7 @@ impl IntType {
         }
     }
 
-    /// Whether it can be larger than what a double holds exactly, and is text then.
+    /// Whether it has numbers that no double has exactly, which are strings in JSON.
     pub(super) fn is_wide(self) -> bool {
         matches!(self, Self::S64 | Self::U64)
     }

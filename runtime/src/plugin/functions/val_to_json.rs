@@ -1,7 +1,7 @@
-//! From the values that a function answers to JSON.
+//! Writes the result of a function as JSON.
 //!
-//! It is written as text at once and stops where the limit on results is passed, so that nothing that is too large is
-//! ever whole in memory. The form is the one that `json_to_val.rs` takes: what a tool gives can be given back to it.
+//! The text is written directly, and writing stops at the limit on results, so that a text that is too long is never
+//! whole in memory. `json_to_val.rs` reads the same form: a result can be an argument.
 
 use std::fmt::Write as _;
 
@@ -13,10 +13,10 @@ use super::types::ValType;
 /// Why there is no text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(in super::super) enum WriteError {
-    /// It would be longer than the limit on results.
+    /// The text would exceed the limit on results.
     #[error("the result is longer than it may be")]
     TooLong,
-    /// A value of another type. The engine gives none.
+    /// A value is not of its type. The engine returns no such value.
     #[error("converting the result: a value is not of its type")]
     Misshapen,
 }
@@ -24,26 +24,26 @@ pub(in super::super) enum WriteError {
 /// Writes values, up to a length.
 pub(super) struct JsonWriter {
     text: String,
-    most: usize,
+    max: usize,
 }
 
 impl JsonWriter {
     /// A value as JSON.
     ///
     /// # Errors
-    /// When that takes more than `most` bytes.
-    pub(super) fn json(ty: &ValType, val: &Val, most: usize) -> Result<String, WriteError> {
-        let mut writer = Self { text: String::new(), most };
+    /// When that takes more than `max` bytes.
+    pub(super) fn json(ty: &ValType, val: &Val, max: usize) -> Result<String, WriteError> {
+        let mut writer = Self { text: String::new(), max };
         writer.value(ty, val)?;
         Ok(writer.text)
     }
 
-    /// A result as structured content: an object, whatever it is.
+    /// A result as structured content, which is always an object.
     ///
     /// # Errors
     /// As [`JsonWriter::json`].
-    pub(super) fn object(ty: &ValType, val: &Val, most: usize) -> Result<String, WriteError> {
-        let mut writer = Self { text: String::new(), most };
+    pub(super) fn object(ty: &ValType, val: &Val, max: usize) -> Result<String, WriteError> {
+        let mut writer = Self { text: String::new(), max };
         match ty {
             ValType::Record(_) => writer.value(ty, val)?,
             _ => writer.single(RESULT, Some(ty), Some(val))?,
@@ -52,7 +52,7 @@ impl JsonWriter {
     }
 
     fn push(&mut self, text: &str) -> Result<(), WriteError> {
-        if self.text.len() + text.len() > self.most {
+        if self.text.len() + text.len() > self.max {
             return Err(WriteError::TooLong);
         }
         self.text.push_str(text);
@@ -60,13 +60,13 @@ impl JsonWriter {
     }
 
     fn show(&mut self, value: impl std::fmt::Display) -> Result<(), WriteError> {
-        // A number: a few bytes more than the limit do no harm, and the next push finds out.
+        // A number or a boolean: a few bytes beyond the limit do no harm, and `push` checks the limit.
         write!(self.text, "{value}").map_err(|_| WriteError::Misshapen)?;
         self.push("")
     }
 
     fn string(&mut self, text: &str) -> Result<(), WriteError> {
-        if text.len() > self.most {
+        if text.len() > self.max {
             return Err(WriteError::TooLong);
         }
         let quoted = serde_json::to_string(text).map_err(|_| WriteError::Misshapen)?;
@@ -120,7 +120,7 @@ impl JsonWriter {
         }
     }
 
-    /// What no double holds exactly is text.
+    /// Writes a number that no double has exactly as a string.
     fn whole(&mut self, val: &Val) -> Result<(), WriteError> {
         let number = match val {
             Val::S8(number) => (*number).into(),

@@ -1,18 +1,18 @@
 //! Which idle instance a call gets, and which ones are evicted.
 //!
-//! A plain list, the one that is idle longest first: there are a hundred at most, of all plugins together, so that
-//! looking at each costs less than keeping order would. It is generic, so that the policy is tested without an engine.
+//! A plain list, longest idle first. All plugins together have a hundred instances at most, so a linear search is
+//! cheaper than an index. The list is generic, so that the policy is tested without an engine.
 
 use std::time::{Duration, Instant};
 
 use crate::host::Caller;
 
-/// What all plugins together may keep.
+/// Bounds on the idle instances of all plugins together.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PoolLimits {
     pub(super) instances: usize,
     pub(super) bytes: usize,
-    /// How long one may be idle.
+    /// How long an instance may be idle.
     pub(super) idle_time: Duration,
 }
 
@@ -20,7 +20,7 @@ pub(super) struct PoolLimits {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Owner(pub(super) u64);
 
-/// Something that is idle.
+/// An idle instance.
 #[derive(Debug)]
 pub(super) struct IdleInstance<T> {
     pub(super) owner: Owner,
@@ -30,8 +30,8 @@ pub(super) struct IdleInstance<T> {
     pub(super) instance: T,
 }
 
-/// All that is idle. Whatever is taken out is handed over, since dropping it takes a while and nobody should wait for
-/// that.
+/// All idle instances. Removed instances are returned, so that the caller can drop them, which takes a while, outside
+/// the lock.
 #[derive(Debug)]
 pub(super) struct IdleList<T> {
     bounds: PoolLimits,
@@ -43,7 +43,7 @@ impl<T> IdleList<T> {
         Self { bounds, idle: Vec::new() }
     }
 
-    /// Takes out what this plugin keeps for this caller and for nobody else, the warmest first.
+    /// Takes an instance that served this caller of this plugin; the one that was idle for the shortest time first.
     pub(super) fn take(&mut self, owner: Owner, caller: &Caller, now: Instant) -> Option<T> {
         let idle_time = self.bounds.idle_time;
         let is_theirs = |idle: &IdleInstance<T>| {
@@ -53,42 +53,42 @@ impl<T> IdleList<T> {
         Some(self.idle.remove(at).instance)
     }
 
-    /// Puts something in, of whose owner at most `most` may be idle. What has to go for it: what has been idle longest,
-    /// or itself if there can be no room.
-    pub(super) fn put(&mut self, new: IdleInstance<T>, most: usize) -> Vec<T> {
+    /// Adds an instance; its owner may have `max` idle ones. Returns the evicted instances: those that were idle
+    /// longest, or the new one if it exceeds a bound by itself.
+    pub(super) fn put(&mut self, new: IdleInstance<T>, max: usize) -> Vec<T> {
         let PoolLimits { instances, bytes, .. } = self.bounds;
-        if most.min(instances) == 0 || new.bytes > bytes {
+        if max.min(instances) == 0 || new.bytes > bytes {
             return vec![new.instance];
         }
         let owner = new.owner;
         self.idle.push(new);
-        let mut gone = Vec::new();
-        while self.count(owner) > most {
-            gone.extend(self.remove_first(|idle| idle.owner == owner));
+        let mut evicted = Vec::new();
+        while self.count(owner) > max {
+            evicted.extend(self.remove_first(|idle| idle.owner == owner));
         }
         while self.idle.len() > instances || self.bytes() > bytes {
-            gone.extend(self.remove_first(|_| true));
+            evicted.extend(self.remove_first(|_| true));
         }
-        gone
+        evicted
     }
 
-    /// Takes out what has been idle for long enough.
+    /// Takes instances whose idle time has ended.
     pub(super) fn take_expired(&mut self, now: Instant) -> Vec<T> {
         let idle_time = self.bounds.idle_time;
         self.idle.extract_if(.., |idle| idle.is_expired(idle_time, now)).map(|idle| idle.instance).collect()
     }
 
-    /// When there will next be something that has; `None`: nothing is idle.
+    /// When the idle time of the next instance ends; `None`: none is idle.
     pub(super) fn next_expiry(&self) -> Option<Instant> {
         self.idle.first().map(|first| first.since + self.bounds.idle_time)
     }
 
-    /// Takes out everything of an owner.
+    /// Takes all instances of an owner.
     pub(super) fn forget(&mut self, owner: Owner) -> Vec<T> {
         self.idle.extract_if(.., |idle| idle.owner == owner).map(|idle| idle.instance).collect()
     }
 
-    /// How much of an owner is idle.
+    /// Idle instances of an owner.
     pub(super) fn count(&self, owner: Owner) -> usize {
         self.idle.iter().filter(|idle| idle.owner == owner).count()
     }
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_gets_what_is_kept_for_another_caller_or_of_another_plugin() {
+    fn nobody_gets_an_idle_instance_of_another_caller_or_of_another_plugin() {
         let (mut list, now) = list(9, 900);
         assert!(list.put(idle(ONE, 1, 7, now), 9).is_empty());
         assert_eq!(list.take(ONE, &caller(2), now), None);
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn the_warmest_is_taken_and_what_rested_for_too_long_is_not() {
+    fn the_warmest_is_taken_and_what_was_idle_for_too_long_is_not() {
         let (mut list, start) = list(9, 900);
         let after = |s| start + Duration::from_secs(s);
         list.put(idle(ONE, 1, 1, start), 9);
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_rests_longest_makes_room_first_among_its_own() {
+    fn what_is_idle_longest_is_evicted_first_among_its_own() {
         let (mut list, now) = list(3, 900);
         list.put(idle(OTHER, 1, 1, now), 9);
         list.put(idle(ONE, 1, 2, now), 2);

@@ -1,17 +1,17 @@
 //! The instance pool: the idle instances of plugins with `instances = "reuse"`.
 //!
-//! Some languages take longer to start than to answer. An instance whose call ended well may stay here and serve a later
-//! call of the same caller, and of nobody else, so that what one caller said is never in the memory that answers another.
-//! `invoke.rs` takes an instance from here and hands it back; a plugin with fresh instances has no pool. The idle instances
-//! of all plugins together are bounded, beside the instances of running calls and never
-//! instead of them.
+//! In some languages the start of an instance takes longer than a call. An instance whose call succeeded may stay idle
+//! and serve a later call of the same caller only, so that data of one caller is never in memory that serves another.
+//! `invoke.rs` takes an instance from the pool and hands it back; a plugin with fresh instances has no pool. The idle
+//! instances of all plugins together are bounded, and they never take the memory of running calls.
 
 mod idle_list;
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use parking_lot::Mutex;
 use tokio::task::JoinHandle;
 use wasmtime::Store;
 
@@ -24,21 +24,20 @@ use crate::host::Caller;
 use crate::sandbox::guest_memory;
 use idle_list::{IdleInstance, IdleList, Owner, PoolLimits};
 
-/// Instances of one plugin that are idle at the same time.
-const MOST: u64 = 16;
+/// Idle instances of one plugin.
+const MAX_IDLE: u64 = 16;
 
-/// What idle instances may have of all memory for guests: one part of so many.
-const SHARE: usize = 4;
+/// Part of the memory for guests that idle instances may have: one in this many.
+const MEMORY_SHARE: usize = 4;
 
-/// Calls that one instance serves. What a runtime leaks with every call comes to an end, and no handle has the number
-/// of an earlier one.
+/// Calls that one instance serves. This bounds what a runtime leaks with every call, and keeps handle numbers unique.
 const CALLS: u64 = 1_000;
 
-/// Some languages never give back the handle of their call, so an instance serves a part of the calls for which there
-/// would be handles, and the rest is left to what its calls do.
+/// Some languages never drop the handle of their call. So an instance serves one in this many of the calls for which it
+/// has handles, and its calls can use the other handles.
 const CALL_SHARE: u64 = 4;
 
-/// What all plugins of a server keep.
+/// The idle instances of all plugins of a server.
 pub(super) struct InstancePool {
     table: Mutex<PoolTable>,
     owners: AtomicU64,
@@ -46,21 +45,21 @@ pub(super) struct InstancePool {
 
 struct PoolTable {
     idle: IdleList<Store<InstanceCtx>>,
-    /// Drops what has been idle for long enough; there is one while anything is idle. It ends with the pool.
+    /// The task that drops instances whose idle time has ended. It runs while any instance is idle.
     eviction: Option<JoinHandle<()>>,
-    /// Versions that may keep nothing more and still have calls under way.
+    /// Versions whose instances are dropped when their running calls hand them back.
     closed: Vec<Owner>,
 }
 
-/// What one version of a plugin keeps.
+/// The idle instances of one version of a plugin.
 pub(super) struct PluginPool {
     pool: Arc<InstancePool>,
     owner: Owner,
-    most: usize,
+    max_idle: usize,
     calls: u64,
 }
 
-/// A call that may be served by a kept instance, and its instance kept.
+/// The right of a call to take an idle instance, and to hand its instance back.
 pub(super) struct Lease<'k> {
     pool: &'k PluginPool,
     caller: Caller,
@@ -68,35 +67,31 @@ pub(super) struct Lease<'k> {
 
 impl InstancePool {
     pub(super) fn new(settings: &config::ServerConfig) -> Arc<Self> {
-        // What is idle is part of the memory for guests, and must not take it from those who work.
-        let bytes = mib(IDLE_INSTANCES_MIB).min(guest_memory(settings) / SHARE);
+        // Idle instances count towards the memory for guests, and must leave most of it to running calls.
+        let bytes = mib(IDLE_INSTANCES_MIB).min(guest_memory(settings) / MEMORY_SHARE);
         let bounds =
             PoolLimits { instances: settings.idle_instances, bytes, idle_time: settings.idle_instance };
         let table = PoolTable { idle: IdleList::new(bounds), eviction: None, closed: Vec::new() };
         Arc::new(Self { table: Mutex::new(table), owners: AtomicU64::default() })
     }
 
-    fn lock(&self) -> MutexGuard<'_, PoolTable> {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Makes an instance idle. Those that have to go are dropped when nobody waits for the lock any more.
-    fn put(self: &Arc<Self>, new: IdleInstance<Store<InstanceCtx>>, most: usize) {
-        let mut table = self.lock();
+    /// Makes an instance idle. Evicted instances are dropped outside the lock.
+    fn put(self: &Arc<Self>, new: IdleInstance<Store<InstanceCtx>>, max_idle: usize) {
+        let mut table = self.table.lock();
         if table.closed.contains(&new.owner) {
             drop(table);
             return;
         }
-        let gone = table.idle.put(new, most);
+        let evicted = table.idle.put(new, max_idle);
         let is_evicting = table.eviction.as_ref().is_some_and(|task| !task.is_finished());
         if !is_evicting && table.idle.next_expiry().is_some() {
             table.eviction = self.spawn_eviction();
         }
         drop(table);
-        drop(gone);
+        drop(evicted);
     }
 
-    /// Drops what has been idle for long enough, also when nobody calls any more.
+    /// Starts the task that drops instances whose idle time has ended, also when there are no more calls.
     fn spawn_eviction(self: &Arc<Self>) -> Option<JoinHandle<()>> {
         let pool = Arc::downgrade(self);
         let eviction = async move {
@@ -104,17 +99,17 @@ impl InstancePool {
                 let Some(next) = pool.upgrade().and_then(|pool| pool.next_expiry()) else { return };
                 tokio::time::sleep_until(next.into()).await;
                 let Some(pool) = pool.upgrade() else { return };
-                let gone = pool.lock().idle.take_expired(Instant::now());
-                drop(gone);
+                let evicted = pool.table.lock().idle.take_expired(Instant::now());
+                drop(evicted);
             }
         };
-        // Without a runtime this is about to end, and drops all that is idle.
+        // Without a runtime the server is about to end, and drops all idle instances.
         tokio::runtime::Handle::try_current().ok().map(|runtime| runtime.spawn(eviction))
     }
 
-    /// When to look again. `None`: nothing is idle, and whoever puts something in has to see to it.
+    /// When the idle time of the next instance ends. `None`: none is idle, the task ends, and `put` starts another.
     fn next_expiry(&self) -> Option<Instant> {
-        let mut table = self.lock();
+        let mut table = self.table.lock();
         let next = table.idle.next_expiry();
         if next.is_none() {
             table.eviction = None;
@@ -125,7 +120,7 @@ impl InstancePool {
 
 impl Drop for InstancePool {
     fn drop(&mut self) {
-        if let Some(task) = self.lock().eviction.take() {
+        if let Some(task) = self.table.lock().eviction.take() {
             task.abort();
         }
     }
@@ -135,44 +130,45 @@ impl PluginPool {
     /// For a plugin whose instances may serve several calls; `None` for all others.
     pub(super) fn of(plugin: &PluginCtx, pool: &Arc<InstancePool>) -> Option<Self> {
         let config = &plugin.config;
-        // An instance has the client's folders as they were when it was made; the configuration rejects that already.
+        // An instance has the client's roots of the time when it was made; the configuration rejects such grants
+        // already.
         if config.instances == InstanceMode::Fresh || config.grants.roots.may_read() {
             return None;
         }
         let owner = Owner(pool.owners.fetch_add(1, Ordering::Relaxed));
-        let (most, calls) = bounds(&config.limits);
-        Some(Self { pool: Arc::clone(pool), owner, most, calls })
+        let (max_idle, calls) = bounds(&config.limits);
+        Some(Self { pool: Arc::clone(pool), owner, max_idle, calls })
     }
 
-    /// A call that a kept instance may serve, unless nobody knows for whom it would be kept.
+    /// The lease for a call; `None` for listings and for calls of unknown callers.
     pub(super) fn lease(&self, info: &CallInfo<'_>) -> Option<Lease<'_>> {
         let is_known = matches!(info.caller, Caller::Stdio | Caller::Address(_));
         let is_call = info.kind != CallKind::List;
         (is_known && is_call).then(|| Lease { pool: self, caller: info.caller.clone() })
     }
 
-    /// How many are idle.
+    /// Idle instances.
     fn count(&self) -> usize {
-        self.pool.lock().idle.count(self.owner)
+        self.pool.table.lock().idle.count(self.owner)
     }
 
-    /// Drops all that are idle; what calls hand back from now on is dropped too.
+    /// Drops all idle instances, and from now on those that calls hand back.
     fn close(&self) {
-        let mut table = self.pool.lock();
+        let mut table = self.pool.table.lock();
         if !table.closed.contains(&self.owner) {
             table.closed.push(self.owner);
         }
-        let gone = table.idle.forget(self.owner);
+        let evicted = table.idle.forget(self.owner);
         drop(table);
-        drop(gone);
+        drop(evicted);
     }
 }
 
 impl Drop for PluginPool {
     fn drop(&mut self) {
         self.close();
-        // No call of it is left that could hand anything back.
-        self.pool.lock().closed.retain(|owner| *owner != self.owner);
+        // No call is left that could hand an instance back.
+        self.pool.table.lock().closed.retain(|owner| *owner != self.owner);
     }
 }
 
@@ -180,12 +176,12 @@ impl Lease<'_> {
     /// An instance that served this caller before, if one is idle.
     pub(super) fn take_idle(&self) -> Option<Store<InstanceCtx>> {
         let PluginPool { pool, owner, .. } = self.pool;
-        pool.lock().idle.take(*owner, &self.caller, Instant::now())
+        pool.table.lock().idle.take(*owner, &self.caller, Instant::now())
     }
 
-    /// Hands back an instance whose call ended well.
+    /// Hands back an instance whose call succeeded.
     pub(super) fn hand_back(self, mut store: Store<InstanceCtx>) {
-        let PluginPool { pool, owner, most, calls } = self.pool;
+        let PluginPool { pool, owner, max_idle, calls } = self.pool;
         let state = store.data_mut();
         if !state.end_call() || u64::from(state.served) >= *calls {
             return;
@@ -198,7 +194,7 @@ impl Lease<'_> {
             bytes,
             instance: store,
         };
-        pool.put(idle, *most);
+        pool.put(idle, *max_idle);
     }
 }
 
@@ -209,7 +205,7 @@ impl Plugin {
         self.pool.as_ref().map(PluginPool::count)
     }
 
-    /// Another version has its place, or none: what is idle is dropped, and its calls go on.
+    /// Drops the idle instances of a version that was replaced or removed. Its calls go on.
     pub fn drop_idle_instances(&self) {
         if let Some(pool) = &self.pool {
             pool.close();
@@ -219,8 +215,8 @@ impl Plugin {
 
 /// How many instances of a plugin may be idle, and how many calls each serves.
 fn bounds(limits: &Limits) -> (usize, u64) {
-    let most = usize::try_from(limits.concurrent_calls.min(MOST)).unwrap_or(1);
-    (most, CALLS.min(HANDLES / CALL_SHARE))
+    let max_idle = usize::try_from(limits.concurrent_calls.min(MAX_IDLE)).unwrap_or(1);
+    (max_idle, CALLS.min(HANDLES / CALL_SHARE))
 }
 
 #[cfg(test)]
@@ -228,7 +224,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn few_rest_and_none_serves_without_end() {
+    fn few_are_idle_and_none_serves_without_end() {
         assert_eq!(bounds(&Limits::default()), (16, 256));
         let generous = Limits { concurrent_calls: 900, ..Limits::default() };
         assert_eq!(bounds(&generous), (16, 256));

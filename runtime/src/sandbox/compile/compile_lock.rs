@@ -1,7 +1,7 @@
 //! Waits while another process compiles the same file, so that servers that start together compile each file once.
 //!
-//! The lock lies in the cache beside the file's place; the system takes it from whoever ends. It is advice: whoever
-//! waited for too long, or cannot lock, compiles for itself, and what both keep is the same.
+//! The lock is a file in the code cache; the system frees it when its process ends. The lock is advisory: a process
+//! that waited for too long, or cannot lock, compiles the file itself, and both store the same code.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,17 +12,17 @@ use super::Compiler;
 use super::cache::{CompileLock, Key};
 use crate::config::Limits;
 
-/// How often one who waits for another process that compiles the same looks whether it is done.
-const LOOK: Duration = Duration::from_millis(50);
+/// Time between two attempts to take the lock.
+const RETRY_INTERVAL: Duration = Duration::from_millis(50);
 
-/// How long it waits for the first, and has a place meanwhile that other files wait for: that process may have been
-/// stopped. Three times what an honest file was measured to take.
+/// How long to wait for the first lock. The process that has it may have been stopped, and the one that waits holds a
+/// compile permit that other files wait for. Three times what an honest file was measured to take.
 const PATIENCE: Duration = Duration::from_secs(if cfg!(test) { 2 } else { 20 });
 
 impl Compiler {
-    /// Waits while somebody else compiles the same, and then says to others that we do. However many wait too long for
-    /// the first, one of them becomes the second, and the others wait for either, for `compile_ms` at most; then each
-    /// compiles for itself. Without a place for what is compiled there is nothing to wait for.
+    /// Waits until no other process compiles the same file, and takes the lock. After [`PATIENCE`] one of those that
+    /// wait takes the second lock; the others wait for either lock, for `compile_ms` at most, and then each compiles
+    /// the file itself. Without a cache there is nothing to wait for.
     pub(super) async fn lock(&self, key: Key, limits: &Limits) -> Option<CompileLock> {
         self.caches.first()?;
         let first =
@@ -46,7 +46,7 @@ impl Compiler {
             });
             match locking.await.ok()?.transpose() {
                 Ok(Some(lock)) => return Some(lock),
-                Ok(None) => tokio::time::sleep(LOOK).await,
+                Ok(None) => tokio::time::sleep(RETRY_INTERVAL).await,
                 Err(error) => {
                     tracing::debug!(%error, "there is no lock in the code cache; another server may compile the same file");
                     return None;
@@ -62,7 +62,7 @@ impl Compiler {
                 cache.unlock(lock);
             }
         });
-        // When it fails, the next start sees to its file.
+        // When it fails, the next start removes the lock's file.
         let _ = unlocking.await;
     }
 }
@@ -88,7 +88,7 @@ mod tests {
         let lock = other.lock(&key, false).unwrap().unwrap();
         let limits = Limits::default();
         let mut compiling = std::pin::pin!(compiler.compile(&engine, component.clone(), "d", &limits));
-        let early = tokio::time::timeout(4 * LOOK, &mut compiling).await;
+        let early = tokio::time::timeout(4 * RETRY_INTERVAL, &mut compiling).await;
         assert!(early.is_err(), "it waits");
         other.insert(&key, &code);
         other.unlock(lock);

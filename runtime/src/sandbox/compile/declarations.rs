@@ -1,39 +1,39 @@
-//! Bounds what a component declares, since the engine keeps that beside its code: names and types.
+//! Bounds the names and types that a component declares, since the engine stores them beside its code.
 //!
-//! It copies the names of the functions that were running into every backtrace, and each import, export and type of a
-//! few bytes becomes an entry of some hundred that stays for as long as the plugin is loaded. So what a file declares
-//! is paid by the serving process, long after the file was compiled.
+//! The engine copies the names of the running functions into every backtrace, and each import, export and type of a few
+//! bytes becomes an entry of some hundred bytes for as long as the plugin is loaded. So declarations take memory of the
+//! serving process, long after the file was compiled.
 
 use wasmparser::{KnownCustom, Name, Parser, Payload};
 
 /// Longest name, bytes. Compilers write some of a few thousand.
 const LONGEST: usize = 16 << 10;
 
-/// What a component may import, export and define as types, bytes of its file; each takes up to 60 times as much in the
-/// server. That of the largest known is a tenth of it.
+/// Imports, exports and types of a component, bytes of its file; each byte takes up to 60 in the server. The largest
+/// known component has a tenth of it.
 const DECLARED: usize = 256 << 10;
 
-/// The same of all its core modules and of what joins them, where a byte takes up to 20 times as much. Components in
-/// Python have hundreds of KiB, since libraries are joined in them.
-const JOINED: usize = 2 << 20;
+/// The same for all its core modules and for what links them, where a byte takes up to 20. Components in Python have
+/// hundreds of KiB, since they link libraries.
+const LINKED: usize = 2 << 20;
 
-/// Says what is wrong with what it declares; what is wrong with anything else is for the compiler to say.
+/// Checks what a component declares. Bytes that are no component pass: the compiler reports them.
 pub(super) fn check(component: &[u8]) -> Result<(), String> {
-    let (mut declared, mut joined) = (0, 0);
+    let (mut declared, mut linked) = (0, 0);
     for payload in Parser::new(0).parse_all(component) {
         let Ok(payload) = payload else { return Ok(()) };
         declared += declares(&payload);
-        joined += joins(&payload);
+        linked += links(&payload);
         if declared > DECLARED {
             return Err(format!(
                 "its imports, exports and types take more than {} KiB; export less",
                 DECLARED >> 10
             ));
         }
-        if joined > JOINED {
+        if linked > LINKED {
             return Err(format!(
                 "the imports, exports and types of its core modules take more than {} KiB; link them into one, or export less",
-                JOINED >> 10
+                LINKED >> 10
             ));
         }
         if longest(&payload) > LONGEST {
@@ -43,7 +43,7 @@ pub(super) fn check(component: &[u8]) -> Result<(), String> {
     Ok(())
 }
 
-/// Bytes of a section of a component that declares something.
+/// Length of a section in which a component declares something, bytes.
 fn declares(payload: &Payload<'_>) -> usize {
     match payload {
         Payload::ComponentTypeSection(section) => section.range().len(),
@@ -55,8 +55,8 @@ fn declares(payload: &Payload<'_>) -> usize {
     }
 }
 
-/// The same of core modules, and of what joins them.
-fn joins(payload: &Payload<'_>) -> usize {
+/// The same for core modules and for what links them.
+fn links(payload: &Payload<'_>) -> usize {
     match payload {
         Payload::TypeSection(section) => section.range().len(),
         Payload::ImportSection(section) => section.range().len(),
@@ -68,7 +68,7 @@ fn joins(payload: &Payload<'_>) -> usize {
     }
 }
 
-/// The length of the longest function name in a section of names. The engine, too, reads until something is wrong.
+/// The length of the longest function name in a name section. Like the engine, this reads up to the first error.
 fn longest(payload: &Payload<'_>) -> usize {
     let Payload::CustomSection(section) = payload else { return 0 };
     let KnownCustom::Name(sections) = section.as_known() else { return 0 };
@@ -111,6 +111,6 @@ mod tests {
     fn names_are_bounded_wherever_they_are() {
         assert_eq!(check(&named(LONGEST)), Ok(()));
         assert!(check(&named(LONGEST + 1)).unwrap_err().contains("strip the names"));
-        assert_eq!(check(b"\0asm\x0d\0\x01\0\xff"), Ok(()), "no component at all is not for us to say");
+        assert_eq!(check(b"\0asm\x0d\0\x01\0\xff"), Ok(()), "the compiler reports what is no component");
     }
 }

@@ -1,9 +1,9 @@
 //! The one place where bytes become machine code of this process.
 //!
-//! Wasmtime trusts compiled code as it trusts itself: it looks at the head and runs the rest. So there is a type for
-//! bytes that may be trusted so far, and it is made in two places only: where the compiler answers, and where the cache
-//! has found its own MAC on the very file that it hands over. A file is mapped and not copied: what of a plugin is
-//! never run takes no memory then, and servers that share a cache share it in memory too.
+//! Wasmtime checks only the head of compiled code and runs the rest. So bytes that may be run have a type of their own,
+//! [`MachineCode`], and it is made in two places only: from the reply of a compiling process, and from a file of the
+//! cache whose MAC is right. A file is mapped and not copied: code that never runs then takes no memory, and servers
+//! that share a cache share its memory.
 
 use std::fs::File;
 use std::os::fd::AsRawFd as _;
@@ -14,10 +14,9 @@ use wasmtime::component::Component;
 /// Machine code that this program's compiler made.
 #[derive(Debug)]
 pub(super) enum MachineCode {
-    /// What a compiler answered.
+    /// The reply of a compiler.
     Compiled(Vec<u8>),
-    /// A file of the cache with a MAC that was verified, open, and the code that it has; what comes after it there does
-    /// not matter.
+    /// An open file of the cache whose MAC was verified, and its code; wasmtime ignores what follows the code.
     Cached(File, Vec<u8>),
 }
 
@@ -29,10 +28,10 @@ impl MachineCode {
             // SAFETY: the bytes come from `Engine::precompile_component` of this program, and are in memory of ours.
             Self::Compiled(bytes) => unsafe { Component::deserialize(engine, bytes) },
             // SAFETY: in both cases the bytes come from there too, with a MAC that only this user's key makes. Files of
-            // the cache are never written again, only removed; and nobody else can write there, or is this user and
-            // needs no detour. The path leads to the open file, whatever its name leads to now.
+            // the cache are never written again, only removed; and only this user, who could run anything anyway, can
+            // write there. The path leads to the open file, even if its name has another file now.
             Self::Cached(file, bytes) => unsafe {
-                // There are file systems whose files cannot be run.
+                // On some file systems (`noexec`) a file cannot be mapped as code.
                 Component::deserialize_file(engine, format!("/dev/fd/{}", file.as_raw_fd()))
                     .or_else(|_| Component::deserialize(engine, bytes))
             },

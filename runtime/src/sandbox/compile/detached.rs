@@ -1,11 +1,10 @@
-//! What becomes of a compiling process whose server ends: another process waits for its answer and keeps it.
+//! Finishes a compilation whose server ends: another process waits for the compiler's reply and stores the code.
 //!
-//! Clients that are short-lived start a server, ask for its list and go. If what was being compiled went with the
-//! server, the next one would begin anew, and none would ever come to the end. A server cannot stay for it either:
-//! whoever started it waits for its end, and kills it before long. So a process of this program takes over the two
-//! pipes, the one that the answer comes from and the one whose end would tell the compiler that nobody waits. It does
-//! nothing but wait, read and keep. Whoever wants the same file compiled waits for it, since it has the server's lock
-//! on that.
+//! A short-lived client starts a server, lists its tools and ends. If the compilation ended with the server, the next
+//! server would begin it again, and none would ever finish. The server cannot wait for it either: the client waits for
+//! the server's end and kills it before long. So a process of this program takes over the two pipes: the one with the
+//! reply, and the one whose end would tell the compiler that nobody waits. It waits, reads the reply and stores it. It
+//! also has the server's compile lock, so other servers wait for it.
 
 use std::fs::File;
 use std::io;
@@ -21,12 +20,12 @@ use super::worker::WorkerError;
 use crate::config::Limits;
 use crate::sandbox::engine::compiler;
 
-/// Where an answer is to be kept, and which it is.
+/// Which code is to be stored, and where.
 #[derive(Debug, Clone)]
 pub struct DetachedCompile {
     /// The folder with compiled code.
     pub folder: PathBuf,
-    /// Its room, MiB.
+    /// Its size, MiB.
     pub mib: u64,
     /// Of the component.
     pub digest: String,
@@ -37,14 +36,14 @@ pub struct DetachedCompile {
 }
 
 impl DetachedCompile {
-    /// For the code of a component of this digest, which belongs into this cache.
+    /// For the code of a component with this digest, to be stored in this cache.
     pub(super) fn new(cache: &CodeCache, digest: &str, limits: &Limits) -> Self {
         let (folder, mib) = cache.location();
         let (digest, code_mib, within_ms) = (digest.to_owned(), limits.code_mib, limits.compile_ms);
         Self { folder, mib, digest, code_mib, within_ms }
     }
 
-    /// Starts the process that waits for the answer, and has the lock until it ends. It belongs to nobody.
+    /// Starts the process that waits for the reply and has the lock until it ends. Nothing waits for its end.
     pub(super) fn start(
         self,
         program: &Path,
@@ -63,20 +62,20 @@ impl DetachedCompile {
             .args(["--within-ms", &self.within_ms.to_string()])
             .env_clear()
             .current_dir("/")
-            // Whoever ends the server and all that it started does not mean this.
+            // A signal to the process group of the server does not end this process.
             .process_group(0)
             .stdin(Stdio::from(stdout))
             .stdout(Stdio::from(stdin))
-            // It has nothing to say, and this is one more file that it inherits.
+            // The process writes no messages, so stderr serves to inherit the lock's file.
             .stderr(lock.map_or_else(Stdio::null, Stdio::from))
             .spawn();
         child.map(drop)
     }
 
-    /// Waits for the answer on stdin and keeps it; this process ends in time whatever happens.
+    /// Waits for the reply on stdin and stores its code. The process ends after `within_ms` at the latest.
     ///
     /// # Errors
-    /// When there is no answer, or it cannot be kept. Nobody reads that.
+    /// When there is no reply, or it cannot be stored. Nobody reads the error.
     pub fn wait(&self) -> Result<(), WorkerError> {
         let within = Duration::from_millis(self.within_ms);
         let ending = std::thread::Builder::new().spawn(move || {
@@ -91,7 +90,7 @@ impl DetachedCompile {
             Some(ReplyHeader { kind: ReplyKind::Code, length }) if length <= self.code_mib << 20 => {
                 ipc::body(stdin, length).map_err(WorkerError::of)?
             }
-            // Whoever loads the file next hears what is wrong with it.
+            // The next server that loads the file compiles it again and reports the error.
             _ => return Ok(()),
         };
         let engine = compiler().map_err(WorkerError::of)?;

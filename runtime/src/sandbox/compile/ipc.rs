@@ -1,17 +1,17 @@
-//! What a compiling process answers, byte by byte.
+//! The bytes of a compiling process's reply: a head, then the body.
 //!
-//! A process that dies leaves nothing or a part behind, so an answer says what it is and how long it is before it
-//! begins. Both ends are this program, often the very same file.
+//! A process that dies writes nothing or a part, so the head says of which kind and how long the body is. Both ends are
+//! this program, often the very same file.
 
 use std::io::{self, Write};
 
-/// Begins every answer; another program's output does not.
+/// Begins every reply; another program's output does not.
 const MAGIC: [u8; 8] = *b"PLUGCODE";
 
-/// Bytes before the answer itself.
+/// Bytes of the head.
 pub(super) const HEAD: usize = MAGIC.len() + 1 + size_of::<u64>();
 
-/// What an answer is.
+/// What the body of a reply is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ReplyKind {
     /// Machine code.
@@ -20,7 +20,7 @@ pub(super) enum ReplyKind {
     Invalid,
 }
 
-/// The head of an answer.
+/// The head of a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ReplyHeader {
     pub(super) kind: ReplyKind,
@@ -48,17 +48,17 @@ impl ReplyHeader {
     }
 }
 
-/// Reads an answer of this length, after its head.
+/// Reads a body of this length, after the head.
 pub(super) fn body(from: impl io::Read, length: u64) -> io::Result<Vec<u8>> {
     let mut body = Vec::with_capacity(usize::try_from(length).unwrap_or_default());
     io::Read::read_to_end(&mut from.take(length), &mut body)?;
     if body.len() as u64 == length { Ok(body) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
 }
 
-/// Writes an answer.
-pub(super) fn write(mut to: impl Write, kind: ReplyKind, answer: &[u8]) -> io::Result<()> {
-    to.write_all(&ReplyHeader { kind, length: answer.len() as u64 }.bytes())?;
-    to.write_all(answer)?;
+/// Writes a reply.
+pub(super) fn write(mut to: impl Write, kind: ReplyKind, body: &[u8]) -> io::Result<()> {
+    to.write_all(&ReplyHeader { kind, length: body.len() as u64 }.bytes())?;
+    to.write_all(body)?;
     to.flush()
 }
 

@@ -1,9 +1,9 @@
-//! From a component to machine code, outside the process that serves.
+//! Compiles components to machine code, outside the process that serves.
 //!
-//! How much work, memory and luck a compiler needs is up to whoever wrote its input, and the engine's authors promise
-//! nothing about it. So a process of its own compiles each file, inside limits that the system holds; what it makes is
-//! kept, so that this happens once for each file. A server has one [`Compiler`]; benchmarks have one that compiles in
-//! their own process.
+//! The author of a component decides how much work and memory the compiler needs for it, and the engine promises no
+//! bound. So a process of its own compiles each file within limits that the system enforces, and the code is stored, so
+//! that each file is compiled once. A server has one [`Compiler`]; benchmarks have one that compiles in their own
+//! process.
 
 mod cache;
 mod compile_lock;
@@ -32,33 +32,33 @@ use crate::observe::truncate;
 use cache::{CompileLock, Key};
 use deserialize::MachineCode;
 
-/// Longest account of what is wrong with a component, bytes.
-const WORDS: usize = 4 << 10;
+/// Longest message of the compiler, bytes.
+const MAX_MESSAGE: usize = 4 << 10;
 
 /// Files that are compiled at the same time; each may take `compile_mib`.
-const AT_ONCE: usize = 2;
+const MAX_COMPILING: usize = 2;
 
 /// Makes components callable.
 #[derive(Debug)]
 pub struct Compiler {
     location: Location,
-    /// Looked into one after the other. The first takes what is new.
+    /// Searched in this order. New code goes into the first.
     caches: Arc<[CodeCache]>,
     permits: Arc<Semaphore>,
 }
 
-/// The right to have one file compiled, given back when dropped. Without it nothing is compiled, so there is one bound
-/// on that.
+/// The right to have one file compiled, given back when dropped. Everything that compiles needs one, so there is one
+/// bound.
 #[derive(Debug)]
 pub struct CompilePermit {
-    _held: OwnedSemaphorePermit,
+    _permit: OwnedSemaphorePermit,
 }
 
 /// Where the compiler runs.
 #[derive(Debug)]
 enum Location {
     ThisProcess,
-    /// In a process of this program.
+    /// In a child process that runs this program.
     ChildProcess(PathBuf),
 }
 
@@ -70,13 +70,13 @@ pub enum CompileError {
         "is damaged or truncated, or uses a WebAssembly feature that is off here; build or copy it again"
     )]
     Invalid(#[source] CompilerMessage),
-    /// It needs what the engine has no support for, and its toolchain may build it without.
+    /// It needs asynchronous components, which are off; some toolchains can build it without them.
     #[error(
         "needs asynchronous components, which are off here; build it without them: componentize-qjs has `--sync` for that, and \
          functions of its WIT must not be `async`"
     )]
     Async(#[source] CompilerMessage),
-    /// It compiles, but no slot of this server's pools is large enough for it.
+    /// It compiles, but no slot of the pooling allocator is large enough for it.
     #[error("declares more memories, tables or instances than any plugin may have here")]
     Beyond(#[source] CompilerMessage),
     /// Beyond `compile_ms`.
@@ -94,30 +94,30 @@ pub enum CompileError {
         "compiles to more than {0} MiB of machine code (limit `code_mib`); use a smaller build, or raise the limit"
     )]
     Large(u64),
-    /// Somebody killed the compiler, and it was not this server.
+    /// The compiler was killed, and not by this server.
     #[error("could not be compiled, since the system ended its compiler; the machine is short of memory")]
     Killed,
-    /// The compiler ended without an answer.
+    /// The compiler ended without a reply.
     #[error("made the compiler fail; please report it with the file")]
     Crashed,
-    /// There is no compiler.
+    /// The compiling process could not be started.
     #[error(
         "could not be compiled, since no process could be started for it; the machine may be out of memory or processes"
     )]
     Unavailable(#[source] std::io::Error),
 }
 
-/// What the compiler says of its input.
+/// The compiler's message about its input.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct CompilerMessage(String);
 
 impl CompileError {
-    /// For bytes of which the compiler says this.
-    fn from_message(words: String) -> Self {
+    /// The error for a component about which the compiler says `message`.
+    fn from_message(message: String) -> Self {
         // `task.cancel` requires the component model async feature; `stream.read` ... more async builtins feature
-        let is_async = ["component model", "async", "feature"].iter().all(|word| words.contains(word));
-        if is_async { Self::Async(CompilerMessage(words)) } else { Self::Invalid(CompilerMessage(words)) }
+        let is_async = ["component model", "async", "feature"].iter().all(|word| message.contains(word));
+        if is_async { Self::Async(CompilerMessage(message)) } else { Self::Invalid(CompilerMessage(message)) }
     }
 }
 
@@ -141,20 +141,19 @@ impl Compiler {
     }
 
     fn new(location: Location) -> Self {
-        Self { location, caches: Arc::default(), permits: Arc::new(Semaphore::new(AT_ONCE)) }
+        Self { location, caches: Arc::default(), permits: Arc::new(Semaphore::new(MAX_COMPILING)) }
     }
 
-    /// The same, but looking for what was compiled before, and keeping what it compiles in the first of these.
+    /// The same with code caches: all are searched, and the first stores what is compiled.
     #[must_use]
     pub fn with_caches(self, caches: impl IntoIterator<Item = CodeCache>) -> Self {
         Self { caches: caches.into_iter().collect(), ..self }
     }
 
-    /// Makes the component of these bytes callable, from what was kept or by compiling it. `digest` is that of the
-    /// bytes.
+    /// Makes the component of these bytes callable, from a cache or by compiling it. `digest` is that of the bytes.
     ///
     /// # Errors
-    /// When it is not a component, or a limit or the compiler was in the way.
+    /// When the bytes are not a component, a limit is hit, or the compiler fails.
     pub async fn compile(
         &self,
         engine: &Engine,
@@ -169,19 +168,19 @@ impl Compiler {
         self.compile_uncached(engine, component, digest, limits, &permit).await
     }
 
-    /// The right to have a file compiled, once fewer are being compiled than may be.
+    /// Waits for the right to have a file compiled.
     ///
     /// # Errors
     /// Never while this compiler lives.
     pub async fn permit(&self) -> Result<CompilePermit, CompileError> {
         let permit = Arc::clone(&self.permits).acquire_owned().await;
-        permit.map(|held| CompilePermit { _held: held }).map_err(|_| CompileError::Crashed)
+        permit.map(|permit| CompilePermit { _permit: permit }).map_err(|_| CompileError::Crashed)
     }
 
-    /// Makes a component callable of which [`Self::load_cached`] has said that it was not compiled before.
+    /// Compiles a component that [`Self::load_cached`] did not find, and makes it callable.
     ///
     /// # Errors
-    /// When it is not a component, or a limit or the compiler was in the way.
+    /// When the bytes are not a component, a limit is hit, or the compiler fails.
     pub async fn compile_uncached(
         &self,
         engine: &Engine,
@@ -193,7 +192,7 @@ impl Compiler {
         let key = Key::of(engine, digest);
         let lock = self.lock(key, limits).await;
         let compiling = async {
-            // Another process that had the lock may have kept it.
+            // Another process that had the lock may have stored the code.
             if let Some(component) = self.load_cached(engine, digest, limits).await {
                 return Ok(component);
             }
@@ -205,7 +204,7 @@ impl Compiler {
         compiled
     }
 
-    /// Has a component compiled.
+    /// Compiles a component, in a child process or in this one.
     async fn code(
         &self,
         engine: &Engine,
@@ -224,7 +223,7 @@ impl Compiler {
         }
     }
 
-    /// Makes callable what was compiled, and keeps it.
+    /// Makes compiled code callable and stores it in the first cache.
     async fn load(
         &self,
         engine: &Engine,
@@ -232,38 +231,38 @@ impl Compiler {
         code: MachineCode,
         limits: &Limits,
     ) -> Result<Component, CompileError> {
-        let (caches, engine, most) = (Arc::clone(&self.caches), engine.clone(), limits.code_mib << 20);
+        let (caches, engine, max_bytes) = (Arc::clone(&self.caches), engine.clone(), limits.code_mib << 20);
         let loading = spawn_blocking(move || {
             let loaded = code.load(&engine)?;
             let (MachineCode::Compiled(bytes), Some(cache)) = (&code, caches.first()) else {
                 return Ok(loaded);
             };
             cache.insert(&key, bytes);
-            // Mapped from its file it takes less memory.
-            let mapped = cache.get(&key, most).and_then(|code| code.load(&engine).ok());
+            // Code that is mapped from its file takes less memory.
+            let mapped = cache.get(&key, max_bytes).and_then(|code| code.load(&engine).ok());
             Ok(mapped.unwrap_or(loaded))
         });
         let loaded: wasmtime::Result<Component> = loading.await.map_err(|_| CompileError::Crashed)?;
-        // The same program made it with the same settings, so what is left to reject is what the component asks for.
+        // The same program compiled it with the same settings, so only what the component declares can be rejected.
         loaded.map_err(|error| {
-            CompileError::Beyond(CompilerMessage(truncate(WORDS, format_args!("{error:#}"))))
+            CompileError::Beyond(CompilerMessage(truncate(MAX_MESSAGE, format_args!("{error:#}"))))
         })
     }
 
-    /// The component that was compiled from bytes of this digest before, if its code was kept and still fits.
+    /// The component whose file has this digest, if a cache has its code for this engine.
     pub async fn load_cached(&self, engine: &Engine, digest: &str, limits: &Limits) -> Option<Component> {
         if self.caches.is_empty() {
             return None;
         }
         let (caches, key) = (Arc::clone(&self.caches), Key::of(engine, digest));
-        let (engine, most) = (engine.clone(), limits.code_mib << 20);
-        let recalling = spawn_blocking(move || {
-            let code = caches.iter().find_map(|cache| cache.get(&key, most))?;
+        let (engine, max_bytes) = (engine.clone(), limits.code_mib << 20);
+        let loading = spawn_blocking(move || {
+            let code = caches.iter().find_map(|cache| cache.get(&key, max_bytes))?;
             code.load(&engine)
                 .map_err(|error| tracing::warn!(%error, "cached code is for another engine; the file is compiled again"))
                 .ok()
         });
-        recalling.await.ok().flatten()
+        loading.await.ok().flatten()
     }
 }
 

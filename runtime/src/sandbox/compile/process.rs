@@ -1,8 +1,7 @@
-//! The compiling process from outside: start it, feed it, take its answer, and say what became of it.
+//! The compiling process from outside: starts it, writes its input, reads its reply, and classifies how it ended.
 //!
-//! A process of its own is the only bound that holds for all of memory, time and a crash. It is this very program,
-//! found as the file that runs and not by its name, so that a server whose file was replaced goes on with the compiler
-//! that fits it.
+//! Only a process of its own bounds memory and time and contains a crash. The process runs this program, found as the
+//! file that runs and not by its name, so that a server whose file was replaced keeps the compiler of its own version.
 
 use std::fs::File;
 use std::io;
@@ -21,31 +20,31 @@ use super::ipc::{HEAD, ReplyHeader, ReplyKind};
 use crate::config::Limits;
 use crate::observe::Escaped;
 
-/// The program that runs, even when its file has another name by now or none.
-const THIS: &str = "/proc/self/exe";
+/// The program that runs, even if its file was renamed or removed.
+const THIS_PROGRAM: &str = "/proc/self/exe";
 
-/// What is kept of a compiler's last words, and of its reason why something is not a component.
-const MOST_WORDS: u64 = 4 << 10;
+/// Bytes that are read of the compiler's stderr, and of its message why the bytes are not a component.
+const MAX_MESSAGE: u64 = 4 << 10;
 
-/// How long a process may take to end, after its last word or when it was killed.
-const END: Duration = Duration::from_secs(5);
+/// How long a process may take to end, after its reply or after it was killed.
+const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Threads of one compiling process; more are of little use to one component.
-const MOST_THREADS: usize = 4;
+const MAX_THREADS: usize = 4;
 
-/// What Rust, and what the compiler's own allocator, say for want of memory.
+/// What Rust and the compiler's own allocator write when there is no memory.
 const NO_MEMORY: [&str; 2] = ["memory allocation of ", "out of memory"];
 
-/// Where the program is that compiles.
+/// The path of the program that compiles.
 pub(super) fn this_program() -> PathBuf {
-    match Path::new(THIS) {
+    match Path::new(THIS_PROGRAM) {
         path if path.exists() => path.to_owned(),
         _ => std::env::current_exe().unwrap_or_else(|_| "plugport".into()),
     }
 }
 
-/// Compiles a component in a process of its own. Dropped, it leaves the answer to another process, which does as
-/// `detached` says and has `lock` until then, or else kills the one that compiles.
+/// Compiles a component in a process of its own. If this future is dropped, the process that `detached` describes reads
+/// the reply and has `lock` until then; without `detached`, the compiling process is killed.
 pub(super) async fn compile(
     program: &Path,
     component: Vec<u8>,
@@ -58,7 +57,7 @@ pub(super) async fn compile(
         child,
         program: program.to_owned(),
         begun: Instant::now(),
-        awaited: None,
+        pipes: None,
         detached,
         lock,
     };
@@ -70,9 +69,9 @@ pub(super) async fn compile(
     };
     let status = wait_for_exit(&mut running.child).await;
     match outcome {
-        (Ok(answer), _) => Ok(answer),
-        (Err(ReplyError::Error(error)), _) => Err(error),
-        (Err(ReplyError::Silence), words) => Err(exit_error(status, &words, limits)),
+        (Ok(code), _) => Ok(code),
+        (Err(ReplyError::Compile(error)), _) => Err(error),
+        (Err(ReplyError::None), stderr) => Err(exit_error(status, &stderr, limits)),
     }
 }
 
@@ -96,21 +95,21 @@ fn start(program: &Path, bytes: usize, limits: &Limits) -> io::Result<Child> {
         .spawn()
 }
 
-/// A compiling process, which is ended or left to another one when this is dropped.
+/// A compiling process, which is killed or left to another process when this is dropped.
 struct CompileProcess {
     child: Child,
     program: PathBuf,
     begun: Instant,
-    /// Its pipes, while it has all that it needs and has said nothing.
-    awaited: Option<(ChildStdin, ChildStdout)>,
+    /// Its pipes, while it has its whole input and has not replied.
+    pipes: Option<(ChildStdin, ChildStdout)>,
     detached: Option<DetachedCompile>,
     lock: Option<File>,
 }
 
 impl CompileProcess {
-    /// Leaves its answer to another process, if there is one to come and a place for it.
+    /// Leaves the reply to another process, if one is still to come and a cache can store it.
     fn detach(&mut self) -> Option<()> {
-        let (detached, (stdin, stdout)) = (self.detached.take()?, self.awaited.take()?);
+        let (detached, (stdin, stdout)) = (self.detached.take()?, self.pipes.take()?);
         let spent = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         let detached = DetachedCompile { within_ms: detached.within_ms.checked_sub(spent)?, ..detached };
         let (stdin, stdout) = (stdin.into_owned_fd().ok()?, stdout.into_owned_fd().ok()?);
@@ -124,25 +123,25 @@ impl CompileProcess {
 impl Drop for CompileProcess {
     fn drop(&mut self) {
         if self.detach().is_none() {
-            // One that has ended already is left alone by this.
+            // A process that has ended already is not affected.
             let _ = self.child.start_kill();
         }
     }
 }
 
 fn threads() -> usize {
-    std::thread::available_parallelism().map_or(1, |cores| cores.get().min(MOST_THREADS))
+    std::thread::available_parallelism().map_or(1, |cores| cores.get().min(MAX_THREADS))
 }
 
-/// Why an answer was not heard.
+/// Why there is no code.
 enum ReplyError {
-    /// We know why.
-    Error(CompileError),
-    /// The process ended, or wrote something else.
-    Silence,
+    /// The reply is an error, or too large.
+    Compile(CompileError),
+    /// The process ended without a reply, or wrote something else.
+    None,
 }
 
-/// Feeds the process and hears it to its end; the answer, and what it said beside.
+/// Writes the input, and reads stdout and stderr to their ends. Gives the reply and the text of stderr.
 async fn exchange(
     running: &mut CompileProcess,
     component: Vec<u8>,
@@ -152,94 +151,100 @@ async fn exchange(
     let (Some(stdin), Some(stdout), Some(stderr)) =
         (child.stdin.take(), child.stdout.take(), child.stderr.take())
     else {
-        return (Err(ReplyError::Silence), String::new());
+        return (Err(ReplyError::None), String::new());
     };
-    let awaited = &mut running.awaited;
-    tokio::join!(read_reply(stdin, stdout, component, limits, awaited), read_stderr(stderr))
+    let pipes = &mut running.pipes;
+    tokio::join!(read_reply(stdin, stdout, component, limits, pipes), read_stderr(stderr))
 }
 
-/// Feeds the process, waits for its answer, which somebody else can do as well, and reads it.
+/// Writes the input, waits for the reply, and reads it. While it waits, `pipes` has the pipes, so that another process
+/// can take over the waiting.
 async fn read_reply(
     mut stdin: ChildStdin,
     stdout: ChildStdout,
     component: Vec<u8>,
     limits: &Limits,
-    awaited: &mut Option<(ChildStdin, ChildStdout)>,
+    pipes: &mut Option<(ChildStdin, ChildStdout)>,
 ) -> Result<MachineCode, ReplyError> {
     write_input(&mut stdin, component).await;
-    let (_, stdout) = awaited.insert((stdin, stdout));
+    let (_, stdout) = pipes.insert((stdin, stdout));
     let mut head = [0; HEAD];
     let read = stdout.read_exact(&mut head).await;
-    // The input ends only when all has been read: the process takes that for the end of the server.
-    let Some((_stdin, stdout)) = awaited.take() else { return Err(ReplyError::Silence) };
-    read.map_err(|_| ReplyError::Silence)?;
-    answer(head, stdout, limits).await
+    // Stdin stays open until the reply has been read: the process takes its end for the end of the server.
+    let Some((_stdin, stdout)) = pipes.take() else { return Err(ReplyError::None) };
+    read.map_err(|_| ReplyError::None)?;
+    read_body(head, stdout, limits).await
 }
 
-/// A process that is gone takes nothing; what it was says more than that it is.
+/// Writes the input. A failure is ignored: the exit status says more than a broken pipe.
 async fn write_input(stdin: &mut ChildStdin, component: Vec<u8>) {
     let _ = stdin.write_all(&component).await;
 }
 
-async fn answer(head: [u8; HEAD], stdout: ChildStdout, limits: &Limits) -> Result<MachineCode, ReplyError> {
-    let ReplyHeader { kind, length } = ReplyHeader::parse(&head).ok_or(ReplyError::Silence)?;
-    let most = match kind {
+async fn read_body(
+    head: [u8; HEAD],
+    stdout: ChildStdout,
+    limits: &Limits,
+) -> Result<MachineCode, ReplyError> {
+    let ReplyHeader { kind, length } = ReplyHeader::parse(&head).ok_or(ReplyError::None)?;
+    let max = match kind {
         ReplyKind::Code => limits.code_mib << 20,
-        ReplyKind::Invalid => MOST_WORDS,
+        ReplyKind::Invalid => MAX_MESSAGE,
     };
-    if kind == ReplyKind::Code && length > most {
-        return Err(ReplyError::Error(CompileError::Large(limits.code_mib)));
+    if kind == ReplyKind::Code && length > max {
+        return Err(ReplyError::Compile(CompileError::Large(limits.code_mib)));
     }
-    let wanted = length.min(most);
-    let mut body = Vec::with_capacity(usize::try_from(wanted).unwrap_or_default());
-    stdout.take(wanted).read_to_end(&mut body).await.map_err(|_| ReplyError::Silence)?;
-    if body.len() as u64 != wanted {
-        return Err(ReplyError::Silence);
+    let length = length.min(max);
+    let mut body = Vec::with_capacity(usize::try_from(length).unwrap_or_default());
+    stdout.take(length).read_to_end(&mut body).await.map_err(|_| ReplyError::None)?;
+    if body.len() as u64 != length {
+        return Err(ReplyError::None);
     }
     match kind {
         ReplyKind::Code => Ok(MachineCode::Compiled(body)),
         ReplyKind::Invalid => {
-            let words = String::from_utf8_lossy(&body).into_owned();
-            Err(ReplyError::Error(CompileError::from_message(words)))
+            let message = String::from_utf8_lossy(&body).into_owned();
+            Err(ReplyError::Compile(CompileError::from_message(message)))
         }
     }
 }
 
-/// Hears everything, so that nobody waits to be heard, and keeps the beginning.
+/// Reads all of stderr, so that the process never blocks on it, and returns the beginning.
 async fn read_stderr(mut stderr: ChildStderr) -> String {
-    let mut words = Vec::new();
-    let _ = (&mut stderr).take(MOST_WORDS).read_to_end(&mut words).await;
+    let mut beginning = Vec::new();
+    let _ = (&mut stderr).take(MAX_MESSAGE).read_to_end(&mut beginning).await;
     let _ = tokio::io::copy(&mut stderr, &mut tokio::io::sink()).await;
-    String::from_utf8_lossy(&words).into_owned()
+    String::from_utf8_lossy(&beginning).into_owned()
 }
 
-/// Waits for the end of a process that has said everything, and makes sure of it. How it ends by itself tells the most.
+/// Waits for the end of a process that has closed its pipes, and kills it after [`EXIT_TIMEOUT`]. The status of a
+/// process that ends by itself says the most.
 async fn wait_for_exit(child: &mut Child) -> Option<ExitStatus> {
-    match tokio::time::timeout(END, child.wait()).await {
+    match tokio::time::timeout(EXIT_TIMEOUT, child.wait()).await {
         Ok(status) => status.ok(),
         Err(_) => kill(child).await,
     }
 }
 
-/// Kills a process and leaves nothing of it.
+/// Kills a process and waits for its end.
 async fn kill(child: &mut Child) -> Option<ExitStatus> {
     let _ = child.start_kill();
-    tokio::time::timeout(END, child.wait()).await.ok()?.ok()
+    tokio::time::timeout(EXIT_TIMEOUT, child.wait()).await.ok()?.ok()
 }
 
-/// What became of a process that did not answer.
-fn exit_error(status: Option<ExitStatus>, words: &str, limits: &Limits) -> CompileError {
+/// Why a process ended without a reply.
+fn exit_error(status: Option<ExitStatus>, stderr: &str, limits: &Limits) -> CompileError {
     let signal = status.and_then(|status| status.signal());
     if signal == Some(rustix::process::Signal::XCPU.as_raw()) {
         return CompileError::Slow(limits.compile_ms);
     }
-    if NO_MEMORY.iter().any(|sign| words.contains(sign)) {
+    if NO_MEMORY.iter().any(|sign| stderr.contains(sign)) {
         return CompileError::Memory(limits.compile_mib);
     }
     if signal == Some(rustix::process::Signal::KILL.as_raw()) {
         return CompileError::Killed;
     }
     let status = status.map_or_else(|| "unknown".to_owned(), |status| status.to_string());
-    tracing::warn!(status, words = %Escaped(words), "the compiler failed");
+    tracing::warn!(status, stderr = %Escaped(stderr), "the compiler failed");
     CompileError::Crashed
 }

@@ -1,21 +1,21 @@
 //! The limits that a compiling process sets for itself before it reads untrusted bytes.
 //!
-//! The compiler is large, and what it needs is decided by what it is given. So the system holds it: memory, time, files
-//! and core dumps are bounded by limits that cannot be raised again. Threads are bounded by what its parent sets, since
-//! the system counts them for the whole user. The niceness is 10 and not 19: calls go first by ten to one, and yet a
-//! machine that is busy for ever still gets its plugins compiled within `compile_ms`.
+//! The component decides what the compiler needs. So the system bounds memory, time, files and core dumps by limits
+//! that cannot be raised again. The parent bounds the threads, since the system counts threads for the whole user. The
+//! niceness is 10 and not 19: calls get about ten times the processor time, and a machine that is always busy still
+//! compiles its plugins within `compile_ms`.
 
 use std::path::Path;
 
 use rustix::process::{Resource, Rlimit, getpriority_process, getrlimit, setpriority_process, setrlimit};
 
-/// What the program itself takes before it compiles anything, most of it mapped and not used.
+/// Address space of the program itself before it compiles anything, most of it mapped and not used.
 const PROGRAM: u64 = 4 << 30;
 
 /// Data of the program itself.
 const DATA: u64 = 64 << 20;
 
-/// Open files: the three pipes, and what the system's library opens for a moment.
+/// Open files: the three pipes, and what the C library opens for a moment.
 const FILES: u64 = 16;
 
 const NICE: i32 = 10;
@@ -25,18 +25,18 @@ const NICE: i32 = 10;
 pub(super) struct Rlimits {
     /// Memory, bytes.
     pub(super) memory: u64,
-    /// Processor time, seconds. The parent's clock is the limit; this is for when the parent cannot look.
+    /// Processor time, seconds. The parent's clock is the limit; this holds if the parent cannot act.
     pub(super) cpu: u64,
 }
 
 impl Rlimits {
-    /// Puts them up around this process, for good.
+    /// Sets the limits for this process, for good.
     pub(super) fn apply(self) -> std::io::Result<()> {
         close_inherited()?;
         rustix::thread::set_no_new_privs(true)?;
         // A machine without memory ends this process and not the server. Some containers have no such file.
         let _ = std::fs::write("/proc/self/oom_score_adj", "1000");
-        // One byte and not none: a program that the system pipes dumps to is then left out as well.
+        // One byte and not none, since with one byte the system also pipes no dump to a program.
         bound(Resource::Core, 1)?;
         bound(Resource::Fsize, 0)?;
         bound(Resource::Nofile, FILES)?;
@@ -50,13 +50,13 @@ impl Rlimits {
     }
 }
 
-/// Lowers a limit. One that is lower already stays.
-fn bound(resource: Resource, most: u64) -> std::io::Result<()> {
-    let most = getrlimit(resource).maximum.map_or(most, |hard| hard.min(most));
-    Ok(setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) })?)
+/// Lowers a limit. A limit that is lower already stays.
+fn bound(resource: Resource, max: u64) -> std::io::Result<()> {
+    let max = getrlimit(resource).maximum.map_or(max, |hard| hard.min(max));
+    Ok(setrlimit(resource, Rlimit { current: Some(max), maximum: Some(max) })?)
 }
 
-/// Closes what the server got from whoever started it and what it does not know of. Its own files close by themselves.
+/// Closes files that the server inherited from its own parent without close-on-exec. The server's own files have it.
 #[expect(unsafe_code, reason = "only the system knows which files are open")]
 fn close_inherited() -> std::io::Result<()> {
     let folder = Path::new("/proc/self/fd");

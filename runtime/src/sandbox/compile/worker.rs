@@ -1,7 +1,7 @@
-//! The compiling process from inside: bytes from stdin, code to stdout, and an end when nobody waits any more.
+//! The compiling process from inside: reads the component from stdin, writes code to stdout, and ends with its server.
 //!
-//! It learns from its stdin that the server has gone, since that end closes however a server dies. The system's signal
-//! for a parent's death would come when the *thread* ends that started the process, and those threads come and go.
+//! The end of stdin tells the process that the server has ended, however it died. The system's signal for a parent's
+//! death would come when the *thread* ends that started the process, and those threads come and go.
 
 use std::io;
 
@@ -11,12 +11,12 @@ use rustix::process::{Signal, getpid, kill_process};
 
 use super::ipc::{self, ReplyKind};
 use super::rlimits::Rlimits;
-use super::{WORDS, declarations};
+use super::{MAX_MESSAGE, declarations};
 use crate::config::mib;
 use crate::observe::truncate;
 use crate::sandbox::engine::compiler;
 
-/// What a server asks of a compiling process.
+/// The command-line arguments of a compiling process.
 #[derive(Debug, Clone, Copy)]
 pub struct CompileRequest {
     /// Size of the component, bytes.
@@ -27,7 +27,7 @@ pub struct CompileRequest {
     pub cpu_s: u64,
 }
 
-/// Why there is no answer. Nobody but a server's log reads it.
+/// Why there is no reply. Only a server's log shows it.
 #[derive(Debug, thiserror::Error)]
 #[error("could not compile")]
 pub struct WorkerError(#[source] Box<dyn std::error::Error + Send + Sync>);
@@ -38,11 +38,10 @@ impl WorkerError {
     }
 }
 
-/// Compiles one component from stdin to stdout, in this process and for a server that waits. Cannot be undone: the
-/// process is bounded afterwards.
+/// Compiles one component from stdin to stdout, for a server that waits. The limits stay on this process.
 ///
 /// # Errors
-/// When the process cannot be bounded, or its server has gone.
+/// When the limits cannot be set, or the server has ended.
 pub fn compile_for_server(request: CompileRequest) -> Result<(), WorkerError> {
     let memory = mib(request.memory_mib) as u64;
     Rlimits { memory, cpu: request.cpu_s }.apply().map_err(WorkerError::of)?;
@@ -52,7 +51,7 @@ pub fn compile_for_server(request: CompileRequest) -> Result<(), WorkerError> {
     let stdout = io::stdout().lock();
     match compiled(&engine, &component) {
         Ok(code) => ipc::write(stdout, ReplyKind::Code, &code),
-        Err(why) => ipc::write(stdout, ReplyKind::Invalid, why.as_bytes()),
+        Err(message) => ipc::write(stdout, ReplyKind::Invalid, message.as_bytes()),
     }
     .map_err(WorkerError::of)
 }
@@ -60,15 +59,15 @@ pub fn compile_for_server(request: CompileRequest) -> Result<(), WorkerError> {
 /// The machine code of a component, or what is wrong with it.
 pub(super) fn compiled(engine: &Engine, component: &[u8]) -> Result<Vec<u8>, String> {
     declarations::check(component)?;
-    engine.precompile_component(component).map_err(|error| truncate(WORDS, format_args!("{error:#}")))
+    engine.precompile_component(component).map_err(|error| truncate(MAX_MESSAGE, format_args!("{error:#}")))
 }
 
-/// Reads this many bytes from stdin, without a buffer that would take more.
+/// Reads this many bytes from stdin, without a buffer that would read more.
 fn read(bytes: usize) -> io::Result<Vec<u8>> {
     let mut component = vec![0; bytes];
     let mut at = 0;
-    while let Some(rest) = component.get_mut(at..).filter(|rest| !rest.is_empty()) {
-        match rustix::io::read(io::stdin(), rest)? {
+    while let Some(unread) = component.get_mut(at..).filter(|unread| !unread.is_empty()) {
+        match rustix::io::read(io::stdin(), unread)? {
             0 => return Err(io::ErrorKind::UnexpectedEof.into()),
             count => at += count,
         }
@@ -76,7 +75,7 @@ fn read(bytes: usize) -> io::Result<Vec<u8>> {
     Ok(component)
 }
 
-/// The server says nothing more, so whatever comes is its end.
+/// Ends this process at the end of stdin: the server writes nothing after the component.
 fn end_with_server() {
     let _ = rustix::io::read(io::stdin(), &mut [0_u8; 1]);
     let _ = kill_process(getpid(), Signal::KILL);

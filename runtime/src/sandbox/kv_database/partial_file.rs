@@ -4,19 +4,19 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt as _;
 
-/// Bytes at the begin of the file, which the database writes last when it is made.
+/// Bytes at the start of the file, which redb writes last when it makes the file.
 pub(super) const MAGIC: usize = 9;
 
-/// Bytes at the begin of the file beyond which nothing is written before those.
+/// Bytes at the start of the file; redb writes nothing behind them before it writes [`MAGIC`].
 pub(super) const HEADER: usize = 4_096;
 
-/// A database that was never used is no larger, bytes.
+/// Largest size of a database that was never used, bytes.
 pub(super) const NEW: u64 = 2 << 20;
 
-/// Empties a file in which the making of a database was cut off, by a kill or by a disk without room. The database
-/// would take it for a stranger's for ever.
+/// Empties a file in which the creation of a database was cut off, by a kill or by a full disk. Without this, redb
+/// would never open it.
 pub(super) fn truncate_partial(file: &File) -> io::Result<()> {
-    // Who has the lock may be about to write.
+    // A process that has the lock may be about to write.
     if file.try_lock().is_ok() {
         if is_unfinished(file)? {
             file.set_len(0)?;
@@ -26,8 +26,7 @@ pub(super) fn truncate_partial(file: &File) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether a database was begun in this file and nothing was ever kept. One that was damaged has something behind its
-/// header.
+/// Whether a database was begun in this file and never finished. A damaged database has data behind its header.
 fn is_unfinished(file: &File) -> io::Result<bool> {
     let length = file.metadata()?.len();
     if length > NEW {

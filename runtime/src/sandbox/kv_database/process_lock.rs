@@ -1,8 +1,8 @@
 //! The queue of servers for a database that one process at a time can have open.
 //!
-//! The database is one process's at a time, by the lock of its file. Whoever waits for it holds the lock of a second
-//! file: so the one that has the database sees that another waits, and when it wants it back it queues behind them. The
-//! system takes both locks from a process that dies, however it dies.
+//! The lock of the database's file is one process's at a time. The process that waits for it holds the lock of a second
+//! file: so the process that has the database sees that another waits, and later queues behind it. The system frees
+//! both locks when a process dies.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
@@ -10,31 +10,31 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// The file in the state folder whose lock is held by whoever waits.
+/// The file in the state folder whose lock the process that waits holds.
 const FILE: &str = "plugins.turn";
 
-/// How long to wait. Nobody who works needs the database for longer than [`HELD`] and one transaction, and a plugin
-/// that waits while it starts has two seconds for all of that.
+/// How long to wait. A server keeps the database open for at most [`MIN_OPEN`] and one transaction while another waits,
+/// and a plugin that waits while it starts has two seconds.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// For how long nobody waits again once somebody waited in vain. Waiting is done one after the other, so those who came
-/// meanwhile would wait that many times as long.
+/// How long opening fails at once after a wait that failed. Threads wait one after the other, so each would otherwise
+/// wait for [`PATIENCE`] after all before it.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// How often the locks are tried.
-const AGAIN: Duration = Duration::from_millis(2);
+/// Time between two attempts to take a lock.
+const RETRY_INTERVAL: Duration = Duration::from_millis(2);
 
-/// How long a server may go on with the database while another waits: opening it costs some milliseconds, and two that
-/// are busy should not spend their time on that.
-const HELD: Duration = Duration::from_millis(50);
+/// How long a server may use the database while another waits: opening it takes some milliseconds, and two busy servers
+/// should not spend their time on that.
+const MIN_OPEN: Duration = Duration::from_millis(50);
 
-/// The place in the queue.
+/// This process's end of the queue.
 #[derive(Debug)]
 pub(super) struct ProcessLock {
     file: File,
     /// When the database was opened last.
     since: Instant,
-    /// Until when nobody waits, after somebody did in vain.
+    /// Until when opening fails at once, after a wait that failed.
     retry_at: Option<Instant>,
 }
 
@@ -45,8 +45,8 @@ impl ProcessLock {
         Ok(Self { file: options.open(folder.join(FILE))?, since: Instant::now(), retry_at: None })
     }
 
-    /// Queues, and tries to get the database until that works. `None` when somebody keeps it, and at once when it was
-    /// kept from the last one who waited.
+    /// Queues, and runs `attempt` until it opens the database. `None` when another process keeps the database open, and
+    /// at once for a while after that.
     pub(super) fn wait<T, E>(
         &mut self,
         attempt: impl FnMut() -> Result<Option<T>, E>,
@@ -54,37 +54,37 @@ impl ProcessLock {
         if self.retry_at.is_some_and(|until| Instant::now() < until) {
             return Ok(None);
         }
-        let got = self.queue(attempt);
-        self.retry_at = matches!(got, Ok(None)).then(|| Instant::now() + RETRY_AFTER);
-        got
+        let opened = self.queue(attempt);
+        self.retry_at = matches!(opened, Ok(None)).then(|| Instant::now() + RETRY_AFTER);
+        opened
     }
 
     fn queue<T, E>(&mut self, mut attempt: impl FnMut() -> Result<Option<T>, E>) -> Result<Option<T>, E> {
         let deadline = Instant::now() + PATIENCE;
-        // A file system without locks has no queue, and the lock of the database decides alone.
+        // On a file system without locks there is no queue, only the lock of the database.
         while let Err(TryLockError::WouldBlock) = self.file.try_lock() {
             if Instant::now() >= deadline {
                 return Ok(None);
             }
-            std::thread::sleep(AGAIN);
+            std::thread::sleep(RETRY_INTERVAL);
         }
-        let got = loop {
+        let opened = loop {
             match attempt() {
-                Ok(None) if Instant::now() < deadline => std::thread::sleep(AGAIN),
-                got => break got,
+                Ok(None) if Instant::now() < deadline => std::thread::sleep(RETRY_INTERVAL),
+                opened => break opened,
             }
         };
         let _ = self.file.unlock();
         self.since = Instant::now();
-        got
+        opened
     }
 
-    /// Whether another waits and this one has had its time.
+    /// Whether another process waits and this one had the database for [`MIN_OPEN`].
     pub(super) fn is_over(&self) -> bool {
-        self.since.elapsed() >= HELD && self.is_wanted()
+        self.since.elapsed() >= MIN_OPEN && self.has_waiter()
     }
 
-    fn is_wanted(&self) -> bool {
+    fn has_waiter(&self) -> bool {
         match self.file.try_lock_shared() {
             Err(TryLockError::WouldBlock) => true,
             Err(TryLockError::Error(_)) => false,

@@ -1,15 +1,15 @@
-//! Whether a client of HTTP runs on this machine, so that its folders are the server's too.
+//! Whether a client of HTTP runs on this machine, so that its roots are folders of this machine.
 //!
-//! A loopback listener, a loopback peer, a `Host` that names this machine and no header of a proxy, since a proxy on
-//! this machine also connects from here. A proxy that adds no header is taken for a client, so the operator can say
-//! that no client of HTTP is local (`roots_over_http`).
+//! It does if the listener and the client's address are loopback, `Host` names this machine, and there is no header of
+//! a proxy, since a proxy on this machine also connects from here. A proxy that adds no header counts as a client, so
+//! the operator can set that no client of HTTP is local (`roots_over_http`).
 
 use axum::http::HeaderMap;
 
 use crate::config::ServerConfig;
 use crate::mcp::Caller;
 
-/// What proxies add.
+/// Headers that proxies add.
 const PROXY_HEADERS: [&str; 8] = [
     "forwarded",
     "via",
@@ -21,9 +21,10 @@ const PROXY_HEADERS: [&str; 8] = [
     "x-real-ip",
 ];
 
-/// Whether this server can have local clients, and which they are.
+/// Finds local clients.
 #[derive(Debug)]
 pub(super) struct LocalityCheck {
+    /// Whether this server can have local clients.
     possible: bool,
 }
 
@@ -32,7 +33,7 @@ impl LocalityCheck {
         Self { possible: settings.roots_over_http && settings.listen.ip().is_loopback() }
     }
 
-    /// `names_this_machine`: what the request's `Host` does.
+    /// Whether a client is local. `names_this_machine`: whether the request's `Host` does.
     pub(super) fn is_local(&self, headers: &HeaderMap, caller: &Caller, names_this_machine: bool) -> bool {
         self.possible
             && names_this_machine

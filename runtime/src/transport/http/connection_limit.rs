@@ -1,14 +1,15 @@
 //! Bounds the number of open connections.
 //!
-//! At the limit, the caller who has the most connections [loses](crate::mcp::choose_evicted) the one that is worth
-//! least: one that waits for its client, be it for a request, for the rest of one, or for an answer to be read, and the
-//! longest of those; then an event stream, which clients open again. One whose request is at work stays.
+//! At the limit, one connection of the caller with the most connections is [evicted](crate::mcp::choose_evicted): first
+//! the one that has waited longest for its client (for a request, for the rest of one, or for a response to be read),
+//! then an event stream, which clients open again. A connection whose request is being served stays.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use crate::mcp::{Caller, EvictionCandidate, choose_evicted};
@@ -19,16 +20,16 @@ use crate::mcp::{Caller, EvictionCandidate, choose_evicted};
 pub(super) enum ConnectionState {
     /// It waits for its client.
     Waiting,
-    /// It tells its client what happens.
+    /// It sends an event stream.
     Streaming,
-    /// Its request is served.
+    /// Its request is being served.
     Working,
 }
 
-/// All that are open.
+/// All open connections.
 #[derive(Debug)]
 pub(super) struct ConnectionLimit {
-    most: usize,
+    max: usize,
     begun: Instant,
     open: Mutex<OpenConnections>,
 }
@@ -39,7 +40,7 @@ struct OpenConnections {
     by_number: HashMap<u64, (Caller, Arc<Activity>)>,
 }
 
-/// What is known of one.
+/// The state of one connection.
 #[derive(Debug)]
 pub(super) struct Activity {
     begun: Instant,
@@ -53,22 +54,22 @@ pub(super) struct Activity {
 /// The right to one open connection, given back when dropped.
 #[derive(Debug)]
 pub(super) struct ConnectionPermit {
-    owner: Arc<ConnectionLimit>,
+    limit: Arc<ConnectionLimit>,
     number: u64,
     pub(super) activity: Arc<Activity>,
 }
 
 impl ConnectionLimit {
-    pub(super) fn new(most: usize) -> Arc<Self> {
-        Arc::new(Self { most, begun: Instant::now(), open: Mutex::default() })
+    pub(super) fn new(max: usize) -> Arc<Self> {
+        Arc::new(Self { max, begun: Instant::now(), open: Mutex::default() })
     }
 
     /// A permit for a new connection. `None`: the limit is reached, and all open connections are at work.
     pub(super) fn acquire(self: &Arc<Self>, caller: Caller) -> Option<ConnectionPermit> {
-        let mut open = self.lock();
-        if open.by_number.len() >= self.most {
-            let gone = choose_evicted(open.holders(), 1);
-            gone.iter().filter_map(|number| open.by_number.remove(number)).next()?.1.evicted.cancel();
+        let mut open = self.open.lock();
+        if open.by_number.len() >= self.max {
+            let evicted = choose_evicted(open.candidates(), 1);
+            evicted.iter().filter_map(|number| open.by_number.remove(number)).next()?.1.evicted.cancel();
         }
         open.last += 1;
         let number = open.last;
@@ -80,23 +81,19 @@ impl ConnectionLimit {
         });
         activity.set(ConnectionState::Waiting);
         open.by_number.insert(number, (caller, Arc::clone(&activity)));
-        Some(ConnectionPermit { owner: Arc::clone(self), number, activity })
-    }
-
-    fn lock(&self) -> MutexGuard<'_, OpenConnections> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+        Some(ConnectionPermit { limit: Arc::clone(self), number, activity })
     }
 }
 
 impl OpenConnections {
-    fn holders(&self) -> Vec<EvictionCandidate<u64, (u8, u64)>> {
-        let holder = |(number, (caller, activity)): (&u64, &(Caller, Arc<Activity>))| {
+    fn candidates(&self) -> Vec<EvictionCandidate<u64, (u8, u64)>> {
+        let candidate = |(number, (caller, activity)): (&u64, &(Caller, Arc<Activity>))| {
             let state = activity.state.load(Ordering::Relaxed);
             let worth = (state != ConnectionState::Working as u8)
                 .then(|| (state, activity.since.load(Ordering::Relaxed)));
             EvictionCandidate { key: *number, caller: caller.clone(), worth }
         };
-        self.by_number.iter().map(holder).collect()
+        self.by_number.iter().map(candidate).collect()
     }
 }
 
@@ -110,7 +107,7 @@ impl Activity {
 
 impl Drop for ConnectionPermit {
     fn drop(&mut self) {
-        self.owner.lock().by_number.remove(&self.number);
+        self.limit.open.lock().by_number.remove(&self.number);
     }
 }
 

@@ -1,8 +1,8 @@
-//! `Content-Type`, `Content-Encoding` and `Accept`: what a client sends, and which form of a response it reads.
+//! `Content-Type`, `Content-Encoding` and `Accept`: what a client sends, and which forms of a response it reads.
 
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 
-/// A response to a request that is not served, in plain words.
+/// A response to a rejected request, as plain text.
 pub(super) type PlainRejection = (StatusCode, &'static str);
 
 const NOT_JSON: PlainRejection =
@@ -22,7 +22,7 @@ pub(super) struct AcceptHeader {
 }
 
 impl AcceptHeader {
-    /// A client that does not say what it reads is taken to read everything.
+    /// Reads the header. A client without it reads everything.
     pub(super) fn read(headers: &HeaderMap) -> Self {
         let lines = headers.get_all(header::ACCEPT).iter().filter_map(|line| line.to_str().ok());
         let accept = lines.collect::<Vec<_>>().join(",").to_ascii_lowercase();
@@ -46,7 +46,7 @@ impl AcceptHeader {
     }
 }
 
-/// Checks that a body is JSON as it is.
+/// Checks that a body is uncompressed JSON.
 ///
 /// # Errors
 /// With 415 when the headers say anything else.
@@ -57,7 +57,7 @@ pub(super) fn check_json_body(headers: &HeaderMap) -> Result<(), PlainRejection>
     if !content_type.eq_ignore_ascii_case("application/json") {
         return Err(NOT_JSON);
     }
-    // A small compressed body can unfold into a large one, so none is taken.
+    // A small compressed body can unfold into a large one, so compressed bodies are rejected.
     if !matches!(text(header::CONTENT_ENCODING), "" | "identity") {
         return Err(COMPRESSED);
     }

@@ -1,29 +1,30 @@
 //! The events of one resumable SSE stream: a client that lost its connection reads on from the last event it saw.
 //!
-//! A stream outlives connections. Its writer never waits for a reader: what does not fit pushes out what was already
-//! delivered, and when nothing was, a notification is dropped, while a client request or a response pushes out what is
-//! older. A new reader takes over from an old one, whose connection is probably dead, so that no event goes out on two.
-//! All of it is part of what of what is [kept for the caller](crate::mcp::BufferBudget): when that is full, what has
-//! ended and is read by nobody is forgotten. Without room a client request ends its reader's connection, and a response
-//! is replaced by an error; the stream goes on, for a client that comes back.
+//! A stream outlives connections. Its writer never waits for a reader: a message that does not fit removes events that
+//! were already delivered. If the oldest event was not delivered, a notification is dropped, while a client request or
+//! a response removes the oldest events. A new reader replaces the old one, whose connection is probably dead, so that
+//! no event is sent on two connections. The events count towards the [buffers of the caller](crate::mcp::BufferBudget):
+//! when these are full, streams that have ended and have no reader are forgotten. If there is still no space, a client
+//! request ends its reader's connection, and a response is replaced by an error; the stream goes on for a later reader.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use crate::mcp::{BufferReservation, BufferShare, Evictable, FREE, RequestId, RpcError, error_response};
 
-/// Events that are kept for a reader that comes back.
+/// Stored events.
 const MAX_EVENTS: usize = 256;
 
-/// Bytes that are kept, the newest event aside.
+/// Stored bytes, without the newest event.
 const MAX_BYTES: usize = 4 << 20;
 
-/// What an event takes beside its message.
-const BESIDE: usize = 64;
+/// Bytes of an event besides its message.
+const OVERHEAD: usize = 64;
 
 /// The stream.
 #[derive(Debug)]
@@ -37,14 +38,14 @@ pub(super) struct EventStore {
 
 #[derive(Debug, Default)]
 struct StoreState {
-    /// The numbers of those that are kept grow, by one where nothing was pushed out.
+    /// In the order of their numbers, which have gaps where events were removed.
     events: VecDeque<StoredEvent>,
     bytes: usize,
     last: u64,
     delivered: u64,
-    /// Which reader is the present one.
+    /// The number of the present reader.
     reader: u64,
-    /// Readers that are still there, those that were taken over included.
+    /// Readers that are not dropped yet, replaced ones included.
     readers: usize,
     ended: Option<Instant>,
 }
@@ -53,7 +54,7 @@ struct StoreState {
 struct StoredEvent {
     number: u64,
     message: Bytes,
-    /// Not for the error that stands for an answer.
+    /// `None` for an error that replaces a response.
     _reservation: Option<BufferReservation>,
 }
 
@@ -66,13 +67,13 @@ impl StoreState {
 
     /// Forgets the oldest event.
     fn pop(&mut self) {
-        if let Some(gone) = self.events.pop_front() {
-            self.bytes -= gone.message.len();
+        if let Some(oldest) = self.events.pop_front() {
+            self.bytes -= oldest.message.len();
         }
     }
 
-    /// Whether there is room for so many bytes more.
-    fn has_room(&self, bytes: usize) -> bool {
+    /// Whether a message of `bytes` fits.
+    fn fits(&self, bytes: usize) -> bool {
         self.events.is_empty() || (self.events.len() < MAX_EVENTS && self.bytes + bytes <= MAX_BYTES)
     }
 
@@ -82,14 +83,14 @@ impl StoreState {
     }
 }
 
-/// How much a message matters when there is no room.
+/// What happens to a message that does not fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EventPriority {
     /// It may be dropped.
     Notification,
-    /// A client request: it must arrive.
+    /// A client request: it removes older events.
     ClientRequest,
-    /// The same, and what is large in it [is counted](crate::mcp::BufferBudget::counted) by itself.
+    /// The same; a large response [is counted](crate::mcp::BufferBudget::counted) already.
     Response,
 }
 
@@ -98,11 +99,11 @@ pub(super) enum EventPriority {
 pub(super) struct Event {
     /// Unique in the session, with the stream's number in it.
     pub(super) id: String,
-    /// The message. Without one the event only says from where to resume.
+    /// The message; `None` in an event that only has an id to resume from.
     pub(super) message: Option<Bytes>,
 }
 
-/// A place in a stream that cannot be read from.
+/// The events after a position in a stream are no longer stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct EventGone;
 
@@ -111,47 +112,46 @@ impl EventStore {
         Arc::new(Self { number, state: Mutex::default(), changed: Notify::new(), share })
     }
 
-    /// Adds a message. `false`: nothing more can be kept for this caller now.
-    pub(super) fn push(&self, message: Bytes, weight: EventPriority) -> bool {
+    /// Adds a message. `false`: the buffers of this caller are full.
+    pub(super) fn push(&self, message: Bytes, priority: EventPriority) -> bool {
         let counted =
-            if weight == EventPriority::Response && message.len() > FREE { 0 } else { message.len() };
-        // Before the lock, since what is forgotten for it may be any stream.
-        let reservation = self.share.reserve_long_lived(counted + BESIDE);
-        let is_held = reservation.is_some();
-        let mut state = self.lock();
-        if is_held {
-            if Self::make_room(&mut state, message.len(), weight) {
+            if priority == EventPriority::Response && message.len() > FREE { 0 } else { message.len() };
+        // Before the lock, since reserving may make any stream forget its events.
+        let reservation = self.share.reserve_long_lived(counted + OVERHEAD);
+        let is_reserved = reservation.is_some();
+        let mut state = self.state.lock();
+        if is_reserved {
+            if Self::evict(&mut state, message.len(), priority) {
                 state.push(message, reservation);
             }
-        } else if weight == EventPriority::ClientRequest {
+        } else if priority == EventPriority::ClientRequest {
             tracing::debug!(
                 "closed an SSE stream: the client buffers are full (setting [server] `client_buffers_mib`)"
             );
-            // As if another had taken over. The next reader may find room again.
+            // Ends the present reader, as a new reader would. There may be space again for the next one.
             state.reader += 1;
         }
         drop(state);
         self.changed.notify_waiters();
-        is_held
+        is_reserved
     }
 
-    /// Answers a request, instead of with what there is no room for. It is short and comes once, so that it is not
-    /// counted.
+    /// Adds an error instead of a response that does not fit. The error is short and comes once, so it is not counted.
     pub(super) fn push_error(&self, id: Option<&RequestId>) {
         let message = error_response(id, &RpcError::no_room("the answer"));
-        let mut state = self.lock();
-        if Self::make_room(&mut state, message.len(), EventPriority::Response) {
+        let mut state = self.state.lock();
+        if Self::evict(&mut state, message.len(), EventPriority::Response) {
             state.push(message, None);
         }
         drop(state);
         self.changed.notify_waiters();
     }
 
-    /// Pushes out what is older, as far as this message may. `false`: there is still no room for it.
-    fn make_room(state: &mut StoreState, bytes: usize, weight: EventPriority) -> bool {
-        while !state.has_room(bytes) {
+    /// Removes older events, as far as a message of this priority may. `false`: the message still does not fit.
+    fn evict(state: &mut StoreState, bytes: usize, priority: EventPriority) -> bool {
+        while !state.fits(bytes) {
             let delivered = state.events.front().is_some_and(|oldest| oldest.number <= state.delivered);
-            if !delivered && weight == EventPriority::Notification {
+            if !delivered && priority == EventPriority::Notification {
                 return false;
             }
             state.pop();
@@ -159,67 +159,63 @@ impl EventStore {
         true
     }
 
-    /// Nothing more will come.
+    /// Ends the stream: no more messages will come.
     pub(super) fn end(self: &Arc<Self>) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.ended.get_or_insert_with(Instant::now);
-        let left = state.readers == 0;
+        let is_evictable = state.readers == 0;
         drop(state);
         self.changed.notify_waiters();
-        if left {
+        if is_evictable {
             self.register_evictable();
         }
     }
 
-    /// It has ended and nobody reads it: it is kept for as long as there is room.
+    /// Lets the budget forget the events, since the stream has ended and has no reader.
     fn register_evictable(self: &Arc<Self>) {
         let own: Weak<Self> = Arc::downgrade(self);
         self.share.register_evictable(own);
     }
 
-    /// Bytes that it keeps.
+    /// Stored bytes.
     pub(super) fn bytes(&self) -> usize {
-        self.lock().bytes
+        self.state.lock().bytes
     }
 
-    /// For how long it has ended.
+    /// The time since its end; `None` before its end.
     pub(super) fn ended_for(&self) -> Option<Duration> {
-        self.lock().ended.map(|ended| ended.elapsed())
+        self.state.lock().ended.map(|ended| ended.elapsed())
     }
 
-    /// Reads what comes after event number `after`; an earlier reader stops.
+    /// Reads the events after the event number `after`; an earlier reader stops.
     ///
     /// # Errors
-    /// When events after that one are no longer kept.
+    /// When events after that one are no longer stored.
     pub(super) fn read_after(self: &Arc<Self>, after: u64) -> Result<EventReader, EventGone> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let oldest = state.events.front().map_or(state.last + 1, |event| event.number);
         if after > state.last || after + 1 < oldest {
             return Err(EventGone);
         }
-        Ok(self.take_over(&mut state, after))
+        Ok(self.replace_reader(&mut state, after))
     }
 
-    /// Reads what comes from now on; an earlier reader stops.
+    /// Reads the events from now on; an earlier reader stops.
     pub(super) fn read_new(self: &Arc<Self>) -> EventReader {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let after = state.last;
-        self.take_over(&mut state, after)
+        self.replace_reader(&mut state, after)
     }
 
-    fn take_over(self: &Arc<Self>, state: &mut StoreState, after: u64) -> EventReader {
+    fn replace_reader(self: &Arc<Self>, state: &mut StoreState, after: u64) -> EventReader {
         state.reader += 1;
         state.readers += 1;
         self.changed.notify_waiters();
         EventReader { store: Arc::clone(self), reader: state.reader, after }
     }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, StoreState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
-/// A place in a stream.
+/// A reader at a position in a stream.
 #[derive(Debug)]
 pub(super) struct EventReader {
     store: Arc<EventStore>,
@@ -228,26 +224,26 @@ pub(super) struct EventReader {
 }
 
 impl EventReader {
-    /// The id of the place where it stands.
+    /// The event id of its position.
     pub(super) fn id(&self) -> String {
         format!("{:x}-{:x}", self.store.number, self.after)
     }
 
-    /// The next event; `None` when the stream has ended or another reads on. Can be dropped and called again.
+    /// The next event; `None` when the stream has ended or another reader has replaced this one. Cancel-safe.
     pub(super) async fn next(&mut self) -> Option<Event> {
         let store = Arc::clone(&self.store);
         loop {
             let changed = store.changed.notified();
-            if let Some(found) = self.try_next() {
-                return found;
+            if let Some(event) = self.try_next() {
+                return event;
             }
             changed.await;
         }
     }
 
-    /// `None`: nothing yet.
+    /// The result of `next` if it is known now.
     fn try_next(&mut self) -> Option<Option<Event>> {
-        let mut state = self.store.lock();
+        let mut state = self.store.state.lock();
         if state.reader != self.reader {
             return Some(None);
         }
@@ -267,11 +263,11 @@ impl EventReader {
 
 impl Drop for EventReader {
     fn drop(&mut self) {
-        let mut state = self.store.lock();
+        let mut state = self.store.state.lock();
         state.readers -= 1;
-        let left = state.readers == 0 && state.ended.is_some() && !state.events.is_empty();
+        let is_evictable = state.readers == 0 && state.ended.is_some() && !state.events.is_empty();
         drop(state);
-        if left {
+        if is_evictable {
             self.store.register_evictable();
         }
     }
@@ -279,7 +275,7 @@ impl Drop for EventReader {
 
 impl Evictable for EventStore {
     fn forget(&self) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if state.readers == 0 {
             state.clear();
         }

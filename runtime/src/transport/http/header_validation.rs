@@ -1,8 +1,7 @@
-//! Headers that repeat the body (2026-07-28, Streamable HTTP): proxies route by them, so they must not lie.
+//! Headers that repeat the body (2026-07-28, Streamable HTTP): proxies route by them, so they must match the body.
 //!
 //! A new rule for such a header belongs here. The headers of a tool's arguments can only be compared when the tool is
-//! known: where it is not published yet, [`DeferredHeaders`] keeps the headers, and the mcp layer has them compared
-//! later.
+//! known. If the tool is not published yet, [`DeferredHeaders`] has the headers, and the layer `mcp` calls it later.
 
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -25,8 +24,7 @@ impl ArgumentsCheck for DeferredHeaders {
     }
 }
 
-/// Compares the headers of a stateless request with its body. Gives the name that the body has, where a header repeats
-/// it.
+/// Compares the headers of a stateless request with its body. Returns the name in the body if a header repeats it.
 ///
 /// # Errors
 /// -32020 when one is missing, has characters that a header cannot have, or differs.
@@ -67,8 +65,8 @@ pub(super) fn check_params(
         let argument = path.iter().try_fold(&arguments, |value, name| value.get(name));
         match argument.filter(|argument| !argument.is_null()) {
             Some(argument) => {
-                let said = decoded(header, required(headers, header)?)?;
-                if !says(&said, argument, *kind) {
+                let text = decoded(header, required(headers, header)?)?;
+                if !matches_argument(&text, argument, *kind) {
                     return Err(differs(header));
                 }
             }
@@ -79,23 +77,23 @@ pub(super) fn check_params(
     Ok(())
 }
 
-/// Whether a header's text stands for an argument. An argument of another type than announced is compared as what it
-/// is; the schema rejects it later.
-fn says(said: &str, argument: &Value, kind: ParamKind) -> bool {
+/// Whether a header's text stands for an argument. An argument of another type than the schema's is compared by its own
+/// type; the schema rejects it later.
+fn matches_argument(header: &str, argument: &Value, kind: ParamKind) -> bool {
     match argument {
-        Value::String(text) => said == text,
-        Value::Bool(value) => said == if *value { "true" } else { "false" },
+        Value::String(text) => header == text,
+        Value::Bool(value) => header == if *value { "true" } else { "false" },
         Value::Number(number) if kind == ParamKind::Integer => {
-            match (whole(said), whole(&number.to_string())) {
-                (Some(said), Some(number)) => said == number,
+            match (whole(header), whole(&number.to_string())) {
+                (Some(header), Some(number)) => header == number,
                 _ => false,
             }
         }
-        other => other.to_string().as_str() == said,
+        other => other.to_string().as_str() == header,
     }
 }
 
-/// A whole number, which JSON may also write as `1.0` or `1e3`. Beyond what a double holds exactly there is none.
+/// A whole number, which JSON may also write as `1.0` or `1e3`. `None` for a number that no double has exactly.
 fn whole(text: &str) -> Option<i64> {
     let safe = |number: &i64| number.unsigned_abs() < 1 << 53;
     let written = |text: &str| text.parse::<f64>().ok().filter(|number| number.fract() == 0.0);
@@ -103,7 +101,7 @@ fn whole(text: &str) -> Option<i64> {
     number.filter(safe)
 }
 
-/// Compares the version that the headers name with the body's.
+/// Compares the protocol version in the headers with the body's.
 ///
 /// # Errors
 /// -32020 when it is missing or differs.
@@ -122,7 +120,7 @@ fn differs(name: impl Display) -> RpcError {
     RpcError::header_mismatch(&format!("`{name}` does not say what the body says"))
 }
 
-/// Undoes `=?base64?...?=`, the form of values that a header cannot carry as they are.
+/// Decodes `=?base64?...?=`, the form of values that a header cannot carry plainly.
 fn decoded(name: impl Display, value: &str) -> Result<Cow<'_, str>, RpcError> {
     let Some(encoded) = value.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?=")) else {
         return Ok(Cow::Borrowed(value));

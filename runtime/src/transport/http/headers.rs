@@ -1,6 +1,6 @@
-//! The headers of Streamable HTTP: their names, and how one is read that may be there once.
+//! The headers of Streamable HTTP: their names, and reading a header that may be there once.
 //!
-//! No other file spells one of these names. What the headers of a request must say is in `header_validation` and
+//! No other file spells one of these names. The rules for their values are in `header_validation` and
 //! `streamable_http`.
 
 use std::fmt::Display;

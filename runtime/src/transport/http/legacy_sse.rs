@@ -1,13 +1,14 @@
 //! HTTP+SSE, the transport of 2024-11-05: an event stream that carries everything to the client, and an address to
 //! which it posts. Deprecated and still spoken by many clients.
 //!
-//! The stream is the connection: when it breaks, all that the client has under way ends.
+//! The stream is the connection: when it breaks, all running requests of the client end.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::http::{HeaderMap, StatusCode};
+use parking_lot::Mutex;
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::SendTimeoutError;
 
@@ -18,26 +19,26 @@ use super::request_body::CountedBody;
 use super::sse::LegacyStream;
 use crate::mcp::{Channel, DuplexSession, Server, token};
 
-/// Where the stream is opened.
+/// The path of the stream.
 pub(super) const STREAM: &str = "/sse";
 
-/// Where messages are posted.
+/// The path for messages.
 pub(super) const MESSAGES: &str = "/messages";
 
-/// Header with which a proxy says what it has cut off the front of the path.
+/// The header with the prefix that a proxy has removed from the path.
 const PREFIX: &str = "x-forwarded-prefix";
 
 /// How long a message waits for its stream to be read.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Messages that may wait to be taken.
+/// Messages that may wait for their stream.
 const WAITING: usize = 16;
 
 /// The open streams.
 #[derive(Debug)]
 pub(super) struct LegacySseStreams {
     inputs: Arc<Mutex<HashMap<String, mpsc::Sender<CountedLine>>>>,
-    most: usize,
+    max_streams: usize,
 }
 
 /// Forgets a stream when it ends.
@@ -47,8 +48,8 @@ struct StreamGuard {
 }
 
 impl LegacySseStreams {
-    pub(super) fn new(most: usize) -> Self {
-        Self { inputs: Arc::default(), most }
+    pub(super) fn new(max_streams: usize) -> Self {
+        Self { inputs: Arc::default(), max_streams }
     }
 
     /// Opens a stream.
@@ -65,8 +66,8 @@ impl LegacySseStreams {
         let full = (StatusCode::SERVICE_UNAVAILABLE, "all sessions are in use; try again later\n");
         let id = token().ok_or(full)?;
         let (input, messages) = mpsc::channel(WAITING);
-        let mut inputs = self.inputs.lock().unwrap_or_else(PoisonError::into_inner);
-        if inputs.len() >= self.most {
+        let mut inputs = self.inputs.lock();
+        if inputs.len() >= self.max_streams {
             return Err(full);
         }
         inputs.insert(id.clone(), input);
@@ -79,35 +80,38 @@ impl LegacySseStreams {
         Ok(LegacyStream::new(endpoint, duplex, Box::new(guard)))
     }
 
-    /// Hands a posted message to its stream, when that has room for it.
+    /// Hands a posted message to its stream, and waits if the stream's queue is full.
     ///
     /// # Errors
-    /// When the query names no open stream.
+    /// When the query names no open stream, or the queue stays full.
     pub(super) async fn post(
         &self,
         query: Option<&str>,
-        CountedBody { bytes, held }: CountedBody,
+        CountedBody { bytes, reservation }: CountedBody,
     ) -> Result<(), PlainRejection> {
         let named = query.into_iter().flat_map(|query| query.split('&'));
         let id = named.filter_map(|part| part.strip_prefix("sessionId=")).next();
         let id =
             id.ok_or((StatusCode::BAD_REQUEST, "`sessionId` is missing; open a stream at /sse first\n"))?;
-        let gone = (StatusCode::NOT_FOUND, "unknown session: its stream has ended; open a new one at /sse\n");
-        let input = self.inputs.lock().unwrap_or_else(PoisonError::into_inner).get(id).cloned();
+        let ended =
+            (StatusCode::NOT_FOUND, "unknown session: its stream has ended; open a new one at /sse\n");
+        let input = self.inputs.lock().get(id).cloned();
         let full = (StatusCode::SERVICE_UNAVAILABLE, "the stream is not being read; read it and try again\n");
-        let sending = input.ok_or(gone)?;
-        let sending = sending.send_timeout((Line::Whole(bytes.into()), held), PATIENCE);
-        sending.await.map_err(|error| if matches!(error, SendTimeoutError::Timeout(_)) { full } else { gone })
+        let sending = input.ok_or(ended)?;
+        let sending = sending.send_timeout((Line::Whole(bytes.into()), reservation), PATIENCE);
+        sending
+            .await
+            .map_err(|error| if matches!(error, SendTimeoutError::Timeout(_)) { full } else { ended })
     }
 }
 
 impl Drop for StreamGuard {
     fn drop(&mut self) {
-        self.inputs.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.id);
+        self.inputs.lock().remove(&self.id);
     }
 }
 
-/// The path in front of ours, as the client sees it. Only what is plainly a path is taken: it is sent back.
+/// The path in front of ours, as the client sees it. It is sent back to the client, so only a plain path is accepted.
 fn prefix(headers: &HeaderMap) -> Result<String, PlainRejection> {
     let Some(value) = headers.get(PREFIX) else { return Ok(String::new()) };
     let bad = (StatusCode::BAD_REQUEST, "`X-Forwarded-Prefix` must be a path such as /tools\n");

@@ -1,8 +1,8 @@
-//! Accepts connections and serves them until told to stop.
+//! Accepts connections and serves them until the server stops.
 //!
-//! Our own loop rather than `axum::serve`, since connections here are bounded: [in number](super::connection_limit), in
-//! the time it may take to send a header or to read what it is sent, and in what it buffers. `TCP_NODELAY` is set on
-//! each, without which an event stream waits 40 ms for the peer's acknowledgement.
+//! An own loop and not `axum::serve`, since connections here are bounded: [in number](super::connection_limit), in the
+//! time for sending a header and for reading a response, and in buffers. `TCP_NODELAY` is set on each; without it an
+//! event stream waits 40 ms for the client's acknowledgement.
 
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
@@ -28,33 +28,33 @@ use crate::mcp::Caller;
 
 const HEADER_TIME: Duration = Duration::from_secs(10);
 
-/// What a connection may buffer in each direction, and so the longest header. The least that is not met by honest
-/// clients.
+/// Buffer of a connection in each direction, bytes, and so the longest header. The smallest size that honest clients do
+/// not reach.
 const BUFFER: usize = 32 << 10;
 
-/// What the kernel buffers of what a client does not read, where it would let it grow to 4 MiB for each connection,
-/// which no account of ours counts. Linux takes twice as much, for what it notes of it.
+/// The kernel's send buffer, bytes. By default it may grow to 4 MiB for each connection, which no budget of the server
+/// counts. Linux allocates twice this size, for its bookkeeping.
 const SEND_BUFFER: u32 = 64 << 10;
 
-/// What the kernel buffers of what is not read of a client, where it would let it grow to 6 MiB and more for one that
-/// was read fast before. Again Linux takes twice as much, of which a half or more is the window: on a local network and
-/// within the machine that is as fast as the rest, and 4 MiB of a body come in time over a round trip of 300 ms.
+/// The kernel's receive buffer, bytes. By default it may grow to 6 MiB and more for a client that was read fast before.
+/// Linux allocates twice this size, and at least half of that is the TCP window. That is no slower on this machine and
+/// in a local network, and over a round trip of 300 ms a body of 4 MiB still arrives in time.
 const RECEIVE_BUFFER: u32 = 64 << 10;
 
 /// Connections that wait to be accepted.
 const BACKLOG: u32 = 1_024;
 
-/// What requests under way have left when the server stops.
+/// How long running requests may go on when the server stops.
 const DRAIN: Duration = Duration::from_secs(5);
 
-/// For how long, and for how many bytes, a client may go on sending after the last answer of its connection.
+/// For how long, and for how many bytes, a client may go on sending after the last response of its connection.
 const LINGER: Duration = Duration::from_secs(1);
 const LINGER_BYTES: u64 = 8 << 20;
 
 /// After running out of file descriptors, accepting again at once would only spin.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// Where a connection comes from. Each of its requests carries it.
+/// The client's address. Each request of a connection has it as an extension.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PeerAddr(pub(super) IpAddr);
 
@@ -64,7 +64,7 @@ type TimeoutTcpStream = Pin<Box<TimeoutStream<TcpStream>>>;
 #[derive(Debug)]
 pub struct Listener {
     socket: TcpListener,
-    /// Where it listens, with the port that the system chose if none was asked for.
+    /// Its address, with the port that the system chose for port 0.
     pub address: SocketAddr,
 }
 
@@ -72,10 +72,10 @@ impl Listener {
     /// Binds a socket, within the async runtime.
     ///
     /// # Errors
-    /// When the address is taken or may not be used.
+    /// When the address is in use or may not be used.
     pub fn bind(address: SocketAddr) -> std::io::Result<Self> {
         let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
-        // A server that is started again takes its address at once.
+        // A server that is started again can use its address at once.
         socket.set_reuseaddr(true)?;
         // Connections inherit both.
         socket.set_send_buffer_size(SEND_BUFFER)?;
@@ -86,7 +86,7 @@ impl Listener {
     }
 }
 
-/// Serves `router` within the bounds of `settings`, until `stop`, then lets requests under way finish.
+/// Serves `router` within the limits of `settings`, until `stop`, then lets running requests finish.
 pub async fn serve(listener: Listener, router: Router, settings: &ServerConfig, stop: CancellationToken) {
     let connections = ConnectionLimit::new(settings.max_connections);
     let tasks = TaskTracker::new();
@@ -97,8 +97,8 @@ pub async fn serve(listener: Listener, router: Router, settings: &ServerConfig, 
             accepted = accept(&listener.socket) => accepted,
         };
         let Some((stream, peer)) = accepted else { continue };
-        // When all connections are at work this one is closed: a connection that waited would hold up all those behind
-        // it.
+        // When the requests of all connections are being served, the new connection is closed: if it waited, all later
+        // ones would wait behind it.
         let Some(permit) = connections.acquire(Caller::Address(peer.0)) else { continue };
         let stream = with_write_timeout(stream, settings.write_timeout);
         tasks.spawn(connection(stream, (peer, permit), router.clone(), stop.clone()));
@@ -121,17 +121,17 @@ async fn accept(socket: &TcpListener) -> Option<(TcpStream, PeerAddr)> {
     }
 }
 
-/// A stream whose peer has to read: one that takes nothing for so long is given up, with all that waits for it.
-fn with_write_timeout(stream: TcpStream, unread: Duration) -> TimeoutTcpStream {
+/// A stream whose client has to read: if a write makes no progress for `timeout`, the connection ends.
+fn with_write_timeout(stream: TcpStream, timeout: Duration) -> TimeoutTcpStream {
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!("cannot set TCP_NODELAY: {error}");
     }
     let mut stream = TimeoutStream::new(stream);
-    stream.set_write_timeout(Some(unread));
+    stream.set_write_timeout(Some(timeout));
     Box::pin(stream)
 }
 
-/// What a request's connection does.
+/// The activity of a request's connection, as an extension of the request.
 #[derive(Debug, Clone)]
 pub(super) struct ConnectionHandle(pub(super) Arc<Activity>);
 
@@ -180,12 +180,12 @@ fn broken(error: hyper::Error) {
     tracing::debug!("the connection failed: {error}");
 }
 
-/// Reads on after the last response of a connection. A client that was rejected may still be sending, and a connection
-/// that is closed under it takes the answer away before it is read (RFC 9112, 9.6).
+/// Reads on after the last response of a connection. A client that was rejected may still be sending, and if the
+/// connection were closed then, the client could lose the response before it reads it (RFC 9112, 9.6).
 async fn lingering_close(stream: TimeoutTcpStream) {
-    let mut rest = stream.take(LINGER_BYTES);
+    let mut input = stream.take(LINGER_BYTES);
     let mut nowhere = tokio::io::sink();
-    let reading = tokio::io::copy(&mut rest, &mut nowhere);
+    let reading = tokio::io::copy(&mut input, &mut nowhere);
     if let Ok(Err(error)) = tokio::time::timeout(LINGER, reading).await {
         tracing::debug!("the connection failed after its last response: {error}");
     }

@@ -1,10 +1,9 @@
 //! HTTP: Streamable HTTP at one endpoint, `POST` for messages, `GET` for server notifications and `DELETE` to end a
 //! session; and beside it HTTP+SSE, for the clients of the first revision.
 //!
-//! All that is HTTP is in this folder: headers, status codes, sessions by id, streams that are resumed. The mcp layer
-//! sees parsed messages, and gives back response streams. A request goes through `router` (checks of every request,
-//! routes), `streamable_http` (which message belongs to which session), and the mcp layer; `response` writes what comes
-//! back.
+//! Everything about HTTP is in this folder: headers, status codes, session ids, resumable streams. The layer `mcp` gets
+//! parsed messages and returns response streams. A request goes through `router` (checks of every request, routes),
+//! `streamable_http` (which message belongs to which session), and the layer `mcp`; `response` writes the response.
 
 mod client_locality;
 mod connection_limit;

@@ -1,15 +1,15 @@
-//! Who may talk to this endpoint at all: `Host`, `Origin` and `Sec-Fetch-Site`, checked on every request.
+//! Which requests are accepted at all: `Host`, `Origin` and `Sec-Fetch-Site`, checked on every request.
 //!
 //! A page in a browser can send requests to a server on the same machine, and by rebinding a name can even read the
-//! answers. It cannot choose these headers. An IP address as host is always good, since rebinding needs a name.
+//! responses. It cannot choose these headers. An IP address as host is always accepted, since rebinding needs a name.
 //!
-//! `Origin` says which page asks, and browsers send it with every POST and with whatever a script could read. They
-//! leave it out where the page learns nothing: an image, a script, a frame or a link whose address is ours, or `fetch`
-//! with `no-cors`. Such a GET would still open a stream and take a permit, and only `Sec-Fetch-Site` tells it from a
-//! program's. The headers beside it decide nothing: `Sec-Fetch-Mode` is sent by Node.js too, and what a page may not do
-//! it may not do as a navigation either. A browser from before 2023, or one that speaks plain HTTP with another
-//! machine, sends none of them; to that, what a page can reach without `Origin` is a stream that it cannot read, and no
-//! POST, since a form cannot send JSON.
+//! `Origin` names the page that sends a request. Browsers send it with every POST and with every request whose response
+//! a script could read. They omit it where the page cannot read the response: an image, a script, a frame or a link to
+//! this server, or `fetch` with `no-cors`. Such a GET would still open a stream and take a permit, and only
+//! `Sec-Fetch-Site` tells it from a GET of a program. The other `Sec-Fetch` headers are not checked: Node.js sends
+//! `Sec-Fetch-Mode` too, and a page may not open a stream by navigation either. A browser from before 2023, or one that
+//! speaks plain HTTP with another machine, sends none of these headers. There a page can only open a stream that it
+//! cannot read, and cannot POST, since a form cannot send JSON.
 
 use std::net::IpAddr;
 
@@ -19,7 +19,7 @@ use axum::http::{HeaderMap, HeaderName, StatusCode, Uri, header};
 use super::content_types::PlainRejection;
 use crate::config::ServerConfig;
 
-/// The names that are allowed besides loopback ones.
+/// The hosts and origins that are allowed besides loopback ones.
 #[derive(Debug)]
 pub(super) struct OriginCheck {
     hosts: Vec<String>,
@@ -49,8 +49,8 @@ const BAD_SITE: PlainRejection = (
      `EventSource`, which do\n",
 );
 
-/// Where the page is that makes a browser ask: `same-origin`, `same-site`, `cross-site`, or `none` when it was a
-/// person.
+/// The relation of the page that sends a request to this server: `same-origin`, `same-site`, `cross-site`, or `none`
+/// for the user.
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 impl OriginCheck {
@@ -62,15 +62,15 @@ impl OriginCheck {
     /// Checks these headers.
     ///
     /// # Errors
-    /// With 403 when one is given twice, is malformed or names a place that is not allowed.
+    /// With 403 when one is there twice, is malformed or names a host or an origin that is not allowed.
     pub(super) fn check(&self, headers: &HeaderMap) -> Result<HostName, PlainRejection> {
         let host = only(headers, &header::HOST).map_err(|()| BAD_HOST)?;
         let host = host.and_then(|host| self.host_name(host)).ok_or(BAD_HOST)?;
         match only(headers, &header::ORIGIN).map_err(|()| BAD_ORIGIN)? {
             Some(origin) if self.origin_allowed(origin) => Ok(host),
             Some(_) => Err(BAD_ORIGIN),
-            // No page asks, or the one that we are to it, or one that would have to say who it is. A site that is not
-            // known by name here is another one.
+            // No page sent the request, or a page of this server. Every other value, also an unknown one, means a page
+            // of another site without `Origin`.
             None => match only(headers, &FETCH_SITE).map_err(|()| BAD_SITE)? {
                 None | Some("none" | "same-origin") => Ok(host),
                 Some(_) => Err(BAD_SITE),

@@ -6,8 +6,8 @@
 //! its bytes.
 //!
 //! hyper closes a connection whose request was not read to its end, and does not say so in the response. A client that
-//! reuses connections would then send its next request into a closed one. So a small rest is read and discarded; for
-//! anything else the response says `Connection: close`.
+//! reuses connections would then send its next request on a closed one. So the remainder of a body is read and
+//! discarded if it is small; otherwise the response says `Connection: close`.
 
 use std::time::{Duration, Instant};
 
@@ -20,27 +20,27 @@ use http_body_util::{BodyExt as _, Limited};
 
 use crate::mcp::{BufferReservation, BufferShare, FREE, buffer_cost};
 
-/// A client that sends its body slower than this is cut off.
-const TIME: Duration = Duration::from_secs(30);
+/// How long a client may take to send its body.
+const READ_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// What is read of a body that nobody wants, bytes. Whoever sends more pays with the connection.
-const UNWANTED: usize = 64 << 10;
+/// Bytes that are read and discarded of a body that no handler has read. After more the connection is closed.
+const DRAIN_BYTES: usize = 64 << 10;
 
-/// How long an answer waits for that. A client that has begun to send such a body is done by then, or it is far away
-/// and saves less by keeping its connection.
-const UNWANTED_TIME: Duration = Duration::from_millis(500);
+/// How long a response waits for that. A client that is sending such a body has finished by then, or is so far away
+/// that it saves less by keeping its connection.
+const DRAIN_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// How long a large body waits for room, all its pieces together.
+/// How long a large body waits for buffer space, all its pieces together.
 const PATIENCE: Duration = if cfg!(test) { Duration::from_millis(50) } else { Duration::from_secs(5) };
 
 /// A body, with the buffer space that is reserved for it if it is large.
 #[derive(Debug)]
 pub(super) struct CountedBody {
     pub(super) bytes: Bytes,
-    pub(super) held: Option<BufferReservation>,
+    pub(super) reservation: Option<BufferReservation>,
 }
 
-/// Why a body was not taken.
+/// Why a body was rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum BodyError {
     #[error("the body is larger than {0} KiB (limit `message_kib`)")]
@@ -57,45 +57,46 @@ pub(super) enum BodyError {
 
 impl IntoResponse for BodyError {
     fn into_response(self) -> Response {
-        let words = format!("{self}\n");
+        let text = format!("{self}\n");
         match self {
-            Self::TooLarge(_) => (StatusCode::PAYLOAD_TOO_LARGE, words).into_response(),
+            Self::TooLarge(_) => (StatusCode::PAYLOAD_TOO_LARGE, text).into_response(),
             // The connection is of no more use.
-            Self::Broken => closing((StatusCode::BAD_REQUEST, words).into_response()),
-            Self::Late => closing((StatusCode::REQUEST_TIMEOUT, words).into_response()),
+            Self::Broken => closing((StatusCode::BAD_REQUEST, text).into_response()),
+            Self::Late => closing((StatusCode::REQUEST_TIMEOUT, text).into_response()),
             Self::NoRoom => {
-                (StatusCode::SERVICE_UNAVAILABLE, [(header::RETRY_AFTER, "1")], words).into_response()
+                (StatusCode::SERVICE_UNAVAILABLE, [(header::RETRY_AFTER, "1")], text).into_response()
             }
         }
     }
 }
 
-/// Reads a body of at most `most` bytes, counted in `share`.
+/// Reads a body of at most `max` bytes, counted in `share`.
 ///
 /// # Errors
-/// When it is too large, or too slow, or there is no room for it.
+/// When it is too large or too slow, or there is no buffer space for it.
 pub(super) async fn read(
     body: &mut Body,
-    most: usize,
+    max: usize,
     share: impl Fn() -> BufferShare,
 ) -> Result<CountedBody, BodyError> {
-    let said = body.size_hint();
-    if said.lower() > most as u64 {
-        return Err(BodyError::TooLarge(most >> 10));
+    let announced = body.size_hint();
+    if announced.lower() > max as u64 {
+        return Err(BodyError::TooLarge(max >> 10));
     }
-    let whole = said.upper().and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(most);
-    let mut reservation = BodyReservation { share, held: None, bytes: FREE, whole, most, patience: PATIENCE };
-    tokio::time::timeout(TIME, collect(body, &mut reservation))
+    let whole = announced.upper().and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(max);
+    let mut reservation =
+        BodyReservation { share, reserved: None, bytes: FREE, whole, max, patience: PATIENCE };
+    tokio::time::timeout(READ_TIMEOUT, collect(body, &mut reservation))
         .await
         .unwrap_or(Err(BodyError::Late))
-        .map(|bytes| CountedBody { bytes, held: reservation.held })
+        .map(|bytes| CountedBody { bytes, reservation: reservation.reserved })
 }
 
 async fn collect<S: Fn() -> BufferShare>(
     body: &mut Body,
     reservation: &mut BodyReservation<S>,
 ) -> Result<Bytes, BodyError> {
-    // Most bodies are one piece, which is taken as it is.
+    // Most bodies are one piece, which needs no copy.
     let first = next(body).await?.unwrap_or_default();
     reservation.reserve(first.len()).await?;
     let Some(second) = next(body).await? else { return Ok(first) };
@@ -112,7 +113,7 @@ async fn collect<S: Fn() -> BufferShare>(
 async fn next(body: &mut Body) -> Result<Option<Bytes>, BodyError> {
     loop {
         let Some(frame) = body.frame().await else { return Ok(None) };
-        // Trailers say nothing here.
+        // Trailers are ignored.
         if let Ok(data) = frame.map_err(|_| BodyError::Broken)?.into_data() {
             return Ok(Some(data));
         }
@@ -122,59 +123,59 @@ async fn next(body: &mut Body) -> Result<Option<Bytes>, BodyError> {
 /// The buffer space that is reserved for a body.
 struct BodyReservation<S> {
     share: S,
-    held: Option<BufferReservation>,
-    /// For how many bytes of it.
+    reserved: Option<BufferReservation>,
+    /// Bytes of the body that it covers.
     bytes: usize,
-    /// How long it will be at most, as far as it says so.
+    /// The announced length of the body, or `max`.
     whole: usize,
-    most: usize,
-    /// How long it may still wait.
+    max: usize,
+    /// How long it may still wait for space.
     patience: Duration,
 }
 
 impl<S: Fn() -> BufferShare> BodyReservation<S> {
-    /// Holds enough for so many bytes, twice as much as before at least unless that is more than the whole.
+    /// Reserves space for `bytes`, and at least twice as much as before, up to the whole body.
     async fn reserve(&mut self, bytes: usize) -> Result<(), BodyError> {
-        if bytes > self.most {
-            return Err(BodyError::TooLarge(self.most >> 10));
+        if bytes > self.max {
+            return Err(BodyError::TooLarge(self.max >> 10));
         }
         if bytes <= self.bytes {
             return Ok(());
         }
-        let ahead = if self.held.is_some() { (2 * self.bytes).min(self.whole).min(self.most) } else { 0 };
+        let ahead = if self.reserved.is_some() { (2 * self.bytes).min(self.whole).min(self.max) } else { 0 };
         let grown = bytes.max(ahead);
-        let before = if self.held.is_some() { self.bytes } else { 0 };
-        let asked = Instant::now();
+        let before = if self.reserved.is_some() { self.bytes } else { 0 };
+        let begun = Instant::now();
         let more = (self.share)()
             .reserve_timeout(buffer_cost(grown - before), self.patience)
             .await
             .ok_or(BodyError::NoRoom)?;
-        self.patience = self.patience.saturating_sub(asked.elapsed());
-        match &mut self.held {
-            Some(held) => held.merge(more),
-            None => self.held = Some(more),
+        self.patience = self.patience.saturating_sub(begun.elapsed());
+        match &mut self.reserved {
+            Some(reserved) => reserved.merge(more),
+            None => self.reserved = Some(more),
         }
         self.bytes = grown;
         Ok(())
     }
 }
 
-/// Makes the connection ready for its next request, or else says in the answer that there will be none.
+/// Reads the remainder of a small body, or else announces in the response that the connection is closed.
 pub(super) async fn drain_or_close(response: Response, mut body: Body, headers: &HeaderMap) -> Response {
     if body.is_end_stream() {
         return response;
     }
     // The client waits for 100 (Continue) before it sends the body, and reading would make hyper send that.
-    let asks_first = headers.contains_key(header::EXPECT);
-    if !asks_first && drained(&mut body).await { response } else { closing(response) }
+    let expects_continue = headers.contains_key(header::EXPECT);
+    if !expects_continue && drained(&mut body).await { response } else { closing(response) }
 }
 
-/// Reads a body to its end, if that is near.
+/// Reads a body to its end; `false` if that takes too many bytes or too long.
 async fn drained(body: &mut Body) -> bool {
-    if body.size_hint().lower() > UNWANTED as u64 {
+    if body.size_hint().lower() > DRAIN_BYTES as u64 {
         return false;
     }
-    let mut body = Limited::new(body, UNWANTED);
+    let mut body = Limited::new(body, DRAIN_BYTES);
     let draining = async {
         while let Some(frame) = body.frame().await {
             if frame.is_err() {
@@ -183,7 +184,7 @@ async fn drained(body: &mut Body) -> bool {
         }
         true
     };
-    tokio::time::timeout(UNWANTED_TIME, draining).await.unwrap_or(false)
+    tokio::time::timeout(DRAIN_TIMEOUT, draining).await.unwrap_or(false)
 }
 
 fn closing(mut response: Response) -> Response {
@@ -215,9 +216,9 @@ mod tests {
         assert_eq!(rejected(Body::from(vec![0; MOST + 1])).await, BodyError::TooLarge(1_024));
         assert_eq!(rejected(pieces(103)).await, BodyError::TooLarge(1_024));
         let taken = read(&mut pieces(102), MOST, share).await.unwrap();
-        assert!(taken.bytes.len() == 102 * (10 << 10) && taken.held.is_some());
+        assert!(taken.bytes.len() == 102 * (10 << 10) && taken.reservation.is_some());
         let small = read(&mut pieces(1), MOST, share).await.unwrap();
-        assert!(small.bytes.len() == 10 << 10 && small.held.is_none());
+        assert!(small.bytes.len() == 10 << 10 && small.reservation.is_none());
         assert!(read(&mut Body::empty(), MOST, share).await.unwrap().bytes.is_empty());
     }
 
@@ -271,8 +272,14 @@ mod tests {
     async fn all_pieces_of_a_body_wait_no_longer_than_one_may() {
         let buffers = BufferBudget::new(4 * buffer_cost(FREE));
         let share = || buffers.share(&Caller::Unknown);
-        let mut reservation =
-            BodyReservation { share, held: None, bytes: FREE, whole: MOST, most: MOST, patience: PATIENCE };
+        let mut reservation = BodyReservation {
+            share,
+            reserved: None,
+            bytes: FREE,
+            whole: MOST,
+            max: MOST,
+            patience: PATIENCE,
+        };
         let full: Vec<BufferReservation> = std::iter::from_fn(|| share().reserve(1 << 10)).collect();
         let leaving = async {
             tokio::time::sleep(PATIENCE / 2).await;

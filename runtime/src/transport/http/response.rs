@@ -1,8 +1,8 @@
-//! Writes what goes back for a request of HTTP.
+//! Writes the responses of Streamable HTTP.
 //!
-//! A response is written as one JSON object or as an event stream, and which of them is decided as late as possible: a
-//! response without notifications before it is JSON; with notifications it becomes a stream, and so does one that takes
-//! long. Status codes are chosen here and nowhere else: the mcp layer only says of which kind a response is.
+//! A response is one JSON object or an event stream, which is decided as late as possible: a response becomes a stream
+//! when a notification comes before it, or when it takes long; otherwise it is JSON. Only this file chooses status
+//! codes; the layer `mcp` only returns the kind of a response.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -44,8 +44,9 @@ async fn write_stream(
     accepts: AcceptHeader,
     stream_close: Duration,
 ) -> Response {
-    // A stream can be resumed from its start only where it begins with an event that says from where.
-    let is_resumable = session.as_ref().is_some_and(|held| held.session.revision.has_priming_events());
+    // A stream can be resumed from its start only if it begins with a priming event, which has an id.
+    let is_resumable =
+        session.as_ref().is_some_and(|http_session| http_session.session.revision.has_priming_events());
     let close = if is_resumable { stream_close } else { Duration::ZERO };
     let patience = if close.is_zero() { KEEP_ALIVE } else { close.min(KEEP_ALIVE) };
     loop {

@@ -1,7 +1,7 @@
-//! A stream of a session on one connection, which survives the connection.
+//! An event stream of a session that survives its connection.
 //!
-//! A response stream of the mcp layer knows nothing of this: `pump` reads it into an [`EventStore`] of the session, and
-//! each connection reads from the store, from the start or from the event after the last one that its client saw.
+//! `pump` moves a response stream of the layer `mcp` into an [`EventStore`] of the session, and each connection reads
+//! from the store, from the start or from the event after the last one that its client saw.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,26 +14,28 @@ use super::session_streams::{HttpSession, STANDALONE};
 use super::sse::{EncodedEvent, EventSource};
 use crate::mcp::{AttachedConnection, ResponsePart, ResponseStream, ServerNotifications, is_request};
 
-/// When a client whose stream was closed on purpose should come back.
+/// After how long a client should connect again whose stream the server closed.
 pub(super) const RETRY: Duration = Duration::from_millis(250);
 
-/// An event stream on one connection, which survives the connection.
+/// The part of an event stream that is on one connection.
 #[derive(Debug)]
 pub(super) struct ResumableStream {
     session: Arc<HttpSession>,
     reader: EventReader,
+    /// Whether the next event is the priming event.
     prime: bool,
     /// After how long without a message the connection is closed; zero: never.
     close: Duration,
-    /// Since when there was no message.
+    /// When the last message came.
     silent: Instant,
     standalone: Option<AttachedConnection>,
-    /// The connection is closed although more will come.
+    /// Whether the connection is closed before the end of the stream.
     closed: bool,
 }
 
 impl ResumableStream {
-    /// A stream for a request of `session`: what `response_stream` brings, after `first`. It goes on without a reader.
+    /// A stream for a request of `session`: `first`, then the messages of `response_stream`. It goes on without a
+    /// reader.
     pub(super) fn for_request(
         session: &Arc<HttpSession>,
         response_stream: ResponseStream,
@@ -75,9 +77,9 @@ impl ResumableStream {
         reader: EventReader,
         notifications: impl FnOnce() -> ServerNotifications,
     ) -> Self {
-        // Where it is locked, the stream before this one still has it, and gives it up when it finds itself replaced.
-        if let Ok(mut place) = session.streams.notifications.try_lock() {
-            place.get_or_insert_with(notifications);
+        // If it is locked, the stream before this one still reads it, and unlocks it when its reader is replaced.
+        if let Ok(mut current) = session.streams.notifications.try_lock() {
+            current.get_or_insert_with(notifications);
         }
         let standalone = Some(session.session.attach());
         Self { standalone, ..Self::new(session, reader, Duration::ZERO) }
@@ -116,13 +118,13 @@ impl EventSource for ResumableStream {
     }
 }
 
-/// Moves what the session has to say to the stream for it, until the client is gone.
+/// Moves server notifications to the standalone stream, until the client does not respond to a ping.
 async fn announce(session: &HttpSession) {
     let mut notifications = session.streams.notifications.lock().await;
     let Some(notifications) = notifications.as_mut() else { return std::future::pending().await };
     while let Ok(message) = notifications.next().await {
         if !session.streams.standalone.push(message.clone(), EventPriority::ClientRequest) {
-            // The reader was cut off, and the next one hears of it.
+            // The store has ended its reader. The next reader gets the message.
             notifications.put_back(message);
             return std::future::pending().await;
         }
@@ -149,15 +151,15 @@ async fn pump(
         };
         match part {
             Some(ResponsePart::Message(message)) => {
-                let weight = if is_request(&message) {
+                let priority = if is_request(&message) {
                     EventPriority::ClientRequest
                 } else {
                     EventPriority::Notification
                 };
-                store.push(message, weight);
+                store.push(message, priority);
             }
-            Some(ResponsePart::Response(answer, _)) => {
-                if !store.push(answer, EventPriority::Response) {
+            Some(ResponsePart::Response(response, _)) => {
+                if !store.push(response, EventPriority::Response) {
                     store.push_error(id.as_ref());
                 }
             }

@@ -1,9 +1,9 @@
 //! The routes, and what every request goes through: the checks of its headers before, the rest of its body after.
 //!
-//! `handle` is the middleware of all routes, as one function and not as layers of axum: the rest of a body is read after
-//! any handler, whether the handler took the body or not, so the body stays here and is lent; and each layer would box one
-//! more future for each request. A new rule for every request belongs in `AppState::check`, and what is found out about
-//! the client of a request travels in [`ClientOrigin`].
+//! `handle` is the middleware of all routes, as one function and not as layers of axum. The rest of a body is read
+//! after every handler, whether or not the handler read the body, so `handle` owns the body and lends it. Each layer of
+//! axum would box one more future for each request. A new rule for every request belongs in `AppState::check`; handlers
+//! get what is known of the client as [`ClientOrigin`].
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ use crate::mcp::{Caller, Channel, Server};
 /// Where MCP is served.
 pub const PATH: &str = "/mcp";
 
-/// What [`PATH`] understands.
+/// The methods of [`PATH`].
 const METHODS: &str = "POST, GET, DELETE";
 
 struct AppState {
@@ -40,7 +40,7 @@ struct AppState {
     legacy_sse: LegacySseStreams,
 }
 
-/// The client that a request comes from, found out once by the headers of the request.
+/// The client of a request, read once from its connection and headers.
 struct ClientOrigin {
     caller: Caller,
     is_local: bool,
@@ -62,11 +62,10 @@ pub fn router(server: Arc<Server>) -> Router {
     Router::new().fallback(handle).with_state(state)
 }
 
-/// Answers one request. What is rejected is answered here like everything else, so that no way of rejecting can forget
-/// the body that came with the request.
+/// Handles one request. Rejected requests pass through here too, so that their bodies are always read or closed.
 async fn handle(State(state): State<Arc<AppState>>, request: Request) -> Response {
     let (mut parts, mut body) = request.into_parts();
-    // A target such as `http://host/mcp` names the host, and then the header does not count (RFC 9112, 3.2.2).
+    // A target such as `http://host/mcp` names the host, and then `Host` is ignored (RFC 9112, 3.2.2).
     let named = parts.uri.authority().map(|authority| HeaderValue::from_str(authority.as_str()));
     if let Some(Ok(host)) = named {
         parts.headers.insert(header::HOST, host);
@@ -79,7 +78,7 @@ async fn handle(State(state): State<Arc<AppState>>, request: Request) -> Respons
 }
 
 impl AppState {
-    /// Checks what every request must fulfil, and says where it comes from.
+    /// Checks the headers of every request, and finds out which client sent it.
     fn check(&self, parts: &Parts) -> Result<ClientOrigin, PlainRejection> {
         let host = self.origin_check.check(&parts.headers)?;
         let caller = caller(&parts.extensions);
@@ -87,7 +86,7 @@ impl AppState {
         Ok(ClientOrigin { caller, is_local })
     }
 
-    /// Reads a body of as many bytes as a message may have.
+    /// Reads a body within the limit on messages.
     async fn read_body(&self, body: &mut Body, caller: &Caller) -> Result<CountedBody, BodyError> {
         let server = self.endpoint.server();
         request_body::read(body, server.settings().message_bytes, || server.share(caller)).await
@@ -123,21 +122,21 @@ async fn post_message(state: &AppState, parts: &Parts, client: ClientOrigin, bod
         Ok(accepts) => accepts,
         Err(rejection) => return rejection.into_response(),
     };
-    // A client that reads no event stream cannot be sent client requests.
+    // A client that does not read event streams gets no client requests.
     let channel = client.channel(accepts.events);
-    let CountedBody { bytes, held } = match state.read_body(body, &channel.caller).await {
+    let CountedBody { bytes, reservation } = match state.read_body(body, &channel.caller).await {
         Ok(body) => body,
         Err(error) => return error.into_response(),
     };
     mark_working(&parts.extensions);
     let server = state.endpoint.server();
-    let post = || state.endpoint.post(headers, &bytes, held, &channel);
+    let post = || state.endpoint.post(headers, &bytes, reservation, &channel);
     let reply = server.reading().in_place(bytes.len(), post).await;
     drop(bytes);
     response::write(reply, accepts, server.settings().sse_close).await
 }
 
-/// From here on the client has done its part.
+/// Marks the connection as working: the whole request has been read.
 fn mark_working(extensions: &Extensions) {
     if let Some(ConnectionHandle(activity)) = extensions.get() {
         activity.set(ConnectionState::Working);
@@ -175,7 +174,7 @@ async fn post_legacy_message(
     }
 }
 
-/// Where a request comes from, as the listener noted it.
+/// The caller of a request, by the address that the listener noted.
 fn caller(extensions: &Extensions) -> Caller {
     extensions.get::<PeerAddr>().map_or(Caller::Unknown, |PeerAddr(address)| Caller::Address(*address))
 }
@@ -188,7 +187,7 @@ fn delete_session(state: &AppState, headers: &HeaderMap) -> Response {
     }
 }
 
-/// Without a session there is nothing to listen to and nothing to end; a client of the stateless revision only posts.
+/// GET and DELETE need a session. A client of the stateless revision only sends POST.
 fn no_session() -> Response {
     not_allowed(
         METHODS,

@@ -1,85 +1,85 @@
 //! The sessions of Streamable HTTP, by an id that cannot be guessed.
 //!
-//! Bounded in number and in time: a session that has been silent for long is over, and one that was begun and never
-//! used soon. When there are as many as may be, the caller who has the most [loses some](choose_evicted): first
-//! sessions that were never used, then those that have been silent for longest. A session that has something under way,
-//! or a stream open, stays.
+//! Bounded in number and in time: a session ends when it was idle for long, and sooner if it was never used. At the
+//! limit, sessions of the caller with the most sessions are [evicted](choose_evicted): first those that were never
+//! used, then those that were idle longest. A session with a running request or an open stream stays.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
-use std::sync::{Arc, PoisonError, RwLock, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use parking_lot::RwLock;
 use tokio_util::sync::CancellationToken;
 
 use super::session_streams::HttpSession;
 use crate::mcp::{EvictionCandidate, SWEEP, Session, choose_evicted, token};
 
-/// How long a session lives that was begun and not used.
+/// How long a session lives that was never used.
 const UNUSED: Duration = Duration::from_secs(60);
 
-/// Of all sessions, the part that is cleared at once, so that a crowd of newcomers does not have each of them looked at
-/// anew.
-const CLEARED: usize = 256;
+/// Part of all sessions that is evicted at once, one in this many: otherwise each new session of a flood would go
+/// through all of them.
+const EVICTED_SHARE: usize = 256;
 
 /// The registry.
 #[derive(Debug)]
 pub(super) struct SessionRegistry {
     by_id: RwLock<HashMap<String, Arc<HttpSession>>>,
-    most: usize,
+    max: usize,
     idle: Duration,
 }
 
-/// Every session is in use.
+/// The limit on sessions is reached, and none can be evicted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct SessionsFull;
 
 impl SessionRegistry {
-    pub(super) fn new(most: usize, idle: Duration) -> Self {
-        Self { by_id: RwLock::default(), most, idle }
+    pub(super) fn new(max: usize, idle: Duration) -> Self {
+        Self { by_id: RwLock::default(), max, idle }
     }
 
     /// Adds a session and gives its id: 128 random bits in visible ASCII.
     ///
     /// # Errors
-    /// When there is no room and all are at work.
+    /// When the limit is reached and no session can be evicted.
     pub(super) fn add(&self, session: Arc<Session>) -> Result<String, SessionsFull> {
         let id = token().ok_or(SessionsFull)?;
-        let mut sessions = self.by_id.write().unwrap_or_else(PoisonError::into_inner);
-        let mut gone = Vec::new();
-        if sessions.len() >= self.most {
-            let leaving = choose_evicted(holders(&sessions), (self.most / CLEARED).max(1));
-            gone.extend(leaving.iter().filter_map(|id| sessions.remove(id)));
-            if gone.is_empty() {
+        let mut sessions = self.by_id.write();
+        let mut evicted = Vec::new();
+        if sessions.len() >= self.max {
+            let ids = choose_evicted(candidates(&sessions), (self.max / EVICTED_SHARE).max(1));
+            evicted.extend(ids.iter().filter_map(|id| sessions.remove(id)));
+            if evicted.is_empty() {
                 return Err(SessionsFull);
             }
         }
         sessions.insert(id.clone(), HttpSession::new(session));
         drop(sessions);
-        gone.iter().for_each(|gone| gone.session.end());
+        evicted.iter().for_each(|evicted| evicted.session.end());
         Ok(id)
     }
 
     /// The session of this id, unless it has ended.
     pub(super) fn get(&self, id: &str) -> Option<Arc<HttpSession>> {
-        let found = self.by_id.read().unwrap_or_else(PoisonError::into_inner).get(id).cloned();
-        found.filter(|found| !found.session.ended.is_cancelled())
+        let session = self.by_id.read().get(id).cloned();
+        session.filter(|session| !session.session.ended.is_cancelled())
     }
 
-    /// Ends a session and cancels what it has under way.
+    /// Ends a session and cancels its running requests. `false`: there is no such session.
     pub(super) fn end(&self, id: &str) -> bool {
-        let ended = self.by_id.write().unwrap_or_else(PoisonError::into_inner).remove(id);
+        let ended = self.by_id.write().remove(id);
         if let Some(ended) = &ended {
             ended.session.end();
         }
         ended.is_some()
     }
 
-    /// Ends sessions that have been silent for too long or whose client is gone, and forgets old streams of the others.
+    /// Ends sessions that were idle for too long or whose client is gone, and forgets old streams of the others.
     pub(super) fn sweep(&self) {
-        let mut sessions = self.by_id.write().unwrap_or_else(PoisonError::into_inner);
-        sessions.retain(|_, held| {
-            let HttpSession { session, streams } = &**held;
+        let mut sessions = self.by_id.write();
+        sessions.retain(|_, http_session| {
+            let HttpSession { session, streams } = &**http_session;
             let idle = session.idle();
             let unused = session.is_unused() && idle >= UNUSED;
             let over = session.ended.is_cancelled() || idle >= self.idle || unused;
@@ -92,7 +92,7 @@ impl SessionRegistry {
         });
     }
 
-    /// Sweeps now and then, until the server is to end or nobody has the registry any more.
+    /// Sweeps periodically, until the server stops or the registry is dropped.
     pub(super) async fn run_sweeps(registry: Weak<Self>, stopping: CancellationToken) {
         let mut tick = tokio::time::interval(SWEEP);
         while stopping.run_until_cancelled(tick.tick()).await.is_some()
@@ -103,17 +103,18 @@ impl SessionRegistry {
     }
 }
 
-/// Those that there are. What was never used is worth less, and what has been silent for longer.
-fn holders(
+/// All sessions as candidates for eviction. One that was never used is worth less, and so is one that was idle for
+/// longer.
+fn candidates(
     sessions: &HashMap<String, Arc<HttpSession>>,
 ) -> Vec<EvictionCandidate<String, (bool, Reverse<Duration>)>> {
-    let holder = |(id, held): (&String, &Arc<HttpSession>)| {
-        let session = &held.session;
+    let candidate = |(id, http_session): (&String, &Arc<HttpSession>)| {
+        let session = &http_session.session;
         let idle = session.idle();
         let worth = (!idle.is_zero()).then(|| (!session.is_unused(), Reverse(idle)));
         EvictionCandidate { key: id.clone(), caller: session.share.caller().clone(), worth }
     };
-    sessions.iter().map(holder).collect()
+    sessions.iter().map(candidate).collect()
 }
 
 #[cfg(test)]
@@ -159,7 +160,7 @@ mod tests {
         let id = sessions.add(Arc::clone(&neighbour)).unwrap();
         neighbour.touch();
         (0..1_000).for_each(|_| drop(sessions.add(from(2)).unwrap()));
-        assert!(sessions.get(&id).is_some() && sessions.by_id.read().unwrap().len() <= 10);
+        assert!(sessions.get(&id).is_some() && sessions.by_id.read().len() <= 10);
         (0..1_000).for_each(|_| drop(sessions.add(from(1)).unwrap()));
         assert!(sessions.get(&id).is_some(), "one behind the same address who uses its session keeps it");
     }

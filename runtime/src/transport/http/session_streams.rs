@@ -1,28 +1,30 @@
 //! The event streams of one session: one for each request that needed a stream, and the standalone one of GET.
 //!
-//! What belongs to a request goes on the stream of that request and nowhere else. Streams that have ended are kept for
-//! a while, for a client whose connection broke in the last moment. `resumable_stream` reads them on a connection.
+//! Messages for a request go on the stream of that request only. Streams that have ended are stored for a while, for a
+//! client whose connection broke at the last moment. `resumable_stream` reads them on a connection.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
+
+use parking_lot::Mutex;
 
 use super::event_store::EventStore;
 use crate::mcp::{BufferShare, ServerNotifications, Session};
 
-/// Streams of requests that are kept at the same time, those under way aside.
-const MOST: usize = 32;
+/// Stored streams of requests. Streams of running requests may exceed it.
+const MAX_STREAMS: usize = 32;
 
-/// Bytes that are kept of streams that have ended.
+/// Stored bytes of streams that have ended.
 const MAX_ENDED_BYTES: usize = 4 << 20;
 
-/// How long a stream is kept after its end.
+/// How long a stream is stored after its end.
 const RETENTION: Duration = Duration::from_secs(60);
 
 /// Number of the stream for server notifications.
 pub(super) const STANDALONE: u64 = 0;
 
-/// A session with what only HTTP keeps for it.
+/// A session with its event streams, which only HTTP has.
 #[derive(Debug)]
 pub(super) struct HttpSession {
     pub(super) session: Arc<Session>,
@@ -43,7 +45,7 @@ pub(super) struct SessionStreams {
     pub(super) standalone: Arc<EventStore>,
     request_streams: Mutex<RequestStreams>,
     share: BufferShare,
-    /// Where the standalone stream comes from, once a client has opened it.
+    /// The source of the standalone stream, once a client has opened it.
     pub(super) notifications: Arc<tokio::sync::Mutex<Option<ServerNotifications>>>,
 }
 
@@ -61,24 +63,27 @@ impl RequestStreams {
 }
 
 impl SessionStreams {
-    /// The streams of a session; what they keep is kept for its caller.
+    /// The streams of a session, counted in `share`.
     fn new(share: BufferShare) -> Self {
         let standalone = EventStore::new(STANDALONE, share.clone());
         Self { standalone, request_streams: Mutex::default(), share, notifications: Arc::default() }
     }
 
-    /// Makes way for old streams to be forgotten.
+    /// Forgets streams that ended long ago.
     pub(super) fn sweep(&self) {
-        self.lock().stores.retain(|store| store.ended_for().is_none_or(|ended| ended < RETENTION));
+        self.request_streams
+            .lock()
+            .stores
+            .retain(|store| store.ended_for().is_none_or(|ended| ended < RETENTION));
     }
 
     /// The store for the stream of another request.
     pub(super) fn open_stream(&self) -> Arc<EventStore> {
-        let mut streams = self.lock();
+        let mut streams = self.request_streams.lock();
         streams.last += 1;
         let store = EventStore::new(streams.last, self.share.clone());
-        // Those under way are bounded by the requests under way; the others make room, oldest first.
-        while streams.stores.len() >= MOST || streams.ended_bytes() > MAX_ENDED_BYTES {
+        // Streams of running requests are bounded by the limit on requests. Ended ones are removed, oldest first.
+        while streams.stores.len() >= MAX_STREAMS || streams.ended_bytes() > MAX_ENDED_BYTES {
             let Some(ended) = streams.stores.iter().position(|store| store.ended_for().is_some()) else {
                 break;
             };
@@ -92,10 +97,6 @@ impl SessionStreams {
         if number == STANDALONE {
             return Some(Arc::clone(&self.standalone));
         }
-        self.lock().stores.iter().find(|store| store.number == number).cloned()
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, RequestStreams> {
-        self.request_streams.lock().unwrap_or_else(PoisonError::into_inner)
+        self.request_streams.lock().stores.iter().find(|store| store.number == number).cloned()
     }
 }

@@ -1,9 +1,8 @@
 //! Writes streams as server-sent events.
 //!
-//! What is written comes from an [`EventSource`]: the response stream of one connection, one that can be resumed
-//! (`resumable_stream`), or the stream of HTTP+SSE. One event of any of them is made in [`EncodedEvent`].
-//! A stream that is silent for long gets a comment now and then: proxies and clients drop connections on which nothing
-//! moves, and a broken connection is noticed by writing to it.
+//! The events come from an [`EventSource`]: a response stream on one connection, a resumable one (`resumable_stream`),
+//! or the stream of HTTP+SSE. [`EncodedEvent`] encodes one event of any of them. A silent stream gets a comment from
+//! time to time: proxies and clients drop idle connections, and only writing shows that a connection is broken.
 
 use std::time::Duration;
 
@@ -18,14 +17,14 @@ use super::super::duplex::Duplex;
 use super::event_store::Event;
 use crate::mcp::{FREE, ResponsePart, ResponseStream};
 
-/// After how much silence a comment is sent.
+/// After how long without an event a comment is sent.
 pub(super) const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 const EVENT_STREAM: &str = "text/event-stream";
 
 const COMMENT: Bytes = Bytes::from_static(b": still here\n\n");
 
-/// An event as it is written. A large message stays the bytes that are [counted](crate::mcp::BufferBudget): a copy
+/// An encoded event. A large message is not copied, since its bytes are [counted](crate::mcp::BufferBudget) and a copy
 /// would not be.
 pub(super) enum EncodedEvent {
     Whole(Bytes),
@@ -33,12 +32,12 @@ pub(super) enum EncodedEvent {
 }
 
 impl EncodedEvent {
-    /// A message without an id: nobody can resume after it.
+    /// A message without an id, after which a client cannot resume.
     fn message(line: &Bytes) -> Self {
         Self::framed("", line)
     }
 
-    /// An event after which a client can resume. Without a message it only says from where.
+    /// An event with an id, after which a client can resume. It may have no message.
     pub(super) fn with_id(Event { id, message }: &Event) -> Self {
         match message {
             Some(message) => Self::framed(&format!("id: {id}\n"), message),
@@ -46,7 +45,7 @@ impl EncodedEvent {
         }
     }
 
-    /// Says when to come back.
+    /// Tells the client after how long to connect again.
     pub(super) fn retry(after: Duration) -> Self {
         format!("retry: {}\n\n", after.as_millis()).into()
     }
@@ -79,9 +78,9 @@ impl From<String> for EncodedEvent {
     }
 }
 
-/// What can be written as events, one after the other.
+/// A source of events.
 pub(super) trait EventSource: Send + 'static {
-    /// The next event. Can be dropped and called again without losing any.
+    /// The next event. Must be cancel-safe.
     fn next_event(&mut self) -> impl Future<Output = Option<EncodedEvent>> + Send;
 }
 
@@ -121,7 +120,7 @@ impl EventSource for LegacyStream {
     }
 }
 
-/// Writes a source to its end, with comments where it is silent.
+/// Writes all events of a source, with comments while it is silent.
 pub(super) fn stream(source: impl EventSource) -> Response {
     let events = stream::unfold(source, |mut source| async move {
         let event = match tokio::time::timeout(KEEP_ALIVE, source.next_event()).await {
@@ -147,12 +146,12 @@ fn body(events: impl stream::Stream<Item = EncodedEvent> + Send + 'static) -> Bo
     Body::from_stream(parts.map(Ok::<_, std::convert::Infallible>))
 }
 
-/// A stream that ends without an answer, as a withdrawn request does.
+/// A stream that ends without a response, for a cancelled request.
 pub(super) fn empty() -> Response {
     response(Body::empty())
 }
 
-/// Whether an answer is a stream.
+/// Whether a response is an event stream.
 pub(super) fn is_stream(response: &Response) -> bool {
     response.headers().get(header::CONTENT_TYPE).is_some_and(|kind| kind == EVENT_STREAM)
 }

@@ -1,8 +1,8 @@
-//! The rules of Streamable HTTP: whether a message is stateless or of which session, and what goes back.
+//! The rules of Streamable HTTP: whether a message is stateless or belongs to a session, and the reply to it.
 //!
-//! One endpoint serves both kinds. It reads headers, bodies and ids of sessions, and hands the mcp layer parsed
-//! messages with a [`Channel`] and one view of the catalog; what comes back is a [`ResponseStream`]. It writes no
-//! response: `response` does.
+//! One endpoint serves both kinds. It reads headers, bodies and session ids, and calls the layer `mcp` with parsed
+//! messages, a [`Channel`] and one view of the catalog; `mcp` returns a [`ResponseStream`]. `response` writes the
+//! reply.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use crate::mcp::{
     jsonrpc_batch, without_bom,
 };
 
-/// What goes back for one HTTP request.
+/// The reply to one HTTP request.
 #[derive(Debug)]
 pub(super) enum Reply {
     /// A notification or a response was accepted: 202 without a body.
@@ -30,9 +30,9 @@ pub(super) enum Reply {
     Stream(ResponseStream, Option<Arc<HttpSession>>),
     /// A session has begun: the response and the id of the session.
     SessionCreated(Bytes, String),
-    /// The stream of a session for server notifications, or one that is resumed.
+    /// The stream of a session for server notifications, or a resumed stream.
     Events(Box<ResumableStream>),
-    /// Nothing is served: the kind and the text of the error response.
+    /// The request is rejected: the kind and the text of the error response.
     Rejected(ResponseKind, Bytes),
 }
 
@@ -47,7 +47,7 @@ pub(super) struct StreamableHttp {
 type CountedMessages<'b> = (&'b [&'b RawValue], Option<BufferReservation>);
 
 impl StreamableHttp {
-    /// The endpoint of `server`. Its sessions are swept by a task that ends with it.
+    /// The endpoint of `server`. Starts a task that sweeps its sessions and ends with it.
     pub(super) fn new(server: Arc<Server>) -> Self {
         let settings = server.settings();
         let sessions = Arc::new(SessionRegistry::new(settings.max_sessions, settings.session_idle));
@@ -60,7 +60,7 @@ impl StreamableHttp {
         &self.server
     }
 
-    /// Takes the body of a POST, with what is held for it if it is large.
+    /// Handles the body of a POST, with the buffer space that is reserved for it if it is large.
     pub(super) fn post(
         &self,
         headers: &HeaderMap,
@@ -135,7 +135,7 @@ impl StreamableHttp {
         (messages, reservation): CountedMessages<'_>,
         channel: &Channel,
     ) -> Result<Reply, RpcError> {
-        // A batch says no revision of its own, so only a session can tell that its client knows them.
+        // A batch has no revision of its own, so only a session shows that its client knows batches.
         if single(headers, &SESSION_ID)?.is_none() {
             return Err(jsonrpc_batch::unknown());
         }
@@ -152,7 +152,7 @@ impl StreamableHttp {
         request: &Request,
         channel: &Channel,
     ) -> Result<Reply, RpcError> {
-        // A session begins once. One that has ended is no reason to reject a client that forgot to leave its id out.
+        // A session begins once. The id of an ended session is ignored.
         if single(headers, &SESSION_ID)?.is_some_and(|id| self.sessions.get(id).is_some()) {
             return Err(RpcError::invalid_request(
                 "this session has begun already; leave `Mcp-Session-Id` out to begin another, and end this one with DELETE",
@@ -220,14 +220,14 @@ impl StreamableHttp {
     }
 }
 
-/// The stream of a request or a batch of a session, which goes on without its connection.
+/// The reply to a request or a batch of a session; its stream goes on without its connection.
 fn session_stream(http_session: Arc<HttpSession>, stream: ResponseStream) -> Reply {
     let stream = stream.detach(&http_session.session.tasks);
     Reply::Stream(stream, Some(http_session))
 }
 
-/// Compares the headers of a stateless request with its body. `false`: its arguments could not be compared yet, since
-/// the tool may still be published while the server begins.
+/// Compares the headers of a stateless request with its body. `false`: the arguments could not be compared yet, since
+/// the first load of the folder may still publish the tool.
 fn check_headers(
     headers: &HeaderMap,
     request: &Request,
@@ -244,7 +244,7 @@ fn check_headers(
     }
 }
 
-/// A version that the header does not repeat is a mismatch, whether or not anyone speaks it.
+/// Reports a version that the header does not repeat as a mismatch, also if the version is not supported.
 fn prefer_header_mismatch(headers: &HeaderMap, error: RpcError) -> RpcError {
     let requested = error.data.as_ref().and_then(|data| data.get("requested")?.as_str().map(str::to_owned));
     match requested.map(|requested| header_validation::check_version(headers, &requested)) {

@@ -1,7 +1,7 @@
 //! The folder of the status sockets: only this user may open it, it is held open, and its path is short enough.
 //!
-//! A socket address holds about a hundred bytes, and a path can be longer. On Linux the files of an open folder have a
-//! short path too, by way of `/proc`.
+//! A socket address has about a hundred bytes, and a path can be longer. On Linux the files of an open folder also have
+//! a short path through `/proc`.
 
 use std::fs::DirBuilder;
 use std::io;
@@ -25,18 +25,17 @@ const NAME: &str = "run";
 /// How the names of sockets end.
 const SUFFIX: &str = ".sock";
 
-/// How the names of sockets end that nobody listens on yet.
+/// How the names of sockets end before their servers listen.
 pub(super) const UNFINISHED: &str = ".new";
 
-/// How old one of those has to be to have been left by a server that was killed: it is there for no longer than it
-/// takes to listen.
-const LEFT: Duration = Duration::from_secs(60);
+/// Age from which an unfinished socket counts as abandoned by a server that was killed.
+const ABANDONED: Duration = Duration::from_secs(60);
 
-/// Longest address that every system has room for, bytes.
+/// Longest socket address on every system, bytes.
 const ADDRESS: usize = 100;
 
-/// Sockets that are looked at: one per server that runs, and one per server that was killed since anyone looked.
-const MOST: usize = 1 << 16;
+/// Sockets that are read from the folder: one for each running server, and for each one killed since the last cleanup.
+const MAX_SOCKETS: usize = 1 << 16;
 
 /// The folder, open.
 #[derive(Debug)]
@@ -46,13 +45,13 @@ pub(super) struct SocketDir {
 }
 
 impl SocketDir {
-    /// Opens the one in this state folder, and makes it before if it is not there.
+    /// Opens the folder in this state folder, and makes it if it is missing.
     pub(super) fn make(state: &Path) -> Result<Self, StatusSocketError> {
         let path = state.join(NAME);
         let made = DirBuilder::new().recursive(true).mode(0o700).create(&path);
         made.map_err(|error| StatusSocketError::Folder(path.clone(), error))?;
         let opened = open(&path).and_then(|fd| {
-            // It may have been made by someone who did not care.
+            // An existing folder may have another mode.
             fchmod(&fd, Mode::RWXU)?;
             Ok(fd)
         });
@@ -62,7 +61,7 @@ impl SocketDir {
         }
     }
 
-    /// Opens the one in this state folder; `None` when there is none.
+    /// Opens the folder in this state folder; `None` when there is none.
     pub(super) fn open(state: &Path) -> Result<Option<Self>, StatusSocketError> {
         let path = state.join(NAME);
         match open(&path) {
@@ -77,10 +76,10 @@ impl SocketDir {
         self.names_ending(SUFFIX)
     }
 
-    /// Takes away what servers left that were killed before their sockets had names. What cannot be is in nobody's way.
+    /// Removes sockets of servers that were killed before their sockets had names, as far as possible.
     pub(super) fn remove_unfinished(&self) {
         let before =
-            SystemTime::now().checked_sub(LEFT).and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+            SystemTime::now().checked_sub(ABANDONED).and_then(|time| time.duration_since(UNIX_EPOCH).ok());
         for name in self.names_ending(UNFINISHED).unwrap_or_default() {
             let made = statat(&self.fd, name.as_str(), AtFlags::SYMLINK_NOFOLLOW);
             let made = made.ok().and_then(|stat| u64::try_from(stat.st_mtime).ok());
@@ -96,7 +95,7 @@ impl SocketDir {
             let entry = entry?;
             let name = entry.file_name().to_str().ok().filter(|name| name.ends_with(suffix));
             names.extend(name.map(ToOwned::to_owned));
-            if names.len() >= MOST {
+            if names.len() >= MAX_SOCKETS {
                 break;
             }
         }
@@ -110,7 +109,7 @@ impl SocketDir {
         UnixStream::connect(address).await
     }
 
-    /// What is gone already need not be removed.
+    /// Removes a socket. Failures are ignored: it may be gone already.
     pub(super) fn remove(&self, name: &str) {
         let _ = unlinkat(&self.fd, name, AtFlags::empty());
     }
@@ -136,7 +135,7 @@ fn short(_: &OwnedFd, _: &str) -> Option<PathBuf> {
     None
 }
 
-/// Opens a folder of ours, and no other.
+/// Opens a folder to which only this user may write.
 fn open(path: &Path) -> io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let folder = rustix::fs::open(path, flags, Mode::empty())?;

@@ -1,4 +1,4 @@
-/* Parameters: what is declared, and what came.
+/* Parameters: their declarations and the values of one call.
  *
  * One table row says a name, a type and a description; from it come the schema that clients see, the check of what they
  * send, and the getters' types. The same rows describe arguments, structured results and forms for people.
@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-/* Rows that a table has room for. More than these are a reason to write a schema by hand. */
+/* The maximum number of rows of a table. For more parameters, write a schema by hand. */
 #define PP_MOST_PARAMS 12
 
 typedef enum pp_kind {
@@ -35,7 +35,7 @@ typedef struct pp_param {
     const char *description;
     const char *title;
     bool optional;
-    /* JSON for when it is left out; such a parameter is optional */
+    /* the default as JSON; such a parameter is optional */
     const char *otherwise;
 } pp_param;
 
@@ -64,9 +64,9 @@ typedef struct pp_args pp_args;
 
 /* Asking for a name that is not declared ends the call with a message: it is a mistake in the plugin. */
 bool pp_has(const pp_args *args, const char *name);
-/* NULL when it was left out. Text with U+0000 was rejected before. */
+/* NULL when the argument is missing. Text with U+0000 is rejected before the call. */
 const char *pp_string(const pp_args *args, const char *name);
-/* 0 when it was left out. */
+/* 0 when the argument is missing. */
 int64_t pp_integer(const pp_args *args, const char *name);
 double pp_number(const pp_args *args, const char *name);
 bool pp_bool(const pp_args *args, const char *name);

@@ -1,4 +1,4 @@
-/* The request being served: what is known of it, what can be said meanwhile, and requests to the client.
+/* The request being served: its client, its log and progress, and requests to the client.
  *
  * A request to the client waits for its result. What can go wrong is in the result's `failure`, which `pp_failed` hands
  * on.
@@ -39,7 +39,7 @@ typedef struct pp_client {
     const char *name, *version;
     /* the revision of MCP */
     const char *protocol;
-    /* what it can be asked */
+    /* the requests that the client supports */
     bool sampling, elicitation, roots;
 } pp_client;
 
@@ -49,7 +49,7 @@ const char *pp_principal(pp_call *call);
 /* The request's _meta, or NULL. */
 const pp_json *pp_meta(pp_call *call);
 
-/* A request to the client's model. All but `text` may be left out. */
+/* A request to the client's model. All fields but `text` are optional. */
 typedef struct pp_create_message_request {
     const char *text;
     const char *system;
@@ -83,7 +83,7 @@ typedef enum pp_action { PP_FAILED, PP_ACCEPTED, PP_DECLINED, PP_CANCELLED } pp_
 typedef struct pp_elicit_result {
     pp_action action;
     const pp_failure *failure;
-    /* what was filled in, when it was accepted */
+    /* the form, when the person accepted */
     const pp_args *values;
 } pp_elicit_result;
 
@@ -125,7 +125,7 @@ typedef struct pp_input_request {
 /* Sends all of them in one round trip. Each result may have its own failure; NULL unless all have failed as one. */
 const pp_failure *pp_request_inputs(pp_call *call, pp_input_request *requests, size_t count);
 
-/* Tell the host that what is listed has changed; it lists again. */
+/* Tell the host that lists have changed; the host lists again. */
 void pp_tools_changed(void);
 void pp_resources_changed(void);
 void pp_prompts_changed(void);

@@ -60,11 +60,11 @@ void pp_put_integer(pp_doc *doc, const char *key, int64_t integer);
 void pp_put_number(pp_doc *doc, const char *key, double number);
 void pp_put_bool(pp_doc *doc, const char *key, bool value);
 void pp_put_null(pp_doc *doc, const char *key);
-/* JSON text, taken as it is. */
+/* JSON text, used unchanged. */
 void pp_put_json(pp_doc *doc, const char *key, const char *json);
 void pp_open_object(pp_doc *doc, const char *key);
 void pp_open_array(pp_doc *doc, const char *key);
-/* Ends what was opened last. */
+/* Ends the array or object that was opened last. */
 void pp_close(pp_doc *doc);
 /* Ends all that is open. */
 const char *pp_doc_text(pp_doc *doc);

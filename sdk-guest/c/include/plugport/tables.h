@@ -1,4 +1,4 @@
-/* Tables: what a plugin lists.
+/* Tables: the items that a plugin lists.
  *
  * Each of PP_TOOLS, PP_RESOURCES, PP_PROMPTS and PP_COMPLETIONS stands at most once in a plugin, at file scope. A table
  * that is not there is empty. They hold constants alone, so nothing runs before a call does.
@@ -28,7 +28,7 @@ enum {
 
 typedef struct pp_tool {
     const char *name, *title;
-    /* what a model reads to decide when to call it */
+    /* the model reads this to decide when to call the tool */
     const char *description;
     pp_handler *call;
     unsigned hints;

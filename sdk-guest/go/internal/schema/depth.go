@@ -27,7 +27,7 @@ func bounded(value any) error {
 	return nil
 }
 
-// deeper tells whether the JSON of a value has more levels. What writes itself is taken at its word.
+// deeper tells whether the JSON of a value has more levels. It trusts values with a MarshalJSON of their own.
 func deeper(value reflect.Value, levels int) bool {
 	value = behind(value)
 	if !value.IsValid() || writesItself(value.Type()) {

@@ -12,7 +12,7 @@ import (
 var formats = map[any]bool{"email": true, "uri": true, "date": true, "date-time": true}
 
 // Form is the flat schema that MCP allows for a form: a client draws it, so its fields are of a few kinds, with a few
-// keywords each. What only narrows a value further is left out.
+// keywords each. Keywords that only narrow a value further are omitted.
 func Form(t reflect.Type) (json.RawMessage, error) {
 	fields, err := structfields.Fields(t)
 	if err != nil {

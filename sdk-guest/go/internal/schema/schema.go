@@ -13,7 +13,7 @@ import (
 	"github.com/plugport/plugport/sdk-guest/go/internal/structfields"
 )
 
-// Described is a type that says itself what its JSON looks like.
+// Described is a type with a JSON Schema of its own.
 type Described interface {
 	JSONSchema() string
 }
@@ -29,7 +29,7 @@ var (
 	writesText = reflect.TypeFor[encoding.TextMarshaler]()
 )
 
-// Input is the schema of what a tool takes.
+// Input is the schema of a tool's arguments.
 func Input(t reflect.Type) (string, error) {
 	if t.Kind() != reflect.Struct {
 		return "", fmt.Errorf("%s is not a struct; let the tool take a struct with one field for each argument", t)
@@ -37,7 +37,7 @@ func Input(t reflect.Type) (string, error) {
 	return write(&maker{}, t)
 }
 
-// Output is the schema of what a tool gives; empty when the type allows anything.
+// Output is the schema of a tool's result; empty when the type allows anything.
 func Output(t reflect.Type) (string, error) {
 	text, err := write(&maker{output: true}, t)
 	if text == "{}" {

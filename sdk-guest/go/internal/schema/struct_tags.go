@@ -16,7 +16,7 @@ var limits = map[string][2]string{
 	"number":  {"minimum", "maximum"},
 }
 
-// annotate adds what the tags of a field say.
+// annotate adds the keywords in a field's tags.
 func annotate(schema *object, tag reflect.StructTag) error {
 	for _, key := range [...]string{"title", "desc", "format", "pattern"} {
 		if text, has := tag.Lookup(key); has {

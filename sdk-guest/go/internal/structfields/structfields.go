@@ -27,7 +27,7 @@ func (f *Field) Optional() bool {
 	return f.Omitted || has || f.Type.Kind() == reflect.Pointer
 }
 
-// Default is the text of what stands in for a member that is left out.
+// Default is the default of a missing member, as text.
 func (f *Field) Default() (string, bool) {
 	return f.Tag.Lookup("default")
 }

@@ -1,8 +1,8 @@
-// Package testhost is what a test puts in the place of the host. It lies below both the SDK and its package of fakes, so that
+// Package testhost replaces the host in tests. It lies below both the SDK and its package of fakes, so that
 // neither has to show the other's authors what only they need.
 package testhost
 
-// Client is a client whose answers were written down before. Texts are JSON where the WIT says so.
+// Client is a client with scripted responses. Texts are JSON where the WIT says so.
 type Client interface {
 	Client() Info
 	Principal() string

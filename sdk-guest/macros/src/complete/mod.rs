@@ -20,7 +20,7 @@ struct Options {
     argument: Option<LitStr>,
 }
 
-/// Whose argument is completed.
+/// The item that has the argument.
 enum Target {
     Prompt(Path),
     Template(Path),

@@ -1,4 +1,4 @@
-//! `export!`: what a plugin offers, one key for each WIT interface.
+//! `export!`: the items of a plugin, with a key for each WIT interface.
 //!
 //! Each key has a file that parses its value and writes its part of the plugin; a plugin exports the interfaces whose
 //! keys are there and no others. All parts implement traits for one hidden type, which the bindings export.
@@ -16,7 +16,7 @@ mod tools;
 
 const KEYS: &str = "`tools: [...]`, `resources: [...]`, `prompts: [...]` and `completions: [...]`";
 
-/// What stands in the braces.
+/// The content of the braces.
 #[derive(Default)]
 struct Plugin {
     tools: Option<tools::Tools>,
@@ -28,7 +28,7 @@ struct Plugin {
 /// The plugin's exports.
 ///
 /// # Errors
-/// When a key is unknown or stands twice, or its value is wrong.
+/// When a key is unknown or occurs twice, or its value is wrong.
 pub(crate) fn expand(input: TokenStream) -> syn::Result<TokenStream> {
     let plugin = Plugin::parse.parse2(input)?;
     let parts = [
@@ -78,12 +78,12 @@ fn key(input: ParseStream<'_>) -> syn::Result<Ident> {
     input.parse().map_err(|error| syn::Error::new(error.span(), format!("begin with a key: {KEYS}")))
 }
 
-/// Reads `: value` for a key that may stand once.
-fn set<T: Parse>(place: &mut Option<T>, key: &Ident, input: ParseStream<'_>) -> syn::Result<()> {
-    if place.is_some() {
+/// Reads `: value` for a key that may occur once.
+fn set<T: Parse>(value: &mut Option<T>, key: &Ident, input: ParseStream<'_>) -> syn::Result<()> {
+    if value.is_some() {
         return Err(syn::Error::new(key.span(), "this key stands here twice; make one list of both"));
     }
     input.parse::<Token![:]>()?;
-    *place = Some(input.parse()?);
+    *value = Some(input.parse()?);
     Ok(())
 }

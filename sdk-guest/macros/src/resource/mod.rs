@@ -111,7 +111,7 @@ fn many(
 }
 
 impl Parts {
-    /// The type of the function's name, and what it implements.
+    /// The type of the function's name, and its implementations.
     fn write(&self, uri: &LitStr, function: &Function) -> TokenStream {
         let Self { names, is_template, list, template, values, read } = self;
         let ident = &function.ident;
@@ -149,7 +149,7 @@ impl Parts {
     }
 }
 
-/// All that is known of the resource or of the template.
+/// The description of the resource or of the template.
 fn about(options: &Options, function: &Function, item: &ItemFn, what: &str) -> syn::Result<TokenStream> {
     let Options { uri, .. } = options;
     let name: LitStr = options.name.clone().unwrap_or_else(|| function.name());
@@ -176,7 +176,7 @@ fn mime_type(returns: &Type, options: &Options) -> TokenStream {
     }
 }
 
-/// Calls the function and makes contents of what it returns.
+/// Calls the function and converts its return value into contents.
 fn read(function: &Function, options: &Options, parameters: &[Parameter]) -> TokenStream {
     let Function { ident, returns, .. } = function;
     let passed = text_parameters::passed(parameters);

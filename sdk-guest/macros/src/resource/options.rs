@@ -7,7 +7,7 @@ use syn::{Expr, LitStr, Path, Token};
 
 use crate::attribute_keys::{expression, path, set, string};
 
-/// What the author says besides the description.
+/// The values of the attribute's keys.
 pub(super) struct Options {
     pub(super) uri: LitStr,
     pub(super) name: Option<LitStr>,
@@ -54,7 +54,7 @@ impl Options {
     }
 }
 
-/// Refuses what cannot be the URI of one resource.
+/// Rejects a text that cannot be the URI of one resource.
 pub(super) fn check_uri(uri: &LitStr) -> syn::Result<()> {
     let text = uri.value();
     let reject = |reason: &str| Err(syn::Error::new(uri.span(), reason));
@@ -64,7 +64,7 @@ pub(super) fn check_uri(uri: &LitStr) -> syn::Result<()> {
     check_shape(&text).map_or(Ok(()), reject)
 }
 
-/// What is wrong with a URI or a template, if anything.
+/// The mistake in a URI or a template, if there is one.
 pub(super) fn check_shape(text: &str) -> Option<&'static str> {
     let scheme = text.split_once(':').map(|(scheme, _)| scheme);
     let good = |scheme: &str| {

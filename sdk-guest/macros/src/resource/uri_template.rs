@@ -1,7 +1,7 @@
-//! Reads the variables of a URI template (RFC 6570), and holds them against the function's parameters.
+//! Reads the variables of a URI template (RFC 6570), and compares them with the function's parameters.
 //!
-//! The host compares URIs with templates and brings the values. Supported is what gives each variable one value: `{x}`,
-//! `{+x}`, `{#x}`, `{/x}`, `{?x,y}` and `{&x,y}`, with one name or several, and no modifiers.
+//! The host compares URIs with templates and passes the values. Supported are expressions in which each variable has
+//! one value: `{x}`, `{+x}`, `{#x}`, `{/x}`, `{?x,y}` and `{&x,y}`, with one name or several, and no modifiers.
 
 use syn::LitStr;
 
@@ -25,8 +25,8 @@ impl Template {
         if names.is_empty() {
             return Err(reject("this template has no variable; use `#[resource(\"...\")]`".to_owned()));
         }
-        for (place, name) in names.iter().enumerate() {
-            if names.iter().take(place).any(|other| other == name) {
+        for (index, name) in names.iter().enumerate() {
+            if names.iter().take(index).any(|other| other == name) {
                 return Err(reject(format!("the variable `{name}` stands here twice; rename one")));
             }
         }
@@ -38,7 +38,7 @@ impl Template {
         &self.names
     }
 
-    /// Refuses a variable without a parameter and a parameter without a variable.
+    /// Rejects a variable without a parameter and a parameter without a variable.
     pub(super) fn check(&self, arguments: &[Argument]) -> syn::Result<()> {
         for argument in arguments {
             let name = argument.name.value();

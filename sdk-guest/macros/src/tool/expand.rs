@@ -1,7 +1,7 @@
 //! The code that makes a tool of a function.
 //!
 //! Paths are absolute and names begin with underscores, since the author's items are in scope. What may fail because of
-//! a type is written with that type's position, so that the compiler points at it.
+//! a type has that type's position, so that the compiler points at it.
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
@@ -13,7 +13,7 @@ use super::parse::ToolFunction;
 use crate::function::{Function, option};
 use crate::parameter::{Argument, Parameter};
 
-/// The type of the function's name, and what it implements.
+/// The type of the function's name, and its implementations.
 pub(crate) fn write(tool: &ToolFunction) -> TokenStream {
     let ToolFunction { function, name, options, .. } = tool;
     let ident = &function.ident;
@@ -35,7 +35,7 @@ pub(crate) fn write(tool: &ToolFunction) -> TokenStream {
     function.item(&format!("The tool `{}`, for `export!`.", name.value()), &implementation)
 }
 
-/// Asks the author's function whether there is such an item.
+/// Calls the author's function that decides whether the item is listed.
 pub(crate) fn is_listed(when: &Path) -> TokenStream {
     quote_spanned! {when.span()=>
         fn is_listed() -> bool {
@@ -100,7 +100,7 @@ fn hints(options: &Options) -> TokenStream {
     }
 }
 
-/// The constant that holds all that is known of a parameter. The call has none.
+/// The constant that describes a parameter. The call has none.
 fn constant((parameter, name): (&Parameter, &Ident)) -> TokenStream {
     match parameter {
         Parameter::Call(_) => TokenStream::new(),
@@ -119,7 +119,7 @@ fn constant((parameter, name): (&Parameter, &Ident)) -> TokenStream {
     }
 }
 
-/// Lets a parameter be left out.
+/// Makes a parameter optional.
 fn or(default: &Expr, ty: &Type) -> TokenStream {
     let value = default_of(default, ty);
     quote_spanned! {ty.span()=>
@@ -186,7 +186,7 @@ fn call(tool: &ToolFunction) -> TokenStream {
     }
 }
 
-/// Takes the arguments apart, unless one parameter takes them whole.
+/// Splits the arguments, unless one parameter takes all of them.
 fn split(parameters: &[Parameter]) -> Option<TokenStream> {
     let mut names = Vec::new();
     for parameter in parameters {
@@ -201,7 +201,7 @@ fn split(parameters: &[Parameter]) -> Option<TokenStream> {
     })
 }
 
-/// What is passed to the function for a parameter.
+/// The value that the function gets for a parameter.
 fn value((parameter, name): (&Parameter, &Ident)) -> TokenStream {
     match parameter {
         Parameter::Call(_) => quote! { __call },

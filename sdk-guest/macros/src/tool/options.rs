@@ -7,7 +7,7 @@ use syn::{Expr, LitStr, Path};
 
 use crate::attribute_keys::{expression, flag, name, path, set, string};
 
-/// What the author says of the tool besides its description.
+/// The values of the attribute's keys.
 #[derive(Default)]
 pub(crate) struct Options {
     pub(crate) name: Option<LitStr>,

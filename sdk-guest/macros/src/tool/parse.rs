@@ -1,4 +1,4 @@
-//! What the author wrote, checked.
+//! Parses and checks the author's function.
 
 use proc_macro2::TokenStream;
 use syn::{ItemFn, LitStr};
@@ -37,10 +37,10 @@ pub(crate) fn parse(options: TokenStream, item: &ItemFn) -> syn::Result<ToolFunc
 fn one_whole(parameters: &[Parameter]) -> syn::Result<()> {
     let first = parameters.iter().position(|parameter| matches!(parameter, Parameter::AllArguments(_)));
     let Some(first) = first else { return Ok(()) };
-    for (place, parameter) in parameters.iter().enumerate() {
+    for (index, parameter) in parameters.iter().enumerate() {
         let ty = match parameter {
             Parameter::Argument(argument) => &argument.ty,
-            Parameter::AllArguments(ty) if place != first => ty,
+            Parameter::AllArguments(ty) if index != first => ty,
             _ => continue,
         };
         return Err(syn::Error::new_spanned(

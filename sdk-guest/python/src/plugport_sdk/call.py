@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Client:
-    """The client: its name and version, the MCP revision spoken with it, and what it can be asked."""
+    """The client: its name and version, its MCP revision and its capabilities."""
 
     name: str
     version: str
@@ -47,7 +47,7 @@ class CallBackend(Protocol):
 
 
 class Call:
-    """Who asks, whether they still want the answer, and ways to tell and to ask them.
+    """The request being served: its client, whether it was cancelled, its log and progress, and client requests.
 
     A function gets it by having a parameter of this type. It ends with the call: keep it no longer.
     """
@@ -57,7 +57,7 @@ class Call:
 
     @cached_property
     def client(self) -> Client:
-        """The client. `sampling`, `elicitation` and `roots` tell what it can be asked."""
+        """The client. `sampling`, `elicitation` and `roots` are its capabilities."""
         return self._backend.client()
 
     @property

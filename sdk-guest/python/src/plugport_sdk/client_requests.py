@@ -56,7 +56,7 @@ class CreateMessageResult:
 
 @dataclass(frozen=True)
 class ElicitResult(Generic[T]):
-    """What a person answered: `value` is there when they accepted."""
+    """The outcome of a form: `value` is set when the person accepted."""
 
     action: Literal["accept", "decline", "cancel"]
     value: T | None = None
@@ -68,7 +68,7 @@ class ElicitResult(Generic[T]):
 
     @property
     def cancelled(self) -> bool:
-        """Whether they went away without an answer."""
+        """Whether the person closed the form or page."""
         return self.action == "cancel"
 
     def accepted(self) -> T:
@@ -130,7 +130,7 @@ def block(content: str | Content) -> dict[str, Any]:
 
 @functools.cache
 def form(kind: type[Any]) -> tuple[Schema, Callable[[Any], Any]]:
-    """The flat schema that MCP allows for a form, and what reads the answer."""
+    """The flat schema that MCP allows for a form, and the reader of the filled-in form."""
     if not (dataclasses.is_dataclass(kind) and isinstance(kind, type)):
         raise Internal(f"`{getattr(kind, '__name__', kind)}` cannot be shown as a form: only a dataclass can")
     shapes = Shapes()

@@ -47,7 +47,7 @@ class Audio(_Piece):
 
 @dataclass(frozen=True)
 class Contents:
-    """What a resource holds: text or bytes. Without a URI it has the one that was asked for."""
+    """The contents of a resource: text or bytes. Without a URI they have the URI of the request."""
 
     data: str | bytes
     mime_type: str | None = None
@@ -102,7 +102,7 @@ class Message:
 
 @dataclass(frozen=True)
 class ToolResult:
-    """A tool's result made by hand, which goes out as it is. `structured` is anything that JSON can hold."""
+    """A tool's result made by hand, which is sent unchanged. `structured` is anything that JSON can hold."""
 
     content: Sequence[Content] = ()
     structured: Any = None

@@ -1,4 +1,4 @@
-"""Reads docstrings: what a model is told of a function, and of each of its parameters.
+"""Reads docstrings: the descriptions of a function and of each of its parameters.
 
 Of the customs for naming parameters only the `Args:` section is read (`Arguments:` and `Parameters:` mean the
 same), one `name: text` line each, with indented lines going on. Sections about results and exceptions are for
@@ -38,7 +38,7 @@ def read(function: Any) -> tuple[str, dict[str, str]]:
 
 
 def joined(lines: list[str]) -> str:
-    """Paragraphs as single lines; what is indented or a list stays as it is."""
+    """Paragraphs as single lines; indented text and lists stay unchanged."""
     out: list[str] = []
     for line in lines:
         flowing = line[:1].strip() and not re.match(r"([-*+>|#`]|\d+[.)])", line)

@@ -1,4 +1,4 @@
-"""What a function fails with, and what the host answers when it cannot do something.
+"""The errors of functions, and those of the host.
 
 `ToolError` is for the author's own words. The subclasses of `Error` are the cases of the WIT variant `error`:
 raised through, they are handed on as they are, so that a client gets what MCP has for them. Any other
@@ -11,7 +11,7 @@ from typing import Any
 
 
 class ToolError(Exception):
-    """A tool's failure in words for the model, which wants to mend the call."""
+    """A tool's failure with a message for the model, which can then correct the call."""
 
 
 class Error(Exception):
@@ -41,11 +41,11 @@ class InvalidParams(Error):
 
 
 class Internal(Error):
-    """Something went wrong that the caller cannot mend."""
+    """An error that the caller cannot correct."""
 
 
 class MissingCapability(Error):
-    """The client cannot be asked this: it offers no `sampling`, `elicitation` or `roots`."""
+    """The client lacks the capability `sampling`, `elicitation` or `roots`."""
 
     def __str__(self) -> str:
         return f"the client lacks the capability `{self.message}`"
@@ -64,7 +64,7 @@ class OverBudget(Error):
 
 
 class TimedOut(Error):
-    """Nobody answered in time."""
+    """The client did not respond in time."""
 
     words = "the client did not answer in time"
 
@@ -76,13 +76,13 @@ class Cancelled(Error):
 
 
 class Rejected(Error):
-    """A person, or whoever watches over the model, said no."""
+    """The person, or the client itself, rejected the request."""
 
     prefix = "rejected: "
 
 
 class RpcError(Error):
-    """A JSON-RPC error, sent as it is."""
+    """A JSON-RPC error, sent unchanged."""
 
     def __init__(self, code: int, message: str, data: Any = None) -> None:
         super().__init__(message)

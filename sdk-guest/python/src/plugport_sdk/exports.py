@@ -44,7 +44,7 @@ def _by_name(what: str, found: Iterable[T]) -> dict[str, T]:
 
 
 def _check(tools: Any, prompts: Any, resources: Any, completers: Any) -> None:
-    """Prepares everything, which also says what is wrong with it."""
+    """Prepares all items and reports their mistakes."""
     for tool in tools.values():
         _ = tool.description, tool.input_schema, tool.output_schema
     for other in [*prompts.values(), *resources]:

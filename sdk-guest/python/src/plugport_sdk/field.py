@@ -1,4 +1,4 @@
-"""What an annotation says beyond its type: `Annotated[int, Field("How many.", minimum=1)]`.
+"""The keywords of an annotation besides its type: `Annotated[int, Field("How many.", minimum=1)]`.
 
 The names are those of Python, the meaning is that of the JSON Schema keyword. A plain text in `Annotated` is
 the description, so that most parameters need no `Field`.

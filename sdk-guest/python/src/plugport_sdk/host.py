@@ -112,7 +112,7 @@ def _received(value: Any) -> errors.Error:
 
 
 def wit_error(error: errors.Error) -> Exception:
-    """The error as what a generated export raises. It cannot fail, whatever an author made of the error."""
+    """Converts the error into one that a generated export raises. Never fails, even for an author's own class."""
     try:
         return _to_wit_error(error)
     except Exception:
@@ -280,7 +280,7 @@ def completion(found: Any) -> Any:
 
 
 def loosen() -> None:
-    """Lets anything be printed, while the component is built: stdout would refuse what has no UTF-8."""
+    """Lets every text be printed while the component is built: stdout would reject text without a UTF-8 form."""
     if inside():
         sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
 
@@ -292,7 +292,7 @@ def wake() -> None:
 
 
 def settle() -> None:
-    """Hands over what was printed, since the instance ends with the call. The plugin may have closed it."""
+    """Flushes stdout, since the instance ends with the call. The plugin may have closed stdout."""
     for stream in (sys.stdout, sys.stderr):
         with suppress(Exception):
             stream.flush()

@@ -56,7 +56,7 @@ class Shape:
 
 
 class Shapes:
-    """Shapes that share one `$defs`. What a tool gives has all its fields, what it takes may lack some."""
+    """Shapes that share one `$defs`. Results have all fields, arguments may lack some."""
 
     def __init__(self, giving: bool = False) -> None:
         self.giving = giving

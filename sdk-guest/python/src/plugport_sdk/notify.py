@@ -16,7 +16,7 @@ def tools_changed() -> None:
 
 
 def resources_changed() -> None:
-    """The resources are others now: the `list` functions of templates answer anew."""
+    """Says that the resources have changed: the host calls the `list` functions of templates again."""
     _changed("resources")
 
 

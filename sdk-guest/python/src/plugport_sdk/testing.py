@@ -66,7 +66,7 @@ class Outcome:
 
     @property
     def text(self) -> str:
-        """The text of the result; what the error says when there is none."""
+        """The text of the result, or the error's message when there is no result."""
         return str(self.error) if self.error else texts(self.result.content)
 
     @property
@@ -113,7 +113,7 @@ class TestClient:
         self._roots: list[Root] | None = None
 
     def samples(self, text: str, **more: Any) -> TestClient:
-        """Lets the model say this."""
+        """Lets the model respond with this text."""
         answer = {"role": "assistant", "content": {"type": "text", "text": text}, "model": "test"}
         self._samples = [*(self._samples or []), {**answer, "stopReason": "endTurn", **more}]
         return self
@@ -132,7 +132,7 @@ class TestClient:
         return self._answers({"action": "accept"})
 
     def declines(self) -> TestClient:
-        """Lets the person say no."""
+        """Lets the person decline."""
         return self._answers({"action": "decline"})
 
     def closes(self) -> TestClient:
@@ -174,7 +174,7 @@ class TestClient:
         return prompt.plugport.get(self.call(), arguments)
 
     def complete(self, completer: Any, value: str, **context: str) -> Completion:
-        """Completes what is typed so far."""
+        """Completes the text typed so far."""
         return completer.plugport.complete(self.call(), value, context)
 
     def _answers(self, answer: dict[str, Any] | Error) -> TestClient:
@@ -229,7 +229,7 @@ def _next(capability: str, answers: list[dict[str, Any] | Error] | None) -> str:
 
 
 def call() -> Call:
-    """A call for tests that do not look at what it was told."""
+    """A call for tests that do not read its log or its progress."""
     return TestClient().call()
 
 
@@ -249,12 +249,12 @@ def get_prompt(prompt: Any, **arguments: str) -> list[Message]:
 
 
 def complete(completer: Any, value: str, **context: str) -> Completion:
-    """Completes what is typed so far; `context` has the other arguments."""
+    """Completes the text typed so far; `context` has the other arguments."""
     return TestClient().complete(completer, value, **context)
 
 
 def changes() -> list[str]:
-    """What `notify` was told since this was asked last: `tools`, for example, or the URI of a resource."""
+    """The changes given to `notify` since the last call: `tools`, for example, or the URI of a resource."""
     said = list(notify.said)
     notify.said.clear()
     return said

@@ -18,7 +18,7 @@ from .errors import Internal
 from .field import Field
 from .to_wit import sound
 
-# What the host hands on: common parsers give up between this and twice as much.
+# The host's bound on nesting: common parsers give up between this and twice as much.
 DEEPEST = 64
 
 _FLAT = frozenset((str, int, float, bool, type(None)))
@@ -63,7 +63,7 @@ def knows(kind: type) -> bool:
 
 
 def learn(kind: type) -> list[tuple[str, str]]:
-    """The fields of a dataclass and their names in JSON, kept for the next time."""
+    """The fields of a dataclass and their names in JSON, cached."""
     if kind not in _names:
         hints = typing.get_type_hints(kind, include_extras=True)
         names = [

@@ -37,7 +37,7 @@ def text(value: Any, what: str) -> str:
 
 
 def text_or_none(value: Any, what: str) -> str | None:
-    """A text that may be left out."""
+    """An optional text."""
     return None if value is None else text(value, what)
 
 
@@ -49,7 +49,7 @@ def octets(value: Any, what: str, wanted: str = "bytes") -> bytes:
 
 
 def number_or_none(value: Any, what: str) -> float | None:
-    """A number that may be left out."""
+    """An optional number."""
     if value is None:
         return None
     if isinstance(value, (int, float)) and abs(value) <= sys.float_info.max:
@@ -58,7 +58,7 @@ def number_or_none(value: Any, what: str) -> float | None:
 
 
 def count_or_none(value: Any, what: str) -> int | None:
-    """How many there are, where it is known. What is too large is cut: it only says that there are many."""
+    """The number of values, if it is known. A number that is too large is cut: it only says that there are many."""
     if value is None:
         return None
     if isinstance(value, int) and value >= 0:

@@ -1,4 +1,4 @@
-// `console` inside a component, which the engine does not have. What is printed during a call goes to its log, the rest
+// `console` inside a component, which the engine does not have. Text printed during a call goes to its log, other text
 // to the server's, and nothing while the plugin is built. Printing never fails.
 
 import stderr from "wasi:cli/stderr@0.2.12";

@@ -1,4 +1,4 @@
-// A value as `console` prints it: text as it is, errors with their stack, anything else as JSON.
+// A value as `console` prints it: text unchanged, errors with their stack, anything else as JSON.
 
 import { DEEPEST } from "../json.js";
 

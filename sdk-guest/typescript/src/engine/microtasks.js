@@ -26,7 +26,7 @@ export function queueJob(job) {
   });
 }
 
-/** Remembers a failure that nobody has looked at, or forgets it when somebody does. */
+/** Records an unhandled rejection, or removes it when a handler is attached. */
 export const unhandled = {
   add: (promise) => rejections.add(promise),
   delete: (promise) => rejections.delete(promise),
@@ -106,7 +106,7 @@ function sleep(nanoseconds) {
   alarm[Symbol.dispose]();
 }
 
-/** Ends a call: nothing of it goes on in the next one. */
+/** Ends a call: none of its tasks run in the next one. */
 export function forget() {
   for (const promise of rejections) console.error("nobody handled this failure:", promise.failure());
   rejections.clear();

@@ -152,7 +152,7 @@ export class Promise {
   }
 }
 
-/** Waits for several; `handlers` says what one of them does to the whole. */
+/** Waits for several promises; `handlers` say how each of them affects the whole. */
 function gather(values, handlers) {
   return new Promise((resolve, reject) => {
     const settled = [];

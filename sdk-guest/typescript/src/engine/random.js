@@ -3,7 +3,7 @@
 
 import random from "wasi:random/random@0.2.12";
 
-const MOST = 4096; // the host gives no more at once, unless its operator says so
+const MAX_BYTES = 4096; // the host gives no more at once, unless its operator says so
 const built = Math.random;
 let state = null;
 
@@ -11,8 +11,8 @@ let state = null;
 export const reseed = () => (state = undefined);
 
 function fill(bytes) {
-  for (let at = 0; at < bytes.length; at += MOST) {
-    bytes.set(random.getRandomBytes(Math.min(MOST, bytes.length - at)), at);
+  for (let at = 0; at < bytes.length; at += MAX_BYTES) {
+    bytes.set(random.getRandomBytes(Math.min(MAX_BYTES, bytes.length - at)), at);
   }
   return bytes;
 }

@@ -1,4 +1,4 @@
-// Outside a component there is no host: tests bring a call of their own, and what is told to `notify` is kept for them.
+// Outside a component there is no host: tests have a call of their own, and `notify` records changes for them.
 
 import { HostError } from "../errors.js";
 

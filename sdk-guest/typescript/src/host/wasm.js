@@ -14,7 +14,7 @@ install();
 
 export const changes = hostChanges;
 
-/** Runs what a request asks for; `handle` is null where there is no call, as in lists. */
+/** Handles a request; `handle` is null where there is no call, as in lists. */
 export function during(handle, run) {
   start();
   const call = handle === null ? null : new Call(portOf(handle));

@@ -1,5 +1,5 @@
-//! `config` and `secrets`: what a plugin may read through `wasi:config`. A name stands for a setting or for a secret, never for
-//! both, since a plugin asks for either by name alone.
+//! `config` and `secrets`: what a plugin may read through `wasi:config`. A name stands for a setting or for a secret,
+//! never for both, since a plugin reads either by name alone.
 
 mod secrets;
 mod values;
@@ -17,7 +17,7 @@ use crate::toml_reader::{TomlEntry, TomlReader};
 pub struct Granted {
     /// Settings, by key.
     pub values: BTreeMap<String, String>,
-    /// Secrets, which are listed nowhere and hidden in the plugin's log.
+    /// Secrets, which are listed nowhere and redacted in the plugin's log.
     pub secrets: Secrets,
 }
 

@@ -1,9 +1,10 @@
-//! `secrets`: values by reference, so that the configuration can be shown and shared. `{ token = { env = "FETCH_TOKEN" } }` or
-//! `{ token = { file = "./token.txt" } }`; on the command line `secret=NAME=env:VARIABLE` or `secret=NAME=file:PATH`.
+//! `secrets`: values by reference, so that the configuration can be shown and shared.
+//! `{ token = { env = "FETCH_TOKEN" } }` or `{ token = { file = "./token.txt" } }`; on the command line
+//! `secret=NAME=env:VARIABLE` or `secret=NAME=file:PATH`.
 //!
-//! A value is read once, at start: a secret that is missing is found by the operator and not by a caller. It has a type
-//! of its own that cannot be printed, is wiped from memory when it is dropped, and leaves this file for the guest that
-//! asks for it and for the redactor that hides it.
+//! A value is read once, at start, so the operator learns of a missing secret before any client does. It has a type of
+//! its own that cannot be printed, is wiped from memory when it is dropped, and leaves this file only for the guest
+//! that reads it and for the redactor.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,16 +17,16 @@ use std::sync::Arc;
 use toml::de::DeValue;
 use zeroize::Zeroizing;
 
-use super::values::{ConfigValues, KEY};
+use super::values::{ConfigValues, MAX_KEY};
 use crate::capability::grant::GrantContext;
 use crate::observe::Redactor;
 use crate::toml_reader::{TomlEntry, TomlReader};
 
-/// Secrets of one plugin.
-const MOST: usize = 32;
+/// Most secrets of one plugin.
+const MAX_SECRETS: usize = 32;
 
-/// Longest value, bytes: a certificate with its chain has room.
-const VALUE: u64 = 16 << 10;
+/// Longest value, bytes: enough for a certificate with its chain.
+const MAX_VALUE: u64 = 16 << 10;
 
 /// What `secrets` takes.
 const FORM: &str = "it needs either `env`, a variable of the server, or `file`, a path";
@@ -33,10 +34,10 @@ const FORM: &str = "it needs either `env`, a variable of the server, or `file`, 
 /// What `--grant secret=` takes.
 const SHORT_FORM: &str = "write secret=NAME=env:VARIABLE or secret=NAME=file:PATH";
 
-/// The secrets of one plugin, by the name under which it asks for them. Clones share the values.
+/// The secrets of one plugin, by the name under which it reads them. Clones share the values.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Secrets {
-    known: BTreeMap<String, Secret>,
+    by_name: BTreeMap<String, Secret>,
     redactor: Redactor,
 }
 
@@ -59,21 +60,21 @@ impl Secrets {
     /// The secret of this name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Secret> {
-        self.known.get(name)
+        self.by_name.get(name)
     }
 
     /// All of them, in the order of their names.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Secret)> {
-        self.known.iter().map(|(name, secret)| (name.as_str(), secret))
+        self.by_name.iter().map(|(name, secret)| (name.as_str(), secret))
     }
 
     /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.known.is_empty()
+        self.by_name.is_empty()
     }
 
-    /// What hides their values in text.
+    /// Redacts their values in text.
     #[must_use]
     pub fn redactor(&self) -> &Redactor {
         &self.redactor
@@ -130,16 +131,16 @@ impl Secrets {
     }
 
     fn add(&mut self, name: &str, source: SecretSource, values: &ConfigValues) -> Result<(), String> {
-        if name.is_empty() || name.len() > KEY {
-            return Err(format!("a secret's name must have 1 to {KEY} bytes"));
+        if name.is_empty() || name.len() > MAX_KEY {
+            return Err(format!("a secret's name must have 1 to {MAX_KEY} bytes"));
         }
-        if values.contains_key(name) || self.known.contains_key(name) {
+        if values.contains_key(name) || self.by_name.contains_key(name) {
             return Err(format!(
                 "`{name}` is there twice; a plugin asks for both kinds by name, so remove one"
             ));
         }
-        if self.known.len() >= MOST {
-            return Err(format!("a plugin may have at most {MOST} secrets"));
+        if self.by_name.len() >= MAX_SECRETS {
+            return Err(format!("a plugin may have at most {MAX_SECRETS} secrets"));
         }
         let (value, world_readable) = match &source {
             SecretSource::Variable(name) => (from_environment(name)?, false),
@@ -148,8 +149,8 @@ impl Secrets {
         if Redactor::new([value.as_str()]).is_empty() {
             return Err(format!("{source} is empty or too short to be a secret: give it 4 bytes or more"));
         }
-        self.known.insert(name.to_owned(), Secret { value: Arc::new(value), source, world_readable });
-        self.redactor = Redactor::new(self.known.values().map(Secret::expose_secret));
+        self.by_name.insert(name.to_owned(), Secret { value: Arc::new(value), source, world_readable });
+        self.redactor = Redactor::new(self.by_name.values().map(Secret::expose_secret));
         Ok(())
     }
 }
@@ -222,9 +223,9 @@ fn from_file(path: &Path) -> Result<(Zeroizing<String>, bool), String> {
     if !metadata.is_file() {
         return Err(format!("{shown} is not a regular file; name the file that holds the secret"));
     }
-    // With room from the start, so that growing leaves no copy behind.
-    let mut bytes = Zeroizing::new(Vec::with_capacity(VALUE as usize + 8));
-    file.take(VALUE + 3).read_to_end(&mut bytes).map_err(unreadable)?;
+    // With its full capacity from the start, so that growing leaves no copy behind.
+    let mut bytes = Zeroizing::new(Vec::with_capacity(MAX_VALUE as usize + 8));
+    file.take(MAX_VALUE + 3).read_to_end(&mut bytes).map_err(unreadable)?;
     let value = std::str::from_utf8(&bytes).map_err(|_| format!("the file {shown} is not text in UTF-8"))?;
     let value = trimmed(Zeroizing::new(value.to_owned()), || format!("the file {shown}"))?;
     Ok((value, metadata.mode() & 0o004 != 0))
@@ -232,14 +233,14 @@ fn from_file(path: &Path) -> Result<(Zeroizing<String>, bool), String> {
 
 /// Without the end of line that editors and `echo` leave.
 fn trimmed(mut value: Zeroizing<String>, what: impl Fn() -> String) -> Result<Zeroizing<String>, String> {
-    let kept =
+    let length =
         value.strip_suffix('\n').map_or(value.len(), |text| text.strip_suffix('\r').unwrap_or(text).len());
-    value.truncate(kept);
-    if value.len() as u64 > VALUE {
+    value.truncate(length);
+    if value.len() as u64 > MAX_VALUE {
         return Err(format!(
             "{} is longer than {} KiB, the most that a secret may have",
             what(),
-            VALUE >> 10
+            MAX_VALUE >> 10
         ));
     }
     Ok(value)
@@ -271,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_a_secret_is_refused_with_a_reason() {
+    fn what_cannot_be_a_secret_is_rejected_with_a_reason() {
         let dir = tempfile::tempdir().unwrap();
         for (name, bytes) in [
             ("empty", &b"\n"[..]),
@@ -282,7 +283,7 @@ mod tests {
             std::fs::write(dir.path().join(name), bytes).unwrap();
         }
         let mut secrets = Secrets::default();
-        for (text, said) in [
+        for (text, reason) in [
             ("a=file:empty", "too short"),
             ("a=file:short", "too short"),
             ("a=file:binary", "not text"),
@@ -297,7 +298,7 @@ mod tests {
             ("=file:short", "name must have"),
         ] {
             let error = parse(&mut secrets, dir.path(), text).unwrap_err();
-            assert!(error.contains(said), "{text}: {error}");
+            assert!(error.contains(reason), "{text}: {error}");
         }
         assert!(secrets.is_empty());
         parse(&mut secrets, dir.path(), "path=env:PATH").unwrap();

@@ -1,8 +1,8 @@
 //! `config`: values that a plugin reads through `wasi:config`. `{ region = "eu", retries = 3 }`; on the command line
 //! `config=KEY=VALUE`.
 //!
-//! The interface knows text only, so a number or a boolean is handed over as it would be written in TOML. Nobody guards
-//! these values: what must not be seen is a secret.
+//! The interface knows text only, so a number or a boolean is handed over as it would be written in TOML. These values
+//! are not protected: what must not be seen is a secret.
 
 use std::collections::BTreeMap;
 
@@ -10,14 +10,14 @@ use toml::de::DeValue;
 
 use crate::toml_reader::{TomlEntry, TomlReader};
 
-/// Values of one plugin.
-const MOST: usize = 256;
+/// Most values of one plugin.
+const MAX_VALUES: usize = 256;
 
 /// Longest key, bytes.
-pub(super) const KEY: usize = 256;
+pub(super) const MAX_KEY: usize = 256;
 
-/// All keys and values together, bytes: a guest may ask for all of them at once.
-const TOTAL: usize = 256 << 10;
+/// Most bytes of all keys and values together: a guest may read all of them at once.
+const MAX_TOTAL: usize = 256 << 10;
 
 /// Values by key.
 pub(crate) type ConfigValues = BTreeMap<String, String>;
@@ -45,18 +45,18 @@ pub(super) fn parse(text: &str, values: &mut ConfigValues) -> Result<(), String>
 }
 
 fn add(key: &str, value: String, values: &mut ConfigValues) -> Result<(), String> {
-    if key.is_empty() || key.len() > KEY {
-        return Err(format!("a key must have 1 to {KEY} bytes"));
+    if key.is_empty() || key.len() > MAX_KEY {
+        return Err(format!("a key must have 1 to {MAX_KEY} bytes"));
     }
     if values.contains_key(key) {
         return Err(format!("`{key}` is set twice; remove one"));
     }
-    if values.len() >= MOST {
-        return Err(format!("a plugin may have at most {MOST} values"));
+    if values.len() >= MAX_VALUES {
+        return Err(format!("a plugin may have at most {MAX_VALUES} values"));
     }
     let used: usize = values.iter().map(|(key, value)| key.len() + value.len()).sum();
-    if used + key.len() + value.len() > TOTAL {
-        return Err(format!("the values of a plugin may have at most {} KiB together", TOTAL >> 10));
+    if used + key.len() + value.len() > MAX_TOTAL {
+        return Err(format!("the values of a plugin may have at most {} KiB together", MAX_TOTAL >> 10));
     }
     values.insert(key.to_owned(), value);
     Ok(())
@@ -86,11 +86,11 @@ mod tests {
         let mut values = ConfigValues::new();
         parse("url=https://x?a=b", &mut values).unwrap();
         assert_eq!(values.get("url").map(String::as_str), Some("https://x?a=b"));
-        for bad in ["url=again", "=x", "key", &format!("{}=x", "k".repeat(KEY + 1))] {
+        for bad in ["url=again", "=x", "key", &format!("{}=x", "k".repeat(MAX_KEY + 1))] {
             assert!(parse(bad, &mut values).is_err(), "{bad:?}");
         }
-        assert!(add("large", "x".repeat(TOTAL), &mut values).unwrap_err().contains("256 KiB"));
-        (1..MOST).for_each(|n| add(&format!("k{n}"), String::new(), &mut values).unwrap());
+        assert!(add("large", "x".repeat(MAX_TOTAL), &mut values).unwrap_err().contains("256 KiB"));
+        (1..MAX_VALUES).for_each(|n| add(&format!("k{n}"), String::new(), &mut values).unwrap());
         assert!(add("more", String::new(), &mut values).is_err());
     }
 }

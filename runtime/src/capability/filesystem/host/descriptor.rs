@@ -1,4 +1,5 @@
-//! `wasi:filesystem/types`: the functions of a descriptor. What reads is passed on; what opens, creates or grows is counted.
+//! `wasi:filesystem/types`: the functions of a descriptor. Those that read are passed on to wasmtime-wasi; those that
+//! open, create or grow something are counted.
 
 use std::sync::Arc;
 
@@ -19,7 +20,7 @@ use super::{InstanceCtx, to_fs_error};
 
 type Fd = Resource<Descriptor>;
 
-/// Functions that are the library's own.
+/// Defines functions that only call the library's own.
 macro_rules! passed_on {
     ($($name:ident($($arg:ident: $type:ty),*) -> $result:ty;)*) => {
         $(async fn $name(&mut self, fd: Fd, $($arg: $type),*) -> FsResult<$result> {
@@ -28,7 +29,7 @@ macro_rules! passed_on {
     };
 }
 
-/// The same with a path.
+/// The same for functions that take a path.
 macro_rules! passed_on_with_path {
     ($($name:ident($($flags:ident: $type:ty)?) -> $result:ty;)*) => {
         $(async fn $name(&mut self, fd: Fd, $($flags: $type,)? path: String) -> FsResult<$result> {
@@ -38,7 +39,7 @@ macro_rules! passed_on_with_path {
     };
 }
 
-/// The same, where an operation is charged: they change something, though nothing grows.
+/// The same for functions that change something without growing anything: they charge an operation.
 macro_rules! charged {
     ($($name:ident($($arg:ident: $type:ty),*);)*) => {
         $(async fn $name(&mut self, fd: Fd, $($arg: $type),*) -> FsResult<()> {
@@ -103,15 +104,15 @@ impl HostDescriptor for InstanceCtx {
 
     fn read_via_stream(&mut self, fd: Fd, offset: Filesize) -> FsResult<Resource<DynInputStream>> {
         self.meter.charge_call();
-        let of = self.capabilities.filesystem.get(&fd)?.clone();
+        let opened = self.capabilities.filesystem.get(&fd)?.clone();
         let file = match self.table.get(&fd)? {
             Descriptor::File(file) => Arc::clone(&file.file),
             Descriptor::Dir(_) => return Err(ErrorCode::IsDirectory.into()),
         };
         let permit = self.stream_permit()?;
-        let reading: DynInputStream =
-            Box::new(FileInputStream::new(file, offset, &self.plugin, (of, permit)));
-        Ok(self.table.push(reading)?)
+        let stream: DynInputStream =
+            Box::new(FileInputStream::new(file, offset, &self.plugin, (opened, permit)));
+        Ok(self.table.push(stream)?)
     }
 
     fn write_via_stream(&mut self, fd: Fd, offset: Filesize) -> FsResult<Resource<DynOutputStream>> {
@@ -129,8 +130,8 @@ impl HostDescriptor for InstanceCtx {
 
     async fn create_directory_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
         self.charge_path_operation(&[&path]).await?;
-        self.change([&fd], |turn, [dir]| {
-            turn.make(true, || {
+        self.change([&fd], |guard, [dir]| {
+            guard.make(true, || {
                 run_wasi([dir], async |view, [dir]| {
                     HostDescriptor::create_directory_at(view, dir, path).await
                 })
@@ -148,8 +149,8 @@ impl HostDescriptor for InstanceCtx {
         new: String,
     ) -> FsResult<()> {
         self.charge_path_operation(&[&old, &new]).await?;
-        self.change([&fd, &new_fd], move |turn, both| {
-            turn.make(false, || {
+        self.change([&fd, &new_fd], move |guard, both| {
+            guard.make(false, || {
                 run_wasi(both, async |view, [from, to]| {
                     HostDescriptor::link_at(view, from, flags, old, to, new).await
                 })
@@ -160,19 +161,19 @@ impl HostDescriptor for InstanceCtx {
 
     async fn rename_at(&mut self, fd: Fd, old: String, new_fd: Fd, new: String) -> FsResult<()> {
         self.charge_path_operation(&[&old, &new]).await?;
-        self.change([&fd, &new_fd], |turn, both| {
+        self.change([&fd, &new_fd], |guard, both| {
             let moved = run_wasi(both, async |view, [from, to]| {
                 HostDescriptor::rename_at(view, from, old, to, new).await
             });
-            // What had the new name is gone.
-            turn.release();
+            // A file that had the new name is deleted.
+            guard.release();
             Ok(moved)
         })
         .await
     }
 
-    /// Links are never made: a guest has no use for them that a copy would not serve, while another program of the host
-    /// that follows one leaves the directory.
+    /// Links are never made: a copy serves a guest as well, while a link leads another program of the host that follows
+    /// it out of the directory.
     async fn symlink_at(&mut self, _: Fd, old: String, new: String) -> FsResult<()> {
         self.charge_path_operation(&[&old, &new]).await?;
         Err(ErrorCode::NotPermitted.into())
@@ -180,23 +181,23 @@ impl HostDescriptor for InstanceCtx {
 
     async fn unlink_file_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
         self.charge_path_operation(&[&path]).await?;
-        self.change([&fd], |turn, [dir]| {
-            let gone =
+        self.change([&fd], |guard, [dir]| {
+            let removed =
                 run_wasi([dir], async |view, [dir]| HostDescriptor::unlink_file_at(view, dir, path).await);
-            turn.release();
-            Ok(gone)
+            guard.release();
+            Ok(removed)
         })
         .await
     }
 
     async fn remove_directory_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
         self.charge_path_operation(&[&path]).await?;
-        self.change([&fd], |turn, [dir]| {
-            let gone = run_wasi([dir], async |view, [dir]| {
+        self.change([&fd], |guard, [dir]| {
+            let removed = run_wasi([dir], async |view, [dir]| {
                 HostDescriptor::remove_directory_at(view, dir, path).await
             });
-            turn.release();
-            Ok(gone)
+            guard.release();
+            Ok(removed)
         })
         .await
     }
@@ -204,19 +205,19 @@ impl HostDescriptor for InstanceCtx {
     async fn open_at(
         &mut self,
         fd: Fd,
-        follow: PathFlags,
+        path_flags: PathFlags,
         path: String,
-        how: OpenFlags,
+        open_flags: OpenFlags,
         flags: DescriptorFlags,
     ) -> FsResult<Fd> {
         self.charge_path_operation(&[&path]).await?;
-        self.open(fd, OpenRequest { follow, path, how, flags }).await
+        self.open(fd, OpenRequest { path_flags, path, open_flags, flags }).await
     }
 
     fn drop(&mut self, fd: Fd) -> wasmtime::Result<()> {
-        let gone = self.capabilities.filesystem.remove(fd.rep());
+        let removed = self.capabilities.filesystem.remove(fd.rep());
         HostDescriptor::drop(&mut self.filesystem(), fd)?;
-        if let Some(quota) = gone.and_then(|opened| opened.granted_dir.quota.clone()) {
+        if let Some(quota) = removed.and_then(|opened| opened.granted_dir.quota.clone()) {
             quota.release();
         }
         Ok(())
@@ -224,7 +225,7 @@ impl HostDescriptor for InstanceCtx {
 }
 
 impl InstanceCtx {
-    /// A file that the guest may change.
+    /// A file that the guest may change, with what writing to it needs.
     fn writable_file(&mut self, fd: &Fd) -> FsResult<WritableFile> {
         let file = match self.table.get(fd)? {
             Descriptor::File(file) => file,
@@ -245,7 +246,7 @@ impl InstanceCtx {
     fn output_stream(&mut self, fd: &Fd, at: WritePosition) -> FsResult<Resource<DynOutputStream>> {
         let target = self.writable_file(fd)?;
         let permit = self.stream_permit()?;
-        let writing: DynOutputStream = Box::new(FileOutputStream::new(target, at, permit));
-        Ok(self.table.push(writing)?)
+        let stream: DynOutputStream = Box::new(FileOutputStream::new(target, at, permit));
+        Ok(self.table.push(stream)?)
     }
 }

@@ -1,5 +1,6 @@
-//! The stream on which a guest reads a file: a piece at a time, by a thread that counts among those of its plugin until
-//! it is done. On a disk that does not answer, the library's own would leave one behind with each call.
+//! The stream on which a guest reads a file, a piece at a time. Each piece is read by a thread that counts among the
+//! threads of its plugin until the read is done: on a disk that does not respond, the library's own stream would leave
+//! one more thread behind with each call.
 
 use std::fs::File;
 use std::io;
@@ -15,13 +16,13 @@ use super::blocking;
 use super::open_files::{FilePermit, OpenDescriptor};
 use crate::capability::PluginCtx;
 
-/// Bytes that are read at once, at most: what WASI streams commonly allow.
-const MOST: usize = 64 << 10;
+/// Most bytes that are read at once: what WASI streams commonly allow.
+const CHUNK: usize = 64 << 10;
 
-/// Bytes that are read for a guest that waits and has not said how many it wants.
-const UNASKED: usize = 4 << 10;
+/// Bytes that are read ahead for a guest that waits and has not said how many it wants.
+const READ_AHEAD: usize = 4 << 10;
 
-/// A stream, with the places that it takes until it is dropped.
+/// A stream, with the permits that it holds until it is dropped.
 pub(super) struct FileInputStream {
     file: Arc<File>,
     at: u64,
@@ -49,14 +50,14 @@ impl FileInputStream {
         Self { file, at, work: ReadState::None, plugin: Arc::clone(plugin), _permits: permits }
     }
 
-    /// Reads up to so many bytes.
-    fn piece(&self, most: usize) -> impl Future<Output = io::Result<Bytes>> + Send + 'static {
+    /// Reads up to `max` bytes.
+    fn read_piece(&self, max: usize) -> impl Future<Output = io::Result<Bytes>> + Send + 'static {
         let (file, at, plugin) = (Arc::clone(&self.file), self.at, Arc::clone(&self.plugin));
-        async move { blocking(&plugin, move || piece(&file, at, most.min(MOST))).await? }
+        async move { blocking(&plugin, move || read_piece_at(&file, at, max.min(CHUNK))).await? }
     }
 
-    fn start_read(&mut self, most: usize) {
-        self.work = ReadState::UnderWay(AbortOnDropHandle::new(tokio::spawn(self.piece(most))));
+    fn start_read(&mut self, max: usize) {
+        self.work = ReadState::UnderWay(AbortOnDropHandle::new(tokio::spawn(self.read_piece(max))));
     }
 
     fn finish_read(&mut self, read: io::Result<Bytes>) {
@@ -75,8 +76,8 @@ impl FileInputStream {
     }
 }
 
-fn piece(file: &File, at: u64, most: usize) -> io::Result<Bytes> {
-    let mut buffer = vec![0; most];
+fn read_piece_at(file: &File, at: u64, max: usize) -> io::Result<Bytes> {
+    let mut buffer = vec![0; max];
     loop {
         match file.read_at(&mut buffer, at) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -109,7 +110,7 @@ impl InputStream for FileInputStream {
     async fn blocking_read(&mut self, size: usize) -> StreamResult<Bytes> {
         self.wait_for_read().await;
         if matches!(self.work, ReadState::None) && size > 0 {
-            let read = self.piece(size).await;
+            let read = self.read_piece(size).await;
             self.finish_read(read);
         }
         self.read(size)
@@ -124,7 +125,7 @@ impl InputStream for FileInputStream {
 impl Pollable for FileInputStream {
     async fn ready(&mut self) {
         if matches!(self.work, ReadState::None) {
-            self.start_read(UNASKED);
+            self.start_read(READ_AHEAD);
         }
         self.wait_for_read().await;
     }

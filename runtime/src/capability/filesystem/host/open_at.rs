@@ -1,7 +1,8 @@
-//! Opening a file. Only a file that is made costs room, so what is there already is opened without making anything.
+//! Opens files. Only a file that is made counts against the quota, so an existing file is opened without making
+//! anything.
 //!
-//! All of it happens on one thread in one turn, to its end, also when its call has gone: a file that is open counts
-//! until it is closed, so there is no moment in which it is open and nobody knows.
+//! Opening runs on one thread, under one lock of the quota and to its end, also when its call has ended: an open file
+//! counts until it is closed, so there is no moment in which a file is open and not counted.
 
 use std::sync::Arc;
 
@@ -19,73 +20,73 @@ use crate::capability::filesystem::quota::{QuotaExceeded, QuotaGuard};
 
 type Fd = Resource<Descriptor>;
 
-/// What was done, unless there was no room for it.
+/// The outcome of an operation, unless it would exceed the quota.
 type QuotaResult<T> = Result<FsResult<T>, QuotaExceeded>;
 
 /// What is to be opened, and how.
 #[derive(Clone)]
 pub(super) struct OpenRequest {
-    pub(super) follow: PathFlags,
+    pub(super) path_flags: PathFlags,
     pub(super) path: String,
-    pub(super) how: OpenFlags,
+    pub(super) open_flags: OpenFlags,
     pub(super) flags: DescriptorFlags,
 }
 
 impl OpenRequest {
-    /// The same without making or emptying anything.
-    fn only_open(&self) -> Self {
-        let mut plain = self.clone();
-        if self.how.intersects(OpenFlags::CREATE | OpenFlags::TRUNCATE) {
-            // Either implies writing; what was not asked to be written would be readable.
+    /// The same request without making or truncating a file.
+    fn for_existing(&self) -> Self {
+        let mut request = self.clone();
+        if self.open_flags.intersects(OpenFlags::CREATE | OpenFlags::TRUNCATE) {
+            // Both flags imply writing. A descriptor that is not to be written is one to read.
             if !self.flags.contains(DescriptorFlags::WRITE) {
-                plain.flags |= DescriptorFlags::READ;
+                request.flags |= DescriptorFlags::READ;
             }
-            plain.flags |= DescriptorFlags::WRITE;
+            request.flags |= DescriptorFlags::WRITE;
         }
-        plain.how = self.how & OpenFlags::DIRECTORY;
-        plain
+        request.open_flags = self.open_flags & OpenFlags::DIRECTORY;
+        request
     }
 
     fn has(&self, flag: OpenFlags) -> bool {
-        self.how.contains(flag)
+        self.open_flags.contains(flag)
     }
 
-    /// Opens it, and makes it first if that is wanted and there is room.
-    fn open_in(&self, dir: &Descriptor, turn: &mut QuotaGuard) -> QuotaResult<Descriptor> {
+    /// Opens a file, and makes it first if the request says so and the quota allows it.
+    fn open_or_make(&self, dir: &Descriptor, guard: &mut QuotaGuard) -> QuotaResult<Descriptor> {
         let creates = self.has(OpenFlags::CREATE);
         if self.has(OpenFlags::DIRECTORY)
-            && self.how.intersects(OpenFlags::CREATE | OpenFlags::EXCLUSIVE | OpenFlags::TRUNCATE)
+            && self.open_flags.intersects(OpenFlags::CREATE | OpenFlags::EXCLUSIVE | OpenFlags::TRUNCATE)
         {
             return Ok(Err(ErrorCode::Invalid.into()));
         }
         if !(creates && self.has(OpenFlags::EXCLUSIVE)) {
-            match self.only_open().open_what_is_there(dir) {
+            match self.for_existing().open_existing(dir) {
                 Err(error) if creates && matches!(error.downcast_ref(), Some(ErrorCode::NoEntry)) => {}
                 outcome => return Ok(outcome),
             }
         }
-        let made = Self { how: self.how & (OpenFlags::CREATE | OpenFlags::EXCLUSIVE), ..self.clone() };
-        turn.make(false, || made.pass(dir))
+        let request =
+            Self { open_flags: self.open_flags & (OpenFlags::CREATE | OpenFlags::EXCLUSIVE), ..self.clone() };
+        guard.make(false, || request.open_with_wasi(dir))
     }
 
-    /// Opens what is there. A pipe would keep a thread waiting for its other end, and a device is not a file.
-    fn open_what_is_there(self, dir: &Descriptor) -> FsResult<Descriptor> {
+    /// Opens an existing file. A pipe would keep a thread waiting for its other end, and a device is not a file.
+    fn open_existing(self, dir: &Descriptor) -> FsResult<Descriptor> {
         use DescriptorType::{Directory, RegularFile, SymbolicLink};
-        let (follow, path) = (self.follow, self.path.clone());
-        let about =
-            run_wasi([dir], async |view, [dir]| HostDescriptor::stat_at(view, dir, follow, path).await);
-        match about {
-            Ok(about) if !matches!(about.type_, RegularFile | Directory | SymbolicLink) => {
+        let (flags, path) = (self.path_flags, self.path.clone());
+        let stat = run_wasi([dir], async |view, [dir]| HostDescriptor::stat_at(view, dir, flags, path).await);
+        match stat {
+            Ok(stat) if !matches!(stat.type_, RegularFile | Directory | SymbolicLink) => {
                 Err(ErrorCode::Unsupported.into())
             }
-            _ => self.pass(dir),
+            _ => self.open_with_wasi(dir),
         }
     }
 
-    fn pass(self, dir: &Descriptor) -> FsResult<Descriptor> {
-        let Self { follow, path, how, flags } = self;
+    fn open_with_wasi(self, dir: &Descriptor) -> FsResult<Descriptor> {
+        let Self { path_flags, path, open_flags, flags } = self;
         run_wasi([dir], async |view, [dir]| {
-            let opened = HostDescriptor::open_at(view, dir, follow, path, how, flags).await?;
+            let opened = HostDescriptor::open_at(view, dir, path_flags, path, open_flags, flags).await?;
             Ok(view.table.delete(opened)?)
         })
     }
@@ -95,23 +96,23 @@ impl OpenRequest {
 fn open(
     granted_dir: &GrantedDir,
     dir: &Descriptor,
-    wanted: OpenRequest,
-    turn: Option<QuotaGuard>,
+    request: OpenRequest,
+    guard: Option<QuotaGuard>,
 ) -> QuotaResult<Descriptor> {
-    let empties = wanted.has(OpenFlags::TRUNCATE);
-    let (opened, turn) = match (turn, &granted_dir.quota) {
-        (Some(mut turn), Some(_)) => (wanted.open_in(dir, &mut turn)?, Some(turn)),
-        // The library refuses what would change something.
-        (turn, _) => (wanted.open_what_is_there(dir), turn),
+    let truncates = request.has(OpenFlags::TRUNCATE);
+    let (opened, guard) = match (guard, &granted_dir.quota) {
+        (Some(mut guard), Some(_)) => (request.open_or_make(dir, &mut guard)?, Some(guard)),
+        // The library rejects requests that would change something.
+        (guard, _) => (request.open_existing(dir), guard),
     };
     let opened = match opened {
         Ok(opened) if granted_dir.may_open(&opened) => opened,
         Ok(_) => return Ok(Err(ErrorCode::NotPermitted.into())),
         Err(error) => return Ok(Err(error)),
     };
-    if let (Some(mut turn), Descriptor::File(file)) = (turn, &opened) {
-        turn.opened(&file.file);
-        if empties && let Err(error) = turn.change(&file.file, |_| 0, |_| file.file.set_len(0)) {
+    if let (Some(mut guard), Descriptor::File(file)) = (guard, &opened) {
+        guard.opened(&file.file);
+        if truncates && let Err(error) = guard.change(&file.file, |_| 0, |_| file.file.set_len(0)) {
             return Ok(Err(to_fs_error(error)));
         }
     }
@@ -119,26 +120,27 @@ fn open(
 }
 
 impl InstanceCtx {
-    /// Opens a file, and makes it first if that is wanted and there is room.
-    pub(super) async fn open(&mut self, fd: Fd, wanted: OpenRequest) -> FsResult<Fd> {
+    /// Opens a file, and makes it first if the request says so and the quota allows it.
+    pub(super) async fn open(&mut self, fd: Fd, request: OpenRequest) -> FsResult<Fd> {
         let granted_dir = Arc::clone(&self.capabilities.filesystem.get(&fd)?.granted_dir);
         let permit = self.file_permit()?;
         self.meter.charge_call();
         let dir = self.table.get(&fd)?.clone();
-        let thread = self.plugin.capabilities.filesystem.io.thread().await?;
-        let turn = match &granted_dir.quota {
+        let thread = self.plugin.capabilities.filesystem.io.thread_permit().await?;
+        let guard = match &granted_dir.quota {
             Some(quota) => Some(quota.lock(&self.meter).await),
-            None => QuotaGuard::to_read(&granted_dir.host, &self.meter).await,
+            None => QuotaGuard::lock_to_read(&granted_dir.host, &self.meter).await,
         };
         let below = Arc::clone(&granted_dir);
-        let opened = thread.run(move || open(&below, &dir, wanted, turn)).await?;
-        let opened = self.had_room(&granted_dir, opened)?;
+        let opened = thread.run(move || open(&below, &dir, request, guard)).await?;
+        let opened = self.deny_over_quota(&granted_dir, opened)?;
         let opened = self.table.push(opened)?;
         self.capabilities.filesystem.add(&opened, OpenDescriptor::below(granted_dir, permit));
         Ok(opened)
     }
 
-    /// Changes what lies below a grant, in its turn. The turn ends when it is done, also when its call has gone.
+    /// Changes something below a granted directory, under the lock of its quota. The lock is held until the change is
+    /// done, also when its call has ended.
     pub(super) async fn change<T: Send + 'static, const N: usize>(
         &mut self,
         fds: [&Fd; N],
@@ -147,26 +149,28 @@ impl InstanceCtx {
         self.meter.charge_call();
         let granted_dir = self.one_grant(fds)?;
         let quota = granted_dir.quota.as_ref().ok_or(ErrorCode::NotPermitted)?;
-        let mut on = Vec::with_capacity(N);
+        let mut descriptors = Vec::with_capacity(N);
         for fd in fds {
-            on.push(self.table.get(fd)?.clone());
+            descriptors.push(self.table.get(fd)?.clone());
         }
-        let on = <[Descriptor; N]>::try_from(on).map_err(|_| ErrorCode::BadDescriptor)?;
-        let thread = self.plugin.capabilities.filesystem.io.thread().await?;
-        let mut turn = quota.lock(&self.meter).await;
-        let done = thread.run(move || act(&mut turn, on.each_ref())).await?;
-        self.had_room(&granted_dir, done)
+        let descriptors = <[Descriptor; N]>::try_from(descriptors).map_err(|_| ErrorCode::BadDescriptor)?;
+        let thread = self.plugin.capabilities.filesystem.io.thread_permit().await?;
+        let mut guard = quota.lock(&self.meter).await;
+        let outcome = thread.run(move || act(&mut guard, descriptors.each_ref())).await?;
+        self.deny_over_quota(&granted_dir, outcome)
     }
 
-    fn had_room<T>(&mut self, granted_dir: &GrantedDir, done: QuotaResult<T>) -> FsResult<T> {
-        done.unwrap_or_else(|over| {
-            let (wanted, allow) = granted_dir.quota_hint(&over);
-            self.deny(&wanted, &allow);
+    /// Records an exceeded quota as a denial. The guest gets an error.
+    fn deny_over_quota<T>(&mut self, granted_dir: &GrantedDir, outcome: QuotaResult<T>) -> FsResult<T> {
+        outcome.unwrap_or_else(|exceeded| {
+            let (requested, hint) = granted_dir.quota_hint(&exceeded);
+            self.deny(&requested, &hint);
             Err(ErrorCode::Quota.into())
         })
     }
 
-    /// The grant that all lie below. A file does not go from one to another, as from one disk to another.
+    /// The granted directory that all descriptors lie below. A file cannot move from one granted directory to another,
+    /// as it cannot move from one disk to another.
     fn one_grant<const N: usize>(&self, fds: [&Fd; N]) -> FsResult<Arc<GrantedDir>> {
         let mut granted_dirs = Vec::with_capacity(N);
         for fd in fds {

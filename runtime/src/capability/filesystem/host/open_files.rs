@@ -1,7 +1,7 @@
-//! What one call has open, and what lies behind each handle: which grant it came from, and the place that it takes.
+//! The files that one instance has open: for each handle, the grant that it came from and the permit that it holds.
 //!
-//! A file is open until its descriptor and every stream on it are gone, so they share one place. Places come back by
-//! being dropped, whichever of them goes last.
+//! A file is open until its descriptor and every stream on it are dropped, so they share one permit. The last of them
+//! gives the permit back.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -27,19 +27,20 @@ const STREAMS: usize = 4;
 pub(crate) struct GrantedDir {
     pub(super) host: PathBuf,
     pub(super) guest: String,
-    /// What it may be filled with; `None` where nothing may be changed.
+    /// Its quota; `None` where the guest may change nothing.
     pub(super) quota: Option<Arc<Quota>>,
     hidden: Vec<PathBuf>,
 }
 
 impl GrantedDir {
-    /// Of a grant.
+    /// The directory of a grant.
     pub(crate) fn from_grant(grant: &DirGrant) -> Arc<Self> {
         let DirGrant { host, guest, hidden, .. } = grant.clone();
         Arc::new(Self { host, guest, quota: Quota::of(grant), hidden })
     }
 
-    /// Whether a guest may have this file open. Where something is hidden, what cannot be told is refused.
+    /// Whether the guest may open this file. Below a directory with hidden paths, a file whose path is unknown is
+    /// denied.
     pub(super) fn may_open(&self, descriptor: &Descriptor) -> bool {
         if self.hidden.is_empty() {
             return true;
@@ -52,23 +53,23 @@ impl GrantedDir {
         path_of(file).is_some_and(|path| !is_hidden(&path))
     }
 
-    /// What the guest wanted, and the line that would allow it.
-    pub(super) fn quota_hint(&self, over: &QuotaExceeded) -> (String, String) {
+    /// What the guest requested, and the line that would allow it.
+    pub(super) fn quota_hint(&self, exceeded: &QuotaExceeded) -> (String, String) {
         let Self { host, guest, .. } = self;
-        let wanted = format!("{over} below {guest}");
+        let requested = format!("{exceeded} below {guest}");
         let DirQuota { mib, files } =
-            self.quota.as_ref().map_or(DirQuota { mib: 0, files: 0 }, |quota| quota.room());
-        let DirQuota { mib, files } = match over {
+            self.quota.as_ref().map_or(DirQuota { mib: 0, files: 0 }, |quota| quota.granted());
+        let DirQuota { mib, files } = match exceeded {
             QuotaExceeded::Bytes(_) => DirQuota { mib: mib * 2, files },
             QuotaExceeded::Files(_) => DirQuota { mib, files: files * 2 },
             QuotaExceeded::Around(outer) => {
-                return (wanted, format!("a larger `quota_mib` or `files` where {outer:?} is granted"));
+                return (requested, format!("a larger `quota_mib` or `files` where {outer:?} is granted"));
             }
         };
-        let allow = format!(
+        let line = format!(
             "dirs = [{{ host = {host:?}, guest = {guest:?}, write = true, quota_mib = {mib}, files = {files} }}]"
         );
-        (wanted, allow)
+        (requested, line)
     }
 }
 
@@ -80,10 +81,10 @@ pub(crate) struct LocalRoot {
 }
 
 impl LocalRoot {
-    /// Opens what `roots` lets the guest read. Blocks.
+    /// Opens a folder that the grant `roots` allows. Blocks.
     ///
     /// # Errors
-    /// When it has gone, or a link leads elsewhere.
+    /// When it is gone, or a link leads elsewhere.
     pub(crate) fn open(grant: &DirGrant) -> io::Result<Self> {
         let pinned = PinnedDir::open(&grant.host)?;
         let dir = Dir::new(File::open(pinned.path())?, FsPerms::ReadOnly, OpenMode::READ, false);
@@ -97,19 +98,19 @@ impl std::fmt::Debug for LocalRoot {
     }
 }
 
-/// A place that an open file takes.
+/// The permit for an open file or stream.
 pub(super) type FilePermit = Arc<OwnedSemaphorePermit>;
 
-/// What is known of a descriptor.
+/// The grant and the permit of a descriptor.
 #[derive(Debug, Clone)]
 pub(super) struct OpenDescriptor {
     pub(super) granted_dir: Arc<GrantedDir>,
-    /// A granted directory takes none: it is open anyway.
+    /// `None` for a granted directory, which is open anyway.
     _permit: Option<FilePermit>,
 }
 
 impl OpenDescriptor {
-    /// What was opened below one.
+    /// A file or directory that was opened below a granted directory.
     pub(super) fn below(granted_dir: Arc<GrantedDir>, permit: FilePermit) -> Self {
         Self { granted_dir, _permit: Some(permit) }
     }
@@ -127,23 +128,24 @@ pub(crate) struct OpenFiles {
     streams: Arc<Semaphore>,
     granted: Vec<Arc<GrantedDir>>,
     roots: Vec<LocalRoot>,
-    known: HashMap<u32, OpenDescriptor>,
-    full: bool,
+    descriptors: HashMap<u32, OpenDescriptor>,
+    /// Whether this call ran out of permits.
+    is_full: bool,
 }
 
 impl OpenFiles {
-    /// For an instance that may have `most` files open.
-    pub(crate) fn new(most: u64, granted: &[Arc<GrantedDir>]) -> Self {
-        let most = usize::try_from(most).unwrap_or(usize::MAX >> 4);
-        let (files, streams) = (Semaphore::new(most), Semaphore::new(most * STREAMS));
+    /// For an instance that may have `max` files open.
+    pub(crate) fn new(max: u64, granted: &[Arc<GrantedDir>]) -> Self {
+        let max = usize::try_from(max).unwrap_or(usize::MAX >> 4);
+        let (files, streams) = (Semaphore::new(max), Semaphore::new(max * STREAMS));
         let granted = granted.to_vec();
         Self {
             files: files.into(),
             streams: streams.into(),
             granted,
             roots: Vec::new(),
-            known: HashMap::new(),
-            full: false,
+            descriptors: HashMap::new(),
+            is_full: false,
         }
     }
 
@@ -152,7 +154,7 @@ impl OpenFiles {
         self.granted.clone()
     }
 
-    /// Adds a folder of the client, unless something is granted under that path already.
+    /// Adds a folder of the client, unless a directory is granted under its guest path already.
     pub(crate) fn add_root(&mut self, root: LocalRoot) {
         let mut others = self.granted.iter().chain(self.roots.iter().map(|root| &root.granted_dir));
         if others.all(|other| other.guest != root.granted_dir.guest) {
@@ -164,36 +166,36 @@ impl OpenFiles {
         self.roots.clone()
     }
 
-    /// A place for another file.
+    /// A permit for another open file.
     pub(super) fn file_permit(&self) -> Result<FilePermit, ErrorCode> {
         acquire(&self.files)
     }
 
-    /// A place for another stream on a file.
+    /// A permit for another stream on a file.
     pub(super) fn stream_permit(&self) -> Result<FilePermit, ErrorCode> {
         acquire(&self.streams)
     }
 
-    /// Whether this is the first time that there is no place.
+    /// Notes that the call ran out of permits. `true` the first time.
     pub(super) fn first_full(&mut self) -> bool {
-        !std::mem::replace(&mut self.full, true)
+        !std::mem::replace(&mut self.is_full, true)
     }
 
-    /// For another call of the same instance: what is open stays open.
+    /// For another call of the same instance: open files stay open.
     pub(crate) fn reset_for_next_call(&mut self) {
-        self.full = false;
+        self.is_full = false;
     }
 
     pub(super) fn add(&mut self, fd: &Resource<Descriptor>, opened: OpenDescriptor) {
-        self.known.insert(fd.rep(), opened);
+        self.descriptors.insert(fd.rep(), opened);
     }
 
     pub(super) fn get(&self, fd: &Resource<Descriptor>) -> Result<&OpenDescriptor, ErrorCode> {
-        self.known.get(&fd.rep()).ok_or(ErrorCode::BadDescriptor)
+        self.descriptors.get(&fd.rep()).ok_or(ErrorCode::BadDescriptor)
     }
 
     pub(super) fn remove(&mut self, fd: u32) -> Option<OpenDescriptor> {
-        self.known.remove(&fd)
+        self.descriptors.remove(&fd)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The stream on which a guest writes a file.
 //!
-//! It takes a piece at a time and is busy until that is written. A piece that was taken is written to its end, whatever
-//! becomes of the guest, as the system's own calls do.
+//! The stream accepts a piece at a time and is busy until that piece is written. An accepted piece is written to its
+//! end, whatever becomes of the guest, as with the system's own calls.
 
 use bytes::Bytes;
 use tokio::task::JoinHandle;
@@ -45,7 +45,7 @@ impl FileOutputStream {
         }
     }
 
-    /// What stands against another write. An error is told once.
+    /// Fails when nothing more can be written. An error is returned once.
     fn take_error(&mut self) -> StreamResult<()> {
         match std::mem::replace(&mut self.work, WriteState::Closed) {
             WriteState::Failed(error) => Err(StreamError::LastOperationFailed(error.into())),
@@ -58,8 +58,8 @@ impl FileOutputStream {
     }
 
     fn charge(&self, bytes: &Bytes) -> StreamResult<()> {
-        let cost = bytes.len() + super::OPERATION;
-        self.target.meter.charge_now(cost).map_err(|error| StreamError::Trap(error.into()))
+        let charge = bytes.len() + super::OPERATION_CHARGE;
+        self.target.meter.charge_now(charge).map_err(|error| StreamError::Trap(error.into()))
     }
 }
 
@@ -71,11 +71,11 @@ impl OutputStream for FileOutputStream {
             return Err(StreamError::trap("write exceeded budget"));
         }
         self.charge(&bytes)?;
-        let piece = self.target.plugin.capabilities.filesystem.io.piece_permit();
-        let piece = piece.map_err(|error| StreamError::LastOperationFailed(error.into()))?;
+        let pending = self.target.plugin.capabilities.filesystem.io.piece_permit();
+        let pending = pending.map_err(|error| StreamError::LastOperationFailed(error.into()))?;
         let (target, at, permit) = (self.target.clone(), self.at, self.stream.clone());
         self.work = WriteState::UnderWay(tokio::spawn(async move {
-            let _held_until_written = (permit, piece);
+            let _held_until_written = (permit, pending);
             target.write(bytes, at).await
         }));
         Ok(())

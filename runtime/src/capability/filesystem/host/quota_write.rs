@@ -1,5 +1,5 @@
-//! Writes to files under a quota: each write waits for its turn, and one that exceeds the quota fails before it
-//! happens.
+//! Writes to files under a quota. Each write waits for the lock of the quota, and a write that would exceed the quota
+//! fails before it happens.
 
 use std::fs::File;
 use std::io;
@@ -47,7 +47,7 @@ impl WritableFile {
         self.change(after, act).await.map(|()| len)
     }
 
-    /// Makes it this long.
+    /// Makes the file `size` bytes long.
     pub(super) async fn set_size(&self, size: u64) -> Result<(), ChangeError> {
         self.change(move |_| size, move |file, _| file.set_len(size)).await
     }
@@ -57,14 +57,14 @@ impl WritableFile {
         after: impl FnOnce(u64) -> u64 + Send + 'static,
         act: impl FnOnce(&File, u64) -> io::Result<T> + Send + 'static,
     ) -> Result<T, ChangeError> {
-        let thread = self.plugin.capabilities.filesystem.io.thread().await?;
-        let mut turn = self.quota.lock(&self.meter).await;
+        let thread = self.plugin.capabilities.filesystem.io.thread_permit().await?;
+        let mut guard = self.quota.lock(&self.meter).await;
         let file = Arc::clone(&self.file);
-        let work = move || turn.change(&file, after, |before| act(&file, before));
+        let work = move || guard.change(&file, after, |before| act(&file, before));
         let done = thread.run(work).await?;
-        if let Err(ChangeError::Over(over)) = &done {
-            let (wanted, allow) = self.opened.granted_dir.quota_hint(over);
-            self.denials.record_denied(&self.plugin, &wanted, &allow);
+        if let Err(ChangeError::Over(exceeded)) = &done {
+            let (requested, hint) = self.opened.granted_dir.quota_hint(exceeded);
+            self.denials.record_denied(&self.plugin, &requested, &hint);
         }
         done
     }

@@ -1,4 +1,4 @@
-//! Listing a directory a part at a time, so that a million names are never in memory at once.
+//! Lists a directory a part at a time, so that a million names are never in memory at once.
 
 use std::collections::VecDeque;
 
@@ -16,7 +16,7 @@ use super::{InstanceCtx, blocking};
 /// Names that are read at once.
 const PART: usize = 256;
 
-/// A directory that is being listed. The table knows it by the type that the interface has for it.
+/// A directory that is being listed: what a handle of the type `DirectoryEntryStream` refers to.
 pub(super) struct ReadDir {
     dir: Option<Dir>,
     read: VecDeque<Result<DirectoryEntry, ErrorCode>>,
@@ -79,19 +79,19 @@ fn next(dir: &mut Dir) -> Option<Result<DirectoryEntry, ErrorCode>> {
         match dir.read()? {
             Err(error) => return Some(Err(std::io::Error::from(error).into())),
             Ok(entry) if matches!(entry.file_name().to_bytes(), b"." | b"..") => {}
-            Ok(entry) => return Some(described(dir, &entry)),
+            Ok(entry) => return Some(directory_entry(dir, &entry)),
         }
     }
 }
 
-fn described(dir: &Dir, entry: &DirEntry) -> Result<DirectoryEntry, ErrorCode> {
+fn directory_entry(dir: &Dir, entry: &DirEntry) -> Result<DirectoryEntry, ErrorCode> {
     let name = entry.file_name().to_str().map_err(|_| ErrorCode::IllegalByteSequence)?.to_owned();
     let kind = match entry.file_type() {
-        // Some file systems do not say it with the name.
+        // Some file systems do not report the type with the name.
         FileType::Unknown => dir
             .fd()
             .and_then(|dir| statat(dir, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW))
-            .map_or(FileType::Unknown, |found| FileType::from_raw_mode(found.st_mode)),
+            .map_or(FileType::Unknown, |stat| FileType::from_raw_mode(stat.st_mode)),
         kind => kind,
     };
     let type_ = match kind {

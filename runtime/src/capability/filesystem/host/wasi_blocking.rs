@@ -1,8 +1,8 @@
 //! Runs functions of wasmtime-wasi (the library) on descriptors, on a blocking thread of ours from beginning to end.
 //!
-//! By itself the library hands each to a thread and forgets it when the call has gone, with no way to hold on to what
-//! it takes meanwhile: the turn of a quota, the place of a plugin. So a descriptor is lent to a table that lives as
-//! long as one function, as one that may block where it is.
+//! By itself the library hands each function to a thread and forgets that thread when the call ends, so nothing could
+//! hold the lock of a quota or the permit of a plugin until the function is done. So each function here runs on clones
+//! of its descriptors, in a table of its own, and the clones tell the library to block on the calling thread.
 
 use futures_util::FutureExt as _;
 use wasmtime::component::{Resource, ResourceTable};
@@ -19,21 +19,21 @@ pub(super) type FsView<'a> = WasiFilesystemCtxView<'a>;
 
 /// Runs functions of the library on descriptors. Blocks.
 pub(super) fn run_wasi<T, const N: usize>(
-    on: [&Descriptor; N],
+    descriptors: [&Descriptor; N],
     work: impl AsyncFnOnce(&mut FsView<'_>, [Fd; N]) -> FsResult<T>,
 ) -> FsResult<T> {
     let (mut table, mut ctx) = (ResourceTable::new(), WasiFilesystemCtx::default());
-    let mut lent = Vec::with_capacity(N);
-    for descriptor in on {
-        lent.push(table.push(blocking_here(descriptor)?)?);
+    let mut fds = Vec::with_capacity(N);
+    for descriptor in descriptors {
+        fds.push(table.push(blocking_here(descriptor)?)?);
     }
-    let lent = <[Fd; N]>::try_from(lent).map_err(|_| ErrorCode::BadDescriptor)?;
+    let fds = <[Fd; N]>::try_from(fds).map_err(|_| ErrorCode::BadDescriptor)?;
     let mut view = FsView { table: &mut table, ctx: &mut ctx };
-    // It waits for nothing, since nothing is handed to another thread.
-    work(&mut view, lent).now_or_never().unwrap_or_else(|| Err(ErrorCode::WouldBlock.into()))
+    // The future is ready at once, since nothing is handed to another thread.
+    work(&mut view, fds).now_or_never().unwrap_or_else(|| Err(ErrorCode::WouldBlock.into()))
 }
 
-/// The same file for a function that blocks on the thread that it is called on.
+/// A clone of a descriptor, on which functions block the calling thread.
 fn blocking_here(descriptor: &Descriptor) -> FsResult<Descriptor> {
     Ok(match descriptor {
         Descriptor::File(file) => {
@@ -46,7 +46,7 @@ fn blocking_here(descriptor: &Descriptor) -> FsResult<Descriptor> {
 }
 
 impl InstanceCtx {
-    /// Runs a function of the library on a descriptor, where it may block.
+    /// Runs a function of the library on a descriptor, on a blocking thread.
     pub(super) async fn pass<T: Send + 'static>(
         &mut self,
         fd: &Fd,

@@ -1,9 +1,8 @@
-//! Measures what lies below a directory, within bounds: a directory that holds more files than may lie there is not
-//! walked to its end.
+//! Measures what lies below a directory. The walk stops when it has found more files than the quota allows.
 //!
 //! No path is used, since a path leads elsewhere once a folder in it is renamed. A name is looked up in the directory
-//! that it was read from, no link is followed, and the way back up is `..`, which has to lead to where the walk came
-//! from. So one directory is open at a time, however deep they lie.
+//! that it was read from, no link is followed, and the way back up is `..`, which has to lead to the directory that the
+//! walk came from. So one directory is open at a time, however deep they lie.
 
 use std::collections::HashSet;
 use std::ffi::{CStr, CString};
@@ -18,18 +17,18 @@ use rustix::io::Errno;
 /// Sizes count in these steps, as on most disks, so that many small files are not free.
 pub(super) const STEP: u64 = 4_096;
 
-/// What was found.
+/// The result of a measurement.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct DiskUsage {
     pub(super) bytes: u64,
     /// Files, directories and links.
     pub(super) files: u64,
-    /// Whether all of it was seen.
+    /// Whether everything could be read.
     pub(super) complete: bool,
 }
 
 impl DiskUsage {
-    /// Nothing more fits in.
+    /// More than any quota allows.
     pub(super) const FULL: Self = Self { bytes: u64::MAX, files: u64::MAX, complete: false };
 
     /// The larger of both.
@@ -44,140 +43,140 @@ impl DiskUsage {
     }
 }
 
-/// A size as it counts.
+/// A size in whole steps.
 pub(super) fn rounded(bytes: u64) -> u64 {
     bytes.checked_next_multiple_of(STEP).unwrap_or(u64::MAX)
 }
 
-/// Looks at everything below each root, at hardly more than `most` files, and at the files that are open and have no
-/// name any more. Blocks.
-pub(super) fn measure(roots: &[&File], open: &[Arc<File>], most: u64) -> DiskUsage {
-    let mut walk =
-        Walk { found: DiskUsage { complete: true, ..DiskUsage::default() }, linked: HashSet::new(), most };
+/// Measures everything below each root, and the files of `open` that no name leads to any more. Stops soon after it has
+/// found `max_files`. Blocks.
+pub(super) fn measure(roots: &[&File], open: &[Arc<File>], max_files: u64) -> DiskUsage {
+    let usage = DiskUsage { complete: true, ..DiskUsage::default() };
+    let mut walk = Walk { usage, linked: HashSet::new(), max_files };
     for root in roots {
-        if walk.below(root).is_err() {
-            return DiskUsage { bytes: u64::MAX, complete: true, ..walk.found };
+        if walk.measure_below(root).is_err() {
+            return DiskUsage { bytes: u64::MAX, complete: true, ..walk.usage };
         }
     }
-    walk.deleted(open);
-    walk.found
+    walk.count_deleted(open);
+    walk.usage
 }
 
-/// What tells one file or directory from another.
+/// Tells one file or directory from another: device and inode.
 type FileId = (Dev, u64);
 
-fn identity(of: &Stat) -> FileId {
-    (of.st_dev, of.st_ino)
+fn identity(stat: &Stat) -> FileId {
+    (stat.st_dev, stat.st_ino)
 }
 
-/// More lies there than may.
+/// The walk has found more files than the quota allows.
 struct TooManyFiles;
 
-/// A directory that the walk is in.
+/// The directory that the walk is in.
 struct OpenDir {
     fd: OwnedFd,
     identity: FileId,
 }
 
-/// One that it came through.
+/// A directory that the walk came through and has to return to.
 struct Ancestor {
     identity: FileId,
-    /// How many of the folders that are still to be entered lie further up.
-    others: usize,
+    /// How many of the pending folders lie further up.
+    pending_above: usize,
 }
 
 struct Walk {
-    found: DiskUsage,
-    /// Files with several names that were seen: their bytes count once.
+    usage: DiskUsage,
+    /// Files with several names that were counted: their bytes count once.
     linked: HashSet<FileId>,
-    most: u64,
+    max_files: u64,
 }
 
 impl Walk {
-    fn below(&mut self, root: &File) -> Result<(), TooManyFiles> {
-        let (mut ahead, mut above) = (Vec::new(), Vec::<Ancestor>::new());
+    fn measure_below(&mut self, root: &File) -> Result<(), TooManyFiles> {
+        let (mut pending, mut ancestors) = (Vec::new(), Vec::<Ancestor>::new());
         let Some(mut here) = self.enter(root.as_fd(), c".") else { return Ok(()) };
-        let mut others = 0;
-        self.read(&here, &mut ahead)?;
+        let mut pending_above = 0;
+        self.read(&here, &mut pending)?;
         loop {
-            if ahead.len() > others {
-                let inner = ahead.pop().and_then(|name: CString| self.enter(here.fd.as_fd(), &name));
+            if pending.len() > pending_above {
+                let inner = pending.pop().and_then(|name: CString| self.enter(here.fd.as_fd(), &name));
                 let Some(inner) = inner else { continue };
-                above.push(Ancestor { identity: here.identity, others });
-                (here, others) = (inner, ahead.len());
-                self.read(&here, &mut ahead)?;
+                ancestors.push(Ancestor { identity: here.identity, pending_above });
+                (here, pending_above) = (inner, pending.len());
+                self.read(&here, &mut pending)?;
             } else {
-                let Some(back) = above.pop() else { return Ok(()) };
+                let Some(parent) = ancestors.pop() else { return Ok(()) };
                 let outer = self.enter(here.fd.as_fd(), c"..");
-                let Some(outer) = outer.filter(|outer| outer.identity == back.identity) else {
-                    // Another program moved it: nobody can say what was missed.
-                    self.found.complete = false;
+                let Some(outer) = outer.filter(|outer| outer.identity == parent.identity) else {
+                    // Another program moved the directory, so the walk may have missed files.
+                    self.usage.complete = false;
                     return Ok(());
                 };
-                (here, others) = (outer, back.others);
+                (here, pending_above) = (outer, parent.pending_above);
             }
         }
     }
 
-    /// Opens a folder. `None`: it has gone, or cannot be looked into, which is noted.
+    /// Opens a folder. `None`: the folder is gone, or it cannot be opened and the usage is not complete.
     fn enter(&mut self, dir: BorrowedFd<'_>, name: &CStr) -> Option<OpenDir> {
         let how = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let opened = openat(dir, name, how, Mode::empty());
         let opened = opened.and_then(|fd| Ok(OpenDir { identity: identity(&fstat(&fd)?), fd }));
-        // What has gone is not there to be counted.
-        self.found.complete &= opened.is_ok() || matches!(opened, Err(Errno::NOENT));
+        // A folder that is gone has nothing to count.
+        self.usage.complete &= opened.is_ok() || matches!(opened, Err(Errno::NOENT));
         opened.ok()
     }
 
-    /// Counts what is in a folder, and notes the folders in it.
-    fn read(&mut self, folder: &OpenDir, ahead: &mut Vec<CString>) -> Result<(), TooManyFiles> {
+    /// Counts what is in a folder, and adds the folders in it to `pending`.
+    fn read(&mut self, folder: &OpenDir, pending: &mut Vec<CString>) -> Result<(), TooManyFiles> {
         let Ok(entries) = Dir::read_from(&folder.fd) else {
-            self.found.complete = false;
+            self.usage.complete = false;
             return Ok(());
         };
         for entry in entries {
             let Ok(entry) = entry else {
-                self.found.complete = false;
+                self.usage.complete = false;
                 break;
             };
             let name = entry.file_name();
             if matches!(name.to_bytes(), b"." | b"..") {
                 continue;
             }
-            if self.found.files > self.most {
+            if self.usage.files > self.max_files {
                 return Err(TooManyFiles);
             }
             match statat(&folder.fd, name, AtFlags::SYMLINK_NOFOLLOW) {
-                Ok(about) => self.count(&about, name, ahead),
+                Ok(stat) => self.count(&stat, name, pending),
                 Err(Errno::NOENT) => {}
-                Err(_) => self.found.complete = false,
+                Err(_) => self.usage.complete = false,
             }
         }
         Ok(())
     }
 
-    fn count(&mut self, about: &Stat, name: &CStr, ahead: &mut Vec<CString>) {
-        let size = match FileType::from_raw_mode(about.st_mode) {
+    fn count(&mut self, stat: &Stat, name: &CStr, pending: &mut Vec<CString>) {
+        let size = match FileType::from_raw_mode(stat.st_mode) {
             FileType::Directory => {
-                ahead.push(name.to_owned());
+                pending.push(name.to_owned());
                 STEP
             }
             // Its bytes are counted under another name.
-            _ if about.st_nlink > 1 && !self.linked.insert(identity(about)) => 0,
-            FileType::RegularFile => rounded(about.st_size.try_into().unwrap_or(0)),
+            _ if stat.st_nlink > 1 && !self.linked.insert(identity(stat)) => 0,
+            FileType::RegularFile => rounded(stat.st_size.try_into().unwrap_or(0)),
             _ => STEP,
         };
-        self.found.add(size);
+        self.usage.add(size);
     }
 
     /// Counts open files that no name leads to any more, each once.
-    fn deleted(&mut self, open: &[Arc<File>]) {
+    fn count_deleted(&mut self, open: &[Arc<File>]) {
         let mut seen = HashSet::new();
         for file in open {
             match file.metadata() {
-                Ok(about) if about.nlink() > 0 || !seen.insert((about.dev(), about.ino())) => {}
-                Ok(about) => self.found.add(rounded(about.len())),
-                Err(_) => self.found.complete = false,
+                Ok(metadata) if metadata.nlink() > 0 || !seen.insert((metadata.dev(), metadata.ino())) => {}
+                Ok(metadata) => self.usage.add(rounded(metadata.len())),
+                Err(_) => self.usage.complete = false,
             }
         }
     }
@@ -187,8 +186,8 @@ impl Walk {
 mod tests {
     use super::*;
 
-    fn measured(dir: &std::path::Path, most: u64) -> DiskUsage {
-        measure(&[&File::open(dir).unwrap()], &[], most)
+    fn measured(dir: &std::path::Path, max_files: u64) -> DiskUsage {
+        measure(&[&File::open(dir).unwrap()], &[], max_files)
     }
 
     #[test]
@@ -208,8 +207,8 @@ mod tests {
         for n in 0..100 {
             std::fs::write(dir.path().join(n.to_string()), "").unwrap();
         }
-        let found = measured(dir.path(), 10);
-        assert!(found.files <= 12 && found.bytes == u64::MAX, "{found:?}");
+        let usage = measured(dir.path(), 10);
+        assert!(usage.files <= 12 && usage.bytes == u64::MAX, "{usage:?}");
     }
 
     #[test]

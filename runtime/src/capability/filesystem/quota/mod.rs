@@ -1,10 +1,10 @@
-//! How much a guest may put below a granted directory. WASI has no quotas and neither has the library, so this is ours.
+//! Quotas: how much a guest may put below a granted directory. Neither WASI nor wasmtime-wasi has quotas.
 //!
-//! Each directory has one `QuotaUsage` behind a lock: whatever makes, grows, moves or deletes something there holds
-//! that lock, and so does measuring. So between looking at a file's size and writing to it no other call can do the
-//! same, nothing moves while the directory is measured, and what is counted is what happened. What is counted starts
-//! from what lies there and only grows; when the room seems used up, or the count is old, the directory is measured
-//! again, and what was deleted since gives room back.
+//! Each directory has one `QuotaUsage` behind a lock. Every operation that makes, grows, moves or deletes something
+//! there holds that lock, and so does measuring. So no other call writes to a file between the check of its size and
+//! the write, nothing moves while the directory is measured, and the count is exact. The count starts from a
+//! measurement and only grows. When the quota seems used up, or the measurement is old, the directory is measured
+//! again, and files deleted since then no longer count.
 
 mod disk_usage;
 mod tree;
@@ -22,25 +22,24 @@ use crate::sandbox::HostFuel;
 use disk_usage::{STEP, rounded};
 use tree::{QuotaTree, QuotaUsage};
 
-/// After this long the directory is measured again before anything grows: others may have written to it.
-const OLD: Duration = Duration::from_secs(30);
+/// A measurement older than this is repeated before anything grows: other programs may have written to the directory.
+const MAX_AGE: Duration = Duration::from_secs(30);
 
-/// So often it is measured when room ran out and nothing was seen to be deleted.
-const SOON: Duration = Duration::from_secs(1);
+/// A measurement is not repeated sooner when the quota is used up and no release was reported.
+const MIN_AGE: Duration = Duration::from_secs(1);
 
-/// What looking at one file costs the guest, as if it moved this many bytes.
-const LOOK: usize = 20_000;
+/// Bytes that a guest is charged for measuring one file.
+const FILE_CHARGE: usize = 20_000;
 
-/// The most that measuring a directory costs, as if it moved this many bytes: one call is not to pay for all that
-/// others left there.
-const DEAREST: usize = 200_000_000;
+/// Most bytes that a guest is charged for measuring a directory: one call is not to pay for all that others left there.
+const MAX_SCAN_CHARGE: usize = 200_000_000;
 
-/// What looking at this many files costs.
-fn scan_cost(files: u64) -> usize {
-    LOOK.saturating_mul(usize::try_from(files).unwrap_or(usize::MAX)).min(DEAREST)
+/// Bytes that a guest is charged for measuring so many files.
+fn scan_charge(files: u64) -> usize {
+    FILE_CHARGE.saturating_mul(usize::try_from(files).unwrap_or(usize::MAX)).min(MAX_SCAN_CHARGE)
 }
 
-/// The directory is full.
+/// A change would exceed a quota.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum QuotaExceeded {
     /// Bytes.
@@ -49,42 +48,42 @@ pub(crate) enum QuotaExceeded {
     /// Files and directories.
     #[error("more than {0} files")]
     Files(u64),
-    /// A directory around it, which is granted as well.
-    #[error("more than may lie in {0:?} around it")]
+    /// The quota of a directory around it, which is granted as well.
+    #[error("more than the quota of {0:?} around it")]
     Around(PathBuf),
 }
 
 /// Why a file could not be changed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ChangeError {
-    /// No room.
+    /// The quota.
     #[error(transparent)]
     Over(#[from] QuotaExceeded),
-    /// What the system says.
+    /// The system.
     #[error(transparent)]
     Io(#[from] io::Error),
 }
 
-/// The room below one granted directory.
+/// The quota of one grant.
 #[derive(Debug)]
 pub(crate) struct Quota {
-    room: Arc<DirQuota>,
+    granted: Arc<DirQuota>,
     tree: Arc<QuotaTree>,
 }
 
 impl Quota {
-    /// For a directory that may be written.
+    /// `None` for a directory that may not be written.
     pub(crate) fn of(grant: &DirGrant) -> Option<Arc<Self>> {
-        let room = Arc::new(grant.write?);
-        Some(Arc::new(Self { tree: QuotaTree::granted(&grant.host, &room), room }))
+        let granted = Arc::new(grant.write?);
+        Some(Arc::new(Self { tree: QuotaTree::granted(&grant.host, &granted), granted }))
     }
 
-    /// What may lie there.
-    pub(crate) fn room(&self) -> DirQuota {
-        *self.room
+    /// The sizes that the operator granted.
+    pub(crate) fn granted(&self) -> DirQuota {
+        *self.granted
     }
 
-    /// Something was closed: it may be worth measuring again.
+    /// Notes that a file was closed, so measuring again may find less.
     pub(crate) fn release(&self) {
         self.tree.release();
     }
@@ -92,42 +91,42 @@ impl Quota {
     /// Waits until no other change is under way.
     pub(crate) async fn lock(&self, fuel: &HostFuel) -> QuotaGuard {
         let mut locked = Vec::new();
-        for (tree, room) in self.tree.around() {
-            locked.push(LockedTree::lock(tree, room).await);
+        for (tree, quota) in self.tree.around() {
+            locked.push(LockedTree::lock(tree, quota).await);
         }
-        locked.push(LockedTree::lock(Arc::clone(&self.tree), self.room()).await);
+        locked.push(LockedTree::lock(Arc::clone(&self.tree), self.granted()).await);
         QuotaGuard { locked, fuel: fuel.clone() }
     }
 }
 
-/// The right to change what lies there. Held until the change is done, also when its call has gone.
+/// The locks for one change. Held until the change is done, also when its call has ended.
 pub(crate) struct QuotaGuard {
     /// The directory, after those around it.
     locked: Vec<LockedTree>,
     fuel: HostFuel,
 }
 
-/// A directory that nobody else changes now.
+/// A directory whose count is locked, with the quota that applies.
 struct LockedTree {
     tree: Arc<QuotaTree>,
-    room: DirQuota,
+    quota: DirQuota,
     usage: OwnedMutexGuard<QuotaUsage>,
 }
 
 impl QuotaGuard {
-    /// For opening what may only be read: where the same can be written by another grant, it takes room while it is open.
-    /// `None` where it cannot.
-    pub(crate) async fn to_read(host: &Path, fuel: &HostFuel) -> Option<Self> {
+    /// For opening a file that may only be read: where another grant may write it, the file counts against that quota
+    /// while it is open. `None` where no grant may write it.
+    pub(crate) async fn lock_to_read(host: &Path, fuel: &HostFuel) -> Option<Self> {
         let mut locked = Vec::new();
         for tree in QuotaTree::touching(host) {
-            if let Some(room) = tree.room() {
-                locked.push(LockedTree::lock(tree, room).await);
+            if let Some(quota) = tree.largest_quota() {
+                locked.push(LockedTree::lock(tree, quota).await);
             }
         }
         (!locked.is_empty()).then(|| Self { locked, fuel: fuel.clone() })
     }
 
-    /// Changes one file. `after` says how long it will be, from how long it is. Blocks.
+    /// Changes one file. `after` computes its new length from its present one. Blocks.
     pub(crate) fn change<T>(
         &mut self,
         file: &File,
@@ -138,17 +137,17 @@ impl QuotaGuard {
         let counted = rounded(after(before)).max(rounded(before));
         let more = counted.saturating_sub(rounded(before));
         self.check(more, 0)?;
-        // Before it happens: if nobody can say later what became of it, it counts.
+        // Counted before the change: if the new length cannot be read afterwards, the change counts in full.
         self.count(more, 0);
         let done = act(before);
-        // Half of it may have happened.
+        // A change that failed may have happened in part.
         let now = file.metadata()?.len();
         self.count(rounded(now), 0);
         self.discount(counted, 0);
         Ok(done?)
     }
 
-    /// Makes a file, a directory or another name. Blocks.
+    /// Makes a file, a directory or another name for a file. Blocks.
     pub(crate) fn make<T, E>(
         &mut self,
         directory: bool,
@@ -169,7 +168,7 @@ impl QuotaGuard {
         self.locked.iter_mut().for_each(|locked| locked.usage.opened(file));
     }
 
-    /// Something was deleted, or another took its name: it may be worth measuring again.
+    /// Notes that something was deleted or replaced, so measuring again may find less.
     pub(crate) fn release(&self) {
         self.locked.iter().for_each(|locked| locked.tree.release());
     }
@@ -199,34 +198,34 @@ impl QuotaGuard {
 }
 
 impl LockedTree {
-    async fn lock(tree: Arc<QuotaTree>, room: DirQuota) -> Self {
+    async fn lock(tree: Arc<QuotaTree>, quota: DirQuota) -> Self {
         let usage = Arc::clone(&tree.usage).lock_owned().await;
-        Self { tree, room, usage }
+        Self { tree, quota, usage }
     }
 
     fn check(&mut self, bytes: u64, files: u64, fuel: &HostFuel) -> Result<(), QuotaExceeded> {
         if bytes == 0 && files == 0 {
             return Ok(());
         }
-        if self.usage.is_older_than(OLD) {
-            // The clock wants it and not this call, which happens to come first.
-            self.usage.measure(&self.tree, self.room);
+        if self.usage.is_older_than(MAX_AGE) {
+            // Due by its age, so the call that happens to come first is not charged.
+            self.usage.measure(&self.tree, self.quota);
         }
-        let again = || self.tree.is_released() || self.usage.is_older_than(SOON);
-        if self.over(bytes, files).is_some() && again() {
-            let seen = self.usage.measure(&self.tree, self.room);
+        let may_have_shrunk = || self.tree.is_released() || self.usage.is_older_than(MIN_AGE);
+        if self.exceeded(bytes, files).is_some() && may_have_shrunk() {
+            let measured = self.usage.measure(&self.tree, self.quota);
             // The next charge fails if this was too much.
-            let _ = fuel.charge_now(scan_cost(seen));
+            let _ = fuel.charge_now(scan_charge(measured));
         }
-        self.over(bytes, files).map_or(Ok(()), Err)
+        self.exceeded(bytes, files).map_or(Ok(()), Err)
     }
 
-    fn over(&self, bytes: u64, files: u64) -> Option<QuotaExceeded> {
-        let (used, room) = (self.usage.used, self.room);
-        if used.bytes.saturating_add(bytes) > mib(room.mib) as u64 {
-            return Some(QuotaExceeded::Bytes(room.mib));
+    fn exceeded(&self, bytes: u64, files: u64) -> Option<QuotaExceeded> {
+        let (used, quota) = (self.usage.used, self.quota);
+        if used.bytes.saturating_add(bytes) > mib(quota.mib) as u64 {
+            return Some(QuotaExceeded::Bytes(quota.mib));
         }
-        (used.files.saturating_add(files) > room.files).then_some(QuotaExceeded::Files(room.files))
+        (used.files.saturating_add(files) > quota.files).then_some(QuotaExceeded::Files(quota.files))
     }
 }
 
@@ -269,7 +268,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn files_are_counted_and_deleting_gives_room_back() {
+    async fn files_are_counted_and_deleting_lowers_the_count() {
         let dir = tempfile::tempdir().unwrap();
         let quota = quota(dir.path(), 1, 2);
         let mut guard = quota.lock(&HostFuel::new(u64::MAX)).await;
@@ -279,13 +278,13 @@ mod tests {
         }
         assert_eq!(create(&mut guard, true), Err(QuotaExceeded::Files(2)));
         std::fs::remove_file(dir.path().join("a")).unwrap();
-        assert_eq!(create(&mut guard, true), Err(QuotaExceeded::Files(2)), "nobody said that something went");
+        assert_eq!(create(&mut guard, true), Err(QuotaExceeded::Files(2)), "no release was reported");
         quota.release();
         assert_eq!(create(&mut guard, true), Ok(()));
     }
 
     #[tokio::test]
-    async fn a_call_pays_for_what_it_wants_measured_and_not_for_the_clock() {
+    async fn a_call_pays_for_what_it_has_measured_and_not_for_the_clock() {
         let dir = tempfile::tempdir().unwrap();
         for n in 0..20 {
             std::fs::write(dir.path().join(n.to_string()), "x").unwrap();
@@ -294,18 +293,18 @@ mod tests {
         let mut guard = quota.lock(&fuel).await;
         for _ in 0..3 {
             assert_eq!(create(&mut guard, false), Err(QuotaExceeded::Files(20)));
-            guard.locked[0].usage.at = Instant::now().checked_sub(OLD);
+            guard.locked[0].usage.measured_at = Instant::now().checked_sub(MAX_AGE);
         }
         assert_eq!(fuel.spent(), 0);
-        guard.locked[0].usage.at = Some(Instant::now());
+        guard.locked[0].usage.measured_at = Some(Instant::now());
         quota.release();
         assert_eq!(create(&mut guard, false), Err(QuotaExceeded::Files(20)));
-        assert!(fuel.spent() > scan_cost(19) as u64 / 2, "{}", fuel.spent());
-        assert_eq!(scan_cost(1_000_000), DEAREST);
+        assert!(fuel.spent() > scan_charge(19) as u64 / 2, "{}", fuel.spent());
+        assert_eq!(scan_charge(1_000_000), MAX_SCAN_CHARGE);
     }
 
     #[tokio::test]
-    async fn a_deleted_file_takes_room_until_it_is_closed() {
+    async fn a_deleted_file_counts_until_it_is_closed() {
         let dir = tempfile::tempdir().unwrap();
         let quota = quota(dir.path(), 1, 9);
         let mut guard = quota.lock(&HostFuel::new(u64::MAX)).await;
@@ -336,7 +335,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn plugins_with_one_directory_share_what_is_counted_and_each_has_its_own_room() {
+    async fn plugins_with_one_directory_share_what_is_counted_and_each_has_its_own_quota() {
         let dir = tempfile::tempdir().unwrap();
         let (small, large) = (quota(dir.path(), 1, 9), quota(dir.path(), 2, 9));
         let fuel = HostFuel::new(u64::MAX);
@@ -381,7 +380,7 @@ mod tests {
         let file = File::create(&path).unwrap();
         write(&mut quota.lock(&fuel).await, &file, 1 << 20, 0).unwrap();
         let read = Arc::new(File::open(&path).unwrap());
-        QuotaGuard::to_read(&dir.path().join("below"), &fuel).await.unwrap().opened(&read);
+        QuotaGuard::lock_to_read(&dir.path().join("below"), &fuel).await.unwrap().opened(&read);
         std::fs::remove_file(&path).unwrap();
         drop(file);
         let other = File::create(dir.path().join("b")).unwrap();
@@ -390,6 +389,6 @@ mod tests {
         drop(read);
         quota.release();
         write(&mut quota.lock(&fuel).await, &other, 1, 0).unwrap();
-        assert!(QuotaGuard::to_read(Path::new("/usr"), &fuel).await.is_none());
+        assert!(QuotaGuard::lock_to_read(Path::new("/usr"), &fuel).await.is_none());
     }
 }

@@ -1,9 +1,9 @@
-//! The way out to other hosts.
+//! Connections to other hosts.
 //!
-//! Three steps that cannot be taken apart: the name is checked, then every address that it leads to, then one of those
-//! very addresses is dialled. Nothing is looked up twice, so an answer that changes in between changes nothing. If only
-//! one address of a name is not public, the name is not trusted with any. The environment's proxies are not used: they
-//! would look the name up again.
+//! Three steps that belong together: the name is checked, then every address that it leads to, then one of those very
+//! addresses is dialled. Nothing is looked up twice, so a name server that changes its answer in between changes
+//! nothing. If one address of a name is not public, none of its addresses is dialled. The environment's proxies are not
+//! used: they would look the name up again.
 
 mod dns;
 mod public_address;
@@ -24,23 +24,23 @@ use crate::capability::http::policy::Target;
 use crate::sandbox::{NoSharedPermit, SharedPermit, SharedPermits};
 use dns::{Resolve, SystemResolver};
 
-/// Addresses of one name that are tried.
-const TRIED: usize = 4;
+/// Most addresses of one name that are tried.
+const MAX_TRIED: usize = 4;
 
-/// What one address may take to answer, while there is another to try.
-const PATIENCE: Duration = Duration::from_secs(3);
+/// Time for connecting to one address, while there is another to try.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Connections of one plugin at the same time, unless one call of it may have more.
-const CONNECTIONS_OF_ONE: usize = 32;
+const PLUGIN_CONNECTIONS: usize = 32;
 
-/// Connections of all plugins at the same time; files of this process are few.
-static CONNECTIONS: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(256)));
+/// Connections of all plugins at the same time: each is an open file, of which this process may have few.
+static ALL_CONNECTIONS: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(256)));
 
 /// Look-ups of one plugin at the same time.
-const LOOK_UPS_OF_ONE: usize = 4;
+const PLUGIN_LOOKUPS: usize = 4;
 
 /// Look-ups of all plugins at the same time.
-static LOOK_UPS: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(32)));
+static ALL_LOOKUPS: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(32)));
 
 /// Why there is no connection.
 #[derive(Debug, thiserror::Error)]
@@ -51,19 +51,19 @@ pub(crate) enum EgressError {
     /// The name leads to an address that is not public and not granted.
     #[error("it leads to {address}, which is {what}")]
     Prohibited { address: IpAddr, what: &'static str },
-    /// Too many names are being looked up.
+    /// No permit was free in time, for a connection or for looking the name up.
     #[error(transparent)]
     Busy(#[from] NoSharedPermit),
     /// The name could not be looked up.
     #[error("the name could not be looked up")]
     Name(#[source] io::Error),
-    /// None of the addresses answered.
+    /// None of the addresses accepted a connection.
     #[error("it could not be reached")]
     Connect(#[source] io::Error),
-    /// There is nobody to vouch for it, and the log says why.
+    /// No certificate authorities are known, and the log says why.
     #[error("the server knows no certificate authorities")]
     NoAuthorities,
-    /// It did not prove who it is, or speaks another protocol.
+    /// The host's certificate was rejected, or it speaks another protocol.
     #[error("TLS failed")]
     Tls(#[source] io::Error),
 }
@@ -73,11 +73,11 @@ pub(crate) trait ByteStream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> ByteStream for T {}
 
-/// The way out, for one plugin.
+/// The connections of one plugin.
 pub(crate) struct Egress {
     resolver: Box<dyn Resolve>,
     connections: SharedPermits,
-    look_ups: SharedPermits,
+    lookups: SharedPermits,
 }
 
 impl fmt::Debug for Egress {
@@ -89,32 +89,32 @@ impl fmt::Debug for Egress {
 impl Egress {
     /// For a plugin of which one call may send `parallel` requests at the same time.
     pub(crate) fn new(parallel: usize) -> Self {
-        Self::through(Box::new(SystemResolver), parallel)
+        Self::with_resolver(Box::new(SystemResolver), parallel)
     }
 
-    fn through(resolver: Box<dyn Resolve>, parallel: usize) -> Self {
-        let share = CONNECTIONS_OF_ONE.max(parallel);
+    fn with_resolver(resolver: Box<dyn Resolve>, parallel: usize) -> Self {
+        let share = PLUGIN_CONNECTIONS.max(parallel);
         Self {
             resolver,
-            connections: SharedPermits::new("connection", share, Arc::clone(&CONNECTIONS)),
-            look_ups: SharedPermits::new("look-up of a name", LOOK_UPS_OF_ONE, Arc::clone(&LOOK_UPS)),
+            connections: SharedPermits::new("connection", share, Arc::clone(&ALL_CONNECTIONS)),
+            lookups: SharedPermits::new("look-up of a name", PLUGIN_LOOKUPS, Arc::clone(&ALL_LOOKUPS)),
         }
     }
 
-    /// Takes the place of a connection, which is to be kept as long as that is open.
-    pub(crate) async fn connection_permit(&self, patience: Duration) -> Result<SharedPermit, NoSharedPermit> {
-        self.connections.acquire_timeout(patience).await
+    /// Acquires the permit for a connection, to be held as long as the connection is open.
+    pub(crate) async fn connection_permit(&self, timeout: Duration) -> Result<SharedPermit, NoSharedPermit> {
+        self.connections.acquire_timeout(timeout).await
     }
 
-    /// Opens a connection to where a request goes, if that is granted. If its name cannot be looked up before
-    /// `patience` ends because too many are, that is said.
+    /// Opens a connection to the target of a request, if the target is granted. `lookup_timeout` bounds the wait for a
+    /// permit to look its name up.
     pub(crate) async fn connect(
         &self,
         grants: &[HttpGrant],
         target: &Target,
-        patience: Duration,
+        lookup_timeout: Duration,
     ) -> Result<Box<dyn ByteStream>, EgressError> {
-        let addresses = self.addresses(grants, target, patience).await?;
+        let addresses = self.addresses(grants, target, lookup_timeout).await?;
         let stream = dial(&addresses).await.map_err(EgressError::Connect)?;
         match target.scheme {
             Scheme::Http => Ok(Box::new(stream)),
@@ -122,27 +122,27 @@ impl Egress {
         }
     }
 
-    /// The addresses that may be dialled: all of them, or none.
+    /// The addresses of the target, if all of them may be dialled.
     async fn addresses(
         &self,
         grants: &[HttpGrant],
         target: &Target,
-        patience: Duration,
+        lookup_timeout: Duration,
     ) -> Result<Vec<SocketAddr>, EgressError> {
         if !target.is_granted(grants) {
             return Err(EgressError::NotGranted);
         }
-        let found = match &target.host {
+        let addresses = match &target.host {
             Host::Address(address) => vec![*address],
             Host::Name(name) => {
-                let permit = self.look_ups.acquire_timeout(patience).await?;
+                let permit = self.lookups.acquire_timeout(lookup_timeout).await?;
                 self.resolver.resolve(name, permit).await.map_err(EgressError::Name)?
             }
         };
-        if found.is_empty() {
+        if addresses.is_empty() {
             return Err(EgressError::Name(io::Error::other("it has no address")));
         }
-        let checked = found.into_iter().map(|address| {
+        let checked = addresses.into_iter().map(|address| {
             let address = address.to_canonical();
             match public_address::prohibited(address) {
                 Some(what) if !target.allowed(grants, &Host::Address(address)) => {
@@ -155,17 +155,17 @@ impl Egress {
     }
 }
 
-/// Connects to the first address that answers.
+/// Connects to the first address that accepts.
 async fn dial(addresses: &[SocketAddr]) -> io::Result<TcpStream> {
     let mut last = io::Error::from(io::ErrorKind::AddrNotAvailable);
-    let tried = addresses.len().min(TRIED);
+    let tried = addresses.len().min(MAX_TRIED);
     for (index, address) in addresses.iter().take(tried).enumerate() {
         let connecting = TcpStream::connect(address);
         let connected = if index + 1 == tried {
             connecting.await
         } else {
-            let slow = |_| Err(io::Error::from(io::ErrorKind::TimedOut));
-            tokio::time::timeout(PATIENCE, connecting).await.unwrap_or_else(slow)
+            let timed_out = |_| Err(io::Error::from(io::ErrorKind::TimedOut));
+            tokio::time::timeout(CONNECT_TIMEOUT, connecting).await.unwrap_or_else(timed_out)
         };
         match connected {
             Ok(stream) => {

@@ -1,15 +1,16 @@
 //! Which addresses a name may lead to: those of the public internet, and no others.
 //!
-//! A table of what is refused for IPv4, since nearly all of it is public; for IPv6 the other way round, since only one
-//! eighth of it is given out. An address that carries another inside is judged by that one, or refused where nobody
-//! needs it any more. The ranges are those of IANA's registries of special-purpose addresses, and the addresses at
-//! which clouds tell a machine its secrets.
+//! Nearly all of IPv4 is public, so a table has the ranges that are prohibited. Only one eighth of IPv6 is assigned, so
+//! all other addresses are prohibited, and of that eighth those in a table. An address with an IPv4 address inside is
+//! checked as that one, or prohibited if it is of an obsolete kind. The ranges are those of IANA's registries of
+//! special-purpose addresses, and the addresses at which clouds tell a machine its secrets.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 type Cidr<A> = (A, u32, &'static str);
 
-const IPV4: &[Cidr<Ipv4Addr>] = &[
+/// Ranges of IPv4 that are prohibited.
+const PROHIBITED_V4: &[Cidr<Ipv4Addr>] = &[
     (Ipv4Addr::new(0, 0, 0, 0), 8, "unspecified"),
     (Ipv4Addr::new(10, 0, 0, 0), 8, "private"),
     (Ipv4Addr::new(100, 64, 0, 0), 10, "shared by a carrier"),
@@ -28,18 +29,18 @@ const IPV4: &[Cidr<Ipv4Addr>] = &[
     (Ipv4Addr::new(240, 0, 0, 0), 4, "reserved"),
 ];
 
-/// The part of IPv6 that is given out.
+/// The part of IPv6 that is assigned.
 const GLOBAL: Cidr<Ipv6Addr> = (Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3, "");
 
-/// What is refused of it.
-const IPV6: &[Cidr<Ipv6Addr>] = &[
+/// Ranges of `GLOBAL` that are prohibited.
+const PROHIBITED_V6: &[Cidr<Ipv6Addr>] = &[
     (Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 23, "reserved"),
     (Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0), 32, "documentation"),
     (Ipv6Addr::new(0x2002, 0, 0, 0, 0, 0, 0, 0), 16, "an IPv4 address in disguise"),
     (Ipv6Addr::new(0x3fff, 0, 0, 0, 0, 0, 0, 0), 20, "documentation"),
 ];
 
-/// How networks without IPv4 reach it.
+/// Addresses by which networks without IPv4 reach IPv4 (RFC 6052).
 const NAT64: Cidr<Ipv6Addr> = (Ipv6Addr::new(0x64, 0xff9b, 0, 0, 0, 0, 0, 0), 96, "");
 
 /// Why no name may lead to this address. `None`: it is public.
@@ -51,7 +52,7 @@ pub(super) fn prohibited(address: IpAddr) -> Option<&'static str> {
 }
 
 fn prohibited_v4(address: Ipv4Addr) -> Option<&'static str> {
-    IPV4.iter().find(|range| is_in_v4(address, range)).map(|(_, _, what)| *what)
+    PROHIBITED_V4.iter().find(|range| is_in_v4(address, range)).map(|(_, _, what)| *what)
 }
 
 fn prohibited_v6(address: Ipv6Addr) -> Option<&'static str> {
@@ -59,7 +60,7 @@ fn prohibited_v6(address: Ipv6Addr) -> Option<&'static str> {
         let [.., a, b, c, d] = address.octets();
         return prohibited_v4(Ipv4Addr::new(a, b, c, d));
     }
-    if let Some((_, _, what)) = IPV6.iter().find(|range| is_in_v6(address, range)) {
+    if let Some((_, _, what)) = PROHIBITED_V6.iter().find(|range| is_in_v6(address, range)) {
         return Some(what);
     }
     if is_in_v6(address, &GLOBAL) {
@@ -87,12 +88,12 @@ fn is_in_v6(address: Ipv6Addr, (network, bits, _): &Cidr<Ipv6Addr>) -> bool {
 mod tests {
     use super::*;
 
-    fn judged(text: &str) -> Option<&'static str> {
+    fn check(text: &str) -> Option<&'static str> {
         prohibited(text.parse().unwrap())
     }
 
     #[test]
-    fn what_is_not_public_is_refused() {
+    fn what_is_not_public_is_prohibited() {
         for (text, what) in [
             ("0.0.0.0", "unspecified"),
             ("0.1.2.3", "unspecified"),
@@ -139,7 +140,7 @@ mod tests {
             ("fec0::1", "reserved"),
             ("ff02::1", "multicast"),
         ] {
-            assert_eq!(judged(text), Some(what), "{text}");
+            assert_eq!(check(text), Some(what), "{text}");
         }
     }
 
@@ -165,7 +166,7 @@ mod tests {
             "::ffff:8.8.8.8",
             "64:ff9b::808:808",
         ] {
-            assert_eq!(judged(text), None, "{text}");
+            assert_eq!(check(text), None, "{text}");
         }
     }
 }

@@ -6,16 +6,16 @@ use tokio::net::TcpListener;
 
 use super::*;
 
-/// Gives the answers in turn, and counts how often it was asked.
+/// Returns the given addresses in turn, and notes the names that were looked up.
 #[derive(Default)]
-struct Flipping {
+struct ScriptedResolver {
     answers: Mutex<VecDeque<Vec<IpAddr>>>,
-    asked: Arc<Mutex<Vec<String>>>,
+    lookups: Arc<Mutex<Vec<String>>>,
 }
 
-impl Resolve for Flipping {
+impl Resolve for ScriptedResolver {
     fn resolve(&self, name: &str, _: SharedPermit) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> {
-        self.asked.lock().unwrap().push(name.to_owned());
+        self.lookups.lock().unwrap().push(name.to_owned());
         let answer = self.answers.lock().unwrap().pop_front().unwrap_or_default();
         Box::pin(async move { Ok(answer) })
     }
@@ -24,9 +24,9 @@ impl Resolve for Flipping {
 fn egress(answers: &[&[&str]]) -> (Egress, Arc<Mutex<Vec<String>>>) {
     let parse = |answer: &&[&str]| answer.iter().map(|text| text.parse().unwrap()).collect();
     let answers = Mutex::new(answers.iter().map(parse).collect());
-    let resolver = Flipping { answers, ..Flipping::default() };
-    let asked = Arc::clone(&resolver.asked);
-    (Egress::through(Box::new(resolver), 4), asked)
+    let resolver = ScriptedResolver { answers, ..ScriptedResolver::default() };
+    let lookups = Arc::clone(&resolver.lookups);
+    (Egress::with_resolver(Box::new(resolver), 4), lookups)
 }
 
 const LONG: Duration = Duration::from_secs(60);
@@ -58,8 +58,8 @@ async fn one_address_that_is_not_public_refuses_all() {
     let grants = grants(&["https://mixed.test"]);
     for answer in [["8.8.8.8", "192.168.0.1"], ["fd00::1", "8.8.8.8"]] {
         let (egress, _) = egress(&[&answer]);
-        let refused = egress.addresses(&grants, &target(Scheme::Https, "mixed.test", 443), LONG).await;
-        assert!(matches!(refused, Err(EgressError::Prohibited { .. })), "{refused:?}");
+        let result = egress.addresses(&grants, &target(Scheme::Https, "mixed.test", 443), LONG).await;
+        assert!(matches!(result, Err(EgressError::Prohibited { .. })), "{result:?}");
     }
 }
 
@@ -67,34 +67,34 @@ async fn one_address_that_is_not_public_refuses_all() {
 async fn a_name_is_looked_up_once_and_that_very_address_is_dialled() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
-    let (egress, asked) = egress(&[&["127.0.0.1"], &["127.0.0.2"]]);
+    let (egress, lookups) = egress(&[&["127.0.0.1"], &["127.0.0.2"]]);
     let grants = grants(&[&format!("http://db.test:{port}"), &format!("http://127.0.0.1:{port}")]);
     let target = target(Scheme::Http, "DB.test.", port);
     let (connected, accepted) = tokio::join!(egress.connect(&grants, &target, LONG), listener.accept());
     assert!(connected.is_ok() && accepted.is_ok());
-    assert_eq!(*asked.lock().unwrap(), ["db.test"]);
+    assert_eq!(*lookups.lock().unwrap(), ["db.test"]);
     assert!(matches!(egress.connect(&grants, &target, LONG).await, Err(EgressError::Prohibited { .. })));
 }
 
 #[tokio::test]
 async fn one_plugin_takes_a_share_of_connections_and_look_ups() {
-    let (egress, asked) = egress(&[]);
-    let mut held = Vec::new();
-    for _ in 0..CONNECTIONS_OF_ONE {
-        held.push(egress.connection_permit(LONG).await.unwrap());
+    let (egress, lookups) = egress(&[]);
+    let mut permits = Vec::new();
+    for _ in 0..PLUGIN_CONNECTIONS {
+        permits.push(egress.connection_permit(LONG).await.unwrap());
     }
-    let refused = egress.connection_permit(Duration::ZERO).await.unwrap_err();
-    assert_eq!(refused.to_string(), "the plugin has no connection free of its 32");
-    for _ in 0..LOOK_UPS_OF_ONE {
-        held.push(egress.look_ups.acquire().await.unwrap());
+    let result = egress.connection_permit(Duration::ZERO).await.unwrap_err();
+    assert_eq!(result.to_string(), "the plugin has no connection free of its 32");
+    for _ in 0..PLUGIN_LOOKUPS {
+        permits.push(egress.lookups.acquire().await.unwrap());
     }
     let target = target(Scheme::Http, "a.test", 80);
-    let refused = egress.addresses(&grants(&["http://a.test"]), &target, Duration::ZERO).await;
-    assert!(matches!(refused, Err(EgressError::Busy(NoSharedPermit::Plugin { .. }))), "{refused:?}");
-    assert!(asked.lock().unwrap().is_empty());
+    let result = egress.addresses(&grants(&["http://a.test"]), &target, Duration::ZERO).await;
+    assert!(matches!(result, Err(EgressError::Busy(NoSharedPermit::Plugin { .. }))), "{result:?}");
+    assert!(lookups.lock().unwrap().is_empty());
     assert!(
         Egress::new(4).connection_permit(Duration::ZERO).await.is_ok(),
-        "another plugin has places of its own"
+        "another plugin has permits of its own"
     );
 }
 
@@ -116,13 +116,13 @@ async fn an_address_is_granted_with_its_scheme_port_and_method_only() {
 
 #[tokio::test]
 async fn what_is_not_granted_reaches_no_resolver() {
-    let (egress, asked) = egress(&[]);
+    let (egress, lookups) = egress(&[]);
     let grants = grants(&["https://a.test"]);
     for host in ["b.test", "a.test.evil.test", "localhost", "169.254.169.254", "[::1]"] {
-        let refused = egress.connect(&grants, &target(Scheme::Https, host, 443), LONG).await;
-        assert!(matches!(refused, Err(EgressError::NotGranted)), "{host}");
+        let result = egress.connect(&grants, &target(Scheme::Https, host, 443), LONG).await;
+        assert!(matches!(result, Err(EgressError::NotGranted)), "{host}");
     }
-    assert!(asked.lock().unwrap().is_empty());
+    assert!(lookups.lock().unwrap().is_empty());
 }
 
 #[test]

@@ -22,31 +22,31 @@ use crate::config::Host;
 /// Read when the first plugin needs it.
 static CONNECTOR: OnceCell<TlsConnector> = OnceCell::const_new();
 
-/// Whether the operator knows that there are no authorities. Guests may ask again and again.
-static COMPLAINED: AtomicBool = AtomicBool::new(false);
+/// Whether the log says already that there are no authorities: a guest may try again and again.
+static LOGGED: AtomicBool = AtomicBool::new(false);
 
-/// Begins TLS with the host, which has to prove that it is the one.
+/// Begins TLS with the host, whose certificate must be valid for its name or address.
 pub(super) async fn connect(host: &Host, stream: TcpStream) -> Result<TlsStream<TcpStream>, EgressError> {
     let connector = CONNECTOR.get_or_try_init(connector).await?;
     let name = match host {
         Host::Address(address) => ServerName::from(*address),
-        Host::Name(name) => ServerName::try_from(name.clone()).map_err(other)?,
+        Host::Name(name) => ServerName::try_from(name.clone()).map_err(tls_error)?,
     };
     connector.connect(name, stream).await.map_err(EgressError::Tls)
 }
 
 async fn connector() -> Result<TlsConnector, EgressError> {
-    tokio::task::spawn_blocking(configured).await.map_err(other)?
+    tokio::task::spawn_blocking(load_connector).await.map_err(tls_error)?
 }
 
-fn other(error: impl std::error::Error + Send + Sync + 'static) -> EgressError {
+fn tls_error(error: impl std::error::Error + Send + Sync + 'static) -> EgressError {
     EgressError::Tls(io::Error::other(error))
 }
 
-fn configured() -> Result<TlsConnector, EgressError> {
+fn load_connector() -> Result<TlsConnector, EgressError> {
     let mut config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
-        .map_err(other)?
+        .map_err(tls_error)?
         .with_root_certificates(authorities()?)
         .with_no_client_auth();
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
@@ -54,12 +54,12 @@ fn configured() -> Result<TlsConnector, EgressError> {
 }
 
 fn authorities() -> Result<RootCertStore, EgressError> {
-    let found = rustls_native_certs::load_native_certs();
+    let loaded = rustls_native_certs::load_native_certs();
     let mut roots = RootCertStore::empty();
-    roots.add_parsable_certificates(found.certs);
+    roots.add_parsable_certificates(loaded.certs);
     if roots.is_empty() {
-        if !COMPLAINED.swap(true, Ordering::Relaxed) {
-            let cause = found.errors.first().map(ToString::to_string).unwrap_or_default();
+        if !LOGGED.swap(true, Ordering::Relaxed) {
+            let cause = loaded.errors.first().map(ToString::to_string).unwrap_or_default();
             tracing::error!(
                 cause,
                 "plugins cannot use https, since no certificate authorities were found; install the system's package of them \

@@ -1,9 +1,9 @@
-//! `http`: requests to hosts. `"https://*.example.com"`, `"GET https://api.example.org:8443"`, `"http://127.0.0.1:9000"`;
-//! on the command line `http=PATTERN`.
+//! `http`: requests to hosts. `"https://*.example.com"`, `"GET https://api.example.org:8443"`,
+//! `"http://127.0.0.1:9000"`; on the command line `http=PATTERN`.
 //!
-//! A pattern is parsed once; to match is to compare. A name grants what the name leads to in public networks, an
-//! address grants that address wherever it is, so that a name can never be made to lead into a private network by
-//! whoever controls it.
+//! A pattern is parsed once, and a request is compared with the parsed values. A name grants the public addresses that
+//! it leads to, and an address grants that address in any network. So the owner of a name can never make it lead into a
+//! private network.
 
 mod uri_host;
 
@@ -19,7 +19,7 @@ use crate::toml_reader::{TomlEntry, TomlReader};
 /// Methods that can be granted by name; without one, all of these are. `CONNECT` and `TRACE` are never sent.
 const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
-/// How a request travels.
+/// How a request is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Scheme {
     /// In the open.
@@ -73,7 +73,7 @@ pub enum HttpGrantError {
     /// Names of this machine.
     #[error("write 127.0.0.1 or [::1] instead of `localhost`; this machine is granted by its address")]
     Localhost,
-    /// An address that is none of a host.
+    /// An address that no single host has.
     #[error("{0} is the address of no single host; grant the address that is meant")]
     NoHost(IpAddr),
     /// The port.
@@ -82,7 +82,7 @@ pub enum HttpGrantError {
 }
 
 impl Scheme {
-    /// The port that is meant when none is said.
+    /// The port of a URI without one.
     #[must_use]
     pub const fn port(self) -> u16 {
         match self {
@@ -127,7 +127,7 @@ impl HttpGrant {
         Ok(Self { methods, scheme, host, port: port.unwrap_or(scheme.port()) })
     }
 
-    /// Reads an element of the array `http`. `None`: it is wrong, which was noted.
+    /// Reads an element of the array `http`. `None`: it is wrong, which is reported.
     fn read(entry: &TomlEntry<'_>, reader: &mut TomlReader<'_>) -> Option<Self> {
         let text = entry.string(reader)?;
         match Self::parse(&text) {

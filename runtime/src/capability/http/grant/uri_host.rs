@@ -1,8 +1,8 @@
-//! A host as a URI names it: an address or a name, and never something that a resolver would take for another.
+//! A host as a URI names it: an address or a name, and never text that a resolver would read as another host.
 //!
 //! Resolvers read `0x7f.1`, `0177.1` and `2130706433` as addresses. Here an address has one spelling and is compared as
-//! an address; whatever else looks like one is neither, so it reaches no resolver. What ends in a number is an address,
-//! as in the URL standard.
+//! an address. Other text that looks like an address is rejected, so it reaches no resolver. Text that ends in a number
+//! looks like an address, as in the URL standard.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -55,7 +55,7 @@ impl Host {
         if let Some(inner) = text.strip_prefix('[') {
             let inner = inner.strip_suffix(']').ok_or(HostParseError::Address)?;
             let address: Ipv6Addr = inner.parse().map_err(|_| HostParseError::Address)?;
-            // One spelling for each address; one that hides an IPv4 address has the spelling of that.
+            // Each address has one spelling; an IPv4-mapped one is written as its IPv4 address.
             let canonical = address.to_string() == inner.to_ascii_lowercase();
             return match canonical && address.to_ipv4_mapped().is_none() {
                 true => Ok(Self::Address(address.into())),
@@ -81,7 +81,7 @@ fn name(text: &str) -> Result<String, HostParseError> {
     Ok(name)
 }
 
-/// Whether some resolver could read it as a part of an address: decimal, octal or hexadecimal.
+/// Whether some resolver could read a label as a part of an address: decimal, octal or hexadecimal.
 fn is_number(label: &str) -> bool {
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let hexadecimal = |text: &str| text.bytes().all(|byte| byte.is_ascii_hexdigit());

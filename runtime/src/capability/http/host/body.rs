@@ -1,7 +1,7 @@
 //! The bodies of a request and of its response, each counted as it passes.
 //!
-//! Nothing is decoded and nothing is kept: what the guest does not read stays in the socket. Empty pieces are left out;
-//! they cost whoever sends them nothing and would keep the other side busy.
+//! Nothing is decoded and nothing is buffered: what the guest does not read stays in the socket. Empty frames are
+//! skipped: they cost their sender nothing and would keep the receiver busy.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -18,11 +18,11 @@ use wasmtime_wasi_http::{Error, WasiBody};
 use super::budget::{HttpBudget, RequestPermit};
 use super::error_codes;
 
-/// What a guest sends.
+/// The body of a request, from the guest.
 pub(super) struct RequestBody {
     pub(super) body: WasiBody,
     pub(super) budget: Arc<HttpBudget>,
-    /// Set when it is longer than it may be: the connection knows the failure by nothing else.
+    /// Set when the body exceeds its limit: the connection's error does not say so.
     pub(super) too_long: Arc<AtomicBool>,
 }
 
@@ -60,7 +60,7 @@ impl Body for RequestBody {
     }
 }
 
-/// What a host answers.
+/// The body of a response, from the host.
 pub(super) struct ResponseBody {
     /// None when it has ended, well or not.
     body: Option<Incoming>,
@@ -68,7 +68,7 @@ pub(super) struct ResponseBody {
     /// Given back with the last byte.
     permit: Option<RequestPermit>,
     deadline: Instant,
-    /// How long the guest itself would wait for the next piece.
+    /// How long the guest is willing to wait for the next frame.
     idle: Option<Duration>,
     clock: Pin<Box<Sleep>>,
 }
@@ -81,7 +81,7 @@ impl ResponseBody {
         deadline: Instant,
         idle: Option<Duration>,
     ) -> Self {
-        let clock = Box::pin(tokio::time::sleep_until(until(deadline, idle)));
+        let clock = Box::pin(tokio::time::sleep_until(next_deadline(deadline, idle)));
         Self { body: Some(body), budget, permit: Some(permit), deadline, idle, clock }
     }
 
@@ -90,7 +90,7 @@ impl ResponseBody {
         self.permit = None;
     }
 
-    fn late(&self) -> Error {
+    fn timeout_error(&self) -> Error {
         if Instant::now() >= self.deadline {
             self.budget.limit_reached("http_ms", Error::HttpResponseTimeout)
         } else {
@@ -98,17 +98,17 @@ impl ResponseBody {
         }
     }
 
-    /// Counts a piece that came, and begins to wait for the next.
+    /// Counts a frame that came, and begins to wait for the next.
     fn count(&mut self, frame: &Frame<Bytes>) -> Result<(), Error> {
         if let Some(idle) = self.idle {
-            let until = until(self.deadline, Some(idle));
-            self.clock.as_mut().reset(until);
+            let next = next_deadline(self.deadline, Some(idle));
+            self.clock.as_mut().reset(next);
         }
         self.budget.receive(frame.data_ref().map_or(0, Bytes::len))
     }
 }
 
-fn until(deadline: Instant, idle: Option<Duration>) -> Instant {
+fn next_deadline(deadline: Instant, idle: Option<Duration>) -> Instant {
     idle.and_then(|idle| Instant::now().checked_add(idle)).map_or(deadline, |next| next.min(deadline))
 }
 
@@ -122,24 +122,24 @@ impl Body for ResponseBody {
     ) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
         loop {
             let Some(body) = &mut self.body else { return Poll::Ready(None) };
-            let ended = match Pin::new(body).poll_frame(context) {
+            let end = match Pin::new(body).poll_frame(context) {
                 Poll::Ready(Some(Ok(frame))) if frame.data_ref().is_some_and(Bytes::is_empty) => continue,
                 Poll::Ready(Some(Ok(frame))) => match self.count(&frame) {
                     Ok(()) => return Poll::Ready(Some(Ok(frame))),
                     Err(error) => Some(Err(error)),
                 },
                 Poll::Ready(Some(Err(error))) => {
-                    let late = Instant::now() >= self.deadline;
-                    Some(Err(if late { self.late() } else { error_codes::body_error(&error) }))
+                    let is_late = Instant::now() >= self.deadline;
+                    Some(Err(if is_late { self.timeout_error() } else { error_codes::body_error(&error) }))
                 }
                 Poll::Ready(None) => None,
                 Poll::Pending => {
                     ready!(self.clock.as_mut().poll(context));
-                    Some(Err(self.late()))
+                    Some(Err(self.timeout_error()))
                 }
             };
             self.end();
-            return Poll::Ready(ended);
+            return Poll::Ready(end);
         }
     }
 }

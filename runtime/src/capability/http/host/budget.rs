@@ -1,6 +1,6 @@
 //! The HTTP budget of one call: its requests and their bytes. It also logs which limit was reached and what was denied.
 //!
-//! The guest, the task that sends a request and the task that reads its answer all spend from here. A limit ends the
+//! The guest, the task that sends a request and the task that reads its response all spend from it. A limit ends the
 //! request and not the call: the guest gets a typed error, and the operator one line for each limit.
 
 use std::io;
@@ -22,13 +22,13 @@ use crate::host::GrantHint;
 use crate::observe::truncate;
 use crate::sandbox::{HostFuel, NoSharedPermit};
 
-/// Longest account of what is wrong with a certificate, which may name as many hosts as it likes, bytes.
-const WORDS: usize = 300;
+/// Longest text about a rejected certificate that is logged, bytes: it may name any number of hosts.
+const MAX_CAUSE: usize = 300;
 
-/// What a request costs beside its bytes, as if it moved this many: a connection, and perhaps TLS.
-const CONNECTION: usize = 500_000;
+/// Bytes that a request is charged beside those that it moves: it needs a connection, and perhaps TLS.
+const CONNECTION_CHARGE: usize = 500_000;
 
-/// The account of one call.
+/// The HTTP budget of one call.
 #[derive(Debug)]
 pub(super) struct HttpBudget {
     pub(super) plugin: Arc<PluginCtx>,
@@ -40,7 +40,7 @@ pub(super) struct HttpBudget {
     received: AtomicU64,
 }
 
-/// A request that is under way.
+/// The permit for one request at a time, of `http_parallel`.
 pub(super) type RequestPermit = OwnedSemaphorePermit;
 
 impl HttpBudget {
@@ -61,7 +61,7 @@ impl HttpBudget {
         &self.plugin.config.limits
     }
 
-    /// Begins a request. It does not wait for a place: those who have one may be this very guest.
+    /// Counts a request that begins. Fails when no permit is free, since this very guest may hold them all.
     pub(super) fn start_request(&self) -> Result<RequestPermit, Error> {
         self.charge(0)?;
         let permit = Arc::clone(&self.permits).try_acquire_owned();
@@ -71,31 +71,31 @@ impl HttpBudget {
         if before >= self.limits().http_requests {
             return Err(self.limit_reached("http_requests", Error::LoopDetected));
         }
-        self.charge(CONNECTION)?;
+        self.charge(CONNECTION_CHARGE)?;
         Ok(permit)
     }
 
-    /// Bytes of a request's body that are to be sent.
+    /// Counts bytes of a request's body that are to be sent.
     pub(super) fn send(&self, bytes: usize) -> Result<(), Error> {
-        let most = kib(self.limits().http_request_kib) as u64;
+        let max = kib(self.limits().http_request_kib) as u64;
         self.charge(bytes)?;
-        if spend(&self.sent, bytes) <= most {
+        if spend(&self.sent, bytes) <= max {
             return Ok(());
         }
-        Err(self.limit_reached("http_request_kib", Error::HttpRequestBodySize(Some(most))))
+        Err(self.limit_reached("http_request_kib", Error::HttpRequestBodySize(Some(max))))
     }
 
-    /// Bytes of an answer's body that have come.
+    /// Counts bytes of a response's body that have come.
     pub(super) fn receive(&self, bytes: usize) -> Result<(), Error> {
-        let most = kib(self.limits().http_response_kib) as u64;
+        let max = kib(self.limits().http_response_kib) as u64;
         self.charge(bytes)?;
-        if spend(&self.received, bytes) <= most {
+        if spend(&self.received, bytes) <= max {
             return Ok(());
         }
-        Err(self.limit_reached("http_response_kib", Error::HttpResponseBodySize(Some(most))))
+        Err(self.limit_reached("http_response_kib", Error::HttpResponseBodySize(Some(max))))
     }
 
-    /// Notes that a limit was met, which the guest hears as `error`.
+    /// Records that a limit was reached; the guest gets `error`.
     pub(super) fn limit_reached(&self, limit: &'static str, error: Error) -> Error {
         let value = self.limits().get(limit);
         self.denials
@@ -103,7 +103,7 @@ impl HttpBudget {
         error
     }
 
-    /// Notes that the header of a response is longer than it may be.
+    /// Records that the header of a response is too long; the guest gets `error`.
     pub(super) fn header_too_long(&self, error: Error) -> Error {
         let why = format!(
             "an HTTP response has header fields of more than {HTTP_HEADER_KIB} KiB (`http_header_kib`)"
@@ -112,47 +112,51 @@ impl HttpBudget {
         error
     }
 
-    /// Notes that a request could not be sent since no place was free for it, which is no limit of this request.
+    /// Records that a request was not sent because no shared permit was free, which is no limit of the call.
     pub(super) fn no_permit(&self, none: NoSharedPermit) -> Error {
         self.denials.record_limit(&self.plugin, &format!("an HTTP request was not sent: {none}"));
         error_codes::connect_error(&EgressError::Busy(none))
     }
 
-    /// Notes that a request is not granted.
+    /// Records that a request is not granted.
     pub(super) fn deny(&self, target: &Target) {
-        let wanted = target.pattern();
-        // This machine is never granted by its name.
-        let allow = match &target.host {
+        let requested = target.pattern();
+        // This machine is granted by its address, never by its name.
+        let pattern = match &target.host {
             Host::Name(name) if name == "localhost" || name.ends_with(".localhost") => {
                 target.pattern_at(IpAddr::from([127, 0, 0, 1]))
             }
-            _ => wanted.clone(),
+            _ => requested.clone(),
         };
-        let line = format!("http = [\"{allow}\"]");
-        self.denials.record_denied(&self.plugin, &wanted, GrantHint::new(line, [format!("http={allow}")]));
+        let line = format!("http = [\"{pattern}\"]");
+        self.denials.record_denied(
+            &self.plugin,
+            &requested,
+            GrantHint::new(line, [format!("http={pattern}")]),
+        );
     }
 
-    /// Notes that a granted name leads to an address that is not.
+    /// Records that a granted name leads to an address that is not granted.
     pub(super) fn deny_address(&self, target: &Target, address: IpAddr, what: &str) {
-        let wanted = format!("{}, which leads to {address} ({what})", target.pattern());
+        let requested = format!("{}, which leads to {address} ({what})", target.pattern());
         let (name, at) = (target.pattern(), target.pattern_at(address));
         let line = format!("http = [\"{name}\", \"{at}\"]");
         let grants = [format!("http={name}"), format!("http={at}")];
-        self.denials.record_denied(&self.plugin, &wanted, GrantHint::new(line, grants));
+        self.denials.record_denied(&self.plugin, &requested, GrantHint::new(line, grants));
     }
 
-    /// Notes that a granted host did not prove who it is.
+    /// Records that the certificate of a granted host was rejected.
     pub(super) fn deny_untrusted_host(&self, target: &Target, cause: &io::Error) {
         let redactor = self.plugin.config.grants.config.secrets.redactor();
-        let why = truncate(WORDS.saturating_add(redactor.longest()), format_args!("{cause}"));
-        let why = redactor.prefix(&why, WORDS);
+        let why = truncate(MAX_CAUSE.saturating_add(redactor.longest()), format_args!("{cause}"));
+        let why = redactor.prefix(&why, MAX_CAUSE);
         self.denials.record_untrusted_host(&self.plugin, &target.pattern(), &why);
     }
 
     fn charge(&self, bytes: usize) -> Result<(), Error> {
-        let spent = self.meter.charge_now(bytes);
-        // The call ends at its next pause, and says so itself.
-        spent.map_err(|_| Error::InternalError(None))
+        let charged = self.meter.charge_now(bytes);
+        // Without fuel the call ends at its next pause, which reports it.
+        charged.map_err(|_| Error::InternalError(None))
     }
 }
 
@@ -173,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_are_counted_and_places_come_back() {
+    fn requests_are_counted_and_permits_come_back() {
         let budget = budget(|limits| (limits.http_requests, limits.http_parallel) = (3, 2));
         let first = budget.start_request().unwrap();
         let _second = budget.start_request().unwrap();

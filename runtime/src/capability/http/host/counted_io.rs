@@ -1,7 +1,7 @@
-//! The bytes of a connection, counted until the head of the answer is there.
+//! Counts the bytes of a connection until the head of the response is read.
 //!
-//! The head itself is bounded by whoever parses it, but a server may send any number of interim answers (`100
-//! Continue`) before it, which nobody sees and nobody pays for.
+//! hyper bounds the head itself, but a server may send any number of interim responses (`100 Continue`) before it,
+//! which hyper skips and no budget counts.
 
 use std::io;
 use std::pin::Pin;
@@ -13,12 +13,12 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::capability::http::egress::ByteStream;
 
-/// More came before the answer than may.
+/// More bytes came before the response than are allowed.
 #[derive(Debug, thiserror::Error)]
-#[error("too much came before the answer")]
+#[error("too much came before the response")]
 pub(super) struct HeadTooLarge;
 
-/// How much may still come; shared by the wire and whoever waits for the head.
+/// Bytes that may still come before the head. Shared by the connection and the task that waits for the head.
 #[derive(Debug, Clone)]
 pub(super) struct HeadLimit(Arc<AtomicUsize>);
 
@@ -27,12 +27,12 @@ impl HeadLimit {
         Self(Arc::new(AtomicUsize::new(bytes)))
     }
 
-    /// The head is there: what comes now is counted elsewhere.
+    /// Called when the head is read: the body is counted elsewhere.
     pub(super) fn stop_counting(&self) {
         self.0.store(usize::MAX, Ordering::Relaxed);
     }
 
-    /// `false`: that is more than is left. Only one task at a time reads.
+    /// `false`: that is more than is left. Only one task at a time reads, so a load and a store are enough.
     fn spend(&self, bytes: usize) -> bool {
         let left = self.0.load(Ordering::Relaxed);
         if left != usize::MAX {
@@ -42,7 +42,7 @@ impl HeadLimit {
     }
 }
 
-/// A connection that ends when too much comes before the answer.
+/// A connection that fails when too much comes before the response.
 pub(super) struct CountedIo {
     pub(super) wire: Box<dyn ByteStream>,
     pub(super) head_limit: HeadLimit,
@@ -85,7 +85,7 @@ mod tests {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
     #[tokio::test]
-    async fn what_comes_before_the_answer_is_bounded_and_the_rest_is_not() {
+    async fn what_comes_before_the_response_is_bounded_and_the_body_is_not() {
         let (mut far, near) = tokio::io::duplex(100);
         let head_limit = HeadLimit::new(10);
         let mut wire = CountedIo { wire: Box::new(near), head_limit: head_limit.clone() };

@@ -10,7 +10,7 @@ use wasmtime_wasi_http::p2::bindings::http::types::ErrorCode;
 use super::counted_io::HeadTooLarge;
 use crate::capability::http::egress::EgressError;
 
-/// A connection that could not be had.
+/// The error of a request for which no connection could be opened.
 pub(super) fn connect_error(error: &EgressError) -> Error {
     match error {
         EgressError::NotGranted => Error::HttpRequestDenied,
@@ -33,7 +33,7 @@ pub(super) fn connect_error(error: &EgressError) -> Error {
     }
 }
 
-/// An exchange that broke before the answer's body.
+/// The error of a request that failed before the response's body.
 pub(super) fn request_error(error: &hyper::Error) -> Error {
     if error.is_parse_too_large() || is_head_too_large(error) {
         Error::HttpResponseHeaderSectionSize(None)
@@ -51,7 +51,7 @@ fn is_head_too_large(error: &hyper::Error) -> bool {
     cause.and_then(io::Error::get_ref).is_some_and(|cause| cause.is::<HeadTooLarge>())
 }
 
-/// An answer's body that broke.
+/// The error of a response whose body failed.
 pub(super) fn body_error(error: &hyper::Error) -> Error {
     if error.is_parse_too_large() {
         Error::HttpResponseTrailerSectionSize(None)
@@ -60,15 +60,15 @@ pub(super) fn body_error(error: &hyper::Error) -> Error {
     }
 }
 
-/// The code of a failure that an answer's body can have.
+/// The error code of a failure of a response's body.
 pub(super) fn to_error_code(error: &Error) -> ErrorCode {
     match error {
-        Error::HttpResponseBodySize(most) => ErrorCode::HttpResponseBodySize(*most),
+        Error::HttpResponseBodySize(max) => ErrorCode::HttpResponseBodySize(*max),
         Error::HttpResponseTimeout => ErrorCode::HttpResponseTimeout,
         Error::ConnectionReadTimeout => ErrorCode::ConnectionReadTimeout,
         Error::ConnectionTerminated => ErrorCode::ConnectionTerminated,
         Error::HttpResponseIncomplete => ErrorCode::HttpResponseIncomplete,
-        Error::HttpResponseTrailerSectionSize(most) => ErrorCode::HttpResponseTrailerSectionSize(*most),
+        Error::HttpResponseTrailerSectionSize(max) => ErrorCode::HttpResponseTrailerSectionSize(*max),
         Error::InternalError(why) => ErrorCode::InternalError(why.clone()),
         _ => ErrorCode::HttpProtocolError,
     }

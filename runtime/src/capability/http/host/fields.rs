@@ -1,9 +1,8 @@
 //! `fields` of `wasi:http/types`, charged by what they hold and by what is handed over, with pauses for others.
 //!
-//! Each of these functions looks at or copies a whole collection: tens of microseconds of host for a few instructions
-//! of a guest, and wasmtime's own never let anyone else run. What cannot be in a collection, since it is longer than
-//! one may be, is refused before it is read: a name is looked for by its hash, and a list is lifted only as far as it
-//! fits.
+//! Each of these functions reads or copies a whole collection: tens of microseconds of host for a few instructions of a
+//! guest, and wasmtime's own functions never let others run. An argument that is longer than a collection may be is
+//! rejected before it is read: a name is not hashed, and a list is lifted only as far as it fits.
 
 use std::any::Any;
 
@@ -14,7 +13,7 @@ use wasmtime_wasi_http::p2::types::{HostIncomingResponse, HostOutgoingRequest, H
 use wasmtime_wasi_http::p2::{self, HeaderResult};
 use wasmtime_wasi_http::{FieldMap, WasiHttpView as _};
 
-use super::BODY;
+use super::BODY_SIZE;
 use crate::capability::{InstanceCtx, LimitTrap};
 use crate::config::fixed_limits::HTTP_HEADER_KIB;
 use crate::config::kib;
@@ -22,15 +21,15 @@ use crate::config::kib;
 type StoreCtx<'s> = StoreContextMut<'s, InstanceCtx>;
 type Fields = Resource<FieldMap>;
 
-/// What one header field takes beside its text, bytes: its place in a map that doubles when it is full, and two
+/// What one header field takes beside its text, bytes: its slot in a map that doubles when it is full, and two
 /// allocations.
-const KEPT: usize = 256;
+const FIELD_SIZE: usize = 256;
 
-/// Price of one field, as bytes: about 0.1 µs.
-const PRICE: usize = 1_000;
+/// Bytes that a guest is charged for one field beside its text: about 0.1 µs.
+const FIELD_CHARGE: usize = 1_000;
 
-/// What the library counts for a value beside its bytes, at least.
-const VALUE: usize = 32;
+/// Least that the library counts for a value beside its text, bytes.
+const VALUE_SIZE: usize = 32;
 
 /// Shadows the functions.
 ///
@@ -45,7 +44,7 @@ pub(super) fn shadow(types: &mut LinkerInstance<'_, InstanceCtx>) -> wasmtime::R
                 let entries = lifted(&mut store, &entries, size)?;
                 let bytes = entries.iter().map(size).sum();
                 charge(&mut store, entries.len(), bytes).await?;
-                store.data_mut().reserve_handle_memory(bytes + KEPT * entries.len())?;
+                store.data_mut().reserve_handle_memory(bytes + FIELD_SIZE * entries.len())?;
                 Ok((wit_result(store.data_mut().http().from_list(entries))?,))
             })
         },
@@ -74,7 +73,7 @@ fn lookups(types: &mut LinkerInstance<'_, InstanceCtx>) -> wasmtime::Result<()> 
         |mut store: StoreCtx<'_>, (fields, name): (Fields, String)| {
             Box::new(async move {
                 charge_for(&mut store, &fields, 0, name.len()).await?;
-                let fits = name.len() <= MOST;
+                let fits = name.len() <= MAX_SIZE;
                 Ok((if fits { store.data_mut().http().get(fields, name)? } else { Vec::new() },))
             })
         },
@@ -84,7 +83,7 @@ fn lookups(types: &mut LinkerInstance<'_, InstanceCtx>) -> wasmtime::Result<()> 
         |mut store: StoreCtx<'_>, (fields, name): (Fields, String)| {
             Box::new(async move {
                 charge_for(&mut store, &fields, 0, name.len()).await?;
-                Ok((name.len() <= MOST && store.data_mut().http().has(fields, name)?,))
+                Ok((name.len() <= MAX_SIZE && store.data_mut().http().has(fields, name)?,))
             })
         },
     )
@@ -99,10 +98,10 @@ fn edits(types: &mut LinkerInstance<'_, InstanceCtx>) -> wasmtime::Result<()> {
                 let values = lifted(&mut store, &values, Vec::len)?;
                 let bytes = name.len() + values.iter().map(Vec::len).sum::<usize>();
                 charge_for(&mut store, &fields, values.len(), bytes).await?;
-                if name.len() > MOST {
+                if name.len() > MAX_SIZE {
                     return Ok((Err(HeaderError::InvalidSyntax),));
                 }
-                store.data_mut().reserve_handle_memory(bytes + KEPT * values.len())?;
+                store.data_mut().reserve_handle_memory(bytes + FIELD_SIZE * values.len())?;
                 Ok((wit_result(store.data_mut().http().set(fields, name, values))?,))
             })
         },
@@ -112,7 +111,7 @@ fn edits(types: &mut LinkerInstance<'_, InstanceCtx>) -> wasmtime::Result<()> {
         |mut store: StoreCtx<'_>, (fields, name): (Fields, String)| {
             Box::new(async move {
                 charge_for(&mut store, &fields, 0, name.len()).await?;
-                if name.len() > MOST {
+                if name.len() > MAX_SIZE {
                     return Ok((Err(HeaderError::InvalidSyntax),));
                 }
                 Ok((wit_result(store.data_mut().http().delete(fields, name))?,))
@@ -125,10 +124,10 @@ fn edits(types: &mut LinkerInstance<'_, InstanceCtx>) -> wasmtime::Result<()> {
             Box::new(async move {
                 let bytes = name.len() + value.len();
                 charge_for(&mut store, &fields, 0, bytes).await?;
-                if bytes > MOST {
+                if bytes > MAX_SIZE {
                     return Err(LimitTrap("http_header_kib").into());
                 }
-                store.data_mut().reserve_handle_memory(bytes + KEPT)?;
+                store.data_mut().reserve_handle_memory(bytes + FIELD_SIZE)?;
                 Ok((wit_result(store.data_mut().http().append(fields, name, value))?,))
             })
         },
@@ -136,22 +135,22 @@ fn edits(types: &mut LinkerInstance<'_, InstanceCtx>) -> wasmtime::Result<()> {
 }
 
 /// Bytes that a collection of header fields may hold.
-const MOST: usize = kib(HTTP_HEADER_KIB);
+const MAX_SIZE: usize = kib(HTTP_HEADER_KIB);
 
-/// What is in a list of the guest's, unless a collection could not hold it.
+/// Lifts a list of the guest's, unless a collection could not hold it.
 fn lifted<T: Lift + 'static>(
     store: &mut StoreCtx<'_>,
     list: &WasmList<T>,
     size: impl Fn(&T) -> usize,
 ) -> wasmtime::Result<Vec<T>> {
-    let mut left = MOST;
-    let mut taken = Vec::new();
+    let mut left = MAX_SIZE;
+    let mut items = Vec::new();
     for item in list.iter(&mut *store)? {
         let item = item?;
-        left = left.checked_sub(VALUE + size(&item)).ok_or(LimitTrap("http_header_kib"))?;
-        taken.push(item);
+        left = left.checked_sub(VALUE_SIZE + size(&item)).ok_or(LimitTrap("http_header_kib"))?;
+        items.push(item);
     }
-    Ok(taken)
+    Ok(items)
 }
 
 /// Charges for a collection, and for values and bytes that are handed over.
@@ -162,40 +161,40 @@ async fn charge_for(
     bytes: usize,
 ) -> wasmtime::Result<()> {
     let fields = store.data_mut().table.get(fields)?;
-    let (count, kept) = (fields.len(), fields_size(fields));
-    charge(store, count.saturating_add(values), bytes.saturating_add(kept)).await
+    let (count, size) = (fields.len(), fields_size(fields));
+    charge(store, count.saturating_add(values), bytes.saturating_add(size)).await
 }
 
 async fn charge(store: &mut StoreCtx<'_>, count: usize, bytes: usize) -> wasmtime::Result<()> {
     let meter = store.data_mut().meter.clone();
-    let price = count.saturating_add(1).saturating_mul(PRICE).saturating_add(bytes);
-    Ok(meter.charge_work(price, bytes).await?)
+    let work = count.saturating_add(1).saturating_mul(FIELD_CHARGE).saturating_add(bytes);
+    Ok(meter.charge_work(work, bytes).await?)
 }
 
-/// What the guest is told: an error of the interface, unless it is one that ends the call.
-fn wit_result<T>(done: HeaderResult<T, p2::HeaderError>) -> wasmtime::Result<Result<T, HeaderError>> {
-    match done {
-        Ok(done) => Ok(Ok(done)),
+/// The result for the guest: an error of the interface, unless it is one that ends the call.
+fn wit_result<T>(result: HeaderResult<T, p2::HeaderError>) -> wasmtime::Result<Result<T, HeaderError>> {
+    match result {
+        Ok(value) => Ok(Ok(value)),
         Err(error) => Ok(Err(error.downcast()?)),
     }
 }
 
-/// What is kept behind a handle of `wasi:http`, as far as a guest decides it.
+/// Size of what the host keeps behind a handle of `wasi:http`, as far as a guest decides it, bytes.
 pub(in crate::capability::http) fn handle_size(entry: &(dyn Any + Send)) -> Option<usize> {
     if let Some(fields) = entry.downcast_ref::<FieldMap>() {
         Some(fields_size(fields))
     } else if let Some(request) = entry.downcast_ref::<HostOutgoingRequest>() {
         let texts = [&request.path_with_query, &request.authority];
         let texts: usize = texts.into_iter().flatten().map(String::len).sum();
-        Some(fields_size(&request.headers) + texts + request.body.as_ref().map_or(0, |_| BODY))
+        Some(fields_size(&request.headers) + texts + request.body.as_ref().map_or(0, |_| BODY_SIZE))
     } else if let Some(response) = entry.downcast_ref::<HostOutgoingResponse>() {
-        Some(fields_size(&response.headers) + response.body.as_ref().map_or(0, |_| BODY))
+        Some(fields_size(&response.headers) + response.body.as_ref().map_or(0, |_| BODY_SIZE))
     } else {
         entry.downcast_ref::<HostIncomingResponse>().map(|response| fields_size(&response.headers))
     }
 }
 
-/// What a collection of header fields takes.
+/// What a collection of header fields takes, bytes.
 pub(in crate::capability) fn fields_size(fields: &FieldMap) -> usize {
-    fields.iter().map(|(name, value)| KEPT + name.as_str().len() + value.len()).sum()
+    fields.iter().map(|(name, value)| FIELD_SIZE + name.as_str().len() + value.len()).sum()
 }

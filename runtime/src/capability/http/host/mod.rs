@@ -1,8 +1,8 @@
 //! `wasi:http`: requests that a guest sends.
 //!
-//! The interface itself is wasmtime's; what is done with a request is decided here and in `policy`. Every component
-//! links, granted or not, and a request that is not granted fails with the standard's `HTTP-request-denied`. What the
-//! budget of the call and the grants allow goes on as an [`OutgoingRequest`].
+//! The interface itself is wasmtime's; `policy` and this module decide what is done with a request. Every component
+//! links, granted or not, and a request that is not granted fails with the standard's `HTTP-request-denied`. A request
+//! that the grants and the budget of the call allow becomes an [`OutgoingRequest`].
 
 mod body;
 mod budget;
@@ -36,10 +36,10 @@ pub(super) use linker::link;
 /// Bytes that a guest may write to a body at once; two such pieces wait for each request that it begins.
 const CHUNK: usize = 8 << 10;
 
-/// What a body keeps of what its guest wrote, bytes.
-const BODY: usize = 2 * CHUNK;
+/// What the host keeps of a body that a guest writes, bytes.
+const BODY_SIZE: usize = 2 * CHUNK;
 
-/// What one call has of HTTP.
+/// The HTTP state of one call.
 pub(in crate::capability) struct HttpCtx {
     context: WasiHttpCtx,
     hooks: Hooks,
@@ -57,7 +57,7 @@ impl HttpCtx {
         Self { context, hooks: Hooks { budget: Arc::new(budget) } }
     }
 
-    /// Whether no request is under way and no answer is being read: each of them has the account.
+    /// Whether no request is under way and no response is being read: each of them has a clone of the budget.
     pub(super) fn is_quiet(&self) -> bool {
         Arc::strong_count(&self.hooks.budget) == 1
     }
@@ -74,7 +74,7 @@ impl WasiHttpView for InstanceCtx {
 type SendResult = Result<(Response<WasiBody>, ConnectionTask), Error>;
 
 impl WasiHttpHooks for Hooks {
-    /// It is made of what was checked, when the request is sent.
+    /// `false`: the header is made of the checked target when the request is sent.
     fn set_host_header(&mut self) -> bool {
         false
     }
@@ -86,7 +86,7 @@ impl WasiHttpHooks for Hooks {
         _: Box<dyn Future<Output = Result<(), Error>> + Send>,
     ) -> Box<dyn Future<Output = SendResult> + Send> {
         match self.check(request, options) {
-            Ok(exchange) => Box::new(exchange.run()),
+            Ok(outgoing) => Box::new(outgoing.run()),
             Err(error) => Box::new(std::future::ready(Err(error))),
         }
     }
@@ -97,7 +97,7 @@ impl WasiHttpHooks for Hooks {
 }
 
 impl Hooks {
-    /// Looks at all that can be judged without a network.
+    /// Checks everything that needs no network.
     fn check(
         &self,
         request: Request<WasiBody>,

@@ -1,8 +1,9 @@
 //! Sends one request and receives its response, on a connection of its own.
 //!
 //! HTTP/1.1 and no pool: a connection that outlives its call would carry something from one call to another. The
-//! request line has the path alone and `Host` what was checked, so no server can be made to take it for another host's.
-//! A redirect is an answer like any other; whoever follows it begins anew, with all checks.
+//! request line has the path alone, and `Host` has the checked authority, so no server can be made to take the request
+//! for another host's. A redirect is a response like any other; a guest that follows it sends a new request, with all
+//! checks.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -31,16 +32,17 @@ use crate::sandbox::SharedPermit;
 /// The smallest buffer that hyper works with, bytes.
 const SMALLEST_BUFFER: usize = 8_192;
 
-/// As many heads may come before the answer's own is there: interim answers, and what is read ahead of its body.
+/// Bytes that may come before the head of the response is read, in buffers: interim responses, and the beginning of the
+/// body.
 const HEADS: usize = 4;
 
-/// What goes on after the answer's head is there.
+/// Drives the connection after the head of the response is read.
 pub(super) type ConnectionTask = Box<dyn Future<Output = Result<(), Error>> + Send>;
 
 /// A connection, as far as it is driven from outside.
 type HttpConnection = http1::Connection<TokioIo<CountedIo>, RequestBody>;
 
-/// A request that was checked and has its place.
+/// A request that was checked and has its permit.
 pub(super) struct OutgoingRequest {
     pub(super) target: Target,
     pub(super) request: Request<WasiBody>,
@@ -54,38 +56,38 @@ impl OutgoingRequest {
         let budget = Arc::clone(&self.budget);
         let time = budget.limits().http_time();
         let deadline = Instant::now() + time;
-        // What waits for a place longer than this could do little with it, and is no slow request.
-        let patience = time / 2;
-        let connection = budget
+        // A request that waits longer for a permit has too little time left, and the wait is not the host's fault.
+        let permit_timeout = time / 2;
+        let connection_permit = budget
             .plugin
             .capabilities
             .http
-            .connection_permit(patience)
+            .connection_permit(permit_timeout)
             .await
             .map_err(|none| budget.no_permit(none))?;
-        let ended = timeout_at(deadline, self.until(deadline, patience, connection)).await;
+        let ended = timeout_at(deadline, self.run_until(deadline, permit_timeout, connection_permit)).await;
         ended.unwrap_or_else(|_| Err(budget.limit_reached("http_ms", Error::HttpResponseTimeout)))
     }
 
-    async fn until(
+    async fn run_until(
         self,
         deadline: Instant,
-        patience: Duration,
-        place_of_connection: SharedPermit,
+        permit_timeout: Duration,
+        connection_permit: SharedPermit,
     ) -> Result<(Response<WasiBody>, ConnectionTask), Error> {
         let Self { target, request, options, budget, permit } = self;
         let too_long = Arc::new(AtomicBool::new(false));
         let outgoing =
             |body| RequestBody { body, budget: Arc::clone(&budget), too_long: Arc::clone(&too_long) };
         let request = origin_form(&target, request)?.map(outgoing);
-        let connecting = connect(&target, &budget, patience);
+        let connecting = connect(&target, &budget, permit_timeout);
         let wire = within(options.connect_timeout, connecting, Error::ConnectionTimeout).await?;
-        let exchanged = within(
+        let sending = within(
             options.first_byte_timeout,
             send(wire, request, kib(HTTP_HEADER_KIB)),
             Error::ConnectionReadTimeout,
         );
-        let (response, connection) = exchanged.await.map_err(|error| match error {
+        let (response, connection) = sending.await.map_err(|error| match error {
             _ if too_long.load(Ordering::Relaxed) => {
                 Error::HttpRequestBodySize(Some(kib(budget.limits().http_request_kib) as u64))
             }
@@ -95,18 +97,18 @@ impl OutgoingRequest {
         if response.status() == StatusCode::SWITCHING_PROTOCOLS {
             return Err(Error::HttpUpgradeFailed);
         }
-        let answer = |body| {
+        let to_body = |body| {
             ResponseBody::new(body, budget, permit, deadline, options.between_bytes_timeout).boxed_unsync()
         };
-        let rest = async move {
-            let _open = place_of_connection;
+        let connection_task = async move {
+            let _permit = connection_permit;
             if let Some(connection) = connection {
-                // How it ends is seen by whoever reads the body.
+                // The reader of the body gets the error, if there is one.
                 let _ = timeout_at(deadline, connection).await;
             }
             Ok(())
         };
-        Ok((response.map(answer), Box::new(rest)))
+        Ok((response.map(to_body), Box::new(connection_task)))
     }
 }
 
@@ -127,17 +129,17 @@ fn origin_form(target: &Target, request: Request<WasiBody>) -> Result<Request<Wa
 async fn connect(
     target: &Target,
     budget: &HttpBudget,
-    patience: Duration,
+    permit_timeout: Duration,
 ) -> Result<Box<dyn ByteStream>, Error> {
     let PluginCtx { capabilities, config, .. } = &*budget.plugin;
-    let connected = capabilities.http.connect(&config.grants.http, target, patience).await;
+    let connected = capabilities.http.connect(&config.grants.http, target, permit_timeout).await;
     connected.map_err(|error| {
-        let told = error_codes::connect_error(&error);
+        let code = error_codes::connect_error(&error);
         match &error {
             EgressError::NotGranted => budget.deny(target),
             EgressError::Prohibited { address, what } => budget.deny_address(target, *address, what),
             EgressError::Busy(none) => return budget.no_permit(*none),
-            EgressError::Tls(cause) if matches!(told, Error::TlsCertificateError) => {
+            EgressError::Tls(cause) if matches!(code, Error::TlsCertificateError) => {
                 budget.deny_untrusted_host(target, cause);
             }
             EgressError::NoAuthorities => {}
@@ -146,11 +148,12 @@ async fn connect(
                 tracing::debug!(target: "plugin", plugin, %cause, "{target}: {error}");
             }
         }
-        told
+        code
     })
 }
 
-/// Sends the request and drives the connection until the answer's head is there; the rest of the connection comes back.
+/// Sends the request and drives the connection until the head of the response is read. Returns the connection too,
+/// unless it has ended.
 async fn send(
     wire: Box<dyn ByteStream>,
     request: Request<RequestBody>,
@@ -161,8 +164,8 @@ async fn send(
     builder.max_buf_size(buffer).max_header_size(head);
     let head_limit = HeadLimit::new(buffer.saturating_mul(HEADS));
     let wire = CountedIo { wire, head_limit: head_limit.clone() };
-    let shaken = builder.handshake(TokioIo::new(wire)).await;
-    let (mut sender, mut connection) = shaken.map_err(|error| error_codes::request_error(&error))?;
+    let handshake = builder.handshake(TokioIo::new(wire)).await;
+    let (mut sender, mut connection) = handshake.map_err(|error| error_codes::request_error(&error))?;
     let mut sending = pin!(sender.send_request(request));
     let (response, connection) = tokio::select! {
         biased;
@@ -176,14 +179,14 @@ async fn send(
     Ok((response.map_err(|error| error_codes::request_error(&error))?, connection))
 }
 
-/// Bounds a step by what the guest would wait.
+/// Bounds a step by the timeout that the guest has set for it.
 async fn within<T>(
-    patience: Option<Duration>,
+    max: Option<Duration>,
     step: impl Future<Output = Result<T, Error>>,
-    late: Error,
+    late_error: Error,
 ) -> Result<T, Error> {
-    match patience {
+    match max {
         None => step.await,
-        Some(patience) => timeout(patience, step).await.unwrap_or(Err(late)),
+        Some(max) => timeout(max, step).await.unwrap_or(Err(late_error)),
     }
 }

@@ -2,13 +2,13 @@
 
 use wasmtime::component::Resource;
 
-use super::{Bucket, COMMIT, InstanceCtx, KEY, key_error};
+use super::{Bucket, COMMIT_CHARGE, InstanceCtx, KEY_CHARGE, key_error};
 use crate::bindings::keyvalue::wasi::keyvalue::atomics::{CasError, Host, HostCas};
 use crate::bindings::keyvalue::wasi::keyvalue::store::Error;
 use crate::sandbox::ValueVersion;
 
-/// A key and which value it had, to be replaced if nobody else was quicker. The value itself is not kept: a guest may
-/// have a thousand of these.
+/// A key and the version of its value, for a compare-and-swap. The value itself is not kept: a guest may have a
+/// thousand of these.
 #[derive(Debug)]
 pub struct Cas {
     bucket: Bucket,
@@ -17,7 +17,7 @@ pub struct Cas {
 }
 
 impl Cas {
-    /// What is kept of the guest's words, bytes.
+    /// The guest's text that it holds, bytes.
     pub(in crate::capability) fn size(&self) -> usize {
         self.key.len()
     }
@@ -30,7 +30,7 @@ impl Host for InstanceCtx {
         key: String,
         delta: i64,
     ) -> wasmtime::Result<Result<i64, Error>> {
-        self.meter.charge_work(COMMIT + key.len(), key.len()).await?;
+        self.meter.charge_work(COMMIT_CHARGE + key.len(), key.len()).await?;
         if let Some(error) = key_error([&key]) {
             return Ok(Err(error));
         }
@@ -39,7 +39,7 @@ impl Host for InstanceCtx {
 
     async fn swap(&mut self, cas: Resource<Cas>, value: Vec<u8>) -> wasmtime::Result<Result<(), CasError>> {
         let Cas { bucket, key, version } = self.table.delete(cas)?;
-        self.meter.charge_work(COMMIT + key.len() + value.len(), key.len() + value.len()).await?;
+        self.meter.charge_work(COMMIT_CHARGE + key.len() + value.len(), key.len() + value.len()).await?;
         let name = key.clone();
         let swapped =
             self.run_blocking(bucket.clone(), move |bucket| bucket.swap(&name, version, &value)).await?;
@@ -60,7 +60,7 @@ impl HostCas for InstanceCtx {
         bucket: Resource<Bucket>,
         key: String,
     ) -> wasmtime::Result<Result<Resource<Cas>, Error>> {
-        self.meter.charge(KEY + key.len()).await?;
+        self.meter.charge(KEY_CHARGE + key.len()).await?;
         if let Some(error) = key_error([&key]) {
             return Ok(Err(error));
         }
@@ -76,13 +76,13 @@ impl HostCas for InstanceCtx {
     async fn current(&mut self, cas: Resource<Cas>) -> wasmtime::Result<Result<Option<Vec<u8>>, Error>> {
         let Cas { bucket, key, .. } = self.table.get(&cas)?;
         let (bucket, key) = (bucket.clone(), key.clone());
-        self.meter.charge(KEY + key.len()).await?;
+        self.meter.charge(KEY_CHARGE + key.len()).await?;
         let current = match self.run_blocking(bucket.clone(), move |bucket| bucket.get(&key)).await? {
             Ok(current) => current,
             Err(error) => return Ok(Err(error)),
         };
         self.meter.charge(current.as_ref().map_or(0, Vec::len)).await?;
-        // What the guest sees now is what a swap compares with.
+        // A swap compares with the value that the guest sees now.
         self.table.get_mut(&cas)?.version = ValueVersion::of(current.as_deref());
         Ok(Ok(current))
     }

@@ -2,15 +2,15 @@
 
 use wasmtime::component::Resource;
 
-use super::{Bucket, COMMIT, InstanceCtx, KEY, key_error};
+use super::{Bucket, COMMIT_CHARGE, InstanceCtx, KEY_CHARGE, key_error};
 use crate::bindings::keyvalue::wasi::keyvalue::batch::Host;
 use crate::bindings::keyvalue::wasi::keyvalue::store::Error;
 use crate::sandbox::KeyValues;
 
-/// Keys of one batch: two pages of a listing. A guest may hand over one buffer as very many keys, each of which takes
-/// fifty times its text while the batch waits for its place. So many take no more beside their text than every instance
-/// is counted with.
-const MOST: usize = 1_000;
+/// Most keys of one batch: two pages of a listing. A guest may hand over one buffer as very many keys, each of which
+/// takes fifty times its text while the batch waits for its permit. This many keys take no more, beside their text,
+/// than the memory that is counted for every instance.
+const MAX_KEYS: usize = 1_000;
 
 impl Host for InstanceCtx {
     async fn get_many(
@@ -19,19 +19,19 @@ impl Host for InstanceCtx {
         keys: Vec<String>,
     ) -> wasmtime::Result<Result<KeyValues, Error>> {
         let size = keys.iter().map(String::len).sum::<usize>();
-        let price = size + keys.len() * KEY;
-        let Some(keys) = few(keys) else { return self.too_many(price).await };
-        self.meter.charge_work(price, size).await?;
+        let work = size + keys.len() * KEY_CHARGE;
+        let Some(keys) = within_max(keys) else { return self.too_many(work).await };
+        self.meter.charge_work(work, size).await?;
         if let Some(error) = key_error(&keys) {
             return Ok(Err(error));
         }
-        let most = self.transfer;
-        let found = self
-            .run_blocking(self.table.get(&bucket)?.clone(), move |bucket| bucket.get_many(&keys, most))
+        let max = self.transfer;
+        let values = self
+            .run_blocking(self.table.get(&bucket)?.clone(), move |bucket| bucket.get_many(&keys, max))
             .await?;
-        let sizes = found.iter().flatten().flatten().map(|(key, value)| key.len() + value.len());
+        let sizes = values.iter().flatten().flatten().map(|(key, value)| key.len() + value.len());
         self.meter.charge(sizes.sum()).await?;
-        Ok(found)
+        Ok(values)
     }
 
     async fn set_many(
@@ -40,9 +40,9 @@ impl Host for InstanceCtx {
         entries: Vec<(String, Vec<u8>)>,
     ) -> wasmtime::Result<Result<(), Error>> {
         let size: usize = entries.iter().map(|(key, value)| key.len() + value.len()).sum();
-        let price = COMMIT + size + entries.len() * KEY;
-        let Some(entries) = few(entries) else { return self.too_many(price).await };
-        self.meter.charge_work(price, size).await?;
+        let work = COMMIT_CHARGE + size + entries.len() * KEY_CHARGE;
+        let Some(entries) = within_max(entries) else { return self.too_many(work).await };
+        self.meter.charge_work(work, size).await?;
         if let Some(error) = key_error(entries.iter().map(|(key, _)| key)) {
             return Ok(Err(error));
         }
@@ -55,9 +55,9 @@ impl Host for InstanceCtx {
         keys: Vec<String>,
     ) -> wasmtime::Result<Result<(), Error>> {
         let size: usize = keys.iter().map(String::len).sum();
-        let price = COMMIT + size + keys.len() * KEY;
-        let Some(keys) = few(keys) else { return self.too_many(price).await };
-        self.meter.charge_work(price, size).await?;
+        let work = COMMIT_CHARGE + size + keys.len() * KEY_CHARGE;
+        let Some(keys) = within_max(keys) else { return self.too_many(work).await };
+        self.meter.charge_work(work, size).await?;
         if let Some(error) = key_error(&keys) {
             return Ok(Err(error));
         }
@@ -65,15 +65,15 @@ impl Host for InstanceCtx {
     }
 }
 
-/// The batch, unless it has more keys than one may have: then it is gone before anything waits.
-fn few<T>(batch: Vec<T>) -> Option<Vec<T>> {
-    (batch.len() <= MOST).then_some(batch)
+/// The batch; `None` if it has too many keys, and then it is dropped before anything waits.
+fn within_max<T>(batch: Vec<T>) -> Option<Vec<T>> {
+    (batch.len() <= MAX_KEYS).then_some(batch)
 }
 
 impl InstanceCtx {
-    /// What a guest hears of a batch of too many keys, at the price of it.
-    async fn too_many<T>(&mut self, price: usize) -> wasmtime::Result<Result<T, Error>> {
-        self.meter.charge_work(price, 0).await?;
-        Ok(Err(Error::Other(format!("a batch has at most {MOST} keys; do it in several batches"))))
+    /// The error for a batch of too many keys, which is charged like any batch.
+    async fn too_many<T>(&mut self, work: usize) -> wasmtime::Result<Result<T, Error>> {
+        self.meter.charge_work(work, 0).await?;
+        Ok(Err(Error::Other(format!("a batch has at most {MAX_KEYS} keys; do it in several batches"))))
     }
 }

@@ -1,7 +1,7 @@
-//! `wasi:keyvalue`: what a plugin keeps between calls. One file per interface of the package.
+//! `wasi:keyvalue`: values that a plugin stores between calls. One file per interface of the package.
 //!
-//! The store blocks, so every operation runs on a thread that may; the guest is charged before for what it moves, and a
-//! write for the work of a disk. The bucket is the plugin's own and there is only one.
+//! The store blocks, so every operation runs on a blocking thread. The guest is charged first for the bytes that the
+//! operation moves, and for the work of the disk if it writes. A plugin has one bucket, which is its own.
 
 mod atomics;
 mod batch;
@@ -21,37 +21,37 @@ use crate::sandbox::{self, KvError, LONGEST_KEY, SharedPermits};
 #[derive(Debug, Clone)]
 pub struct Bucket(Arc<sandbox::KvBucket>);
 
-/// What a transaction costs beside its bytes, as if it moved this many: a commit waits for the disk.
-const COMMIT: usize = 200_000;
+/// Bytes that a transaction is charged beside those that it moves: a commit waits for the disk.
+const COMMIT_CHARGE: usize = 200_000;
 
-/// What finding or changing one key costs beside its bytes: about a microsecond.
-const KEY: usize = 10_000;
+/// Bytes that finding or changing one key is charged beside those that it moves: about a microsecond.
+const KEY_CHARGE: usize = 10_000;
 
-/// Operations of one plugin that block at the same time. One of them at most writes.
-const OF_ONE: usize = 2;
+/// Operations of one plugin that block at the same time. At most one of them writes.
+const PLUGIN_OPERATIONS: usize = 2;
 
 /// Operations of all plugins that block at the same time. Threads that block are shared with the compiler, and
 /// cancelled calls leave theirs at work.
-static OF_ALL: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(16)));
+static ALL_OPERATIONS: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(16)));
 
-/// What a guest hears whose write was refused by the disk.
+/// The error that a guest gets when the disk takes no writes.
 const FULL: &str =
     "nothing can be changed for now, since the server's disk takes no writes; values can be read";
 
-/// The operations of one plugin.
+/// The permits of one plugin for operations on the store.
 pub(super) fn operations() -> SharedPermits {
-    SharedPermits::new("operation on the store", OF_ONE, Arc::clone(&OF_ALL))
+    SharedPermits::new("operation on the store", PLUGIN_OPERATIONS, Arc::clone(&ALL_OPERATIONS))
 }
 
-/// Why nothing is done with these keys: one of them is longer than any key is. Asked before anything is done, so that
-/// no thread is taken for it and no handle keeps it.
+/// The error if one of these keys is too long. Checked before anything is done, so that such a key takes no thread and
+/// no handle keeps it.
 fn key_error<'k>(keys: impl IntoIterator<Item = &'k String>) -> Option<Error> {
     let has_long = keys.into_iter().any(|key| key.len() > LONGEST_KEY);
     has_long.then(|| Error::Other(KvError::Key.to_string()))
 }
 
 impl InstanceCtx {
-    /// Runs an operation where it may block.
+    /// Runs an operation on a blocking thread.
     async fn run_blocking<T: Send + 'static>(
         &mut self,
         bucket: Bucket,
@@ -66,7 +66,7 @@ impl InstanceCtx {
         Ok(done.await?.map_err(|error| self.store_error(&error)))
     }
 
-    /// What a guest hears of it. Paths and causes are in the log, where the store itself puts them.
+    /// The error that the guest gets. Paths and causes are in the log, where the store itself writes them.
     fn store_error(&mut self, error: &KvError) -> Error {
         match error {
             KvError::OverQuota(_) | KvError::TooMuch(_) => {

@@ -2,7 +2,7 @@
 
 use wasmtime::component::Resource;
 
-use super::{Bucket, COMMIT, InstanceCtx, KEY, key_error};
+use super::{Bucket, COMMIT_CHARGE, InstanceCtx, KEY_CHARGE, key_error};
 use crate::bindings::keyvalue::wasi::keyvalue::store::{Error, Host, HostBucket, KeyResponse};
 use crate::host::GrantHint;
 
@@ -29,15 +29,15 @@ impl HostBucket for InstanceCtx {
         bucket: Resource<Bucket>,
         key: String,
     ) -> wasmtime::Result<Result<Option<Vec<u8>>, Error>> {
-        self.meter.charge(KEY + key.len()).await?;
+        self.meter.charge(KEY_CHARGE + key.len()).await?;
         if let Some(error) = key_error([&key]) {
             return Ok(Err(error));
         }
-        let found =
+        let value =
             self.run_blocking(self.table.get(&bucket)?.clone(), move |bucket| bucket.get(&key)).await?;
-        let size = found.as_ref().ok().and_then(Option::as_ref).map_or(0, Vec::len);
+        let size = value.as_ref().ok().and_then(Option::as_ref).map_or(0, Vec::len);
         self.meter.charge(size).await?;
-        Ok(found)
+        Ok(value)
     }
 
     async fn set(
@@ -46,7 +46,7 @@ impl HostBucket for InstanceCtx {
         key: String,
         value: Vec<u8>,
     ) -> wasmtime::Result<Result<(), Error>> {
-        self.meter.charge_work(COMMIT + key.len() + value.len(), key.len() + value.len()).await?;
+        self.meter.charge_work(COMMIT_CHARGE + key.len() + value.len(), key.len() + value.len()).await?;
         if let Some(error) = key_error([&key]) {
             return Ok(Err(error));
         }
@@ -55,7 +55,7 @@ impl HostBucket for InstanceCtx {
     }
 
     async fn delete(&mut self, bucket: Resource<Bucket>, key: String) -> wasmtime::Result<Result<(), Error>> {
-        self.meter.charge_work(COMMIT + key.len(), key.len()).await?;
+        self.meter.charge_work(COMMIT_CHARGE + key.len(), key.len()).await?;
         if let Some(error) = key_error([&key]) {
             return Ok(Err(error));
         }
@@ -67,7 +67,7 @@ impl HostBucket for InstanceCtx {
         bucket: Resource<Bucket>,
         key: String,
     ) -> wasmtime::Result<Result<bool, Error>> {
-        self.meter.charge(KEY + key.len()).await?;
+        self.meter.charge(KEY_CHARGE + key.len()).await?;
         if let Some(error) = key_error([&key]) {
             return Ok(Err(error));
         }

@@ -3,7 +3,7 @@
 use wasmtime::component::{Component, Linker, Val};
 use wasmtime::{Config, Engine, Store};
 
-use super::super::transfer_cost::taken;
+use super::super::transfer_cost::heap_bytes;
 use super::super::{DocsSection, FunctionTools};
 use super::find;
 use crate::config::{Limits, ServerConfig, mib};
@@ -49,7 +49,7 @@ fn longest(types: &str, item: &str, words: (i32, i32)) -> usize {
         store.set_hostcall_fuel(mib(1) / function.cost_factor);
         let mut results = [Val::Bool(false)];
         match entered.call(&mut store, &[Val::U32(count)], &mut results) {
-            Ok(()) => longest = taken(&results[0]),
+            Ok(()) => longest = heap_bytes(&results[0]),
             Err(error) => {
                 assert!(format!("{error:?}").contains("fuel allocated for hostcalls"), "{error:?}");
                 return longest;
@@ -92,10 +92,10 @@ async fn what_waits_to_be_written_is_taken_from_the_memory_of_instances() {
     // A quarter of it is the pool's, and a plugin alone has half of the rest: 3 MiB.
     let settings = ServerConfig { guest_memory_mib: Some(8), ..ServerConfig::default() };
     let memory = GuestMemory::new(&settings).of_plugin();
-    let meter = || HostFuel::of_instance(1 << 30, memory.host_call(mib(8)));
+    let host_fuel = || HostFuel::of_instance(1 << 30, memory.host_call(mib(8)));
     let many = || vec![Val::List(vec![Val::Tuple(vec![Val::U8(0)]); 25_000])];
-    assert!((mib(3) / 2..mib(3)).contains(&taken(&many()[0])));
-    let (one, other) = (meter(), meter());
+    assert!((mib(3) / 2..mib(3)).contains(&heap_bytes(&many()[0])));
+    let (one, other) = (host_fuel(), host_fuel());
     let written = function.write(many(), mib(1), &one).await.unwrap();
     assert!(written.structured.unwrap().starts_with(r#"{"result":[[0],[0]"#));
     assert!(!one.cpu().is_zero(), "writing is the guest's time");

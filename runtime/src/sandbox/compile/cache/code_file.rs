@@ -1,7 +1,7 @@
 //! One file of the cache: the code, its key, its MAC.
 //!
-//! The MAC covers everything else in the file, the key it is kept under included, so that neither a changed bit nor two
-//! files with each other's names pass. The code comes first, so that the file can be mapped as it is.
+//! The MAC covers the code and the key, so a file fails the check when a bit changed or when it has the name of another
+//! file. The code comes first, so that the file can be mapped as it is.
 
 use std::fmt::Write as _;
 use std::hash::{Hash as _, Hasher};
@@ -10,7 +10,7 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::{Digest as _, Sha256};
 use wasmtime::Engine;
 
-/// Comes after the code of every entry; to be changed with its form.
+/// Comes after the code in every file. Change it when the format changes.
 const MAGIC: [u8; 16] = *b"plugport code 2\n";
 
 const KEY: usize = 32;
@@ -23,7 +23,7 @@ pub(super) const TAIL: usize = MAGIC.len() + KEY + MAC;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) struct Key([u8; KEY]);
 
-/// Gives everything that is hashed to SHA-256, which has room for more than the 64 bits of a usual hash.
+/// Feeds what is hashed to SHA-256, whose digest is longer than the 64 bits of [`Hasher::finish`].
 struct Sha256Hasher(Sha256);
 
 impl Hasher for Sha256Hasher {
@@ -71,8 +71,7 @@ impl Key {
 pub(super) struct FileMac(Hmac<Sha256>);
 
 impl FileMac {
-    /// For MACs that nobody makes without `secret`, and which differ from those of the same secret with other
-    /// `bounds`.
+    /// Derives the MAC's key from `secret` and `bounds`.
     pub(super) fn new(secret: &[u8], bounds: &[u8]) -> Option<Self> {
         let derived =
             Hmac::<Sha256>::new_from_slice(secret).ok()?.chain_update(bounds).finalize().into_bytes();
@@ -84,13 +83,13 @@ impl FileMac {
         self.0.clone().chain_update(MAGIC).chain_update(key.0).chain_update(length).chain_update(code)
     }
 
-    /// What goes after the code.
+    /// The bytes after the code.
     pub(super) fn tail(&self, key: &Key, code: &[u8]) -> Vec<u8> {
         let mac = self.over(key, code).finalize().into_bytes();
         [MAGIC.as_slice(), &key.0, &mac].concat()
     }
 
-    /// The code of a whole file, if it is what was kept under this key.
+    /// The code of a whole file, if its key and its MAC are right.
     pub(super) fn open<'f>(&self, key: &Key, file: &'f [u8]) -> Option<&'f [u8]> {
         let (code, tail) = file.split_at_checked(file.len().checked_sub(TAIL)?)?;
         let (named, mac) = tail.strip_prefix(&MAGIC)?.split_at_checked(KEY)?;

@@ -1,10 +1,10 @@
-//! Compiled code, kept in a folder of the person who runs this or in a state folder, so that a file is compiled once.
+//! The code cache: compiled code in the user's cache folder or in a state folder, so that a file is compiled once.
 //!
-//! Compiled code is native code, so whoever can put a file here could run anything. The folder is the user's own, and
-//! every file carries a MAC under a secret that lies in the folder too. The MAC is bound to that very secret file, to
-//! its inode and the time when it was made: a state folder that came in an archive or a repository, with code and a
-//! fitting secret in it, opens nothing. Several servers may share a folder. A server may be killed at any moment: files
-//! get their names when they are whole, and one that is not what was kept is removed and compiled anew.
+//! Compiled code is native code, so a file that somebody else put here could do anything. Only this user may write to
+//! the folder, and every file carries a MAC under a secret that lies in the folder too. The key of the MAC also depends
+//! on the inode and the creation time of the secret's file, so a state folder from an archive or a repository, with
+//! code and a matching secret in it, is not accepted. Several servers may share a folder. A server may be killed at any
+//! moment: a file gets its name when it is whole, and a file whose MAC is wrong is removed and compiled again.
 
 mod code_file;
 mod private_dir;
@@ -23,7 +23,7 @@ use crate::observe::Escaped;
 use code_file::{FileMac, TAIL};
 use private_dir::{PrivateDir, whole};
 
-/// The folder inside the state folder, or inside the person's.
+/// The folder inside the state folder, or inside the user's cache folder.
 const FOLDER: &str = "compiled";
 
 /// Ends the names of compiled code.
@@ -32,15 +32,16 @@ const SUFFIX: &str = ".code";
 const SECRET: &str = "secret";
 const SECRET_BYTES: usize = 32;
 
-/// What was compiled before.
+/// A folder with compiled code.
 #[derive(Debug)]
 pub struct CodeCache {
     folder: PrivateDir,
-    /// Where the folder is, for messages.
-    shown: PathBuf,
+    /// The path of the folder, for messages.
+    path: PathBuf,
     mac: FileMac,
-    most: u64,
-    complained: AtomicBool,
+    max_bytes: u64,
+    /// Whether the log says already that writing fails.
+    has_warned: AtomicBool,
 }
 
 /// The folder cannot be used.
@@ -73,15 +74,15 @@ impl CodeCache {
         Self::at(&state.join(FOLDER), mib << 20, false).ok()
     }
 
-    /// Opens or makes the cache of the person who runs this, in a folder that is theirs alone; nothing for 0.
+    /// Opens or makes the cache of this user, in a folder that only this user may write to; nothing for 0.
     ///
     /// # Errors
-    /// When the folder cannot be used, or is or would be somebody else's.
+    /// When the folder cannot be used, or is or would be another user's.
     pub fn own(folder: &Path, mib: u64) -> Result<Option<Self>, CacheError> {
         if mib == 0 {
             return Ok(None);
         }
-        let opened = match is_among_own(folder) {
+        let opened = match is_in_own_folder(folder) {
             true => {
                 PrivateDir::open(folder, true).and_then(|_| Self::at(&folder.join(FOLDER), mib << 20, true))
             }
@@ -90,36 +91,36 @@ impl CodeCache {
         opened.map(Some).map_err(|source| CacheError { folder: folder.to_owned(), source })
     }
 
-    /// Opens the cache that a server has used, for whoever finishes what it began.
+    /// Opens the cache of a server that has ended, for the process that stores the code of its compiler.
     pub(super) fn in_folder(folder: &Path, mib: u64) -> io::Result<Self> {
         Self::at(folder, mib << 20, false)
     }
 
-    /// The whole path of its folder, and its room in MiB.
+    /// The absolute path of its folder, and its size in MiB.
     pub(super) fn location(&self) -> (PathBuf, u64) {
-        (std::path::absolute(&self.shown).unwrap_or_else(|_| self.shown.clone()), self.most >> 20)
+        (std::path::absolute(&self.path).unwrap_or_else(|_| self.path.clone()), self.max_bytes >> 20)
     }
 
-    fn at(path: &Path, most: u64, make: bool) -> io::Result<Self> {
+    fn at(path: &Path, max_bytes: u64, make: bool) -> io::Result<Self> {
         let folder = PrivateDir::open(path, make)?;
-        // First, since it may take a second name from the secret.
+        // Before the secret is read: this removes a second name of its file, whose unlinking changes the inode's ctime.
         folder.sweep()?;
         let mac = mac(&folder)?;
-        Ok(Self { folder, shown: path.to_owned(), mac, most, complained: AtomicBool::new(false) })
+        Ok(Self { folder, path: path.to_owned(), mac, max_bytes, has_warned: AtomicBool::new(false) })
     }
 
-    /// The code that was kept under this key, unless it is larger than `most` bytes.
-    pub(super) fn get(&self, key: &Key, most: u64) -> Option<MachineCode> {
+    /// The code that was stored under this key, unless it is larger than `max_bytes`.
+    pub(super) fn get(&self, key: &Key, max_bytes: u64) -> Option<MachineCode> {
         let name = key.file();
         let file = match self.folder.read(&name) {
             Ok(file) => file,
             Err(error) if is_foreign(&error) => return self.discard(&name),
             Err(_) => return None,
         };
-        if file.metadata().is_ok_and(|metadata| metadata.len() > most.saturating_add(TAIL as u64)) {
+        if file.metadata().is_ok_and(|metadata| metadata.len() > max_bytes.saturating_add(TAIL as u64)) {
             return None;
         }
-        let bytes = whole(&file, most.saturating_add(TAIL as u64)).ok();
+        let bytes = whole(&file, max_bytes.saturating_add(TAIL as u64)).ok();
         let length = bytes.as_ref().and_then(|bytes| Some(self.mac.open(key, bytes)?.len()));
         match (bytes, length) {
             (Some(mut bytes), Some(length)) => {
@@ -140,43 +141,44 @@ impl CodeCache {
         None
     }
 
-    /// Keeps code, and removes what was not used for longest to make room. Failing costs a later server the time.
+    /// Stores code, and removes files that were not used for longest. If it fails, a later server compiles again.
     pub(super) fn insert(&self, key: &Key, code: &[u8]) {
         let size = (TAIL + code.len()) as u64;
-        if size > self.most {
+        if size > self.max_bytes {
             return;
         }
-        let kept = self
-            .make_room(size)
+        let stored = self
+            .evict(size)
             .and_then(|()| self.folder.write(&key.file(), &[code, &self.mac.tail(key, code)]));
-        if let Err(error) = kept
-            && !self.complained.swap(true, Ordering::Relaxed)
+        if let Err(error) = stored
+            && !self.has_warned.swap(true, Ordering::Relaxed)
         {
             tracing::warn!(
                 %error,
                 "cannot write to the code cache {}, so the file is compiled again next time; check its disk and its mode",
-                Escaped(&self.shown.display().to_string())
+                Escaped(&self.path.display().to_string())
             );
         }
     }
 
-    /// Says to all others that we are about to keep code under this key, `second` to those who waited too long for the first;
-    /// `None` while somebody else does.
+    /// Takes the lock for compiling the file with this key, or the `second` lock, which is for processes that waited
+    /// too long for the first. `None` while another process has it.
     pub(super) fn lock(&self, key: &Key, second: bool) -> io::Result<Option<CompileLock>> {
         self.folder.lock(&(key.hex() + if second { "-second" } else { "" }))
     }
 
-    /// We did, or gave it up.
+    /// Gives a lock back and removes its file.
     pub(super) fn unlock(&self, lock: CompileLock) {
         self.folder.unlock(lock);
     }
 
-    fn make_room(&self, wanted: u64) -> io::Result<()> {
+    /// Removes files that were not used for longest, until `size` more bytes fit.
+    fn evict(&self, size: u64) -> io::Result<()> {
         let mut files = self.folder.files(SUFFIX)?;
         files.sort_by_key(|file| file.used);
-        let mut sum: u64 = files.iter().map(|file| file.bytes).sum::<u64>().saturating_add(wanted);
+        let mut sum: u64 = files.iter().map(|file| file.bytes).sum::<u64>().saturating_add(size);
         for file in files {
-            if sum <= self.most {
+            if sum <= self.max_bytes {
                 break;
             }
             sum = sum.saturating_sub(file.bytes);
@@ -186,15 +188,15 @@ impl CodeCache {
     }
 }
 
-/// Whether a folder is, or would be made, among those of this user. `sudo` leaves `HOME` as it is, and what is made
-/// there then, the owner of that home could not use.
-fn is_among_own(folder: &Path) -> bool {
+/// Whether a folder is, or would be made, inside a folder of this user. `sudo` may leave `HOME` as it is, and the owner
+/// of that home could not use a folder that root makes there.
+fn is_in_own_folder(folder: &Path) -> bool {
     let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
-    let there = folder.ancestors().find_map(|folder| folder.metadata().ok());
-    there.is_some_and(|there| there.uid() == rustix::process::geteuid().as_raw())
+    let existing = folder.ancestors().find_map(|folder| folder.metadata().ok());
+    existing.is_some_and(|metadata| metadata.uid() == rustix::process::geteuid().as_raw())
 }
 
-/// Whether what has the name is no file that a server made.
+/// Whether the name belongs to a link or something else that no server makes.
 fn is_foreign(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::InvalidData
         || error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error())
@@ -211,7 +213,7 @@ fn mac(folder: &PrivateDir) -> io::Result<FileMac> {
     existing_mac(folder)?.ok_or_else(|| io::Error::other("its secret cannot be read"))
 }
 
-/// The MAC key of the secret that is there. One that others could have read or that is no secret goes.
+/// The MAC key of the secret that is there. A secret that others could have read, or of another size, is removed.
 fn existing_mac(folder: &PrivateDir) -> io::Result<Option<FileMac>> {
     let file = match folder.read(SECRET) {
         Ok(file) => file,
@@ -224,8 +226,8 @@ fn existing_mac(folder: &PrivateDir) -> io::Result<Option<FileMac>> {
         folder.remove(SECRET)?;
         return Ok(None);
     }
-    // When the file system does not know when a file was made, the last change of the file's inode stands for it.
-    // Whoever makes the secret is done with that when its lock is gone.
+    // The process that makes the secret has its lock until the file has its name and the inode changes no more.
+    // Where the file system has no creation time, the last change of the inode stands for it.
     file.lock_shared()?;
     let metadata = file.metadata()?;
     let changed = || (metadata.ctime(), metadata.ctime_nsec());

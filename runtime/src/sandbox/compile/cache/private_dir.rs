@@ -1,5 +1,5 @@
-//! A folder that is ours alone, held open: every file in it is reached from the open folder, so that nobody puts
-//! another folder in its place between two steps.
+//! A folder to which only this user may write, held open: every file in it is opened relative to the open folder, so
+//! that the folder cannot be exchanged between two steps.
 
 use std::ffi::CString;
 use std::fs::{DirBuilder, File, TryLockError};
@@ -16,13 +16,13 @@ use rustix::process::geteuid;
 /// Begins the names of files that are not finished, and of locks.
 const UNFINISHED: &str = "tmp-";
 
-/// How often writing a file is begun when another server takes it away.
+/// How often writing a file is tried when another server removes the unfinished file.
 const ATTEMPTS: usize = 8;
 
 #[derive(Debug)]
 pub(super) struct PrivateDir(OwnedFd);
 
-/// What one process at a time has. The system takes it from a process that ends.
+/// The lock of a file that one process at a time has. The system frees the lock when the process ends.
 #[derive(Debug)]
 pub(in super::super) struct CompileLock {
     file: File,
@@ -30,7 +30,7 @@ pub(in super::super) struct CompileLock {
 }
 
 impl CompileLock {
-    /// The same lock for another process: all others wait until neither has it any more.
+    /// The same lock for another process: it is free when both have closed it.
     pub(in super::super) fn share(&self) -> io::Result<File> {
         self.file.try_clone()
     }
@@ -45,7 +45,7 @@ pub(super) struct CacheFile {
 }
 
 impl PrivateDir {
-    /// Opens a folder, and makes it before if wanted.
+    /// Opens a folder; `make` makes it first.
     pub(super) fn open(path: &Path, make: bool) -> io::Result<Self> {
         if make {
             DirBuilder::new().recursive(true).mode(0o700).create(path)?;
@@ -60,9 +60,9 @@ impl PrivateDir {
         Ok(Self(folder))
     }
 
-    /// Opens a file of ours for reading.
+    /// Opens a file for reading.
     pub(super) fn read(&self, name: &str) -> io::Result<File> {
-        // Whatever else has the name, opening it neither follows nor waits.
+        // If the name belongs to a link, opening fails; if to a FIFO, opening does not block.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = File::from(openat(&self.0, name, flags, Mode::empty())?);
         let metadata = file.metadata()?;
@@ -89,7 +89,8 @@ impl PrivateDir {
         self.finish(parts, link)
     }
 
-    /// A server that begins takes a file that has no lock yet for one that was left, so this is tried a few times.
+    /// Tries a few times, since a server that starts takes an unfinished file for abandoned and removes it, if the file
+    /// has no lock yet.
     fn finish(&self, parts: &[&[u8]], name: impl Fn(&str) -> io::Result<()>) -> io::Result<()> {
         let mut finished = self.try_to_finish(parts, &name);
         for _ in 1..ATTEMPTS {
@@ -109,7 +110,7 @@ impl PrivateDir {
         let unfinished = format!("{UNFINISHED}{:016x}", u64::from_le_bytes(random));
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let mut file = File::from(openat(&self.0, unfinished.as_str(), flags, Mode::RUSR | Mode::WUSR)?);
-        // Says to other servers that someone is at it.
+        // The lock tells other servers that the file is being written.
         let written = file
             .lock()
             .and_then(|()| parts.iter().try_for_each(|part| file.write_all(part)))
@@ -121,20 +122,21 @@ impl PrivateDir {
         written
     }
 
-    /// Takes the lock of this name, unless somebody has it.
+    /// Takes the lock of this name, unless another process has it.
     pub(super) fn lock(&self, name: &str) -> io::Result<Option<CompileLock>> {
         let name = format!("{UNFINISHED}{name}");
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = File::from(openat(&self.0, name.as_str(), flags, Mode::RUSR | Mode::WUSR)?);
         match file.try_lock() {
-            // Whoever had it may have removed its file since we opened it, and the next one makes another.
+            // The process that had the lock may have removed the file since it was opened here; the next one makes
+            // another.
             Ok(()) => Ok((file.metadata()?.nlink() > 0).then_some(CompileLock { file, name })),
             Err(TryLockError::WouldBlock) => Ok(None),
             Err(TryLockError::Error(error)) => Err(error),
         }
     }
 
-    /// Gives a lock up and leaves nothing of it.
+    /// Gives a lock back and removes its file.
     pub(super) fn unlock(&self, lock: CompileLock) {
         let _ = self.remove(lock.name.as_str());
         drop(lock);
@@ -146,24 +148,24 @@ impl PrivateDir {
 
     /// Marks a file as used now.
     pub(super) fn touch(&self, file: &File) {
-        let (now, as_it_is) =
+        let (now, unchanged) =
             (Timespec { tv_sec: 0, tv_nsec: UTIME_NOW }, Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT });
-        let _ = futimens(file, &Timestamps { last_access: as_it_is, last_modification: now });
+        let _ = futimens(file, &Timestamps { last_access: unchanged, last_modification: now });
     }
 
     /// The files whose names end like this.
     pub(super) fn files(&self, suffix: &str) -> io::Result<Vec<CacheFile>> {
-        let mut found = Vec::new();
+        let mut files = Vec::new();
         for name in self.names()? {
             if !name.to_bytes().ends_with(suffix.as_bytes()) {
                 continue;
             }
-            // Another server may have removed it meanwhile.
+            // Another server may have removed the file in the meantime.
             let Some(file) = name.to_str().ok().and_then(|name| self.read(name).ok()) else { continue };
             let metadata = file.metadata()?;
-            found.push(CacheFile { name, bytes: metadata.len(), used: metadata.modified()? });
+            files.push(CacheFile { name, bytes: metadata.len(), used: metadata.modified()? });
         }
-        Ok(found)
+        Ok(files)
     }
 
     /// Removes what killed servers did not finish.
@@ -171,8 +173,8 @@ impl PrivateDir {
         for name in self.names()? {
             let Some(name) = name.to_str().ok().filter(|name| name.starts_with(UNFINISHED)) else { continue };
             let Ok(file) = self.read(name) else { continue };
-            // Locked until it is removed, so that nobody takes it for theirs meanwhile.
-            // Another one's may have the name by now.
+            // The lock is held until the file is removed, so that no process takes it as its lock in between. Without
+            // links the file was removed already, and its name may belong to a newer one.
             if file.try_lock().is_ok() && file.metadata()?.nlink() > 0 {
                 let _ = self.remove(name);
             }
@@ -186,13 +188,13 @@ impl PrivateDir {
     }
 }
 
-/// Reads a file of at most `most` bytes.
-pub(super) fn whole(file: &File, most: u64) -> io::Result<Vec<u8>> {
+/// Reads a file of at most `max` bytes.
+pub(super) fn whole(file: &File, max: u64) -> io::Result<Vec<u8>> {
     let length = file.metadata()?.len();
-    if length > most {
+    if length > max {
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, "it is too large"));
     }
     let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or_default());
-    file.take(most).read_to_end(&mut bytes)?;
+    file.take(max).read_to_end(&mut bytes)?;
     Ok(bytes)
 }

@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use super::*;
 
-const MOST: u64 = 1 << 20;
+const MAX_BYTES: u64 = 1 << 20;
 
 fn cache(path: &Path) -> CodeCache {
-    CodeCache::at(path, MOST, true).unwrap()
+    CodeCache::at(path, MAX_BYTES, true).unwrap()
 }
 
 fn recalled(cache: &CodeCache, key: u8) -> Option<Vec<u8>> {
-    let MachineCode::Cached(_, bytes) = cache.get(&Key::test(key), MOST)? else {
+    let MachineCode::Cached(_, bytes) = cache.get(&Key::test(key), MAX_BYTES)? else {
         panic!("code of another kind")
     };
     Some(bytes)

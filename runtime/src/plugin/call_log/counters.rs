@@ -1,35 +1,34 @@
 //! Counters of a plugin's calls since it was loaded, for `plugport status`.
 //!
-//! Every call passes here, so counting is a few atomic additions and no lock; only a call that hit a limit takes one.
-//! The counts are fed by the [record](super::AuditRecord) of each call and by nothing else, so that they and the audit
-//! agree. What the server asks for itself, the lists, is no call.
+//! Every call is counted, so counting is a few atomic additions; only a call that hit a limit takes a lock. Only
+//! [`AuditRecord`](super::AuditRecord) counts, so the counters and the audit agree. The server's own calls of `list-*`
+//! functions are not counted.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use super::Plugin;
+use parking_lot::Mutex;
 
-/// How often what happened.
+/// The counters at one moment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CounterSnapshot {
     /// Calls that began.
     pub begun: u64,
-    /// Of those, not over yet; also those that wait for their clients.
+    /// Calls that have begun and not ended, suspended ones included.
     pub running: u64,
-    /// Answered.
+    /// Calls that ended with a result.
     pub ok: u64,
-    /// Without an answer and not by force: with the plugin's own error, an answer beyond a limit, or the server's
-    /// fault.
+    /// Calls that ended without a result and were not terminated: the plugin's own error, a result beyond a limit, or
+    /// a fault of the server.
     pub failed: u64,
-    /// Ended by force, since a limit was hit, or because the guest trapped or its result was invalid.
+    /// Calls that the server terminated at a limit, that trapped, or whose result was invalid.
     pub terminated: u64,
-    /// Withdrawn by the client, or ended because the plugin was replaced or taken away.
+    /// Calls that the client cancelled, or that ended because the plugin was replaced or removed.
     pub cancelled: u64,
-    /// Rejected before they began.
+    /// Calls that were rejected before they began.
     pub rejected: u64,
-    /// Fuel that all of them used.
+    /// Fuel that all calls used.
     pub fuel: u64,
     /// When the last one began.
     pub last: Option<SystemTime>,
@@ -46,7 +45,7 @@ pub(super) enum CallEnd {
     Cancelled,
 }
 
-/// The counts, as calls add to them.
+/// The counters, which calls add to.
 #[derive(Debug, Default)]
 pub(super) struct Counters {
     begun: AtomicU64,
@@ -59,7 +58,7 @@ pub(super) struct Counters {
     fuel: AtomicU64,
     /// Milliseconds since 1970; zero: never.
     last: AtomicU64,
-    /// By names that this program has, so there are never many.
+    /// By the names of limits, of which there are few.
     limits: Mutex<BTreeMap<&'static str, u64>>,
 }
 
@@ -88,7 +87,7 @@ impl Counters {
     }
 
     pub(super) fn hit(&self, limit: &'static str) {
-        *self.limits().entry(limit).or_default() += 1;
+        *self.limits.lock().entry(limit).or_default() += 1;
     }
 
     pub(super) fn running(&self) -> u64 {
@@ -108,31 +107,13 @@ impl Counters {
             rejected: of(&self.rejected),
             fuel: of(&self.fuel),
             last: last.and_then(|last| UNIX_EPOCH.checked_add(Duration::from_millis(last))),
-            limits: self.limits().clone(),
+            limits: self.limits.lock().clone(),
         }
-    }
-
-    fn limits(&self) -> MutexGuard<'_, BTreeMap<&'static str, u64>> {
-        self.limits.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 fn add(count: &AtomicU64, more: u64) {
     count.fetch_add(more, Ordering::Relaxed);
-}
-
-impl Plugin {
-    /// What its calls have come to.
-    #[must_use]
-    pub fn counters(&self) -> CounterSnapshot {
-        self.counters.read()
-    }
-
-    /// Calls that are not over yet.
-    #[must_use]
-    pub fn running(&self) -> u64 {
-        self.counters.running()
-    }
 }
 
 #[cfg(test)]

@@ -1,26 +1,27 @@
 //! Calls that were rejected before they began, and their lines in the audit.
 //!
-//! Every one of them counts, but whoever calls in a loop must not push everything else out of the file: the first of
-//! its kind has a line at once, and those like it that follow within a while have one line together, which says how
-//! many they are.
+//! A client that calls in a loop must not push everything else out of the audit. The first rejected call of a kind has a
+//! line at once. Calls of the same kind in the [window](WINDOW) after it have one line together, with their count.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
 
 use super::call_line::{CallLine, CallOutcome};
 use crate::capability::PluginCtx;
 use crate::host::Caller;
 use crate::observe::Escaped;
 
-/// How long those of one kind are gathered.
+/// For how long calls of one kind are counted before their line is written.
 const WINDOW: Duration = Duration::from_secs(10);
 
-/// Kinds that are told apart by name and caller. Beyond it, they are told apart by the rest only.
-const MOST: usize = 64;
+/// Kinds that are kept apart by name and caller. More kinds are kept apart by function and outcome only.
+const MAX_KINDS: usize = 64;
 
 /// Longest name, bytes; the rest is cut.
-const NAME: usize = 256;
+const MAX_NAME: usize = 256;
 
 /// What rejected calls of one kind have in common.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -33,12 +34,12 @@ pub(super) struct RejectionKey {
 
 impl RejectionKey {
     pub(super) fn new(function: &'static str, name: &str, caller: Caller, outcome: CallOutcome) -> Self {
-        let name = name.get(..name.floor_char_boundary(NAME)).unwrap_or_default().to_owned();
+        let name = name.get(..name.floor_char_boundary(MAX_NAME)).unwrap_or_default().to_owned();
         Self { function, name_and_caller: Some((name, caller)), outcome }
     }
 }
 
-/// Those that have no line yet.
+/// Calls of one kind that have no line yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct RejectionCount {
     since: Instant,
@@ -57,14 +58,14 @@ pub(super) struct RejectedCalls {
 #[derive(Debug, Default)]
 struct RejectionTable {
     kinds: HashMap<RejectionKey, RejectionCount>,
-    /// A task looks after the ends of windows.
+    /// A task waits for the ends of windows.
     has_task: bool,
 }
 
 impl RejectionTable {
-    /// Counts a call. The kind, if this is the first of it and to be written at once.
+    /// Counts a call. Returns its key if the call is the first of its kind and needs a line at once.
     fn count(&mut self, mut key: RejectionKey, bytes_in: usize, now: Instant) -> Option<RejectionKey> {
-        if !self.kinds.contains_key(&key) && self.kinds.len() >= MOST {
+        if !self.kinds.contains_key(&key) && self.kinds.len() >= MAX_KINDS {
             key.name_and_caller = None;
         }
         if let Some(count) = self.kinds.get_mut(&key) {
@@ -76,7 +77,7 @@ impl RejectionTable {
         Some(key)
     }
 
-    /// Takes out the kinds whose windows have ended, and gives those that need a line.
+    /// Removes the kinds whose windows have ended, and returns those that need a line.
     fn ended(&mut self, window: Duration, now: Instant) -> Vec<(RejectionKey, RejectionCount)> {
         let is_over = |count: &RejectionCount| now.saturating_duration_since(count.since) >= window;
         let ended = self.kinds.extract_if(|_, count| is_over(count));
@@ -93,10 +94,10 @@ impl RejectedCalls {
         Arc::new(Self { plugin, window, table: Mutex::default() })
     }
 
-    /// Notes a call that was rejected.
+    /// Counts a rejected call, and writes the lines that are due.
     pub(super) fn record(self: &Arc<Self>, key: RejectionKey, bytes_in: usize) {
         let now = Instant::now();
-        let mut table = self.lock();
+        let mut table = self.table.lock();
         let ended = table.ended(self.window, now);
         let first = table.count(key, bytes_in, now);
         let needs_task = first.is_none() && !std::mem::replace(&mut table.has_task, true);
@@ -110,14 +111,14 @@ impl RejectedCalls {
         }
     }
 
-    /// Writes what is counted when its time is over, also when nobody calls any more.
+    /// Spawns the task that writes counts at the ends of their windows, also when no more calls come.
     fn spawn_flush(self: &Arc<Self>) {
         let (rejected_calls, window) = (Arc::downgrade(self), self.window);
         let flush = async move {
             loop {
                 tokio::time::sleep(window).await;
                 let Some(rejected_calls) = rejected_calls.upgrade() else { return };
-                let mut table = rejected_calls.lock();
+                let mut table = rejected_calls.table.lock();
                 let ended = table.ended(window, Instant::now());
                 table.has_task = !table.kinds.is_empty();
                 let is_done = !table.has_task;
@@ -128,7 +129,7 @@ impl RejectedCalls {
                 }
             }
         };
-        // Without a runtime this is about to end, and writes what is left then.
+        // Without a runtime the plugin is about to be dropped, which writes what is counted.
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(flush);
         }
@@ -165,15 +166,11 @@ impl RejectedCalls {
             arguments: None,
         });
     }
-
-    fn lock(&self) -> MutexGuard<'_, RejectionTable> {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Drop for RejectedCalls {
     fn drop(&mut self) {
-        let kinds = std::mem::take(&mut self.lock().kinds);
+        let kinds = std::mem::take(&mut self.table.lock().kinds);
         self.write(kinds.into_iter().filter(|(_, count)| count.times > 0));
     }
 }
@@ -208,7 +205,7 @@ mod tests {
     fn many_names_are_told_as_one() {
         let (mut table, start) = (RejectionTable::default(), Instant::now());
         let told = (0..1_000).filter_map(|n| table.count(key(&n.to_string()), 1, start)).count();
-        assert_eq!((told, table.kinds.len()), (MOST + 1, MOST + 1));
+        assert_eq!((told, table.kinds.len()), (MAX_KINDS + 1, MAX_KINDS + 1));
         let lines = table.ended(WINDOW, start + WINDOW);
         assert_eq!(lines.len(), 1);
         assert!(
@@ -216,7 +213,7 @@ mod tests {
                 .iter()
                 .all(|(kind, count)| kind.name_and_caller.is_none() && told as u64 + count.times == 1_000)
         );
-        assert!(key(&"ä".repeat(NAME)).name_and_caller.unwrap().0.len() <= NAME);
+        assert!(key(&"ä".repeat(MAX_NAME)).name_and_caller.unwrap().0.len() <= MAX_NAME);
     }
 
     #[tokio::test]
@@ -243,7 +240,7 @@ mod tests {
             text().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         assert_eq!((&told[0]["count"], &told[0]["bytes_in"]), (&().into(), &3.into()));
         assert_eq!((&told[1]["count"], &told[1]["bytes_in"]), (&4.into(), &12.into()));
-        while rejected_calls.lock().has_task {
+        while rejected_calls.table.lock().has_task {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
         (0..3).for_each(|_| rejected_calls.record(key("a"), 3));

@@ -1,13 +1,14 @@
 //! The line that the audit has for one call, or for several that were rejected for the same reason.
 //!
-//! The record of a call and the count of rejected calls write the same line, so it belongs to neither.
+//! `audit_record` and `rejected_calls` write the same line, so the line has a module of its own.
 
 use serde::Serialize;
 
-use super::call_error::CallError;
+use super::counters::CallEnd;
 use crate::observe::Escaped;
+use crate::plugin::call_error::{CallError, only_rejects};
 
-/// One call, or several that were rejected, in the audit.
+/// One call, or `count` calls that were rejected.
 #[derive(Serialize)]
 pub(super) struct CallLine<'a> {
     pub(super) event: &'static str,
@@ -70,6 +71,17 @@ impl CallOutcome {
             CallError::Quarantined { .. } => Self::Quarantined,
             CallError::Replaced => Self::Replaced,
             CallError::Host(_) => Self::Host,
+        }
+    }
+
+    /// Under which of the counters the call goes.
+    pub(super) fn end(&self) -> CallEnd {
+        match self {
+            Self::Ok => CallEnd::Ok,
+            Self::Cancelled | Self::Replaced => CallEnd::Cancelled,
+            Self::Trapped { .. } | Self::Exited { .. } | Self::InvalidResult { .. } => CallEnd::Terminated,
+            Self::Limit { limit, .. } if !only_rejects(limit) => CallEnd::Terminated,
+            Self::Error | Self::Limit { .. } | Self::Busy | Self::Quarantined | Self::Host => CallEnd::Failed,
         }
     }
 }

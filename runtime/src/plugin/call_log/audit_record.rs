@@ -1,0 +1,241 @@
+//! The audit record of one call. Dropping the record counts the call and writes its line, so every call that began has
+//! exactly one line, also when its future is dropped in the middle. A rejected call is handed to
+//! [`RejectedCalls`](super::rejected_calls::RejectedCalls), which writes one line for many.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::CallLog;
+use super::call_line::{CallLine, CallOutcome};
+use super::rejected_calls::RejectionKey;
+use crate::capability::PluginCtx;
+use crate::host::Caller;
+use crate::observe::Escaped;
+use crate::plugin::call_error::CallError;
+use crate::plugin::component_file::sha256;
+use crate::plugin::guest_call::{CallInfo, CallKind, CallUsage, ResultSize};
+use crate::sandbox::SpentCpuTime;
+
+/// Longest arguments that the audit has whole, bytes; the rest is cut.
+const MAX_ARGUMENTS: usize = 16 << 10;
+
+/// One call, from when the server received it. Dropping it counts the call and writes its line.
+#[derive(Debug)]
+pub struct AuditRecord {
+    log: Arc<CallLog>,
+    received: Instant,
+    function: &'static str,
+    name: String,
+    caller: Caller,
+    bytes_in: usize,
+    bytes_out: usize,
+    /// The arguments or their digest, if the operator wants them in the audit; set when the call begins.
+    arguments: Option<String>,
+    usage: Option<CallUsage>,
+    /// Processor time for validating large arguments and results, which counts as the call's.
+    validation: Option<SpentCpuTime>,
+    outcome: CallOutcome,
+    /// The instance served a call before.
+    is_reused: bool,
+    /// The guest was entered.
+    has_entered: bool,
+    /// The counters count the call as begun.
+    is_counted: bool,
+    /// The call was rejected and did not begin.
+    is_rejected: bool,
+    /// Nothing is counted or written: another record has the call, or there was nothing to call.
+    is_discarded: bool,
+}
+
+/// How the guest's call ended, while the server still validates and writes the result.
+#[derive(Debug)]
+pub(crate) struct Unchecked(CallOutcome);
+
+impl AuditRecord {
+    pub(super) fn new(log: Arc<CallLog>, info: &CallInfo<'_>) -> Self {
+        Self {
+            log,
+            received: Instant::now(),
+            function: info.kind.name(),
+            name: info.name.to_owned(),
+            caller: info.caller.clone(),
+            bytes_in: info.arguments.len(),
+            bytes_out: 0,
+            arguments: None,
+            usage: None,
+            validation: None,
+            outcome: CallOutcome::Cancelled,
+            is_reused: false,
+            has_entered: false,
+            is_counted: false,
+            is_rejected: false,
+            is_discarded: false,
+        }
+    }
+
+    fn includes_arguments(&self) -> Option<bool> {
+        self.log.plugin.audit.includes_arguments()
+    }
+
+    /// Bytes of the arguments that the audit copies or digests.
+    pub(in crate::plugin) fn bytes_noted(&self) -> usize {
+        if self.includes_arguments().is_some() { self.bytes_in } else { 0 }
+    }
+
+    /// The call has its permit and begins. `info` is called only if the audit includes arguments.
+    pub(in crate::plugin) fn began<'j>(&mut self, info: impl FnOnce() -> CallInfo<'j>) {
+        if !self.is_listing() {
+            self.log.counters.began();
+            self.is_counted = true;
+        }
+        let Some(whole) = self.includes_arguments() else { return };
+        let arguments = info().arguments;
+        self.arguments = Some(if whole {
+            let end = arguments.floor_char_boundary(MAX_ARGUMENTS);
+            arguments.get(..end).unwrap_or_default().to_owned()
+        } else {
+            format!("sha256:{}", sha256(arguments.as_bytes()))
+        });
+    }
+
+    /// The call has an instance that served a call before.
+    pub(in crate::plugin) fn reused(&mut self) {
+        self.is_reused = true;
+    }
+
+    /// The guest was entered.
+    pub(in crate::plugin) fn entered(&mut self) {
+        self.has_entered = true;
+    }
+
+    /// Whether the guest was entered: if not, how the call ended says nothing about the guest.
+    pub(in crate::plugin) fn has_entered(&self) -> bool {
+        self.has_entered
+    }
+
+    /// The call is rejected and does not begin.
+    pub(in crate::plugin) fn rejected(&mut self) {
+        self.is_rejected = true;
+    }
+
+    /// Drops the record without a count or a line: another record has the call, or there was nothing to call.
+    pub(in crate::plugin) fn discard(mut self) {
+        self.is_discarded = true;
+    }
+
+    /// What the guest and host functions for it used.
+    pub(in crate::plugin) fn used(&mut self, usage: CallUsage) {
+        self.usage = Some(usage);
+    }
+
+    /// Where validation of large arguments and results adds its processor time, which counts as the call's.
+    pub(crate) fn validation_time(&mut self) -> SpentCpuTime {
+        self.validation.get_or_insert_default().clone()
+    }
+
+    /// The guest's call has ended.
+    pub(in crate::plugin) fn ended(&mut self, outcome: Result<ResultSize, &CallError>) {
+        self.outcome = match outcome {
+            Ok(ResultSize { bytes, failed, .. }) => {
+                self.bytes_out = bytes;
+                if failed { CallOutcome::Error } else { CallOutcome::Ok }
+            }
+            Err(failure) => CallOutcome::of(failure),
+        };
+    }
+
+    fn is_listing(&self) -> bool {
+        self.function == CallKind::List.name()
+    }
+
+    /// Adds the call to the counters.
+    fn count(&self) {
+        let counters = &self.log.counters;
+        match self.outcome {
+            CallOutcome::Limit { limit, .. } => counters.hit(limit),
+            CallOutcome::Busy if self.is_rejected => counters.hit("concurrent_calls"),
+            _ => {}
+        }
+        if self.is_counted {
+            counters.ended(self.outcome.end(), self.usage().fuel);
+        } else if self.is_rejected && !self.is_listing() {
+            counters.rejected();
+        }
+    }
+
+    /// What the call used. A call that did not begin used the time that it waited.
+    #[must_use]
+    pub fn usage(&self) -> CallUsage {
+        let waited = || CallUsage { elapsed: self.received.elapsed(), ..CallUsage::default() };
+        let usage = self.usage.unwrap_or_else(waited);
+        let validation = self.validation.as_ref().map_or(Duration::ZERO, SpentCpuTime::time);
+        CallUsage { cpu: usage.cpu.saturating_add(validation), ..usage }
+    }
+
+    /// Bytes of the result.
+    pub(crate) fn bytes_out(&self) -> usize {
+        self.bytes_out
+    }
+
+    /// The server begins to validate and write the result, which may take a while. The call counts as cancelled until
+    /// [`checked`](AuditRecord::checked) is called.
+    pub(crate) fn checking(&mut self) -> Unchecked {
+        Unchecked(std::mem::replace(&mut self.outcome, CallOutcome::Cancelled))
+    }
+
+    /// The result is valid and written: the outcome is again that of the guest's call.
+    pub(crate) fn checked(&mut self, Unchecked(outcome): Unchecked) {
+        self.outcome = outcome;
+    }
+
+    /// Validating the result took more than the call may.
+    pub(crate) fn exceeded(&mut self, failure: &CallError) {
+        self.outcome = CallOutcome::of(failure);
+    }
+
+    /// The result is invalid and cannot be sent; `fault` has no secrets in it.
+    pub fn broke_contract(&mut self, fault: &str) {
+        self.outcome = CallOutcome::InvalidResult { reason: Escaped(fault).to_string() };
+    }
+}
+
+fn micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
+}
+
+impl Drop for AuditRecord {
+    fn drop(&mut self) {
+        if self.is_discarded {
+            return;
+        }
+        self.count();
+        if self.includes_arguments().is_none() {
+            return;
+        }
+        if self.is_rejected {
+            let outcome = std::mem::replace(&mut self.outcome, CallOutcome::Cancelled);
+            let key = RejectionKey::new(self.function, &self.name, self.caller.clone(), outcome);
+            self.log.rejected_calls.record(key, self.bytes_in);
+            return;
+        }
+        let PluginCtx { name, digest, audit, .. } = &*self.log.plugin;
+        let CallUsage { fuel, elapsed, cpu } = self.usage();
+        audit.record(&CallLine {
+            event: "call",
+            plugin: name,
+            digest: format!("sha256:{digest}"),
+            function: self.function,
+            name: Some(Escaped(&self.name).to_string()),
+            caller: Some(self.caller.to_string()),
+            outcome: &self.outcome,
+            instance: self.is_reused.then_some("reused"),
+            count: None,
+            fuel,
+            elapsed_us: micros(elapsed),
+            cpu_us: micros(cpu),
+            bytes_in: self.bytes_in,
+            bytes_out: self.bytes_out,
+            arguments: self.arguments.as_deref(),
+        });
+    }
+}

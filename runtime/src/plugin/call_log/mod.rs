@@ -1,0 +1,69 @@
+//! What is known of a plugin's calls afterwards: counters for `plugport status`, and lines in the audit.
+//!
+//! Each call has one [`AuditRecord`]. Dropping the record counts the call and writes its line, so the counters and the
+//! audit agree, and a call whose future is dropped in the middle has its line too. Lines of
+//! [rejected calls](rejected_calls) are written together. What a call was denied is logged and audited where it
+//! happens, by `capability::context`.
+
+mod audit_record;
+mod call_line;
+mod counters;
+mod rejected_calls;
+
+pub use audit_record::AuditRecord;
+pub use counters::CounterSnapshot;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::guest_call::CallInfo;
+use crate::capability::PluginCtx;
+use counters::Counters;
+use rejected_calls::RejectedCalls;
+
+/// The calls of one plugin, since it was loaded.
+#[derive(Debug)]
+pub(super) struct CallLog {
+    plugin: Arc<PluginCtx>,
+    counters: Counters,
+    rejected_calls: Arc<RejectedCalls>,
+}
+
+/// The audit's line for the start of a quarantine.
+#[derive(Serialize)]
+struct QuarantineLine<'a> {
+    event: &'static str,
+    plugin: &'a str,
+    digest: String,
+    seconds: u64,
+}
+
+impl CallLog {
+    pub(super) fn new(plugin: &Arc<PluginCtx>) -> Arc<Self> {
+        let rejected_calls = RejectedCalls::new(Arc::clone(plugin));
+        Arc::new(Self { plugin: Arc::clone(plugin), counters: Counters::default(), rejected_calls })
+    }
+
+    /// The record of a call that was received just now.
+    pub(super) fn record(self: &Arc<Self>, info: &CallInfo<'_>) -> AuditRecord {
+        AuditRecord::new(Arc::clone(self), info)
+    }
+
+    /// Audits that the plugin is quarantined from now on for `time`.
+    pub(super) fn record_quarantine(&self, time: Duration) {
+        let PluginCtx { name, digest, audit, .. } = &*self.plugin;
+        let digest = format!("sha256:{digest}");
+        audit.record(&QuarantineLine { event: "quarantine", plugin: name, digest, seconds: time.as_secs() });
+    }
+
+    pub(super) fn counters(&self) -> CounterSnapshot {
+        self.counters.read()
+    }
+
+    /// Calls that have begun and not ended.
+    pub(super) fn running(&self) -> u64 {
+        self.counters.running()
+    }
+}
