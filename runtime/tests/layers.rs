@@ -34,7 +34,8 @@ const ORDER: [(&str, &str); 11] = [
     ),
 ];
 
-/// The modules of a capability that belong to the layer `grants`, like `capability/grant` and `capability/grants`.
+/// The modules of a capability that belong to the layer `grants`, like `capability/grant_trait` and
+/// `capability/plugin_grants`.
 const GRANT_PARTS: [&str; 2] = ["grant", "policy"];
 
 /// Modules that every layer may use, and that use no layer.
@@ -133,7 +134,7 @@ fn sources_of(folder: &str) -> Vec<Source> {
 /// The layer of a module, and how many parts of its path name the top of that layer.
 fn layer<'p>(parts: &[&'p str]) -> (&'p str, usize) {
     match parts {
-        ["capability", "grant" | "grants", ..] => ("grants", 2),
+        ["capability", "grant_trait" | "plugin_grants", ..] => ("grants", 2),
         ["capability", _, part, ..] if GRANT_PARTS.contains(part) => ("grants", 3),
         [first, ..] => (first, 1),
         [] => ("", 0),
@@ -477,10 +478,9 @@ fn the_rule_can_fail() {
         is_own_module("use crate::transport::{http, stdio};", "http")
             && !is_own_module("use http::x;", "http")
     );
-    let text =
-        "use crate::capability::{X, y::Z}; crate::capability::http::grant::A crate::capability::grants::B";
+    let text = "use crate::capability::{X, y::Z}; crate::capability::http::grant::A crate::capability::plugin_grants::B";
     assert_eq!(used_layers(text).into_iter().collect::<Vec<_>>(), ["capability", "grants"]);
-    for text in ["use crate::capability::grants::B", "use crate::capability::grant::B"] {
+    for text in ["use crate::capability::plugin_grants::B", "use crate::capability::grant_trait::B"] {
         assert_eq!(used_layers(text).into_iter().collect::<Vec<_>>(), ["grants"]);
     }
     assert_eq!(climbs("use super::super::x;\n// super::super::super::y"), 2);

@@ -35,7 +35,7 @@ const END: &str = "<!-- end of what was measured -->";
 const LANGUAGES: [&str; 6] = ["rust", "typescript", "javascript", "python", "go", "c"];
 
 const HEAD: &str = "\
-| language | lines of `hello` | build s, first | build s, again | component KiB | compile s | instance µs | instance µs, not pooled | instance + call µs, fresh | the same, reused |
+| language | lines | build | rebuild | KiB | compile | instance | not pooled | call, fresh | call, reused |
 |---|---|---|---|---|---|---|---|---|---|";
 
 /// Numbers in a row.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::descriptor::ItemDescriptor;
+use super::item_descriptor::ItemDescriptor;
 use super::sha256::with_algorithm;
 use crate::plugin::ItemKind;
 
@@ -36,7 +36,7 @@ pub struct ApprovedPlugin {
 }
 
 impl ApprovedPlugin {
-    /// A plugin with a file of this digest, in hex, and no items yet. `grants` are its sentences,
+    /// A plugin with a file of this digest, in hex, and no items yet. `plugin_grants` are its sentences,
     /// [relative to](crate::config::Grants::describe_relative_to) the folder of the lockfile.
     #[must_use]
     pub fn new(digest: &str, imports: &[String], grants: Vec<String>) -> Self {

@@ -145,7 +145,7 @@ fn signed(sign: char, line: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::descriptor::ItemDescriptor;
+    use super::super::item_descriptor::ItemDescriptor;
     use super::*;
 
     fn approved(digest: &str, imports: &[&str], tools: &[(&str, &str)]) -> ApprovedPlugin {

@@ -189,7 +189,7 @@ fn checksum(plugins: &BTreeMap<String, ApprovedPlugin>) -> io::Result<String> {
 mod tests {
     use std::fs::{self, File};
 
-    use super::super::descriptor::ItemDescriptor;
+    use super::super::item_descriptor::ItemDescriptor;
     use super::*;
 
     fn descriptor(says: &str) -> ItemDescriptor {

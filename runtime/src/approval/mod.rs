@@ -7,17 +7,17 @@
 mod approve_hint;
 mod approved_plugin;
 mod atomic_file;
-pub mod descriptor;
+mod canonical_text;
 mod diff;
-mod item_text;
+pub mod item_descriptor;
 mod lockfile;
 mod policy;
 mod sha256;
 mod verdict;
 
 pub use approved_plugin::{ApprovedPlugin, ItemDescriptors};
-pub use descriptor::ItemDescriptor;
 pub use diff::{DiffKind, DiffSubject, Difference, compare};
+pub use item_descriptor::ItemDescriptor;
 pub use lockfile::{Lockfile, LockfileError};
 pub use policy::ApprovalPolicy;
 pub use verdict::{ItemVerdict, ListingReview};

@@ -4,7 +4,7 @@
 //! others with the reason given here.
 
 use super::approved_plugin::{ApprovedPlugin, sorted};
-use super::descriptor::ItemDescriptor;
+use super::item_descriptor::ItemDescriptor;
 use crate::observe::Escaped;
 use crate::plugin::ItemKind;
 

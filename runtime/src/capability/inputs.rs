@@ -30,7 +30,7 @@ impl Host for InstanceCtx {
         if let Err(error) = self.check_count(requests.len()) {
             let work = requests.len().saturating_mul(ENTRY_SIZE);
             drop(requests);
-            self.meter.charge_work(work, 0).await?;
+            self.host_fuel.charge_work(work, 0).await?;
             return Err(error.into());
         }
         let keys: Vec<String> = requests.iter().map(|request| request.key.clone()).collect();

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use wasmtime::component::ResourceTable;
 
+use super::capability_trait::InstanceParts;
 use super::client_requests::RequestBudget;
-use super::context::current_call::CurrentCall;
-use super::context::denial_log::DenialLog;
-use super::context::handle_memory::HandleMemory;
-use super::context::wasi_ctx;
-use super::lifetimes::InstanceParts;
+use super::host_support::current_call::CurrentCall;
+use super::host_support::denial_log::DenialLog;
+use super::host_support::handle_memory::HandleMemory;
+use super::host_support::wasi_ctx;
 use super::{InstanceCtx, PerInstance, PluginCtx};
 use crate::config::fixed_limits::HANDLES;
 use crate::config::{PluginConfig, mib};
@@ -30,17 +30,17 @@ impl InstanceCtx {
     ///
     /// # Errors
     /// When a granted directory is gone, or no memory is left for another instance.
-    pub(crate) fn new(plugin: &Arc<PluginCtx>, waiting: Suspension) -> wasmtime::Result<Self> {
+    pub(crate) fn new(plugin: &Arc<PluginCtx>, suspension: Suspension) -> wasmtime::Result<Self> {
         let PluginConfig { grants, limits, .. } = &plugin.config;
         let (bucket, redactor) = (Arc::clone(&plugin.log_bucket), grants.config.secrets.redactor().clone());
         let logs = GuestLog::new(Arc::clone(&plugin.name), bucket, limits, redactor);
         let transfer = mib(limits.transfer_mib);
-        let meter = HostFuel::of_instance(limits.fuel, plugin.memory.host_call(transfer));
+        let host_fuel = HostFuel::of_instance(limits.fuel, plugin.memory.host_call(transfer));
         let mut table = ResourceTable::new();
         table.set_max_capacity(HANDLES as usize);
         let denials = DenialLog::default();
-        let output = GuestOutput::new(&logs, &meter);
-        let parts = InstanceParts { meter: &meter, denials: &denials };
+        let output = GuestOutput::new(&logs, &host_fuel);
+        let parts = InstanceParts { host_fuel: &host_fuel, denials: &denials };
         Ok(Self {
             wasi: wasi_ctx::build(grants, &output)?,
             output,
@@ -50,11 +50,11 @@ impl InstanceCtx {
             served: 0,
             limiter: StoreLimiter::new(limits, plugin.memory.instance()?),
             capabilities: PerInstance::new(plugin, &parts),
-            meter,
+            host_fuel,
             logs,
             transfer,
             handle_memory: HandleMemory::new(transfer),
-            waiting,
+            suspension,
             request_budget: RequestBudget::new(limits),
             denials,
             plugin: Arc::clone(plugin),
@@ -67,8 +67,8 @@ impl InstanceCtx {
     pub(crate) fn end_call(&mut self) -> bool {
         self.current_call.end();
         self.output.end_lines();
-        self.waiting.end();
-        self.meter.end();
+        self.suspension.end();
+        self.host_fuel.end();
         let has_memory = self.handle_memory.count(&mut self.table, self.limiter.instance_memory());
         let is_quiet = self.announces && self.capabilities.is_quiet();
         let max_handles = MAX_KEPT_HANDLES + DIR_LISTINGS * self.plugin.config.grants.filesystem.len();
@@ -77,16 +77,16 @@ impl InstanceCtx {
     }
 
     /// Begins another call in the same instance. Memory and handles of the guest stay as they are, and count.
-    pub(crate) fn begin_call(&mut self, waiting: Suspension) {
+    pub(crate) fn begin_call(&mut self, suspension: Suspension) {
         let limits = &self.plugin.config.limits;
-        self.meter.begin_again();
+        self.host_fuel.begin_again();
         self.logs.reset_for_next_call(limits);
         self.limiter.begin_again();
         self.request_budget = RequestBudget::new(limits);
         self.denials = DenialLog::default();
-        let parts = InstanceParts { meter: &self.meter, denials: &self.denials };
+        let parts = InstanceParts { host_fuel: &self.host_fuel, denials: &self.denials };
         self.capabilities.begin_call(&self.plugin, &parts);
-        self.waiting = waiting;
+        self.suspension = suspension;
     }
 
     /// From now on the changes that the guest announces are ignored.

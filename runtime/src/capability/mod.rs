@@ -4,22 +4,22 @@
 //! pure functions that say what is allowed, where there is more to say than "granted or not") and its host functions
 //! (`host`). Host functions are thin: they charge the guest, use their own small state and pass on.
 //!
-//! A capability has three lifetimes (`lifetimes`): linked once, per plugin, per instance. This file has the table and
-//! all that has a field or a step for each of its lines: the state of a plugin (`PluginCtx`) and of an instance
-//! (`InstanceCtx`). Host functions are functions of `InstanceCtx`, so every module here uses this file, and the modules
-//! form no circle among themselves:
+//! A capability has three lifetimes (`capability_trait`): linked once, per plugin, per instance. This file has the
+//! table and all that has a field or a step for each of its lines: the state of a plugin (`PluginCtx`) and of an
+//! instance (`InstanceCtx`). Host functions are functions of `InstanceCtx`, so every module here uses this file, and
+//! the modules form no circle among themselves:
 //!
 //! | Modules | What they are |
 //! |---|---|
 //! | `inputs`, `instance_ctx` | what joins several capabilities, or all parts of an instance |
 //! | a folder for each line | the capability; `roots` uses `filesystem` |
-//! | `client_requests`, `ungranted` | what sampling, elicitation and roots share; host functions that need no grant |
-//! | `lifetimes`, `context` | what a capability is; the parts of an instance |
+//! | `client_requests`, `always_granted` | what sampling, elicitation and roots share; host functions that need no grant |
+//! | `capability_trait`, `host_support` | what a capability is; the parts of an instance |
 //!
-//! Grants and policies are a layer of their own, `grants`, below `config`, which reads `plugport.toml` through the same
-//! table. The layer has `grant` and `policy` of each folder, below them the module `grant` with what they share, and
-//! above them `grants` with all that one plugin is granted. Nothing in it may know wasmtime, or anything else of this
-//! folder.
+//! Grants and policies are a layer of their own, `plugin_grants`, below `config`, which reads `plugport.toml` through
+//! the same table. The layer has `grant` and `policy` of each folder, below them the module `grant` with what they
+//! share, and above them `plugin_grants` with all that one plugin is granted. Nothing in it may know wasmtime, or
+//! anything else of this folder.
 
 /// The table of capabilities: the folder of each, and the type that implements it. Everything that lists capabilities
 /// has this order.
@@ -48,23 +48,23 @@ macro_rules! capabilities {
     };
 }
 
+mod always_granted;
+mod capability_trait;
 mod client_requests;
 mod config;
-mod context;
 mod elicitation;
 mod env;
 mod filesystem;
-pub mod grant;
-pub mod grants;
+pub mod grant_trait;
+mod host_support;
 mod http;
 mod inputs;
 mod instance_ctx;
 mod keyvalue;
-mod lifetimes;
+pub mod plugin_grants;
 mod roots;
 mod sampling;
 mod sockets;
-mod ungranted;
 
 use std::any::Any;
 use std::sync::Arc;
@@ -78,19 +78,19 @@ use crate::observe::Audit;
 use crate::sandbox::{
     GuestMemory, HostFuel, KvDatabase, LargeWork, PluginMemory, StoreLimiter, Suspension, TokenBucket,
 };
+use capability_trait::{Capability, InstanceParts, PluginParts};
 use client_requests::RequestBudget;
-use context::current_call::CurrentCall;
-use context::denial_log::DenialLog;
-use context::handle_memory::HandleMemory;
-use lifetimes::{Capability, InstanceParts, PluginParts};
+use host_support::current_call::CurrentCall;
+use host_support::denial_log::DenialLog;
+use host_support::handle_memory::HandleMemory;
 
-pub use context::current_call::Call;
-pub(crate) use context::current_call::StaleCallHandle;
-pub use context::error::HostCallError;
-pub(crate) use context::error::LimitTrap;
+pub use always_granted::{PendingChanges, PluginChanges};
+pub use host_support::current_call::Call;
+pub(crate) use host_support::current_call::StaleCallHandle;
+pub use host_support::host_error::HostCallError;
+pub(crate) use host_support::host_error::LimitTrap;
 pub use keyvalue::{Bucket, Cas};
 pub(crate) use sampling::PluginBudgets;
-pub use ungranted::{PendingChanges, PluginChanges};
 
 /// One plugin, as host functions know it: what all its instances share. Each has an `Arc` of it.
 #[derive(Debug)]
@@ -164,13 +164,13 @@ pub(crate) struct InstanceCtx {
     /// Calls that it has served or begun to serve.
     pub(crate) served: u32,
     pub(crate) limiter: StoreLimiter,
-    pub(crate) meter: HostFuel,
+    pub(crate) host_fuel: HostFuel,
     pub(crate) logs: GuestLog,
     /// Bytes that one host call may hand over.
     transfer: usize,
     /// The bytes behind its handles.
     handle_memory: HandleMemory,
-    waiting: Suspension,
+    suspension: Suspension,
     request_budget: RequestBudget,
     denials: DenialLog,
     /// The state of each capability.
@@ -204,7 +204,7 @@ impl InstanceCtx {
 impl WasiView for InstanceCtx {
     // Every function of WASI calls this one, and none of them charges for itself.
     fn ctx(&mut self) -> WasiCtxView<'_> {
-        self.meter.charge_call();
+        self.host_fuel.charge_call();
         WasiCtxView { ctx: &mut self.wasi, table: &mut self.table }
     }
 }
@@ -250,7 +250,7 @@ macro_rules! states {
         /// # Errors
         /// Never for a fixed set of interfaces; wasmtime reports a name that is defined twice.
         pub(crate) fn add_to_linker(linker: &mut Linker<InstanceCtx>) -> wasmtime::Result<()> {
-            ungranted::link(linker)?;
+            always_granted::link(linker)?;
             inputs::link(linker)?;
             $(self::$folder::$capability::link(linker)?;)*
             Ok(())

@@ -93,7 +93,7 @@ async fn what_a_client_sent_is_read_once_and_paid_for_each_time() {
             assert_eq!(state.meta(again(&call)).await.unwrap().unwrap().len(), size);
         }
         assert_eq!(client.read.load(Ordering::Relaxed), 1);
-        assert!(state.meter.spent() >= 5 * size as u64 / 2, "{}", state.meter.spent());
+        assert!(state.host_fuel.spent() >= 5 * size as u64 / 2, "{}", state.host_fuel.spent());
     }
 }
 
@@ -111,7 +111,7 @@ async fn a_guest_that_asks_for_a_long_meta_again_and_again_runs_out_of_fuel() {
 async fn who_asks_is_told_at_the_price_of_what_is_told() {
     let (mut state, call) = state(Arc::default()).await;
     state.client(call).await.unwrap();
-    assert!(state.meter.spent() > 1 << 19, "{}", state.meter.spent());
+    assert!(state.host_fuel.spent() > 1 << 19, "{}", state.host_fuel.spent());
 }
 
 #[tokio::test]
@@ -138,7 +138,7 @@ async fn keys_that_are_none_are_paid_for_and_neither_looked_for_nor_kept() {
     ];
     assert_eq!(rejected, [true; 10]);
     assert_eq!(state.table.iter_mut().count(), entries);
-    assert!(state.meter.spent() > 10 * LONG as u64 / 2);
+    assert!(state.host_fuel.spent() > 10 * LONG as u64 / 2);
 }
 
 #[tokio::test]
@@ -151,7 +151,7 @@ async fn a_batch_of_very_many_keys_is_paid_for_and_neither_done_nor_kept() {
     let at = || again(&bucket);
     let keys = |count: usize| vec!["k".to_owned(); count];
     let entries = |count: usize| vec![("k".to_owned(), Vec::new()); count];
-    let before = state.meter.spent();
+    let before = state.host_fuel.spent();
     let results = [
         state.get_many(at(), keys(1_001)).await.unwrap().map(drop),
         state.set_many(at(), entries(1_001)).await.unwrap(),
@@ -161,7 +161,7 @@ async fn a_batch_of_very_many_keys_is_paid_for_and_neither_done_nor_kept() {
         let Err(store::Error::Other(why)) = result else { panic!("{result:?}") };
         assert_eq!(why, "a batch has at most 1000 keys; do it in several batches");
     }
-    assert!(state.meter.spent() - before > 100_000 * 5_000, "{}", state.meter.spent());
+    assert!(state.host_fuel.spent() - before > 100_000 * 5_000, "{}", state.host_fuel.spent());
     // The number of keys is allowed, and the length of the last key is not.
     let mut largest = keys(1_000);
     largest[999] = "k".repeat(1_025);
@@ -205,5 +205,5 @@ async fn too_many_input_requests_are_rejected_before_they_are_read() {
     let request = |at: usize| inputs::InputRequest { key: at.to_string(), body: inputs::Body::ListRoots };
     let outcome = state.request_inputs(call, (0..100_000).map(request).collect()).await;
     assert!(matches!(outcome, Err(HostCallError::Guest(types::Error::OverBudget(_)))), "{outcome:?}");
-    assert!(state.meter.spent() > 1_000_000);
+    assert!(state.host_fuel.spent() > 1_000_000);
 }

@@ -8,7 +8,8 @@ use super::item_list::Item;
 use super::items::{PublishedPrompt, PublishedResource, PublishedTemplate, PublishedTool};
 use super::plugin_entry::{PluginEntry, RejectedItem};
 use crate::approval::{
-    ApprovalPolicy, ApprovedPlugin, ItemDescriptor, ItemDescriptors, ItemVerdict, ListingReview, descriptor,
+    ApprovalPolicy, ApprovedPlugin, ItemDescriptor, ItemDescriptors, ItemVerdict, ListingReview,
+    item_descriptor,
 };
 
 /// An item that can be approved.
@@ -18,25 +19,25 @@ trait Describe: Item {
 
 impl Describe for PublishedTool {
     fn descriptor(&self) -> ItemDescriptor {
-        descriptor::tool(&self.name, &self.tool)
+        item_descriptor::tool(&self.name, &self.tool)
     }
 }
 
 impl Describe for PublishedResource {
     fn descriptor(&self) -> ItemDescriptor {
-        descriptor::resource(&self.resource)
+        item_descriptor::resource(&self.resource)
     }
 }
 
 impl Describe for PublishedTemplate {
     fn descriptor(&self) -> ItemDescriptor {
-        descriptor::template(&self.template)
+        item_descriptor::template(&self.template)
     }
 }
 
 impl Describe for PublishedPrompt {
     fn descriptor(&self) -> ItemDescriptor {
-        descriptor::prompt(&self.name, &self.prompt)
+        item_descriptor::prompt(&self.name, &self.prompt)
     }
 }
 

@@ -5,26 +5,22 @@
 //! every change. Listings are validated here; no guest is called from here.
 
 mod approval_check;
-mod change;
-mod charged_json;
 #[doc(hidden)]
 pub mod fuzzing;
-mod initial_load;
+mod initial_load_progress;
 mod item_list;
 mod items;
 mod legacy_schema;
+mod list_changes;
 mod name_conflicts;
 mod name_owners;
 mod naming;
-mod null_arguments;
 mod pagination;
 mod param_headers;
 mod plugin_entry;
-mod regex_cost;
+mod remove_null_arguments;
 mod schema;
-mod schema_budget;
 mod snapshot;
-mod subschema_charge;
 mod uri;
 mod uri_template;
 mod validation;
@@ -34,10 +30,10 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use tokio::sync::{broadcast, watch};
 
-pub use change::{CatalogChange, ChangeReceiver, ListDigests};
-pub use initial_load::LoadProgress;
+pub use initial_load_progress::LoadProgress;
 pub use item_list::{Item, ItemDigest, ItemHasher, ItemList};
 pub use items::{PublishedPrompt, PublishedResource, PublishedTemplate, PublishedTool};
+pub use list_changes::{CatalogChange, ChangeReceiver, ListDigests};
 pub use name_owners::{Claimant, NameOwners};
 pub use naming::{NameError, plugin_name, published_key};
 pub use pagination::{InvalidCursor, Page};
@@ -46,7 +42,7 @@ pub use plugin_entry::{PluginEntry, RejectedItem};
 pub use schema::{Schema, SchemaError, SchemaMismatch};
 pub use snapshot::Snapshot;
 
-use initial_load::InitialLoad;
+use initial_load_progress::InitialLoad;
 
 /// Updates of resources that a receiver may lag behind. A receiver that lags further gets [`CatalogChange::Lost`].
 const MAX_LAG: usize = 256;

@@ -135,7 +135,7 @@ impl NameOwners {
 
     /// Whether a plugin of this name is in the folder.
     #[must_use]
-    pub fn knows(&self, plugin: &str) -> bool {
+    pub fn contains(&self, plugin: &str) -> bool {
         self.prefixes.contains_key(plugin)
     }
 

@@ -4,16 +4,21 @@
 //! of bounded size, and a validation has a budget, so a schema cannot make the server wait or connect somewhere. A
 //! short validation is done in place; a longer one starts again on a thread for large work.
 
+mod budget;
+mod charged_json;
+mod regex_cost;
+mod subschema_charge;
+
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{Draft, PatternOptions, Validator};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::charged_json::{ChargedJson, ChargedValue};
-use super::null_arguments;
-use super::regex_cost::{rewriting, states};
-use super::schema_budget::{self, BudgetError, SchemaBudget};
-use super::subschema_charge::{self, StepKeyword};
+use self::budget::{BudgetError, SchemaBudget};
+use self::charged_json::{ChargedJson, ChargedValue};
+use self::regex_cost::{rewriting, states};
+use self::subschema_charge::StepKeyword;
+use super::remove_null_arguments;
 use crate::config::fixed_limits::{PATTERN_KIB, PATTERNS, SCHEMA_DEPTH};
 use crate::config::{Limits, kib};
 use crate::json;
@@ -112,7 +117,7 @@ impl Schema {
         }
         let size = kib(PATTERN_KIB);
         let states =
-            schema_budget::with_big_stack(|| texts.iter().map(|text| states(text, size)).max()).unwrap_or(1);
+            budget::with_big_stack(|| texts.iter().map(|text| states(text, size)).max()).unwrap_or(1);
         let object = value.get("type").and_then(Value::as_str) == Some("object");
         let reach = subschema_charge::reach(&value);
         let validator = build(value, size)?;
@@ -140,7 +145,8 @@ impl Schema {
         // Most arguments have none at all.
         let schema =
             if text.contains("null") { serde_json::from_str(self.text.get()).ok()? } else { return None };
-        null_arguments::remove_nulls(&schema, value, text.len(), work_budget).then(|| value.to_string())
+        remove_null_arguments::remove_nulls(&schema, value, text.len(), work_budget)
+            .then(|| value.to_string())
     }
 
     /// The text, as written.
@@ -181,11 +187,7 @@ impl Schema {
         // whole schema.
         let levels = json::depth(value);
         let recursion = self.text.get().len().saturating_mul(levels + 1);
-        if recursion <= SHORT_RECURSION {
-            schema_budget::with_stack_for(self.reach, levels, check)
-        } else {
-            None
-        }
+        if recursion <= SHORT_RECURSION { budget::with_stack_for(self.reach, levels, check) } else { None }
     }
 
     /// Validates a value that was `bytes` long as text. A mismatch has the JSON pointer of each fault and what was
@@ -212,7 +214,7 @@ impl Schema {
         };
         let checked = match self.reach {
             0 => check(),
-            reach => schema_budget::with_stack_for(reach, json::depth(value), check),
+            reach => budget::with_stack_for(reach, json::depth(value), check),
         };
         match checked {
             Ok(checked) => Ok(checked),
@@ -230,18 +232,18 @@ impl Schema {
     }
 
     fn fits(&self, value: &Value, budget: &SchemaBudget) -> Result<bool, BudgetError> {
-        schema_budget::with_budget(budget, || self.validator.is_valid(ChargedValue(value)))
+        budget::with_budget(budget, || self.validator.is_valid(ChargedValue(value)))
     }
 
     fn explain(&self, value: &Value, budget: &SchemaBudget) -> Result<SchemaMismatch, BudgetError> {
-        schema_budget::with_budget(budget, || {
+        budget::with_budget(budget, || {
             let faults = self.validator.iter_errors(ChargedValue(value)).take(FAULTS);
             SchemaMismatch(faults.map(|error| fault(&error)).collect::<Vec<_>>().join("; "))
         })
     }
 
     fn explain_first(&self, value: &Value, budget: &SchemaBudget) -> Result<SchemaMismatch, BudgetError> {
-        schema_budget::with_budget(budget, || {
+        budget::with_budget(budget, || {
             let first = self.validator.validate(ChargedValue(value)).err();
             SchemaMismatch(first.map(|error| fault(&error)).unwrap_or_default())
         })
@@ -266,9 +268,8 @@ fn build(mut value: Value, size: usize) -> Result<Validator<ChargedJson>, Schema
         .offline()
         .with_pattern_options(patterns)
         .with_keyword(subschema_charge::KEYWORD, |_, _, _| Ok(Box::new(StepKeyword)));
-    let built = schema_budget::with_big_stack(|| {
-        options.build(&value).map_err(|error| shortened(&error.to_string()))
-    });
+    let built =
+        budget::with_big_stack(|| options.build(&value).map_err(|error| shortened(&error.to_string())));
     built.map_err(SchemaError::Invalid)
 }
 

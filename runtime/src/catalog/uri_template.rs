@@ -11,14 +11,14 @@
 //! empty values. `{/x}`, `{#x}`, `{;x}`, `{?x}` and `{&x}` may be absent together with their prefix. Prefix lengths
 //! (`{x:3}`) are not checked.
 
-mod pairs;
+mod named_values;
 mod parse;
+mod unnamed_values;
 mod uri_text;
-mod value;
 
-use self::pairs::Pairs;
+use self::named_values::Pairs;
+use self::unnamed_values::Value;
 use self::uri_text::UriText;
-use self::value::Value;
 
 pub(super) use self::parse::UriTemplateError;
 

@@ -13,9 +13,9 @@ use anyhow::Context as _;
 use serde_json::{Value, json};
 
 use super::cached_compiler::compiler;
-use super::capabilities::CapabilityReport;
 use super::inspect::skipped_functions_json;
 use super::memory_estimate::MemoryEstimate;
+use super::missing_grants::CapabilityReport;
 use super::published_names::PublishedNames;
 use super::{CommandError, call, console};
 use crate::catalog::{PluginEntry, RejectedItem, Snapshot};

@@ -10,8 +10,9 @@ use serde_json::{Map, Value, json};
 use crate::config::ServerConfig;
 use crate::sandbox::{guest_memory, machine_memory};
 
-/// One connection: a buffer of 32 KiB in each direction, a body and a response of [`FREE`](crate::mcp::FREE), and the
-/// task that serves it; and as much again in the kernel for unread bytes of both sides.
+/// One connection: a buffer of 32 KiB in each direction, a body and a response of
+/// [`UNCOUNTED_BYTES`](crate::mcp::UNCOUNTED_BYTES), and the task that serves it; and as much again in the kernel for
+/// unread bytes of both sides.
 const CONNECTION: u64 = 384 << 10;
 
 /// One session: its state, its empty streams and its client's name.

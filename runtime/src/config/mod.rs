@@ -20,9 +20,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::capability::grant::resolved;
-pub use crate::capability::grant::{GrantContext, GrantError, GrantSentence, ProtectedPaths};
-pub use crate::capability::grants::{
+use crate::capability::grant_trait::resolved;
+pub use crate::capability::grant_trait::{GrantContext, GrantError, GrantSentence, ProtectedPaths};
+pub use crate::capability::plugin_grants::{
     DirGrant, DirQuota, ElicitationGrant, Grants, Host, HostParseError, HttpGrant, HttpGrantError, KvGrant,
     RootsGrant, SamplingGrant, Scheme,
 };

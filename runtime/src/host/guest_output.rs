@@ -26,8 +26,8 @@ pub(crate) struct GuestOutput {
 }
 
 impl GuestOutput {
-    pub(crate) fn new(logs: &GuestLog, meter: &HostFuel) -> Self {
-        let stream = |source| LogStream::new(logs.clone(), meter.clone(), source);
+    pub(crate) fn new(logs: &GuestLog, host_fuel: &HostFuel) -> Self {
+        let stream = |source| LogStream::new(logs.clone(), host_fuel.clone(), source);
         Self { stdout: stream(LogSource::Stdout), stderr: stream(LogSource::Stderr) }
     }
 
@@ -44,13 +44,13 @@ impl GuestOutput {
 #[derive(Clone)]
 pub(crate) struct LogStream {
     lines: Arc<Mutex<LineSplitter>>,
-    meter: HostFuel,
+    host_fuel: HostFuel,
 }
 
 impl LogStream {
-    pub(crate) fn new(logs: GuestLog, meter: HostFuel, source: LogSource) -> Self {
+    pub(crate) fn new(logs: GuestLog, host_fuel: HostFuel, source: LogSource) -> Self {
         let lines = LineSplitter { logs, source, partial: Vec::new(), length: 0 };
-        Self { lines: Arc::new(Mutex::new(lines)), meter }
+        Self { lines: Arc::new(Mutex::new(lines)), host_fuel }
     }
 }
 
@@ -67,7 +67,11 @@ impl StdoutStream for LogStream {
     }
 
     fn p2_stream(&self) -> Box<dyn OutputStream> {
-        Box::new(OutputHandle { lines: Arc::clone(&self.lines), meter: self.meter.clone(), permitted: 0 })
+        Box::new(OutputHandle {
+            lines: Arc::clone(&self.lines),
+            host_fuel: self.host_fuel.clone(),
+            permitted: 0,
+        })
     }
 }
 
@@ -75,7 +79,7 @@ impl StdoutStream for LogStream {
 /// that is printed in two pieces must not come out as two lines.
 struct OutputHandle {
     lines: Arc<Mutex<LineSplitter>>,
-    meter: HostFuel,
+    host_fuel: HostFuel,
     /// Bytes that the last `check-write` permitted.
     permitted: usize,
 }
@@ -139,7 +143,7 @@ impl OutputStream for OutputHandle {
             .checked_sub(bytes.len())
             .ok_or_else(|| StreamError::trap("write exceeded budget"))?;
         self.permitted = left;
-        self.meter.charge_now(bytes.len()).map_err(|error| StreamError::Trap(error.into()))?;
+        self.host_fuel.charge_now(bytes.len()).map_err(|error| StreamError::Trap(error.into()))?;
         self.lines.lock().push(&bytes);
         Ok(())
     }
@@ -158,7 +162,7 @@ impl OutputStream for OutputHandle {
 
     fn check_write(&mut self) -> StreamResult<usize> {
         // A guest that prints without end must pause, so that others run in between.
-        self.permitted = if self.meter.wants_pause() { 0 } else { CHUNK };
+        self.permitted = if self.host_fuel.wants_pause() { 0 } else { CHUNK };
         Ok(self.permitted)
     }
 }
@@ -166,7 +170,7 @@ impl OutputStream for OutputHandle {
 #[async_trait]
 impl Pollable for OutputHandle {
     async fn ready(&mut self) {
-        self.meter.pause().await;
+        self.host_fuel.pause().await;
     }
 }
 

@@ -8,8 +8,8 @@
 //! smaller factor however small they are, because they would fill that part for good.
 //!
 //! A reservation travels with its bytes and releases them when it is dropped, so no queue counts for itself. Messages
-//! of up to [`FREE`] bytes are not counted here: connections and sessions are bounded in number, and their memory
-//! includes such messages.
+//! of up to [`UNCOUNTED_BYTES`] bytes are not counted here: connections and sessions are bounded in number, and their
+//! memory includes such messages.
 //!
 //! [long]: BufferShare::reserve_long_lived
 
@@ -27,7 +27,7 @@ use crate::host::Caller;
 use crate::sandbox::CallerKey as _;
 
 /// A body or a response of up to this size is not counted: its connection is counted and has one of each.
-pub const FREE: usize = 16 << 10;
+pub const UNCOUNTED_BYTES: usize = 16 << 10;
 
 /// What a message of `bytes` takes while it is served: the message itself, and the copy that a guest gets.
 pub(crate) fn buffer_cost(bytes: usize) -> usize {
@@ -81,7 +81,7 @@ pub struct BufferReservation {
 /// Bytes held for a client that may come back. They are evicted when the budget is full.
 pub(crate) trait Evictable: std::fmt::Debug + Send + Sync {
     /// Releases the bytes, unless the client has come back.
-    fn forget(&self);
+    fn evict(&self);
 }
 
 fn factor(factors: &Factors, bytes: usize) -> usize {
@@ -126,7 +126,7 @@ impl BufferBudget {
 
     /// A response that is counted as long as any slice of it exists. `None` when the budget has too few bytes left.
     pub(crate) fn counted(self: &Arc<Self>, caller: &Caller, response: Bytes) -> Option<Bytes> {
-        if response.len() <= FREE {
+        if response.len() <= UNCOUNTED_BYTES {
             return Some(response);
         }
         let reservation = self.share(caller).reserve(response.len())?;
@@ -173,7 +173,7 @@ impl BufferShare {
             }
             let oldest = self.0.evictable.lock().pop_front()?;
             if let Some(oldest) = oldest.upgrade() {
-                oldest.forget();
+                oldest.evict();
             }
         }
     }
@@ -207,7 +207,7 @@ impl BufferShare {
         all.push_back(evictable);
         drop(all);
         if let Some(oldest) = oldest.and_then(|oldest| oldest.upgrade()) {
-            oldest.forget();
+            oldest.evict();
         }
     }
 }
@@ -353,7 +353,7 @@ mod tests {
         drop(part);
         assert_eq!(buffers.used(), 0);
         assert!(buffers.counted(&caller(1), vec![7; 3 * MIB].into()).is_none());
-        assert!(buffers.counted(&caller(1), vec![7; FREE].into()).is_some());
+        assert!(buffers.counted(&caller(1), vec![7; UNCOUNTED_BYTES].into()).is_some());
         assert_eq!(buffers.used(), 0);
     }
 
@@ -376,7 +376,7 @@ mod tests {
         #[derive(Debug)]
         struct Stream(Mutex<Option<BufferReservation>>);
         impl Evictable for Stream {
-            fn forget(&self) {
+            fn evict(&self) {
                 self.0.lock().take();
             }
         }

@@ -11,8 +11,9 @@ use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
+use super::await_initial_load;
+use super::call_task::{CallTask, HandlerOutcome};
 use super::error::RpcError;
-use super::initial_load;
 use super::jsonrpc::{Request, response};
 use super::method::Method;
 use super::methods::{
@@ -22,7 +23,6 @@ use super::mrtr::{self, MrtrParams};
 use super::notification_queue::NotificationQueue;
 use super::request_context::{Channel, LogThreshold, RequestContext, RequestLeg, Requester};
 use super::request_meta::{RequestMeta, StatelessMeta};
-use super::request_task::{CallTask, HandlerOutcome};
 use super::response_stream::ResponseStream;
 use super::server::{CatalogView, Server};
 use super::sessions::in_flight::{InFlight, InFlightGuard};
@@ -53,7 +53,7 @@ pub(crate) fn stateless(
         request_meta,
         queue,
         responses: Mutex::new(responses),
-        can_ask: true,
+        can_send_requests: true,
     };
     let Some(state) = mrtr.request_state else {
         let requester = Requester { revision, client, caller: channel.caller.clone(), session: None, cancel };
@@ -88,7 +88,7 @@ pub(crate) fn in_session(
         request_meta,
         queue,
         responses: Mutex::default(),
-        can_ask: channel.can_ask,
+        can_send_requests: channel.can_send_requests,
     };
     let requester = Requester {
         revision: session.revision,
@@ -136,7 +136,7 @@ async fn handle(
     if !view.is_complete {
         // The snapshot from before the wait is outdated.
         drop(view);
-        view = match initial_load::wait(server, context).await? {
+        view = match await_initial_load::wait(server, context).await? {
             Ok(view) => view,
             Err(error) => return Some(Err(error)),
         };

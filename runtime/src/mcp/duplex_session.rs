@@ -9,7 +9,7 @@ use bytes::Bytes;
 use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 
-use super::buffer_budget::{BufferReservation, BufferShare, FREE, buffer_cost};
+use super::buffer_budget::{BufferReservation, BufferShare, UNCOUNTED_BYTES, buffer_cost};
 use super::dispatch;
 use super::error::RpcError;
 use super::jsonrpc::{ClientError, Message, Request, error_response, without_bom};
@@ -59,7 +59,7 @@ impl DuplexSession {
     pub fn new(server: Arc<Server>, ping: Duration, caller: Caller, is_local: bool) -> Self {
         let share = server.buffers.share(&caller);
         let stateless = InFlight::new(REQUESTS_PER_SESSION, share.clone());
-        let channel = Channel { caller, can_ask: true, is_local };
+        let channel = Channel { caller, can_send_requests: true, is_local };
         let (session, notifications) = (None, None);
         Self { server, session, notifications, ready: false, stateless, share, ping, channel }
     }
@@ -83,13 +83,13 @@ impl DuplexSession {
     ) -> DuplexReply {
         let line = without_bom(line);
         let reservation = match reservation {
-            None if line.len() > FREE => self.share.reserve(buffer_cost(line.len())),
+            None if line.len() > UNCOUNTED_BYTES => self.share.reserve(buffer_cost(line.len())),
             reservation => reservation,
         };
-        if line.len() > FREE && reservation.is_none() {
+        if line.len() > UNCOUNTED_BYTES && reservation.is_none() {
             let mut scanner = IdScanner::default();
             scanner.feed(line);
-            let error = RpcError::no_room("the message");
+            let error = RpcError::overloaded("the message");
             return DuplexReply::Message(self.reject(
                 &scanner.finish(),
                 "the server has no room for it",

@@ -130,7 +130,7 @@ impl RpcError {
     }
 
     /// -32603: the buffer budget is used up.
-    pub(crate) fn no_room(what: &str) -> Self {
+    pub(crate) fn overloaded(what: &str) -> Self {
         let detail = format!(
             "no room for {what} (setting [server] `client_buffers_mib`); read the responses that wait, and try again"
         );

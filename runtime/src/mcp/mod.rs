@@ -10,24 +10,26 @@
 //! session; `duplex_session` is the one client of stdio or HTTP+SSE.
 //!
 //! No module uses another in a circle. From the bottom:
-//! - `buffer_budget` and `eviction` bound the memory of clients.
+//! - `buffer_budget` and `eviction_policy` bound the memory of clients.
 //! - `jsonrpc`, with `request_id`, `method`, `params`, `error` and `revision`, is messages; `result_writer` and `wire`
 //!   are results.
 //! - `client_requests` is client requests as data, and `sessions` is the state of clients of older revisions.
-//! - `request_context` is one running request, with its `request_meta`, `notification_queue` and `request_task`; `mrtr`
-//!   suspends it, and `request_client` is the client as its guest sees it.
+//! - `request_context` is one running request, with its `request_meta`, `notification_queue` and `call_task`; `mrtr`
+//!   suspends it, and `host_client` is the client as its guest sees it.
 //! - `server` is what all requests share.
-//! - `methods`, `initial_load`, `response_stream` and `dispatch` serve; `jsonrpc_batch` and `duplex_session` use them.
+//! - `methods`, `await_initial_load`, `response_stream` and `dispatch` serve; `jsonrpc_batch` and `duplex_session` use them.
 
+mod await_initial_load;
 mod buffer_budget;
+mod call_task;
 mod client_requests;
 pub(crate) mod dispatch;
 mod duplex_session;
 mod error;
-mod eviction;
+mod eviction_policy;
 #[doc(hidden)]
 pub mod fuzzing;
-mod initial_load;
+mod host_client;
 mod jsonrpc;
 pub(crate) mod jsonrpc_batch;
 mod log_level;
@@ -38,31 +40,30 @@ mod notification_queue;
 mod oversized_message;
 mod param_errors;
 mod params;
-mod request_client;
+mod random_tokens;
 mod request_context;
 mod request_id;
 mod request_meta;
-mod request_task;
 mod response_stream;
 mod result_writer;
 mod revision;
 mod server;
 mod sessions;
-mod tokens;
 mod wire;
 
 pub use crate::host::Caller;
-pub use buffer_budget::{BufferBudget, BufferReservation, BufferShare, FREE};
+pub use buffer_budget::{BufferBudget, BufferReservation, BufferShare, UNCOUNTED_BYTES};
 pub(crate) use buffer_budget::{Evictable, buffer_cost};
 pub use duplex_session::{DuplexReply, DuplexSession};
 pub use error::ResponseKind;
 pub(crate) use error::RpcError;
-pub(crate) use eviction::{EvictionCandidate, choose_evicted};
+pub(crate) use eviction_policy::{EvictionCandidate, choose_evicted};
 pub(crate) use jsonrpc::{Message, Notification, Request, error_response, is_request, without_bom};
 pub(crate) use method::Method;
 pub(crate) use oversized_message::{IdScanner, OversizedMessage};
 #[cfg(test)]
 pub(crate) use params::Params;
+pub use random_tokens::token;
 pub use request_context::Channel;
 pub(crate) use request_id::RequestId;
 pub(crate) use request_meta::{ArgumentsCheck, RequestKind};
@@ -72,5 +73,4 @@ pub use server::Server;
 pub(crate) use server::{CatalogView, SWEEP};
 pub(crate) use sessions::server_notifications::ServerNotifications;
 pub(crate) use sessions::session::{AttachedConnection, Session};
-pub use tokens::token;
 pub use wire::{tool_error_json, tool_result_json};

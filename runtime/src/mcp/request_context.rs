@@ -43,7 +43,7 @@ pub(crate) struct RequestLeg {
     /// `inputResponses` to client requests that the guest has not sent yet. Each is used once.
     pub(crate) responses: Mutex<RawObject>,
     /// Whether client requests can be sent on the response stream.
-    pub(crate) can_ask: bool,
+    pub(crate) can_send_requests: bool,
 }
 
 /// The lowest level of log messages for the client.
@@ -119,7 +119,7 @@ pub struct Channel {
     /// For whom rates and shares are counted.
     pub caller: Caller,
     /// Whether client requests can be sent on the response stream.
-    pub can_ask: bool,
+    pub can_send_requests: bool,
     /// Whether the client certainly runs on this machine, so that its folders are also the server's folders.
     pub is_local: bool,
 }

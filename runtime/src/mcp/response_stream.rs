@@ -12,6 +12,7 @@ use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, join_all};
 use tokio_util::task::TaskTracker;
 
+use super::call_task::CallTask;
 use super::client_requests::pending_input::PendingInput;
 use super::error::{ResponseKind, RpcError};
 use super::jsonrpc::{error_response, response};
@@ -19,7 +20,6 @@ use super::mrtr::{self, SuspendedCall};
 use super::notification_queue::{NotificationQueue, NotificationReceiver, OutgoingMessage};
 use super::request_context::RequestContext;
 use super::request_id::RequestId;
-use super::request_task::CallTask;
 use super::result_writer::EncodedResult;
 use super::server::Server;
 use super::sessions::in_flight::InFlightGuard;
@@ -94,7 +94,7 @@ fn encode(
     match server.buffers.counted(caller, message) {
         Some(message) => (message, kind),
         None => {
-            let error = RpcError::no_room("the response");
+            let error = RpcError::overloaded("the response");
             (error_response(Some(id), &error), error.kind)
         }
     }
@@ -134,8 +134,8 @@ impl ResponseStream {
                 return None;
             }
             let joined = [b"[", joined.as_slice(), b"]"].concat().into();
-            let no_room = || error_response(None, &RpcError::no_room("the responses of the batch"));
-            Some((server.buffers.counted(&caller, joined).unwrap_or_else(no_room), ResponseKind::Served))
+            let overloaded = || error_response(None, &RpcError::overloaded("the responses of the batch"));
+            Some((server.buffers.counted(&caller, joined).unwrap_or_else(overloaded), ResponseKind::Served))
         };
         Self {
             source: Some(ResponseSource::Batch(batch.boxed())),

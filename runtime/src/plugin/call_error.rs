@@ -8,7 +8,7 @@ use wasmtime::{PoolConcurrencyLimitError, Trap};
 use wasmtime_wasi::I32Exit;
 
 use super::GuestError;
-use super::functions::WriteError;
+use super::function_tools::WriteError;
 use crate::capability::{InstanceCtx, LimitTrap, StaleCallHandle};
 use crate::config::{Limits, fixed_limits};
 use crate::observe::truncate;

@@ -8,8 +8,8 @@ use wasmtime::component::InstancePre;
 use crate::bindings::exports::plugport::plugin::{completions, prompts, resources, tools};
 use crate::capability::InstanceCtx;
 
-use super::functions::FunctionTools;
-use super::interfaces::Interfaces;
+use super::function_tools::FunctionTools;
+use super::interface_names::Interfaces;
 
 /// Interfaces that make a component a plugin: it exports at least one of them.
 pub(super) const FEATURES: [&str; 3] = ["tools", "resources", "prompts"];

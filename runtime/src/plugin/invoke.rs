@@ -154,7 +154,7 @@ impl Plugin {
         suspension: Suspension,
         record: &mut AuditRecord,
     ) -> Result<E::Output, CallError> {
-        let (meter, served) = (store.data().meter.clone(), store.data().served);
+        let (host_fuel, served) = (store.data().host_fuel.clone(), store.data().served);
         let run = RunningCall { plugin: self, store, suspension, begun: Instant::now(), record };
         let bounds = CallBounds {
             wall: wall.time,
@@ -164,7 +164,7 @@ impl Plugin {
         };
         let ended = {
             let work = pin!(call.invoke(self, run.store));
-            bounded(work, bounds, &run.suspension, &meter).await
+            bounded(work, bounds, &run.suspension, &host_fuel).await
         };
         if run.store.data().served != served {
             run.record.entered();
@@ -172,8 +172,8 @@ impl Plugin {
         run.finish(ended, wall.name).and_then(|output| self.check_size::<E>(output))
     }
 
-    /// Updates the quarantine from a call's outcome. Listings do not count, since a plugin can have itself listed whenever
-    /// it likes; nor do calls that never entered the guest.
+    /// Updates the quarantine from a call's outcome. Listings do not count, since a plugin can have itself listed
+    /// whenever it likes; nor do calls that never entered the guest.
     pub(super) fn update_quarantine(
         &self,
         kind: CallKind,
@@ -260,9 +260,15 @@ impl Drop for RunningCall<'_> {
         let state = self.store.data();
         let left = self.store.get_fuel().unwrap_or_default();
         self.record.used(CallUsage {
-            fuel: self.plugin.config().limits.fuel.saturating_sub(left).saturating_add(state.meter.spent()),
+            fuel: self
+                .plugin
+                .config()
+                .limits
+                .fuel
+                .saturating_sub(left)
+                .saturating_add(state.host_fuel.spent()),
             elapsed: self.begun.elapsed().saturating_sub(self.suspension.suspended_for()),
-            cpu: state.meter.cpu(),
+            cpu: state.host_fuel.cpu(),
         });
         state.logs.close();
     }
@@ -279,17 +285,17 @@ struct CallBounds<'p> {
     polls: PermittedPolls<'p>,
 }
 
-/// Runs `work` until it ends, exceeds its wall time, processor time or host fuel, or its plugin's drain is over. The wall
-/// clock stands still while the call is suspended. A panic of a host function ends this call only.
+/// Runs `work` until it ends, exceeds its wall time, processor time or host fuel, or its plugin's drain is over. The
+/// wall clock stands still while the call is suspended. A panic of a host function ends this call only.
 async fn bounded<T>(
     work: Pin<&mut impl Future<Output = wasmtime::Result<T>>>,
     bounds: CallBounds<'_>,
     suspension: &Suspension,
-    meter: &HostFuel,
+    host_fuel: &HostFuel,
 ) -> Result<wasmtime::Result<T>, Interruption> {
     let CallBounds { wall, cpu, drain, mut polls } = bounds;
     let begun = tokio::time::Instant::now();
-    let mut work = CpuTime::new(AssertUnwindSafe(work).catch_unwind(), cpu, meter.clone());
+    let mut work = CpuTime::new(AssertUnwindSafe(work).catch_unwind(), cpu, host_fuel.clone());
     // Most calls are done when they have been polled once, and those need no timer.
     let mut end = pin!(None::<tokio::time::Sleep>);
     let mut drained = pin!(drain.over());
@@ -298,7 +304,7 @@ async fn bounded<T>(
             Poll::Ready(Err(_)) => return Poll::Ready(Err(Interruption::Cpu)),
             Poll::Ready(Ok(Err(_))) => return Poll::Ready(Err(Interruption::Panicked)),
             Poll::Ready(Ok(Ok(ended))) => return Poll::Ready(Ok(ended)),
-            Poll::Pending if meter.is_spent() => return Poll::Ready(Err(Interruption::Fuel)),
+            Poll::Pending if host_fuel.is_spent() => return Poll::Ready(Err(Interruption::Fuel)),
             Poll::Pending => {}
         }
         // The drain also ends suspended calls, which may wait for their clients for a long time.
@@ -352,7 +358,7 @@ mod tests {
     ) -> Result<wasmtime::Result<T>, Interruption> {
         let permits = Arc::new(CallPermits::new(&Limits::default(), Arc::new(Semaphore::new(9))));
         let permit = permits.acquire().await.unwrap();
-        let (suspension, meter, drain) =
+        let (suspension, host_fuel, drain) =
             (Suspension::new(permits, permit), HostFuel::new(9), Drain::default());
         let minute = Duration::from_secs(60);
         let permits = Arc::new(PollPermits::new());
@@ -365,7 +371,7 @@ mod tests {
             drain.end();
         };
         let work = pin!(async { Ok(work.await) });
-        tokio::join!(bounded(work, bounds, &suspension, &meter), draining).0
+        tokio::join!(bounded(work, bounds, &suspension, &host_fuel), draining).0
     }
 
     #[tokio::test]

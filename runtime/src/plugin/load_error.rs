@@ -1,6 +1,6 @@
 //! Why a file is rejected, what the author or the operator can do, and whether loading it again may help.
 
-use super::signature::SignatureError;
+use super::file_signature::SignatureError;
 use super::{CallError, GuestError};
 use crate::sandbox::CompileError;
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use wasmtime::Store;
 
-use super::functions::CallFunction;
+use super::function_tools::CallFunction;
 use super::guest_call::{
     CallInfo, CallKind, GuestCall, GuestResult, ResultSize, handle, instantiate_for, required,
 };

@@ -4,7 +4,7 @@
 //! wasmtime and WASI; it knows no MCP, no plugin names and no grants.
 
 mod call_permits;
-mod caller_limits;
+mod caller_rates;
 mod compile;
 mod cpu_time;
 mod engine;
@@ -13,18 +13,18 @@ mod guest_memory;
 mod host_fuel;
 mod kv_bucket;
 mod kv_database;
-mod large_work;
+mod large_work_threads;
 mod malloc_trim;
 mod poll_permits;
 mod shared_permits;
 mod store_limiter;
-mod suspend;
+mod suspension;
 mod system_memory;
 mod thread_time;
 mod token_bucket;
 
 pub(crate) use call_permits::CallPermits;
-pub(crate) use caller_limits::{CallerKey, CallerLimits};
+pub(crate) use caller_rates::{CallerKey, CallerLimits};
 pub use compile::{
     CacheError, CodeCache, CompileError, CompilePermit, CompileRequest, Compiler, CompilerMessage,
     DetachedCompile, WorkerError, compile_for_server,
@@ -38,12 +38,12 @@ pub(crate) use host_fuel::{ChargeError, HostFuel};
 pub(crate) use kv_bucket::{KeyValues, KvBucket, ValueVersion};
 pub(crate) use kv_database::KEY as LONGEST_KEY;
 pub use kv_database::{KvDatabase, KvError};
-pub(crate) use large_work::{LargeWork, SMALL, SpentCpuTime, WorkBudget, WorkStopped};
+pub(crate) use large_work_threads::{LargeWork, SMALL, SpentCpuTime, WorkBudget, WorkStopped};
 pub use malloc_trim::{TRIM_INTERVAL, set_mmap_threshold, trim_heap};
 pub use poll_permits::worker_threads;
 pub(crate) use poll_permits::{PermittedPolls, PollPermits};
 pub(crate) use shared_permits::{NoSharedPermit, SharedPermit, SharedPermits};
 pub(crate) use store_limiter::{StoreLimitHit, StoreLimiter};
-pub(crate) use suspend::Suspension;
+pub(crate) use suspension::Suspension;
 pub use system_memory::{guest_memory, memory as machine_memory};
 pub(crate) use token_bucket::TokenBucket;

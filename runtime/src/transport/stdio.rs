@@ -12,7 +12,9 @@ use tokio::sync::mpsc;
 
 use super::duplex::{CountedLine, DRAIN, Duplex};
 use super::framing::{self, Line};
-use crate::mcp::{BufferReservation, BufferShare, Caller, DuplexSession, FREE, Server, buffer_cost};
+use crate::mcp::{
+    BufferReservation, BufferShare, Caller, DuplexSession, Server, UNCOUNTED_BYTES, buffer_cost,
+};
 
 /// Lines that may wait on either side.
 const WAITING: usize = 16;
@@ -88,7 +90,7 @@ async fn read(
 /// one without space in time, which is then rejected.
 async fn reserve(share: &BufferShare, line: &Line) -> Option<BufferReservation> {
     match line {
-        Line::Whole(line) if line.len() > FREE => {
+        Line::Whole(line) if line.len() > UNCOUNTED_BYTES => {
             share.reserve_timeout(buffer_cost(line.len()), PATIENCE).await
         }
         _ => None,

@@ -240,7 +240,7 @@ impl FolderWatcher {
             config.as_ref().map(|read| read.as_ref().err().map(ToString::to_string)),
         );
         self.set_problem(
-            ProblemSource::Lock,
+            ProblemSource::Lockfile,
             lockfile.as_ref().map(|read| read.as_ref().err().map(ToString::to_string)),
         );
         match &config {

@@ -37,7 +37,7 @@ pub enum ProblemSource {
     /// The configuration.
     Configuration,
     /// The lockfile.
-    Lock,
+    Lockfile,
 }
 
 impl ProblemSource {
@@ -47,7 +47,7 @@ impl ProblemSource {
         match self {
             Self::Folder => "folder",
             Self::Configuration => "configuration",
-            Self::Lock => "lock",
+            Self::Lockfile => "lock",
         }
     }
 }
@@ -257,7 +257,7 @@ mod tests {
     #[test]
     fn what_cannot_be_followed_is_known_until_it_can_be() {
         let status = LoadStatus::new(2, ApprovalMode::Off);
-        status.set_problem(ProblemSource::Lock, "x".repeat(9_000));
+        status.set_problem(ProblemSource::Lockfile, "x".repeat(9_000));
         status.set_problem(ProblemSource::Configuration, "1 mistake\n".to_owned());
         status.set_problem(
             ProblemSource::Configuration,
@@ -267,8 +267,8 @@ mod tests {
         let problems = status.snapshot().problems;
         let [configuration, lock] = problems.as_slice() else { panic!("{problems:?}") };
         assert_eq!(configuration.why, "2 mistakes; mend them; a.toml:1: one; a.toml:2: two");
-        assert!(lock.kind == ProblemSource::Lock && lock.why.len() < 2_000);
-        status.clear_problem(ProblemSource::Lock);
+        assert!(lock.kind == ProblemSource::Lockfile && lock.why.len() < 2_000);
+        status.clear_problem(ProblemSource::Lockfile);
         status.clear_problem(ProblemSource::Configuration);
         assert!(status.snapshot().problems.is_empty());
     }

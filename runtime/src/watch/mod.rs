@@ -7,14 +7,13 @@
 //! 4. `publisher` receives loaded plugins, and lists that `list_refresh` has read again. It alone writes the catalog.
 //!
 //! No call passes through this module. A file that cannot be used costs one line in the log and changes nothing.
-//! `load_status` has what operators see beyond the catalog. Commands that only examine a folder use `folder_load`,
+//! `load_status` has what operators see beyond the catalog. Commands that only examine a folder use `load_folder_once`,
 //! which is steps 2 and 3. Nothing here knows MCP, and nothing but the plugin's own functions runs a guest.
 
 mod config_watcher;
 mod debounce;
 mod file_stat;
 mod file_tracker;
-mod folder_load;
 mod folder_poller;
 mod folder_scan;
 mod folder_watcher;
@@ -22,6 +21,7 @@ mod fs_events;
 mod hide_unapproved;
 mod list_refresh;
 mod load_failure;
+mod load_folder_once;
 mod load_policy;
 mod load_queue;
 mod load_status;
@@ -29,11 +29,11 @@ mod plugin_loader;
 mod publisher;
 
 pub use file_stat::FileStat;
-pub use folder_load::{LoadedFolder, load_folder};
 pub use folder_scan::{CandidateFile, ScanError, scan};
 pub use folder_watcher::FolderWatcher;
 pub use list_refresh::ListRefresher;
 pub use load_failure::RejectedFile;
+pub use load_folder_once::{LoadedFolder, load_folder};
 pub use load_policy::{LoadPolicy, owners};
 pub use load_status::{LoadStatus, Problem, ProblemSource, RejectedVersion, StatusSnapshot};
 pub use publisher::{EventSink, FolderEvent};

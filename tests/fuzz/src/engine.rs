@@ -34,8 +34,7 @@ libfuzzer_sys::fuzz_target!(init: prepare(), |input: &[u8]| {
     (TARGET.get().expect("`prepare` ran").check)(input);
 });
 
-/// Finds the target, does what the arguments for us say, and sees to it that a finding is printed as the line that
-/// saves it.
+/// Finds the target, handles our own arguments, and prints a finding as the line that saves it.
 fn prepare() {
     let arguments: Vec<String> = std::env::args().collect();
     let told = |name: &str| arguments.iter().find_map(|argument| argument.strip_prefix(name));
@@ -60,7 +59,7 @@ fn prepare() {
     }));
 }
 
-/// Does what arguments of ours ask for; whether that was all.
+/// Handles our own arguments; returns whether that was all.
 fn act<'a>(target: &Target, told: impl Fn(&str) -> Option<&'a str>) -> Result<bool, Box<dyn Error>> {
     let (written, kept) = (saved_inputs::written(target.name), saved_inputs::kept(target.name));
     if let Some(folder) = told("--seed=") {
@@ -79,7 +78,7 @@ fn act<'a>(target: &Target, told: impl Fn(&str) -> Option<&'a str>) -> Result<bo
     Ok(false)
 }
 
-/// Writes inputs to where libFuzzer looks for them.
+/// Writes inputs into the folder that libFuzzer reads.
 fn unpack(inputs: &[Vec<u8>], name: &str, folder: &Path) -> std::io::Result<()> {
     std::fs::create_dir_all(folder)?;
     let numbered =
@@ -87,7 +86,7 @@ fn unpack(inputs: &[Vec<u8>], name: &str, folder: &Path) -> std::io::Result<()> 
     inputs.iter().enumerate().try_for_each(numbered)
 }
 
-/// What libFuzzer put into a folder beside what people wrote, as lines, short ones first.
+/// The inputs that libFuzzer added to a folder, as lines, short ones first.
 fn packed(folder: &Path) -> std::io::Result<String> {
     let mut lines = Vec::new();
     for entry in std::fs::read_dir(folder)? {
@@ -100,7 +99,7 @@ fn packed(folder: &Path) -> std::io::Result<String> {
     Ok(lines.concat())
 }
 
-/// As libFuzzer reads words: it knows `\\`, `\"` and `\xAB`.
+/// In the syntax of libFuzzer's dictionaries: `\\`, `\"` and `\xAB`.
 fn escaped(word: &str) -> String {
     let byte = |byte: u8| match byte {
         b'\\' | b'"' => format!("\\{}", char::from(byte)),

@@ -1,7 +1,7 @@
-//! What must hold for untrusted input: bytes of a client, descriptions of a plugin, lines of an operator.
+//! Promises about untrusted input: bytes of a client, descriptions of a plugin, lines of an operator.
 //!
-//! Each target is a function that panics when its promise is broken, written against a simple reading of the rules and not
-//! against the code that it tests. The same function runs in two ways: `cargo test` gives it every saved input, and
+//! Each target is a function that panics when its promise is broken, written against a simple reading of the rules and
+//! not against the code that it tests. The same function runs in two ways: `cargo test` gives it every saved input, and
 //! `cargo fuzzing` lets libFuzzer look for new ones. So nothing here knows the engine, and the tests do not need it.
 
 #![allow(
@@ -23,11 +23,11 @@ pub struct Target {
     pub name: &'static str,
     /// Panics when an input breaks the promise.
     pub check: fn(&[u8]),
-    /// Words that the engine may put together, besides those it finds out by itself.
+    /// The dictionary of the engine, besides the words that it finds by itself.
     pub words: &'static [&'static str],
 }
 
-/// All of them.
+/// All targets.
 pub const TARGETS: &[Target] = &[
     targets::framing::TARGET,
     targets::configuration::TARGET,

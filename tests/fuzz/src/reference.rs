@@ -13,7 +13,7 @@ fn spaces(text: &str) -> &str {
     text.trim_start_matches([' ', '\t', '\n', '\r'])
 }
 
-/// What follows a value.
+/// The text after a value.
 fn value(text: &str) -> Option<&str> {
     match text.chars().next()? {
         '{' => items(&text[1..], '}', |text| value(spaces(spaces(string(text)?).strip_prefix(':')?))),
@@ -129,8 +129,8 @@ pub fn canonical(value: &Value) -> String {
     }
 }
 
-/// Whether a character is not seen where it stands: Unicode's Default_Ignorable_Code_Point and controls, and what moves
-/// the words around it. Two of them choose how an emoji looks, and lines and tabs are how text is laid out.
+/// Whether a character is invisible: Unicode's Default_Ignorable_Code_Point, controls, and characters that reorder the
+/// text around them. Exceptions are the two variation selectors of emoji, line breaks and tabs.
 #[must_use]
 pub fn hides(character: char) -> bool {
     let ignorable = matches!(
@@ -145,7 +145,7 @@ pub fn hides(character: char) -> bool {
     (ignorable || moves || character.is_control()) && !layout
 }
 
-/// Stops when a text has a character that hides.
+/// Panics when a text has a hidden character.
 pub fn assert_readable(place: &str, text: &str) {
     if let Some(character) = text.chars().find(|character| hides(*character)) {
         panic!("{place} passed with {}: {text:?}", character.escape_unicode());

@@ -1,9 +1,9 @@
 //! Saved inputs: two files of text for each target, one input on each line. `inputs/TARGET.txt` is written by people,
-//! with a comment above every finding; `corpus/TARGET.txt` is what a run kept, and together reaches all that it
-//! reached.
+//! with a comment above every finding; `corpus/TARGET.txt` has the inputs that a run saved, which reach all edges of
+//! the run.
 //!
 //! Bytes are written as Rust writes them in a byte string (`\x1f`, `\n`, `\\`), so that they can be read in a review. A
-//! folder of a thousand nameless files says nothing.
+//! folder of a thousand nameless files could not be reviewed.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ pub fn written(target: &str) -> PathBuf {
     file("inputs", target)
 }
 
-/// The file of a target that a run kept.
+/// The file of a target that a run saved.
 #[must_use]
 pub fn kept(target: &str) -> PathBuf {
     file("corpus", target)
@@ -49,7 +49,7 @@ pub fn write(input: &[u8]) -> String {
     }
 }
 
-/// A line as an input. Whatever is not escaped stands for itself, in UTF-8.
+/// A line as an input. Text without escapes is UTF-8.
 #[must_use]
 pub fn read(line: &str) -> Option<Vec<u8>> {
     let mut input = Vec::new();

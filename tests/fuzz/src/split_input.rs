@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 pub const SEPARATOR: char = '\u{1f}';
 
-/// The texts of an input, from the first to the last. What is not UTF-8 is replaced: all these places take text.
+/// The texts of an input, from the first to the last. Invalid UTF-8 is replaced, since all targets take text.
 pub struct Fields {
     text: String,
     at: usize,

@@ -1,4 +1,4 @@
-//! Every saved input, without an engine: seeds, what the engine found worth keeping, and what once broke a promise.
+//! Every saved input, without an engine: seeds, inputs that the engine saved, and inputs that once broke a promise.
 
 use plugport_fuzz::{TARGETS, saved_inputs};
 

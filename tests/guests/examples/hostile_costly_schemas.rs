@@ -1,5 +1,5 @@
-//! Results that are cheap to make and dear to check, against schemas of its own. Each tool has one of a kind; `bytes`
-//! is about how large its result is.
+//! Results that are cheap to make and expensive to validate against the guest's own schemas. Each tool has one kind;
+//! `bytes` is about the size of its result.
 
 use plugport_test_guests::raw::{self, Call, Error, Guest, Tool, ToolResult, number};
 

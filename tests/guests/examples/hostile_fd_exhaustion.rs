@@ -11,7 +11,7 @@ use wasip2::sockets::{tcp_create_socket, udp_create_socket};
 /// More than any limit allows.
 const MANY: usize = 2_000;
 
-/// How many could be had, and why there were no more. They are kept until then.
+/// How many could be opened, and the error of the next one. All stay open until then.
 fn hoarded<T, E: std::fmt::Display>(mut open: impl FnMut() -> Result<T, E>) -> String {
     let mut kept = Vec::new();
     while kept.len() < MANY {

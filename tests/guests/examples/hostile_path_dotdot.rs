@@ -1,5 +1,4 @@
-//! Reaches for what lies outside its directories by the names it gives: every function that takes a path, every form of
-//! a path that leads out somewhere.
+//! Tries to leave its directories by paths: every function that takes a path, and every form of a path that leads out.
 
 use plugport_sdk::prelude::*;
 use plugport_test_guests::wasi_fs::{self, Attempts, Descriptor, DescriptorFlags, OpenFlags, PathFlags};

@@ -1,5 +1,4 @@
-//! Reaches for what would give the machine away: the server's own environment and memory, devices, the users of the
-//! system.
+//! Tries to read the machine's secrets: the server's own environment and memory, devices, the users of the system.
 
 use std::fs;
 

@@ -1,5 +1,5 @@
-//! Changes a directory in every way there is, at random, so that a quota that is looked at from several calls at once
-//! is wrong in one of them.
+//! Changes a directory in every way there is, at random, so that a quota that several calls check at once
+//! would be wrong in one of them.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -56,8 +56,7 @@ struct Racer {
 }
 
 impl Racer {
-    /// Does something. Most attempts fail, since what they need has gone; what counts is that all of them run into each
-    /// other.
+    /// Makes one random change. Most attempts fail, since their file has gone; the point is that the calls interfere.
     fn step(&mut self) {
         let done = match self.random.below(16) {
             0..3 => self.make_folder(),

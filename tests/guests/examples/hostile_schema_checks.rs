@@ -1,9 +1,10 @@
-//! Promises results by schemas that are cheap to write and dear to check, and keeps the promise. One tool wants its
-//! arguments by such a schema.
+//! Returns results that match schemas which are cheap to write and expensive to validate. One tool has such a schema
+//! for its arguments.
 
 use plugport_test_guests::raw::{self, Call, Error, Guest, Tool, ToolResult, number};
 
-/// Attempts on every item, and fits none, which takes the longest. Of mixed types, so that no set is made of them.
+/// Values that are compared with every item and equal none, which takes the longest. They have mixed types, so that the
+/// validator makes no set of them.
 fn compared() -> String {
     format!(r#"{{"not":{{"enum":[{}0]}}}}"#, r#"0,"","#.repeat(12_000))
 }

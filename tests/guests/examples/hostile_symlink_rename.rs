@@ -1,4 +1,4 @@
-//! Renames what a link leads to, by a slash behind the link's name, and puts things in its place.
+//! Renames a link's target, by a slash after the link's name, and puts other files in its place.
 
 use plugport_sdk::prelude::*;
 use plugport_test_guests::wasi_fs::{self, Attempts};

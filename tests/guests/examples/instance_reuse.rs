@@ -60,7 +60,7 @@ fn kept(ask: impl FnOnce(&Call) -> String) -> String {
     HANDLE.with_borrow(|handle| handle.as_ref().map_or("nothing was kept".to_owned(), ask))
 }
 
-/// Takes memory, and keeps it.
+/// Allocates memory and holds it.
 fn grow(mib: usize) {
     let mut block = vec![0_u8; mib * MIB];
     block.iter_mut().step_by(PAGE).for_each(|byte| *byte = 1);

@@ -18,7 +18,7 @@ mod settings {
     pub(super) use wasi::config::store;
 }
 
-/// What the functions work on. What they make is kept for a while, as a guest would that wants the host to keep it too.
+/// The objects that the functions use and make. They are held for a while, so that the host holds its side too.
 pub struct HostFunctions<'a> {
     call: &'a Call,
     fields: Fields,
@@ -44,7 +44,7 @@ impl<'a> HostFunctions<'a> {
         }
     }
 
-    /// Those by this name, or all.
+    /// The functions of this name, or all.
     pub fn functions(name: &str) -> Vec<Function> {
         let fitting = FUNCTIONS.iter().filter(|(known, _)| name.is_empty() || *known == name);
         fitting.map(|(_, function)| *function).collect()
@@ -146,7 +146,7 @@ const FUNCTIONS: &[(&str, Function)] = &[
     ("print-error", |_, text| eprint!("{text}")),
 ];
 
-/// Keeps the handles, which is what the host keeps the key for.
+/// Holds the handles, for which the host holds the keys.
 fn cas(at: &mut HostFunctions<'_>, text: &str) {
     let made = at.bucket.as_ref().and_then(|bucket| keyvalue::atomics::Cas::new(bucket, text).ok());
     at.swaps.extend(made);
@@ -178,7 +178,7 @@ fn choices(text: &str) -> String {
     field(&format!(r#"{{"type":"string","enum":[{}]}}"#, names(text)))
 }
 
-/// The same where each of them may be chosen.
+/// The same with a multiple choice.
 fn many(text: &str) -> String {
     field(&format!(r#"{{"type":"array","items":{{"type":"string","enum":[{}]}}}}"#, names(text)))
 }

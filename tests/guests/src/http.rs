@@ -1,4 +1,4 @@
-//! HTTP without the SDK, for guests that send what it would not.
+//! HTTP without the SDK, for guests that send requests that the SDK would not.
 
 use wasip2::http::outgoing_handler;
 use wasip2::http::types::{
@@ -7,7 +7,7 @@ use wasip2::http::types::{
 };
 use wasip2::io::streams::StreamError;
 
-/// A request with these parts, each as it is. What the host does not take is named.
+/// A request with these unchanged parts. The error names the part that the host rejects.
 pub fn request(method: &str, scheme: Scheme, authority: &str, path: &str) -> Result<OutgoingRequest, String> {
     let request = OutgoingRequest::new(Fields::new());
     request.set_method(&Method::Other(method.to_owned())).map_err(|()| "method refused".to_owned())?;
@@ -25,13 +25,13 @@ pub fn begin(
     outgoing_handler::handle(request, options).map_err(code)
 }
 
-/// Waits for the answer.
+/// Waits for the response.
 pub fn wait(future: &FutureIncomingResponse) -> Result<IncomingResponse, String> {
     future.subscribe().block();
     future.get().expect("it is ready").expect("it was not taken").map_err(code)
 }
 
-/// Sends a `GET` request and waits for the answer.
+/// Sends a `GET` request and waits for the response.
 pub fn get(scheme: Scheme, authority: &str, path: &str) -> Result<IncomingResponse, String> {
     wait(&begin(request("GET", scheme, authority, path)?, None)?)
 }

@@ -1,4 +1,4 @@
-//! What the guests share: bindings without the SDK, for guests that do what the SDK would not let them.
+//! The guests' common code: bindings without the SDK, for guests that do what the SDK prevents.
 
 pub mod host_functions;
 pub mod http;
@@ -52,7 +52,7 @@ pub mod raw {
     }
 }
 
-/// Bindings of WASI for what the standard library would not let a guest do.
+/// Bindings of WASI, for calls that the standard library prevents.
 pub mod wasi {
     wit_bindgen::generate!({
         inline: r#"
@@ -92,7 +92,7 @@ pub mod wasi {
     pub use wasi::random::{insecure, random};
 }
 
-/// Which variant of itself a guest is. The tests write another digit into their copies of it.
+/// The variant of a guest. The tests write another digit into their copies of the guest.
 pub fn variant() -> u8 {
     static MARK: [u8; 17] = *b"hostile-variant:0";
     std::hint::black_box(&MARK)[16] - b'0'

@@ -28,12 +28,12 @@ pub fn all_granted() -> Vec<(Descriptor, String)> {
     wasip2::filesystem::preopens::get_directories()
 }
 
-/// What was tried, a line each: what it was, and `done` or the error.
+/// The attempts, a line each: the attempt, and `done` or the error.
 #[derive(Default)]
 pub struct Attempts(Vec<String>);
 
 impl Attempts {
-    /// Notes an attempt.
+    /// Records an attempt.
     pub fn note<T, E: std::fmt::Debug>(&mut self, what: &str, outcome: Result<T, E>) {
         let outcome = match outcome {
             Ok(_) => "done".to_owned(),
@@ -43,7 +43,7 @@ impl Attempts {
         self.0.push(format!("{what:?}: {outcome}"));
     }
 
-    /// All of it.
+    /// The whole record.
     pub fn told(self) -> String {
         self.0.join("\n")
     }

@@ -1,5 +1,5 @@
-//! Two `plugport approve` that run at the same time both take effect: neither undoes the other, and neither waits for
-//! ever.
+//! Two `plugport approve` that run at the same time both take effect: neither undoes the other, and both
+//! end.
 
 use std::path::Path;
 use std::process::{Child, Output, Stdio};
@@ -16,7 +16,7 @@ fn begin(folder: &Path, plugins: &[&str]) -> Child {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
-/// Waits for its end. A command that was too late says so, and that nothing was written.
+/// Waits for its end. A command that lost the race says so, and that it wrote nothing.
 fn succeeds(approving: Child) -> bool {
     let Output { status, stdout, stderr } = approving.wait_with_output().unwrap();
     let (out, err) = (String::from_utf8_lossy(&stdout), String::from_utf8_lossy(&stderr));
@@ -27,14 +27,14 @@ fn succeeds(approving: Child) -> bool {
     !late
 }
 
-/// What is approved, of a lock that has to be whole.
+/// The approved plugins in a lockfile that must be complete.
 fn approved(folder: &Path) -> Vec<String> {
     let text = std::fs::read_to_string(folder.join("plugport.lock")).unwrap();
     let lock: toml::Table = text.parse().unwrap();
     lock["plugins"].as_table().unwrap().keys().cloned().collect()
 }
 
-/// Runs two approvals at once and repeats each that was too late, as its message says. Returns how many were.
+/// Runs two approvals at once and repeats each that lost the race, as its message says. Returns how many did.
 fn race(plugins: [&[&str]; 2]) -> usize {
     let folder = tempfile::tempdir().unwrap();
     // Small, so that they are compiled at once.

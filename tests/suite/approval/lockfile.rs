@@ -17,10 +17,10 @@ use serde_json::json;
 
 const STRICT: &str = "[server]\napproval = \"strict\"\n";
 
-/// How it begins: the folder and the configuration of the server follow.
+/// The beginning of the command; the folder and the configuration of the server follow.
 const REMEDY: &str = "run `plugport approve v --plugins ";
 
-/// Runs `plugport approve` on a folder that has its configuration in it, with nobody at a terminal.
+/// Runs `plugport approve` without a terminal on a folder that has its configuration in it.
 fn approve(folder: &Path, more: &[&str]) -> (Option<i32>, String, String) {
     let mut command = program();
     command.arg("approve").args(["--plugins", folder.to_str().unwrap()]).args(more).current_dir(folder);
@@ -116,7 +116,7 @@ fn a_plugin_that_lists_with_its_grants_alone_is_approved_with_them() {
     );
 }
 
-/// A person at a terminal has already answered, so the advice to use one is left out.
+/// At a terminal the command has already asked, so its output does not advise to use a terminal.
 #[test]
 fn declining_at_a_terminal_gives_no_advice_to_use_one() {
     let plugins = folder(&["version_a"]);
@@ -170,7 +170,7 @@ fn plugport_call_needs_the_same_approval_as_a_server() {
     assert!(!served("b\n").contains("approve"));
 }
 
-/// The log says what to do, and doing that wherever one is approves what is served here.
+/// The command in the log approves the plugins of this server from any directory.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_command_that_is_advised_can_be_typed_as_it_is() {
     let server = approved(STRICT).start().await;
@@ -186,7 +186,7 @@ async fn the_command_that_is_advised_can_be_typed_as_it_is() {
     wait_for_result(&Client::new(server.url()), "v-version", Some("b")).await;
 }
 
-/// What is served is replaced in one step when its successor is approved.
+/// A served version is replaced in one step when its successor is approved.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_call_fails_while_an_update_is_approved() {
     let server = approved(STRICT).start().await;
@@ -200,7 +200,7 @@ async fn no_call_fails_while_an_update_is_approved() {
         let mut texts = Vec::new();
         while !until.load(Ordering::Relaxed) {
             texts.push(caller.call("v-version", json!({})).await.tool_text().to_owned());
-            // Far fewer in a second than a tool may be called.
+            // Far below `tool_calls_per_second`.
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
         texts
@@ -220,7 +220,7 @@ async fn no_call_fails_while_an_update_is_approved() {
     assert!(told <= 1, "clients were told {told} times of one change");
 }
 
-/// P1: another binary that says the same of itself.
+/// P1: another binary with the same listing.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_changed_file_waits_for_approval_and_the_approved_one_goes_on() {
     let server = approved(STRICT).start().await;
@@ -247,8 +247,8 @@ async fn a_changed_file_waits_for_approval_and_the_approved_one_goes_on() {
     assert_eq!(client.call("p-echo", json!({ "message": "x" })).await.tool_text(), "x");
 }
 
-/// Replaces the approved `v` by another guest: nothing of it is shown until it is accepted, and what is shown then has all of
-/// `told` in it.
+/// Replaces the approved `v` by another guest. Clients see nothing of the new version until it is approved, and
+/// `approve` shows all of `told`.
 async fn waits_until_accepted(name: &str, answer: &str, told: &[&str]) {
     let server = approved(STRICT).start().await;
     let client = Client::new(server.url());
@@ -291,7 +291,7 @@ async fn a_new_import_waits_for_approval() {
     waits_until_accepted("changed_import", "imports", &["imports changed:\n", "    +wasi:http/"]).await;
 }
 
-/// P5: a lock that is not as it was written is no lock to go by.
+/// P5: a damaged lockfile is an error.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_torn_or_edited_lockfile_is_detected() {
     let server = approved(STRICT).start().await;
@@ -329,7 +329,7 @@ async fn a_torn_or_edited_lockfile_is_detected() {
     wait_for_result(&client, "v-version", Some("b")).await;
 }
 
-/// An approved program can return another listing at any time. No client gets it.
+/// An approved plugin can return another listing at any time. No client gets it.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_changed_listing_of_a_running_plugin_waits_for_approval() {
     let data = tempfile::tempdir().unwrap();

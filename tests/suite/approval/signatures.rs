@@ -43,7 +43,7 @@ fn plugin() -> Vec<u8> {
     std::fs::read(guest("version_a")).unwrap()
 }
 
-/// A server with `polite`, which needs no signature, and whatever is put beside it.
+/// A server with `polite`, which needs no signature, and further files.
 fn builder(config: &str) -> Builder {
     Server::builder()
         .guest("polite")
@@ -55,7 +55,7 @@ fn signed(builder: Builder, name: &str, bytes: &[u8], signature: &[u8]) -> Build
     builder.file(&format!("{name}.wasm"), bytes).file(&format!("{name}.wasm.minisig"), signature)
 }
 
-/// What the audit says of a plugin's file.
+/// The audit's `load` lines of a plugin's file.
 async fn load_line(server: &Server, name: &str) -> Value {
     let (file, deadline) = (format!("/{name}.wasm"), Instant::now() + Duration::from_secs(60));
     loop {
@@ -69,7 +69,7 @@ async fn load_line(server: &Server, name: &str) -> Value {
     }
 }
 
-/// Whether the plugin's tool is listed, when those that are good have been loaded.
+/// Whether the plugin's tool is listed, after all good plugins have been loaded.
 async fn serves(server: &Server, name: &str) -> bool {
     let client = Client::new(server.url());
     let deadline = Instant::now() + Duration::from_secs(60);
@@ -257,7 +257,7 @@ fn a_check_finds_what_would_be_rejected() {
     assert_eq!((code, &found["plugins"][0]["name"]), (Some(1), &json!("version_a")), "{found:#}");
     let why = found["rejected"][0]["reason"].as_str().unwrap();
     assert!(why.contains("version_b.wasm.minisig: is not there"), "{why}");
-    // A call of a plugin of the folder is held to the same.
+    // The same rules hold for `plugport call` with a plugin of the folder.
     let call = |plugin: &str, tool: &str| {
         run_plugport(&["call", plugin, tool, "--plugins", folder, "--config", file])
     };

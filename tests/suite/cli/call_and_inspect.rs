@@ -1,4 +1,4 @@
-//! `plugport call` and `plugport inspect`, as a person types them.
+//! The commands `plugport call` and `plugport inspect`.
 
 use plugport_tests::command::run_plugport;
 use plugport_tests::guests::{copy, folder, guest, plugin};

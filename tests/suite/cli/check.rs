@@ -1,4 +1,4 @@
-//! `plugport check` and `inspect` tell what a configuration grants each plugin, without serving.
+//! `plugport check` and `inspect` show what a configuration grants each plugin, without serving.
 
 use std::path::Path;
 use std::process::Output;
@@ -132,7 +132,7 @@ fn a_misnamed_section_gets_a_suggestion() {
     }
 }
 
-/// The configuration in the README is what people begin with.
+/// People begin with the configuration in the README, so it must be valid.
 #[test]
 fn the_configuration_in_the_readme_works_as_it_is_written() {
     let readme = include_str!("../../../README.md");
@@ -153,7 +153,7 @@ fn the_configuration_in_the_readme_works_as_it_is_written() {
     let (code, out, err) = check(config);
     assert_eq!((code, err.as_str()), (Some(0), ""), "{out}");
     assert!(out.ends_with("4 plugins, no faults\n") && !out.contains("remark: "), "{out}");
-    // The same with what is a comment in it.
+    // The same with its commented-out lines.
     let commented = config.lines().map(|line| line.strip_prefix("# ").unwrap_or(line)).collect::<Vec<_>>();
     let (_, out, err) = check(&commented.join("\n"));
     assert!(err.is_empty() && out.ends_with("4 plugins, 1 fault\n"), "{out}{err}");

@@ -16,7 +16,7 @@ const CACHED_ONLY: &str = "[limits]\ncompile_ms = 1\n";
 /// The error about a file that is not in the cache.
 const COMPILED: &str = "took longer than 1 ms to compile (limit `compile_ms`)";
 
-/// Someone at a shell, who has used nothing before.
+/// A user with an empty cache.
 struct UserHome {
     home: TempDir,
     work: TempDir,
@@ -64,13 +64,13 @@ impl UserHome {
         self.run(&["call", file, "echo", "--args", r#"{"message":"x"}"#])
     }
 
-    /// The same, when there is no time to compile.
+    /// The same with a `compile_ms` that is too short to compile.
     fn echo_cached(&self, file: &str) -> (Option<i32>, String) {
         self.run(&["call", file, "echo", "--args", r#"{"message":"x"}"#, "--config", "kept.toml"])
     }
 }
 
-/// Its exit code, and all that it said.
+/// The exit code and all output.
 fn ended(Output { status, stdout, stderr }: Output) -> (Option<i32>, String) {
     (status.code(), String::from_utf8(stdout).unwrap() + &String::from_utf8(stderr).unwrap())
 }
@@ -115,7 +115,7 @@ fn a_built_component_is_called_without_compiling_it() {
     let bin = person.work.path().join("bin");
     std::fs::create_dir(&bin).unwrap();
     std::fs::write(person.work.path().join("pyproject.toml"), "[project]\nname = 'greeter'\n").unwrap();
-    // It always makes the same component, whatever its options.
+    // The fake tool makes the same component for all options.
     let script =
         format!("#!/bin/sh\nwhile [ $# -gt 1 ]; do shift; done\nexec /bin/cp '{}' \"$1\"\n", polite());
     std::fs::write(bin.join("componentize-py"), script).unwrap();
@@ -214,7 +214,7 @@ fn no_plugin_is_granted_the_cache_folder() {
         let (code, said) = read(&grant, "/c/open.txt");
         assert!(code == Some(2) && said.contains(why), "{grant}: {said}");
     }
-    // As readable as the other one, but for where it is.
+    // Files that anyone may read: only their folder protects them.
     std::fs::write(person.compiled().join("inside.txt"), "open").unwrap();
     std::os::unix::fs::symlink("plugport/compiled/inside.txt", person.home.path().join("alias")).unwrap();
     for path in ["/c/plugport/compiled/inside.txt", "/c/plugport/compiled/secret", "/c/alias"] {

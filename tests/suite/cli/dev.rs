@@ -1,5 +1,5 @@
-//! `plugport dev` builds and serves what is saved, keeps the last good version when a build fails, and leaves no process
-//! behind.
+//! `plugport dev` builds and serves every saved change, keeps the last good version when a build fails, and leaves no
+//! process behind.
 
 use std::fs::{File, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
@@ -16,7 +16,7 @@ use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
 
-/// An unoptimised build compiles every component anew.
+/// An unoptimised build compiles every component, which takes long.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A project called `versions`, whose source says which guest its build makes, and the loop that serves it.
@@ -35,7 +35,7 @@ impl Dev {
         Self::prepared(source, build, args, |_, _| {})
     }
 
-    /// With something else in the folder above the project, or the command.
+    /// With changes to the folder above the project, or to the command.
     fn prepared(source: &str, build: &str, args: &[&str], prepare: impl Fn(&Path, &mut Command)) -> Self {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir(dir.path().join("versions")).unwrap();
@@ -51,7 +51,7 @@ impl Dev {
         std::fs::write(dir.path().join("versions/build.sh"), build).unwrap();
         prepare(dir.path(), &mut command);
         let mut child = command.spawn().unwrap();
-        // A test that has it written to a file reads that.
+        // A test that redirects this to a file reads the file.
         if let Some(stderr) = child.stderr.take() {
             let mut lines = BufReader::new(stderr).lines();
             let hearing = Arc::clone(&said);
@@ -66,7 +66,7 @@ impl Dev {
         Self { child, said, dir }
     }
 
-    /// With a program of this name that is found before the real one.
+    /// With a program of this name that comes before the real one in `PATH`.
     fn with_program(name: &str, script: &str, files: &[(&str, &str)]) -> Self {
         Self::prepared("a", BUILD, &[], |dir, command| {
             let program = dir.join("bin").join(name);
@@ -80,7 +80,7 @@ impl Dev {
         })
     }
 
-    /// Waits until its build has noted so many beginnings.
+    /// Waits until so many builds have begun.
     async fn wait_for_builds(&self, times: usize) {
         let file = self.project().join(".began");
         let deadline = Instant::now() + PATIENCE;
@@ -90,7 +90,7 @@ impl Dev {
         }
     }
 
-    /// Waits until so many builds have ended, and sees that no other follows.
+    /// Waits until so many builds have ended, and asserts that no other follows.
     async fn wait_until_idle_after(&self, builds: usize) {
         self.wait_for_log("built in ", builds).await;
         // Longer than the sources are left unseen.
@@ -147,7 +147,7 @@ impl Dev {
         children[0]
     }
 
-    /// Asks it to stop, and waits; its exit code.
+    /// Stops it and returns the exit code.
     async fn terminate(mut self) -> Option<i32> {
         send("-TERM", self.pid()).await;
         let ended = tokio::time::timeout(Duration::from_secs(20), self.child.wait()).await;
@@ -159,7 +159,7 @@ async fn send(signal: &str, pid: u32) {
     Command::new("kill").args([signal, &pid.to_string()]).status().await.unwrap();
 }
 
-/// Whether a process runs; one that is dead and not yet buried does not.
+/// Whether a process runs; a zombie does not.
 fn is_running(pid: &str) -> bool {
     std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).is_ok_and(|stat| !stat.contains(") Z"))
 }
@@ -172,16 +172,16 @@ async fn wait_until_gone(pid: &str) {
     }
 }
 
-async fn answers(client: &Client, expected: &str) {
-    tool_answers(client, "versions-version", expected).await;
+async fn wait_for_version(client: &Client, expected: &str) {
+    wait_for_tool_version(client, "versions-version", expected).await;
 }
 
-async fn tool_answers(client: &Client, tool: &str, expected: &str) {
+async fn wait_for_tool_version(client: &Client, tool: &str, expected: &str) {
     let deadline = Instant::now() + PATIENCE;
     loop {
         let reply = client.call(tool, json!({})).await;
-        let answer = reply.response().get("result").and_then(|result| result["content"][0]["text"].as_str());
-        if answer == Some(expected) {
+        let version = reply.response().get("result").and_then(|result| result["content"][0]["text"].as_str());
+        if version == Some(expected) {
             return;
         }
         assert!(Instant::now() < deadline, "{expected:?} was expected: {reply:?}");
@@ -199,19 +199,19 @@ async fn what_is_saved_is_built_and_served() {
     let status = Command::from(program()).arg("status").current_dir(workdir).output().await.unwrap();
     assert!(status.status.success() && String::from_utf8_lossy(&status.stdout).contains(" versions "));
     assert_eq!(dev.times("no tools are published"), 0, "{}", dev.log());
-    answers(&client, "a").await;
+    wait_for_version(&client, "a").await;
     dev.wait_for_log("tools/call version  ok  ", 1).await;
     let line = dev.log().lines().find(|line| line.starts_with("tools/call version  ok")).unwrap().to_owned();
     assert!(line.contains(" ms  ") && line.ends_with(" fuel"), "{line}");
     dev.save("b");
     dev.wait_for_log("changed: source.txt; building", 1).await;
-    answers(&client, "b").await;
+    wait_for_version(&client, "b").await;
     dev.save("c");
     dev.wait_for_log("this is no version", 1).await;
     dev.wait_for_log("; the version before it is still served\n  it ended with exit status: 3", 1).await;
-    answers(&client, "b").await;
+    wait_for_version(&client, "b").await;
     dev.save("a");
-    answers(&client, "a").await;
+    wait_for_version(&client, "a").await;
     let server = dev.server().to_string();
     assert!(is_running(&server));
     assert_eq!(std::fs::read_to_string(dev.project().join(".plugport-dev/.gitignore")).unwrap(), "*\n");
@@ -225,7 +225,7 @@ async fn a_first_build_that_fails_waits_for_the_next() {
     let client = dev.client().await;
     dev.wait_for_log("nothing is served yet", 1).await;
     dev.save("b");
-    answers(&client, "b").await;
+    wait_for_version(&client, "b").await;
     assert_eq!(dev.terminate().await, Some(0));
 }
 
@@ -241,7 +241,7 @@ async fn a_build_is_ended_when_it_is_out_of_date() {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     dev.save("a");
-    answers(&client, "a").await;
+    wait_for_version(&client, "a").await;
     wait_until_gone(&std::fs::read_to_string(&file).unwrap()).await;
     // The same when everything ends.
     std::fs::remove_file(&file).unwrap();
@@ -255,7 +255,7 @@ async fn a_build_is_ended_when_it_is_out_of_date() {
     wait_until_gone(&building).await;
 }
 
-/// What cargo does with a project whose build script writes into its source: what it writes is made of another file.
+/// A project whose build script writes into its sources: it generates one file from another.
 const CARGO: &str = r#"
     test "$*" = "build --release --target wasm32-wasip2 --message-format=json-render-diagnostics" || exit 9
     date +%N > Cargo.lock
@@ -273,7 +273,7 @@ async fn a_cargo_project_whose_build_writes_into_its_source_is_built_and_comes_t
     dev.wait_for_log("changed while it was built: src/gen.rs; building", 1).await;
     dev.wait_until_idle_after(2).await;
     dev.save("b");
-    tool_answers(&client, "my-tool-version", "b").await;
+    wait_for_tool_version(&client, "my-tool-version", "b").await;
     dev.wait_until_idle_after(4).await;
     assert_eq!(dev.times("taken for"), 0, "{}", dev.log());
     assert_eq!(dev.terminate().await, Some(0));
@@ -284,7 +284,7 @@ async fn an_npm_project_is_built_with_its_script() {
     let script = "test \"$*\" = 'run build' && sh build.sh";
     let package = r#"{"name":"@me/versions","scripts":{"build":"x"}}"#;
     let dev = Dev::with_program("npm", script, &[("package.json", package)]);
-    answers(&dev.client().await, "a").await;
+    wait_for_version(&dev.client().await, "a").await;
     assert_eq!(dev.terminate().await, Some(0));
 }
 
@@ -295,7 +295,7 @@ async fn files_that_every_build_rewrites_are_ignored_and_named() {
     dev.wait_for_log("generated.txt: taken for what the build makes", 1).await;
     dev.wait_until_idle_after(4).await;
     dev.save("b");
-    answers(&dev.client().await, "b").await;
+    wait_for_version(&dev.client().await, "b").await;
     dev.wait_until_idle_after(8).await;
     assert_eq!(dev.times("generated.txt: taken"), 1, "{}", dev.log());
     assert_eq!(dev.terminate().await, Some(0));
@@ -313,7 +313,7 @@ async fn what_is_saved_twice_while_builds_run_is_built() {
     dev.wait_for_log("changed while it was built: source.txt; building", 1).await;
     dev.wait_for_builds(3).await;
     dev.wait_until_idle_after(2).await;
-    answers(&dev.client().await, "a").await;
+    wait_for_version(&dev.client().await, "a").await;
     assert_eq!(dev.times("taken for"), 0, "{}", dev.log());
     // The first that was served was "b".
     assert!(dev.times("published versions") <= 2 && dev.times("changed: source.txt; building") == 1);
@@ -353,15 +353,15 @@ async fn what_a_plugin_logs_is_shown() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_configuration_that_appears_later_is_used() {
     let dev = Dev::start("a", BUILD, &["--build", "sh build.sh"]);
-    answers(&dev.client().await, "a").await;
+    wait_for_version(&dev.client().await, "a").await;
     let file = dev.project().join("plugport.toml");
     std::fs::write(&file, "[plugins.versions]\nprefix = 7\n").unwrap();
     dev.wait_for_log("the server goes on without it", 1).await;
-    answers(&dev.client().await, "a").await;
+    wait_for_version(&dev.client().await, "a").await;
     std::fs::write(&file, "[plugins.versions]\nprefix = \"mine\"\n").unwrap();
     dev.wait_for_log("there is a plugport.toml now", 1).await;
     dev.wait_for_log("serving MCP at http", 2).await;
-    tool_answers(&dev.client().await, "mine-version", "a").await;
+    wait_for_tool_version(&dev.client().await, "mine-version", "a").await;
     dev.wait_for_log("plugport status --config /", 1).await;
     assert_eq!(dev.terminate().await, Some(0));
 }

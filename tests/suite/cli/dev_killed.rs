@@ -12,13 +12,13 @@ use tokio::time::{sleep, timeout};
 
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// What the end of a server may take.
+/// The maximum time until the server has ended.
 const END: Duration = Duration::from_secs(10);
 
-/// A build that tells its process and does not end.
+/// A build that writes its process id and does not end.
 const BUILD: &str = "echo $$ > .new; mv .new .pid; exec sleep 600";
 
-/// The loop, and where its server listens.
+/// The process of `dev`, and its server's address.
 async fn start(project: &Path) -> (Child, String) {
     let mut command = Command::from(program());
     command.args(["dev", "--listen", "127.0.0.1:0", "--build", BUILD]).current_dir(project);

@@ -1,5 +1,5 @@
-//! What operators and authors of plugins type, and what they read: `call`, `inspect`, `check`, `status`, `new`, `build` and
-//! `dev`, the code that commands keep compiled, and the audit.
+//! The commands of operators and authors, and their output: `call`, `inspect`, `check`, `status`, `new`, `build` and
+//! `dev`, the code cache of commands, and the audit.
 //!
 //! `approve` is in `approval`. What a command needs of each language's tools is in `languages`.
 

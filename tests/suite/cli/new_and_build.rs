@@ -1,5 +1,5 @@
-//! `plugport new` and `plugport build`, as far as they need no compiler: the files they write, the tools they miss and name,
-//! and the metadata of a component.
+//! `plugport new` and `plugport build`, as far as they need no compiler: the files they write, the tools they miss and
+//! name, and the metadata of a component.
 //!
 //! The projects of each language are built in `languages`.
 
@@ -16,10 +16,10 @@ use plugport_tests::guests::guest;
 use plugport_tests::server::program;
 use serde_json::{Value, json};
 
-/// How long the development loop may take to say that a build failed.
+/// The maximum time until `dev` reports that a build failed.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Runs it where no program of any language is found but those in `bin`.
+/// Runs the command with only the programs in `bin` in `PATH`.
 fn run(here: &Path, args: &[&str]) -> (Option<i32>, String, String) {
     let mut command = program();
     command.args(args).current_dir(here).env("PATH", here.join("bin")).env_remove("VIRTUAL_ENV");
@@ -54,7 +54,7 @@ fn a_new_project_is_whole_and_says_what_to_type_next() {
     assert_eq!(mode(project), mode(usual), "others may read it, as the umask says");
 }
 
-/// A new project compiles the versions that are tested here, and its first build leaves its lock as it is.
+/// A new project compiles the versions that are tested here, and its first build does not change its lock.
 #[test]
 fn a_new_rust_project_has_the_lock_that_cargo_would_write() {
     let here = tempfile::tempdir().unwrap();
@@ -62,7 +62,7 @@ fn a_new_rust_project_has_the_lock_that_cargo_would_write() {
     assert_eq!(code, Some(0), "{err}");
     let lock = here.path().join("my-tool/Cargo.lock");
     let written = std::fs::read_to_string(&lock).unwrap();
-    // Of all versions that are tested, cargo keeps those that this project needs.
+    // Of all tested versions, cargo keeps those that this project needs.
     std::fs::copy(root().join("Cargo.lock"), &lock).unwrap();
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["update", "--workspace", "--offline", "--quiet"]).current_dir(lock.parent().unwrap());
@@ -160,7 +160,7 @@ fn what_was_built_says_of_itself_what_its_project_says_and_shows_its_tools() {
         urls = { Source = "https://example.com/greeter" }
     "#;
     put(here.path(), "pyproject.toml", project);
-    // It always makes the same component, whatever its options.
+    // The fake tool makes the same component for all options.
     let script = format!(
         "#!/bin/sh\nwhile [ $# -gt 1 ]; do shift; done\nexec /bin/cp '{}' \"$1\"\n",
         guest("polite").display()
@@ -220,7 +220,7 @@ fn the_development_loop_says_what_to_type_for_a_project_that_npm_has_not_install
     let mut dev = command.spawn().unwrap();
     let lines = BufReader::new(dev.stderr.take().unwrap()).lines().map_while(Result::ok);
     let (hear, heard) = std::sync::mpsc::sync_channel(16);
-    // Ends with the loop, or when nobody listens any more.
+    // Ends with `dev`, or when stdout is closed.
     let hearing = std::thread::spawn(move || lines.for_each(|line| drop(hear.send(line))));
     let end = Instant::now() + PATIENCE;
     let mut said = String::new();

@@ -1,5 +1,5 @@
-//! `plugport status` lists the servers of this user, the plugins that they serve or reject with the reasons, and the outcomes
-//! of calls.
+//! `plugport status` lists the servers of this user, the plugins that they serve or reject with the reasons, and the
+//! outcomes of calls.
 
 use std::path::Path;
 use std::process::{Child, Stdio};
@@ -17,7 +17,7 @@ use crate::mcp::session_client_requests::{capabilities, client_requests_server, 
 
 const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
-/// What `plugport status` says in this folder: exit code, stdout, stderr.
+/// Runs `plugport status` in this folder: exit code, stdout, stderr.
 fn run(folder: &Path, args: &[&str]) -> (Option<i32>, String, String) {
     output(program().arg("status").args(args).current_dir(folder).envs(xdg_homes(folder)))
 }
@@ -132,7 +132,7 @@ async fn status_shows_a_quarantined_plugin() {
 struct StdioServer(Child);
 
 impl StdioServer {
-    /// In a folder of its own, and with the home of another.
+    /// In a folder of its own, and with the home of another server.
     fn start(folder: &Path, plugins: &Path) -> Self {
         let mut command = program();
         command
@@ -185,7 +185,7 @@ async fn status_shows_every_server_of_a_user_and_none_that_was_killed() {
     assert_eq!(sockets(), 2, "it had no chance to tidy up");
     assert_eq!(servers(server.folder()).len(), 1);
     assert_eq!(sockets(), 1);
-    // One that is stopped takes its socket with it.
+    // A stopped server removes its socket.
     let mut editor = StdioServer::start(server.folder(), others.path());
     run_there(server.folder(), 2).await;
     drop(editor.0.stdin.take());
@@ -206,7 +206,7 @@ fn status_without_a_server_says_where_to_look() {
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "asking makes nothing");
 }
 
-/// From any directory all are found, and with a configuration those that have it.
+/// The command finds all servers from any directory, and with a configuration only those that use it.
 #[tokio::test]
 async fn servers_are_found_from_elsewhere_and_by_their_configuration() {
     let server = Server::builder().guest("polite").config("").start().await;
@@ -281,7 +281,7 @@ async fn status_shows_rejected_items_with_the_reason() {
     assert!(run(server.folder(), &[]).1.contains("not published"));
 }
 
-/// An address of a socket has room for some hundred bytes.
+/// The path of a socket has at most some hundred bytes.
 #[tokio::test]
 async fn the_state_folder_may_have_a_long_path() {
     let state = format!("{0}/{0}/state", "long".repeat(40));
@@ -289,7 +289,7 @@ async fn the_state_folder_may_have_a_long_path() {
     let server = Server::builder().guest("polite").config(&config).start().await;
     assert_eq!(version(&server, "polite")["state"], "serving");
     assert!(!server.log().contains("will not find this server"), "{}", server.log());
-    // What is wrong with the rest of the configuration by now does not matter.
+    // Mistakes in the rest of the configuration do not matter.
     let config =
         format!("{config}[plugins.polite.grants]\nsecrets = {{ token = {{ env = \"PLUGPORT_NONE\" }} }}\n");
     std::fs::write(server.folder().join("plugport.toml"), config).unwrap();
@@ -305,7 +305,7 @@ async fn status_shows_a_plugin_that_waits_for_approval() {
     assert_eq!(servers(server.folder())[0]["approval"], "strict");
 }
 
-/// C2: a call that outlives its version has the time to drain, and no more.
+/// C2: a call of a replaced version ends after the drain time.
 #[tokio::test(flavor = "multi_thread")]
 async fn calls_of_a_version_that_was_replaced_end_when_its_time_is_over() {
     let config = "[server]\ndrain_s = 3\n[plugins.polite]\nlimits = { quarantine_failures = 1 }\n";
@@ -334,7 +334,7 @@ fn question() -> Value {
     json!({ "method": "elicitation/create", "params": form(), "key": "who" })
 }
 
-/// C2: a call that waits for its client has no stream open; the client hears of the end when it comes back.
+/// C2: a suspended call without a session has no open stream; the client gets the error when it repeats the call.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_suspended_stateless_call_ends_with_its_version() {
     let server = client_requests_server("[server]\ndrain_s = 1\n").await;
@@ -351,13 +351,13 @@ async fn a_suspended_stateless_call_ends_with_its_version() {
     while versions(&server, "client_requests").len() > 1 {
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    // Whatever it answers, or nothing.
+    // With any response, or none.
     let ended =
         call(json!({ "requestState": suspended.result()["requestState"], "inputResponses": {} })).await;
     assert!(ended.tool_error().contains("`drain_s`"), "{ended:?}");
 }
 
-/// Where a stream is open, it hears at once.
+/// A client with an open stream gets the error at once.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_suspended_call_of_a_session_ends_with_its_version() {
     let server = client_requests_server("[server]\ndrain_s = 1\n").await;

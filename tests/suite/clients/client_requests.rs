@@ -1,5 +1,5 @@
-//! Guests send client requests to clients that others wrote, in every revision and over every transport that each
-//! client speaks. The guests are the same for all of them.
+//! Guests send client requests to clients of other projects, in every revision and over every transport that each
+//! client supports. The guests are the same for all clients.
 
 use anyhow::{Context as _, Result};
 use plugport_tests::external_clients::ExternalClient::{self, FastMcp, Python, TypeScript, TypeScriptV1};

@@ -1,4 +1,4 @@
-//! The first `tools/list` of clients that others wrote has every tool, over stdio and HTTP, although no code was
+//! The first `tools/list` of clients of other projects has every tool, over stdio and HTTP, although no code was
 //! compiled before and the working directory is read-only.
 //!
 //! Some clients list once and never again, and some stop the server right after it, so a tool that is published later
@@ -24,7 +24,7 @@ use tokio::process::{Child, Command};
 /// A directory that nobody can write to, the superuser included.
 const UNWRITABLE: &str = "/proc";
 
-/// A person who has never run the server: a home, and nothing in it.
+/// A user who has never run the server, with an empty home.
 struct FreshHome {
     home: TempDir,
     plugins: PathBuf,
@@ -35,7 +35,7 @@ impl FreshHome {
         Self { home: tempfile::tempdir().unwrap(), plugins: plugins.to_owned() }
     }
 
-    /// What such a person starts, from a directory that cannot be written.
+    /// Starts a command of this user from a directory that cannot be written.
     fn command(&self, more: &[&str]) -> Vec<String> {
         let home = self.home.path().display();
         let script = format!("cd {UNWRITABLE} && exec \"$@\"");
@@ -48,7 +48,7 @@ impl FreshHome {
         words.chain(variables).chain(server).chain([plugins]).chain(more).collect()
     }
 
-    /// A server on HTTP, as soon as it says where; the file that it logs to.
+    /// A server on HTTP, once it serves, and its log file.
     async fn serve(&self) -> (Child, String) {
         let said = self.home.path().join("said");
         let words = self.command(&["--listen", "127.0.0.1:0"]);
@@ -79,7 +79,7 @@ async fn all(plugins: &Path) -> BTreeSet<String> {
     tool_names(&Client::new(url)).await.into_iter().collect()
 }
 
-/// What a client lists first, of a server that has never run before.
+/// The first list of a client from a server that has never run before.
 async fn first_list(
     client: ExternalClient,
     transport: &'static str,

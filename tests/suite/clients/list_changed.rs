@@ -1,4 +1,4 @@
-//! Clients that others wrote see a tool appear, change and vanish. With a session the server notifies them; without one
+//! Clients of other projects see a tool appear, change and vanish. With a session the server notifies them; without one
 //! they subscribe to `list_changed`.
 
 use std::future::Future;
@@ -23,13 +23,13 @@ use crate::reload::drain::version_reporter;
 /// How long a client may take for one step: an unoptimised server compiles the plugin first.
 const PATIENCE: Duration = Duration::from_secs(100);
 
-/// A client opens the stream of its session in the background, and does not say when it has.
+/// The time for a client to open the stream of its session in the background.
 const STREAM: Duration = Duration::from_millis(500);
 
 const TOOL: &str = "r-version";
 const FILE: &str = "r.wasm";
 
-/// Publishes the tool, another build of it, and takes it away, each when the client has seen the step before.
+/// Publishes the tool, replaces it by another build, and removes it, each after the client has seen the step before.
 async fn take_steps(steps: &Path, plugins: &Path) -> Result<()> {
     seen(steps, "listening").await?;
     install_bytes(&version_reporter(1), plugins, FILE);
@@ -49,7 +49,7 @@ async fn seen(steps: &Path, step: &str) -> Result<()> {
     Ok(())
 }
 
-/// Lets a script and the steps go on beside each other; the script's report, or why there is none.
+/// Runs a script and the steps at the same time; returns the script's report, or an error.
 async fn followed(
     script: impl Future<Output = Result<serde_json::Value>>,
     steps: &Path,
@@ -101,7 +101,7 @@ followers! {
     typescript_follows_a_subscription_over_stdio: TypeScript over_stdio "modern" is "2026-07-28";
 }
 
-/// Passes on that tools have changed, where that comes unasked.
+/// Forwards `list_changed` of a session.
 struct Listener(mpsc::Sender<()>);
 
 impl ClientHandler for Listener {
@@ -112,7 +112,7 @@ impl ClientHandler for Listener {
 
 type Client = RunningService<RoleClient, Listener>;
 
-/// What tells of changes.
+/// The source of change notifications.
 enum Changes {
     Unasked(mpsc::Receiver<()>),
     Subscribed(Box<Subscription>),
@@ -131,7 +131,7 @@ impl Changes {
         }
     }
 
-    /// Waits until the server tells of a change after which the tool says this of itself.
+    /// Waits for a change notification after which the tool has this description.
     async fn until(&mut self, client: &Client, expected: Option<&str>) -> Result<()> {
         let told = async {
             loop {
@@ -146,7 +146,7 @@ impl Changes {
     }
 }
 
-/// What the tool says of itself; nothing when it is not there.
+/// The tool's description; `None` when it is not listed.
 async fn described(client: &Client) -> Result<Option<String>> {
     let tools = client.list_all_tools().await?;
     let tool = tools.into_iter().find(|tool| tool.name == TOOL);

@@ -1,4 +1,4 @@
-//! Clients that others wrote, against the real program: rmcp, the official packages for Python and TypeScript, the
+//! Clients of other projects, against the real program: rmcp, the official packages for Python and TypeScript, the
 //! Inspector and more. They hold a whole conversation, answer client requests, get the first list and follow a changed
 //! one.
 //!

@@ -24,7 +24,7 @@ async fn over_stdio(client: ExternalClient, mode: &'static str, revision: &str) 
     agrees(&client.drive("client", "stdio", mode, command).await?, revision)
 }
 
-/// What a client starts to be served the plugins of a folder.
+/// The command with which a client starts a server for the plugins of a folder.
 pub(crate) fn stdio_command(plugins: &Path) -> Result<Vec<String>> {
     let config = plugins.join("plugport.toml");
     std::fs::write(

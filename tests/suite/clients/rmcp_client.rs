@@ -50,7 +50,7 @@ impl ClientMode {
     }
 }
 
-/// Passes on what the server says besides its answers.
+/// Forwards the server's notifications.
 struct Listener {
     progress: mpsc::Sender<f64>,
     logs: mpsc::Sender<LoggingLevel>,
@@ -136,7 +136,7 @@ async fn narrates(
     }
     let request = CallToolRequest::new(params("polite-narrate", json!({ "steps": STEPS })));
     let options = PeerRequestOptions::no_options().with_meta(meta);
-    // A list that waited for the start may have told of that.
+    // A list that waited for the initial load may have sent progress.
     while progress.try_recv().is_ok() {}
     let call = client.send_cancellable_request(ClientRequest::CallToolRequest(request), options).await?;
     let response = call.await_response().await?;
@@ -147,7 +147,7 @@ async fn narrates(
     Ok(())
 }
 
-/// One notification for every step. They are handed over by a task of their own, which may run after the answer.
+/// One notification for every step. A task of their own delivers them, which may run after the response.
 async fn arrived<T: std::fmt::Debug>(heard: &mut mpsc::Receiver<T>) -> Result<Vec<T>> {
     let mut found = Vec::new();
     while found.len() < STEPS {

@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 
 use crate::mcp::conformance::granted;
 
-/// How long notifications may take, which a task of its own hands over.
+/// The maximum time until notifications arrive, which a task of their own delivers.
 const ARRIVAL: Duration = Duration::from_secs(5);
 
 /// The notifications that arrived.
@@ -32,7 +32,7 @@ struct ReceivedRequests {
     progress: AtomicUsize,
 }
 
-/// Answers everything, in the revision that it is to ask for.
+/// Responds to every client request, in this revision.
 struct AnsweringHandler {
     revision: ProtocolVersion,
     heard: Arc<ReceivedRequests>,
@@ -102,7 +102,7 @@ where
     Ok(())
 }
 
-/// Tools that ask. The first two revisions cannot ask the person.
+/// Tools that send client requests. The first two revisions have no elicitation.
 async fn asks(client: &RunningService<RoleClient, AnsweringHandler>, elicits: bool) -> Result<()> {
     for (tool, arguments, told, asks_person) in [
         ("test_sampling", json!({ "prompt": "Greet me." }), "LLM response: well met", false),
@@ -123,7 +123,7 @@ async fn asks(client: &RunningService<RoleClient, AnsweringHandler>, elicits: bo
     Ok(())
 }
 
-/// Tools that log and report, and handlers that hear it.
+/// Tools that log and report progress, and handlers that receive both.
 async fn tells(
     client: &RunningService<RoleClient, AnsweringHandler>,
     revision: &ProtocolVersion,

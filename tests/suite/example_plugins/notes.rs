@@ -23,7 +23,7 @@ fn shopping(text: &str) -> Value {
     json!({ "title": "Shopping list", "text": text, "tags": ["home"] })
 }
 
-/// Reads messages until one has each of these methods, and gives those that have.
+/// Reads messages until each of these methods has come, and returns these messages.
 async fn heard(stream: &mut Stream, methods: &[&str]) -> Vec<Value> {
     let mut missing: BTreeSet<&str> = methods.iter().copied().collect();
     let mut messages = Vec::new();

@@ -127,7 +127,7 @@ async fn code_reaches_no_interface_of_the_host() {
     for module in ["plugport:plugin/sampling@0.1.0", "wasi:cli/environment@0.2.12", "node:fs"] {
         let plain = runner.run(&format!("await import('{module}')"), json!(null)).await;
         assert!(plain.tool_error().contains("there are no modules here"), "{plain:?}");
-        // Hidden from those who read the code. The engine's own promise settles in no call, whatever it imports.
+        // Hidden from the plugin's parser. The engine's own promise never settles within a call.
         let hidden = format!("await (0, eval)(\"im\" + \"port('{module}')\")");
         let reply = runner.run(&hidden, json!(null)).await;
         assert!(reply.tool_error().contains("nothing will ever settle"), "{reply:?}");

@@ -1,5 +1,5 @@
-//! A busy server is killed at random moments, again and again: each next start serves the same within seconds and has
-//! lost nothing that it confirmed.
+//! A busy server is killed at random moments, again and again: each next start serves the same within seconds, and no
+//! confirmed write is lost.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -20,17 +20,17 @@ use tempfile::TempDir;
 use tokio::process::{Child, Command};
 use tokio::task::JoinSet;
 
-/// What may pass between the start of a process and its first list, with the compiled code kept.
+/// The maximum time from the start of a process to its first list, with cached code.
 const START: Duration = Duration::from_secs(2);
 
 /// The longest life of a server, ms.
 const LIFE: usize = 1_500;
 
-/// Everyone calls as fast as they can.
+/// No rate limits, since all callers call as fast as they can.
 const CONFIG: &str = "[server]\napproval = \"warn\"\ncaller_calls_per_second = 1_000_000_000\n\
                       [limits]\ntool_calls_per_second = 1_000_000_000\n[plugins.notes.grants]\nkv = true\n";
 
-/// The note that counts.
+/// The note with the counter.
 const COUNTER: &str = "notes:///counter";
 
 /// C5, at length: run with `--ignored`.
@@ -46,13 +46,13 @@ async fn a_server_killed_while_it_is_busy_serves_the_same_the_next_time() {
     assert_survives(12, 6).await;
 }
 
-/// What is done to the servers and must outlive them.
+/// The expected state that must survive the servers.
 struct Home {
     folder: TempDir,
-    /// The number that was last sent to be written, and the last one that is known to be.
+    /// The last number that was sent, and the last one whose write was confirmed.
     sent: AtomicU64,
     written: AtomicU64,
-    /// How often another build was put in place.
+    /// How often another build was installed.
     swaps: AtomicU64,
 }
 
@@ -70,7 +70,7 @@ async fn assert_survives(times: usize, seed: u64) {
     for _ in 0..times {
         let begun = Instant::now();
         let mut server = RawServer::start(home.path(), CONFIG);
-        // Some do not live to serve.
+        // Some servers are killed before they serve.
         if random(4) == 0 {
             tokio::time::sleep(Duration::from_millis(random(200) as u64)).await;
             server.child.kill().await.unwrap();
@@ -103,7 +103,7 @@ impl Home {
         self.path().join(name)
     }
 
-    /// Quiet lives, in which every build is compiled; what the last one lists.
+    /// Runs servers without load, which compile every build; returns the last one's list.
     async fn short_runs(&self) -> Vec<String> {
         copy(&plugin("notes"), self.path());
         let mut listed = Vec::new();
@@ -121,7 +121,7 @@ impl Home {
         listed
     }
 
-    /// Everything at once for a while, and the end without a warning.
+    /// Does everything at once for a while, then kills the server.
     async fn run_for(self: &Arc<Self>, server: &mut RawServer, life: Duration) {
         let neighbour = Neighbour::new(server.url().await);
         let over = Arc::new(AtomicBool::default());
@@ -136,13 +136,13 @@ impl Home {
         server.child.kill().await.unwrap();
         approving.kill().await.unwrap();
         over.store(true, Ordering::Relaxed);
-        // What they saw of the server while it lived was right.
+        // All responses before the kill were right.
         while let Some(ended) = busy.join_next().await {
             ended.unwrap();
         }
     }
 
-    /// Someone approves what lies in the folder.
+    /// Approves the files in the folder.
     fn approve(&self) -> Child {
         let mut command = Command::from(program());
         command.args(["approve", "--yes", "--plugins"]).arg(self.path());
@@ -151,7 +151,7 @@ impl Home {
         command.spawn().unwrap()
     }
 
-    /// The lock is whole: what is there can be compared with, and written again.
+    /// The lockfile is complete: it can be read and written again.
     async fn assert_approvable(&self) {
         let approved =
             tokio::time::timeout(Duration::from_secs(100), self.approve().wait_with_output()).await;
@@ -184,15 +184,15 @@ impl Home {
         }
     }
 
-    /// What the last life left behind.
+    /// Checks the state that the last server left.
     async fn assert_intact(&self, server: &RawServer, client: &Client) {
-        // What was acknowledged is there; of what was not, it may be.
+        // Every confirmed write is there; an unconfirmed one may be.
         let read = client.session(LEGACY).await.request("resources/read", json!({ "uri": COUNTER })).await;
         let text = read.result()["contents"][0]["text"].as_str().unwrap_or_default();
         let number: u64 = text.parse().unwrap_or_else(|error| panic!("{error} in {read:?}"));
         let (written, sent) = (self.written.load(Ordering::SeqCst), self.sent.load(Ordering::SeqCst));
         assert!((written..=sent).contains(&number), "{number} was kept, {written} to {sent} were written");
-        // The server has ended the line that the last one was cut off in.
+        // The next server has removed the half line of the killed one.
         for (at, line) in self.audit().lines().enumerate() {
             let parsed = serde_json::from_str::<Value>(line);
             assert!(parsed.is_ok_and(|line| line["event"].is_string()), "line {at} of the audit is {line:?}");
@@ -201,14 +201,14 @@ impl Home {
         for damage in ["failed its MAC check", "rejected ", "cannot store anything", "code cache"] {
             assert!(!said.contains(damage), "{said}");
         }
-        // Some approvals come through and others are killed; a lock is there as a whole or not at all.
+        // Some approvals succeed and others are killed; the lockfile is complete or missing.
         if let Ok(lock) = std::fs::read_to_string(self.file("plugport.lock")) {
             let parsed = lock.parse::<toml::Table>();
             assert!(parsed.is_ok(), "{parsed:?} in {lock}");
         }
     }
 
-    /// The whole audit. Servers append to it, so a line may be on its way; that one has no end yet.
+    /// The whole audit. Servers append to it, so the last line may not have its end yet.
     fn audit(&self) -> String {
         let mut text = std::fs::read_to_string(state_folder(self.path()).join("audit.jsonl")).unwrap();
         text.truncate(text.rfind('\n').map_or(0, |end| end + 1));
@@ -216,7 +216,7 @@ impl Home {
     }
 }
 
-/// Calls until the server is gone. Until then every answer is right.
+/// Calls until the server has ended. Until then every response must be right.
 async fn call_until(neighbour: Neighbour, over: Arc<AtomicBool>) {
     while !over.load(Ordering::Relaxed) {
         let Ok((_, response)) = neighbour.try_call("v-version", &json!({})).await else { return };

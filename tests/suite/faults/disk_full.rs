@@ -29,11 +29,11 @@ fn cached_files(folder: &Path) -> Vec<String> {
     names.filter(|name| name != "secret").collect()
 }
 
-/// Neither code nor values of plugins are stored, and no call fails for it.
+/// Neither code nor values of plugins are stored, and no call fails because of this.
 #[tokio::test(flavor = "multi_thread")]
 async fn on_a_full_disk_no_code_is_cached_and_every_plugin_is_served() {
     let builder = Server::builder().guest("polite").guest("version_a");
-    // Room for the images of the plugins' memories, which are files too, and for neither their code nor a database.
+    // Enough for the images of the plugins' memories, which are files too, but not for their code or a database.
     let builder = builder.config("[plugins.version_a.grants]\nkv = true\n").shell_first(&full_beyond(256));
     let server = builder.without_cache().start().await;
     let client = Client::new(server.url());
@@ -76,7 +76,7 @@ fn notebooks(state: &Path) -> Builder {
     builder.config(&config).shell_first("trap '' XFSZ")
 }
 
-/// Whether a note of this title was written. If not, the disk was the reason.
+/// Whether a note of this title was written. If not, the full disk must be the reason.
 async fn writes(client: &Client, plugin: &str, title: &str) -> bool {
     let note = json!({ "title": title, "text": "x".repeat(60_000) });
     let reply = client.call(&format!("{plugin}-write_note"), note).await;
@@ -106,8 +106,8 @@ async fn counts(client: &Client) -> [u64; 2] {
     counts
 }
 
-/// What a disk without room refuses is an error of whoever writes. What was there can be read, by the others as well,
-/// and is there for the next server too.
+/// On a full disk a write is an error of the writing call. All plugins can still read stored values, and so can the
+/// next server.
 #[tokio::test(flavor = "multi_thread")]
 async fn on_a_full_disk_notes_can_be_read_and_not_written() {
     let state = tempfile::tempdir().unwrap();
@@ -127,7 +127,7 @@ async fn on_a_full_disk_notes_can_be_read_and_not_written() {
     assert!(waits.percentile(99) < PATIENCE, "{waits:?}");
     let told = server.log();
     let times = |remark: &str| told.matches(remark).count();
-    // A note may have found room that another had left.
+    // A note may have used the space of a deleted one.
     assert_eq!(times("takes no writes, so plugins can"), 1 + times("is writable again"), "{told}");
     limit(&server, None).await;
     let deadline = Instant::now() + Duration::from_secs(10);

@@ -14,16 +14,16 @@ use plugport_tests::server::{Server, shell_command};
 use serde_json::json;
 use tokio::process::Command;
 
-/// What the folder must be followed within although no event tells of anything.
+/// The maximum time until a change is noticed without file events.
 const CONVERGENCE: Duration = Duration::from_secs(5);
 
-/// From here on no file of the server may be longer than so many KiB, which is how a disk without room looks.
+/// From here on no file of the server may be longer than so many KiB, as on a full disk.
 pub(crate) fn full_beyond(kib: u32) -> String {
     // In the shell's blocks of 512 bytes. The limit can be lifted again, and reaching it is an error and not the end.
     format!("trap '' XFSZ; ulimit -S -f {}", kib * 2)
 }
 
-/// Calls go on while the audit has no room, what it has stays whole, and it goes on when it has room again.
+/// Calls continue while the audit's disk is full, the audit's lines stay whole, and it continues when there is space.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_full_disk_stops_the_audit_and_no_call() {
     let server = Server::builder()
@@ -54,14 +54,14 @@ async fn a_full_disk_stops_the_audit_and_no_call() {
     let lifted = Command::new("prlimit").args(["--pid", &pid, "--fsize=unlimited:"]).status();
     assert!(lifted.await.unwrap().success());
     server.wait_for_log("the audit file is writable again").await;
-    // What was noted meanwhile has waited, and every line is whole.
+    // The lines of that time have waited, and every line is whole.
     let echoes =
         server.wait_for_audit("call", calls + 1).await.iter().filter(|line| line["name"] == "echo").count();
     assert_eq!(echoes, calls);
     assert_eq!(server.terminate().await, Some(0));
 }
 
-/// Runs `plugport approve` in a folder, after the shell has done something else.
+/// Runs `plugport approve` in a folder, after a shell command.
 async fn approve(dir: &Path, shell: &str) -> Output {
     let mut command = shell_command(shell);
     command.args(["approve", "--yes", "--plugins", "plugins"]).current_dir(dir).kill_on_drop(true);
@@ -76,13 +76,13 @@ fn listing(folder: &Path) -> Vec<OsString> {
     names
 }
 
-/// A lock for which there is no room leaves the one that is there.
+/// Without space for a new lockfile the old one stays.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_full_disk_leaves_the_lockfile_as_it_was() {
     let dir = tempfile::tempdir().unwrap();
     let plugins = dir.path().join("plugins");
     std::fs::create_dir(&plugins).unwrap();
-    // Small, so that what the engine keeps of it in files has room where the lock has none.
+    // Small, so that the engine's files for it fit where the lockfile does not.
     let small = Source::Wat("bad_result").bytes();
     std::fs::write(plugins.join("first.wasm"), &small).unwrap();
     let first = approve(dir.path(), ":").await;
@@ -100,8 +100,8 @@ async fn a_full_disk_leaves_the_lockfile_as_it_was() {
     assert!(done.status.success() && lock().contains("p199"), "{done:?}");
 }
 
-/// What watches the folder watches the folder that it found. Through a link that names another one since, no event ever
-/// comes, and looking must find what changed.
+/// File events are for the folder to which a link led at the start. After the link changes, no event ever comes, and
+/// the poller must find the changes.
 #[tokio::test(flavor = "multi_thread")]
 async fn changes_without_an_event_are_found_within_seconds() {
     let outside = tempfile::tempdir().unwrap();
@@ -114,7 +114,7 @@ async fn changes_without_an_event_are_found_within_seconds() {
     std::os::unix::fs::symlink("0", &link).unwrap();
     let server = Server::builder().plugins(&link).start().await;
     let client = Client::new(server.url());
-    // Both versions are compiled once before time is taken.
+    // Both versions are compiled once before the measurement.
     for (turn, folder) in [1, 0, 1, 0].into_iter().enumerate() {
         std::os::unix::fs::symlink(folder.to_string(), &next).unwrap();
         std::fs::rename(&next, &link).unwrap();
@@ -129,8 +129,8 @@ async fn changes_without_an_event_are_found_within_seconds() {
     assert!(begun.elapsed() < CONVERGENCE, "{:?}; {}", begun.elapsed(), server.log());
 }
 
-/// A file is found whatever its time says. To set the machine's clock takes more than a test should be allowed; the
-/// server measures time with the clock that nobody can set, and compares times of files for nothing but being the same.
+/// A file is found with any modification time. A test must not set the machine's clock; the server uses the monotonic
+/// clock, and compares times of files only for equality.
 #[tokio::test(flavor = "multi_thread")]
 async fn files_with_times_of_other_centuries_are_found() {
     let server = Server::builder().file("v.wasm", &std::fs::read(guest("version_a")).unwrap()).start().await;
@@ -154,7 +154,7 @@ async fn files_with_times_of_other_centuries_are_found() {
     }
 }
 
-/// A name that nobody answers for costs the call that asked for it, and nobody else waits.
+/// A name that does not resolve delays only the call that uses it.
 #[tokio::test(flavor = "multi_thread")]
 async fn names_that_do_not_resolve_fail_only_their_calls() {
     let config = "[plugins.http_client.grants]\nhttp = [\"http://no-such-host.invalid\"]\n";

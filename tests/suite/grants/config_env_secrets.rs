@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::grants::denied_without_grant::allowed_by;
 
-/// What must not be found where people read.
+/// Secrets that must not occur in text for people.
 const SECRET: &str = "c4nary\"sekret\\0815";
 
 const CONFIG: &str = "[plugins.settings.grants]\n\
@@ -25,7 +25,7 @@ async fn get(client: &Client, key: &str) -> String {
     client.call("settings-get", json!({ "key": key })).await.tool_text().to_owned()
 }
 
-/// Everything but results that anyone could read: the log and the audit.
+/// The log and the audit: all output except results.
 fn written(server: &Server) -> String {
     let audit = std::fs::read_to_string(server.state().join("audit.jsonl"));
     server.log() + &audit.unwrap_or_default()
@@ -47,7 +47,7 @@ async fn hostile_env_probe() {
             assert_eq!(found[empty], json!([]), "{empty}: {reply:?}");
         }
         assert!(found["cwd"].is_null() || found["cwd"] == "/", "{reply:?}");
-        // A guest asks for all variables at once and gets those that are granted, so none is seen to be denied.
+        // A guest reads all variables at once and gets the granted ones, so none is denied.
         assert!(!written(&server).contains("\"denied\""), "{}", written(&server));
         assert_eq!(server.log().contains("PLUGPORT_TEST_UNSET is granted but not set"), vars != json!([]));
     }
@@ -123,7 +123,7 @@ async fn a_secret_is_seen_in_results_and_nowhere_else() {
     assert!(!written(&server).contains("c4nary\\\"sekret"), "{}", written(&server));
 }
 
-/// A secret longer than what of a guest's words is repeated: its beginning alone would not be known for what it is.
+/// A secret that is longer than the cut of a guest's text: its beginning alone must be redacted too.
 #[tokio::test]
 async fn a_long_secret_is_hidden_before_text_is_cut() {
     let secret = "l0ng-canary-".repeat(400);

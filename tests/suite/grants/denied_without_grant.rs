@@ -1,4 +1,4 @@
-//! Each capability is denied without its grant: the guest gets a typed error, the client hears nothing, and the audit
+//! Each capability is denied without its grant: the guest gets a typed error, the client gets no message, and the audit
 //! names the line that would grant it.
 
 use plugport_tests::http_client::Client;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::mcp::session_client_requests::{capabilities, form, prompt};
 
-/// What would allow the denials of this plugin that the audit has, once it has as many.
+/// The `missing_grant` of this plugin's denials in the audit, once it has so many.
 pub(crate) async fn allowed_by(server: &Server, plugin: &str, count: usize) -> Vec<String> {
     let lines = server.wait_for_audit("denied", count).await;
     assert!(lines.iter().all(|line| line["plugin"] == plugin && line["requested"].is_string()), "{lines:?}");
@@ -50,8 +50,8 @@ async fn the_key_value_store_is_denied() {
     assert!(!server.state().join("plugins.redb").exists(), "nothing was made for it");
 }
 
-/// The host sees no attempt that it could note: a path leads nowhere without a directory to begin from, and a plugin
-/// that was granted none has none. So it is the guest's own library that fails, and the audit has nothing.
+/// The host sees no attempt, since a plugin without a granted directory has no directory to open a path from. The
+/// guest's own library fails, and the audit has no line.
 #[tokio::test]
 async fn directories_are_not_there() {
     let server = Server::builder().guest("file_io").start().await;

@@ -16,7 +16,7 @@ async fn serve(granted: &GrantedDir, guest: &str, write: bool) -> Server {
     Server::builder().guest("polite").guest(guest).config(&config).start().await
 }
 
-/// Runs the attack; the attempts that succeeded.
+/// Runs the attack and returns the attempts that succeeded.
 async fn succeeded(server: &Server, guest: &str, tool: &str, arguments: Value) -> Vec<String> {
     let client = Client::new(server.url());
     let reply = client.call(&format!("{guest}-{tool}"), arguments).await;
@@ -55,7 +55,7 @@ async fn hostile_symlink_escape() {
     let followed = succeeded(&server, guest, "follow", json!({ "directory": "/d", "links": LINKS })).await;
     assert!(followed.is_empty(), "{followed:?}");
     granted.assert_untouched();
-    // Replacing a link is changing the directory, which is granted; what was behind the link stays.
+    // Replacing a link changes only the granted directory; the link's target stays.
     succeeded(&server, guest, "replace", json!({ "directory": "/d", "links": LINKS })).await;
     granted.assert_untouched();
 }
@@ -86,7 +86,7 @@ async fn hostile_trailing_slash() {
     }
 }
 
-/// A2: renaming what lies behind a link.
+/// A2: renaming the target of a link.
 #[tokio::test]
 async fn hostile_symlink_rename() {
     for write in [false, true] {
@@ -141,7 +141,7 @@ async fn nothing_is_linked_or_moved_from_one_grant_to_another() {
 #[tokio::test]
 async fn hostile_proc_probe() {
     let granted = GrantedDir::new();
-    // Whatever an operator's tree may contain: the link is there, and leads nowhere.
+    // An operator's tree may contain such links: they exist, and cannot be followed.
     symlink("/proc", granted.inside().join("proc")).unwrap();
     symlink("/etc", granted.inside().join("etc")).unwrap();
     for write in [false, true] {
@@ -154,7 +154,7 @@ async fn hostile_proc_probe() {
     assert!(done.is_empty(), "{done:?}");
 }
 
-/// Opening a pipe would keep a thread of the server waiting for its other end, for ever.
+/// Opening a pipe would block a thread of the server until another process opens the pipe.
 #[tokio::test]
 async fn pipes_and_sockets_are_not_opened() {
     let granted = GrantedDir::new();
@@ -175,7 +175,7 @@ async fn pipes_and_sockets_are_not_opened() {
     }
 }
 
-/// What plugins keep, and the server's keys, cannot be read from a directory around them.
+/// A grant of a directory around the state folder does not let a plugin read stored values or the server's keys.
 #[tokio::test]
 async fn the_state_folder_is_hidden_in_a_directory_that_holds_it() {
     let dir = tempfile::tempdir().unwrap();

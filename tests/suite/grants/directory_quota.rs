@@ -1,4 +1,4 @@
-//! Guests that fill the disk or hold files open get a typed error at their quota, and what they free can be used again.
+//! Guests that fill the disk or hold files open get a typed error at their quota, and can use freed space again.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 const MIB: u64 = 1 << 20;
 
-/// What `du` would say, bytes, and the number of files.
+/// The bytes as `du` counts them, and the number of files.
 fn used(folder: &Path) -> (u64, u64) {
     let (mut bytes, mut files) = (0, 0);
     let mut pending = vec![folder.to_owned()];
@@ -17,7 +17,7 @@ fn used(folder: &Path) -> (u64, u64) {
         let Ok(entries) = std::fs::read_dir(folder) else { continue };
         for entry in entries {
             let entry = entry.unwrap();
-            // It may be gone again.
+            // The file may be deleted meanwhile.
             let Ok(about) = entry.metadata() else { continue };
             bytes += about.blocks() * 512;
             files += 1;
@@ -55,14 +55,14 @@ async fn hostile_disk_filler_with_bytes() {
     let server = filler(dir.path(), "quota_mib = 3").await;
     for tool in ["fill", "append_all", "fill"] {
         let told = call(&server, tool, json!({ "directory": "/d" })).await;
-        // The standard library of a guest hears of an I/O error when it was a stream that failed.
+        // The standard library of a guest reports an I/O error when a stream failed.
         assert!(told.to_lowercase().contains("quota") || told.contains("os error 29"), "{tool}: {told}");
         assert!(used(dir.path()).0 <= 3 * MIB, "{tool}: {:?}", used(dir.path()));
     }
     assert!(used(dir.path()).0 > 2 * MIB, "the quota is there to be used: {:?}", used(dir.path()));
     server.wait_for_log("was denied more than 3 MiB below /d; to allow it").await;
     server.wait_for_log("quota_mib = 6, files = 1000").await;
-    // Deleting gives room back.
+    // Deleting gives quota back.
     assert_eq!(call(&server, "tidy", json!({ "directory": "/d" })).await, "tidy");
     let told = call(&server, "pour", json!({ "directory": "/d" })).await;
     assert!(told.starts_with(&(3 * MIB).to_string()) && told.to_lowercase().contains("quota"), "{told}");
@@ -206,7 +206,7 @@ async fn a_crowded_directory_is_listed_in_parts() {
     let count = client.call(&format!("{guest}-count"), json!({ "directory": "/d" })).await;
     assert_eq!(count.tool_text(), "5000");
     let before = server.rss();
-    // 32 listings of a megabyte of names each, begun and kept.
+    // 32 open listings of a megabyte of names each.
     let reply = client.call(&format!("{guest}-listings"), json!({ "directory": "/d" })).await;
     assert!(reply.tool_text().starts_with("32: "), "{reply:?}");
     assert!(server.rss() < before + 16 * MIB, "{before}, then {}", server.rss());

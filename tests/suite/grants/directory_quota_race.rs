@@ -16,14 +16,14 @@ const GUEST: &str = "hostile_quota_race";
 /// Makes files until no more can be made.
 const CROWD: &str = "hostile_disk_filler";
 
-/// What is granted. Little, so that it is full most of the time and measured again and again.
+/// The quota: small, so that the directory is full most of the time and measured often.
 const MIB: u64 = 3;
 const FILES: u64 = 150;
 
 /// The steps in which sizes count.
 const STEP: u64 = 4_096;
 
-/// What lies in a directory, as quotas count it.
+/// The contents of a directory, as quotas count them.
 #[derive(Debug, Default)]
 struct DiskState {
     bytes: u64,
@@ -153,11 +153,11 @@ fn remove_one(folder: &Path) {
     }
 }
 
-/// What may still be written, and how many files may still be made, is what is left of the quota: neither more, as when
-/// something was not counted, nor less, as when something is counted that has gone.
+/// The guest can use exactly the rest of the quota: not more, which would mean uncounted files, and not less, which
+/// would mean that deleted files still count.
 async fn assert_counted(server: &Server, client: &Client, folder: &Path) {
     let arguments = json!({ "directory": "/d" });
-    // So often it is measured when nobody says that something was closed: calls that end do not.
+    // The interval of measurements: the end of a call does not cause one.
     tokio::time::sleep(Duration::from_millis(1_100)).await;
     if DiskState::of(folder, server.pid()).files >= FILES {
         remove_one(folder);
@@ -171,7 +171,7 @@ async fn assert_counted(server: &Server, client: &Client, folder: &Path) {
     let crowded = DiskState::of(folder, server.pid());
     crowded.assert_within("crowded");
     assert_eq!(crowded.files, FILES, "not all files can be made: {crowded:?}");
-    // Not by the guest: the directories lie deeper in each other than it may have files open.
+    // The test removes them, since the directories are nested deeper than the guest may have files open.
     for entry in std::fs::read_dir(folder).unwrap() {
         let entry = entry.unwrap();
         let removed = match entry.file_type().unwrap().is_dir() {

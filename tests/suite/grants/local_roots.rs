@@ -39,7 +39,7 @@ fn roots(paths: &[&Path]) -> Value {
     json!({ "roots": roots })
 }
 
-/// Reads a file in a session that is asked for its roots meanwhile.
+/// Reads a file in a session that gets a `roots/list` meanwhile.
 async fn read_answering(session: &Session, path: &Path, roots: &Value) -> String {
     let params = json!({ "name": "file_io-read", "arguments": { "path": path } });
     let mut stream = session.stream(json!(1), "tools/call", params).await;
@@ -136,7 +136,7 @@ async fn without_a_grant_or_for_a_remote_client_no_roots_are_asked_for_or_opened
         client.post(&headers, body.to_string()).await.tool_error();
     }
     drop(server);
-    // May ask, but not read.
+    // This grant allows `roots/list`, but not reading.
     for grant in ["true", "false"] {
         let server = serve(dir.path(), grant).await;
         let session = Client::new(server.url()).session_with("2025-11-25", capabilities.clone()).await;

@@ -19,7 +19,7 @@ async fn serving(guest: &str, web: &BadWebServer, limits: &str) -> (Server, Clie
     (server, client)
 }
 
-/// The guest and its neighbour still work, nothing is left open, and no panic was heard of.
+/// The guest and its neighbour still work, no connection is open, and the log has no panic.
 async fn contained(server: &Server, client: &Client, guest: &str, web: &BadWebServer) {
     if guest.starts_with("hostile") {
         assert_eq!(client.call(&format!("{guest}-ok"), json!({})).await.tool_text(), "ok");
@@ -292,7 +292,7 @@ async fn an_unfinished_request_ends_with_its_call() {
         client.call("hostile_http_bomb-forget", arguments.clone()).await.tool_text();
         contained(&server, &client, "hostile_http_bomb", &web).await;
     }
-    // The same when the call is stopped from outside.
+    // The same when the call is cancelled.
     let config = format!("[plugins.http_client]\nlimits = {{ wall_ms = 300 }}\n{}", web.grant("http_client"));
     drop(server);
     let server = Server::builder().guest("polite").guest("http_client").config(&config).start().await;
@@ -308,7 +308,7 @@ async fn an_unfinished_request_ends_with_its_call() {
 #[tokio::test]
 async fn hostile_header_fields() {
     let web = BadWebServer::start().await;
-    // What is refused 20,000 times takes a server without optimisation most of a second.
+    // 20,000 rejected fields take a server without optimisation most of a second.
     let (server, client) = serving("hostile_header_fields", &web, "cpu_ms = 5000").await;
     let memory = server.rss();
     let too_long = "HTTP header fields of more than 16 KiB";

@@ -1,4 +1,4 @@
-//! HTTPS requests of plugins: a host with a valid certificate answers, and no other host gets a request.
+//! HTTPS requests of plugins: a host with a valid certificate responds, and no other host gets a request.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -17,10 +17,10 @@ use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 
-/// Where all hosts are.
+/// The address of all hosts.
 const HERE: &str = "127.0.0.1";
 
-/// What a host answers: more than fits one record of TLS.
+/// The body of a host's response: larger than one TLS record.
 const BODY: usize = 100_000;
 
 /// A certificate authority.
@@ -45,7 +45,7 @@ impl Authority {
         Server::builder().env("SSL_CERT_FILE", self.file.path().to_str().unwrap()).env("SSL_CERT_DIR", "")
     }
 
-    /// What a host needs to prove that it is `name`, between these years.
+    /// A certificate for `name`, valid between these years.
     fn certificate(&self, name: &str, from: i32, until: i32) -> ServerConfig {
         let mut params = named("a host", &[name]);
         params.not_before = date_time_ymd(from, 1, 1);
@@ -66,7 +66,7 @@ fn named(name: &str, hosts: &[&str]) -> CertificateParams {
     params
 }
 
-/// A server of web pages that speaks TLS only. It ends when dropped.
+/// A web server with TLS only. It ends when dropped.
 struct Host {
     address: SocketAddr,
     heads: Arc<Mutex<Vec<String>>>,
@@ -81,7 +81,7 @@ impl Host {
         let seen = Arc::clone(&heads);
         let serving = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                // Whoever does not trust it goes away.
+                // A client that does not trust the certificate disconnects.
                 let _ = respond(&acceptor, stream, &seen).await;
             }
         });
@@ -92,7 +92,7 @@ impl Host {
         format!("https://{}{path}", self.address)
     }
 
-    /// The heads of the requests that came.
+    /// The heads of the requests so far.
     fn heads(&self) -> Vec<String> {
         self.heads.lock().unwrap().clone()
     }
@@ -147,7 +147,7 @@ async fn a_host_with_a_valid_certificate_answers_over_tls() {
     assert_eq!(host.heads().len(), 1);
 }
 
-/// The guest hears that it is the certificate, the operator what is wrong with it, and the host nothing.
+/// The guest gets an error about the certificate, the log says what is wrong with it, and the host gets no request.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_host_with_another_certificate_gets_no_request() {
     let (authority, other_authority) = (Authority::new("trusted"), Authority::new("other"));
@@ -187,7 +187,7 @@ async fn a_host_with_another_certificate_gets_no_request() {
     assert_eq!(reply.tool_text().len(), BODY, "{reply:?}");
 }
 
-/// Without anyone to vouch for hosts it is the server that lacks something, and the operator hears once what.
+/// Without trusted certificates every request fails, and the log says so once.
 #[tokio::test(flavor = "multi_thread")]
 async fn without_certificate_authorities_nothing_is_sent_and_the_log_says_why() {
     let authority = Authority::new("trusted");

@@ -1,4 +1,4 @@
-//! Memory that hostile clients make the server hold: echoed text, unread responses, unfinished bodies, sessions and
+//! Server memory for hostile clients: echoed text, unread responses, unfinished bodies, sessions and
 //! connections. A neighbour at the same address is served all the while.
 
 use std::time::Duration;
@@ -17,10 +17,10 @@ const MIB: u64 = 1 << 20;
 /// A small budget, so that a test need not send much.
 const CONFIG: &str = "[server]\nclient_buffers_mib = 32\n";
 
-/// What an attack may leave beside the budget: pages of the allocator, and what one request takes while it is read.
+/// The maximum growth besides the budget: pages of the allocator, and the memory of one request while it is read.
 const BESIDE: u64 = 96 * MIB;
 
-/// What a neighbour waits at most: an unoptimised server takes long to read megabytes of JSON.
+/// The maximum wait of a neighbour: an unoptimised server takes long to read megabytes of JSON.
 const SERVED: Duration = Duration::from_secs(2);
 
 /// A connection that reads as little as possible.
@@ -37,12 +37,12 @@ fn echo_head(length: usize) -> String {
     post_head("localhost", &call_headers("polite-echo"), length)
 }
 
-/// A call that is answered with its own text.
+/// A call whose result is its own text.
 fn echo(text: &str) -> String {
     call_body(&json!(1), "polite-echo", &json!({ "message": text }), &json!({}))
 }
 
-/// Whether there was no room for what it sent. It may still be waited for, or the connection reset.
+/// Whether the server rejected the request for lack of memory. The request may still wait, or the connection be reset.
 async fn is_rejected(stream: &mut TcpStream) -> bool {
     let mut line = [0; 12];
     let read = tokio::time::timeout(Duration::from_millis(100), stream.read_exact(&mut line)).await;
@@ -100,7 +100,7 @@ async fn unread_answers_and_unfinished_bodies_are_bounded_and_a_neighbour_is_ser
     }
     let peak = server.rss();
     assert!(peak < before + 32 * MIB + BESIDE, "{} MiB more", (peak - before) / MIB);
-    // They wait for room for a few seconds.
+    // They wait for memory for a few seconds.
     let (begun, mut rejected) = (std::time::Instant::now(), false);
     while !rejected {
         assert!(begun.elapsed() < Duration::from_secs(30), "there is no room for so many large bodies");

@@ -18,25 +18,25 @@ const MIB: u64 = 1 << 20;
 /// Nearly the largest body that is accepted.
 const LARGE: usize = 3_900_000;
 
-/// What attacks on memory may take while they last: half of a small server, whatever they send.
+/// The maximum memory of an attack while it lasts: half of a small server.
 const MOST: u64 = 384 * MIB;
 
-/// As many large responses as are more than that together.
+/// The number of large responses that exceed this together.
 const RESPONSES: usize = 120;
 
-/// How long an attack goes on that has no end of its own.
+/// The length of an attack without an end of its own.
 const AWHILE: Duration = Duration::from_secs(4);
 
 async fn attacked(name: &'static str) -> AttackedServer {
     AttackedServer::begin(name, Server::builder()).await
 }
 
-/// A call on a socket of its own, whose answer waits to be read.
+/// A call on a socket of its own, whose response is not read yet.
 async fn ask(authority: &str, tool: &str, body: &str) -> TcpStream {
     send(authority, &post_head(authority, &call_headers(tool), body.len()), body.as_bytes()).await
 }
 
-/// Eight calls that tell of progress for a while, each with such an id and token, unread.
+/// Eight calls that report progress for a while, each with such an id and token; the client does not read.
 async fn echoes(name: &'static str, id: Value, more: Value) {
     let attacked = attacked(name).await;
     let body = call_body(&id, "polite-narrate", &json!({ "steps": 3_000 }), &more);
@@ -125,7 +125,7 @@ async fn bodies_that_never_end_are_bounded() {
     let begun = Instant::now();
     while sockets.len() < 300 && begun.elapsed() < Duration::from_secs(20) {
         let sent = tokio::time::timeout(Duration::from_millis(500), send(&authority, &head, &body)).await;
-        // A server that reads no further lets its client wait.
+        // A server that reads no further blocks its client's writes.
         sockets.extend(sent.ok());
     }
     tokio::time::sleep(AWHILE).await;
@@ -140,7 +140,7 @@ async fn silent_connections_make_room_for_others() {
     let authority = attacked.authority();
     let mut sockets = Vec::new();
     for number in 0..260 {
-        // Half of them begin a request, and go on with it as slowly as can be.
+        // Half of them begin a request, and continue it very slowly.
         let begin = if number % 2 == 0 { "" } else { "POST /mcp HTTP/1.1\r\n" };
         sockets.push(send(&authority, begin, b"").await);
     }
@@ -166,11 +166,11 @@ async fn silent_connections_make_room_for_others() {
 /// How one post ended.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Posted {
-    /// As it should.
+    /// As expected.
     Expected,
     /// The request or its response would have exceeded the shared memory, and the client got an error.
     NoRoom,
-    /// In another way, which begins so.
+    /// Another response, with its beginning.
     Other(String),
 }
 
@@ -180,14 +180,14 @@ impl Posted {
         match line {
             "HTTP/1.1 200 OK" | "HTTP/1.1 400 Bad Request" if rest.contains(says) => Self::Expected,
             "HTTP/1.1 200 OK" if rest.contains("no room for") => Self::NoRoom,
-            // A connection may be reset that is rejected while its client still sends.
+            // The server may reset the connection of a request that it rejects while the client still sends.
             "HTTP/1.1 503 Service Unavailable" | "" => Self::NoRoom,
             _ => Self::Other(response.chars().take(400).collect()),
         }
     }
 }
 
-/// Eight clients post these bodies for a while, each its own. What they say is in the answers.
+/// Eight clients post these bodies for a while, each its own. Returns the outcomes.
 async fn posted(name: &'static str, bodies: &[(String, &'static str)]) {
     let attacked = attacked(name).await;
     let begun = Instant::now();
@@ -272,7 +272,7 @@ async fn reading_large_client_metadata_again_and_again_is_charged() {
     let params = json!({ "name": "hostile_host_functions-repeat", "arguments": arguments });
     let begun = Instant::now();
     let reply = client.request_with_meta("tools/call", params, json!({ "example.com/large": pieces })).await;
-    // Refused for its size, ended at a limit, or read once and done: all the same, if it is soon.
+    // Rejected for its size, ended at a limit, or finished: each is right if it is quick.
     assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
     drop(reply);
     attacked.end(MOST).await;

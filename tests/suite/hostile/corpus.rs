@@ -1,7 +1,7 @@
 //! Every entry of the hostile corpus is tested.
 //!
-//! Each attack goes through the eight points of [`assert_contained`]. What those cannot show, such as client requests,
-//! has a test of its own here. Attacks on files and networks are in `grants`.
+//! [`assert_contained`] asserts the eight points of each attack. Properties beyond these, such as client requests, have
+//! tests of their own here. Attacks on files and networks are in `grants`.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -13,11 +13,11 @@ use plugport_tests::http_client::Client;
 use plugport_tests::server::Server;
 use serde_json::{Value, json};
 
-/// How often an attack is repeated here. The program `containment` repeats it as often as the corpus says, a hundred
-/// times mostly.
+/// The repeats of an attack here. The program `containment` repeats it as often as the corpus says, mostly a hundred
+/// times.
 const EVERY_DAY: u32 = 20;
 
-/// One test for each entry that goes through the eight points.
+/// One test for each entry with attacks.
 macro_rules! contained {
     ($($test:ident: $id:literal;)*) => {
         const CONTAINED: &[(&str, &str)] = &[$(($id, stringify!($test))),*];
@@ -25,7 +25,7 @@ macro_rules! contained {
             #[tokio::test(flavor = "multi_thread")]
             async fn $test() {
                 let entry = corpus::entries().find(|entry| entry.id == $id).unwrap();
-                // They take turns while they are measured. What is only waited for is waited for together.
+                // Measurements take turns. Waits without measurements overlap.
                 let attacks = entry.attacks().map(|attack| {
                     let attack = attack.times(attack.repeats.min(EVERY_DAY));
                     tokio::spawn(async move { assert_contained(entry.id, &attack).await })
@@ -105,7 +105,7 @@ fn suite() -> String {
     files_below("tests/suite").iter().map(|file| std::fs::read_to_string(file).unwrap()).collect()
 }
 
-/// What stands above a function, in the order from below; `None` when there is no such function.
+/// The attributes and doc comments above a function, from below; `None` without such a function.
 fn attributes<'a>(source: &'a str, function: &str) -> Option<Vec<&'a str>> {
     let lines: Vec<&str> = source.lines().map(str::trim).collect();
     let begin = format!("fn {function}(");
@@ -114,7 +114,7 @@ fn attributes<'a>(source: &'a str, function: &str) -> Option<Vec<&'a str>> {
     Some(above.take_while(|line| line.starts_with("#[") || line.starts_with("///")).collect())
 }
 
-/// Why what shows an entry does not: it is no test, or it does not run when it should.
+/// Why a test does not show an entry: it does not exist, is no test, or is ignored when it must not be.
 fn missing(source: &str, test: &str, ignored: bool) -> Option<String> {
     let Some(above) = attributes(source, test) else { return Some(format!("{test} does not exist")) };
     let is_test = |line: &&str| *line == "#[test]" || line.starts_with("#[tokio::test");
@@ -151,7 +151,7 @@ fn every_entry_is_tested() {
     }
 }
 
-/// What a reason refers to instead is there, and is tested.
+/// The unit tests that a reason names exist.
 #[test]
 fn the_unit_tests_that_a_reason_names_exist() {
     let mut named = 0;
@@ -209,7 +209,7 @@ async fn a_loop_ends_with_the_default_limits() {
     let begun = Instant::now();
     let reply = client.call("hostile_loop_in_call-spin", json!({})).await;
     let told = reply.tool_error();
-    // Whichever comes first on this machine.
+    // Which limit comes first depends on the machine.
     assert!(
         told.contains("2000000000 units of fuel (limit `fuel`)") || told.contains("1000 ms (limit `cpu_ms`)"),
         "{told}"
@@ -232,8 +232,7 @@ async fn a_flood_is_cut_and_counted() {
     assert!(!server.log().contains('\u{1b}'), "a terminal sequence got through");
 }
 
-/// What a client hears of a call to the guest that floods it with progress: the `progress` and the `total` of each
-/// message.
+/// The progress notifications of a call to the guest that floods with progress: the `progress` and the `total` of each.
 async fn progress_of(tool: &str) -> Vec<(f64, Value)> {
     let server = Server::builder().guest("hostile_progress_flood").start().await;
     let client = Client::new(server.url());
@@ -307,7 +306,7 @@ async fn a_form_that_asks_for_a_password_is_for_the_client_to_judge() {
     let mut stream = session.stream(json!(1), "tools/call", params).await;
     let client_request = stream.message().await;
     assert_eq!(client_request["method"], "elicitation/create");
-    // The client gets the whole form, and decides.
+    // The client gets the whole form and decides about it.
     let properties = &client_request["params"]["requestedSchema"]["properties"];
     assert_eq!(*properties, json!({ "password": { "type": "string" } }), "{client_request}");
     session.respond(&client_request, json!({ "action": "decline" })).await;

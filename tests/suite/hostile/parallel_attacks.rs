@@ -1,9 +1,9 @@
 //! Three attackers at once on two cores, a campaign of generated attacks, and many hostile clients and plugins on a
 //! small machine.
 //!
-//! The suite runs a short campaign against an unoptimised server, where a neighbour may wait longer now and then. The bounds
-//! are meant for a release build that has the machine to itself: `cargo test --release -p plugport-tests soak_ -- --ignored
-//! --nocapture`, and `cargo run --release -p plugport-tests --bin parallel_attacks` for the table.
+//! The suite runs a short campaign against an unoptimised server, where a neighbour may wait longer now and then. The
+//! bounds are meant for a release build that has the machine to itself: `cargo test --release -p plugport-tests soak_
+//! -- --ignored --nocapture`, and `cargo run --release -p plugport-tests --bin parallel_attacks` for the table.
 
 use std::time::Duration;
 
@@ -11,25 +11,25 @@ use plugport_tests::containment::{ManyClients, PATIENCE, ParallelAttack, attack_
 use plugport_tests::corpus;
 use plugport_tests::generator::Campaign;
 
-/// What a neighbour may wait, of a hundred calls this many.
+/// The maximum wait of a neighbour in this many of a hundred calls.
 const PERCENT: usize = if cfg!(debug_assertions) { 95 } else { 100 };
 
-/// What not even one call of a neighbour may take.
+/// The maximum time of any call of a neighbour.
 const SLOWEST: Duration = Duration::from_millis(if cfg!(debug_assertions) { 2_000 } else { 250 });
 
-/// From a client's hanging up to the end of its call.
+/// The maximum time from a client's disconnection to the end of its call.
 const CANCELLED: Duration = Duration::from_millis(if cfg!(debug_assertions) { 1_000 } else { 200 });
 
-/// What a server may still compute in the 200 ms after its last call was cancelled: less than half of a core.
+/// The server's maximum processor time in the 200 ms after its last call was cancelled: less than half of a core.
 const AFTERWARDS: Duration = Duration::from_millis(100);
 
 /// The drain time of connections, and a second.
 const STOPPED: Duration = Duration::from_secs(6);
 
-/// What a call that ended well may have used beyond `cpu_ms`: a guest is looked at this often.
+/// By how much a call that ended well may have exceeded `cpu_ms`: one tick of the epoch.
 const TICK: Duration = Duration::from_millis(10);
 
-/// What is wrong with it, if anything.
+/// The exceeded bounds.
 fn wrong(found: &ParallelAttack) -> Option<String> {
     let waited = found.waits.percentile(PERCENT);
     let cancelled = found.cancelled.percentile(100);

@@ -8,7 +8,7 @@ use plugport_tests::raw_http::RawConnection;
 use plugport_tests::server::Server;
 use serde_json::{Value, json};
 
-/// A request with these lines in its header, beside `Host`, and a body of which it says how long it is.
+/// A request with these header lines besides `Host`, and a body with its `Content-Length`.
 fn request(line: &str, header: &str, body: &str) -> String {
     let length = body.len();
     format!("{line} HTTP/1.1\r\nHost: localhost\r\n{header}Content-Length: {length}\r\n\r\n{body}")
@@ -55,7 +55,7 @@ async fn a_connection_can_be_used_after_every_rejection() {
         (400, request("POST /mcp", JSON, &body)),
         (400, request("POST /messages", JSON, &body)),
     ] {
-        // Both at once, as a client does that does not wait.
+        // Header and body at once, like a client that does not wait for 100.
         socket.send(rejected.clone() + &good()).await;
         let response = socket.response().await;
         assert_eq!(response.status, status, "{rejected:.60}: {response:?}");
@@ -74,7 +74,7 @@ async fn a_connection_that_ends_with_a_rejection_says_so() {
         (415, request("POST /mcp", "Content-Type: text/plain\r\n", &large)),
         (413, request("POST /mcp", JSON, &large)),
         (404, request("POST /nowhere", JSON, &large)),
-        // It says so before any of the body has come, be it that the client waits to be asked for it.
+        // The server responds before the body has come, also to a client that waits for 100.
         (413, "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9999999\r\n\r\n".into()),
         (
             413,
@@ -88,7 +88,7 @@ async fn a_connection_that_ends_with_a_rejection_says_so() {
              Content-Length: 10\r\n\r\n"
                 .into(),
         ),
-        // Of this one the rest never comes.
+        // The rest of this body never comes.
         (415, "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\nContent-Length: 10\r\n\r\nx".into()),
     ] {
         let (mut socket, begun) = (RawConnection::to(&server.url()).await, Instant::now());
@@ -147,7 +147,7 @@ async fn a_target_may_name_its_host_and_end_with_a_slash() {
         ("/mcp//", "Host: localhost\r\n", 404),
         ("http://localhost/mcp", "Host: localhost\r\n", 200),
         ("http://127.0.0.1:7584/mcp/", "", 200),
-        // The target counts, whatever the header says beside it (RFC 9112, 3.2.2).
+        // The target takes precedence over `Host` (RFC 9112, 3.2.2).
         ("http://localhost/mcp", "Host: evil.example\r\n", 200),
         ("http://evil.example/mcp", "Host: localhost\r\n", 403),
         ("http://evil.example/mcp", "", 403),
@@ -168,7 +168,7 @@ async fn a_target_may_name_its_host_and_end_with_a_slash() {
 async fn an_id_is_any_whole_number_of_json() {
     let server = Server::builder().guest("polite").start().await;
     let mut socket = RawConnection::to(&server.url()).await;
-    for (sent, answered) in [
+    for (sent, responses) in [
         ("1.0", "1"),
         ("-7", "-7"),
         ("9223372036854775808", "9223372036854775808"),
@@ -177,7 +177,7 @@ async fn an_id_is_any_whole_number_of_json() {
     ] {
         socket.send(request("POST /mcp", &discovering(), &discover(sent))).await;
         let response = socket.response().await;
-        let begins = format!(r#"{{"jsonrpc":"2.0","id":{answered},"result":"#);
+        let begins = format!(r#"{{"jsonrpc":"2.0","id":{responses},"result":"#);
         assert!(response.status == 200 && response.body.starts_with(&begins), "{sent}: {response:?}");
     }
     socket.send(request("POST /mcp", &discovering(), r#"{"jsonrpc":"2.0","id":7,"method":5}"#)).await;

@@ -58,7 +58,7 @@ fn skip(why: &str) {
     eprintln!("skipped: {why}");
 }
 
-/// As in `docs/http.md`, and what it takes to run without being root. Buffering stays on, as it is by default.
+/// The configuration in `docs/http.md`, with paths for a user other than root. Buffering stays on, the default.
 fn configuration(home: &Path, port: u16, upstream: &str) -> String {
     let dir = home.display();
     format!(

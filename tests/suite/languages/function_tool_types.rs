@@ -28,7 +28,7 @@ impl RandomValues {
         &of[self.below(of.len())]
     }
 
-    /// A value of a schema, in the form in which it is given back.
+    /// A value of a schema, in the form of results.
     fn value(&mut self, schema: &Value) -> Value {
         if let Some(forms) = ["anyOf", "oneOf"].iter().find_map(|word| schema.get(word)) {
             if forms[0]["type"] == "integer" && forms[1]["type"] == "string" {
@@ -78,7 +78,7 @@ impl RandomValues {
         }
     }
 
-    /// Beyond what a double holds exactly it is text.
+    /// Beyond the exact integers of a double the number is a string.
     fn wide(&mut self, schema: &Value) -> Value {
         let is_signed = schema["minimum"].as_i64() != Some(0);
         match self.below(5) {
@@ -118,7 +118,7 @@ async fn every_type_goes_there_and_back_unchanged() {
 async fn a_name_that_occurs_once_takes_nothing_from_a_long_list() {
     let server = Server::builder().guest("functions-all-types").start().await;
     let client = Client::new(server.url());
-    // More than half of what `transfer_mib` lets a list have.
+    // More than half of the longest list within `transfer_mib`.
     let numbers = json!(vec![65_535; 110_000]);
     let all = json!({ "v0": 1, "v1": "", "v2": numbers, "v3": "nothing", "v4": "x" });
     let many = client.call("functions-all-types-echo-many", all).await;

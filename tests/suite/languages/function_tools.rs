@@ -14,7 +14,7 @@ use plugport_tests::reload::listed_tools;
 use plugport_tests::server::{Server, binary};
 use serde_json::{Value, json};
 
-/// What is published, as clients see it.
+/// The published tools, as clients see them.
 #[tokio::test]
 async fn components_in_the_manner_of_other_hosts_run_unchanged() {
     let web = BadWebServer::start().await;
@@ -146,7 +146,7 @@ async fn what_arguments_take_as_values_is_taken_from_the_memory_of_instances() {
              (func (export "take") (param "v" (list $e))
                (canon lift (core func $i "take") (memory (core memory $i "memory")) (realloc (core func $i "re")))))"#
     ));
-    // A quarter of it is the pool's, and a plugin alone has half of the rest: 24 MiB.
+    // A quarter belongs to the pooling allocator, and one plugin alone may use half of the rest: 24 MiB.
     let config =
         "[server]\nguest_memory_mib = 64\n[plugins.takes]\nlimits = { transfer_mib = 64, cpu_ms = 20_000 }\n";
     let server = Server::builder().file("takes.wasm", &takes).config(config).start().await;
@@ -194,7 +194,7 @@ fn component(text: &str) -> Vec<u8> {
     wat::parse_str(text).unwrap()
 }
 
-/// A component that exports `answer`, a function that gives 42, beside what is written here.
+/// A component that exports `answer`, a function that returns 42, and these further exports.
 fn with_answer(more: &str) -> Vec<u8> {
     component(&format!(
         r#"(component
@@ -309,7 +309,7 @@ async fn other_exports_of_a_component_are_tolerated() {
     assert_eq!(client.call("both-go", json!({})).await.tool_text(), "ok");
 }
 
-/// A component with a tool, a function that cannot be one, and words about the tool.
+/// A component with a tool, a function that cannot be a tool, and a comment on the tool.
 fn described(folder: &Path) -> PathBuf {
     let mut bytes = with_answer(
         r#"(core module $n (func (export "take") (param i32)))

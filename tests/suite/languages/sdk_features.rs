@@ -1,5 +1,4 @@
-//! The guest `features` exists in every language, and one test drives it: what an SDK offers must not depend on the
-//! language.
+//! The guest `features` exists in every language, and one test drives it: all SDKs must have the same features.
 //!
 //! Each feature is called over Streamable HTTP with and without a session. `docs/languages.md` has the table.
 
@@ -13,7 +12,7 @@ use plugport_tests::reload::install_bytes;
 use plugport_tests::server::Server;
 use serde_json::{Value, json};
 
-/// What a component of any language gets: client requests, and room for an interpreter to be compiled without
+/// The configuration for a component of any language: client requests, and limits for compiling an interpreter without
 /// optimisation.
 const CONFIG: &str = "\
 [server]
@@ -118,7 +117,7 @@ impl GuestUnderTest<'_> {
         self.caller.call(&format!("features-{tool}"), arguments, responses).await
     }
 
-    /// In which language and revision this was, for those who read a failure.
+    /// The language and the revision, for failure messages.
     fn here(&self) -> String {
         format!("{} in {}", self.lang.name(), self.caller.revision())
     }
@@ -230,7 +229,7 @@ impl GuestUnderTest<'_> {
     async fn rejects_what_is_nested_too_deeply(&self) {
         let fine = self.call("nest", json!({ "depth": 63 }), &[]).await;
         assert_ne!(fine.outcome["isError"], true, "{}: {fine:?}", self.here());
-        // Rust walks down a value once more to let go of it, and the guest's author would have to see to that.
+        // Rust also recurses to drop a value, which the guest's author would have to avoid.
         let depth = if self.lang == Lang::Rust { 500 } else { 2_000 };
         let deep = self.call("nest", json!({ "depth": depth }), &[]).await;
         assert_eq!(deep.outcome["isError"], true, "{}: {deep:?}", self.here());
@@ -301,7 +300,7 @@ impl GuestUnderTest<'_> {
     }
 }
 
-/// The same component beside the first, under a name that is granted nothing.
+/// The same component beside the first, under a name without grants.
 async fn is_denied_without_a_grant(server: &Server, component: &[u8]) {
     install_bytes(component, Path::new(server.folder()), "ungranted.wasm");
     published(server, "ungranted-refuse").await;

@@ -1,7 +1,7 @@
 //! The README of each template leads from an empty folder to a published tool.
 //!
-//! `plugport new` writes a project, and this test runs all commands of its README in their order. Then a client calls the tool
-//! and answers its client request.
+//! `plugport new` writes a project, and this test runs all commands of its README in their order. Then a client calls
+//! the tool and responds to its client request.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -83,7 +83,7 @@ async fn publish(template: &'static str, lang: Lang) {
     greets(&server).await;
 }
 
-/// What is in the blocks of commands, but for the ones that serve until they are ended: there is a server already.
+/// The commands in the blocks, except those that serve, since there is a server already.
 fn commands(readme: &str) -> String {
     let blocks = readme.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next());
     let lines = blocks.flat_map(str::lines).filter(|line| *line != "plugport dev");
@@ -94,12 +94,12 @@ fn commands(readme: &str) -> String {
 fn run(commands: &str, folder: &Path, path: &OsString) {
     let mut shell = Command::new("sh");
     shell.args(["-e", "-u", "-x", "-c", commands]).current_dir(folder).env("PATH", path);
-    // What is compiled for every project alike is compiled once; the commands are the same.
+    // Projects share a target folder, so that common dependencies compile once; the commands are the same.
     shell.env("CARGO_TARGET_DIR", root().join("target/template-readmes")).env_remove("RUSTFLAGS");
     shell.env("XDG_CACHE_HOME", shared_cache_home());
     let output = shell.output().expect("there is a shell");
     let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
-    // The end says why, and comes first: logs are cut.
+    // The end of the output has the reason and comes first, since logs are cut.
     let lines: Vec<&str> = said.lines().collect();
     let end = lines[lines.len().saturating_sub(8)..].join("\n");
     assert!(output.status.success(), "{end}\nis how these commands ended:\n{commands}\nin full:\n{said}");
@@ -114,7 +114,7 @@ fn with_plugport(path: &OsString) -> OsString {
     std::env::join_paths(folders).expect("a folder of PATH has no colon")
 }
 
-/// Calls the tool as a client that answers client requests.
+/// Calls the tool as a client that responds to client requests.
 async fn greets(server: &Server) {
     for caller in AnsweringClient::both(server.url()).await {
         published(&caller, server).await;

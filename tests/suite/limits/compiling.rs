@@ -23,11 +23,11 @@ use serde_json::json;
 use tempfile::TempDir;
 use tokio::process::Command;
 
-/// Limits under which every bomb is one, so that the tests take seconds.
+/// Limits that every compile bomb exceeds, so that the tests take seconds.
 const TIGHT: &str = "[limits]\ncompile_ms = 3000\ncompile_mib = 256\ncode_mib = 8\n\
                      [plugins.polite]\nlimits = { compile_ms = 100_000 }\n";
 
-/// What must hold for calls while something is compiled.
+/// The bound on calls while a file is compiled.
 const PATIENCE: Duration = Duration::from_millis(50);
 
 /// The names of the files in the cache that end like this.
@@ -64,8 +64,8 @@ fn tight() -> Limits {
     Limits { compile_ms: 3_000, compile_mib: 256, code_mib: 8, ..Limits::default() }
 }
 
-/// H35, through the real binary: each file costs one line, the polite one is served, and the server has neither grown
-/// nor kept a process.
+/// H35, through the real binary: each file costs one line, the polite one is served, and the server has not grown and
+/// has no process left.
 #[tokio::test(flavor = "multi_thread")]
 async fn hostile_compile_bomb() {
     let plugins = folder(&["polite"]);
@@ -108,11 +108,11 @@ async fn hostile_compile_bomb() {
         assert!(known.iter().any(|known| line.contains(known)), "{line}");
         assert!(line.len() < 400, "{line}");
     }
-    // What clients of the loader hear of a compiler that ended without an answer, and what its log says.
+    // The loader's error for a compiler that ended without a result, and the log.
     for failed in [CompileError::Crashed.to_string().as_str(), "the compiler failed"] {
         assert!(!said.contains(failed), "{said}");
     }
-    // Two files of up to 23 MB are in memory at the same time, and the code of 8.
+    // Two files of up to 23 MB are in memory at the same time, and the code of eight.
     assert!(largest < 250 << 20, "{largest} bytes");
     assert!(children(pid).is_empty(), "a compiler is left");
     let url = said.lines().find_map(|line| line.strip_prefix("serving MCP at ")).unwrap().to_owned();
@@ -176,7 +176,7 @@ async fn each_limit_of_compiling_has_its_sentence() {
     assert!(error.contains("took more than 1 MiB of memory to compile (limit `compile_mib`)"), "{error}");
 }
 
-/// The compiler of a server that has secrets and an open file which it does not know of.
+/// The compiler of a server that has secrets and an inherited open file.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_compiler_has_its_pipes_and_nothing_else() {
     let plugins = folder(&[]);
@@ -334,16 +334,16 @@ async fn the_compiler_of_a_stopped_server_delays_other_plugins_for_seconds_only(
     first.signal("-STOP").await;
     let second = RawServer::start(plugins.path(), &config);
     second.url().await;
-    // Both of its permits are taken by then.
+    // Both permits are in use by then.
     tokio::time::sleep(Duration::from_secs(2)).await;
     write(plugins.path(), "polite", &std::fs::read(guest("polite")).unwrap());
     second.wait_for_log("published polite").await;
 }
 
-/// What a compiler has left to read its input; one that has not is given up.
+/// The time for a compiler to read its input from its server. Without its whole input a compiler gives up.
 const READING: Duration = Duration::from_millis(500);
 
-/// Clients that are short-lived come to an end of compiling so, one after the other.
+/// Clients that stay only briefly get compiled code in the end, since compilers outlive their servers.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cancelled_start_leaves_its_compiled_code_to_the_next() {
     let plugins = folder(&[]);
@@ -366,7 +366,7 @@ async fn a_cancelled_start_leaves_its_compiled_code_to_the_next() {
     assert!(publishes(plugins.path(), CACHED_ONLY).await.contains("published slow"));
 }
 
-/// A compiler that takes too long is ended, also when its server has gone.
+/// A compiler that takes too long ends, also when its server has ended.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_compiler_that_is_left_behind_keeps_its_time_limit() {
     let plugins = folder(&[]);
@@ -394,7 +394,7 @@ async fn without_a_code_cache_the_server_says_so_and_serves() {
     assert!(!code_cache(other.path()).exists());
 }
 
-/// H30: nothing that is done to a good file does more than make it invalid.
+/// H30: a damaged file is invalid and has no other effect.
 #[tokio::test(flavor = "multi_thread")]
 async fn damaged_files_are_invalid_and_never_make_the_compiler_fail() {
     let good = std::fs::read(guest("version_a")).unwrap();
@@ -447,7 +447,7 @@ async fn plugport_call_uses_the_code_cache_of_a_server_and_makes_no_state() {
         let file = plugins.path().join("plugport.toml");
         std::fs::write(&file, config).unwrap();
         let mut command = Command::from(program());
-        // As for someone who has called nothing before.
+        // With an empty cache.
         command.env(
             "XDG_CACHE_HOME",
             own.path().join(if config.contains("compile_ms") { "other" } else { "first" }),
@@ -465,7 +465,7 @@ async fn plugport_call_uses_the_code_cache_of_a_server_and_makes_no_state() {
     assert!(call(&format!("{state}{CACHED_ONLY}")).await);
 }
 
-/// What loading costs with and without the code at hand. Printed, for those who ask with `--nocapture`.
+/// Prints the time of loading with and without cached code, with `--nocapture`.
 #[tokio::test]
 async fn cached_code_loads_at_once() {
     let plugins = folder(&["polite"]);

@@ -6,7 +6,7 @@ use plugport_tests::http_client::Client;
 use plugport_tests::server::Server;
 use serde_json::json;
 
-/// What a neighbour may wait while two tools loop on two cores.
+/// The maximum wait of a neighbour while two tools loop on two cores.
 const PATIENCE: Duration = Duration::from_millis(50);
 
 #[tokio::test(flavor = "multi_thread")]
@@ -38,12 +38,12 @@ async fn neighbours_answer_while_two_tools_loop() {
         assert!(task.await.unwrap().tool_error().contains("(limit `cpu_ms`)"));
     }
     waits.sort();
-    // The client shares the two cores with the loops, so one straggler in twenty is the machine's and not ours.
+    // The client shares the two cores with the loops, so one slow call in twenty is allowed.
     let typical = waits[waits.len() * 95 / 100 - 1];
     assert!(typical < PATIENCE && waits[waits.len() - 1] < 4 * PATIENCE, "{waits:?}");
 }
 
-/// Host functions work for the guest, so they have to yield for it too.
+/// Host functions run in the guest's time, so they have to yield too.
 #[tokio::test(flavor = "multi_thread")]
 async fn neighbours_answer_while_two_tools_print_without_end() {
     let limits = "[plugins.hostile_log_flood]\nlimits = { fuel = 1_000_000_000_000, cpu_ms = 3000 }\n";
@@ -69,7 +69,7 @@ async fn neighbours_answer_while_two_tools_print_without_end() {
     }
     waits.sort();
     // Twice the patience, since this server is built without optimisation and shares two cores with its client, which
-    // may also be held up by others once or twice.
+    // may be delayed once or twice.
     let typical = waits[waits.len() * 95 / 100 - 1];
     assert!(typical < 2 * PATIENCE && waits[waits.len() - 1] < 6 * PATIENCE, "{waits:?}");
 }

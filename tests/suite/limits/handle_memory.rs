@@ -5,7 +5,7 @@ use plugport_tests::http_client::Client;
 use plugport_tests::server::Server;
 use serde_json::json;
 
-/// A guest's own memory is 64 MiB at most, what is behind its handles 9 MiB, and what it hands over 8 MiB.
+/// A guest has at most 64 MiB of its own memory, 9 MiB behind its handles, and 8 MiB in transfer.
 const MOST: u64 = 128 << 20;
 
 #[tokio::test]

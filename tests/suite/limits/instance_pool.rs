@@ -31,7 +31,7 @@ async fn count(client: &Client) -> u32 {
     call(client, "count").await.tool_text().parse().unwrap()
 }
 
-/// How many instances of the version that is served rest.
+/// The number of idle instances of the served version.
 fn idle_instances(server: &Server, name: &str) -> Value {
     let served = versions(server, name).into_iter().find(|version| version["state"] == "serving");
     served.unwrap()["idle_instances"].clone()
@@ -154,7 +154,7 @@ async fn each_call_has_a_log_of_its_own() {
         server.wait_for_log(&format!("said in call {call_number}: x")).await;
         let said = server.log();
         assert_eq!(said.matches("said in call").count(), call_number, "with its call: {said}");
-        // The log of all calls together, which is not what this is about, is empty again after four seconds.
+        // The shared log limit of all calls, which is not tested here, is free again after four seconds.
         tokio::time::sleep(Duration::from_secs(4)).await;
     }
     assert!(!server.log().contains("was dropped"), "{}", server.log());
@@ -179,7 +179,7 @@ async fn a_new_version_begins_with_an_empty_pool_and_the_old_pool_is_dropped() {
         let client = client.clone();
         async move { amount(&client, "nap", 5_000).await.tool_text().to_owned() }
     });
-    // It has taken the instance that rested.
+    // The call has taken the idle instance.
     wait_for_idle(&server, 0).await;
     assert_eq!(count(&client).await, 1);
     wait_for_idle(&server, 1).await;
@@ -230,7 +230,7 @@ async fn idle_instances_of_many_callers_block_no_call() {
     }
     let all = || names.iter().map(|name| idle_instances(&server, name).as_u64().unwrap()).sum::<u64>();
     assert_eq!(all(), 20);
-    // More at once than may rest of a plugin: they run as if nothing rested.
+    // More calls at once than a plugin may have idle instances: they run in fresh instances.
     let calls = (0..60).map(|_| {
         let client = Client::new(server.url());
         tokio::spawn(

@@ -7,10 +7,10 @@ use plugport_tests::http_client::Client;
 use plugport_tests::server::Server;
 use serde_json::{Value, json};
 
-/// What a neighbour may wait on two cores that are busy with others, by a server that is built without optimisation.
+/// The maximum wait of a neighbour on two busy cores with an unoptimised server.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// Calls that are cancelled while their results are checked: more than a plugin has threads for that.
+/// Calls that are cancelled while their results are validated: more than a plugin's permits for that.
 const CANCELLED: usize = 4;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -109,7 +109,7 @@ async fn validation_ends_with_its_call() {
     let begun = Instant::now();
     let reply = call().await;
     assert!(reply.tool_error().contains("checking takes too long"), "{reply:?}");
-    // One that nobody cancels goes on for so long.
+    // A validation that is not cancelled takes this long.
     let whole = begun.elapsed();
     let before = processor_time(server.pid());
     let attacks: Vec<_> = (0..CANCELLED).map(|_| tokio::spawn(call())).collect();
@@ -119,15 +119,15 @@ async fn validation_ends_with_its_call() {
     assert!(used > whole / 20, "{used:?} of processor time: nothing is being checked, of {whole:?}");
     attacks.iter().for_each(tokio::task::JoinHandle::abort);
     let begun = Instant::now();
-    // Before them the listing and the call that nobody cancelled.
+    // Before them come the listing and the call that was not cancelled.
     let lines = server.wait_for_audit("call", 2 + CANCELLED).await;
     assert!(begun.elapsed() < PATIENCE * 4, "cancelled calls went on: {lines:?}");
     assert!(lines[2..].iter().all(|line| line["outcome"] == "cancelled"), "{lines:?}");
-    // What is read or written in one piece ends by itself.
+    // Reading or writing one large message cannot be interrupted.
     tokio::time::sleep(whole / 4).await;
     let before = processor_time(server.pid());
     tokio::time::sleep(whole).await;
-    // One thread that went on would have half of its check before it.
+    // A thread that had not stopped would still have half of its validation to do.
     let used = processor_time(server.pid()).saturating_sub(before);
     assert!(
         used < (whole / 8).max(Duration::from_millis(50)),

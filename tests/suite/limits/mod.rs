@@ -1,4 +1,4 @@
-//! How much a guest, a caller or a compiler may use, and that nobody else waits for it: time, log, memory behind
+//! The limits of a guest, a caller or a compiler, and that others do not wait: time, log, memory behind
 //! handles, rates, large work of the server itself, fairness. Compiling with its limits and the server's code cache is
 //! here, and so are instances that serve several calls.
 //!

@@ -82,7 +82,7 @@ async fn completions_have_a_rate() {
         let reply = client.request("completion/complete", params.clone()).await;
         rejected += u64::from(format!("{reply:?}").contains("at most 50 times in a second"));
     }
-    // Fifty at once, and fifty more each second; a second for what is slow here.
+    // Fifty at once, and fifty more each second; one second more for a slow machine.
     let admitted = 50 * (begun.elapsed().as_secs() + 2);
     assert!(rejected >= 400_u64.saturating_sub(admitted), "{rejected} of 400 were rejected");
 }
@@ -147,7 +147,7 @@ fn ask(tokens: u64) -> Value {
     json!({ "name": "ask", "arguments": { "method": "sampling/createMessage", "params": params } })
 }
 
-/// Asks the client's model for at most so many tokens, which answers.
+/// Asks the client's model for at most so many tokens, and asserts that the model's text comes back.
 async fn assert_sampled(session: &Session, id: u64, tokens: u64) {
     let mut stream = session.stream(json!(id), "tools/call", ask(tokens)).await;
     let client_request = stream.message().await;

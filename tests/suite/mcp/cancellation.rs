@@ -54,7 +54,7 @@ async fn hanging_up_does_not_cancel_a_request_of_a_session() {
 #[tokio::test(flavor = "multi_thread")]
 async fn stdio_cancels_with_and_without_sessions() {
     let folder = folder(&["polite"]);
-    // The input may end right behind the last line.
+    // The input may end directly after the last line.
     for delay in [300, 0, 0, 0, 0, 0] {
         cancel_with_and_without_session(folder.path(), Duration::from_millis(delay)).await;
     }
@@ -77,12 +77,12 @@ async fn cancel_with_and_without_session(folder: &std::path::Path, delay: Durati
     let begun = Instant::now();
     let (lines, said, code) = pipe.end().await;
     assert!(lines.is_empty(), "a withdrawn request was answered: {lines:?}");
-    // Less than requests have that are still under way when the input ends.
+    // Shorter than the time for running requests after the end of input.
     let took = begun.elapsed();
     assert!(took < Duration::from_secs(3) && code == Some(0), "{took:?}, {code:?}: {said}");
 }
 
-/// The sleeping guest has the only permit, so a later call is answered once it has been stopped.
+/// The sleeping guest has the only permit, so a later call gets its result only after the guest was stopped.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_guest_is_stopped_within_200_ms() {
     let server = Server::builder().guest("polite").config(ONE_AT_A_TIME).alone().start().await;
@@ -113,14 +113,14 @@ async fn a_guest_is_stopped_within_200_ms() {
         times.push(begun.elapsed());
     }
     times.sort();
-    // The machine may be busy once or twice.
+    // A busy machine may delay one or two calls.
     assert!(times[7] < Duration::from_millis(200), "{times:?}");
 }
 
-/// Calls that are given up, of each kind.
+/// The number of cancelled calls of each kind.
 const REPEATS: usize = 10_000 / 3 + 1;
 
-/// At the same time.
+/// The number of calls at the same time.
 const ABANDONING: usize = 16;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -142,7 +142,7 @@ async fn ten_thousand_calls_that_are_given_up_leave_nothing_behind() {
     assert!(open <= files + ABANDONING, "{files} files were open and now {open}");
 }
 
-/// Hangs up on as many calls, cancels as many, and lets as many run out of time.
+/// Disconnects from as many calls, cancels as many, and lets as many exceed their time.
 async fn abandon(client: &Client, repeats: usize) {
     let mut tasks = tokio::task::JoinSet::new();
     for part in 0..ABANDONING {

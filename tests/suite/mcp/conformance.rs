@@ -11,10 +11,10 @@ use plugport_tests::server::Server;
 /// Scenarios of the extensions Tasks and Skills, which are optional and not offered.
 const EXTENSIONS: [&str; 2] = ["tasks-", "sep-2640-"];
 
-/// Checks that try nothing here, and why: answers that need no stream come as JSON, which the suite then leaves alone.
+/// Checks that test nothing here: responses that need no stream are JSON, which the suite then skips.
 const UNTRIED: [&str; 1] = ["server-sse-multiple-streams: server-sse-streams-functional"];
 
-/// What the guest `conformance` is granted. Streams that are silent are closed, as one scenario wants to see.
+/// The grants of the guest `conformance`. Silent streams are closed, since one scenario tests that.
 pub(crate) fn granted(state: &Path) -> String {
     format!(
         "[server]\nstate_dir = {:?}\ncompiled_cache_dir = {:?}\nsse_close_ms = 1000\ninitial_load_wait_ms = 120_000\n\

@@ -12,7 +12,7 @@ const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 /// Every list.
 const LISTS: [&str; 4] = ["tools/list", "resources/list", "prompts/list", "resources/templates/list"];
 
-/// The methods that may be answered with `input_required`, and the key of the guest's input request.
+/// The methods whose result may be `input_required`, and the key of the guest's input request.
 const SUSPENDING: [(&str, &str, &str); 2] = [
     ("tools/call", "test_input_required_result_elicitation", "user_name"),
     ("prompts/get", "test_input_required_result_prompt", "user_context"),

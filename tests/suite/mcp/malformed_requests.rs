@@ -1,4 +1,4 @@
-//! Malformed requests as a table: what is sent, and the error that the specification asks for. Errors of the envelope
+//! Malformed requests as a table: the request, and the error that the specification requires. Errors of the envelope
 //! and of the headers of a call are in `jsonrpc_errors`, those of `requestState` in `mrtr`.
 
 use plugport_tests::http_client::{Client, HttpResponse, STATELESS};
@@ -169,7 +169,7 @@ async fn sessions_that_begin_wrongly() {
     assert_eq!(session.request("ping", json!({})).await.status, 200, "the session is as it was");
     assert_eq!(client.delete(&session.id).await, 204);
     assert_eq!(client.post(&[("mcp-session-id", &session.id)], again).await.status, 200, "it has ended");
-    // What is not known is answered with the newest that has sessions, and the client may leave.
+    // An unknown revision gets the newest one with sessions, which the client may decline.
     for unknown in ["2031-01-01", "x", ""] {
         assert_eq!(client.session(unknown).await.revision, "2025-11-25", "{unknown:?}");
     }

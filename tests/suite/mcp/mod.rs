@@ -1,4 +1,4 @@
-//! The protocol itself, whatever transport carries it: methods, revisions, sessions and their streams, JSON-RPC errors,
+//! MCP itself, independent of the transport: methods, revisions, sessions and their streams, JSON-RPC errors,
 //! cancellation, client requests (`session_client_requests` with sessions, `mrtr` without), cursors and request states,
 //! and the official conformance suite.
 //!

@@ -1,5 +1,5 @@
-//! MRTR: a guest's client requests to a stateless client. The call is answered with `input_required` and resumed by the
-//! same request with `inputResponses`.
+//! MRTR: a guest's client requests to a stateless client. The call's result is `input_required`, and the same request
+//! with `inputResponses` resumes it.
 
 use std::time::Duration;
 
@@ -127,7 +127,7 @@ async fn a_state_works_once_for_its_own_request_and_answers_are_checked() {
         json!({ "requestState": request_state, "inputResponses": { "who": { "action": "perhaps" } } });
     let (code, why) = rejected(&caller.call("ask", &request_args("who"), unfit).await);
     assert!(code == -32602 && why.contains("`who`"), "{why}");
-    // None of that has used it up.
+    // The rejected requests have not used up the request state.
     assert!(
         caller
             .call("ask", &request_args("who"), retry(&request_state, "Ada"))

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 /// The guest `client_requests` with all its grants.
 pub(crate) const GRANTED: &str = "[plugins.client_requests]\nprefix = \"\"\n[plugins.client_requests.grants]\nsampling = true\nelicitation = true\nroots = true\n";
 
-/// The capabilities of a client that answers every client request.
+/// The capabilities of a client that supports every client request.
 pub(crate) fn capabilities() -> Value {
     json!({ "sampling": { "tools": {} }, "elicitation": { "form": {}, "url": {} }, "roots": {} })
 }

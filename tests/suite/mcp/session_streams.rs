@@ -92,7 +92,7 @@ async fn a_client_that_does_not_read_delays_neither_itself_nor_others() {
     let server = Server::builder().guest("polite").start().await;
     let client = Client::new(server.url());
     let session = client.session("2025-11-25").await;
-    // Far more than any buffer holds, and nobody reads it.
+    // Far more than any buffer holds, and the client does not read.
     let unread = session.stream(json!("flood"), "tools/call", narrate(2_000)).await;
     for at in 0..20 {
         let echo = session.request_as(
@@ -175,8 +175,7 @@ async fn a_client_that_comes_back_or_speaks_is_there_whatever_became_of_a_ping()
     assert_eq!(speaking.request("ping", json!({})).await.status, 200);
 }
 
-/// Reading is the client's part of the conversation: one that never does holds a connection, a guest and what they wait
-/// for.
+/// A client that never reads its response occupies a connection and a guest, so the server closes the connection.
 #[tokio::test]
 async fn a_client_that_never_reads_is_given_up() {
     let config =
@@ -198,7 +197,7 @@ async fn a_client_that_never_reads_is_given_up() {
     );
     tokio::io::AsyncWriteExt::write_all(&mut stream, head.as_bytes()).await.unwrap();
     let given_up = async {
-        // Its listing at start was the first.
+        // The first line is the listing at the start.
         while server.wait_for_audit("call", 2).await.len() < 2 || server.open_files() > files {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::mcp::session_client_requests::{GRANTED, capabilities, model_says, prompt};
 
-/// As long as a line may be, bytes.
+/// The maximum length of a line, bytes.
 const LONGEST: usize = 4 << 20;
 
 #[tokio::test]
@@ -64,7 +64,7 @@ async fn bad_lines_are_answered_and_good_ones_still_work() {
     assert!(again["error"]["message"].as_str().unwrap().contains("was already done here"), "{again}");
 }
 
-/// A call of so many bytes, as clients write it that put the id last.
+/// A call of so many bytes with the `id` as its last member.
 fn call_of(bytes: usize, id: i64, meta: &Value) -> String {
     let line = |message: &str| {
         let arguments = json!({ "message": message });
@@ -80,7 +80,7 @@ async fn a_request_that_is_too_long_is_answered_under_its_own_id() {
     let mut pipe = StdioClient::start(folder.path());
     pipe.initialize("2025-11-25").await;
     for meta in [json!({}), stateless_meta()] {
-        // Nothing is read until both are written.
+        // The test reads only after both are written.
         for (id, bytes) in [(1, 6 << 20), (2, LONGEST + 1)] {
             pipe.send(&call_of(bytes, id, &meta)).await;
         }

@@ -36,7 +36,7 @@ async fn the_configuration_is_reloaded_and_a_bad_edit_keeps_the_old_one() {
         "plugport.toml",
     );
     server.wait_for_log("take effect at the next start").await;
-    // The new limits let it not even start, so the version with the old ones stays.
+    // The plugin cannot even start with the new limits, so the version with the old limits stays.
     server.wait_for_log("(limit `fuel`)").await;
     wait_for_result(&client, "two-version", Some("a")).await;
     install_bytes(b"[server]\npage_size = 7\n", server.folder(), "plugport.toml");
@@ -61,7 +61,7 @@ async fn a_sidecar_configures_its_plugin() {
     wait_for_result(&client, "v-version", Some("a")).await;
 }
 
-/// A sidecar is copied more easily than a line in `plugport.toml` is written, so it cannot set the plugin's prefix.
+/// A sidecar may come with a plugin, so it cannot set the plugin's prefix.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_sidecar_gives_its_plugin_no_other_name() {
     let (server, client) = served("[server]\nsidecar_grants = true\n").await;

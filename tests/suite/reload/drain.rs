@@ -16,14 +16,14 @@ use crate::cli::status::versions;
 use crate::mcp::mrtr::{AnsweringClient, accepted, state};
 use crate::mcp::session_client_requests::{capabilities, model_says};
 
-/// As many as one plugin may have waiting when nothing is configured.
+/// The default maximum of one plugin's suspended calls.
 const WAITING: usize = 32;
 
-/// The guest `version_reporter` under bare names, with what it asks for.
+/// The guest `version_reporter` without a prefix, with its grants.
 const REPORTER: &str =
     "[plugins.r]\nprefix = \"\"\n[plugins.r.grants]\nsampling = true\nelicitation = true\n";
 
-/// A build of the guest, which says which it is in its descriptions and in its answers.
+/// A build of the guest, with its number in its descriptions and results.
 pub(crate) fn version_reporter(variant: u8) -> Vec<u8> {
     Source::Variant("version_reporter", variant).bytes()
 }
@@ -33,7 +33,7 @@ async fn first_reporter(more: &str) -> Server {
     Server::builder().file("r.wasm", &version_reporter(1)).config(&config).start().await
 }
 
-/// Installs the second build and waits until it answers.
+/// Installs the second build and waits until it is published.
 async fn replace(server: &Server) {
     install_bytes(&version_reporter(2), server.folder(), "r.wasm");
     wait_for_result(&Client::new(server.url()), "version", Some("2")).await;
@@ -133,7 +133,7 @@ async fn calls_that_wait_beyond_the_drain_limit_are_told_that_their_plugin_was_r
     assert!(late.text.contains("replaced") && !late.text.contains("heard"), "{late:?}");
 }
 
-/// C3: a working version goes on working, whatever replaces its file.
+/// C3: a working version stays when its file is replaced by a broken one.
 #[tokio::test(flavor = "multi_thread")]
 async fn bad_versions_between_good_ones_are_reported_once_and_noticed_by_no_caller() {
     let first = std::fs::read(guest("version_a")).unwrap();
@@ -166,7 +166,7 @@ async fn bad_versions_between_good_ones_are_reported_once_and_noticed_by_no_call
     neighbour_loop.end().await;
 }
 
-/// Opens what a client without sessions listens on, and waits until it is open.
+/// Opens a `subscriptions/listen` stream, and waits until it is open.
 async fn listen(client: &Client) -> Stream {
     let params = json!({ "notifications": { "toolsListChanged": true }, "_meta": stateless_meta() });
     let body = json!({ "jsonrpc": "2.0", "id": "l", "method": "subscriptions/listen", "params": params });
@@ -242,7 +242,7 @@ async fn a_server_on_a_pipe_that_is_told_to_stop_finishes_what_it_has() {
     let plugins = folder(&["polite"]);
     let mut pipe = StdioClient::start(plugins.path());
     pipe.initialize(LEGACY).await;
-    // The list waits for what is compiled; the call that follows is then under way at once.
+    // The list waits for compiling, so the call after it runs at once.
     pipe.request(json!("list"), "tools/list", json!({})).await;
     let listed = pipe.next().await;
     assert!(listed["result"]["tools"].as_array().is_some_and(|tools| !tools.is_empty()), "{listed}");
@@ -260,7 +260,7 @@ async fn a_server_on_a_pipe_that_is_told_to_stop_finishes_what_it_has() {
 async fn a_second_signal_ends_the_server_at_once() {
     let server = Server::builder().guest("polite").start().await;
     let session = Client::new(server.url()).session(LEGACY).await;
-    // Hanging up does not cancel a call of a session, so it is there to be waited for.
+    // A disconnection does not cancel a call of a session, so the server waits for the call.
     let nap = session.call("polite-nap", json!({ "ms": 25_000 }));
     assert!(tokio::time::timeout(Duration::from_millis(300), nap).await.is_err());
     server.signal("-TERM").await;

@@ -1,5 +1,5 @@
-//! The plugin folder changes while the server serves: new files are published, replaced ones are served anew, deleted
-//! ones are gone, and no call fails for it.
+//! The plugin folder changes while the server serves: new files are published, replaced files are reloaded, deleted
+//! files are removed, and no call fails because of this.
 
 use std::time::Duration;
 
@@ -62,7 +62,7 @@ async fn a_file_that_is_written_slowly_is_loaded_when_it_is_whole() {
     }
     drop(file);
     wait_for_result(&client, "v-version", Some("a")).await;
-    // Truncated and written again, with a time that no clock shows.
+    // Truncated and written again, with an impossible modification time.
     std::fs::write(server.folder().join("v.wasm"), std::fs::read(guest("version_b")).unwrap()).unwrap();
     let file = std::fs::File::open(server.folder().join("v.wasm")).unwrap();
     file.set_modified(std::time::UNIX_EPOCH).unwrap();
@@ -92,7 +92,7 @@ async fn a_folder_that_goes_and_comes_back_is_followed() {
     wait_for_result(&client, "v-version", None).await;
 }
 
-/// H37: what is under way when the file goes is answered.
+/// H37: a call that runs when its file is deleted gets its result.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_ends_with_the_version_it_began_with() {
     let server = Server::builder().guest("polite").start().await;
@@ -106,7 +106,7 @@ async fn a_call_ends_with_the_version_it_began_with() {
     wait_for_result(&client, "polite-echo", None).await;
 }
 
-/// Files that come together are published together, and clients hear of it once.
+/// Files that come together are published together, and clients get one `list_changed`.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_burst_of_files_is_announced_once() {
     let server = Server::builder().guest("version_a").start().await;

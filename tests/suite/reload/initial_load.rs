@@ -54,7 +54,7 @@ async fn the_first_list_is_complete_and_nothing_else_waits_for_it() {
     assert!(said.contains("compiling 2 files, which happens once for each"), "{said}");
 }
 
-/// What was compiled before is loaded quickly, unless its plugin takes its time.
+/// Cached plugins are loaded quickly, unless a plugin's own start is slow.
 #[tokio::test(flavor = "multi_thread")]
 async fn initialize_waits_for_no_plugin_that_is_loaded() {
     let plugins = folder(&["polite", "hostile_loop_in_list_tools"]);
@@ -116,7 +116,7 @@ async fn a_request_that_waits_for_the_load_gets_progress_and_can_be_cancelled() 
     assert_eq!(pipe.wait_for_exit().await, Some(0));
 }
 
-/// A client that asks, closes its end and reads: what a shell script does, and clients that are done.
+/// A client that sends requests, closes its end and then reads, like a shell script.
 #[tokio::test(flavor = "multi_thread")]
 async fn from_a_directory_that_cannot_be_written_a_short_lived_client_gets_the_whole_list() {
     let plugins = cold();
@@ -172,7 +172,7 @@ async fn without_a_home_the_log_says_what_is_not_saved() {
     assert!(said.contains("stdin was closed"), "{said}");
 }
 
-/// A notebook whose state is this person's own; `at` is both its folder and its home.
+/// A notebook with its own state; `at` is both its folder and its home.
 fn notebook(at: &Path) -> RawServer {
     RawServer::start(at, "[server]\ninitial_load_wait_ms = 120_000\n[plugins.notes.grants]\nkv = true\n")
 }
@@ -195,7 +195,7 @@ async fn two_servers_of_one_user_share_the_store_and_one_goes_on_when_the_other_
     write(&one, "One").await;
     write(&other, "Two").await;
     assert_eq!((notes(&one).await, notes(&other).await), (2, 2));
-    // What the plugin says has changed is listed again a moment later.
+    // The server lists again a moment after the plugin reports a change.
     let begun = Instant::now();
     while other.request("resources/list", json!({})).await.result()["resources"].as_array().unwrap().len()
         != 3
@@ -255,7 +255,7 @@ async fn a_state_folder_of_an_earlier_version_is_pointed_out() {
     assert!(!server.log().contains("is not used"), "{}", server.log());
 }
 
-/// As an editor does that starts a server in a folder of its own.
+/// Like an editor that starts a server in a folder of its own.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_leaves_nothing_where_it_is_started() {
     let (plugins, elsewhere) = (folder(&["polite"]), tempfile::tempdir().unwrap());

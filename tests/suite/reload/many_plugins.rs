@@ -15,23 +15,23 @@ use serde_json::json;
 
 const PLUGINS: u64 = 200;
 
-/// What may pass between the start of a process and its first list, with all code kept. An unoptimised server takes a
+/// The maximum time from the start of a process to its first list, with all code cached. An unoptimised server takes a
 /// few milliseconds to load a plugin where an optimised one takes a few tenths of one, and shares the machine with CI.
 const START: Duration = if cfg!(debug_assertions) { Duration::from_secs(5) } else { Duration::from_secs(1) };
 
 /// The memory that an idle plugin may hold.
 const IDLE: u64 = 400 << 10;
 
-/// All on one page, and a start that waits for whatever has to be compiled.
+/// All items on one page, and lists that wait for compiling.
 const LONG_START: &str = "[server]\npage_size = 1000\ninitial_load_wait_ms = 600000\n";
 
-/// The same, but lists wait for a moment only.
+/// The same with lists that wait only briefly.
 const USUAL: &str = "[server]\npage_size = 1000\ninitial_load_wait_ms = 500\n[limits]\ncompile_ms = 600000\n";
 
 /// So many functions take seconds to compile in any build, and less memory than a compiler may have.
 const BURDEN: u32 = 30_000;
 
-/// A server from its start to its first list: what it lists, and what that took.
+/// Starts a server and returns its first list and the time until then.
 async fn first_list(plugins: &Path, config: &str) -> (RawServer, Vec<String>, Duration) {
     let begun = Instant::now();
     let server = RawServer::start(plugins, config);
@@ -39,7 +39,7 @@ async fn first_list(plugins: &Path, config: &str) -> (RawServer, Vec<String>, Du
     (server, listed, begun.elapsed())
 }
 
-/// Waits until the server tells of a change after which the tool is listed.
+/// Waits for a `list_changed` after which the tool is listed.
 async fn wait_until_announced(stream: &mut Stream, client: &Client, tool: &str) {
     loop {
         assert_eq!(stream.message().await["method"], "notifications/tools/list_changed");
@@ -71,7 +71,7 @@ async fn two_hundred_plugins_are_there_at_once_and_cost_little() {
     let expected: Vec<String> = (0..PLUGINS).map(|number| format!("p{number:03}-version")).collect();
     assert_eq!(listed, expected, "the first list has all; the server said:\n{}", server.log());
     let full = ProcessStats::read(server.pid()).settled().await;
-    // Compiled code is mapped from its file: those pages are shared, and the system takes them back when it needs them.
+    // Compiled code is mapped from its file: those pages are shared, and the system can reclaim them.
     let each = full.own.saturating_sub(empty.own) / PLUGINS;
     let mapped = (full.memory.saturating_sub(empty.memory) / PLUGINS).saturating_sub(each);
     let (each_kib, mapped_kib) = (each >> 10, mapped >> 10);
@@ -90,7 +90,7 @@ async fn a_file_that_takes_long_to_compile_holds_up_no_other() {
     let _machine = whole_machine().await;
     let plugins = folder(&["polite", "version_b"]);
     let slow = burdened(&std::fs::read(guest("version_a")).unwrap(), BURDEN);
-    // The first by its name, and of the others nothing is kept either.
+    // The first by its name; the others are not cached either.
     std::fs::write(plugins.path().join("a_slow.wasm"), slow).unwrap();
     let server = RawServer::start(plugins.path(), USUAL);
     let client = Client::new(server.url().await);
@@ -112,7 +112,7 @@ async fn a_file_that_takes_long_to_compile_holds_up_no_other() {
     server.wait_for_log("\nloaded").await;
 }
 
-/// The first list never misses what was compiled before, however long something else takes.
+/// The first list has every cached plugin, also while another one compiles for long.
 #[tokio::test(flavor = "multi_thread")]
 async fn cached_plugins_are_in_the_first_list_and_the_rest_is_announced() {
     let _machine = whole_machine().await;
@@ -122,7 +122,7 @@ async fn cached_plugins_are_in_the_first_list_and_the_rest_is_announced() {
     first.child.kill().await.unwrap();
     let slow = burdened(&std::fs::read(guest("version_a")).unwrap(), BURDEN);
     std::fs::write(plugins.path().join("a_slow.wasm"), &slow).unwrap();
-    // More of them than are looked into at the same time, and all before the others by their names.
+    // More files than are loaded at the same time, with names that come before the others.
     for number in 0..5 {
         let file = plugins.path().join(format!("a_slower{number}.wasm"));
         std::fs::write(file, labelled(&slow, &format!("another {number}"))).unwrap();

@@ -1,4 +1,4 @@
-//! A name belongs to the plugin that it begins with, in whatever order files come and sort.
+//! A name belongs to the plugin that it begins with, for any order of files.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use plugport_tests::reload::{install_bytes, tool_names, wait_for_log_times, wait
 use plugport_tests::server::{Server, program};
 use serde_json::{Value, json};
 
-/// A component with these functions, which all answer with one number.
+/// A component whose functions all return one number.
 fn constant_functions(functions: &[&str], number: u32) -> Vec<u8> {
     let exports: String = functions
         .iter()
@@ -25,7 +25,7 @@ fn constant_functions(functions: &[&str], number: u32) -> Vec<u8> {
     wat::parse_str(text).unwrap()
 }
 
-/// What the tools of such a component answer.
+/// The text of such a tool's result.
 fn result_text(number: u32) -> String {
     json!({ "result": number }).to_string()
 }
@@ -231,7 +231,7 @@ async fn a_uri_is_read_by_the_plugin_that_it_names() {
     server.wait_for_log("the URI template `lib:item/{id}/data` belongs to the plugin `lib`").await;
     install_bytes(&library, server.folder(), "books.wasm");
     std::fs::remove_file(server.folder().join("lib.wasm")).unwrap();
-    // A URI that names no plugin belongs to nobody yet.
+    // A URI that names no plugin has no owner yet.
     wait_for_log_times(&server, "with the same right; name one of them in plugport.toml", 2).await;
     let listed = client.request("resources/list", json!({})).await;
     assert_eq!(listed.result()["resources"], json!([]));

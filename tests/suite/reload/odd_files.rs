@@ -16,7 +16,7 @@ use plugport_tests::reload::{install_bytes, install_guest, wait_for_result};
 use plugport_tests::server::{Builder, Server};
 use serde_json::json;
 
-/// The server, and how long it took to start.
+/// The server, and the time of its start.
 async fn started(builder: Builder) -> (Server, Duration) {
     let server = builder.start().await;
     let took = server.start();
@@ -68,7 +68,7 @@ async fn files_that_are_not_regular_are_rejected_at_once() {
     drop(socket);
 }
 
-/// A hard link is a file as good as any. That its other name is written tells no event of the folder.
+/// A hard link is a regular file. Writing through its other name causes no file event in the folder.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hard_link_is_served_and_followed() {
     let builder = Server::builder().guest("polite");
@@ -87,7 +87,7 @@ async fn a_hard_link_is_served_and_followed() {
     assert!(!server.log().contains("rejected"), "{}", server.log());
 }
 
-/// The same component with so much more of nothing, in a custom section.
+/// The same component with padding of this size in a custom section.
 fn padded(mut component: Vec<u8>, mib: usize) -> Vec<u8> {
     let content = (mib << 20) + 2;
     component.push(0);
@@ -101,7 +101,7 @@ fn padded(mut component: Vec<u8>, mib: usize) -> Vec<u8> {
     component
 }
 
-/// What is read takes a while, and is another file before that is over.
+/// A file that changes while it is read.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_that_is_replaced_while_it_is_read_is_read_again() {
     let large = ["version_a", "version_b"].map(|name| padded(std::fs::read(guest(name)).unwrap(), 8));
@@ -109,7 +109,7 @@ async fn a_file_that_is_replaced_while_it_is_read_is_read_again() {
     let client = Client::new(server.url());
     for round in 0..40 {
         install_bytes(&large[round % 2], server.folder(), "v.wasm");
-        // Longer than a file has to stay the same, by another bit each time.
+        // Longer than the debounce time, a bit more each time.
         tokio::time::sleep(Duration::from_millis(90 + 7 * (round as u64 % 11))).await;
     }
     wait_for_result(&client, "v-version", Some("b")).await;
@@ -159,7 +159,7 @@ async fn a_plugin_whose_file_becomes_unreadable_stays_as_it_was() {
 
 #[tokio::test]
 async fn strange_names_are_skipped_or_shown_escaped() {
-    // The operator says which of two that look alike is meant.
+    // The operator says which of two plugins with names that look alike is meant.
     let builder = Server::builder().guest("polite").config("[plugins.polite]\nlimits = {}\n");
     let folder = builder.folder().to_owned();
     let good = std::fs::read(guest("version_a")).unwrap();
@@ -186,7 +186,7 @@ async fn strange_names_are_skipped_or_shown_escaped() {
     assert_polite(&server).await;
 }
 
-/// Fewer than the corpus asks for, since each good one is compiled without optimisation.
+/// Fewer than in the threat model, since each good file is compiled without optimisation.
 #[tokio::test(flavor = "multi_thread")]
 async fn very_many_files_cost_a_line_each_and_displace_no_good_one() {
     let good = std::fs::read(guest("version_a")).unwrap();
@@ -261,7 +261,7 @@ async fn copies_of_a_file_do_not_disturb_each_other() {
 async fn hostile_huge_file() {
     let builder = Server::builder().guest("polite");
     for (name, size) in [("large.wasm", 500_u64 << 20), ("vast.wasm", 100 << 30)] {
-        // Holes all over: only what reads it would notice.
+        // A sparse file: only reading would show that it is empty.
         std::fs::File::create(builder.folder().join(name)).unwrap().set_len(size).unwrap();
     }
     let (server, took) = started(builder).await;

@@ -15,7 +15,8 @@ fn bytes(name: &str) -> Vec<u8> {
     std::fs::read(guest(name)).unwrap()
 }
 
-/// The listing_side_effect does not list without its directory, so it could keep what is taken from it by failing.
+/// The guest `listing_side_effect` cannot list without its directory. It must lose the grant although it cannot be
+/// loaded without it.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_plugin_cannot_keep_a_grant_by_failing_without_it() {
     let outside = tempfile::tempdir().unwrap();
@@ -35,7 +36,7 @@ async fn a_plugin_cannot_keep_a_grant_by_failing_without_it() {
     );
 }
 
-/// Nothing waits for a file that is still being compiled.
+/// Revoking does not wait for a file that is still being compiled.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_grant_is_gone_while_another_version_is_compiled() {
     let outside = tempfile::tempdir().unwrap();
@@ -56,7 +57,7 @@ async fn a_grant_is_gone_while_another_version_is_compiled() {
         "it was compiled too soon to try anything: {}",
         server.log()
     );
-    // It comes back with what it needs.
+    // With its grant it is published again.
     install_bytes(config.as_bytes(), server.folder(), "plugport.toml");
     let deadline = Instant::now() + Duration::from_secs(60);
     while server.log().matches("published listing_side_effect: ").count() < 2 {
@@ -77,7 +78,7 @@ async fn a_plugin_that_has_to_be_signed_from_now_on_is_taken_away() {
     server.wait_for_log("v.wasm.minisig").await;
 }
 
-/// A file that is compiled while approval becomes strict follows the rule of the moment when it is ready.
+/// The approval mode at the end of compiling counts for a file that is compiled while the mode becomes strict.
 #[tokio::test(flavor = "multi_thread")]
 async fn loads_that_began_before_follow_the_current_rules() {
     let server = Server::builder()
@@ -96,12 +97,12 @@ async fn loads_that_began_before_follow_the_current_rules() {
     install_bytes(b"[server]\napproval = \"strict\"\n", server.folder(), "plugport.toml");
     wait_for_result(&client, "polite-echo", None).await;
     server.wait_for_log("slow.wasm: has not been approved").await;
-    // By now it would be there.
+    // Enough time for it to be published.
     tokio::time::sleep(Duration::from_secs(2)).await;
     assert_eq!(tool_names(&client).await, [""; 0]);
 }
 
-/// A damaged lock and a good edit at the same time: each is taken in by itself.
+/// A damaged lockfile and a valid configuration at the same time: each is handled separately.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_damaged_lockfile_loses_no_edit_of_the_configuration() {
     let server = Server::builder()

@@ -13,24 +13,24 @@ use plugport_tests::server::Server;
 use serde_json::json;
 use tokio::task::JoinHandle;
 
-/// Everyone calls one tool from one address, as fast as they can. Nobody is asked whether they are still there, since
-/// the one who listens here does nothing else.
+/// No rates, since all callers call one tool from one address as fast as they can. No pings, since the listening client
+/// does nothing else.
 const CONFIG: &str = "[server]\ncaller_calls_per_second = 1_000_000_000\nping_interval_s = 0\n\
                       [limits]\ntool_calls_per_second = 1_000_000_000\n";
 
-/// How hard it is tried.
+/// The size of a run.
 struct Trial {
     swaps: usize,
     callers: usize,
     /// Swaps before anything is measured: pools and caches fill.
     warm_up: usize,
-    /// For how long is measured what calls take without swaps.
+    /// How long calls are measured without swaps.
     idle: Duration,
-    /// What a call in a hundred may take longer during swaps than twice what it takes without.
+    /// By how much the 99th percentile during swaps may exceed twice that without swaps.
     slack: Duration,
 }
 
-/// C1 as it is promised. Run it with `--ignored --nocapture`, in release and with nothing beside it.
+/// C1 at full size. Run it with `--ignored --nocapture`, in release, on an idle machine.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "soak: a thousand swaps take about five minutes"]
 async fn soak_a_thousand_swaps_fail_no_call() {
@@ -38,20 +38,20 @@ async fn soak_a_thousand_swaps_fail_no_call() {
     assert_unnoticed(Trial { swaps: 1_000, callers: 64, warm_up: 100, idle, slack: Duration::ZERO }).await;
 }
 
-/// The same for every day. An unoptimised server shares two busy cores with its callers here, and validating a listing
-/// in it takes a core for longer than a call takes, so what calls may wait is what a neighbour of an attack may.
+/// C1 in the suite. An unoptimised server shares two busy cores with its callers here, and validating a listing uses a
+/// core for longer than a call takes, so calls may wait as long as a neighbour of an attack.
 #[tokio::test(flavor = "multi_thread")]
 async fn swaps_fail_no_call() {
     let idle = Duration::from_secs(4);
     assert_unnoticed(Trial { swaps: 60, callers: 16, warm_up: 10, idle, slack: PATIENCE }).await;
 }
 
-/// How far things are. Swap 0 is the version that the server starts with.
+/// The progress of the swaps. Swap 0 is the version at the start of the server.
 #[derive(Default)]
 struct Progress {
     /// The last swap that was begun.
     begun: AtomicUsize,
-    /// The last one that somebody knows to be published: it was announced, or it answered.
+    /// The last swap that is known to be published: by `list_changed` or by a result.
     published: AtomicUsize,
     phase: AtomicUsize,
     over: AtomicBool,
@@ -61,7 +61,7 @@ const PHASES: usize = 4;
 const IDLE: usize = 1;
 const SWAPPING: usize = 3;
 
-/// What one caller waited, by phase.
+/// The waits of one caller, by phase.
 type Waits = [Vec<Duration>; PHASES];
 
 /// The result of the version that a swap installs.
@@ -129,7 +129,7 @@ async fn swap(server: &Server, progress: &Progress, number: usize) {
     progress.published.fetch_max(number, Ordering::SeqCst);
 }
 
-/// Calls until it is over. Every call must be answered, by a version that was served while it was under way.
+/// Calls until the end. Every call must have a result of a version that was served while it ran.
 fn loop_on(neighbour: &Neighbour, progress: &Arc<Progress>) -> JoinHandle<Waits> {
     let (neighbour, progress) = (neighbour.clone(), Arc::clone(progress));
     tokio::spawn(async move {
@@ -152,7 +152,7 @@ fn loop_on(neighbour: &Neighbour, progress: &Arc<Progress>) -> JoinHandle<Waits>
     })
 }
 
-/// What one call in a hundred exceeded, without swaps and during them.
+/// The 99th percentile of the waits, without swaps and during them.
 async fn latencies(callers: Vec<JoinHandle<Waits>>) -> (Duration, Duration) {
     let (mut idle, mut during) = (Vec::new(), Vec::new());
     for caller in callers {
@@ -164,8 +164,8 @@ async fn latencies(callers: Vec<JoinHandle<Waits>>) -> (Duration, Duration) {
     (Latencies::of(idle).percentile(99), Latencies::of(during).percentile(99))
 }
 
-/// Nothing of the versions that were replaced is left. The engine keeps the image of a plugin's memory in an open file
-/// for as long as the plugin or an instance of it is there, so the files count the instances too.
+/// Nothing of the replaced versions is left. The engine has an open file with the image of a plugin's memory for as
+/// long as the plugin or an instance of it exists, so the number of files shows leaked instances too.
 fn assert_flat(start: ProcessStats, end: ProcessStats) {
     let grown = end.memory as i64 - start.memory as i64;
     assert!(grown < GROWTH, "resident memory grew by {grown} bytes, from {start:?} to {end:?}");

@@ -15,7 +15,7 @@ fn nothing_compiled_is_committed() {
     assert_eq!(git(&["ls-files", "*.wasm", "*.cwasm", "*.so", "*.o"]), "");
 }
 
-/// What servers keep, secrets among it, is neither committed nor left where the next commit would find it.
+/// The state of servers, with secrets, is neither committed nor in a folder that the next commit would add.
 #[test]
 fn no_state_of_a_server_is_in_the_repository() {
     let Ok(listed) = Command::new("git").args(["ls-files", "-z"]).current_dir(root()).output() else {
@@ -27,7 +27,7 @@ fn no_state_of_a_server_is_in_the_repository() {
         tracked.split('\0').map(PathBuf::from).filter(|path| is_state(path)).collect();
     let mut pending = vec![root().join("tests")];
     while let Some(folder) = pending.pop() {
-        // What another test removes meanwhile is not in the repository.
+        // Another test may remove files meanwhile.
         for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
             let path = entry.path();
             let name = path.file_name().unwrap_or_default();
@@ -52,7 +52,7 @@ fn is_state(path: &Path) -> bool {
             .any(|part| ["plugins.redb", "audit.jsonl"].iter().any(|file| part.as_os_str() == *file))
 }
 
-/// Commands keep compiled code for the person who types them, which tests are not to do in anyone's home.
+/// Commands cache compiled code in the user's home, where tests must not write.
 #[test]
 fn programs_that_tests_start_keep_nothing_in_a_home() {
     let bare = ["binary()", "server::binary()"].map(|program| format!("Command::new({program})"));
@@ -68,7 +68,7 @@ fn programs_that_tests_start_keep_nothing_in_a_home() {
     }
 }
 
-/// A guest that no test names is a behaviour that nobody checks.
+/// Every guest needs a test that names it.
 #[test]
 fn every_guest_has_a_test() {
     // The table of the corpus is a part of the suite.
@@ -88,7 +88,7 @@ fn every_guest_has_a_test() {
     }
 }
 
-/// The page that operators read must not drift from the table that is enforced.
+/// The page must have the same values as the enforced table.
 #[test]
 fn the_limits_page_has_every_limit_with_its_default_and_maximum() {
     let page = std::fs::read_to_string(root().join("docs/limits.md")).unwrap();
@@ -98,7 +98,7 @@ fn the_limits_page_has_every_limit_with_its_default_and_maximum() {
     }
 }
 
-/// What each language costs is measured by a command, whose table must have been filled.
+/// A command measures the costs of each language; the table must be complete.
 #[test]
 fn the_languages_page_has_every_number() {
     let page = std::fs::read_to_string(root().join("docs/languages.md")).unwrap();

@@ -1,5 +1,5 @@
-//! Promises about the repository itself: what is committed, that every guest has a test, and that pages of the documentation
-//! have the numbers of the code.
+//! Properties of the repository: the committed files, a test for every guest, and pages of the documentation with the
+//! numbers of the code.
 //!
 //! Nothing here starts a server. That every entry of the hostile corpus is tested is in `hostile`.
 

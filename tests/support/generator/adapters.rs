@@ -88,8 +88,8 @@ impl AdapterComponent {
         u64::from(self.pages(true) + self.pages(false)) * u64::from(PAGE)
     }
 
-    /// The whole component. Its only function, `go`, is its tool. The two instances are siblings, since an instance that
-    /// has been entered may not enter its child instances.
+    /// The whole component. Its only function, `go`, is its tool. The two instances are siblings, since an instance
+    /// that has been entered may not enter its child instances.
     pub fn text_format(&self) -> String {
         let mut text = "(component\n".to_owned();
         let [has, gets] = self.encodings;

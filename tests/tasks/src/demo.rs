@@ -30,7 +30,7 @@ pub(crate) fn run(repository: &Repository, mut arguments: Vec<String>) -> Outcom
     run_command::become_command(serve(repository, server, arguments))
 }
 
-/// `cargo plugins`: the example plugins, with a server that is there already. Plugins in other languages need one.
+/// `cargo plugins`: builds the example plugins. Plugins in other languages need a server that is already built.
 pub(crate) fn plugins(repository: &Repository, arguments: &[String]) -> Outcome {
     let [server] = arguments else {
         return Err(Failure::usage("cargo plugins SERVER, where SERVER is the file of a built plugport"));
@@ -51,7 +51,7 @@ fn build_rust_plugins(repository: &Repository) -> Outcome {
     })
 }
 
-/// Builds the server and says where it is.
+/// Builds the server and returns its path.
 fn build_server(repository: &Repository) -> Outcome<PathBuf> {
     let server = beside_this_program("plugport")?;
     let note = first_time(&server, "(this takes about 10 minutes the first time)");
@@ -67,8 +67,8 @@ fn first_time<'n>(result: &Path, note: &'n str) -> &'n str {
     if result.exists() { "" } else { note }
 }
 
-/// One cargo builds this program and the server with one profile, so they lie in one folder, wherever the person's
-/// settings put it.
+/// The same cargo builds this program and the server with the same profile, so they are in the same folder with any
+/// cargo settings.
 fn beside_this_program(name: &str) -> Outcome<PathBuf> {
     let this = std::env::current_exe()
         .map_err(|error| Failure::new(format!("cannot find this program: {error}")))?;
@@ -94,7 +94,7 @@ fn take(arguments: &mut Vec<String>, flag: &str) -> bool {
     arguments.len() < before
 }
 
-/// Whether the person has set an option, as `--option VALUE` or `--option=VALUE`.
+/// Whether the command line has an option, as `--option VALUE` or `--option=VALUE`.
 fn gives(arguments: &[String], option: &str) -> bool {
     arguments
         .iter()

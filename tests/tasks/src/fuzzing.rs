@@ -1,9 +1,8 @@
 //! `cargo fuzzing`: libFuzzer over the targets of `tests/fuzz`, on the pinned stable toolchain.
 //!
 //! Coverage comes from a pass of LLVM that every toolchain has. This program enables it by running between cargo and
-//! rustc, for the packages of this workspace alone: with `RUSTFLAGS` cargo would compile Wasmtime anew, and all that
-//! the targets are about is here. So the only thing that is needed besides cargo is a C++ compiler, for libFuzzer
-//! itself.
+//! rustc, for the packages of this workspace alone: `RUSTFLAGS` would make cargo compile Wasmtime again, and the
+//! targets test only this workspace. Besides cargo, only a C++ compiler is needed, for libFuzzer itself.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -12,11 +11,11 @@ use std::process::Command;
 use crate::repository::Repository;
 use crate::run_command::{self, Failure, Outcome};
 
-/// How long each target runs unless told.
+/// The default time of each target.
 const SECONDS: u64 = 60;
 
-/// What makes an instrumented crate: counters for every edge, and what is compared with what. Optimised, as an engine
-/// wants it, and still with checked arithmetic.
+/// The options for an instrumented crate: counters for every edge, and the operands of comparisons. Optimised, with
+/// checked arithmetic.
 const INSTRUMENTED: &[&str] = &[
     "-Cpasses=sancov-module",
     "-Cllvm-args=-sanitizer-coverage-level=4",
@@ -31,12 +30,12 @@ const INSTRUMENTED: &[&str] = &[
 
 const USAGE: &str = "cargo fuzzing [TARGET] [SECONDS], or cargo fuzzing keep TARGET";
 
-/// What was asked for.
+/// The command.
 #[derive(Debug, PartialEq, Eq)]
 enum Plan {
     /// Look for findings in one target, or in each, for so many seconds.
     Look { target: Option<String>, seconds: u64 },
-    /// Save the inputs that together reach all that was reached.
+    /// Save the smallest set of inputs that reaches all edges.
     Keep { target: String },
 }
 
@@ -97,7 +96,7 @@ fn build(repository: &Repository) -> Outcome<PathBuf> {
     Ok(target_dir.join("debug/fuzz-engine"))
 }
 
-/// One target and where it works.
+/// One target and its folder.
 struct FuzzRun<'a> {
     engine: &'a Path,
     folder: PathBuf,
@@ -118,7 +117,7 @@ impl FuzzRun<'_> {
         run_command::step(&title, "", || run_command::run(engine))
     }
 
-    /// What people wrote comes first, and of the rest only what reaches an edge that nothing before it reached.
+    /// Inputs by people come first; other inputs are saved only if they reach a new edge.
     fn keep(&self) -> Outcome {
         let merged = self.folder.join("kept");
         if merged.is_dir() {
@@ -150,7 +149,7 @@ pub(crate) fn is_compiler(command: &str) -> bool {
     Path::new(command).file_stem().is_some_and(|stem| stem == "rustc")
 }
 
-/// Goes on as rustc, with coverage for crates and without for questions that cargo asks.
+/// Becomes rustc, with coverage for crates and without it for cargo's queries.
 pub(crate) fn compile(rustc: &str, arguments: Vec<OsString>) -> Outcome {
     let names =
         |window: &[OsString]| matches!(window, [flag, name] if flag == "--crate-name" && name != "___");

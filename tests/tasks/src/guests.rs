@@ -1,7 +1,7 @@
-//! `cargo guests`: the guests that the tests run, from `tests/guests/examples/NAME.rs` to `target/guests/NAME.wasm`, and those
-//! that know nothing of MCP, from `tests/guests/functions/NAME` to `target/guests/functions-NAME.wasm`.
+//! `cargo guests`: the guests that the tests run, from `tests/guests/examples/NAME.rs` to `target/guests/NAME.wasm`,
+//! and those that know nothing of MCP, from `tests/guests/functions/NAME` to `target/guests/functions-NAME.wasm`.
 //!
-//! The tests call this too, so a guest is never older than its source, and there is one way to build it.
+//! The tests call this too, so a guest is never older than its source.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -33,7 +33,7 @@ pub(crate) fn run(repository: &Repository, requested: &[String]) -> Outcome {
     Ok(())
 }
 
-/// A build of these and no others.
+/// Builds exactly these guests.
 fn choosing(mut command: Command, option: &str, names: &BTreeSet<String>) -> Command {
     for name in names {
         command.args([option, name]);

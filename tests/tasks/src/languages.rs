@@ -1,8 +1,7 @@
-//! The languages besides Rust that plugins are written in: how to tell one, whether it can be built here, and what to
-//! type when it cannot.
+//! The languages of plugins besides Rust: how to recognise one, whether this machine can build it, and which command
+//! installs it.
 //!
-//! Everything runs with what `cargo toolchain` prepared before what the machine has, so that the versions that are
-//! pinned are the ones that are used.
+//! Programs that `cargo toolchain` installed come before those of the machine, so that the pinned versions are used.
 
 use std::path::Path;
 use std::process::Command;
@@ -10,7 +9,7 @@ use std::process::Command;
 use crate::repository::Repository;
 use crate::run_command;
 
-/// What a project is written in.
+/// The language of a project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Language {
     Python,
@@ -38,7 +37,7 @@ impl Language {
         MARKS.iter().find(|(mark, _)| folder.join(mark).is_file()).and_then(|(_, language)| *language)
     }
 
-    /// As people write it. TypeScript is built and tested like JavaScript.
+    /// Its name for people. TypeScript is built and tested like JavaScript.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Python => "Python",
@@ -58,7 +57,7 @@ impl Language {
         }
     }
 
-    /// Whether a project of it can be built here.
+    /// Whether this machine can build a project in it.
     pub(crate) fn is_ready(self, repository: &Repository, project: &Path) -> bool {
         let runs = |program: &str, words: &[&str]| {
             let mut command = command(repository, program, project);
@@ -72,7 +71,7 @@ impl Language {
             }
             Self::Go => {
                 let mut command = command(repository, "go", project);
-                // Without it, Go would fetch and name another toolchain than the one that builds.
+                // Without it, Go would fetch another toolchain and report its version.
                 command.args(["env", "GOVERSION"]).env("GOTOOLCHAIN", "local");
                 command.output().is_ok_and(|said| is_new_go(&String::from_utf8_lossy(&said.stdout)))
             }
@@ -80,7 +79,7 @@ impl Language {
         }
     }
 
-    /// The command after which it can be built.
+    /// The command that installs its toolchain.
     pub(crate) fn remedy(self) -> &'static str {
         match self {
             Self::Go => "cargo toolchain --all-languages",
@@ -89,19 +88,19 @@ impl Language {
     }
 }
 
-/// Whether what Go calls its version is at least 1.27.1, as builds need it.
+/// Whether Go's version is at least 1.27.1, which builds need.
 fn is_new_go(said: &str) -> bool {
     let numbers = said.trim().trim_start_matches("go").split('.').map_while(|part| part.parse::<u32>().ok());
     numbers.collect::<Vec<_>>() >= vec![1, 27, 1]
 }
 
-/// A command in `folder` that finds what was prepared before what the machine has.
+/// A command in `folder` that finds the installed programs before those of the machine.
 pub(crate) fn command(repository: &Repository, program: &str, folder: &Path) -> Command {
     let mut command = Command::new(program);
     command.current_dir(folder);
     let own = repository.target("toolchain").join("python/bin");
     let machine = std::env::var_os("PATH").unwrap_or_default();
-    // A folder whose name cannot stand in a list is in no list.
+    // `PATH` cannot contain a folder with a separator in its name.
     if let Ok(path) = std::env::join_paths(std::iter::once(own).chain(std::env::split_paths(&machine))) {
         command.env("PATH", path);
     }

@@ -12,7 +12,7 @@ use crate::repository::Repository;
 use crate::run_command::{self, Failure, Outcome};
 use crate::wasm;
 
-/// Folders that no component is made of.
+/// Folders without sources of a component.
 const ASIDE: &[&str] = &["node_modules", "target", "__pycache__", "tests", "test"];
 
 pub(crate) fn build(repository: &Repository, server: &Path) -> Outcome {
@@ -26,7 +26,7 @@ pub(crate) fn build(repository: &Repository, server: &Path) -> Outcome {
         }
         let plugin = OtherLanguagePlugin { repository, language, name: &name, project: &project };
         plugin.build(server).map_err(|failure| {
-            // The programs may be there and be too old.
+            // The programs may be installed but too old.
             let remedy = language.remedy();
             Failure::new(format!("plugins/{name}: {failure}\n`{remedy}` brings the versions that build it"))
         })?;
@@ -61,7 +61,7 @@ impl OtherLanguagePlugin<'_> {
         let mut command = command(self.repository, &program, self.repository.root());
         command.arg("build").arg(self.repository.relative(self.project));
         command.args(["--no-load", "-o"]).arg(self.repository.relative(built));
-        // stdout is for what is served.
+        // stdout is for the server.
         command.stdin(Stdio::null()).stdout(std::io::stderr());
         Ok(command)
     }
@@ -83,7 +83,7 @@ fn newest(folder: &Path) -> Option<SystemTime> {
         for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
             let name = entry.file_name();
             let name = name.to_string_lossy();
-            // Links lead to what is looked at by itself.
+            // Targets of links are visited by themselves.
             let Ok(about) = entry.metadata() else { continue };
             if about.is_dir() && !ASIDE.contains(&&*name) && !name.starts_with('.') {
                 pending.push(entry.path());

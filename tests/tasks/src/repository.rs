@@ -1,5 +1,5 @@
-//! Where things are in this repository. The commands take no paths, so this is the only place that knows them, and
-//! names of plugins and guests are read from their folders instead of being listed twice.
+//! The paths of this repository. The commands take no paths, so only this module knows them. Names of plugins and
+//! guests are read from their folders.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;

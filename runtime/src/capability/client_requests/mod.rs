@@ -73,7 +73,7 @@ impl InstanceCtx {
         let size = |request: &ClientRequest| {
             request.body.size() + request.key.as_ref().map_or(0, String::len) + REQUEST_CHARGE
         };
-        self.meter.charge(requests.iter().map(size).sum()).await?;
+        self.host_fuel.charge(requests.iter().map(size).sum()).await?;
         let client = Arc::clone(&self.current_call.get(&call)?.client);
         if let Err(error) = self.check_requests(&requests) {
             self.record_over_budget(&error);
@@ -83,7 +83,7 @@ impl InstanceCtx {
         if granted.is_empty() {
             return Ok(decisions.into_iter().filter_map(Decision::rejection).collect());
         }
-        let mut responses = self.waiting.suspend_while(client.send_requests(granted)).await.into_iter();
+        let mut responses = self.suspension.suspend_while(client.send_requests(granted)).await.into_iter();
         let mut size = 0;
         let mut next_response = |reservation: R| {
             let response = responses.next().unwrap_or(Err(ClientRequestError::TimedOut));
@@ -98,7 +98,7 @@ impl InstanceCtx {
             Decision::Sent(reservation) => next_response(reservation),
         });
         let outcomes = outcomes.collect();
-        self.meter.charge(size).await?;
+        self.host_fuel.charge(size).await?;
         Ok(outcomes)
     }
 

@@ -13,12 +13,12 @@ const MAX_SHOWN: usize = 64;
 
 impl Host for InstanceCtx {
     async fn get(&mut self, key: String) -> wasmtime::Result<Result<Option<String>, Error>> {
-        self.meter.charge(key.len()).await?;
+        self.host_fuel.charge(key.len()).await?;
         let grants = &self.plugin.config.grants;
         let value = grants.config.values.get(&key).map(String::as_str);
         let value = value.or_else(|| grants.config.secrets.get(&key).map(|secret| secret.expose_secret()));
         let value = value.map(str::to_owned);
-        self.meter.charge(value.as_ref().map_or(0, String::len)).await?;
+        self.host_fuel.charge(value.as_ref().map_or(0, String::len)).await?;
         if value.is_none() {
             self.record_missing(&key);
         }
@@ -29,7 +29,7 @@ impl Host for InstanceCtx {
         let config = &self.plugin.config.grants.config.values;
         let size = config.iter().map(|(key, value)| key.len() + value.len()).sum();
         let all = config.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
-        self.meter.charge(size).await?;
+        self.host_fuel.charge(size).await?;
         Ok(Ok(all))
     }
 }

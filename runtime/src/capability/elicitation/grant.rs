@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::capability::client_requests::grant::REQUESTS;
-use crate::capability::grant::{Grant, GrantContext, GrantError, GrantOption, GrantSentence, Import};
+use crate::capability::grant_trait::{Grant, GrantContext, GrantError, GrantOption, GrantSentence, Import};
 use crate::toml_reader::{TomlEntry, TomlReader};
 
 /// Whether a plugin may send elicitation requests.

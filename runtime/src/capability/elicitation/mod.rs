@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use wasmtime::component::{HasSelf, Linker};
 
+use super::capability_trait::{Capability, InstanceParts, PluginParts};
 use super::client_requests::Budget;
-use super::lifetimes::{Capability, InstanceParts, PluginParts};
 use super::{InstanceCtx, PluginCtx};
 use crate::bindings::plugport::plugin::elicitation as wit;
 use crate::config::fixed_limits::ELICITATIONS;

@@ -8,7 +8,9 @@ use std::path::Path;
 
 use toml::de::DeValue;
 
-use crate::capability::grant::{Grant, GrantContext, GrantError, GrantOption, GrantSentence, Import, list};
+use crate::capability::grant_trait::{
+    Grant, GrantContext, GrantError, GrantOption, GrantSentence, Import, list,
+};
 use crate::toml_reader::{TomlEntry, TomlReader};
 
 /// Most variables of one plugin.
@@ -36,7 +38,7 @@ impl Grant for Granted {
     const KEYS: &'static [&'static str] = &["env"];
     const FORMS: &'static [&'static str] = &["env=NAME", "env=NAME=VALUE"];
     const IMPORTS: &'static [Import] =
-        &[Import { prefix: "wasi:cli/environment", what: "environment variables", usual: true }];
+        &[Import { prefix: "wasi:cli/environment", what: "environment variables", is_common: true }];
 
     fn read(&mut self, _: &str, entry: TomlEntry<'_>, _: GrantContext<'_>, reader: &mut TomlReader<'_>) {
         for entry in entry.array(reader) {

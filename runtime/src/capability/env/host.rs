@@ -30,7 +30,7 @@ fn shadow(linker: &mut Linker<InstanceCtx>) -> wasmtime::Result<()> {
                 let state = store.data_mut();
                 let variables = environment::Host::get_environment(&mut state.cli())?;
                 let size = variables.iter().map(|(name, value)| name.len() + value.len()).sum();
-                state.meter.clone().charge(size).await?;
+                state.host_fuel.clone().charge(size).await?;
                 Ok((variables,))
             })
         },

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use toml::de::DeValue;
 
 use super::policy::{is_guest_path, why_forbidden};
-use crate::capability::grant::{Grant, GrantContext, GrantError, GrantOption, GrantSentence, Import};
+use crate::capability::grant_trait::{Grant, GrantContext, GrantError, GrantOption, GrantSentence, Import};
 use crate::toml_reader::{TomlEntry, TomlReader, TomlTable};
 
 /// The quota of a directory that is granted with `write` and no quota.
@@ -195,7 +195,7 @@ fn read_quota(table: &mut TomlTable<'_>, reader: &mut TomlReader<'_>) -> Option<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::capability::grant::ProtectedPaths;
+    use crate::capability::grant_trait::ProtectedPaths;
 
     fn grant(
         base: &Path,

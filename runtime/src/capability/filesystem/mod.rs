@@ -12,7 +12,7 @@ use std::sync::Arc;
 use wasmtime::component::Linker;
 use wasmtime_wasi::WasiCtxBuilder;
 
-use super::lifetimes::{Capability, InstanceParts, PluginParts};
+use super::capability_trait::{Capability, InstanceParts, PluginParts};
 use super::{InstanceCtx, PluginCtx};
 pub(super) use host::LocalRoot;
 use host::{FileIo, GrantedDir, OpenFiles};

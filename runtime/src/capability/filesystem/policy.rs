@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::capability::grant::ProtectedPaths;
+use crate::capability::grant_trait::ProtectedPaths;
 
 /// Folders whose contents give away or change the machine itself: `/proc/self/environ` alone holds every secret of
 /// this process.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use wasmtime::component::Linker;
 
-use super::lifetimes::{Capability, InstanceParts, PluginParts};
+use super::capability_trait::{Capability, InstanceParts, PluginParts};
 use super::{InstanceCtx, PluginCtx};
 use egress::Egress;
 use host::HttpCtx;
@@ -35,7 +35,7 @@ impl Capability for Http {
     }
 
     fn for_instance(plugin: &Arc<PluginCtx>, instance: &InstanceParts<'_>) -> HttpCtx {
-        HttpCtx::new(plugin, instance.meter, instance.denials)
+        HttpCtx::new(plugin, instance.host_fuel, instance.denials)
     }
 
     fn is_quiet(http: &HttpCtx) -> bool {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::capability::grant::{Grant, GrantContext, GrantError, GrantOption, GrantSentence, Import};
+use crate::capability::grant_trait::{Grant, GrantContext, GrantError, GrantOption, GrantSentence, Import};
 use crate::toml_reader::{TomlEntry, TomlReader};
 
 /// The quota of a grant without one, MiB.

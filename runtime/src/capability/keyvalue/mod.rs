@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use wasmtime::component::{HasSelf, Linker};
 
-use super::lifetimes::{Capability, InstanceParts, PluginParts};
+use super::capability_trait::{Capability, InstanceParts, PluginParts};
 use super::{InstanceCtx, PluginCtx};
 use crate::bindings::keyvalue::Keyvalue as World;
 use crate::sandbox::{KvBucket, SharedPermits};

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use crate::capability::client_requests::grant::REQUESTS;
 use crate::capability::filesystem::grant::{DirGrant, FILES};
 use crate::capability::filesystem::policy::{forbidden_root, is_guest_path, why_forbidden};
-use crate::capability::grant::{
+use crate::capability::grant_trait::{
     Grant, GrantContext, GrantError, GrantOption, GrantSentence, Import, ProtectedPaths,
 };
 use crate::toml_reader::{TomlEntry, TomlReader};

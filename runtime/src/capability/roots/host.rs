@@ -76,8 +76,8 @@ impl InstanceCtx {
             return Ok(());
         }
         let grant = grant.clone();
-        let waiting = self.waiting.clone();
-        let Some(response) = waiting.suspend_while(client.local_roots()).await else { return Ok(()) };
+        let suspension = self.suspension.clone();
+        let Some(response) = suspension.suspend_while(client.local_roots()).await else { return Ok(()) };
         let roots = match parse_roots(&response) {
             Ok(listed) => listed.roots,
             Err(why) => {

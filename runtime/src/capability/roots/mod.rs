@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use wasmtime::component::{HasSelf, Linker};
 
-use super::lifetimes::{Capability, InstanceParts, PluginParts};
+use super::capability_trait::{Capability, InstanceParts, PluginParts};
 use super::{InstanceCtx, PluginCtx};
 use crate::bindings::plugport::plugin::roots as wit;
 pub(super) use host::check;

@@ -1,9 +1,9 @@
 //! `wasi:sockets` is never granted: a socket would bypass all checks of a request to a host. The grant is an empty
-//! type, and no key under `grants` leads to it.
+//! type, and no key under `plugin_grants` leads to it.
 
 use std::path::Path;
 
-use crate::capability::grant::{Grant, GrantContext, GrantError, GrantOption, GrantSentence, Import};
+use crate::capability::grant_trait::{Grant, GrantContext, GrantError, GrantOption, GrantSentence, Import};
 use crate::toml_reader::{TomlEntry, TomlReader};
 
 /// Nothing.

@@ -30,7 +30,7 @@ fn shadow(linker: &mut Linker<InstanceCtx>) -> wasmtime::Result<()> {
         "resolve-addresses",
         |mut store: StoreContextMut<'_, InstanceCtx>, (_, name): (Resource<Network>, String)| {
             Box::new(async move {
-                store.data_mut().meter.clone().charge(name.len()).await?;
+                store.data_mut().host_fuel.clone().charge(name.len()).await?;
                 let is_long = name.len() > MAX_NAME;
                 let error =
                     if is_long { ErrorCode::InvalidArgument } else { ErrorCode::PermanentResolverFailure };

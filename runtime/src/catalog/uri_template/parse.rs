@@ -1,7 +1,7 @@
 //! Reads the text of a template into tokens.
 
-use super::pairs::{PairNames, Pairs};
-use super::value::Value;
+use super::named_values::{PairNames, Pairs};
+use super::unnamed_values::Value;
 use super::{CharClass, NAME, PAIR_EXPRESSIONS, Token, VARIABLES, Variable};
 use crate::catalog::uri;
 

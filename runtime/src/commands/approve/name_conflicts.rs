@@ -54,7 +54,7 @@ pub(super) fn notes(
     let mut notes: Vec<String> = withheld.into_iter().chain(conflicting).collect();
     let own: HashSet<(&str, String)> =
         keys(owners, plugin, now).map(|(kind, key)| (kind.as_str(), key)).collect();
-    for other in old.names().filter(|other| *other != plugin && owners.knows(other)) {
+    for other in old.names().filter(|other| *other != plugin && owners.contains(other)) {
         let Some(approved) = old.get(other) else { continue };
         for (kind, key) in keys(owners, other, approved) {
             if owners.prefers(plugin, other, kind, &key) {

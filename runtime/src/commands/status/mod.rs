@@ -6,7 +6,7 @@
 //! JSON or as a table.
 
 mod report;
-mod server;
+mod status_source;
 mod table;
 
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ use crate::cli::{self, Source};
 use crate::config::{Config, all_user_state_dirs};
 use crate::transport::status_socket;
 use report::StatusReport;
-pub(super) use server::StatusSource;
+pub(super) use status_source::StatusSource;
 use table::table;
 
 pub(super) async fn run(args: cli::Status) -> Result<ExitCode, CommandError> {

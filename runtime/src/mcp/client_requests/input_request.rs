@@ -148,7 +148,7 @@ fn elicit(
                 return Err(ClientRequestError::Missing("elicitation.url"));
             }
             if revision.has_elicitation_id() {
-                let id = super::super::tokens::token()
+                let id = super::super::random_tokens::token()
                     .ok_or_else(|| invalid("no randomness for an identifier"))?;
                 params.insert("elicitationId".to_owned(), id.into());
             }

@@ -13,8 +13,8 @@ use super::super::result_writer::EncodedResult;
 use super::super::server::Server;
 use super::super::wire::CompletionView;
 use super::error_mapping::map_error;
-use super::string_map::StringMap;
-use super::{guest_task, read};
+use super::string_arguments::StringMap;
+use super::{read, run_guest_call};
 use crate::catalog::Snapshot;
 use crate::plugin::{Completion, CompletionTarget, PartialArgument, Plugin};
 
@@ -82,8 +82,8 @@ pub(in super::super) async fn complete(
     let known = params.context.unwrap_or_default().arguments.unwrap_or_default().0;
     let Argument { name, value } = &params.argument;
     let partial = PartialArgument { target: &target, argument: name, value, context: &known };
-    let call = pin!(plugin.complete(partial, guest_task::client(server, context, &plugin)));
-    let called = guest_task::run(context, name, call).await?;
+    let call = pin!(plugin.complete(partial, run_guest_call::client(server, context, &plugin)));
+    let called = run_guest_call::run(context, name, call).await?;
     Some(match called.outcome {
         Ok(completion) => {
             let bytes = called.record.bytes_out();

@@ -4,13 +4,13 @@
 pub(super) mod completion;
 pub(super) mod discover;
 mod error_mapping;
-mod guest_task;
 pub(super) mod lifecycle;
 pub(super) mod lists;
 pub(super) mod logging;
 pub(super) mod prompts;
 pub(super) mod resources;
-mod string_map;
+mod run_guest_call;
+mod string_arguments;
 pub(super) mod subscriptions;
 pub(super) mod tools;
 

@@ -11,8 +11,8 @@ use super::super::result_writer::EncodedResult;
 use super::super::server::Server;
 use super::super::wire::PromptView;
 use super::error_mapping::map_error;
-use super::guest_task;
-use super::string_map::StringMap;
+use super::run_guest_call;
+use super::string_arguments::StringMap;
 use crate::catalog::{PublishedPrompt, Snapshot};
 use crate::plugin::{FinishedCall, PromptArgument};
 
@@ -31,16 +31,16 @@ pub(in super::super) async fn get(
         Err(error) => return Some(Err(error)),
     };
     let plugin = &published.plugin;
-    let client = guest_task::client(server, context, plugin);
+    let client = run_guest_call::client(server, context, plugin);
     let call = pin!(plugin.get_prompt(&published.prompt.name, &args, client));
-    let FinishedCall { outcome, mut record } = guest_task::run(context, &published.name, call).await?;
+    let FinishedCall { outcome, mut record } = run_guest_call::run(context, &published.name, call).await?;
     Some(match outcome {
         Ok(result) => {
             let bytes = record.bytes_out();
             let write = || {
                 PromptView::new(&result)
                     .map_err(|fault| {
-                        guest_task::invalid_result_error(&mut record, plugin, &published.name, &fault)
+                        run_guest_call::invalid_result_error(&mut record, plugin, &published.name, &fault)
                     })
                     .and_then(|view| EncodedResult::new(&view, context.revision, &server.info))
             };

@@ -11,7 +11,7 @@ use super::super::result_writer::EncodedResult;
 use super::super::server::Server;
 use super::super::wire::ReadView;
 use super::error_mapping::map_error;
-use super::guest_task;
+use super::run_guest_call;
 use crate::catalog::Snapshot;
 use crate::plugin::{FinishedCall, MatchedTemplate, Plugin};
 
@@ -36,15 +36,15 @@ pub(in super::super) async fn read(
         Ok(prepared) => prepared,
         Err(error) => return Some(Err(error)),
     };
-    let client = guest_task::client(server, context, &plugin);
+    let client = run_guest_call::client(server, context, &plugin);
     let reading = plugin.read_resource(&uri, template.as_ref(), client);
-    let FinishedCall { outcome, mut record } = guest_task::run(context, &uri, pin!(reading)).await?;
+    let FinishedCall { outcome, mut record } = run_guest_call::run(context, &uri, pin!(reading)).await?;
     Some(match outcome {
         Ok(contents) => {
             let bytes = record.bytes_out();
             let write = || {
                 ReadView::new(&contents)
-                    .map_err(|fault| guest_task::invalid_result_error(&mut record, &plugin, &uri, &fault))
+                    .map_err(|fault| run_guest_call::invalid_result_error(&mut record, &plugin, &uri, &fault))
                     .and_then(|view| EncodedResult::new(&view, context.revision, &server.info))
             };
             plugin.offload().in_place(bytes, write).await

@@ -13,7 +13,7 @@ use super::super::result_writer::EncodedResult;
 use super::super::server::Server;
 use super::super::wire::ResultView;
 use super::error_mapping::{MappedError, map_tool_error};
-use super::guest_task;
+use super::run_guest_call;
 use crate::catalog::{PublishedTool, SchemaMismatch, Snapshot};
 use crate::host::Caller;
 use crate::plugin::{AdmittedCall, AuditRecord, CallError, FinishedCall, ToolResult};
@@ -34,7 +34,7 @@ pub(in super::super) async fn call(
         Err(error) => return Some(Err(error)),
     };
     let (args, admitted) =
-        match guest_task::until_cancelled(context, pin!(check(&tool, &args, &context.caller))).await? {
+        match run_guest_call::until_cancelled(context, pin!(check(&tool, &args, &context.caller))).await? {
             Ok(checked) => checked,
             Err(ArgumentError::Invalid(error)) => return Some(Err(error)),
             Err(ArgumentError::Mismatch(mismatch)) => {
@@ -43,13 +43,16 @@ pub(in super::super) async fn call(
             }
             Err(ArgumentError::Stopped(failure)) => return Some(fail(server, context, &tool, failure)),
         };
-    let client = guest_task::client(server, context, &tool.plugin);
+    let client = run_guest_call::client(server, context, &tool.plugin);
     let call = pin!(tool.plugin.call_validated(&tool.tool.name, &args, admitted, client));
-    let FinishedCall { outcome, mut record } = guest_task::run(context, &tool.name, call).await?;
+    let FinishedCall { outcome, mut record } = run_guest_call::run(context, &tool.name, call).await?;
     match outcome {
         Ok(result) => {
-            guest_task::until_cancelled(context, pin!(finish(server, context, &tool, &result, &mut record)))
-                .await
+            run_guest_call::until_cancelled(
+                context,
+                pin!(finish(server, context, &tool, &result, &mut record)),
+            )
+            .await
         }
         Err(failure) => Some(fail(server, context, &tool, failure)),
     }
@@ -169,7 +172,7 @@ async fn finish(
     record: &mut AuditRecord,
 ) -> Result<EncodedResult, RpcError> {
     let (offload, bytes) = (tool.plugin.offload(), record.bytes_out());
-    let _reservation = guest_task::reserve_result(server, context, bytes)?;
+    let _reservation = run_guest_call::reserve_result(server, context, bytes)?;
     // The client may cancel the call until the result is written, also while this waits for offloaded work.
     let unchecked = record.checking();
     let view = match offload.in_place(bytes, || ResultView::new(result)).await {
@@ -184,7 +187,7 @@ async fn finish(
             written
         }
         Err(ResultError::Contract(fault)) => {
-            guest_task::record_invalid_result(record, &tool.plugin, &tool.name, &fault);
+            run_guest_call::record_invalid_result(record, &tool.plugin, &tool.name, &fault);
             let fault = tool.plugin.redactor().text(&fault);
             error_result(server, context, format!("the tool returned an invalid result: {fault}"))
         }

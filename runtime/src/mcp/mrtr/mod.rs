@@ -8,17 +8,17 @@
 //! (`session_request`); [`SuspendedCalls`] only counts it. This module knows neither the response stream nor the
 //! server, which both own parts of it.
 
+mod await_responses;
 mod params;
-mod request_input;
 pub(in crate::mcp) mod request_state;
 mod resume;
 mod suspend;
 mod suspended_call;
-mod suspended_calls;
+mod suspended_call_table;
 
+pub(in crate::mcp) use await_responses::request_input;
 pub(in crate::mcp) use params::MrtrParams;
-pub(in crate::mcp) use request_input::request_input;
 pub(in crate::mcp) use resume::resume;
 pub(in crate::mcp) use suspend::suspend;
 pub(in crate::mcp) use suspended_call::SuspendedCall;
-pub(in crate::mcp) use suspended_calls::{CallOwner, SuspendedCalls};
+pub(in crate::mcp) use suspended_call_table::{CallOwner, SuspendedCalls};

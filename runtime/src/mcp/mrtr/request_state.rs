@@ -9,7 +9,7 @@ use data_encoding::BASE64URL_NOPAD;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 
-use crate::mcp::tokens;
+use crate::mcp::random_tokens;
 
 /// The id of one suspended call, until the call is resumed or suspended again.
 pub(crate) type SuspendedId = [u8; 16];
@@ -30,7 +30,7 @@ pub(crate) struct VerifiedState {
 impl RequestStateKey {
     /// A new key; `None` when the system has no randomness.
     pub(crate) fn new() -> Option<Self> {
-        let key = [tokens::bits()?, tokens::bits()?].concat();
+        let key = [random_tokens::bits()?, random_tokens::bits()?].concat();
         Hmac::new_from_slice(&key).ok().map(Self)
     }
 

@@ -8,11 +8,11 @@ use serde_json::value::RawValue;
 use super::{SuspendedCalls, suspend};
 use crate::json::RawObject;
 use crate::mcp::buffer_budget::{BufferReservation, buffer_cost};
+use crate::mcp::call_task::CallTask;
 use crate::mcp::client_requests::request_digest;
 use crate::mcp::error::RpcError;
 use crate::mcp::jsonrpc::Request;
 use crate::mcp::request_context::{RequestContext, RequestLeg};
-use crate::mcp::request_task::CallTask;
 use crate::mcp::sessions::in_flight::InFlightGuard;
 
 /// Gives `responses` to the call of `state`, and returns the task to drive: the call's own, or one that ends at once

@@ -6,12 +6,12 @@
 use std::sync::Arc;
 
 use crate::json::RawObject;
+use crate::mcp::call_task::CallTask;
 use crate::mcp::client_requests::client_capabilities::ClientCapabilities;
 use crate::mcp::client_requests::input_request::InputRequest;
 use crate::mcp::client_requests::pending_input::PendingInput;
 use crate::mcp::error::RpcError;
 use crate::mcp::request_context::{RequestContext, RequestLeg};
-use crate::mcp::request_task::CallTask;
 
 /// The call.
 pub(in crate::mcp) struct SuspendedCall {

@@ -67,7 +67,7 @@ impl InFlight {
         let reservation = self
             .share
             .reserve_long_lived(REQUEST_BYTES)
-            .ok_or_else(|| RpcError::no_room("another request"))?;
+            .ok_or_else(|| RpcError::overloaded("another request"))?;
         requests.insert(id.clone(), cancel);
         Ok(InFlightGuard { owner: Arc::clone(self), id: id.clone(), _reservation: reservation })
     }

@@ -84,8 +84,10 @@ impl Subscriptions {
             return Err(RpcError::invalid_params(&why));
         }
         let more = buffer_bytes(bytes - subscribed.bytes, new.len());
-        let reservation =
-            self.share.reserve_long_lived(more).ok_or_else(|| RpcError::no_room("another subscription"))?;
+        let reservation = self
+            .share
+            .reserve_long_lived(more)
+            .ok_or_else(|| RpcError::overloaded("another subscription"))?;
         match &mut subscribed.reservation {
             Some(all) => all.merge(reservation),
             None => subscribed.reservation = Some(reservation),

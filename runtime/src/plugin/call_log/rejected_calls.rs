@@ -1,7 +1,7 @@
 //! Calls that were rejected before they began, and their lines in the audit.
 //!
-//! A client that calls in a loop must not push everything else out of the audit. The first rejected call of a kind has a
-//! line at once. Calls of the same kind in the [window](WINDOW) after it have one line together, with their count.
+//! A client that calls in a loop must not push everything else out of the audit. The first rejected call of a kind has
+//! a line at once. Calls of the same kind in the [window](WINDOW) after it have one line together, with their count.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -7,13 +7,13 @@
 
 mod cache;
 mod compile_lock;
-mod declarations;
+mod declaration_limits;
 mod deserialize;
-mod detached;
+mod finish_after_exit;
 mod ipc;
-mod process;
 mod rlimits;
-mod worker;
+mod worker_main;
+mod worker_process;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -24,8 +24,8 @@ use wasmtime::Engine;
 use wasmtime::component::Component;
 
 pub use cache::{CacheError, CodeCache};
-pub use detached::DetachedCompile;
-pub use worker::{CompileRequest, WorkerError, compile_for_server};
+pub use finish_after_exit::DetachedCompile;
+pub use worker_main::{CompileRequest, WorkerError, compile_for_server};
 
 use crate::config::Limits;
 use crate::observe::truncate;
@@ -125,7 +125,7 @@ impl Compiler {
     /// Compiles in processes of the program that runs.
     #[must_use]
     pub fn in_child_process() -> Self {
-        Self::with_program(process::this_program())
+        Self::with_program(worker_process::this_program())
     }
 
     /// Compiles in processes of this program, which is a `plugport`.
@@ -217,7 +217,7 @@ impl Compiler {
             Location::ChildProcess(program) => {
                 let detached = self.caches.first().map(|cache| DetachedCompile::new(cache, digest, limits));
                 let lock = lock.and_then(|lock| lock.share().ok());
-                process::compile(program, component, limits, detached, lock).await
+                worker_process::compile(program, component, limits, detached, lock).await
             }
             Location::ThisProcess => compile_in_process(engine.clone(), component, limits).await,
         }
@@ -271,7 +271,7 @@ async fn compile_in_process(
     component: Vec<u8>,
     limits: &Limits,
 ) -> Result<MachineCode, CompileError> {
-    let compiling = spawn_blocking(move || worker::compiled(&engine, &component));
+    let compiling = spawn_blocking(move || worker_main::compiled(&engine, &component));
     let compiled = tokio::time::timeout(limits.compile_time(), compiling).await;
     let compiled = compiled.map_err(|_| CompileError::Slow(limits.compile_ms))?;
     let code = compiled.map_err(|_| CompileError::Crashed)?;

@@ -15,7 +15,9 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-use crate::mcp::{BufferReservation, BufferShare, Evictable, FREE, RequestId, RpcError, error_response};
+use crate::mcp::{
+    BufferReservation, BufferShare, Evictable, RequestId, RpcError, UNCOUNTED_BYTES, error_response,
+};
 
 /// Stored events.
 const MAX_EVENTS: usize = 256;
@@ -114,8 +116,11 @@ impl EventStore {
 
     /// Adds a message. `false`: the buffers of this caller are full.
     pub(super) fn push(&self, message: Bytes, priority: EventPriority) -> bool {
-        let counted =
-            if priority == EventPriority::Response && message.len() > FREE { 0 } else { message.len() };
+        let counted = if priority == EventPriority::Response && message.len() > UNCOUNTED_BYTES {
+            0
+        } else {
+            message.len()
+        };
         // Before the lock, since reserving may make any stream forget its events.
         let reservation = self.share.reserve_long_lived(counted + OVERHEAD);
         let is_reserved = reservation.is_some();
@@ -138,7 +143,7 @@ impl EventStore {
 
     /// Adds an error instead of a response that does not fit. The error is short and comes once, so it is not counted.
     pub(super) fn push_error(&self, id: Option<&RequestId>) {
-        let message = error_response(id, &RpcError::no_room("the answer"));
+        let message = error_response(id, &RpcError::overloaded("the response"));
         let mut state = self.state.lock();
         if Self::evict(&mut state, message.len(), EventPriority::Response) {
             state.push(message, None);
@@ -274,7 +279,7 @@ impl Drop for EventReader {
 }
 
 impl Evictable for EventStore {
-    fn forget(&self) {
+    fn evict(&self) {
         let mut state = self.state.lock();
         if state.readers == 0 {
             state.clear();

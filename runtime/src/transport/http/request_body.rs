@@ -18,7 +18,7 @@ use bytes::{Bytes, BytesMut};
 use http_body::Body as _;
 use http_body_util::{BodyExt as _, Limited};
 
-use crate::mcp::{BufferReservation, BufferShare, FREE, buffer_cost};
+use crate::mcp::{BufferReservation, BufferShare, UNCOUNTED_BYTES, buffer_cost};
 
 /// How long a client may take to send its body.
 const READ_TIMEOUT: Duration = Duration::from_secs(30);
@@ -85,7 +85,7 @@ pub(super) async fn read(
     }
     let whole = announced.upper().and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(max);
     let mut reservation =
-        BodyReservation { share, reserved: None, bytes: FREE, whole, max, patience: PATIENCE };
+        BodyReservation { share, reserved: None, bytes: UNCOUNTED_BYTES, whole, max, patience: PATIENCE };
     tokio::time::timeout(READ_TIMEOUT, collect(body, &mut reservation))
         .await
         .unwrap_or(Err(BodyError::Late))
@@ -245,7 +245,7 @@ mod tests {
     async fn a_body_that_was_announced_and_does_not_come_takes_no_room() {
         let buffers = BufferBudget::new(8 * MOST);
         let share = || buffers.share(&Caller::Unknown);
-        for came in [0, 2 * FREE] {
+        for came in [0, 2 * UNCOUNTED_BYTES] {
             let mut body = Body::new(StalledBody((came > 0).then(|| vec![0; came].into())));
             let mut reading = std::pin::pin!(read(&mut body, MOST, share));
             assert!(reading.as_mut().now_or_never().is_none());
@@ -259,7 +259,7 @@ mod tests {
         let share = || buffers.share(&Caller::Unknown);
         let first = read(&mut Body::from(vec![0; MOST]), MOST, share).await.unwrap();
         assert_eq!(read(&mut Body::from(vec![0; MOST]), MOST, share).await.unwrap_err(), BodyError::NoRoom);
-        assert!(read(&mut Body::from(vec![0; FREE]), MOST, share).await.is_ok());
+        assert!(read(&mut Body::from(vec![0; UNCOUNTED_BYTES]), MOST, share).await.is_ok());
         let waiting = async { read(&mut Body::from(vec![0; MOST]), MOST, share).await.is_ok() };
         let leaving = async {
             tokio::time::sleep(PATIENCE / 2).await;
@@ -270,12 +270,12 @@ mod tests {
 
     #[tokio::test]
     async fn all_pieces_of_a_body_wait_no_longer_than_one_may() {
-        let buffers = BufferBudget::new(4 * buffer_cost(FREE));
+        let buffers = BufferBudget::new(4 * buffer_cost(UNCOUNTED_BYTES));
         let share = || buffers.share(&Caller::Unknown);
         let mut reservation = BodyReservation {
             share,
             reserved: None,
-            bytes: FREE,
+            bytes: UNCOUNTED_BYTES,
             whole: MOST,
             max: MOST,
             patience: PATIENCE,
@@ -285,7 +285,7 @@ mod tests {
             tokio::time::sleep(PATIENCE / 2).await;
             drop(full);
         };
-        assert!(tokio::join!(reservation.reserve(2 * FREE), leaving).0.is_ok());
+        assert!(tokio::join!(reservation.reserve(2 * UNCOUNTED_BYTES), leaving).0.is_ok());
         assert!(reservation.patience <= PATIENCE / 2, "{:?}", reservation.patience);
     }
 }

@@ -47,8 +47,8 @@ struct ClientOrigin {
 }
 
 impl ClientOrigin {
-    fn channel(self, can_ask: bool) -> Channel {
-        Channel { caller: self.caller, can_ask, is_local: self.is_local }
+    fn channel(self, can_send_requests: bool) -> Channel {
+        Channel { caller: self.caller, can_send_requests, is_local: self.is_local }
     }
 }
 

@@ -15,7 +15,7 @@ use futures_util::stream;
 
 use super::super::duplex::Duplex;
 use super::event_store::Event;
-use crate::mcp::{FREE, ResponsePart, ResponseStream};
+use crate::mcp::{ResponsePart, ResponseStream, UNCOUNTED_BYTES};
 
 /// After how long without an event a comment is sent.
 pub(super) const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -52,7 +52,7 @@ impl EncodedEvent {
 
     /// `line` has no line breaks.
     fn framed(fields: &str, line: &Bytes) -> Self {
-        if line.len() > FREE {
+        if line.len() > UNCOUNTED_BYTES {
             let beginning = format!("{fields}data: ");
             return Self::Parts([beginning.into(), line.clone(), Bytes::from_static(b"\n\n")]);
         }

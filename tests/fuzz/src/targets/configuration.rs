@@ -1,4 +1,4 @@
-//! Whatever stands in `plugport.toml`, reading it ends: in a configuration whose limits all keep the table of
+//! Reading any `plugport.toml` ends: in a configuration whose limits all keep the table of
 //! docs/limits.md, or in mistakes that each name a line of the file. A limit that was not written has its default.
 
 use std::fs::File;

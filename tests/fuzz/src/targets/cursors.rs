@@ -1,5 +1,5 @@
-//! A list is walked from its first page to its last without a gap, and a cursor is taken exactly when walking that very
-//! list gave it out.
+//! A list is walked from its first page to its last without a gap, and a cursor is accepted exactly when walking
+//! exactly this list issued it.
 
 use std::collections::HashSet;
 
@@ -34,7 +34,7 @@ fn check(input: &[u8]) {
     }
 }
 
-/// Reads all pages, and gives the cursors that led from one to the next.
+/// Reads all pages, and returns their cursors.
 fn walk(all: &[u8], list: u64, size: usize) -> Vec<String> {
     let mut seen = Vec::new();
     let mut given = Vec::new();

@@ -1,6 +1,6 @@
-//! Whatever a plugin says of itself, validation ends, and what passes keeps every bound of docs/limits.md, has only
-//! names and URIs that clients take, and has no character in any string that hides words, however the string is
-//! written. A template recognises what it makes, and checking a value against a schema that passed ends too.
+//! Validation of any listing ends. An accepted item keeps every bound of docs/limits.md, has only names and URIs that
+//! clients accept, and no string with hidden characters, in any spelling. A template matches the URIs that it makes,
+//! and validating a value against an accepted schema ends too.
 
 use std::sync::LazyLock;
 
@@ -151,7 +151,7 @@ fn tool(fields: &mut Fields) {
     let text = fields.text();
     if let Ok(value) = serde_json::from_str::<Value>(&text) {
         for schema in [Some(&input), output.as_ref()].into_iter().flatten() {
-            // Whichever way it ends, and before the engine loses its patience.
+            // The outcome does not matter, but it must come before the engine's timeout.
             let _ = fuzzing::fits(schema, &value, text.len());
         }
     }

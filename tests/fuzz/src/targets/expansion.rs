@@ -1,5 +1,5 @@
-//! RFC 6570 read forwards: the URI that a template makes of plain values. Vetting reads templates backwards, and
-//! whatever is made here must be recognised there.
+//! RFC 6570 read forwards: the URI that a template makes of plain values. Validation reads templates backwards,
+//! and must recognise every URI that is made here.
 
 /// The URI that `template` makes when each variable has a value; `None` where braces do not pair.
 pub(crate) fn expand(template: &str, value: &str) -> Option<String> {

@@ -1,6 +1,6 @@
-//! Lines are cut where a naive reader cuts them, whatever pieces they arrive in. And over a real connection, whatever
-//! the client sends: every message that goes back is one line of well-formed JSON-RPC, each request gets one answer
-//! with its own id, notifications get none, and what is not JSON gets a parse error and nothing else.
+//! Lines are cut where a naive reader cuts them, for any pieces in which they arrive. Over a real connection and for
+//! any input, every message to the client is one line of well-formed JSON-RPC, each request gets one response with its
+//! own id, notifications get none, and text that is not JSON gets a parse error and nothing else.
 
 use std::cell::RefCell;
 use std::sync::{Arc, LazyLock};
@@ -83,7 +83,7 @@ pub(crate) const TARGET: Target = Target {
     ],
 };
 
-/// What a client of each kind says first; the last one says nothing.
+/// The first messages of each kind of client; the last kind sends none.
 const GREETINGS: [&str; 3] = [
     r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{},"clientInfo":{"name":"n","version":"1"}}}"#,
     r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"roots":{}},"clientInfo":{"name":"n","version":"1"}}}"#,
@@ -104,7 +104,7 @@ fn check(input: &[u8]) {
                 let reply = say(&mut connection, GREETINGS[client].as_bytes()).messages;
                 assert!(reply.len() == 1 && reply[0].get("result").is_some(), "{reply:?}");
             }
-            // As the pipes do: empty lines are nothing.
+            // As over stdio, empty lines are ignored.
             for line in cut(sent, usize::MAX).into_iter().flatten().filter(|line| !line.is_empty()) {
                 let said = say(&mut connection, &line);
                 answers_fit(&line, &said);
@@ -125,7 +125,7 @@ static SERVER: LazyLock<Arc<Server>> = LazyLock::new(|| {
     Arc::new(Server::new(Arc::new(catalog), config::ServerConfig::default()))
 });
 
-/// What was dropped is ended by the runtime, when it is given the time.
+/// Gives the runtime time to end dropped tasks.
 async fn let_tasks_end() {
     let mut left = 2;
     std::future::poll_fn(|context| {
@@ -146,10 +146,10 @@ fn cut(sent: &[u8], most: usize) -> Vec<Option<Vec<u8>>> {
     lines.iter().map(whole).collect()
 }
 
-/// What went back for one line.
+/// The messages to the client for one line.
 struct Replies {
     messages: Vec<Value>,
-    /// Whether it still goes on, as a subscription does.
+    /// Whether the request still runs, as a subscription does.
     open: bool,
 }
 
@@ -174,7 +174,7 @@ fn drive(mut exchange: ResponseStream) -> Replies {
     }
 }
 
-/// Reads what goes back as strictly as a client can.
+/// Reads the server's messages as strictly as a client can.
 fn read(message: Bytes) -> Value {
     assert!(!message.iter().any(|byte| matches!(byte, b'\n' | b'\r')), "two lines: {message:?}");
     assert!(reference::is_json(&message), "not JSON: {message:?}");
@@ -217,7 +217,7 @@ fn answers_fit(line: &[u8], said: &Replies) {
             assert!(ids == [&id] || (ids.is_empty() && said.open), "{ids:?} for {}", text(line));
         }
         Expected::Answers(ids) => {
-            // A batch is answered as a whole: with an array, or rejected with one error.
+            // A batch gets one array of responses, or one error.
             let Some(answers) = said.messages.iter().find_map(Value::as_array) else {
                 assert!(
                     said.open || ids.is_empty() || said.messages.iter().any(|one| one.get("error").is_some())
@@ -238,7 +238,7 @@ fn text(line: &[u8]) -> String {
     String::from_utf8_lossy(line).into_owned()
 }
 
-/// What must go back, where a naive reader can tell.
+/// The expected messages, where a naive reader knows them.
 enum Expected {
     Unknown,
     Silence,
@@ -248,7 +248,7 @@ enum Expected {
 
 fn expected(line: &[u8]) -> Expected {
     match serde_json::from_slice(line) {
-        // A request can be withdrawn by another message of its batch, and then has no answer.
+        // Another message of the batch can cancel a request, which then gets no response.
         Ok(Value::Array(messages)) if !text(line).contains("cancelled") && !text(line).contains('\\') => {
             let raw: Vec<&serde_json::value::RawValue> = serde_json::from_slice(line).unwrap();
             let single = |(value, raw): (&Value, &&serde_json::value::RawValue)| match one(value, raw.get()) {

@@ -1,5 +1,5 @@
-//! `requestState` opens exactly when this process signed it, unchanged, and a retry counts as the same request exactly when
-//! its caller, method and parameters are the same values.
+//! `requestState` opens exactly when this process signed it, unchanged, and a retry counts as the same request exactly
+//! when its caller, method and parameters are the same values.
 
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -36,7 +36,7 @@ pub(crate) const TARGET: Target = Target {
 static KEYS: LazyLock<[RequestState; 2]> =
     LazyLock::new(|| [RequestState::new().unwrap(), RequestState::new().unwrap()]);
 
-/// A handle, what to change, and texts: a forged state, and two requests.
+/// A suspended call's number, the change, and texts: a forged state, and two requests.
 fn check(input: &[u8]) {
     let Some((handle, [at, flip, rest @ ..])) = input.split_first_chunk::<16>() else { return };
     let mut fields = Fields::new(rest);
@@ -81,7 +81,7 @@ fn requests_are_told_apart(fields: &mut Fields) {
     assert_eq!(first.0 == second.0, first.1 == second.1, "{:?} and {:?}", first.1, second.1);
 }
 
-/// What parameters say, whatever way they are written; what cannot be read is itself.
+/// The value of parameters in any spelling; unreadable text is itself.
 fn meaning(params: &str) -> String {
     let Ok(Value::Object(mut fields)) = serde_json::from_str(params) else { return params.to_owned() };
     for name in ["_meta", "inputResponses", "requestState"] {

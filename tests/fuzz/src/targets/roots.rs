@@ -1,6 +1,6 @@
 //! A folder that a client names is opened exactly when it exists, lies below what the operator allowed and is none of
-//! those that nobody gets; and it is the folder that the URL standard reads in the same URI, whatever way that is
-//! written.
+//! the folders that are never granted; and it is the folder that the URL standard reads in the same URI, in any
+//! spelling.
 
 use std::path::Path;
 use std::sync::LazyLock;
@@ -53,7 +53,7 @@ static GRANT: LazyLock<RootsGrant> = LazyLock::new(|| {
     Config::read(&file, TREE.base.join("plugins")).unwrap().plugin("p").grants.roots
 });
 
-/// A URI, in which `BASE` stands for where the tree is.
+/// A URI, in which `BASE` stands for the path of the tree.
 fn check(input: &[u8]) {
     let uri = String::from_utf8_lossy(input).replace("BASE", TREE.base.to_str().unwrap());
     let grant = &*GRANT;

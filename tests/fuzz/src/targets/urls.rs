@@ -1,6 +1,6 @@
-//! A grant of HTTP means what the URL standard means: whatever the `url` crate reads as a URL, the grant judges by the
-//! scheme, host and port that crate found, as a naive reader of docs/grants.md would. A host that is taken at all is
-//! the host that the standard reads in the same text, so no spelling of an address passes for a name.
+//! A grant of HTTP follows the URL standard: for every URL of the `url` crate, the grant compares the scheme, host and
+//! port that this crate reads, like a naive reader of docs/grants.md. An accepted host is the host that the standard
+//! reads in the same text, so no spelling of an address passes for a name.
 
 use std::net::IpAddr;
 
@@ -65,7 +65,7 @@ fn check(input: &[u8]) {
     assert_eq!(HttpGrant::parse(&shown).as_ref(), Ok(&grant), "{pattern:?} is shown as {shown:?}");
     let reference = ReferencePattern::read(&pattern);
     let Some(asked) = Url::parse(&url).ok().as_ref().and_then(UrlParts::read) else { return };
-    // A host that the runtime does not take is never asked for.
+    // The runtime never connects to a host that it does not accept.
     let Ok(host) = Host::parse(&asked.written) else { return };
     let scheme = if asked.scheme == "https" { Scheme::Https } else { Scheme::Http };
     let allowed = grant.allows(&method, scheme, &host, asked.port);
@@ -76,7 +76,7 @@ fn check(input: &[u8]) {
     );
 }
 
-/// Only names in Punycode may be taken here and not there: the standard also looks at what they stand for.
+/// Only names in Punycode may be accepted here and not there: the standard also checks the decoded name.
 fn a_host_is_what_the_standard_reads(text: &str) {
     let Ok(host) = Host::parse(text) else { return };
     let read = Url::parse(&format!("http://{text}/"));
@@ -98,7 +98,7 @@ fn a_host_is_what_the_standard_reads(text: &str) {
     assert_eq!(Host::parse(&host.to_string()).as_ref(), Ok(&host), "{text:?} is shown as {host}");
 }
 
-/// What a URL asks for.
+/// The scheme, host and port of a URL.
 #[derive(Debug)]
 struct UrlParts {
     scheme: String,

@@ -9,7 +9,9 @@ use std::path::Path;
 
 pub use secrets::{Secret, Secrets};
 
-use crate::capability::grant::{Grant, GrantContext, GrantError, GrantOption, GrantSentence, Import, list};
+use crate::capability::grant_trait::{
+    Grant, GrantContext, GrantError, GrantOption, GrantSentence, Import, list,
+};
 use crate::toml_reader::{TomlEntry, TomlReader};
 
 /// What one plugin may read.

@@ -18,7 +18,7 @@ use toml::de::DeValue;
 use zeroize::Zeroizing;
 
 use super::values::{ConfigValues, MAX_KEY};
-use crate::capability::grant::GrantContext;
+use crate::capability::grant_trait::GrantContext;
 use crate::observe::Redactor;
 use crate::toml_reader::{TomlEntry, TomlReader};
 
@@ -249,7 +249,7 @@ fn trimmed(mut value: Zeroizing<String>, what: impl Fn() -> String) -> Result<Ze
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::capability::grant::ProtectedPaths;
+    use crate::capability::grant_trait::ProtectedPaths;
 
     fn parse(secrets: &mut Secrets, base: &Path, text: &str) -> Result<(), String> {
         let values = ConfigValues::from([("region".to_owned(), "eu".to_owned())]);

@@ -103,7 +103,7 @@ impl HostDescriptor for InstanceCtx {
     }
 
     fn read_via_stream(&mut self, fd: Fd, offset: Filesize) -> FsResult<Resource<DynInputStream>> {
-        self.meter.charge_call();
+        self.host_fuel.charge_call();
         let opened = self.capabilities.filesystem.get(&fd)?.clone();
         let file = match self.table.get(&fd)? {
             Descriptor::File(file) => Arc::clone(&file.file),
@@ -237,7 +237,7 @@ impl InstanceCtx {
             file: file.file.clone(),
             quota: quota.ok_or(ErrorCode::NotPermitted)?,
             opened,
-            meter: self.meter.clone(),
+            host_fuel: self.host_fuel.clone(),
             plugin: self.plugin.clone(),
             denials: self.denials.clone(),
         })

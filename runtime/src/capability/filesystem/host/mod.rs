@@ -140,7 +140,7 @@ impl types::Host for InstanceCtx {
 impl InstanceCtx {
     /// Charges an operation that moves `bytes`.
     async fn charge_operation(&mut self, bytes: usize) -> FsResult<()> {
-        self.meter.charge(OPERATION_CHARGE.saturating_add(bytes)).await.map_err(exhausted)
+        self.host_fuel.charge(OPERATION_CHARGE.saturating_add(bytes)).await.map_err(exhausted)
     }
 
     /// Charges an operation on paths, and rejects paths that no system takes.
@@ -151,7 +151,7 @@ impl InstanceCtx {
 
     /// The same for an operation that changes nothing: only the length of its path is charged.
     async fn charge_path(&mut self, path: &str) -> FsResult<()> {
-        self.meter.charge(path.len()).await.map_err(exhausted)?;
+        self.host_fuel.charge(path.len()).await.map_err(exhausted)?;
         check_path_lengths(&[path])
     }
 

@@ -124,12 +124,12 @@ impl InstanceCtx {
     pub(super) async fn open(&mut self, fd: Fd, request: OpenRequest) -> FsResult<Fd> {
         let granted_dir = Arc::clone(&self.capabilities.filesystem.get(&fd)?.granted_dir);
         let permit = self.file_permit()?;
-        self.meter.charge_call();
+        self.host_fuel.charge_call();
         let dir = self.table.get(&fd)?.clone();
         let thread = self.plugin.capabilities.filesystem.io.thread_permit().await?;
         let guard = match &granted_dir.quota {
-            Some(quota) => Some(quota.lock(&self.meter).await),
-            None => QuotaGuard::lock_to_read(&granted_dir.host, &self.meter).await,
+            Some(quota) => Some(quota.lock(&self.host_fuel).await),
+            None => QuotaGuard::lock_to_read(&granted_dir.host, &self.host_fuel).await,
         };
         let below = Arc::clone(&granted_dir);
         let opened = thread.run(move || open(&below, &dir, request, guard)).await?;
@@ -146,7 +146,7 @@ impl InstanceCtx {
         fds: [&Fd; N],
         act: impl FnOnce(&mut QuotaGuard, [&Descriptor; N]) -> QuotaResult<T> + Send + 'static,
     ) -> FsResult<T> {
-        self.meter.charge_call();
+        self.host_fuel.charge_call();
         let granted_dir = self.one_grant(fds)?;
         let quota = granted_dir.quota.as_ref().ok_or(ErrorCode::NotPermitted)?;
         let mut descriptors = Vec::with_capacity(N);
@@ -155,7 +155,7 @@ impl InstanceCtx {
         }
         let descriptors = <[Descriptor; N]>::try_from(descriptors).map_err(|_| ErrorCode::BadDescriptor)?;
         let thread = self.plugin.capabilities.filesystem.io.thread_permit().await?;
-        let mut guard = quota.lock(&self.meter).await;
+        let mut guard = quota.lock(&self.host_fuel).await;
         let outcome = thread.run(move || act(&mut guard, descriptors.each_ref())).await?;
         self.deny_over_quota(&granted_dir, outcome)
     }

@@ -59,7 +59,7 @@ impl FileOutputStream {
 
     fn charge(&self, bytes: &Bytes) -> StreamResult<()> {
         let charge = bytes.len() + super::OPERATION_CHARGE;
-        self.target.meter.charge_now(charge).map_err(|error| StreamError::Trap(error.into()))
+        self.target.host_fuel.charge_now(charge).map_err(|error| StreamError::Trap(error.into()))
     }
 }
 
@@ -111,6 +111,6 @@ impl Pollable for FileOutputStream {
             let written = task.await.unwrap_or_else(|error| Err(std::io::Error::other(error).into()));
             self.finish_write(written);
         }
-        self.target.meter.pause().await;
+        self.target.host_fuel.pause().await;
     }
 }

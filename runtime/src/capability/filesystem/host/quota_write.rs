@@ -10,8 +10,8 @@ use bytes::Bytes;
 
 use super::open_files::OpenDescriptor;
 use crate::capability::PluginCtx;
-use crate::capability::context::denial_log::DenialLog;
 use crate::capability::filesystem::quota::{ChangeError, Quota};
+use crate::capability::host_support::denial_log::DenialLog;
 use crate::sandbox::HostFuel;
 
 /// Where something is written.
@@ -27,7 +27,7 @@ pub(super) struct WritableFile {
     pub(super) file: Arc<File>,
     pub(super) opened: OpenDescriptor,
     pub(super) quota: Arc<Quota>,
-    pub(super) meter: HostFuel,
+    pub(super) host_fuel: HostFuel,
     pub(super) plugin: Arc<PluginCtx>,
     pub(super) denials: DenialLog,
 }
@@ -58,7 +58,7 @@ impl WritableFile {
         act: impl FnOnce(&File, u64) -> io::Result<T> + Send + 'static,
     ) -> Result<T, ChangeError> {
         let thread = self.plugin.capabilities.filesystem.io.thread_permit().await?;
-        let mut guard = self.quota.lock(&self.meter).await;
+        let mut guard = self.quota.lock(&self.host_fuel).await;
         let file = Arc::clone(&self.file);
         let work = move || guard.change(&file, after, |before| act(&file, before));
         let done = thread.run(work).await?;

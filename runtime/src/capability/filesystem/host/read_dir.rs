@@ -63,7 +63,7 @@ impl HostDirectoryEntryStream for InstanceCtx {
         }
         let next = self.table.get_mut(&stream)?.read.pop_front().transpose()?;
         let size = next.as_ref().map_or(0, |entry| entry.name.len());
-        self.meter.charge(size).await.map_err(super::exhausted)?;
+        self.host_fuel.charge(size).await.map_err(super::exhausted)?;
         Ok(next)
     }
 

@@ -52,17 +52,17 @@ impl InstanceCtx {
         fd: &Fd,
         work: impl AsyncFnOnce(&mut FsView<'_>, Fd) -> FsResult<T> + Send + 'static,
     ) -> FsResult<T> {
-        self.meter.charge_call();
+        self.host_fuel.charge_call();
         let descriptor = self.table.get(fd)?.clone();
         let work = async move |view: &mut FsView<'_>, [fd]: [Fd; 1]| work(view, fd).await;
-        let meter = self.meter.clone();
-        blocking(&self.plugin, move || meter.timed(|| run_wasi([&descriptor], work))).await?
+        let host_fuel = self.host_fuel.clone();
+        blocking(&self.plugin, move || host_fuel.timed(|| run_wasi([&descriptor], work))).await?
     }
 
     /// Whether both are the same file.
     pub(super) async fn same(&mut self, one: &Fd, other: &Fd) -> wasmtime::Result<bool> {
         use wasmtime_wasi::p2::bindings::filesystem::types::HostDescriptor;
-        self.meter.charge_call();
+        self.host_fuel.charge_call();
         let both = [self.table.get(one)?.clone(), self.table.get(other)?.clone()];
         let same = blocking(&self.plugin, move || {
             run_wasi(both.each_ref(), async |view, [one, other]| {

@@ -13,7 +13,9 @@ use std::path::Path;
 
 pub use uri_host::{Host, HostParseError};
 
-use crate::capability::grant::{Grant, GrantContext, GrantError, GrantOption, GrantSentence, Import, list};
+use crate::capability::grant_trait::{
+    Grant, GrantContext, GrantError, GrantOption, GrantSentence, Import, list,
+};
 use crate::toml_reader::{TomlEntry, TomlReader};
 
 /// Methods that can be granted by name; without one, all of these are. `CONNECT` and `TRACE` are never sent.

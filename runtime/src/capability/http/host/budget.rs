@@ -13,7 +13,7 @@ use wasmtime_wasi_http::Error;
 
 use super::error_codes;
 use crate::capability::PluginCtx;
-use crate::capability::context::denial_log::DenialLog;
+use crate::capability::host_support::denial_log::DenialLog;
 use crate::capability::http::egress::EgressError;
 use crate::capability::http::policy::Target;
 use crate::config::fixed_limits::HTTP_HEADER_KIB;
@@ -32,7 +32,7 @@ const CONNECTION_CHARGE: usize = 500_000;
 #[derive(Debug)]
 pub(super) struct HttpBudget {
     pub(super) plugin: Arc<PluginCtx>,
-    meter: HostFuel,
+    host_fuel: HostFuel,
     denials: DenialLog,
     requests: AtomicU64,
     permits: Arc<Semaphore>,
@@ -44,11 +44,11 @@ pub(super) struct HttpBudget {
 pub(super) type RequestPermit = OwnedSemaphorePermit;
 
 impl HttpBudget {
-    pub(super) fn new(plugin: Arc<PluginCtx>, meter: HostFuel, denials: DenialLog) -> Self {
+    pub(super) fn new(plugin: Arc<PluginCtx>, host_fuel: HostFuel, denials: DenialLog) -> Self {
         let parallel = usize::try_from(plugin.config.limits.http_parallel).unwrap_or(1);
         Self {
             plugin,
-            meter,
+            host_fuel,
             denials,
             requests: AtomicU64::default(),
             permits: Arc::new(Semaphore::new(parallel)),
@@ -95,7 +95,7 @@ impl HttpBudget {
         Err(self.limit_reached("http_response_kib", Error::HttpResponseBodySize(Some(max))))
     }
 
-    /// Records that a limit was reached; the guest gets `error`.
+    /// Records that a limit was reached; the guest gets `host_error`.
     pub(super) fn limit_reached(&self, limit: &'static str, error: Error) -> Error {
         let value = self.limits().get(limit);
         self.denials
@@ -103,7 +103,7 @@ impl HttpBudget {
         error
     }
 
-    /// Records that the header of a response is too long; the guest gets `error`.
+    /// Records that the header of a response is too long; the guest gets `host_error`.
     pub(super) fn header_too_long(&self, error: Error) -> Error {
         let why = format!(
             "an HTTP response has header fields of more than {HTTP_HEADER_KIB} KiB (`http_header_kib`)"
@@ -154,7 +154,7 @@ impl HttpBudget {
     }
 
     fn charge(&self, bytes: usize) -> Result<(), Error> {
-        let charged = self.meter.charge_now(bytes);
+        let charged = self.host_fuel.charge_now(bytes);
         // Without fuel the call ends at its next pause, which reports it.
         charged.map_err(|_| Error::InternalError(None))
     }

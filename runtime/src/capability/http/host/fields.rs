@@ -166,9 +166,9 @@ async fn charge_for(
 }
 
 async fn charge(store: &mut StoreCtx<'_>, count: usize, bytes: usize) -> wasmtime::Result<()> {
-    let meter = store.data_mut().meter.clone();
+    let host_fuel = store.data_mut().host_fuel.clone();
     let work = count.saturating_add(1).saturating_mul(FIELD_CHARGE).saturating_add(bytes);
-    Ok(meter.charge_work(work, bytes).await?)
+    Ok(host_fuel.charge_work(work, bytes).await?)
 }
 
 /// The result for the guest: an error of the interface, unless it is one that ends the call.

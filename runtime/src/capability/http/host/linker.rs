@@ -3,8 +3,8 @@
 //! A method, a scheme, a path and an authority are text that the host keeps for as long as the guest has the request,
 //! and a body keeps what was written to it. The functions that take them are shadowed by functions that charge for the
 //! text, reject what no server would accept before anything reads it,
-//! [count](crate::capability::context::handle_memory) what is kept, and let others run. A body that breaks off has an
-//! error code, which wasmtime's own function does not find.
+//! [count](crate::capability::host_support::handle_memory) what is kept, and let others run. A body that breaks off has
+//! an error code, which wasmtime's own function does not find.
 
 use wasmtime::StoreContextMut;
 use wasmtime::component::{Linker, LinkerInstance, Resource};
@@ -123,7 +123,7 @@ fn bodies(types: &mut LinkerInstance<'_, InstanceCtx>) -> wasmtime::Result<()> {
 /// Charges for text of this length and reserves memory for it. `false`: it is longer than `max`.
 async fn fits(store: &mut StoreCtx<'_>, length: usize, max: usize) -> wasmtime::Result<bool> {
     let state = store.data_mut();
-    state.meter.clone().charge(length).await?;
+    state.host_fuel.clone().charge(length).await?;
     if length > max {
         return Ok(false);
     }

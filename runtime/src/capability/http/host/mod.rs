@@ -20,7 +20,7 @@ use wasmtime_wasi_http::{
 };
 
 use super::policy::{TargetError, target};
-use crate::capability::context::denial_log::DenialLog;
+use crate::capability::host_support::denial_log::DenialLog;
 use crate::capability::{InstanceCtx, PluginCtx};
 use crate::config::fixed_limits::HTTP_HEADER_KIB;
 use crate::config::kib;
@@ -50,10 +50,10 @@ struct Hooks {
 }
 
 impl HttpCtx {
-    pub(super) fn new(plugin: &Arc<PluginCtx>, meter: &HostFuel, denials: &DenialLog) -> Self {
+    pub(super) fn new(plugin: &Arc<PluginCtx>, host_fuel: &HostFuel, denials: &DenialLog) -> Self {
         let mut context = WasiHttpCtx::new();
         context.set_field_size_limit(kib(HTTP_HEADER_KIB));
-        let budget = HttpBudget::new(Arc::clone(plugin), meter.clone(), denials.clone());
+        let budget = HttpBudget::new(Arc::clone(plugin), host_fuel.clone(), denials.clone());
         Self { context, hooks: Hooks { budget: Arc::new(budget) } }
     }
 
@@ -65,7 +65,7 @@ impl HttpCtx {
 
 impl WasiHttpView for InstanceCtx {
     fn http(&mut self) -> WasiHttpCtxView<'_> {
-        self.meter.charge_call();
+        self.host_fuel.charge_call();
         let http = &mut self.capabilities.http;
         WasiHttpCtxView { hooks: &mut http.hooks, table: &mut self.table, ctx: &mut http.context }
     }

@@ -30,7 +30,7 @@ impl Host for InstanceCtx {
         key: String,
         delta: i64,
     ) -> wasmtime::Result<Result<i64, Error>> {
-        self.meter.charge_work(COMMIT_CHARGE + key.len(), key.len()).await?;
+        self.host_fuel.charge_work(COMMIT_CHARGE + key.len(), key.len()).await?;
         if let Some(error) = key_error([&key]) {
             return Ok(Err(error));
         }
@@ -39,7 +39,7 @@ impl Host for InstanceCtx {
 
     async fn swap(&mut self, cas: Resource<Cas>, value: Vec<u8>) -> wasmtime::Result<Result<(), CasError>> {
         let Cas { bucket, key, version } = self.table.delete(cas)?;
-        self.meter.charge_work(COMMIT_CHARGE + key.len() + value.len(), key.len() + value.len()).await?;
+        self.host_fuel.charge_work(COMMIT_CHARGE + key.len() + value.len(), key.len() + value.len()).await?;
         let name = key.clone();
         let swapped =
             self.run_blocking(bucket.clone(), move |bucket| bucket.swap(&name, version, &value)).await?;
@@ -60,7 +60,7 @@ impl HostCas for InstanceCtx {
         bucket: Resource<Bucket>,
         key: String,
     ) -> wasmtime::Result<Result<Resource<Cas>, Error>> {
-        self.meter.charge(KEY_CHARGE + key.len()).await?;
+        self.host_fuel.charge(KEY_CHARGE + key.len()).await?;
         if let Some(error) = key_error([&key]) {
             return Ok(Err(error));
         }
@@ -76,12 +76,12 @@ impl HostCas for InstanceCtx {
     async fn current(&mut self, cas: Resource<Cas>) -> wasmtime::Result<Result<Option<Vec<u8>>, Error>> {
         let Cas { bucket, key, .. } = self.table.get(&cas)?;
         let (bucket, key) = (bucket.clone(), key.clone());
-        self.meter.charge(KEY_CHARGE + key.len()).await?;
+        self.host_fuel.charge(KEY_CHARGE + key.len()).await?;
         let current = match self.run_blocking(bucket.clone(), move |bucket| bucket.get(&key)).await? {
             Ok(current) => current,
             Err(error) => return Ok(Err(error)),
         };
-        self.meter.charge(current.as_ref().map_or(0, Vec::len)).await?;
+        self.host_fuel.charge(current.as_ref().map_or(0, Vec::len)).await?;
         // A swap compares with the value that the guest sees now.
         self.table.get_mut(&cas)?.version = ValueVersion::of(current.as_deref());
         Ok(Ok(current))

@@ -21,7 +21,7 @@ impl Host for InstanceCtx {
         let size = keys.iter().map(String::len).sum::<usize>();
         let work = size + keys.len() * KEY_CHARGE;
         let Some(keys) = within_max(keys) else { return self.too_many(work).await };
-        self.meter.charge_work(work, size).await?;
+        self.host_fuel.charge_work(work, size).await?;
         if let Some(error) = key_error(&keys) {
             return Ok(Err(error));
         }
@@ -30,7 +30,7 @@ impl Host for InstanceCtx {
             .run_blocking(self.table.get(&bucket)?.clone(), move |bucket| bucket.get_many(&keys, max))
             .await?;
         let sizes = values.iter().flatten().flatten().map(|(key, value)| key.len() + value.len());
-        self.meter.charge(sizes.sum()).await?;
+        self.host_fuel.charge(sizes.sum()).await?;
         Ok(values)
     }
 
@@ -42,7 +42,7 @@ impl Host for InstanceCtx {
         let size: usize = entries.iter().map(|(key, value)| key.len() + value.len()).sum();
         let work = COMMIT_CHARGE + size + entries.len() * KEY_CHARGE;
         let Some(entries) = within_max(entries) else { return self.too_many(work).await };
-        self.meter.charge_work(work, size).await?;
+        self.host_fuel.charge_work(work, size).await?;
         if let Some(error) = key_error(entries.iter().map(|(key, _)| key)) {
             return Ok(Err(error));
         }
@@ -57,7 +57,7 @@ impl Host for InstanceCtx {
         let size: usize = keys.iter().map(String::len).sum();
         let work = COMMIT_CHARGE + size + keys.len() * KEY_CHARGE;
         let Some(keys) = within_max(keys) else { return self.too_many(work).await };
-        self.meter.charge_work(work, size).await?;
+        self.host_fuel.charge_work(work, size).await?;
         if let Some(error) = key_error(&keys) {
             return Ok(Err(error));
         }
@@ -73,7 +73,7 @@ fn within_max<T>(batch: Vec<T>) -> Option<Vec<T>> {
 impl InstanceCtx {
     /// The error for a batch of too many keys, which is charged like any batch.
     async fn too_many<T>(&mut self, work: usize) -> wasmtime::Result<Result<T, Error>> {
-        self.meter.charge_work(work, 0).await?;
+        self.host_fuel.charge_work(work, 0).await?;
         Ok(Err(Error::Other(format!("a batch has at most {MAX_KEYS} keys; do it in several batches"))))
     }
 }

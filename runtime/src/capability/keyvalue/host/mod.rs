@@ -58,10 +58,10 @@ impl InstanceCtx {
         work: impl FnOnce(&sandbox::KvBucket) -> Result<T, KvError> + Send + 'static,
     ) -> wasmtime::Result<Result<T, Error>> {
         let permit = self.plugin.capabilities.keyvalue.acquire().await?;
-        let meter = self.meter.clone();
+        let host_fuel = self.host_fuel.clone();
         let done = tokio::task::spawn_blocking(move || {
             let _permit = permit;
-            meter.timed(|| work(&bucket.0))
+            host_fuel.timed(|| work(&bucket.0))
         });
         Ok(done.await?.map_err(|error| self.store_error(&error)))
     }

@@ -11,7 +11,7 @@ const NAMES: [&str; 2] = ["", "default"];
 
 impl Host for InstanceCtx {
     async fn open(&mut self, identifier: String) -> wasmtime::Result<Result<Resource<Bucket>, Error>> {
-        self.meter.charge(identifier.len()).await?;
+        self.host_fuel.charge(identifier.len()).await?;
         let Some(bucket) = self.capabilities.keyvalue.clone() else {
             self.deny("the key-value store", GrantHint::new("kv = true", ["kv".to_owned()]));
             return Ok(Err(Error::AccessDenied));
@@ -29,14 +29,14 @@ impl HostBucket for InstanceCtx {
         bucket: Resource<Bucket>,
         key: String,
     ) -> wasmtime::Result<Result<Option<Vec<u8>>, Error>> {
-        self.meter.charge(KEY_CHARGE + key.len()).await?;
+        self.host_fuel.charge(KEY_CHARGE + key.len()).await?;
         if let Some(error) = key_error([&key]) {
             return Ok(Err(error));
         }
         let value =
             self.run_blocking(self.table.get(&bucket)?.clone(), move |bucket| bucket.get(&key)).await?;
         let size = value.as_ref().ok().and_then(Option::as_ref).map_or(0, Vec::len);
-        self.meter.charge(size).await?;
+        self.host_fuel.charge(size).await?;
         Ok(value)
     }
 
@@ -46,7 +46,7 @@ impl HostBucket for InstanceCtx {
         key: String,
         value: Vec<u8>,
     ) -> wasmtime::Result<Result<(), Error>> {
-        self.meter.charge_work(COMMIT_CHARGE + key.len() + value.len(), key.len() + value.len()).await?;
+        self.host_fuel.charge_work(COMMIT_CHARGE + key.len() + value.len(), key.len() + value.len()).await?;
         if let Some(error) = key_error([&key]) {
             return Ok(Err(error));
         }
@@ -55,7 +55,7 @@ impl HostBucket for InstanceCtx {
     }
 
     async fn delete(&mut self, bucket: Resource<Bucket>, key: String) -> wasmtime::Result<Result<(), Error>> {
-        self.meter.charge_work(COMMIT_CHARGE + key.len(), key.len()).await?;
+        self.host_fuel.charge_work(COMMIT_CHARGE + key.len(), key.len()).await?;
         if let Some(error) = key_error([&key]) {
             return Ok(Err(error));
         }
@@ -67,7 +67,7 @@ impl HostBucket for InstanceCtx {
         bucket: Resource<Bucket>,
         key: String,
     ) -> wasmtime::Result<Result<bool, Error>> {
-        self.meter.charge(KEY_CHARGE + key.len()).await?;
+        self.host_fuel.charge(KEY_CHARGE + key.len()).await?;
         if let Some(error) = key_error([&key]) {
             return Ok(Err(error));
         }
@@ -80,7 +80,7 @@ impl HostBucket for InstanceCtx {
         bucket: Resource<Bucket>,
         cursor: Option<String>,
     ) -> wasmtime::Result<Result<KeyResponse, Error>> {
-        self.meter.charge(cursor.as_ref().map_or(0, String::len)).await?;
+        self.host_fuel.charge(cursor.as_ref().map_or(0, String::len)).await?;
         if let Some(error) = key_error(&cursor) {
             return Ok(Err(error));
         }
@@ -88,7 +88,7 @@ impl HostBucket for InstanceCtx {
             .run_blocking(self.table.get(&bucket)?.clone(), move |bucket| bucket.keys(cursor.as_deref()))
             .await?;
         let size = listed.as_ref().map_or(0, |(keys, _)| keys.iter().map(String::len).sum());
-        self.meter.charge(size).await?;
+        self.host_fuel.charge(size).await?;
         Ok(listed.map(|(keys, cursor)| KeyResponse { keys, cursor }))
     }
 

@@ -1,0 +1,107 @@
+//! Client requests in a session: sent on the response stream of the request that the guest serves.
+
+use std::sync::Arc;
+
+use futures_util::future::join_all;
+use serde_json::json;
+
+use super::super::client_requests::IndexedResult;
+use super::super::client_requests::input_request::InputRequest;
+use super::super::client_requests::pending_requests::PendingReply;
+use super::super::jsonrpc::{ClientError, ClientResult, notification, request};
+use super::super::mrtr::{CallOwner, SuspendedCalls};
+use super::super::notification_queue::OutgoingMessage;
+use super::super::request_context::{RequestContext, RequestLeg};
+use super::super::sessions::session::Session;
+use crate::host::ClientRequestError;
+use crate::sandbox::LargeWork;
+
+/// The error code with which clients say that their user rejected the request.
+const USER_REJECTED: i64 = -1;
+
+/// Sends all requests at once and waits for all responses, for as long as a call may be suspended.
+pub(in crate::mcp) async fn in_session(
+    context: &RequestContext,
+    session: &Arc<Session>,
+    suspended_calls: &Arc<SuspendedCalls>,
+    (plugin, offload): (&Arc<str>, &LargeWork),
+    max_suspended: usize,
+    open: Vec<(usize, InputRequest)>,
+) -> Vec<IndexedResult> {
+    let leg = context.leg();
+    let fail_all = |open: &[(usize, InputRequest)], error: &ClientRequestError| {
+        open.iter().map(|(at, _)| (*at, Err(error.clone()))).collect::<Vec<_>>()
+    };
+    if !leg.can_send_requests {
+        return open
+            .iter()
+            .map(|(at, input_request)| (*at, Err(ClientRequestError::Missing(input_request.capability()))))
+            .collect();
+    }
+    let owner = CallOwner { plugin: Arc::clone(plugin), caller: context.caller.clone() };
+    let Some(guard) = suspended_calls.suspend_session_call(owner, max_suspended) else {
+        return fail_all(&open, &ClientRequestError::Cancelled);
+    };
+    let target = (session, &*leg, offload);
+    let responses = open.iter().map(|(at, input_request)| send(context, target, (*at, input_request)));
+    let responses = join_all(responses);
+    tokio::select! {
+        biased;
+        () = context.cancel.cancelled() => fail_all(&open, &ClientRequestError::Cancelled),
+        results = responses => results,
+        () = guard.evicted.cancelled() => {
+            let why = "too many calls are suspended (limits `suspended_calls`); try again later";
+            let evicted = ClientRequestError::OverBudget(why.to_owned());
+            fail_all(&open, if suspended_calls.is_closed() { &ClientRequestError::Cancelled } else { &evicted })
+        }
+        () = tokio::time::sleep(suspended_calls.max_wait()) => fail_all(&open, &ClientRequestError::TimedOut),
+    }
+}
+
+/// Sends one request and waits for the response.
+async fn send(
+    context: &RequestContext,
+    (session, leg, offload): (&Arc<Session>, &RequestLeg, &LargeWork),
+    (at, input_request): (usize, &InputRequest),
+) -> IndexedResult {
+    let mut sent = CancelOnDrop { leg, reply: session.pending_requests.register(), responded: false };
+    let message = request(sent.reply.id, input_request.method, &input_request.params);
+    if leg.queue.deliver(OutgoingMessage::Message(message)).await.is_err() {
+        return (at, Err(ClientRequestError::Cancelled));
+    }
+    let response = (&mut sent.reply.response).await;
+    sent.responded = true;
+    let Ok((response, reservation)) = response else { return (at, Err(ClientRequestError::Cancelled)) };
+    context.keep_reservation(reservation);
+    let bytes = response.as_ref().map_or(0, |result| result.get().len());
+    (at, offload.in_place(bytes, || read(input_request, response)).await)
+}
+
+fn read(input_request: &InputRequest, response: ClientResult) -> Result<String, ClientRequestError> {
+    match response {
+        Ok(result) => input_request.read(&result).map_err(|why| ClientRequestError::Failed {
+            code: -32603,
+            message: format!("the client's response cannot be used: {why}"),
+        }),
+        Err(ClientError { code: USER_REJECTED, message }) => Err(ClientRequestError::Rejected(message)),
+        Err(ClientError { code, message }) => {
+            Err(ClientRequestError::Failed { code: i32::try_from(code).unwrap_or(-32603), message })
+        }
+    }
+}
+
+/// Sends `notifications/cancelled` when it is dropped before the client has responded.
+struct CancelOnDrop<'r> {
+    leg: &'r RequestLeg,
+    reply: PendingReply,
+    responded: bool,
+}
+
+impl Drop for CancelOnDrop<'_> {
+    fn drop(&mut self) {
+        if !self.responded {
+            let params = json!({ "requestId": self.reply.id, "reason": "the tool no longer waits for it" });
+            self.leg.queue.send(notification("notifications/cancelled", &params));
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Runs a guest for a request, until the guest is done or the client has cancelled the request.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::super::buffer_budget::{BufferReservation, UNCOUNTED_BYTES};
+use super::super::error::RpcError;
+use super::super::host_client::RequestClient;
+use super::super::request_context::RequestContext;
+use super::super::server::Server;
+use crate::observe::Escaped;
+use crate::plugin::{AuditRecord, FinishedCall, Plugin};
+
+/// The time that a guest has after its call was cancelled, to notice the cancellation and to clean up.
+const CANCEL_GRACE: Duration = Duration::from_millis(100);
+
+/// The client of one call to `plugin`.
+pub(super) fn client(server: &Server, context: &Arc<RequestContext>, plugin: &Plugin) -> Arc<RequestClient> {
+    Arc::new(RequestClient::new(&server.suspended_calls, context, plugin))
+}
+
+/// Runs a call of the item `what`. `None` when the client has cancelled the request. The call is borrowed because its
+/// future is large, and an async function stores an argument that it owns twice.
+pub(super) async fn run<T>(
+    context: &RequestContext,
+    what: &str,
+    call: Pin<&mut impl Future<Output = FinishedCall<T>>>,
+) -> Option<FinishedCall<T>> {
+    let cancelled = async {
+        context.cancel.cancelled().await;
+        tokio::time::sleep(CANCEL_GRACE).await;
+    };
+    let called = tokio::select! {
+        biased;
+        called = call => called,
+        () = cancelled => return None,
+    };
+    if context.cancel.is_cancelled() {
+        return None;
+    }
+    tracing::debug!(
+        what,
+        ok = called.outcome.is_ok(),
+        fuel = called.record.usage().fuel,
+        elapsed_us = called.record.usage().elapsed.as_micros(),
+        "called"
+    );
+    Some(called)
+}
+
+/// Runs long work besides the call. `None` when the client has cancelled the request.
+pub(super) async fn until_cancelled<T>(
+    context: &RequestContext,
+    work: Pin<&mut impl Future<Output = T>>,
+) -> Option<T> {
+    tokio::select! {
+        biased;
+        done = work => Some(done),
+        () = context.cancel.cancelled() => None,
+    }
+}
+
+/// Reserves the bytes of a large result while it waits to be validated and written.
+pub(super) fn reserve_result(
+    server: &Server,
+    context: &RequestContext,
+    bytes: usize,
+) -> Result<Option<BufferReservation>, RpcError> {
+    if bytes <= UNCOUNTED_BYTES {
+        return Ok(None);
+    }
+    let reservation = server.share(&context.caller).reserve(bytes);
+    reservation.map(Some).ok_or_else(|| RpcError::overloaded("the result"))
+}
+
+/// Records and logs that a plugin returned an invalid result.
+pub(super) fn record_invalid_result(record: &mut AuditRecord, plugin: &Plugin, what: &str, fault: &str) {
+    let fault = plugin.redactor().text(fault);
+    record.broke_contract(&fault);
+    tracing::warn!(target: "plugin", plugin = plugin.name(), what, "returned an invalid result: {}", Escaped(&fault));
+}
+
+/// The same, and the error for the client of a method without tool results.
+pub(super) fn invalid_result_error(
+    record: &mut AuditRecord,
+    plugin: &Plugin,
+    what: &str,
+    fault: &str,
+) -> RpcError {
+    record_invalid_result(record, plugin, what, fault);
+    RpcError::internal(&format!("the plugin returned an invalid result: {}", plugin.redactor().text(fault)))
+}

@@ -1,0 +1,395 @@
+//! Makes a plugin from a file: verifies the signature, compiles, links, finds the exports, and lists once.
+//!
+//! Listing runs a trial instance within the time for starting, so that a plugin whose guest does not start is rejected
+//! here. Compiling runs in another process, and other long work on threads for blocking work.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use tokio::sync::Semaphore;
+use wasmtime::Engine;
+use wasmtime::component::{Component, InstancePre, Linker};
+
+use super::call_log::CallLog;
+use super::component_file::{file_name, signature_path};
+use super::drain::Drain;
+use super::exports::FEATURES;
+use super::file_signature::{self, Signer};
+use super::function_tools::{DocsSection, FunctionTools};
+use super::instance_pool::{InstancePool, PluginPool};
+use super::interface_names::IncompatibleInterface;
+use super::rate_gate::RateGate;
+use super::{CallError, ComponentFile, Exports, Interfaces, Listing, LoadError, Plugin};
+use crate::capability::{self, InstanceCtx, PendingChanges, PluginCtx, ServerCtx};
+use crate::config::{self, Limits, PluginConfig};
+use crate::host::{Caller, HintAudience};
+use crate::observe::Audit;
+use crate::sandbox::{
+    self, CallPermits, CallerLimits, CompilePermit, Compiler, EngineError, EpochTicker, GuestMemory,
+    KvDatabase, PollPermits,
+};
+
+/// Log lines about rejected functions of one plugin.
+const MAX_LINES: usize = 8;
+
+/// Makes plugins. One per process; it owns the engine and what all plugins share.
+pub struct Loader {
+    engine: Engine,
+    ticker: Arc<EpochTicker>,
+    compiler: Compiler,
+    linker: Arc<Linker<InstanceCtx>>,
+    call_permits: Arc<Semaphore>,
+    callers: Arc<CallerLimits<Caller>>,
+    instance_pool: Arc<InstancePool>,
+    common: ServerCtx,
+}
+
+/// What is known of a component before it is linked.
+#[derive(Debug)]
+struct ComponentInfo {
+    digest: String,
+    signer: Option<Signer>,
+    docs: DocsSection,
+}
+
+/// A file that was verified and has to be compiled.
+#[derive(Debug)]
+pub struct UncompiledFile {
+    name: String,
+    bytes: Vec<u8>,
+    info: ComponentInfo,
+    config: PluginConfig,
+}
+
+/// The result of loading a file without compiling it.
+#[derive(Debug)]
+pub enum CachedLoad {
+    /// The code cache had its code.
+    Loaded(Box<LoadedPlugin>),
+    /// It has to be compiled.
+    Uncompiled(Box<UncompiledFile>),
+}
+
+/// A plugin and its listing, not validated yet.
+#[derive(Debug)]
+pub struct LoadedPlugin {
+    /// Ready to be called.
+    pub plugin: Arc<Plugin>,
+    /// What it imports and exports.
+    pub interfaces: Interfaces,
+    /// Its listing.
+    pub listing: Listing,
+}
+
+impl Loader {
+    /// Makes the engine, with instances for running and suspended calls, and links every interface once.
+    ///
+    /// # Errors
+    /// When the machine cannot provide the engine.
+    pub fn new(
+        settings: &config::ServerConfig,
+        store: Arc<KvDatabase>,
+        audit: Audit,
+        compiler: Compiler,
+    ) -> Result<Self, EngineError> {
+        Self::over(sandbox::engine(settings)?, settings, store, audit, compiler)
+    }
+
+    /// The same without the pooling allocator: for benchmarks.
+    ///
+    /// # Errors
+    /// When the machine cannot provide the engine.
+    pub fn without_pooling_allocator(
+        settings: &config::ServerConfig,
+        store: Arc<KvDatabase>,
+        audit: Audit,
+        compiler: Compiler,
+    ) -> Result<Self, EngineError> {
+        Self::over(sandbox::engine_without_pool(settings)?, settings, store, audit, compiler)
+    }
+
+    fn over(
+        engine: Engine,
+        settings: &config::ServerConfig,
+        store: Arc<KvDatabase>,
+        audit: Audit,
+        compiler: Compiler,
+    ) -> Result<Self, EngineError> {
+        let mut linker = Linker::new(&engine);
+        capability::add_to_linker(&mut linker).map_err(|error| EngineError::new(settings, error))?;
+        let ticker = EpochTicker::start(&engine, Arc::new(PollPermits::new()))
+            .map_err(|error| EngineError::new(settings, error.into()))?;
+        Ok(Self {
+            engine,
+            ticker: Arc::new(ticker),
+            compiler,
+            linker: Arc::new(linker),
+            call_permits: Arc::new(Semaphore::new(settings.concurrent_calls)),
+            callers: Arc::new(CallerLimits::new(settings.caller_calls_per_second)),
+            instance_pool: InstancePool::new(settings),
+            common: ServerCtx {
+                changes: Arc::default(),
+                store,
+                audit,
+                audience: HintAudience::Operator,
+                budgets: Arc::default(),
+                memory: GuestMemory::new(settings),
+            },
+        })
+    }
+
+    /// The same for a command that calls one tool: hints about missing grants name options of the command line.
+    #[must_use]
+    pub fn for_cli(mut self) -> Self {
+        self.common.audience = HintAudience::CommandLine;
+        self
+    }
+
+    /// The changes that its plugins announce.
+    #[must_use]
+    pub fn changes(&self) -> &Arc<PendingChanges> {
+        &self.common.changes
+    }
+
+    /// The audit.
+    #[must_use]
+    pub fn audit(&self) -> &Audit {
+        &self.common.audit
+    }
+
+    /// Loads a component as the plugin `name` with the operator's settings for it.
+    ///
+    /// # Errors
+    /// When its signature is rejected, it is not a component or not a plugin, or it does not start.
+    pub async fn load(
+        &self,
+        name: &str,
+        file: ComponentFile,
+        config: PluginConfig,
+    ) -> Result<LoadedPlugin, LoadError> {
+        match self.load_cached(name, file, config).await? {
+            CachedLoad::Loaded(loaded) => Ok(*loaded),
+            CachedLoad::Uncompiled(file) => {
+                let permit = self.compiler.permit().await?;
+                self.compile(*file, &permit).await
+            }
+        }
+    }
+
+    /// The same, unless the file has to be compiled.
+    ///
+    /// # Errors
+    /// When its signature is rejected, it is not a plugin, or it does not start.
+    pub async fn load_cached(
+        &self,
+        name: &str,
+        file: ComponentFile,
+        config: PluginConfig,
+    ) -> Result<CachedLoad, LoadError> {
+        // Before anything else, so that a file with a rejected signature is neither compiled nor started.
+        let (ComponentFile { digest, bytes, .. }, signer) = verify(file, &config).await?;
+        let info = ComponentInfo { docs: DocsSection::of(&bytes), digest, signer };
+        match self.compiler.load_cached(&self.engine, &info.digest, &config.limits).await {
+            Some(component) => {
+                self.start(name, info, component, config).await.map(Box::new).map(CachedLoad::Loaded)
+            }
+            None => {
+                let name = name.to_owned();
+                Ok(CachedLoad::Uncompiled(Box::new(UncompiledFile { name, bytes, info, config })))
+            }
+        }
+    }
+
+    /// Waits for the right to compile a file. `None`: never again.
+    pub async fn compile_permit(&self) -> Option<CompilePermit> {
+        self.compiler.permit().await.ok()
+    }
+
+    /// Compiles and loads a file.
+    ///
+    /// # Errors
+    /// When it is not a component, not a plugin, or does not start.
+    pub async fn compile(
+        &self,
+        UncompiledFile { name, bytes, info, config }: UncompiledFile,
+        permit: &CompilePermit,
+    ) -> Result<LoadedPlugin, LoadError> {
+        let (digest, limits) = (&info.digest, &config.limits);
+        let component = self.compiler.compile_uncached(&self.engine, bytes, digest, limits, permit).await?;
+        self.start(&name, info, component, config).await
+    }
+
+    async fn start(
+        &self,
+        name: &str,
+        ComponentInfo { digest, signer, docs }: ComponentInfo,
+        component: Component,
+        config: PluginConfig,
+    ) -> Result<LoadedPlugin, LoadError> {
+        let (linker, limits) = (Arc::clone(&self.linker), config.limits.clone());
+        // Reading all imports and exports may take long, so it runs on a thread for blocking work.
+        let linking = tokio::task::spawn_blocking(move || link(&linker, &component, &docs, &limits));
+        let (interfaces, pre, exports) = linking.await.map_err(|_| LoadError::Unexamined)??;
+        let permits = Arc::new(CallPermits::new(&config.limits, Arc::clone(&self.call_permits)));
+        let shared = Arc::new(PluginCtx::new(name, digest, config, self.common.clone()));
+        let rate_gate = RateGate::new(&shared.config.limits, Arc::clone(&self.callers));
+        let (call_log, drain) = (CallLog::new(&shared), Drain::default());
+        let pool = PluginPool::of(&shared, &self.instance_pool);
+        let (ticker, poll_share) = (Arc::clone(&self.ticker), self.ticker.poll_permits().share());
+        let plugin = Plugin {
+            shared,
+            pre,
+            exports,
+            permits,
+            ticker,
+            poll_share,
+            rate_gate,
+            call_log,
+            signer,
+            drain,
+            pool,
+        };
+        log_rejected_functions(&plugin);
+        let in_use = self.common.store.times_locked_out();
+        let listing = plugin.list().await.map_err(|failure| match failure {
+            failure if self.common.store.times_locked_out() > in_use => LoadError::StoreInUse(failure),
+            CallError::Guest(error) => LoadError::ListingFailed(error),
+            failure => LoadError::Start(failure),
+        })?;
+        Ok(LoadedPlugin { plugin: Arc::new(plugin), interfaces, listing })
+    }
+}
+
+/// Verifies the signature, on a thread for blocking work since hashing a large file takes a while.
+async fn verify(
+    file: ComponentFile,
+    config: &PluginConfig,
+) -> Result<(ComponentFile, Option<Signer>), LoadError> {
+    let (keys, required) = (Arc::clone(&config.trusted_keys), config.require_signature);
+    if keys.is_empty() && !required {
+        return Ok((file, None));
+    }
+    let verifying = tokio::task::spawn_blocking(move || -> Result<_, LoadError> {
+        let ComponentFile { path, bytes, signature, .. } = &file;
+        let signer =
+            file_signature::check(bytes, signature.as_deref(), &keys, required, SystemTime::now())
+                .map_err(|source| LoadError::Signature { file: file_name(&signature_path(path)), source })?;
+        Ok((file, signer))
+    });
+    verifying.await.map_err(|_| LoadError::Unexamined)?
+}
+
+/// Reads the interfaces of a component, links its imports, and finds its exports.
+fn link(
+    linker: &Linker<InstanceCtx>,
+    component: &Component,
+    docs: &DocsSection,
+    limits: &Limits,
+) -> Result<(Interfaces, InstancePre<InstanceCtx>, Exports), LoadError> {
+    let interfaces = Interfaces::of(component, component.engine());
+    if let Some(IncompatibleInterface { version, interface, way }) = interfaces.incompatible() {
+        let (version, interface) = (version.to_owned(), interface.to_owned());
+        return Err(LoadError::OtherVersion { version, interface, way });
+    }
+    let is_feature = FEATURES.iter().any(|interface| interfaces.exports_interface(interface));
+    let functions = (!is_feature).then(|| functions(component, &interfaces, docs, limits)).transpose()?;
+    let unlinkable = |error: wasmtime::Error| LoadError::Unlinkable(error.into());
+    let pre = linker.instantiate_pre(component).map_err(unlinkable)?;
+    let exports = match functions {
+        Some(functions) => Exports::of(functions),
+        None => Exports::find(&pre, &interfaces).map_err(unlinkable)?,
+    };
+    Ok((interfaces, pre, exports))
+}
+
+/// The functions of a component that exports no interface of `plugport:plugin`.
+fn functions(
+    component: &Component,
+    interfaces: &Interfaces,
+    docs: &DocsSection,
+    limits: &Limits,
+) -> Result<FunctionTools, LoadError> {
+    let other = || LoadError::OtherWorld { exports: listed(&interfaces.exports), kind: interfaces.kind() };
+    if interfaces.exports_plugport() {
+        return Err(other());
+    }
+    let functions = FunctionTools::find(component, docs, limits);
+    match (functions.is_empty(), functions.rejected()) {
+        (false, _) => Ok(functions),
+        (true, []) => Err(other()),
+        (true, rejected) => {
+            let reasons: Vec<String> =
+                rejected.iter().map(|function| format!("{} ({})", function.shown(), function.why)).collect();
+            Err(LoadError::NoTools(listed(&reasons)))
+        }
+    }
+}
+
+/// Logs rejected functions, one line each, up to [`MAX_LINES`].
+fn log_rejected_functions(plugin: &Plugin) {
+    let (plugin, rejected) = (plugin.name(), plugin.rejected_functions());
+    for function in rejected.iter().take(MAX_LINES) {
+        tracing::warn!(target: "plugin", plugin, "the function {} is skipped: {}", function.shown(), function.why);
+    }
+    if let Some(more) = rejected.len().checked_sub(MAX_LINES).filter(|more| *more > 0) {
+        tracing::warn!(target: "plugin", plugin, "{more} more functions are skipped; `plugport inspect` lists them");
+    }
+}
+
+impl std::fmt::Debug for Loader {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Loader").finish_non_exhaustive()
+    }
+}
+
+/// At most three names, since a component may export thousands.
+fn listed(names: &[String]) -> String {
+    match names {
+        [] => "nothing".to_owned(),
+        few if few.len() <= 3 => few.join(", "),
+        [first, second, third, rest @ ..] => format!("{first}, {second}, {third} and {} more", rest.len()),
+        few => few.join(", "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sandbox::engine;
+
+    fn linked(component: &str) -> Result<(Interfaces, InstancePre<InstanceCtx>, Exports), LoadError> {
+        let engine = engine(&config::ServerConfig::default()).unwrap();
+        let mut linker = Linker::new(&engine);
+        capability::add_to_linker(&mut linker).unwrap();
+        let component = Component::new(&engine, wat::parse_str(component).unwrap()).unwrap();
+        link(&linker, &component, &DocsSection::of(&[]), &Limits::default())
+    }
+
+    #[test]
+    fn a_component_for_another_version_is_told_both_and_what_to_do() {
+        let request = |version| format!("(import \"plugport:plugin/request@{version}\" (instance))");
+        let tools = |version| {
+            format!("(instance $tools) (export \"plugport:plugin/tools@{version}\" (instance $tools))")
+        };
+        for (component, expected) in [
+            (
+                request("0.1.0") + &tools("0.9.0"),
+                "was built for plugport:plugin@0.9.0, whose tools it exports; this server",
+            ),
+            (
+                request("0.9.0") + &tools("0.1.0"),
+                "was built for plugport:plugin@0.9.0, whose request it imports; this server",
+            ),
+            (request("1.0.0"), "was built for plugport:plugin@1.0.0, whose request it imports; this server"),
+        ] {
+            let Err(error) = linked(&format!("(component {component})")) else { panic!("{component}") };
+            let error = error.to_string();
+            assert!(
+                error.starts_with(expected) && error.contains("speaks plugport:plugin@0.1.0, so rebuild"),
+                "{error}"
+            );
+        }
+        let Err(error) = linked("(component)") else { panic!() };
+        assert!(matches!(error, LoadError::OtherWorld { .. }), "{error}");
+    }
+}

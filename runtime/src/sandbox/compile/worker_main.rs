@@ -1,0 +1,82 @@
+//! The compiling process from inside: reads the component from stdin, writes code to stdout, and ends with its server.
+//!
+//! The end of stdin tells the process that the server has ended, however it died. The system's signal for a parent's
+//! death would come when the *thread* ends that started the process, and those threads come and go.
+
+use std::io;
+
+use wasmtime::Engine;
+
+use rustix::process::{Signal, getpid, kill_process};
+
+use super::ipc::{self, ReplyKind};
+use super::rlimits::Rlimits;
+use super::{MAX_MESSAGE, declaration_limits};
+use crate::config::mib;
+use crate::observe::truncate;
+use crate::sandbox::engine::compiler;
+
+/// The command-line arguments of a compiling process.
+#[derive(Debug, Clone, Copy)]
+pub struct CompileRequest {
+    /// Size of the component, bytes.
+    pub bytes: usize,
+    /// Memory for compiling it, MiB.
+    pub memory_mib: u64,
+    /// Processor time for compiling it, seconds.
+    pub cpu_s: u64,
+}
+
+/// Why there is no reply. Only a server's log shows it.
+#[derive(Debug, thiserror::Error)]
+#[error("could not compile")]
+pub struct WorkerError(#[source] Box<dyn std::error::Error + Send + Sync>);
+
+impl WorkerError {
+    pub(super) fn of(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        Self(error.into())
+    }
+}
+
+/// Compiles one component from stdin to stdout, for a server that waits. The limits stay on this process.
+///
+/// # Errors
+/// When the limits cannot be set, or the server has ended.
+pub fn compile_for_server(request: CompileRequest) -> Result<(), WorkerError> {
+    let memory = mib(request.memory_mib) as u64;
+    Rlimits { memory, cpu: request.cpu_s }.apply().map_err(WorkerError::of)?;
+    let component = read(request.bytes).map_err(WorkerError::of)?;
+    std::thread::Builder::new().spawn(end_with_server).map_err(WorkerError::of)?;
+    let engine = compiler().map_err(WorkerError::of)?;
+    let stdout = io::stdout().lock();
+    match compiled(&engine, &component) {
+        Ok(code) => ipc::write(stdout, ReplyKind::Code, &code),
+        Err(message) => ipc::write(stdout, ReplyKind::Invalid, message.as_bytes()),
+    }
+    .map_err(WorkerError::of)
+}
+
+/// The machine code of a component, or what is wrong with it.
+pub(super) fn compiled(engine: &Engine, component: &[u8]) -> Result<Vec<u8>, String> {
+    declaration_limits::check(component)?;
+    engine.precompile_component(component).map_err(|error| truncate(MAX_MESSAGE, format_args!("{error:#}")))
+}
+
+/// Reads this many bytes from stdin, without a buffer that would read more.
+fn read(bytes: usize) -> io::Result<Vec<u8>> {
+    let mut component = vec![0; bytes];
+    let mut at = 0;
+    while let Some(unread) = component.get_mut(at..).filter(|unread| !unread.is_empty()) {
+        match rustix::io::read(io::stdin(), unread)? {
+            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+            count => at += count,
+        }
+    }
+    Ok(component)
+}
+
+/// Ends this process at the end of stdin: the server writes nothing after the component.
+fn end_with_server() {
+    let _ = rustix::io::read(io::stdin(), &mut [0_u8; 1]);
+    let _ = kill_process(getpid(), Signal::KILL);
+}
