@@ -9,9 +9,7 @@ use std::process::Command;
 use crate::other_languages;
 use crate::repository::Repository;
 use crate::run_command::{self, Failure, Outcome};
-use crate::wasm;
-
-const BUILD: &str = "plugins-build";
+use crate::wasm::{self, RUST_BUILD};
 
 pub(crate) fn run(repository: &Repository, mut arguments: Vec<String>) -> Outcome {
     let build_only = take(&mut arguments, "--build-only");
@@ -43,10 +41,10 @@ pub(crate) fn plugins(repository: &Repository, arguments: &[String]) -> Outcome 
 fn build_rust_plugins(repository: &Repository) -> Outcome {
     let names = repository.plugin_names()?;
     let listed = names.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
-    let built = wasm::built(repository, BUILD);
+    let built = wasm::built(repository, RUST_BUILD);
     let note = first_time(&built, "(this takes about a minute the first time)");
     run_command::step(&format!("Building the plugins {listed} to target/plugins"), note, || {
-        run_command::run(wasm::build(repository, &repository.plugins(), BUILD))?;
+        run_command::run(wasm::build(repository, &repository.plugins(), RUST_BUILD))?;
         wasm::publish(&names, &built, &repository.target("plugins"))
     })
 }

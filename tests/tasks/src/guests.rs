@@ -8,9 +8,9 @@ use std::process::Command;
 
 use crate::repository::Repository;
 use crate::run_command::{self, Failure, Outcome};
-use crate::wasm;
+use crate::wasm::{self, RUST_BUILD};
 
-const BUILD: &str = "guests-build";
+/// A folder of its own, since some of these have the name of a plugin.
 const FUNCTIONS_BUILD: &str = "function-guests-build";
 
 pub(crate) fn run(repository: &Repository, requested: &[String]) -> Outcome {
@@ -21,9 +21,9 @@ pub(crate) fn run(repository: &Repository, requested: &[String]) -> Outcome {
         names.into_iter().partition(|name| functions.contains(name));
     let to = repository.target("guests");
     if !examples.is_empty() {
-        let build = wasm::build(repository, &repository.guests(), BUILD);
+        let build = wasm::build(repository, &repository.guests(), RUST_BUILD);
         run_command::run(choosing(build, "--example", &examples))?;
-        wasm::publish(&examples, &wasm::built(repository, BUILD).join("examples"), &to)?;
+        wasm::publish(&examples, &wasm::built(repository, RUST_BUILD).join("examples"), &to)?;
     }
     if !functions.is_empty() {
         let build = wasm::build(repository, &repository.function_guests(), FUNCTIONS_BUILD);

@@ -45,7 +45,7 @@ struct OtherLanguagePlugin<'a> {
 impl OtherLanguagePlugin<'_> {
     fn build(&self, server: &Path) -> Outcome {
         let file = format!("{}.wasm", self.name);
-        let built = self.repository.target("plugins-build").join(&file);
+        let built = self.repository.target(wasm::RUST_BUILD).join(&file);
         if !self.is_current(&built) {
             let title = format!("Building plugins/{}, in {}", self.name, self.language.name());
             run_command::step(&title, "", || run_command::run(self.command(server, &built)?))?;
@@ -122,10 +122,10 @@ mod tests {
             name: "tables",
             project: &project,
         };
-        let built = repository.target("plugins-build").join("tables.wasm");
+        let built = repository.target(wasm::RUST_BUILD).join("tables.wasm");
         let line = run_command::line(&plugin.command(Path::new("/somewhere/plugport"), &built).unwrap());
         assert!(
-            line.ends_with("plugport build plugins/tables --no-load -o target/plugins-build/tables.wasm"),
+            line.ends_with("plugport build plugins/tables --no-load -o target/wasm-build/tables.wasm"),
             "{line}"
         );
     }

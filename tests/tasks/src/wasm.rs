@@ -13,6 +13,9 @@ use crate::run_command::{self, Failure, Outcome};
 
 pub(crate) const TARGET: &str = "wasm32-wasip2";
 
+/// The build folder of the plugins and of the test guests, which have most dependencies in common.
+pub(crate) const RUST_BUILD: &str = "wasm-build";
+
 /// Settings for the host's compiler that would break or needlessly rebuild a component: sanitizers, coverage wrappers,
 /// a default target.
 const HOST_SETTINGS: &[&str] = &[
@@ -148,14 +151,11 @@ mod tests {
     #[test]
     fn settings_for_the_host_do_not_reach_a_component() {
         let repository = Repository::here();
-        let command = build(&repository, &repository.plugins(), "plugins-build");
+        let command = build(&repository, &repository.plugins(), RUST_BUILD);
         let removed: Vec<_> =
             command.get_envs().filter(|(_, value)| value.is_none()).map(|(name, _)| name).collect();
         assert!(removed.iter().any(|name| *name == "RUSTFLAGS"), "{removed:?}");
         let line = run_command::line(&command);
-        assert!(
-            line.contains("--manifest-path plugins/Cargo.toml --target-dir target/plugins-build"),
-            "{line}"
-        );
+        assert!(line.contains("--manifest-path plugins/Cargo.toml --target-dir target/wasm-build"), "{line}");
     }
 }
