@@ -120,7 +120,7 @@ pub struct Inspect {
     /// The component
     #[arg(value_name = "FILE.wasm")]
     pub file: PathBuf,
-    /// Configuration file with the grants to compare with the imports
+    /// Configuration file; shows whether the grants of the plugin of this name fit the imports
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// Print everything as JSON

@@ -5,7 +5,7 @@
 //! alone may do something. Only a regular file is read, and only to a bound. Every layer that reads such a file uses
 //! this module, and decides itself what an error means.
 
-use std::fs::OpenOptions;
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::Read as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
@@ -38,8 +38,8 @@ pub enum OpenError {
     TooLarge(u64),
 }
 
-/// Reads a regular file of at most `max` bytes. Blocks.
-pub(crate) fn read(path: &Path, max: u64, links: Symlinks) -> Result<Vec<u8>, OpenError> {
+/// Opens a regular file. Blocks.
+pub(crate) fn open(path: &Path, links: Symlinks) -> Result<(File, Metadata), OpenError> {
     // A pipe would otherwise block the open for ever, and a terminal become the server's own.
     let mut flags = OFlags::NONBLOCK | OFlags::NOCTTY;
     flags.set(OFlags::NOFOLLOW, links == Symlinks::Rejected);
@@ -53,6 +53,12 @@ pub(crate) fn read(path: &Path, max: u64, links: Symlinks) -> Result<Vec<u8>, Op
     if !metadata.is_file() {
         return Err(OpenError::NotAFile);
     }
+    Ok((file, metadata))
+}
+
+/// Reads a regular file of at most `max` bytes. Blocks.
+pub(crate) fn read(path: &Path, max: u64, links: Symlinks) -> Result<Vec<u8>, OpenError> {
+    let (file, metadata) = open(path, links)?;
     if metadata.len() > max {
         return Err(OpenError::TooLarge(max));
     }

@@ -98,7 +98,7 @@ async fn respond(mut stream: TcpStream, seen: &SeenRequests) -> std::io::Result<
         let mut piece = [0; 4_096];
         match stream.read(&mut piece).await? {
             0 => return Ok(()),
-            // This server has no TLS and closes such connections.
+            // The first byte of TLS, which this server does not have.
             _ if piece[0] == 0x16 => return stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await,
             read => head.extend_from_slice(&piece[..read]),
         }

@@ -79,7 +79,7 @@ impl Outcome {
         each.collect()
     }
 
-    /// Scenarios without a check that passed or failed.
+    /// Scenarios without a check that passed.
     pub fn empty(&self) -> Vec<&str> {
         let checked = |checks: &[Check]| checks.iter().any(|check| check.status == "SUCCESS");
         let empty = self.scenarios.iter().filter(|(_, checks)| !checked(checks));

@@ -32,9 +32,8 @@ pub async fn wait_for_result(client: &Client, tool: &str, expected: Option<&str>
     let deadline = Instant::now() + PATIENCE;
     loop {
         let reply = client.call(tool, json!({})).await;
-        let response =
-            reply.response().get("result").and_then(|result| result["content"][0]["text"].as_str());
-        if response == expected {
+        let text = reply.response().get("result").and_then(|result| result["content"][0]["text"].as_str());
+        if text == expected {
             return;
         }
         assert!(Instant::now() < deadline, "{expected:?} was expected of {tool}: {reply:?}");

@@ -97,7 +97,7 @@ pub struct Dev {
     /// Shell command that builds the project [default: cargo, `npm run build`, make or `plugport build`]
     #[arg(long, value_name = "COMMAND")]
     pub build: Option<String>,
-    /// The component that the build writes [default: found after each build]
+    /// The component that the build writes, relative to the project [default: found after each build]
     #[arg(long, value_name = "FILE.wasm")]
     pub output: Option<PathBuf>,
 }

@@ -57,7 +57,7 @@ pub struct RejectedItem {
     pub why: String,
 }
 
-/// Where a server writes. Paths are relative to the configuration's folder.
+/// Where a server writes. Relative paths start at the configuration's folder.
 #[derive(Debug)]
 pub struct ServerPaths {
     /// Whether the audit is enabled.

@@ -19,7 +19,7 @@ pub struct ApprovedPlugin {
     pub digest: String,
     /// The interfaces that it imports, sorted.
     pub imports: Vec<String>,
-    /// What it may do, as sentences, sorted.
+    /// Its grants as sentences, sorted.
     pub grants: Vec<String>,
     /// Its tools.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -36,7 +36,7 @@ pub struct ApprovedPlugin {
 }
 
 impl ApprovedPlugin {
-    /// A plugin with a file of this digest, in hex, and no items yet. `plugin_grants` are its sentences,
+    /// A plugin with a file of this digest, in hex, and no items yet. `grants` are sentences, with paths
     /// [relative to](crate::config::Grants::describe_relative_to) the folder of the lockfile.
     #[must_use]
     pub fn new(digest: &str, imports: &[String], grants: Vec<String>) -> Self {

@@ -70,8 +70,8 @@ impl ItemText {
     }
 }
 
-/// Writes JSON with a line for each member. Strings are escaped anew, so that equal strings look equal; numbers stay as
-/// they were written, since parsing could lose digits.
+/// Writes JSON with a line for each member. Strings are written anew with the fewest escapes, so that escapes hide no
+/// words; numbers stay as they were written, since parsing could lose digits.
 fn lay_out(json: &str, depth: usize, out: &mut String) {
     match json.as_bytes().first() {
         Some(b'{') => {

@@ -1,6 +1,6 @@
 //! The differences between a plugin and its approval, for an operator who has to accept or reject them.
 //!
-//! All differences are shown, however long: an attacker would write into the part that is not shown.
+//! All differences are shown, however long: an attacker would use a part that is not shown.
 
 use similar::{ChangeTag, TextDiff};
 

@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn an_item_that_was_not_approved_is_held_back_or_told_of() {
+    fn an_item_that_was_not_approved_is_rejected_or_warned_of() {
         let why = format!("has not been approved; {APPROVE}");
         assert_eq!(review(true, ("known", "says\n"), &["x"]), (ItemVerdict::Admitted, vec![]));
         for tool in [("known", "says more\n"), ("new", "says\n")] {

@@ -6,7 +6,7 @@
 //! | per plugin | when a plugin is loaded or loaded anew | [`Capability::for_plugin`] makes what all its instances share |
 //! | per instance | with each wasmtime `Store` | [`Capability::for_instance`] makes what one instance keeps; [`Capability::begin_call`] makes it fit for another call |
 //!
-//! Each capability is an empty type that implements [`Capability`]. The table makes of these types
+//! Each capability is a unit struct that implements [`Capability`]. The table makes of these types
 //! [`PerPlugin`](super::PerPlugin) and [`PerInstance`](super::PerInstance), with a field for each capability, so host
 //! functions find their state by name and without a look-up.
 

@@ -13,12 +13,12 @@
 //! |---|---|
 //! | `inputs`, `instance_ctx` | what joins several capabilities, or all parts of an instance |
 //! | a folder for each line | the capability; `roots` uses `filesystem` |
-//! | `client_requests`, `always_granted` | what sampling, elicitation and roots share; host functions that need no grant |
+//! | `client_requests`, `always_granted` | what sampling, elicitation and roots share; functions that need no grant |
 //! | `capability_trait`, `host_support` | what a capability is; the parts of an instance |
 //!
-//! Grants and policies are a layer of their own, `plugin_grants`, below `config`, which reads `plugport.toml` through
-//! the same table. The layer has `grant` and `policy` of each folder, below them the module `grant` with what they
-//! share, and above them `plugin_grants` with all that one plugin is granted. Nothing in it may know wasmtime, or
+//! Grants and policies are a layer of their own, `grants`, below `config`, which reads `plugport.toml` through the same
+//! table. The layer has `grant` and `policy` of each folder, below them the module `grant_trait` with what they share,
+//! and above them `plugin_grants` with all that one plugin is granted. Nothing in the layer may know wasmtime, or
 //! anything else of this folder.
 
 /// The table of capabilities: the folder of each, and the type that implements it. Everything that lists capabilities
@@ -101,7 +101,7 @@ pub(crate) struct PluginCtx {
     pub(crate) digest: String,
     /// The operator's settings for it.
     pub(crate) config: PluginConfig,
-    /// Where changes are recorded that it announces.
+    /// Records the changes that it announces.
     pub(crate) changes: Arc<PendingChanges>,
     /// The key-value database.
     pub(crate) store: Arc<KvDatabase>,
@@ -111,7 +111,7 @@ pub(crate) struct PluginCtx {
     pub(crate) memory: Arc<PluginMemory>,
     /// The audit of its calls.
     pub(crate) audit: Audit,
-    /// Who reads the hints on what would allow what it was denied.
+    /// Who reads the hints about missing grants.
     audience: HintAudience,
     /// Bounds what its calls log together.
     log_bucket: Arc<TokenBucket>,

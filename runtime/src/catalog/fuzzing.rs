@@ -77,7 +77,7 @@ pub fn template(template: &ResourceTemplate) -> Result<(Matcher, RawObject), Str
 pub struct Matcher(UriTemplate);
 
 impl Matcher {
-    /// Whether the template makes a URI.
+    /// Whether the template expands to this URI.
     #[must_use]
     pub fn matches(&self, uri: &str) -> bool {
         self.0.match_uri(uri).is_some()

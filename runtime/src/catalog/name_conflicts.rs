@@ -239,7 +239,7 @@ impl<'e> NameConflicts<'e> {
     }
 }
 
-/// The literal prefixes of templates as a tree, so that templates with common URIs are by_prefix quickly.
+/// The literal prefixes of templates as a tree, so that templates with common URIs are found quickly.
 pub(super) struct PrefixIndex<'e> {
     /// In order, so that all prefixes that begin with a text follow it.
     nodes: Vec<PrefixNode<'e>>,

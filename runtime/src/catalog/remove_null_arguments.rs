@@ -26,9 +26,9 @@ const READ_PER_STEP: usize = 16;
 /// Steps between two checks of the work budget.
 const CHECK_INTERVAL: usize = 1_024;
 
-/// Removes members of `value` that are null although `schema` neither requires them nor allows null. The text of
-/// `value` has `length` bytes. Returns whether there were any. Nulls stay when the steps or the work budget are used
-/// up.
+/// Removes members of `value` that are null and that `schema` neither requires nor allows to be null. The text of
+/// `value` has `length` bytes. Returns whether there were any. When the steps or the work budget are used up, the
+/// remaining nulls stay.
 pub(super) fn remove_nulls(
     schema: &Value,
     value: &mut Value,

@@ -173,8 +173,8 @@ impl Snapshot {
         self.prompts.get(name)
     }
 
-    /// The plugin that reads this URI: the plugin that lists it, else the first plugin with a template for it to which
-    /// neither of these applies: the URI belongs to another plugin, or looks like one that another plugin lists.
+    /// The plugin that reads this URI: the plugin that lists it, else the first plugin with a template that matches it.
+    /// A template does not count if the URI belongs to another plugin, or looks like a URI that another plugin lists.
     #[must_use]
     pub fn plugin_for_uri(&self, uri: &str) -> Option<&Arc<Plugin>> {
         let listed = self.resources.get(uri).map(|resource| &resource.plugin);

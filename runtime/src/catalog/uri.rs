@@ -61,7 +61,7 @@ pub(super) fn allows(byte: u8) -> bool {
     byte.is_ascii_graphic() && !matches!(byte, b'"' | b'<' | b'>' | b'\\' | b'^' | b'`' | b'{' | b'|' | b'}')
 }
 
-/// Schemes for a way of access and not for an owner. A plugin with such a name does not own the scheme.
+/// Schemes that say how something is accessed, and not who owns it. A plugin with such a name does not own the scheme.
 const COMMON: [&str; 8] = ["data", "file", "ftp", "git", "http", "https", "ui", "urn"];
 
 /// A name or URI in the form in which keys are compared.

@@ -1,4 +1,4 @@
-//! URI templates (RFC 6570), matched in reverse: whether a template makes a URI, and with which values of its
+//! URI templates (RFC 6570), matched in reverse: whether a template expands to a URI, and with which values of its
 //! variables.
 //!
 //! A template becomes a sequence of tokens. Matching passes over the tokens twice. From the last token to the first it
@@ -130,7 +130,7 @@ impl UriTemplate {
         Ok(Self { tokens: parse::tokens(text)?, longest })
     }
 
-    /// The variables of a URI, if this template makes it.
+    /// The variables of a URI, if this template expands to it.
     pub(super) fn match_uri(&self, uri: &str) -> Option<Variables> {
         let begins = matches!(self.tokens.first(), Some(Token::Literal(literal)) if uri.as_bytes().starts_with(literal));
         if uri.len() > self.longest || !begins {

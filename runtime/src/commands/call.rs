@@ -70,8 +70,8 @@ pub(super) struct LoadTarget {
     pub(super) in_folder: bool,
 }
 
-/// Loads the plugin, unless it differs from its approval. The grants of `--grant` come from the caller and need no
-/// approval.
+/// Loads the plugin, unless it differs from its approval. The grants of `--grant` come from the user who types the
+/// command, and need no approval.
 async fn load(args: &cli::Call, config: &Config) -> Result<PluginEntry, CommandError> {
     let (mut target, approval) = locate(args, config)?;
     let artifact = read(&target)?;
@@ -93,7 +93,7 @@ async fn load(args: &cli::Call, config: &Config) -> Result<PluginEntry, CommandE
 }
 
 /// Finds the file, its settings, and the approvals that it is compared with. A file outside the folder gets no settings
-/// and no grants of a plugin, even if it has its name.
+/// and no grants of a plugin, even if the file has the plugin's name.
 fn locate(args: &cli::Call, config: &Config) -> Result<(LoadTarget, ApprovalPolicy), CommandError> {
     let path = resolve_path(&args.plugin, &config.folder)?;
     let name = stem(&path);
@@ -146,7 +146,8 @@ fn plugin_file(path: &Path, name: &str, config: &Config) -> Option<PathBuf> {
     path.canonicalize().is_ok_and(|path| path == real).then_some(file)
 }
 
-/// A file outside the plugin folder: it gets no grants, and its store is gone when the call is over.
+/// A file outside the plugin folder: it gets the common limits and no grants but those of `--grant`, and its key-value
+/// store is gone when the call is over.
 fn outside_folder(path: PathBuf, name: String, config: &Config) -> Result<LoadTarget, CommandError> {
     if config.plugins.contains_key(&name) && path.exists() {
         console::eprint(&format!(
@@ -154,7 +155,7 @@ fn outside_folder(path: PathBuf, name: String, config: &Config) -> Result<LoadTa
             path.display()
         ));
     }
-    // No signature is required, since the file gets nothing.
+    // No signature is required, since the file gets nothing from the configuration but limits.
     let settings = PluginConfig {
         prefix: name.clone(),
         limits: config.limits.clone(),

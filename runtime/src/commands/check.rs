@@ -13,9 +13,9 @@ use anyhow::Context as _;
 use serde_json::{Value, json};
 
 use super::cached_compiler::compiler;
+use super::capability_report::CapabilityReport;
 use super::inspect::skipped_functions_json;
 use super::memory_estimate::MemoryEstimate;
-use super::missing_grants::CapabilityReport;
 use super::published_names::PublishedNames;
 use super::{CommandError, call, console};
 use crate::catalog::{PluginEntry, RejectedItem, Snapshot};
@@ -193,8 +193,8 @@ impl CheckResult {
         for name in self.missing() {
             lines.push(format!("{}: is named in the configuration", Escaped(name)));
             let what = match self.suggestion(name) {
-                Some(meant) => {
-                    format!("no plugin has this name; did you mean `[plugins.{}]`?", Escaped(meant))
+                Some(suggestion) => {
+                    format!("no plugin has this name; did you mean `[plugins.{}]`?", Escaped(suggestion))
                 }
                 None => {
                     let file = file_of(&self.config.folder, name);

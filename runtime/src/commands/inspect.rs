@@ -8,7 +8,7 @@ use anyhow::{Context as _, anyhow};
 use plugport_common::Metadata;
 use serde_json::{Value, json};
 
-use super::missing_grants::CapabilityReport;
+use super::capability_report::CapabilityReport;
 use super::signature_report::SignatureReport;
 use super::{CommandError, call, console};
 use crate::catalog::{

@@ -70,9 +70,8 @@ impl MemoryEstimate {
     /// A warning with advice, if the sum is more than this process may use.
     pub(super) fn warning(&self) -> Option<String> {
         (self.sum() > self.available).then(|| {
-            "that is more than this process may use, and the system may kill it; lower `guest_memory_mib`, \
-             `client_buffers_mib`, \
-             `max_connections` or `max_sessions` under [server]"
+            "that is more than this process may use, and the system may kill it; \
+             lower `guest_memory_mib`, `client_buffers_mib`, `max_connections` or `max_sessions` under [server]"
                 .to_owned()
         })
     }

@@ -9,9 +9,9 @@ use super::toml_reader::{TomlEntry, TomlReader};
 pub enum ApprovalMode {
     /// Not compared: a developer's folder.
     Off,
-    /// They are served, and the log says so.
+    /// Plugins that differ are served, and the log has a warning.
     Warn,
-    /// They are pending approval until the operator has approved them.
+    /// Plugins that differ are pending approval until the operator has approved them.
     Strict,
 }
 

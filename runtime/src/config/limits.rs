@@ -1,5 +1,6 @@
 //! Every limit of a plugin that is a key: one table, so that a reader sees all of them at once and a limit cannot exist
-//! without a default that is safe for hostile code, a hard maximum and a reason. What nobody sets is in `fixed_limits`.
+//! without a default that is safe for hostile code, a hard maximum and a reason. Limits without a key are in
+//! `fixed_limits`.
 //!
 //! The unit is part of the name. `[limits]` in `plugport.toml` sets them for every plugin, `[plugins.NAME] limits` for
 //! one.

@@ -47,7 +47,7 @@ pub struct ServerConfig {
     pub max_sessions: usize,
     /// How long a session may be silent before it ends.
     pub session_idle: Duration,
-    /// What happens to plugins that differ from their approval; `None`: it depends on where the server listens.
+    /// What happens to plugins without an approval that matches; `None`: it depends on where the server listens.
     pub approval: Option<ApprovalMode>,
     /// Whether a sidecar may grant its plugin something.
     pub sidecar_grants: bool,
@@ -236,7 +236,7 @@ impl ServerConfig {
     }
 }
 
-/// How many of the largest messages the client buffers must hold, so that each caller can send one: a large message
+/// How many of the largest messages the client buffers must hold, so that a caller can send one: a large message
 /// takes twice its size while it is served, and one caller gets at most half of the buffers.
 const MIN_MESSAGES: usize = 4;
 

@@ -134,7 +134,7 @@ impl SignatureKeys {
     }
 }
 
-/// The key of `trusted_keys`.
+/// The setting that this module reads.
 const PATH: &str = "server.trusted_keys";
 
 fn read_until(entry: &TomlEntry<'_>, reader: &mut TomlReader<'_>) -> Option<SystemTime> {

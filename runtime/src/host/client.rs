@@ -93,7 +93,7 @@ pub struct ClientInfo {
 /// A client request.
 #[derive(Debug, Clone)]
 pub struct ClientRequest {
-    /// The guest's name for the request, unique within the call.
+    /// The guest's name for the request, unique among those that it sends together. `None`: the server names it.
     pub key: Option<String>,
     /// Its method and parameters.
     pub body: ClientRequestBody,
@@ -196,7 +196,7 @@ pub trait Client: Send + Sync {
     fn send_requests(&self, requests: Vec<ClientRequest>) -> BoxFuture<'_, ClientResponses>;
 }
 
-/// The client of a call from the command line, which has none.
+/// Stands for the client in a call from the command line, which has no client.
 #[derive(Debug, Clone, Copy)]
 pub struct NoClient;
 

@@ -102,8 +102,8 @@ impl LineSplitter {
         }
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             let text = piece.strip_suffix(b"\n").unwrap_or(piece);
-            let missing = self.logs.bytes_needed().saturating_sub(self.partial.len()).min(text.len());
-            self.partial.extend_from_slice(text.get(..missing).unwrap_or_default());
+            let buffered = self.logs.bytes_needed().saturating_sub(self.partial.len()).min(text.len());
+            self.partial.extend_from_slice(text.get(..buffered).unwrap_or_default());
             self.length += text.len();
             if text.len() < piece.len() {
                 self.end_line();

@@ -24,8 +24,8 @@ use crate::catalog::{LoadProgress, Snapshot};
 /// How often a client gets the progress of the initial load.
 const PROGRESS_PERIOD: Duration = Duration::from_secs(1);
 
-/// Waits until the subject of the request is published or the initial load is over, and then takes the request's view
-/// of the catalog. `None` when the client has cancelled the request.
+/// Waits until the subject of the request is published, the initial load is over or the deadline has passed, and then
+/// takes the request's view of the catalog. `None` when the client has cancelled the request.
 ///
 /// # Errors
 /// When the arguments fail the check that the transport deferred until the tool is published.

@@ -7,9 +7,9 @@
 //! messages of a client behind the same address as a greedy client still pass. [Long-lived][long] reservations have a
 //! smaller factor however small they are, because they would fill that part for good.
 //!
-//! A reservation travels with its bytes and releases them when it is dropped, so no queue counts for itself. Messages
-//! of up to [`UNCOUNTED_BYTES`] bytes are not counted here: connections and sessions are bounded in number, and their
-//! memory includes such messages.
+//! A reservation travels with its bytes and releases them when it is dropped, so no queue counts for itself. Bodies
+//! and responses of up to [`UNCOUNTED_BYTES`] are not counted here: connections and sessions are bounded in number, and
+//! their memory includes such messages.
 //!
 //! [long]: BufferShare::reserve_long_lived
 
@@ -78,7 +78,7 @@ pub struct BufferReservation {
     bytes: usize,
 }
 
-/// Bytes held for a client that may come back. They are evicted when the budget is full.
+/// Bytes held for a client that may come back. They are evicted when the caller needs space for others.
 pub(crate) trait Evictable: std::fmt::Debug + Send + Sync {
     /// Releases the bytes, unless the client has come back.
     fn evict(&self);

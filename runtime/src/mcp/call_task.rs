@@ -22,9 +22,9 @@ pub(super) type HandlerOutcome = Option<Result<EncodedResult, RpcError>>;
 pub(super) enum CallTask {
     /// Not polled yet. Most calls end with their first poll and need no task.
     Fresh(BoxFuture<'static, HandlerOutcome>),
-    /// A task that dropping this ends.
+    /// A task that ends when this is dropped.
     Task(AbortOnDropHandle<HandlerOutcome>),
-    /// A task with another owner, which dropping this does not end.
+    /// A task with another owner, which goes on when this is dropped.
     Detached(JoinHandle<HandlerOutcome>),
 }
 
@@ -38,7 +38,7 @@ impl CallTask {
         }
     }
 
-    /// Makes work that was not polled yet a task of `owner`, which dropping this does not end.
+    /// Makes work that was not polled yet a task of `owner`, which goes on when this is dropped.
     pub(super) fn detach(&mut self, owner: &TaskTracker) {
         if let Self::Fresh(future) = self {
             let future = std::mem::replace(future, std::future::ready(None).boxed());

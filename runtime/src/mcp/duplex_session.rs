@@ -155,7 +155,7 @@ impl DuplexSession {
         error_response(id, error)
     }
 
-    /// Reads large messages.
+    /// The permits for reading large messages.
     pub(crate) fn reading(&self) -> Arc<LargeWork> {
         Arc::clone(&self.server.reading)
     }

@@ -73,7 +73,7 @@ impl RpcError {
         Self::new(-32602, format!("Invalid params: {detail}"))
     }
 
-    /// -32602: `_meta` that every request must carry is missing or malformed.
+    /// -32602: `params` or `_meta` is malformed, or `_meta` lacks a key that a stateless request must carry.
     pub(crate) fn invalid_meta(detail: &str) -> Self {
         Self::invalid_params(detail).with_kind(ResponseKind::Malformed)
     }

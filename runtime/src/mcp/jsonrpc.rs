@@ -43,7 +43,7 @@ pub(crate) struct Request {
     pub(crate) id: RequestId,
     pub(crate) method: Method,
     pub(crate) params: Params,
-    /// The memory of a large request; the messages of a batch share one reservation.
+    /// The buffer space of a large request; the messages of a batch share one reservation.
     pub(crate) reservation: Option<Arc<BufferReservation>>,
 }
 

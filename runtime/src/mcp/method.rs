@@ -1,4 +1,4 @@
-//! The methods of MCP that this server has, by name.
+//! The methods of MCP that this server has, by name. No other file of this layer lists them.
 
 use super::error::{RpcError, cut};
 

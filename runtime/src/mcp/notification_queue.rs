@@ -18,7 +18,7 @@ use crate::host::Caller;
 /// Messages in one queue.
 const CAPACITY: usize = 256;
 
-/// Bytes of the messages in one queue. A longer message can only be the only one.
+/// Bytes of the messages in one queue. A longer message fits only into an empty queue.
 const CAPACITY_BYTES: u32 = 64 << 10;
 
 /// Memory of a queued message besides its text, bytes.
@@ -192,7 +192,7 @@ mod tests {
         assert_eq!(
             (drain(&mut reader), buffers.used()),
             (1, 0),
-            "a message larger than the queue can only be the only one"
+            "a message larger than the queue fits only into an empty queue"
         );
     }
 

@@ -29,7 +29,7 @@ pub(crate) struct RequestContext {
     /// The message of the first leg; the messages of later legs repeat it.
     pub(crate) request: Arc<Request>,
     leg: Mutex<Arc<RequestLeg>>,
-    /// For the messages of later legs.
+    /// For messages after the first: those of later legs, and the responses to client requests in a session.
     reservations: Mutex<Vec<Arc<BufferReservation>>>,
 }
 
@@ -96,7 +96,7 @@ impl RequestContext {
         *self.leg.lock() = Arc::new(leg);
     }
 
-    /// Holds the reservation for the message of a later leg until the call is over, because the guest may use the
+    /// Holds the reservation for a message with responses until the call is over, because the guest may use the
     /// responses until then.
     pub(crate) fn keep_reservation(&self, reservation: Option<Arc<BufferReservation>>) {
         self.reservations.lock().extend(reservation);
@@ -113,7 +113,7 @@ pub(crate) struct Requester {
     pub(crate) cancel: CancellationToken,
 }
 
-/// The connection of a message.
+/// Where a message comes from, and what can be sent back.
 #[derive(Debug, Clone)]
 pub struct Channel {
     /// For whom rates and shares are counted.

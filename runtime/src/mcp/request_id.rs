@@ -23,7 +23,7 @@ pub(crate) enum RequestId {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 pub(crate) struct IdText(Box<str>);
 
-/// The largest integer up to which an `f64` represents every integer: 2^53 - 1.
+/// 2^53 - 1: up to here no two integers have the same `f64`.
 const MAX_EXACT: f64 = 9_007_199_254_740_991.0;
 
 impl IdText {

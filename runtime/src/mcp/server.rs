@@ -47,7 +47,7 @@ pub struct Server {
     pub(super) settings: config::ServerConfig,
     /// Name and version of this program.
     pub(super) info: Box<RawValue>,
-    /// Reads large messages of clients.
+    /// The permits for reading large messages of clients.
     pub(super) reading: Arc<LargeWork>,
 }
 
@@ -79,7 +79,7 @@ impl Server {
         &self.stopping
     }
 
-    /// Reads large messages of clients.
+    /// The permits for reading large messages of clients.
     pub(crate) fn reading(&self) -> &LargeWork {
         &self.reading
     }

@@ -33,8 +33,8 @@ pub fn init_tracing(filter: &str) -> Result<(), Box<dyn std::error::Error + Send
     log.log_internal_errors(false).try_init()
 }
 
-/// The first word of the filter where a level is expected and none is. `EnvFilter` would take a single word for a
-/// target, and log nothing else.
+/// The first part of the filter that must be a level and is none. `EnvFilter` would take a single word for a target,
+/// and log nothing else.
 fn invalid_level(filter: &str) -> Option<&str> {
     let directives = filter.split(',').map(str::trim).filter(|directive| !directive.is_empty());
     directives.filter_map(level).find(|level| level.parse::<LevelFilter>().is_err())

@@ -50,6 +50,7 @@ impl Plugin {
                 record.discard();
                 Ok((checked, AdmittedCall(())))
             }
+            // Work is abandoned only when this future is dropped, so `Abandoned` is never seen here.
             Err(WorkStopped::Cpu | WorkStopped::Abandoned) => {
                 let failure = CallError::limit(limits, "cpu_ms");
                 self.offload().in_place(record.bytes_noted(), || record.began(info)).await;

@@ -1,8 +1,8 @@
-//! Makes an instance that nobody calls, to measure what a fresh one costs. Only benchmarks use it.
+//! Makes an instance without calling it, to measure the cost of a fresh one. Only benchmarks use it.
 //!
-//! It is made by the very functions that make a call's, so that what is measured is what each call pays: its permit,
-//! its store with all budgets, the instance and its start, and dropping them. What only a call has (the record for the
-//! audit, the limits of time, entering the guest) is not there.
+//! The functions are those of a call, so the benchmark measures what each call pays: its permit, its store with all
+//! budgets, the instance and its start, and dropping them. The audit record, the limits of time and entering the guest
+//! are not measured.
 
 use std::sync::Arc;
 
@@ -20,8 +20,8 @@ impl Plugin {
         let Ok(permit) = self.permits.acquire().await else {
             return Err(CallError::Busy { running: limits.concurrent_calls, queued: limits.queued_calls() });
         };
-        let waiting = Suspension::new(Arc::clone(&self.permits), permit);
-        let mut store = self.store(None, &waiting).map_err(|error| CallError::not_started(&error))?;
+        let suspension = Suspension::new(Arc::clone(&self.permits), permit);
+        let mut store = self.store(None, &suspension).map_err(|error| CallError::not_started(&error))?;
         let made = instantiate(self, &mut store).await;
         made.map(|_| ()).map_err(|error| CallError::classify(&error, store.data(), limits))
     }

@@ -1,8 +1,8 @@
-//! What can go wrong in a call, and the one sentence that a client may hear of it.
+//! What can go wrong in a call, and the one sentence about it that the client gets.
 //!
-//! A guest that is refused memory or time dies of whatever it does next, so the trap alone misleads; the limits say
-//! first whether one of them was hit. Backtraces and host paths stay in the log: they help nobody at the other end and
-//! tell an attacker about the machine.
+//! A guest that gets no more memory traps in whatever it does next, so the trap alone misleads: it is first checked
+//! whether a limit was hit. Backtraces and host paths stay in the log: they do not help clients, and tell an attacker
+//! about the machine.
 
 use wasmtime::{PoolConcurrencyLimitError, Trap};
 use wasmtime_wasi::I32Exit;
@@ -17,7 +17,7 @@ use crate::sandbox::{ChargeError, GuestMemoryExhausted, StoreLimitHit};
 /// Why a call has no result. Shown as what happened to a tool; [`CallError::describe`] says it of something else.
 #[derive(Debug, thiserror::Error)]
 pub enum CallError {
-    /// The guest answered with an error of its own.
+    /// The guest returned an error of its own.
     Guest(GuestError),
     /// A limit was hit.
     Limit(LimitHit),
@@ -27,11 +27,11 @@ pub enum CallError {
     Exited(i32),
     /// The result is not what the interface promises.
     InvalidResult(String),
-    /// All permits are taken.
+    /// All permits are in use, and so is the queue for them.
     Busy {
         /// The limit on running calls.
         running: u64,
-        /// The limit on waiting ones.
+        /// The limit on waiting calls.
         queued: u64,
     },
     /// The plugin is quarantined.
@@ -39,11 +39,11 @@ pub enum CallError {
         /// For how much longer.
         seconds: u64,
     },
-    /// The server has no room for another instance, or for what this one wants.
+    /// The server has no free instance, or not enough memory for one or for what it requests.
     Full,
-    /// Another version has its place, or none, and the time that its calls had left is over.
+    /// The plugin was replaced or removed, and its drain is over.
     Replaced,
-    /// Our fault, or the machine's.
+    /// A fault of the server or of the machine.
     Host(String),
 }
 
@@ -70,13 +70,14 @@ impl CallError {
             }
             Self::InvalidResult(fault) => format!("the {what} returned an invalid result: {fault}"),
             Self::Busy { running, queued } => format!(
-                "the plugin is busy: {running} calls run and {queued} wait (limit `concurrent_calls`); try again later"
+                "the plugin is busy: {running} calls run and {queued} wait (limit `concurrent_calls`); try again \
+                 later"
             ),
             Self::Quarantined { seconds } => format!(
-                "the plugin is quarantined because its calls keep failing (limits `quarantine_failures`, `quarantine_s`); \
-                 try again in {seconds} s"
+                "the plugin is quarantined because its calls keep failing (limits `quarantine_failures`, \
+                 `quarantine_s`); try again in {seconds} s"
             ),
-            // Others may have it, or one call may want more than there ever is: who is refused cannot tell which.
+            // Either others use the memory, or the call requests more than there ever is; the text covers both.
             Self::Full => format!(
                 "the server has no more memory for the {what} (setting [server] `guest_memory_mib`), or no free instance; \
                  try again later, and ask for less if that does not help"
@@ -99,7 +100,7 @@ impl CallError {
 pub struct LimitHit {
     /// For example `wall_ms`.
     pub name: &'static str,
-    /// What it is.
+    /// Its value.
     pub value: u64,
 }
 
@@ -125,8 +126,8 @@ impl LimitHit {
             "startup_ms" => format!("the plugin was stopped: it took longer than {value} ms to start"),
             "memory_mib" => format!("the {what} was stopped: it asked for more than {value} MiB of memory"),
             "transfer_mib" => format!(
-                "the {what} was stopped: what it handed over at once, or has the server keep, takes more than {value} MiB in the \
-                 server"
+                "the {what} was stopped: what it handed over at once, or has the server keep, takes more than {value} \
+                 MiB in the server"
             ),
             "result_kib" => format!("the {what}'s result is larger than {value} KiB"),
             "content_items" => format!("the {what}'s result has more than {value} content items"),
@@ -181,7 +182,7 @@ impl GuestError {
     }
 }
 
-/// Whether a call had to be interrupted from outside.
+/// Why a call was interrupted from outside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Interruption {
     Wall,
@@ -223,7 +224,7 @@ impl CallError {
         }
     }
 
-    /// A call that ended in an error, seen together with what its limits remember.
+    /// The error of a call, from wasmtime's error and the limits that the call hit.
     pub(super) fn classify(error: &wasmtime::Error, state: &InstanceCtx, limits: &Limits) -> Self {
         if let Some(exit) = error.downcast_ref::<I32Exit>() {
             return Self::Exited(exit.0);
@@ -246,7 +247,7 @@ impl CallError {
             return Self::limit(limits, "result_kib");
         }
         let trap = error.downcast_ref::<Trap>().copied();
-        // These speak for themselves; anything else may be how a guest dies of having been refused.
+        // These traps have no other cause; any other trap may be the consequence of a limit that was hit.
         if let Some(trap @ (Trap::OutOfFuel | Trap::StackOverflow)) = trap {
             return Self::trapped(trap, limits);
         }
@@ -280,7 +281,7 @@ impl CallError {
         }
     }
 
-    /// A guest that could not even begin.
+    /// The error of a call whose guest could not start.
     pub(super) fn not_started(error: &wasmtime::Error) -> Self {
         if error.downcast_ref::<PoolConcurrencyLimitError>().is_some()
             || error.downcast_ref::<GuestMemoryExhausted>().is_some()
@@ -290,7 +291,7 @@ impl CallError {
         Self::Host(causes(error))
     }
 
-    /// Errors that wasmtime has only words for.
+    /// Errors for which wasmtime has a text only, and no type.
     fn described(text: &str, limits: &Limits) -> Self {
         let has = |words: &[&str]| words.iter().any(|words| text.contains(words));
         if has(&["fuel allocated for hostcalls"]) {
@@ -330,7 +331,7 @@ impl CallError {
                 "it used a handle that it does not have, or not as it may".to_owned(),
             );
         }
-        // The guest ran, and what ended it is what it asked for.
+        // The guest ran, so the error comes from how it called a host function.
         Self::Trapped("it called a function of the server in an invalid way")
     }
 }
@@ -338,7 +339,7 @@ impl CallError {
 /// Longest text of an error that is read.
 const WORDS: usize = 2 << 10;
 
-/// What wasmtime says of an error, without the backtrace: that has names in it which the guest chose.
+/// The texts of an error and its causes, without the backtrace, which has names that the guest chose.
 fn causes(error: &wasmtime::Error) -> String {
     let causes = error.chain().map(|cause| truncate(WORDS, format_args!("{cause}")));
     let causes: Vec<String> = causes.filter(|cause| !cause.starts_with(BACKTRACE)).collect();
@@ -348,7 +349,7 @@ fn causes(error: &wasmtime::Error) -> String {
 /// How wasmtime begins a backtrace.
 const BACKTRACE: &str = "error while executing at wasm backtrace";
 
-/// What wasmtime says of texts and lists that are not where a guest says.
+/// Parts of wasmtime's errors for texts and lists that are not valid or outside the guest's memory.
 const MISPLACED: &[&str] = &[
     "utf-8",
     "out-of-bounds",
@@ -359,10 +360,10 @@ const MISPLACED: &[&str] = &[
     "beyond end of memory",
 ];
 
-/// What it says of values that their types do not have.
+/// The same for values that their types do not have.
 const MISSHAPEN: &[&str] = &["discriminant", "converting integer to char"];
 
-/// What it says of handles that a guest does not own, has given away, lends out or mistakes for others.
+/// The same for handles that the guest does not own, has given away, has lent out, or that are of another type.
 const MISHANDLED: &[&str] = &[
     "unknown handle index",
     "is not a resource",

@@ -1,4 +1,4 @@
-//! `plugport:plugin/completions`: what could stand in an argument.
+//! `plugport:plugin/completions`: suggesting values of an argument.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::capability::InstanceCtx;
 use crate::host::Client;
 
 /// The most values that MCP lets a server suggest.
-const MOST_VALUES: usize = 100;
+const MAX_VALUES: usize = 100;
 
 /// An argument that someone is typing.
 #[derive(Debug)]
@@ -52,8 +52,8 @@ impl GuestCall for Complete<'_> {
         let guest = indices.load(&mut *store, &instance)?;
         let call = handle(store, self.client);
         let PartialArgument { target, argument, value, context } = self.partial;
-        let answer = guest.call_complete(store, call, target, argument, value, context).await?;
-        Ok(answer.map(bounded))
+        let completion = guest.call_complete(store, call, target, argument, value, context).await?;
+        Ok(completion.map(bounded))
     }
 
     fn result_size(completion: &Completion) -> ResultSize {
@@ -69,7 +69,7 @@ impl Plugin {
         self.exports.completions.is_some()
     }
 
-    /// Asks for values. At most as many as MCP allows come back.
+    /// Gets suggested values, at most as many as MCP allows.
     pub async fn complete(
         &self,
         partial: PartialArgument<'_>,
@@ -79,12 +79,12 @@ impl Plugin {
     }
 }
 
-/// As many values as MCP allows. What is cut off is said to exist.
+/// Cuts the values to as many as MCP allows. `total` and `has_more` then say that there are more.
 fn bounded(mut completion: Completion) -> Completion {
-    if completion.values.len() > MOST_VALUES {
+    if completion.values.len() > MAX_VALUES {
         let all = u32::try_from(completion.values.len()).unwrap_or(u32::MAX);
         completion.total = Some(completion.total.unwrap_or_default().max(all));
-        completion.values.truncate(MOST_VALUES);
+        completion.values.truncate(MAX_VALUES);
         completion.has_more = true;
     }
     completion

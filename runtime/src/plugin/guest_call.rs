@@ -51,7 +51,7 @@ pub struct CallUsage {
     pub fuel: u64,
     /// From its start to its end; waiting for a permit or for the client does not count.
     pub elapsed: Duration,
-    /// Processor time of the guest, of host functions for it and of a long check of its result, on whatever thread.
+    /// Processor time of the guest, of host functions for it and of long validations for the call, on any thread.
     pub cpu: Duration,
 }
 

@@ -2,8 +2,9 @@
 //!
 //! Take a permit, make a store with its budgets, instantiate, call, classify how the call ended, drop everything. The
 //! guest runs on the task that called and yields by fuel and by epochs, so dropping the returned future stops the guest
-//! within some milliseconds. After an error or a cancellation the store is dropped with all state of the guest. Only with
-//! `instances = "reuse"` does an instance whose call succeeded go to the [pool](super::instance_pool) for the next call.
+//! within some milliseconds. After a trap, a limit or a cancellation the store is always dropped with all state of the
+//! guest. After a result or the guest's own error, the instance goes to the [pool](super::instance_pool) for a later
+//! call if the plugin has `instances = "reuse"`.
 
 use std::future::poll_fn;
 use std::panic::AssertUnwindSafe;
@@ -258,15 +259,10 @@ impl RunningCall<'_> {
 impl Drop for RunningCall<'_> {
     fn drop(&mut self) {
         let state = self.store.data();
-        let left = self.store.get_fuel().unwrap_or_default();
+        let remaining = self.store.get_fuel().unwrap_or_default();
+        let wasm_fuel = self.plugin.config().limits.fuel.saturating_sub(remaining);
         self.record.used(CallUsage {
-            fuel: self
-                .plugin
-                .config()
-                .limits
-                .fuel
-                .saturating_sub(left)
-                .saturating_add(state.host_fuel.spent()),
+            fuel: wasm_fuel.saturating_add(state.host_fuel.spent()),
             elapsed: self.begun.elapsed().saturating_sub(self.suspension.suspended_for()),
             cpu: state.host_fuel.cpu(),
         });

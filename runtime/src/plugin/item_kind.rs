@@ -1,5 +1,5 @@
-//! The four kinds of items, which a plugin lists, an operator approves and the catalog publishes. Here, since all of
-//! those know what a plugin is, and none of them needs the others for it.
+//! The four kinds of items, which a plugin lists, an operator approves and the catalog publishes. They are defined in
+//! this layer, since the layers `approval` and `catalog` both know plugins, and `approval` does not know the catalog.
 
 /// A kind of item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,7 +18,7 @@ impl ItemKind {
     /// All four.
     pub const ALL: [Self; 4] = [Self::Tool, Self::Resource, Self::Template, Self::Prompt];
 
-    /// Its word.
+    /// Its name in messages and reports.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -29,7 +29,7 @@ impl ItemKind {
         }
     }
 
-    /// What its key is.
+    /// The word for its key in messages.
     #[must_use]
     pub fn key_word(self) -> &'static str {
         match self {

@@ -40,7 +40,7 @@ impl GuestCall for List {
     }
 
     async fn invoke(self, plugin: &Plugin, store: &mut Store<InstanceCtx>) -> GuestResult<Listing> {
-        // A change that the guest announces while it lists is in the list already.
+        // A change that the guest announces while it lists is in the list already, and must not cause another listing.
         store.data_mut().ignore_changes();
         let instance = instantiate(plugin, store).await?;
         let mut listing = Listing::default();

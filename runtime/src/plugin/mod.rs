@@ -80,7 +80,7 @@ pub struct Plugin {
     pre: InstancePre<InstanceCtx>,
     exports: Exports,
     permits: Arc<CallPermits>,
-    /// Makes its guests pause; ends when the last plugin of the process has gone.
+    /// Makes its guests yield; ends when the last plugin of the process is dropped.
     ticker: Arc<EpochTicker>,
     /// How many of its calls may be polled at once.
     poll_share: Semaphore,
@@ -105,36 +105,36 @@ impl Plugin {
         &self.shared.digest
     }
 
-    /// Who vouched for the file, if that was verified.
+    /// Who signed the file, if its signature was verified.
     #[must_use]
     pub fn signer(&self) -> Option<&Signer> {
         self.signer.as_ref()
     }
 
-    /// What hides its secrets in text that people read.
+    /// Redacts its secrets in text that people read.
     #[must_use]
     pub fn redactor(&self) -> &Redactor {
         self.config().grants.config.secrets.redactor()
     }
 
-    /// What the operator says of it.
+    /// The operator's settings for it.
     #[must_use]
     pub fn config(&self) -> &PluginConfig {
         &self.shared.config
     }
 
-    /// Where large work of the server for it is done.
+    /// Runs large work that the server does for it.
     pub(crate) fn offload(&self) -> &Arc<LargeWork> {
         &self.shared.offload
     }
 
-    /// Whether it is a component that knows nothing of MCP and whose functions are its tools.
+    /// Whether its tools are function tools.
     #[must_use]
     pub fn has_function_tools(&self) -> bool {
         self.exports.functions.is_some()
     }
 
-    /// Functions of such a component that no tool can be made of.
+    /// Exported functions that cannot be function tools.
     #[must_use]
     pub fn rejected_functions(&self) -> &[RejectedFunction] {
         self.exports.functions.as_ref().map_or(&[], |functions| functions.rejected())

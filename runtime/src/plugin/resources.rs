@@ -53,7 +53,7 @@ impl GuestCall for ReadResource<'_> {
 }
 
 impl Plugin {
-    /// Reads a resource. `template` is the one of its templates that the URI comes from.
+    /// Reads a resource. `template` is the plugin's template that matches the URI.
     pub async fn read_resource(
         &self,
         uri: &str,

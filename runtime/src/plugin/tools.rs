@@ -57,7 +57,7 @@ impl Plugin {
         self.call_validated(name, args, None, client).await
     }
 
-    /// The same with arguments that were checked, which may have counted the call already.
+    /// The same with validated arguments; `admitted` if the call was counted before their validation.
     pub(crate) async fn call_validated(
         &self,
         name: &str,

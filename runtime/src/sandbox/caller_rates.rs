@@ -1,6 +1,6 @@
 //! How often each caller may call, over all plugins.
 //!
-//! There may be many callers, so a caller is forgotten once its token bucket is full again.
+//! There may be many callers. When there are [`MAX_CALLERS`], those whose token bucket is full again are forgotten.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -22,7 +22,7 @@ pub(crate) trait CallerKey: Hash + Eq + Clone {
     fn key(&self) -> Self;
 }
 
-/// The rates of all callers.
+/// The token buckets of all callers.
 #[derive(Debug)]
 pub(crate) struct CallerLimits<K> {
     per_second: u64,
@@ -33,7 +33,7 @@ pub(crate) struct CallerLimits<K> {
 
 #[derive(Debug)]
 struct CallerRates<K> {
-    rates: HashMap<K, TokenBucket>,
+    buckets: HashMap<K, TokenBucket>,
     /// When full buckets were last removed.
     swept: Option<Instant>,
 }
@@ -43,7 +43,7 @@ impl<K: CallerKey> CallerRates<K> {
     fn forget_idle(&mut self, now: Instant) {
         if self.swept.is_none_or(|swept| now.saturating_duration_since(swept) >= SWEEP) {
             self.swept = Some(now);
-            self.rates.retain(|_, rate| !rate.is_full(now));
+            self.buckets.retain(|_, bucket| !bucket.is_full(now));
         }
     }
 }
@@ -51,7 +51,7 @@ impl<K: CallerKey> CallerRates<K> {
 impl<K: CallerKey> CallerLimits<K> {
     /// Each caller may call `per_second` times in a second.
     pub(crate) fn new(per_second: u64) -> Self {
-        let callers = CallerRates { rates: HashMap::new(), swept: None };
+        let callers = CallerRates { buckets: HashMap::new(), swept: None };
         Self { per_second, callers: Mutex::new(callers), shared: TokenBucket::per_second(per_second) }
     }
 
@@ -59,18 +59,18 @@ impl<K: CallerKey> CallerLimits<K> {
     pub(crate) fn admit(&self, caller: &K, now: Instant) -> bool {
         let key = caller.key();
         let mut callers = self.callers.lock();
-        if let Some(rate) = callers.rates.get(&key) {
-            return rate.take(1, now);
+        if let Some(bucket) = callers.buckets.get(&key) {
+            return bucket.take(1, now);
         }
-        if callers.rates.len() >= MAX_CALLERS {
+        if callers.buckets.len() >= MAX_CALLERS {
             callers.forget_idle(now);
         }
-        if callers.rates.len() >= MAX_CALLERS {
+        if callers.buckets.len() >= MAX_CALLERS {
             return self.shared.take(1, now);
         }
-        let rate = TokenBucket::new(self.per_second, Duration::from_secs(1), now);
-        let admitted = rate.take(1, now);
-        callers.rates.insert(key, rate);
+        let bucket = TokenBucket::new(self.per_second, Duration::from_secs(1), now);
+        let admitted = bucket.take(1, now);
+        callers.buckets.insert(key, bucket);
         admitted
     }
 
@@ -100,15 +100,15 @@ mod tests {
         for caller in 0..2 * MAX_CALLERS {
             callers.admit(&caller, start);
         }
-        assert_eq!(callers.callers.lock().rates.len(), MAX_CALLERS);
+        assert_eq!(callers.callers.lock().buckets.len(), MAX_CALLERS);
         let soon = start + SWEEP - Duration::from_millis(1);
         assert!(callers.admit(&(3 * MAX_CALLERS), soon));
-        assert_eq!(callers.callers.lock().rates.len(), MAX_CALLERS, "all were looked at a moment ago");
+        assert_eq!(callers.callers.lock().buckets.len(), MAX_CALLERS, "the last search was a moment ago");
         assert!(
             !callers.admit(&(3 * MAX_CALLERS), soon),
-            "new callers share one rate when there are too many"
+            "new callers share one bucket when there are too many"
         );
         assert!(callers.admit(&(3 * MAX_CALLERS), start + Duration::from_secs(2)));
-        assert_eq!(callers.callers.lock().rates.len(), 1);
+        assert_eq!(callers.callers.lock().buckets.len(), 1);
     }
 }

@@ -138,8 +138,8 @@ pub(super) fn idle_memory(settings: &ServerConfig) -> usize {
     guest_memory(settings) / IDLE_SHARE
 }
 
-/// Bytes that each of `count` memories, tables or stacks may keep resident, in whole pages and at most `max`: all of
-/// them have one `part`th of `idle_memory`. Memories have half of it, tables and stacks a quarter each.
+/// Bytes that each of `count` memories, tables or stacks may keep resident, in whole pages and at most `max`. Together
+/// they may keep `idle_memory / part`: memories a half of it, tables and stacks a quarter each.
 fn keep_resident(idle_memory: usize, count: u32, part: usize, max: usize) -> usize {
     let each = idle_memory / part / usize::try_from(count.max(1)).unwrap_or(1);
     each.min(max) & !(kib(4) - 1)

@@ -7,8 +7,8 @@
 //!
 //! After a failed write redb fails every operation, reads included. So the database is closed and opened again. Opening
 //! reads the whole file and blocks all readers; therefore writing pauses for a moment after a failed write, and for
-//! longer when opening took long. So while the disk is full plugins cannot write, but can read. The log has a line for
-//! the beginning and one for the end.
+//! longer when opening took long. While the disk is full, plugins can read but not write. The log has a line for the
+//! beginning and one for the end.
 
 mod partial_file;
 mod process_lock;
@@ -281,7 +281,7 @@ impl KvDatabase {
         }
         let folder = match &self.location {
             Location::Folder(folder) => folder,
-            // A database in memory is open from the start and has ended when it is closed.
+            // A database in memory is open from the start; once it is closed, its values are gone.
             Location::Memory | Location::Nowhere => return Err(KvError::Nowhere),
         };
         let unusable = |error: io::Error| KvError::Unusable { folder: folder.clone(), source: error.into() };
@@ -299,7 +299,7 @@ impl KvDatabase {
         };
         opened.database = Some(database);
         opened.generation += 1;
-        // Writing pauses on after opening, so that calls that wait can read first.
+        // Writing stays paused for a while after opening, so that calls that wait can read first.
         if std::mem::take(&mut opened.has_failed)
             && let Some(until) = &mut *self.paused_until.lock()
         {

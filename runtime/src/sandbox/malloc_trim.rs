@@ -29,7 +29,7 @@ mod glibc {
     /// `M_MMAP_THRESHOLD` of `malloc.h`.
     const MMAP_THRESHOLD: c_int = -3;
 
-    /// Smallest large block, bytes. When it is set, glibc does not raise it by itself, up to 32 MiB.
+    /// Smallest large block, bytes. Once it is set, glibc no longer raises it by itself, up to 32 MiB.
     const LARGE: c_int = 256 << 10;
 
     #[expect(unsafe_code, reason = "no maintained crate has these two functions of the C library")]

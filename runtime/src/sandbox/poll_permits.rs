@@ -58,7 +58,7 @@ struct Ticker {
     asleep: AtomicBool,
 }
 
-/// Counts that the ticker has from the last tick.
+/// The counts at the last tick.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     begun: u64,
@@ -90,7 +90,8 @@ impl PollPermits {
     }
 
     /// Called once a tick. Adds permits while few polls end on the workers and others wait, and removes added permits
-    /// that no poll beside the workers has. Whether no poll on the workers has ended since the last tick.
+    /// that no poll beside the workers has. Returns whether polls run on the workers and none has ended there since the
+    /// last tick.
     pub(super) fn on_tick(&self, seen: &mut Seen) -> bool {
         let ended = self.ended_on_workers.load(Ordering::Relaxed);
         let ended_since = ended.wrapping_sub(seen.ended_on_workers);

@@ -72,26 +72,26 @@ mod tests {
     fn a_burst_is_let_through_and_a_flood_is_not() {
         let start = Instant::now();
         let after = |ms| start + Duration::from_millis(ms);
-        let rate = TokenBucket::new(10, Duration::from_secs(1), start);
-        assert!((0..10).all(|_| rate.take(1, start)));
-        assert!(!rate.take(1, start));
-        assert!(!rate.take(1, after(90)));
-        assert!(rate.take(1, after(110)));
-        assert!(!rate.is_full(after(500)));
-        assert!(rate.is_full(after(5_000)));
-        assert!(!rate.take(11, after(5_000)), "more than a period allows never fits");
-        assert!(rate.take(10, after(5_000)));
-        rate.give_back(4);
-        assert!(!rate.take(5, after(5_000)));
-        assert!(rate.take(4, after(5_000)));
+        let bucket = TokenBucket::new(10, Duration::from_secs(1), start);
+        assert!((0..10).all(|_| bucket.take(1, start)));
+        assert!(!bucket.take(1, start));
+        assert!(!bucket.take(1, after(90)));
+        assert!(bucket.take(1, after(110)));
+        assert!(!bucket.is_full(after(500)));
+        assert!(bucket.is_full(after(5_000)));
+        assert!(!bucket.take(11, after(5_000)), "more than a period allows never fits");
+        assert!(bucket.take(10, after(5_000)));
+        bucket.give_back(4);
+        assert!(!bucket.take(5, after(5_000)));
+        assert!(bucket.take(4, after(5_000)));
     }
 
     #[test]
     fn a_clock_that_goes_back_gives_nothing_away() {
         let start = Instant::now() + Duration::from_secs(9);
-        let rate = TokenBucket::new(1, Duration::from_secs(1), start);
-        assert!(rate.take(1, start));
-        assert!(!rate.take(1, start - Duration::from_secs(5)));
-        assert!(!rate.take(1, start));
+        let bucket = TokenBucket::new(1, Duration::from_secs(1), start);
+        assert!(bucket.take(1, start));
+        assert!(!bucket.take(1, start - Duration::from_secs(5)));
+        assert!(!bucket.take(1, start));
     }
 }

@@ -43,7 +43,7 @@ pub(super) struct Duplex {
 }
 
 impl Duplex {
-    /// Serves `connection` with messages of at max_bytes `max_bytes` bytes from `input`.
+    /// Serves `connection` with messages of at most `max_bytes` bytes from `input`.
     pub(super) fn new(
         connection: DuplexSession,
         input: mpsc::Receiver<CountedLine>,

@@ -18,7 +18,7 @@ pub(super) struct Debounced<T> {
 }
 
 impl<T: Copy + PartialEq> Debounced<T> {
-    /// A value that is seen for the first time.
+    /// A value that is seen for the first time, and was never acted on.
     pub(super) fn new(seen: Option<T>, now: Instant) -> Self {
         Self { seen, since: now, handled: None }
     }

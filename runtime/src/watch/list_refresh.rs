@@ -136,7 +136,7 @@ impl ListRefresher {
     }
 }
 
-/// Whether a plugin may announce a change of this resource: it lists the resource, or no plugin does.
+/// Whether a plugin may announce a change of this resource: it serves the resource, or no plugin does.
 fn may_announce(snapshot: &Snapshot, plugin: &str, uri: &str) -> bool {
     snapshot.plugin_for_uri(uri).is_none_or(|owner| owner.name() == plugin)
 }

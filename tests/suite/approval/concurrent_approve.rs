@@ -1,5 +1,4 @@
-//! Two `plugport approve` that run at the same time both take effect: neither undoes the other, and both
-//! end.
+//! Two `plugport approve` that run at the same time both take effect: neither undoes the other, and both end.
 
 use std::path::Path;
 use std::process::{Child, Output, Stdio};

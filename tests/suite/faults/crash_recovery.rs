@@ -192,7 +192,7 @@ impl Home {
         let number: u64 = text.parse().unwrap_or_else(|error| panic!("{error} in {read:?}"));
         let (written, sent) = (self.written.load(Ordering::SeqCst), self.sent.load(Ordering::SeqCst));
         assert!((written..=sent).contains(&number), "{number} was kept, {written} to {sent} were written");
-        // The next server has removed the half line of the killed one.
+        // The server has removed the partial line of the killed one.
         for (at, line) in self.audit().lines().enumerate() {
             let parsed = serde_json::from_str::<Value>(line);
             assert!(parsed.is_ok_and(|line| line["event"].is_string()), "line {at} of the audit is {line:?}");

@@ -19,9 +19,9 @@ const MIB: u64 = 1 << 20;
 const LARGE: usize = 3_900_000;
 
 /// The maximum memory of an attack while it lasts: half of a small server.
-const MOST: u64 = 384 * MIB;
+const MAX_MEMORY: u64 = 384 * MIB;
 
-/// The number of large responses that exceed this together.
+/// So many large responses exceed that together.
 const RESPONSES: usize = 120;
 
 /// The length of an attack without an end of its own.
@@ -70,7 +70,7 @@ async fn unread_responses_are_bounded() {
     }
     tokio::time::sleep(AWHILE).await;
     drop(sockets);
-    attacked.end(MOST).await;
+    attacked.end(MAX_MEMORY).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -90,7 +90,7 @@ async fn responses_in_abandoned_sessions_are_bounded() {
     }
     tokio::time::sleep(AWHILE).await;
     // Events for a client that may reconnect are stored for a minute.
-    attacked.end_after(Duration::from_secs(60), MOST).await;
+    attacked.end_after(Duration::from_secs(60), MAX_MEMORY).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -130,7 +130,7 @@ async fn bodies_that_never_end_are_bounded() {
     }
     tokio::time::sleep(AWHILE).await;
     drop(sockets);
-    attacked.end(MOST).await;
+    attacked.end(MAX_MEMORY).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -187,7 +187,8 @@ impl Posted {
     }
 }
 
-/// Eight clients post these bodies for a while, each its own. Returns the outcomes.
+/// Eight clients post these bodies for a while, each one body. Asserts that requests with each body got the expected
+/// response, and that each other request was rejected for lack of memory.
 async fn posted(name: &'static str, bodies: &[(String, &'static str)]) {
     let attacked = attacked(name).await;
     let begun = Instant::now();
@@ -216,7 +217,7 @@ async fn posted(name: &'static str, bodies: &[(String, &'static str)]) {
         assert!(counted.contains_key(&Posted::Expected), "nobody was answered: {ends:?}");
         assert!(!counted.keys().any(|end| matches!(end, Posted::Other(_))), "{ends:?}");
     }
-    attacked.end(MOST).await;
+    attacked.end(MAX_MEMORY).await;
 }
 
 /// A call of `polite-echo` with these arguments, which are JSON.
@@ -275,7 +276,7 @@ async fn reading_large_client_metadata_again_and_again_is_charged() {
     // Rejected for its size, ended at a limit, or finished: each is right if it is quick.
     assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
     drop(reply);
-    attacked.end(MOST).await;
+    attacked.end(MAX_MEMORY).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -26,7 +26,8 @@ const AFTERWARDS: Duration = Duration::from_millis(100);
 /// The drain time of connections, and a second.
 const STOPPED: Duration = Duration::from_secs(6);
 
-/// By how much a call that ended well may have exceeded `cpu_ms`: one tick of the epoch.
+/// By how much a call that ended well may have exceeded `cpu_ms`: a guest runs for at most two epochs of 5 ms without a
+/// pause.
 const TICK: Duration = Duration::from_millis(10);
 
 /// The exceeded bounds.

@@ -168,7 +168,7 @@ async fn a_target_may_name_its_host_and_end_with_a_slash() {
 async fn an_id_is_any_whole_number_of_json() {
     let server = Server::builder().guest("polite").start().await;
     let mut socket = RawConnection::to(&server.url()).await;
-    for (sent, responses) in [
+    for (sent, returned) in [
         ("1.0", "1"),
         ("-7", "-7"),
         ("9223372036854775808", "9223372036854775808"),
@@ -177,7 +177,7 @@ async fn an_id_is_any_whole_number_of_json() {
     ] {
         socket.send(request("POST /mcp", &discovering(), &discover(sent))).await;
         let response = socket.response().await;
-        let begins = format!(r#"{{"jsonrpc":"2.0","id":{responses},"result":"#);
+        let begins = format!(r#"{{"jsonrpc":"2.0","id":{returned},"result":"#);
         assert!(response.status == 200 && response.body.starts_with(&begins), "{sent}: {response:?}");
     }
     socket.send(request("POST /mcp", &discovering(), r#"{"jsonrpc":"2.0","id":7,"method":5}"#)).await;

@@ -112,7 +112,7 @@ async fn hostile_compile_bomb() {
     for failed in [CompileError::Crashed.to_string().as_str(), "the compiler failed"] {
         assert!(!said.contains(failed), "{said}");
     }
-    // Two files of up to 23 MB are in memory at the same time, and the code of eight.
+    // Two files of up to 23 MB are in memory at the same time, and code of up to 8 MiB.
     assert!(largest < 250 << 20, "{largest} bytes");
     assert!(children(pid).is_empty(), "a compiler is left");
     let url = said.lines().find_map(|line| line.strip_prefix("serving MCP at ")).unwrap().to_owned();

@@ -6,7 +6,7 @@ use plugport_tests::server::Server;
 use serde_json::json;
 
 /// A guest has at most 64 MiB of its own memory, 9 MiB behind its handles, and 8 MiB in transfer.
-const MOST: u64 = 128 << 20;
+const MAX_GROWTH: u64 = 128 << 20;
 
 #[tokio::test]
 async fn memory_behind_handles_does_not_grow_the_server() {
@@ -29,6 +29,6 @@ async fn memory_behind_handles_does_not_grow_the_server() {
         let reply = client.call(&format!("hostile_handle_memory-{tool}"), arguments).await;
         assert!(reply.tool_text().contains(says), "{tool}: {reply:?}");
         let peak = ProcessStats::of(&server).peak;
-        assert!(peak < start + MOST, "{tool}: the server grew from {start} to {peak} bytes");
+        assert!(peak < start + MAX_GROWTH, "{tool}: the server grew from {start} to {peak} bytes");
     }
 }

@@ -17,7 +17,7 @@ use crate::mcp::mrtr::{AnsweringClient, accepted, state};
 use crate::mcp::session_client_requests::{capabilities, model_says};
 
 /// The default maximum of one plugin's suspended calls.
-const WAITING: usize = 32;
+const SUSPENDED: usize = 32;
 
 /// The guest `version_reporter` without a prefix, with its grants.
 const REPORTER: &str =
@@ -73,7 +73,7 @@ async fn ask_in(session: &Session, calls: usize) -> Vec<(Stream, Value)> {
 async fn calls_of_sessions_that_wait_for_an_answer_end_with_the_version_that_asked() {
     let server = first_reporter("").await;
     let session = Client::new(server.url()).session_with(LEGACY, capabilities()).await;
-    let suspended = ask_in(&session, WAITING).await;
+    let suspended = ask_in(&session, SUSPENDED).await;
     replace(&server).await;
     for (number, (mut stream, client_request)) in suspended.into_iter().enumerate() {
         session.respond(&client_request, reply(number)).await;
@@ -92,7 +92,7 @@ async fn stateless_calls_that_wait_for_an_answer_end_with_the_version_that_asked
     let server = first_reporter("").await;
     let caller = AnsweringClient::of(&server);
     let mut states = Vec::new();
-    for number in 0..WAITING {
+    for number in 0..SUSPENDED {
         states.push(state(&caller.call(tool(number), &json!({}), json!({})).await));
     }
     replace(&server).await;

@@ -122,7 +122,7 @@ impl Latencies {
         Self(waits)
     }
 
-    /// The percentile.
+    /// The wait that so many per cent of the calls did not exceed.
     pub fn percentile(&self, percent: usize) -> Duration {
         let at = (self.0.len() * percent).div_ceil(100).saturating_sub(1);
         self.0.get(at).copied().unwrap_or_default()

@@ -58,7 +58,7 @@ impl ProcessStats {
         last
     }
 
-    /// The stats once the process is about as small as `start`, or at the deadline.
+    /// The stats once the process has about as few files and threads as at `start`, or at the deadline.
     pub async fn wait_until_back_to(self, start: Self) -> Self {
         let deadline = tokio::time::Instant::now() + PATIENCE;
         let mut now = self;

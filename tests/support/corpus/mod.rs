@@ -1,8 +1,8 @@
 //! The hostile corpus: a table of everything that an untrusted component may try, with the evidence that it fails.
 //!
 //! The suite compares this table with its own sources and fails when an entry has no test (`every_entry_is_tested`).
-//! The letters of the ids: H is the threat model in advance, A advisories on Wasmtime, F attacks on an earlier version
-//! from outside, N names, Q quotas, and S work of the server itself.
+//! The letters of the ids: H the threat model, written in advance; A advisories on Wasmtime; F attacks on an earlier
+//! version from outside; N names; Q quotas; S work of the server itself.
 
 mod advisories;
 mod blocked_threads;

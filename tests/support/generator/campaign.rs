@@ -25,7 +25,8 @@ const ATTACKERS: u64 = 3;
 /// The number of components of a round.
 const COMPONENTS: usize = 3;
 
-/// The maximum processor time of a call that ended well: the `cpu_ms` below, and one tick of the epoch.
+/// The maximum processor time of a call that ended well: the `cpu_ms` below, and two epochs of 5 ms, for which a guest
+/// runs without a pause.
 const CPU: Duration = Duration::from_millis(200 + 10);
 
 /// Small limits, so that a round has many calls, and an audit of one file. Quarantine would answer in a plugin's place.

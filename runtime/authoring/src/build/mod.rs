@@ -141,7 +141,7 @@ fn read_made(path: &Path) -> Result<Vec<u8>, BuildError> {
     std::fs::read(path).map_err(|error| BuildError::NotMade(path.to_owned(), error))
 }
 
-/// Whether a module in it has debug information, which only cargo leaves by default.
+/// Whether a module in the component has debug information. Of all builds, only cargo's leaves it in by default.
 fn has_debug(component: &[u8]) -> bool {
     const SECTION: &[u8] = b".debug_info";
     component.windows(SECTION.len()).any(|window| window == SECTION)

@@ -136,7 +136,7 @@ impl DevLoop {
             return;
         }
         let changes = self.tracker.update_idle(files);
-        // The delayed build is already due to this file.
+        // A delayed build for this file is scheduled already.
         let waits = self.due.is_some() && self.backoff.is_same(&changes);
         if !changes.is_empty() && !waits {
             self.schedule_build(&changes, "changed");

@@ -17,7 +17,7 @@ const DEFAULT_NAME: &str = "plugport.toml";
 pub(super) struct DevServerConfig {
     paths: ServerPaths,
     pub(super) file: Option<PathBuf>,
-    /// The folder to which paths are relative.
+    /// The folder at which relative paths start.
     base: PathBuf,
 }
 

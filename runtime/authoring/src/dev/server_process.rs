@@ -59,8 +59,8 @@ impl ServerProcess {
         command.process_group(0).kill_on_drop(true);
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = command.spawn().context("cannot start the server")?;
-        let stdin = child.stdin.take().ok_or_else(|| anyhow!("the server cannot be held"))?;
-        let stderr = child.stderr.take().ok_or_else(|| anyhow!("the server cannot be heard"))?;
+        let stdin = child.stdin.take().ok_or_else(|| anyhow!("the server has no pipe as its stdin"))?;
+        let stderr = child.stderr.take().ok_or_else(|| anyhow!("the server has no pipe as its stderr"))?;
         let pass_on = move |line: &str| {
             // Not shown: it names an internal folder, and `dev` reports builds itself.
             if !access.is_nothing_published(line) {

@@ -92,7 +92,7 @@ impl Host for InstanceCtx {
         self.host_fuel.charge(uri.len()).await?;
         if self.announces && !self.plugin.changes.resource_updated(&self.plugin.name, &uri) {
             self.logs.host_line(
-                "said that more resources were updated than can wait; clients hear of the first ones",
+                "announced more updated resources than can be pending; clients are notified of the first ones",
             );
         }
         Ok(())

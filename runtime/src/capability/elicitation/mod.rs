@@ -1,5 +1,5 @@
-//! `plugport:plugin/elicitation`: asks the user at the client. An instance keeps how many
-//! requests its call may still send.
+//! `plugport:plugin/elicitation`: asks the user at the client. An instance keeps how many requests its call may still
+//! send.
 
 pub mod grant;
 mod host;

@@ -18,7 +18,7 @@ const DEFAULT_QUOTA: DirQuota = DirQuota { mib: 64, files: 1_000 };
 /// The largest quota that may be granted.
 const MAX_QUOTA: DirQuota = DirQuota { mib: 1_048_576, files: 1_000_000 };
 
-/// How much a directory may hold: a guest may not make it larger.
+/// How large a guest may make a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DirQuota {
     /// Size of all files together, MiB; each counts in steps of 4 KiB.

@@ -40,7 +40,7 @@ impl PinnedDir {
         match path_of(&dir) {
             Some(real) if real == host => Ok(Self { path: by_descriptor(&dir), dir }),
             Some(_) => Err(io::Error::other("a granted directory was replaced by a link")),
-            // The system does not tell where an open file lies, so only the path is known.
+            // The system does not say where an open file lies, so only the path is known.
             None => Ok(Self { path: host.to_owned(), dir }),
         }
     }

@@ -103,16 +103,17 @@ impl DenialLog {
         tracing::warn!(target: "plugin", plugin = &**name, "was denied {requested}; {how}");
     }
 
-    /// Records that the certificate of a granted host was rejected; `why` is the error of the TLS library.
-    pub(in crate::capability) fn record_untrusted_host(&self, plugin: &PluginCtx, host: &str, why: &str) {
-        if self.add(plugin, host).is_none_or(|entry| !entry.is_logged) {
+    /// Records that a granted request was not sent, since the certificate of its host was rejected; `why` is the error
+    /// of the TLS library.
+    pub(in crate::capability) fn record_untrusted_host(&self, plugin: &PluginCtx, request: &str, why: &str) {
+        if self.add(plugin, request).is_none_or(|entry| !entry.is_logged) {
             return;
         }
-        let (host, why, plugin) = (shown(plugin, host), shown(plugin, why), &*plugin.name);
+        let (request, why, plugin) = (shown(plugin, request), shown(plugin, why), &*plugin.name);
         tracing::warn!(
             target: "plugin",
             plugin,
-            "sent nothing to {host}, which did not prove who it is ({why}); its owner has to see to its certificate, or you add \
+            "sent nothing to {request}, which did not prove who it is ({why}); its owner has to see to its certificate, or you add \
              its authority to those that this machine trusts"
         );
     }

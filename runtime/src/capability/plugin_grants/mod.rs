@@ -38,7 +38,7 @@ macro_rules! grants {
         }
 
         impl Grants {
-            /// Reads the table `plugin_grants` of a plugin. A wrong value is reported and grants nothing.
+            /// Reads the table `grants` of a plugin. A wrong value is reported and grants nothing.
             pub(crate) fn read(
                 mut from: TomlTable<'_>,
                 context: GrantContext<'_>,

@@ -1,5 +1,5 @@
-//! `wasi:sockets` is never granted: a socket would bypass all checks of a request to a host. The grant is an empty
-//! type, and no key under `plugin_grants` leads to it.
+//! `wasi:sockets` is never granted: a socket would bypass all checks of a request to a host. The grant is a unit
+//! struct, and no key under `grants` leads to it.
 
 use std::path::Path;
 

@@ -59,7 +59,7 @@ pub(super) struct SchemaBudget {
 /// Why a validation was stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BudgetError {
-    /// The steps or the stack are used up.
+    /// The steps or the stack are used up, or one search would take more than [`MAX_SEARCH`].
     Exhausted,
     /// The faults take too much memory.
     Faults,

@@ -250,7 +250,7 @@ fn hash(keys: &RandomState, value: &Value) -> u64 {
 /// The value of an integer, however it is spelled.
 fn exact(number: &Number) -> Option<i128> {
     let whole = number.as_i64().map(i128::from).or_else(|| number.as_u64().map(i128::from));
-    // Larger numbers are compared as doubles.
+    // Larger numbers are hashed as doubles.
     let written = || number.as_f64().filter(|float| float.fract() == 0.0 && float.abs() < 1e30);
     whole.or_else(|| written().map(|float| float as i128))
 }

@@ -90,7 +90,7 @@ fn listed(variables: Vec<Variable>, class: CharClass) -> Value {
     Value { variables, prefix: None, may_be_absent: false, may_be_empty: false, separator: b',', class }
 }
 
-/// `{/x}` or `{.x}`, or one of several: a value with its own prefix. The part of a path may be left out.
+/// `{/x}` or `{.x}`, or one of several: a value with its own prefix. The part of a path may be absent.
 fn part(variable: Variable, prefix: char) -> Value {
     let class = match (variable.explode, prefix) {
         (true, '/') => CharClass::PlainOr(b'/'),

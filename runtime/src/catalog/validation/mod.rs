@@ -112,7 +112,7 @@ impl CommonFields<'_> {
     }
 }
 
-/// Checks the types of fields that MCP defines, since strict clients would reject the whole list.
+/// Checks the types of fields that MCP defines. Because of one wrong type strict clients would reject the whole list.
 fn known_fields(extra: &RawObject) -> Result<(), InvalidItem> {
     let field = |name: &str| extra.get(name).and_then(|raw| serde_json::from_str::<Value>(raw.get()).ok());
     if field("_meta").is_some_and(|meta| !meta.is_object()) {

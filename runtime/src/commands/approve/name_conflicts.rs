@@ -61,9 +61,9 @@ pub(super) fn notes(
                 notes.push(format!("note: `{key}`, which was approved of `{other}`, belongs to it"));
                 continue;
             }
-            let published = (kind.as_str(), key);
-            if own.contains(&published) {
-                let (_, key) = published;
+            let item = (kind.as_str(), key);
+            if own.contains(&item) {
+                let (_, key) = item;
                 notes.push(format!("note: `{key}` was approved of `{other}` too, and only one can have it"));
             }
         }

@@ -105,7 +105,7 @@ fn contains_secret(now: &ApprovedPlugin, redactor: &Redactor) -> bool {
 /// Why a plugin's items could not be listed.
 struct ListingError {
     why: String,
-    /// Perhaps because it was listed without its grants.
+    /// Whether the reason may be that the plugin was listed without its grants.
     ungranted: bool,
 }
 

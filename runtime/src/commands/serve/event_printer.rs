@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Instant;
 
-use super::super::missing_grants::granted;
+use super::super::capability_report::granted;
 use super::super::published_names::PublishedNames;
 use super::console;
 use crate::catalog::{PluginEntry, RejectedItem, Snapshot};

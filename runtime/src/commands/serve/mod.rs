@@ -203,7 +203,7 @@ async fn serve_http(
     }
 }
 
-/// Counts the running calls when the server stops.
+/// The catalog, whose running calls are counted when the server stops.
 struct RunningCalls(Arc<Catalog>);
 
 impl RunningCalls {

@@ -20,7 +20,7 @@ pub(super) struct Signals {
     stdin: Option<Stdin>,
     /// Whether stderr was a terminal at the start.
     terminal: bool,
-    /// Has everything read again; set once the folder watcher exists.
+    /// Makes the folder watcher read everything again; set once there is one.
     rescan: Option<Arc<Notify>>,
 }
 

@@ -17,8 +17,8 @@ use crate::plugin::Loader;
 use crate::sandbox::{CodeCache, Compiler, KvDatabase};
 use crate::watch::{FolderWatcher, ListRefresher, LoadPolicy, LoadStatus};
 
-/// Opens the audit. It is an error if a configured file cannot be written. The default file is done without if its
-/// folder cannot be written, since editors start servers anywhere.
+/// Opens the audit. A configured file that cannot be written is an error. If the default file cannot be written, there
+/// is no audit, since editors start servers anywhere.
 pub(super) fn open_audit(config: &Config) -> Result<(Audit, Option<AuditWriter>), CommandError> {
     let AuditConfig { enabled, file, max_mib, rotated_files, arguments } = &config.audit;
     if !enabled {
@@ -119,8 +119,8 @@ fn warn_legacy_state(config: &Config) {
     ));
 }
 
-/// A compiler in a child process, with the first of these caches that is configured: `compiled_cache_dir`, the one in
-/// `state_dir`, the per-user cache.
+/// A compiler in a child process, with the first of these caches that there is: `compiled_cache_dir`, the one in a
+/// configured `state_dir`, the per-user cache.
 fn compiler(config: &Config) -> Compiler {
     let (mib, folder) = (config.server.compiled_cache_mib, user_cache_dir());
     let state = config.server.state_dir.as_ref().and(config.state_dir.as_ref());

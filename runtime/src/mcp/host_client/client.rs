@@ -34,7 +34,7 @@ pub(crate) struct RequestClient {
     suspended_calls: Arc<SuspendedCalls>,
     plugin: Arc<str>,
     max_suspended: usize,
-    /// Reads large requests and responses.
+    /// The plugin's permits for reading large requests and responses.
     offload: Arc<LargeWork>,
     /// Client requests so far; the number becomes the key of a request to which the guest gave none.
     request_count: AtomicUsize,

@@ -21,7 +21,7 @@ pub(super) fn client(server: &Server, context: &Arc<RequestContext>, plugin: &Pl
 }
 
 /// Runs a call of the item `what`. `None` when the client has cancelled the request. The call is borrowed because its
-/// future is large, and an async function stores an argument that it owns twice.
+/// future is large, and an async function stores an owned argument twice.
 pub(super) async fn run<T>(
     context: &RequestContext,
     what: &str,
@@ -49,7 +49,7 @@ pub(super) async fn run<T>(
     Some(called)
 }
 
-/// Runs long work besides the call. `None` when the client has cancelled the request.
+/// Runs work before or after the guest's call that may take long. `None` when the client has cancelled the request.
 pub(super) async fn until_cancelled<T>(
     context: &RequestContext,
     work: Pin<&mut impl Future<Output = T>>,

@@ -87,7 +87,7 @@ struct SubscriptionStream {
     uris: Subscriptions,
 }
 
-/// Sends notifications of changes until the client cancels the request, or the server stops, which gives a result.
+/// Sends notifications of changes until the client cancels the request or the server stops. Only a stop gives a result.
 pub(in super::super) async fn listen(
     server: &Server,
     context: &Arc<RequestContext>,

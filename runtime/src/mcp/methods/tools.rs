@@ -173,7 +173,7 @@ async fn finish(
 ) -> Result<EncodedResult, RpcError> {
     let (offload, bytes) = (tool.plugin.offload(), record.bytes_out());
     let _reservation = run_guest_call::reserve_result(server, context, bytes)?;
-    // The client may cancel the call until the result is written, also while this waits for offloaded work.
+    // The client may cancel the call until the result is written, also while this waits for a permit.
     let unchecked = record.checking();
     let view = match offload.in_place(bytes, || ResultView::new(result)).await {
         Ok(view) => check_output(tool, &view, record).await.map(|()| view),

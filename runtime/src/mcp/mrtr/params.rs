@@ -7,7 +7,7 @@ use crate::mcp::error::RpcError;
 use crate::mcp::jsonrpc::Request;
 use crate::mcp::param_errors;
 
-/// Responses in one request: as many as one call may send client requests.
+/// Most responses in one request: one call cannot send more client requests.
 const MAX_RESPONSES: usize = 1_000;
 
 /// `requestState` and `inputResponses` of one request.

@@ -15,7 +15,7 @@ struct InputRequestJson<'a> {
     params: &'a RawValue,
 }
 
-/// The result, which borrows the requests because they may be large.
+/// The result, written in one pass from the text of the requests, because they may be large.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct InputRequiredResult<'a> {
@@ -36,7 +36,7 @@ pub(in crate::mcp) fn suspend(
     call: SuspendedCall,
 ) -> Result<EncodedResult, RpcError> {
     let input_requests = call.pending_input.open.iter().map(|(_, input_request)| input_request);
-    // Copied before `suspend`, because another thread may resume the call immediately after.
+    // Copied before the call is in the table, because another thread may resume the call from then on.
     let copied: Vec<_> = input_requests
         .map(|input_request| (input_request.key.clone(), input_request.method, input_request.params.clone()))
         .collect();

@@ -26,7 +26,7 @@ impl SuspendedCall {
         self.pending_input.open.is_empty() || self.task.is_finished()
     }
 
-    /// Checks the responses of a request and keeps them. A request without a response stays open.
+    /// Checks the responses that a request brings, and keeps them. A client request without a response stays open.
     ///
     /// # Errors
     /// When a response does not fit its request, or the client of this message lacks a capability that an open request
@@ -39,7 +39,8 @@ impl SuspendedCall {
         let PendingInput { open, responses: accepted, .. } = &mut self.pending_input;
         let read = open.iter().map(|(_, input_request)| read(input_request, responses));
         let read: Vec<Option<String>> = read.collect::<Result<_, _>>()?;
-        // Each stateless request declares its own capabilities, so an open request needs one of this request.
+        // Each stateless request declares its own capabilities, so a client request that stays open needs a capability
+        // of this request.
         let lacking = open.iter().zip(&read).find(|((_, input_request), response)| {
             response.is_none() && !capabilities.has(input_request.capability())
         });

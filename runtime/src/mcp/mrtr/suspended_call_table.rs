@@ -35,7 +35,7 @@ impl CallOwner {
     }
 }
 
-/// The registry.
+/// The table of suspended calls.
 #[derive(Debug)]
 pub(crate) struct SuspendedCalls {
     key: Option<RequestStateKey>,
@@ -106,7 +106,7 @@ pub(crate) enum ResumeError {
     Foreign,
     /// Evicted at the limit.
     #[error(
-        "the suspended call was cancelled for a newer one (limits `suspended_call_table`); call again without `requestState`"
+        "the suspended call was cancelled for a newer one (limits `suspended_calls`); call again without `requestState`"
     )]
     Evicted,
 }
@@ -233,7 +233,7 @@ impl SuspendedCalls {
         entries.insert(id, Entry { plugin, caller, since: Instant::now(), kind });
         drop(entries);
         for entry in evicted {
-            tracing::warn!(target: "plugin", plugin = &*entry.plugin, "cancelled the oldest suspended call (limits `suspended_call_table`)");
+            tracing::warn!(target: "plugin", plugin = &*entry.plugin, "cancelled the oldest suspended call (limits `suspended_calls`)");
             if let SuspendedKind::Session(evicted) = &entry.kind {
                 evicted.cancel();
             }
@@ -259,7 +259,7 @@ impl Entries {
         Some(entry)
     }
 
-    /// Removes the longest suspended call of `plugin`, of the caller with the most of them.
+    /// Removes the oldest suspended call of the caller that has the most suspended calls of `plugin`.
     fn evict(&mut self, plugin: &str) -> Option<Entry> {
         let of_plugin = self.by_id.iter().filter(|(_, entry)| &*entry.plugin == plugin);
         let candidates = of_plugin.map(|(id, Entry { caller, since, .. })| EvictionCandidate {

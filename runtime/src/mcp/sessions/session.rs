@@ -52,7 +52,8 @@ pub(crate) struct Session {
     attached: AtomicUsize,
 }
 
-/// When the client sent its last message, and how many it has sent.
+/// When a session was last active, and how often: a message came, a request ended, or a connection was attached or
+/// dropped.
 #[derive(Debug)]
 pub(crate) struct SessionActivity {
     begun: Instant,

@@ -1,4 +1,4 @@
-//! The audit: one line of JSON per load, denial, limit and call, which shows later what a plugin did.
+//! The audit: one line of JSON per load, denial, limit and call, so that an operator can see later what a plugin did.
 //!
 //! A line is made where the event happens, and a thread writes it a few milliseconds later, so that a call does not
 //! wait for a disk. Only when the disk cannot keep up do calls wait a little, since a lost line is worse. Lines are

@@ -124,7 +124,7 @@ impl Queue {
         (batch, lines.closed)
     }
 
-    /// Writes lines, and repeats that until it succeeds or time runs out.
+    /// Writes lines, and repeats that until it succeeds, or until [`CLOSE_TIMEOUT`] after the queue was closed.
     fn deliver(&self, sink: &mut impl LineSink, batch: &[u8]) {
         let (mut failing, mut end) = (false, None);
         while let Err(error) = sink.append(batch) {

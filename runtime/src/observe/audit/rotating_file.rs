@@ -12,11 +12,11 @@ use std::time::{Duration, Instant};
 
 use super::queue::LineSink;
 
-/// How long to wait for the lock, which is held only for one write.
+/// How long to wait for the lock, which is held only for one write or one rotation.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// How often the lock is tried.
-const RETRY_AFTER: Duration = Duration::from_millis(5);
+const LOCK_POLL: Duration = Duration::from_millis(5);
 
 /// How many times its maximum length the file may reach while it cannot be rotated.
 const OVERLONG: u64 = 4;
@@ -138,7 +138,7 @@ fn lock(file: &File, deadline: Instant) -> io::Result<()> {
             Err(TryLockError::WouldBlock) if Instant::now() >= deadline => {
                 return Err(io::Error::new(io::ErrorKind::TimedOut, "another process keeps the file locked"));
             }
-            Err(TryLockError::WouldBlock) => std::thread::sleep(RETRY_AFTER),
+            Err(TryLockError::WouldBlock) => std::thread::sleep(LOCK_POLL),
         }
     }
 }

@@ -108,7 +108,7 @@ impl AuditRecord {
         self.has_entered = true;
     }
 
-    /// Whether the guest was entered: if not, how the call ended says nothing about the guest.
+    /// Whether the guest was entered. If not, the outcome says nothing about the guest.
     pub(in crate::plugin) fn has_entered(&self) -> bool {
         self.has_entered
     }
@@ -123,7 +123,7 @@ impl AuditRecord {
         self.is_discarded = true;
     }
 
-    /// What the guest and host functions for it used.
+    /// Notes what the guest and host functions for it used.
     pub(in crate::plugin) fn used(&mut self, usage: CallUsage) {
         self.usage = Some(usage);
     }

@@ -74,7 +74,7 @@ impl CallOutcome {
         }
     }
 
-    /// Under which of the counters the call goes.
+    /// The counter for a call that began and ended like this.
     pub(super) fn end(&self) -> CallEnd {
         match self {
             Self::Ok => CallEnd::Ok,

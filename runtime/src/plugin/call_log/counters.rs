@@ -1,8 +1,8 @@
 //! Counters of a plugin's calls since it was loaded, for `plugport status`.
 //!
 //! Every call is counted, so counting is a few atomic additions; only a call that hit a limit takes a lock. Only
-//! [`AuditRecord`](super::AuditRecord) counts, so the counters and the audit agree. The server's own calls of `list-*`
-//! functions are not counted.
+//! [`AuditRecord`](super::AuditRecord) counts, so the counters and the audit agree. Of the server's own calls of
+//! `list-*` functions only the limits that they hit are counted.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,14 +17,14 @@ pub struct CounterSnapshot {
     pub begun: u64,
     /// Calls that have begun and not ended, suspended ones included.
     pub running: u64,
-    /// Calls that ended with a result.
+    /// Calls that ended with a result that is no error.
     pub ok: u64,
-    /// Calls that ended without a result and were not terminated: the plugin's own error, a result beyond a limit, or
-    /// a fault of the server.
+    /// Calls that failed and were not terminated: the plugin's own error, a result beyond a limit, or a fault of the
+    /// server.
     pub failed: u64,
-    /// Calls that the server terminated at a limit, that trapped, or whose result was invalid.
+    /// Calls that the server terminated at a limit, that trapped or exited, or whose result was invalid.
     pub terminated: u64,
-    /// Calls that the client cancelled, or that ended because the plugin was replaced or removed.
+    /// Calls that were cancelled after they began, or that ended because the plugin was replaced or removed.
     pub cancelled: u64,
     /// Calls that were rejected before they began.
     pub rejected: u64,

@@ -2,8 +2,8 @@
 //!
 //! Each call has one [`AuditRecord`]. Dropping the record counts the call and writes its line, so the counters and the
 //! audit agree, and a call whose future is dropped in the middle has its line too. Lines of
-//! [rejected calls](rejected_calls) are written together. What a call was denied is logged and audited where it
-//! happens, by `capability::context`.
+//! [rejected calls](rejected_calls) are written together. A call that is cancelled before it begins, such as while it
+//! waits for a permit, has a line and is not counted. Denials are logged and audited by `capability::host_support`.
 
 mod audit_record;
 mod call_line;

@@ -129,7 +129,7 @@ impl RejectedCalls {
                 }
             }
         };
-        // Without a runtime the plugin is about to be dropped, which writes what is counted.
+        // Without a runtime the server is about to end; dropping `RejectedCalls` writes the counts.
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(flush);
         }

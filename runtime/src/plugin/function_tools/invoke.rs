@@ -120,8 +120,8 @@ impl FunctionTool {
         plugin.offload().run_short(move || host_fuel.timed(|| read(&parameters, &args, max_mib))).await
     }
 
-    /// Writes the function's result. A large result may have to wait for a thread: until then its memory counts like a
-    /// transfer to a host function.
+    /// Writes the function's result. A large result may have to wait for a thread, so its memory counts like a transfer
+    /// to a host function: until the call ends or is charged for something else, and until the thread has dropped it.
     pub(super) async fn write(
         &self,
         results: Vec<Val>,
@@ -132,7 +132,7 @@ impl FunctionTool {
             return Ok(self.returns.tool_result(results.first(), max)?);
         };
         host_fuel.charge_work(0, heap_bytes(large)).await?;
-        // If the call is cancelled, the thread still holds the count of the memory.
+        // If the call is cancelled, the memory counts until the thread drops its clone of `host_fuel`.
         let (returns, host_fuel) = (Arc::clone(&self.returns), host_fuel.clone());
         Ok(on_blocking_thread(move || host_fuel.timed(move || returns.tool_result(results.first(), max)))
             .await?)

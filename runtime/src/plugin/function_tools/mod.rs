@@ -35,7 +35,8 @@ use tool_names::ExportPath;
 use types::{RejectReason, TypeBudget, ValType};
 pub(super) use val_to_json::WriteError;
 
-/// Begins the names of standard interfaces, whose functions are no tools.
+/// Prefix of the names of standard interfaces. Hosts call these for purposes of their own, so their functions are no
+/// tools.
 const STANDARD: &str = "wasi:";
 
 /// Longest name from a component that is shown, bytes.

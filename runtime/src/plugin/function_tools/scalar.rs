@@ -1,7 +1,7 @@
 //! Reads numbers and characters from JSON.
 //!
-//! Many writers of JSON have doubles only, so values that no double has exactly may also be strings: whole numbers
-//! beyond 2^53, and floats that are no numbers.
+//! Many writers of JSON have doubles only. So values that a double or JSON cannot represent may also be strings: whole
+//! numbers beyond 2^53, infinities and NaN.
 
 use serde_json::Value;
 use wasmtime::component::Val;

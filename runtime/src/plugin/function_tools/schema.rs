@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::types::{IntType, NameMap, ValType};
 
-/// The largest whole number that every reader of JSON has exactly.
+/// The largest whole number that every reader of JSON represents exactly.
 pub(super) const SAFE: i128 = (1 << 53) - 1;
 
 /// Floats that JSON has no numbers for.
@@ -19,7 +19,7 @@ pub(super) const RESULT: &str = "result";
 /// Writes the schemas of one component.
 #[derive(Clone)]
 pub(super) struct SchemaWriter {
-    /// How many patterns may still be written. A schema without its pattern is less strict; the conversion is not.
+    /// How many patterns the catalog still allows. A schema without its pattern is less strict; the conversion is not.
     patterns: u64,
 }
 

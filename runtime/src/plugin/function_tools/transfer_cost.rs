@@ -3,7 +3,8 @@
 //! When the engine lifts values out of a guest, it counts the values and the bytes of names. Here a name is a string of
 //! its own, and a list allocates four items as soon as it has one. So many small values take several times the memory
 //! that was counted. The factor follows from the type, and the engine's limit is divided by it. A large result is
-//! written on a thread for blocking work; until then its memory counts, and the time for writing is the guest's.
+//! written on a thread for blocking work; its memory counts until it is written, and the time for writing is the
+//! guest's.
 
 use wasmtime::component::Val;
 
@@ -26,7 +27,8 @@ const MIN_CAPACITY: usize = 4;
 /// Largest factor; no type needs more.
 const MAX_FACTOR: usize = 64;
 
-/// Largest result that is written in place, bytes of JSON.
+/// Largest arguments or result that are converted in place, bytes of JSON, and most memory of arguments that is not
+/// counted.
 pub(super) const SMALL: usize = 64 << 10;
 
 /// Least length of a value in JSON, with its separators, bytes.
@@ -135,7 +137,7 @@ fn flag_names(names: &NameMap<()>, times: i64) -> i64 {
     max
 }
 
-/// Whether a value takes long to write. Stops as soon as it is known.
+/// Whether a value takes long to write. Reads no more of the value than needed.
 pub(super) fn is_large(val: &Val) -> bool {
     let mut remaining = SMALL;
     !fits(val, &mut remaining)

@@ -288,7 +288,7 @@ impl IntType {
         }
     }
 
-    /// Whether it has numbers that no double has exactly, which are strings in JSON.
+    /// Whether it has numbers that a double cannot represent exactly, which are strings in JSON.
     pub(super) fn is_wide(self) -> bool {
         matches!(self, Self::S64 | Self::U64)
     }

@@ -120,7 +120,7 @@ impl JsonWriter {
         }
     }
 
-    /// Writes a number that no double has exactly as a string.
+    /// Writes a whole number; as a string beyond [`SAFE`].
     fn whole(&mut self, val: &Val) -> Result<(), WriteError> {
         let number = match val {
             Val::S8(number) => (*number).into(),

@@ -1,9 +1,10 @@
 //! The instance pool: the idle instances of plugins with `instances = "reuse"`.
 //!
-//! In some languages the start of an instance takes longer than a call. An instance whose call succeeded may stay idle
-//! and serve a later call of the same caller only, so that data of one caller is never in memory that serves another.
-//! `invoke.rs` takes an instance from the pool and hands it back; a plugin with fresh instances has no pool. The idle
-//! instances of all plugins together are bounded, and they never take the memory of running calls.
+//! In some languages the start of an instance takes longer than a call. After a result or the guest's own error an
+//! instance may stay idle and serve a later call of the same caller only, so that data of one caller is never in memory
+//! that serves another. `invoke.rs` takes an instance from the pool and hands it back; a plugin with fresh instances
+//! has no pool. The idle instances of all plugins together are bounded in number and memory. The engine has them
+//! besides the instances of calls, so they never take the instance of a call.
 
 mod idle_list;
 
@@ -33,8 +34,8 @@ const MEMORY_SHARE: usize = 4;
 /// Calls that one instance serves. This bounds what a runtime leaks with every call, and keeps handle numbers unique.
 const CALLS: u64 = 1_000;
 
-/// Some languages never drop the handle of their call. So an instance serves one in this many of the calls for which it
-/// has handles, and its calls can use the other handles.
+/// Some languages never drop the handle of their call. So an instance serves at most as many calls as one in this many
+/// of its handles, and the other handles are for use within its calls.
 const CALL_SHARE: u64 = 4;
 
 /// The idle instances of all plugins of a server.
@@ -179,7 +180,7 @@ impl Lease<'_> {
         pool.table.lock().idle.take(*owner, &self.caller, Instant::now())
     }
 
-    /// Hands back an instance whose call succeeded.
+    /// Hands back an instance after a result or the guest's own error.
     pub(super) fn hand_back(self, mut store: Store<InstanceCtx>) {
         let PluginPool { pool, owner, max_idle, calls } = self.pool;
         let state = store.data_mut();

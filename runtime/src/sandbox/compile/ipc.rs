@@ -1,7 +1,7 @@
 //! The bytes of a compiling process's reply: a head, then the body.
 //!
-//! A process that dies writes nothing or a part, so the head says of which kind and how long the body is. Both ends are
-//! this program, often the very same file.
+//! A process that dies may write nothing or only a part, so the head has the kind and the length of the body. Both ends
+//! are this program, often the very same file.
 
 use std::io::{self, Write};
 

@@ -249,7 +249,7 @@ impl Compiler {
         })
     }
 
-    /// The component whose file has this digest, if a cache has its code for this engine.
+    /// The component whose file has this digest, if a cache has its code for this engine and within `code_mib`.
     pub async fn load_cached(&self, engine: &Engine, digest: &str, limits: &Limits) -> Option<Component> {
         if self.caches.is_empty() {
             return None;

@@ -36,7 +36,7 @@ impl Rlimits {
         rustix::thread::set_no_new_privs(true)?;
         // A machine without memory ends this process and not the server. Some containers have no such file.
         let _ = std::fs::write("/proc/self/oom_score_adj", "1000");
-        // One byte and not none, since with one byte the system also pipes no dump to a program.
+        // One byte and not zero: with a limit of one byte, Linux does not pipe a dump to a program either.
         bound(Resource::Core, 1)?;
         bound(Resource::Fsize, 0)?;
         bound(Resource::Nofile, FILES)?;

@@ -43,8 +43,8 @@ pub(super) fn this_program() -> PathBuf {
     }
 }
 
-/// Compiles a component in a process of its own. If this future is dropped, the process that `finish_after_exit`
-/// describes reads the reply and has `lock` until then; without `finish_after_exit`, the compiling process is killed.
+/// Compiles a component in a process of its own. If this future is dropped, the process that `detached` describes reads
+/// the reply and has `lock` until then; without `detached`, the compiling process is killed.
 pub(super) async fn compile(
     program: &Path,
     component: Vec<u8>,

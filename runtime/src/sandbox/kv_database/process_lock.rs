@@ -10,11 +10,11 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// The file in the state folder whose lock the process that waits holds.
+/// The second file, in the state folder.
 const FILE: &str = "plugins.turn";
 
-/// How long to wait. A server keeps the database open for at most [`MIN_OPEN`] and one transaction while another waits,
-/// and a plugin that waits while it starts has two seconds.
+/// How long to wait. While another server waits, a server has the database open for at most [`TIME_SLICE`] and one
+/// transaction; a plugin that waits while it starts has two seconds.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// How long opening fails at once after a wait that failed. Threads wait one after the other, so each would otherwise
@@ -26,9 +26,9 @@ const RETRY_INTERVAL: Duration = Duration::from_millis(2);
 
 /// How long a server may use the database while another waits: opening it takes some milliseconds, and two busy servers
 /// should not spend their time on that.
-const MIN_OPEN: Duration = Duration::from_millis(50);
+const TIME_SLICE: Duration = Duration::from_millis(50);
 
-/// This process's end of the queue.
+/// The queue, as this process uses it.
 #[derive(Debug)]
 pub(super) struct ProcessLock {
     file: File,
@@ -79,9 +79,9 @@ impl ProcessLock {
         opened
     }
 
-    /// Whether another process waits and this one had the database for [`MIN_OPEN`].
+    /// Whether another process waits and this one has had the database for [`TIME_SLICE`].
     pub(super) fn is_over(&self) -> bool {
-        self.since.elapsed() >= MIN_OPEN && self.has_waiter()
+        self.since.elapsed() >= TIME_SLICE && self.has_waiter()
     }
 
     fn has_waiter(&self) -> bool {

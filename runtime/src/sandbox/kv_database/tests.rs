@@ -203,5 +203,5 @@ fn opening_and_closing_takes_milliseconds() {
     assert!(opened[10] + closed[10] < HELD_UP, "opened in {opened:?}, closed in {closed:?}");
 }
 
-/// What another server may be held up for, beyond its turn.
+/// How long closing and opening may delay another server.
 const HELD_UP: Duration = Duration::from_millis(500);

@@ -19,10 +19,10 @@ use crate::mcp::{
     BufferReservation, BufferShare, Evictable, RequestId, RpcError, UNCOUNTED_BYTES, error_response,
 };
 
-/// Stored events.
+/// Most events that one stream stores.
 const MAX_EVENTS: usize = 256;
 
-/// Stored bytes, without the newest event.
+/// Most bytes that one stream stores, besides the newest event.
 const MAX_BYTES: usize = 4 << 20;
 
 /// Bytes of an event besides its message.
@@ -126,7 +126,7 @@ impl EventStore {
         let is_reserved = reservation.is_some();
         let mut state = self.state.lock();
         if is_reserved {
-            if Self::evict(&mut state, message.len(), priority) {
+            if Self::remove_older(&mut state, message.len(), priority) {
                 state.push(message, reservation);
             }
         } else if priority == EventPriority::ClientRequest {
@@ -145,7 +145,7 @@ impl EventStore {
     pub(super) fn push_error(&self, id: Option<&RequestId>) {
         let message = error_response(id, &RpcError::overloaded("the response"));
         let mut state = self.state.lock();
-        if Self::evict(&mut state, message.len(), EventPriority::Response) {
+        if Self::remove_older(&mut state, message.len(), EventPriority::Response) {
             state.push(message, None);
         }
         drop(state);
@@ -153,7 +153,7 @@ impl EventStore {
     }
 
     /// Removes older events, as far as a message of this priority may. `false`: the message still does not fit.
-    fn evict(state: &mut StoreState, bytes: usize, priority: EventPriority) -> bool {
+    fn remove_older(state: &mut StoreState, bytes: usize, priority: EventPriority) -> bool {
         while !state.fits(bytes) {
             let delivered = state.events.front().is_some_and(|oldest| oldest.number <= state.delivered);
             if !delivered && priority == EventPriority::Notification {

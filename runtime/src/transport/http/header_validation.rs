@@ -93,7 +93,8 @@ fn matches_argument(header: &str, argument: &Value, kind: ParamKind) -> bool {
     }
 }
 
-/// A whole number, which JSON may also write as `1.0` or `1e3`. `None` for a number that no double has exactly.
+/// A whole number, which JSON may also write as `1.0` or `1e3`. `None` from 2^53 on, where a double no longer holds
+/// every whole number.
 fn whole(text: &str) -> Option<i64> {
     let safe = |number: &i64| number.unsigned_abs() < 1 << 53;
     let written = |text: &str| text.parse::<f64>().ok().filter(|number| number.fract() == 0.0);

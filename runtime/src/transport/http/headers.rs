@@ -1,4 +1,4 @@
-//! The headers of Streamable HTTP: their names, and reading a header that may be there once.
+//! The headers of Streamable HTTP: their names, and reading a header that may be there at most once.
 //!
 //! No other file spells one of these names. The rules for their values are in `header_validation` and
 //! `streamable_http`.

@@ -111,7 +111,8 @@ impl Drop for StreamGuard {
     }
 }
 
-/// The path in front of ours, as the client sees it. It is sent back to the client, so only a plain path is accepted.
+/// The path before the server's own paths, as the client sees it. It is sent back to the client, so only a plain path
+/// is accepted.
 fn prefix(headers: &HeaderMap) -> Result<String, PlainRejection> {
     let Some(value) = headers.get(PREFIX) else { return Ok(String::new()) };
     let bad = (StatusCode::BAD_REQUEST, "`X-Forwarded-Prefix` must be a path such as /tools\n");

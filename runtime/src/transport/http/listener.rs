@@ -1,8 +1,8 @@
 //! Accepts connections and serves them until the server stops.
 //!
-//! An own loop and not `axum::serve`, since connections here are bounded: [in number](super::connection_limit), in the
-//! time for sending a header and for reading a response, and in buffers. `TCP_NODELAY` is set on each; without it an
-//! event stream waits 40 ms for the client's acknowledgement.
+//! A loop of its own and not `axum::serve`, since connections here are bounded: [in number](super::connection_limit),
+//! in the time for sending a header and for reading a response, and in buffers. `TCP_NODELAY` is set on each; without
+//! it an event stream waits 40 ms for the client's acknowledgement.
 
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;

@@ -45,12 +45,12 @@ const BAD_ORIGIN: PlainRejection = (
 );
 const BAD_SITE: PlainRejection = (
     StatusCode::FORBIDDEN,
-    "a page of another site asks, and does not say which (Sec-Fetch-Site without Origin); let it ask with `fetch` or \
-     `EventSource`, which do\n",
+    "a page of another origin sent this request without naming itself (Sec-Fetch-Site without Origin); send it with \
+     `EventSource`, or with `fetch` in CORS mode\n",
 );
 
-/// The relation of the page that sends a request to this server: `same-origin`, `same-site`, `cross-site`, or `none`
-/// for the user.
+/// Where the page that sends a request comes from, compared with this server: `same-origin`, `same-site` or
+/// `cross-site`; `none` if the user made the browser send it.
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 impl OriginCheck {
@@ -70,7 +70,7 @@ impl OriginCheck {
             Some(origin) if self.origin_allowed(origin) => Ok(host),
             Some(_) => Err(BAD_ORIGIN),
             // No page sent the request, or a page of this server. Every other value, also an unknown one, means a page
-            // of another site without `Origin`.
+            // of another origin that does not name itself.
             None => match only(headers, &FETCH_SITE).map_err(|()| BAD_SITE)? {
                 None | Some("none" | "same-origin") => Ok(host),
                 Some(_) => Err(BAD_SITE),
@@ -197,7 +197,7 @@ mod tests {
             let pairs = [(header::HOST, "localhost"), (FETCH_SITE, value)];
             status(&origin_check, &[&pairs[..], more].concat())
         };
-        // A person, our own origin, and programs that send the headers beside it only.
+        // The user, this server's own origin, and programs that send only the other `Sec-Fetch` headers.
         for good in ["none", "same-origin"] {
             assert_eq!(site(good, &[]), 200, "{good}");
         }

@@ -52,7 +52,7 @@ pub(super) enum BodyError {
     #[error(
         "the server has no room for this body now (setting [server] `client_buffers_mib`); try again later"
     )]
-    NoRoom,
+    Overloaded,
 }
 
 impl IntoResponse for BodyError {
@@ -63,7 +63,7 @@ impl IntoResponse for BodyError {
             // The connection is of no more use.
             Self::Broken => closing((StatusCode::BAD_REQUEST, text).into_response()),
             Self::Late => closing((StatusCode::REQUEST_TIMEOUT, text).into_response()),
-            Self::NoRoom => {
+            Self::Overloaded => {
                 (StatusCode::SERVICE_UNAVAILABLE, [(header::RETRY_AFTER, "1")], text).into_response()
             }
         }
@@ -124,7 +124,7 @@ async fn next(body: &mut Body) -> Result<Option<Bytes>, BodyError> {
 struct BodyReservation<S> {
     share: S,
     reserved: Option<BufferReservation>,
-    /// Bytes of the body that it covers.
+    /// Bytes of the body that need no further reservation.
     bytes: usize,
     /// The announced length of the body, or `max`.
     whole: usize,
@@ -149,7 +149,7 @@ impl<S: Fn() -> BufferShare> BodyReservation<S> {
         let more = (self.share)()
             .reserve_timeout(buffer_cost(grown - before), self.patience)
             .await
-            .ok_or(BodyError::NoRoom)?;
+            .ok_or(BodyError::Overloaded)?;
         self.patience = self.patience.saturating_sub(begun.elapsed());
         match &mut self.reserved {
             Some(reserved) => reserved.merge(more),
@@ -258,7 +258,10 @@ mod tests {
         let buffers = BufferBudget::new(4 * MOST);
         let share = || buffers.share(&Caller::Unknown);
         let first = read(&mut Body::from(vec![0; MOST]), MOST, share).await.unwrap();
-        assert_eq!(read(&mut Body::from(vec![0; MOST]), MOST, share).await.unwrap_err(), BodyError::NoRoom);
+        assert_eq!(
+            read(&mut Body::from(vec![0; MOST]), MOST, share).await.unwrap_err(),
+            BodyError::Overloaded
+        );
         assert!(read(&mut Body::from(vec![0; UNCOUNTED_BYTES]), MOST, share).await.is_ok());
         let waiting = async { read(&mut Body::from(vec![0; MOST]), MOST, share).await.is_ok() };
         let leaving = async {

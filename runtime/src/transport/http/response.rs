@@ -1,8 +1,8 @@
 //! Writes the responses of Streamable HTTP.
 //!
 //! A response is one JSON object or an event stream, which is decided as late as possible: a response becomes a stream
-//! when a notification comes before it, or when it takes long; otherwise it is JSON. Only this file chooses status
-//! codes; the layer `mcp` only returns the kind of a response.
+//! when a notification comes before it, or when it takes long; otherwise it is JSON. The layer `mcp` returns only the
+//! kind of a response; only this file turns the kind into a status code.
 
 use std::sync::Arc;
 use std::time::Duration;

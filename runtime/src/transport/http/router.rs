@@ -3,7 +3,7 @@
 //! `handle` is the middleware of all routes, as one function and not as layers of axum. The rest of a body is read
 //! after every handler, whether or not the handler read the body, so `handle` owns the body and lends it. Each layer of
 //! axum would box one more future for each request. A new rule for every request belongs in `AppState::check`; handlers
-//! get what is known of the client as [`ClientOrigin`].
+//! get what is known of the client as [`CallerInfo`].
 
 use std::sync::Arc;
 
@@ -41,12 +41,12 @@ struct AppState {
 }
 
 /// The client of a request, read once from its connection and headers.
-struct ClientOrigin {
+struct CallerInfo {
     caller: Caller,
     is_local: bool,
 }
 
-impl ClientOrigin {
+impl CallerInfo {
     fn channel(self, can_send_requests: bool) -> Channel {
         Channel { caller: self.caller, can_send_requests, is_local: self.is_local }
     }
@@ -62,7 +62,8 @@ pub fn router(server: Arc<Server>) -> Router {
     Router::new().fallback(handle).with_state(state)
 }
 
-/// Handles one request. Rejected requests pass through here too, so that their bodies are always read or closed.
+/// Handles one request. Rejected requests pass through here too, so that the rest of every body is read, or
+/// the connection is closed.
 async fn handle(State(state): State<Arc<AppState>>, request: Request) -> Response {
     let (mut parts, mut body) = request.into_parts();
     // A target such as `http://host/mcp` names the host, and then `Host` is ignored (RFC 9112, 3.2.2).
@@ -79,11 +80,11 @@ async fn handle(State(state): State<Arc<AppState>>, request: Request) -> Respons
 
 impl AppState {
     /// Checks the headers of every request, and finds out which client sent it.
-    fn check(&self, parts: &Parts) -> Result<ClientOrigin, PlainRejection> {
+    fn check(&self, parts: &Parts) -> Result<CallerInfo, PlainRejection> {
         let host = self.origin_check.check(&parts.headers)?;
         let caller = caller(&parts.extensions);
         let is_local = self.locality_check.is_local(&parts.headers, &caller, host == HostName::Loopback);
-        Ok(ClientOrigin { caller, is_local })
+        Ok(CallerInfo { caller, is_local })
     }
 
     /// Reads a body within the limit on messages.
@@ -93,7 +94,7 @@ impl AppState {
     }
 }
 
-async fn route(state: &AppState, parts: &Parts, client: ClientOrigin, body: &mut Body) -> Response {
+async fn route(state: &AppState, parts: &Parts, client: CallerInfo, body: &mut Body) -> Response {
     let path = parts.uri.path();
     match (path.strip_suffix('/').unwrap_or(path), &parts.method) {
         (PATH, &Method::POST) => post_message(state, parts, client, body).await,
@@ -116,7 +117,7 @@ async fn route(state: &AppState, parts: &Parts, client: ClientOrigin, body: &mut
     }
 }
 
-async fn post_message(state: &AppState, parts: &Parts, client: ClientOrigin, body: &mut Body) -> Response {
+async fn post_message(state: &AppState, parts: &Parts, client: CallerInfo, body: &mut Body) -> Response {
     let headers = &parts.headers;
     let accepts = match check_json_body(headers).and_then(|()| AcceptHeader::read_any(headers)) {
         Ok(accepts) => accepts,
@@ -158,7 +159,7 @@ async fn get_stream(state: &AppState, headers: &HeaderMap) -> Response {
 async fn post_legacy_message(
     state: &AppState,
     parts: &Parts,
-    client: ClientOrigin,
+    client: CallerInfo,
     body: &mut Body,
 ) -> Response {
     if let Err(rejection) = check_json_body(&parts.headers) {

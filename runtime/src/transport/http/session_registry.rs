@@ -18,8 +18,8 @@ use crate::mcp::{EvictionCandidate, SWEEP, Session, choose_evicted, token};
 /// How long a session lives that was never used.
 const UNUSED: Duration = Duration::from_secs(60);
 
-/// Part of all sessions that is evicted at once, one in this many: otherwise each new session of a flood would go
-/// through all of them.
+/// At the limit, one in this many sessions is evicted at once: otherwise every new session of a flood would compare all
+/// sessions again.
 const EVICTED_SHARE: usize = 256;
 
 /// The registry.

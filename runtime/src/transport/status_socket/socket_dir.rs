@@ -28,13 +28,15 @@ const SUFFIX: &str = ".sock";
 /// How the names of sockets end before their servers listen.
 pub(super) const UNFINISHED: &str = ".new";
 
-/// Age from which an unfinished socket counts as abandoned by a server that was killed.
+/// Age from which an unfinished socket counts as abandoned by a server that was killed: a server that runs needs the
+/// name only until it listens.
 const ABANDONED: Duration = Duration::from_secs(60);
 
-/// Longest socket address on every system, bytes.
+/// Longest socket address that every system accepts, bytes.
 const ADDRESS: usize = 100;
 
-/// Sockets that are read from the folder: one for each running server, and for each one killed since the last cleanup.
+/// Most sockets that are read from the folder: one for each running server, and for each one killed since the last
+/// cleanup.
 const MAX_SOCKETS: usize = 1 << 16;
 
 /// The folder, open.

@@ -92,10 +92,10 @@ const GREETINGS: [&str; 3] = [
 
 /// The kind of client, the size of the buffer, the longest line in units of eight bytes, and what the client sends.
 fn check(input: &[u8]) {
-    let [client, buffer, most, sent @ ..] = input else { return };
-    let most = usize::from(*most) * 8;
-    let lines = fuzzing::lines(sent, usize::from(*buffer) + 1, most).now_or_never().unwrap().unwrap();
-    assert_eq!(lines, cut(sent, most));
+    let [client, buffer, max_bytes, sent @ ..] = input else { return };
+    let max_bytes = usize::from(*max_bytes) * 8;
+    let lines = fuzzing::lines(sent, usize::from(*buffer) + 1, max_bytes).now_or_never().unwrap().unwrap();
+    assert_eq!(lines, cut(sent, max_bytes));
     let client = usize::from(*client) % GREETINGS.len();
     RUNTIME.with_borrow_mut(|runtime| {
         runtime.block_on(async {
@@ -136,11 +136,11 @@ async fn let_tasks_end() {
     .await;
 }
 
-fn cut(sent: &[u8], most: usize) -> Vec<Option<Vec<u8>>> {
+fn cut(sent: &[u8], max_bytes: usize) -> Vec<Option<Vec<u8>>> {
     let mut lines: Vec<&[u8]> = sent.split(|byte| *byte == b'\n').collect();
     lines.pop_if(|last| last.is_empty());
     let whole = |line: &&[u8]| {
-        let whole = line.len() <= most;
+        let whole = line.len() <= max_bytes;
         whole.then(|| line.strip_suffix(b"\r").unwrap_or(line).to_vec())
     };
     lines.iter().map(whole).collect()

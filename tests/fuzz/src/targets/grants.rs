@@ -1,6 +1,6 @@
 //! `--grant dir=...` gives exactly what a naive reading of the rules allows: a directory that exists, never one of the
-//! machine's own, the state folder or a whole home, never with leave to write where plugins and configuration are,
-//! under a plain absolute guest path.
+//! machine's own, the state folder or a whole home, never writable where plugins and configuration are, under
+//! a plain absolute guest path.
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;

@@ -1,5 +1,5 @@
-//! `requestState` opens exactly when this process signed it, unchanged, and a retry counts as the same request exactly
-//! when its caller, method and parameters are the same values.
+//! `requestState` opens exactly when this process signed it, unchanged, and a repeated request counts as the same
+//! exactly when its caller, method and parameters are the same values.
 
 use std::sync::LazyLock;
 use std::time::Duration;

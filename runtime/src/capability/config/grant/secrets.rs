@@ -8,9 +8,8 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::fs::OpenOptions;
 use std::io::Read as _;
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -20,6 +19,7 @@ use zeroize::Zeroizing;
 use super::values::{ConfigValues, MAX_KEY};
 use crate::capability::grant_trait::GrantContext;
 use crate::observe::Redactor;
+use crate::safe_open::{self, OpenError, Symlinks};
 use crate::toml_reader::{TomlEntry, TomlReader};
 
 /// Most secrets of one plugin.
@@ -74,7 +74,7 @@ impl Secrets {
         self.by_name.is_empty()
     }
 
-    /// Redacts their values in text.
+    /// The redactor of their values.
     #[must_use]
     pub fn redactor(&self) -> &Redactor {
         &self.redactor
@@ -216,13 +216,10 @@ fn from_file(path: &Path) -> Result<(Zeroizing<String>, bool), String> {
     let shown = path.display();
     let unreadable =
         |error: std::io::Error| format!("cannot read the file {shown}: {error}; check its path and mode");
-    // A pipe would otherwise block the open for ever.
-    let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
-    let file = OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(unreadable)?;
-    let metadata = file.metadata().map_err(unreadable)?;
-    if !metadata.is_file() {
-        return Err(format!("{shown} is not a regular file; name the file that holds the secret"));
-    }
+    let (file, metadata) = safe_open::open(path, Symlinks::Followed).map_err(|error| match error {
+        OpenError::Unreadable(error) => unreadable(error),
+        _ => format!("{shown} is not a regular file; name the file that holds the secret"),
+    })?;
     // With its full capacity from the start, so that growing leaves no copy behind.
     let mut bytes = Zeroizing::new(Vec::with_capacity(MAX_VALUE as usize + 8));
     file.take(MAX_VALUE + 3).read_to_end(&mut bytes).map_err(unreadable)?;

@@ -37,7 +37,7 @@ impl OpenRequest {
     fn for_existing(&self) -> Self {
         let mut request = self.clone();
         if self.open_flags.intersects(OpenFlags::CREATE | OpenFlags::TRUNCATE) {
-            // Both flags imply writing. A descriptor that is not to be written is one to read.
+            // Both flags imply writing. Without WRITE the library opens for reading, so READ has to be added with it.
             if !self.flags.contains(DescriptorFlags::WRITE) {
                 request.flags |= DescriptorFlags::READ;
             }

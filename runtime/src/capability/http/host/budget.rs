@@ -1,7 +1,7 @@
 //! The HTTP budget of one call: its requests and their bytes. It also logs which limit was reached and what was denied.
 //!
-//! The guest, the task that sends a request and the task that reads its response all spend from it. A limit ends the
-//! request and not the call: the guest gets a typed error, and the operator one line for each limit.
+//! The guest, the task that sends a request and the task that reads its response all spend from this budget. A limit
+//! ends the request and not the call: the guest gets a typed error, and the operator one line for each limit.
 
 use std::io;
 use std::net::IpAddr;
@@ -61,7 +61,7 @@ impl HttpBudget {
         &self.plugin.config.limits
     }
 
-    /// Counts a request that begins. Fails when no permit is free, since this very guest may hold them all.
+    /// Counts a request that begins. Does not wait for a permit: this very guest may hold them all.
     pub(super) fn start_request(&self) -> Result<RequestPermit, Error> {
         self.charge(0)?;
         let permit = Arc::clone(&self.permits).try_acquire_owned();
@@ -95,7 +95,7 @@ impl HttpBudget {
         Err(self.limit_reached("http_response_kib", Error::HttpResponseBodySize(Some(max))))
     }
 
-    /// Records that a limit was reached; the guest gets `host_error`.
+    /// Records that a limit was reached, and returns `error` for the guest.
     pub(super) fn limit_reached(&self, limit: &'static str, error: Error) -> Error {
         let value = self.limits().get(limit);
         self.denials
@@ -103,7 +103,7 @@ impl HttpBudget {
         error
     }
 
-    /// Records that the header of a response is too long; the guest gets `host_error`.
+    /// Records that the header of a response is too long, and returns `error` for the guest.
     pub(super) fn header_too_long(&self, error: Error) -> Error {
         let why = format!(
             "an HTTP response has header fields of more than {HTTP_HEADER_KIB} KiB (`http_header_kib`)"

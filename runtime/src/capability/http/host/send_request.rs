@@ -32,8 +32,8 @@ use crate::sandbox::SharedPermit;
 /// The smallest buffer that hyper works with, bytes.
 const SMALLEST_BUFFER: usize = 8_192;
 
-/// Bytes that may come before the head of the response is read, in buffers: interim responses, and the beginning of the
-/// body.
+/// How many times the size of its buffer a connection may receive before the head of the response is read: interim
+/// responses, and the beginning of the body.
 const HEADS: usize = 4;
 
 /// Drives the connection after the head of the response is read.
@@ -56,7 +56,7 @@ impl OutgoingRequest {
         let budget = Arc::clone(&self.budget);
         let time = budget.limits().http_time();
         let deadline = Instant::now() + time;
-        // A request that waits longer for a permit has too little time left, and the wait is not the host's fault.
+        // A request that waits longer for a permit has too little time left. It fails as not sent, and not as too slow.
         let permit_timeout = time / 2;
         let connection_permit = budget
             .plugin

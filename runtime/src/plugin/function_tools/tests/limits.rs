@@ -1,4 +1,4 @@
-//! What values and types take, and that one function's are not paid for by another.
+//! The memory of values and types, and that no function uses up the budget of another.
 
 use wasmtime::component::{Component, Linker, Val};
 use wasmtime::{Config, Engine, Store};
@@ -153,7 +153,7 @@ fn what_is_kept_at_the_greatest_depth_is_what_the_catalog_can_read() {
 }
 
 #[test]
-fn names_take_room_and_what_is_left_out_takes_none() {
+fn names_use_the_budget_and_a_rejected_function_uses_none() {
     let names: String = (0..4_000).map(|at| format!(" \"n{at}\"")).collect();
     let function = |at: usize, more: &str| {
         format!(
@@ -163,7 +163,7 @@ fn names_take_room_and_what_is_left_out_takes_none() {
     };
     let enums = format!("(type $t (enum{names})) (export $e \"names\" (type $t))");
     let limits = Limits { transfer_mib: 1, schema_kib: 4_096, ..Limits::default() };
-    // One is kept: its names take more than half of the room.
+    // Only one function passes: its names take more than half of the budget.
     let body = format!("{enums}{}{}", function(0, ""), function(1, ""));
     let found = find(&body, &limits);
     assert_eq!((found.tools().len(), found.rejected().len()), (1, 1));

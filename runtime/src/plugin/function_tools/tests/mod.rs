@@ -1,4 +1,4 @@
-//! What holds of every type and every value, tried with many; and what is made of a component.
+//! Properties of every type and value, tested with random ones, and the tools of components.
 
 mod limits;
 mod random_values;
@@ -153,7 +153,7 @@ fn functions_are_found_wherever_they_are_exported_but_in_standard_interfaces() {
 }
 
 #[test]
-fn what_has_no_form_in_json_is_left_out_and_named() {
+fn what_has_no_form_in_json_is_rejected_and_named() {
     let found = find(
         r#"(type $own (resource (rep i32)))
            (export $r "thing" (type $own))

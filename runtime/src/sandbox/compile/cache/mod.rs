@@ -103,7 +103,7 @@ impl CodeCache {
 
     fn at(path: &Path, max_bytes: u64, make: bool) -> io::Result<Self> {
         let folder = PrivateDir::open(path, make)?;
-        // Before the secret is read: this removes a second name of its file, whose unlinking changes the inode's ctime.
+        // Before the secret is read: this may remove a second name of its file, which changes the ctime of the inode.
         folder.sweep()?;
         let mac = mac(&folder)?;
         Ok(Self { folder, path: path.to_owned(), mac, max_bytes, has_warned: AtomicBool::new(false) })
@@ -141,7 +141,7 @@ impl CodeCache {
         None
     }
 
-    /// Stores code, and removes files that were not used for longest. If it fails, a later server compiles again.
+    /// Stores code, after removing the least recently used files. If this fails, a later server compiles again.
     pub(super) fn insert(&self, key: &Key, code: &[u8]) {
         let size = (TAIL + code.len()) as u64;
         if size > self.max_bytes {
@@ -172,7 +172,7 @@ impl CodeCache {
         self.folder.unlock(lock);
     }
 
-    /// Removes files that were not used for longest, until `size` more bytes fit.
+    /// Removes the least recently used files, until `size` more bytes fit.
     fn evict(&self, size: u64) -> io::Result<()> {
         let mut files = self.folder.files(SUFFIX)?;
         files.sort_by_key(|file| file.used);
@@ -234,8 +234,8 @@ fn existing_mac(folder: &PrivateDir) -> io::Result<Option<FileMac>> {
     let made = metadata.created().ok().and_then(|made| made.duration_since(UNIX_EPOCH).ok());
     let (seconds, nanos) =
         made.map_or_else(changed, |made| (made.as_secs().cast_signed(), i64::from(made.subsec_nanos())));
-    let bounds = [metadata.ino().to_le_bytes(), seconds.to_le_bytes(), nanos.to_le_bytes()].concat();
-    Ok(FileMac::new(&whole(&file, SECRET_BYTES as u64)?, &bounds))
+    let binding = [metadata.ino().to_le_bytes(), seconds.to_le_bytes(), nanos.to_le_bytes()].concat();
+    Ok(FileMac::new(&whole(&file, SECRET_BYTES as u64)?, &binding))
 }
 
 #[cfg(test)]

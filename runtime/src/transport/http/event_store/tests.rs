@@ -12,14 +12,14 @@ fn read(reader: &mut EventReader) -> Option<Option<String>> {
     Some(event.map(|event| String::from_utf8(event.message.unwrap().to_vec()).unwrap()))
 }
 
-/// A stream of a caller for whom `most` bytes are kept in all.
-fn log_within(most: usize) -> (Arc<EventStore>, Arc<BufferBudget>) {
-    let buffers = BufferBudget::new(most);
+/// A store of a caller, and the budget of `capacity` bytes in which it is counted.
+fn store_within(capacity: usize) -> (Arc<EventStore>, Arc<BufferBudget>) {
+    let buffers = BufferBudget::new(capacity);
     (EventStore::new(1, buffers.share(&Caller::Stdio)), buffers)
 }
 
 fn store() -> Arc<EventStore> {
-    log_within(64 << 20).0
+    store_within(64 << 20).0
 }
 
 fn large() -> Bytes {
@@ -28,7 +28,7 @@ fn large() -> Bytes {
 
 #[test]
 fn what_was_never_read_is_bounded_too() {
-    let (store, buffers) = log_within(256 << 20);
+    let (store, buffers) = store_within(256 << 20);
     (0..100).for_each(|_| assert!(store.push(large(), EventPriority::ClientRequest)));
     assert_eq!(store.bytes(), MAX_BYTES);
     assert!(buffers.used() < MAX_BYTES + (1 << 20));
@@ -43,7 +43,7 @@ fn what_was_never_read_is_bounded_too() {
 
 #[test]
 fn streams_that_were_left_make_room_and_those_that_are_read_do_not() {
-    let (left, buffers) = log_within(9 << 20);
+    let (left, buffers) = store_within(9 << 20);
     let share = buffers.share(&Caller::Stdio);
     let read = EventStore::new(2, share.clone());
     for store in [&left, &read] {
@@ -66,7 +66,7 @@ fn streams_that_were_left_make_room_and_those_that_are_read_do_not() {
 
 #[test]
 fn a_stream_without_room_cuts_its_reader_off_and_goes_on() {
-    let (store, buffers) = log_within(256 << 10);
+    let (store, buffers) = store_within(256 << 10);
     let reservation = buffers.share(&Caller::Stdio).reserve(128 << 10);
     let mut reader = store.read_new();
     store.push(vec![b'x'; 128 << 10].into(), EventPriority::Notification);
@@ -81,7 +81,7 @@ fn a_stream_without_room_cuts_its_reader_off_and_goes_on() {
 
 #[test]
 fn an_answer_without_room_is_replaced_by_an_error() {
-    let (store, buffers) = log_within(64 << 10);
+    let (store, buffers) = store_within(64 << 10);
     let share = buffers.share(&Caller::Stdio);
     let _reservation: Vec<_> = std::iter::from_fn(|| share.reserve(1 << 10)).collect();
     let mut reader = store.read_new();
