@@ -25,7 +25,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use plugport::host::NoClient;
+use plugport::call_env::NoClient;
 use plugport::plugin::{Loader, Plugin};
 use tokio::io::AsyncReadExt as _;
 use tokio::net::UnixStream;

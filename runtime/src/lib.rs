@@ -4,12 +4,12 @@
 
 pub mod approval;
 mod bindings;
+pub mod call_env;
 pub mod capability;
 pub mod catalog;
 pub mod cli;
 pub mod commands;
 pub mod config;
-pub mod host;
 pub mod json;
 pub mod mcp;
 pub mod observe;

@@ -25,7 +25,7 @@ const ORDER: [(&str, &str); 11] = [
     ("approval", "`plugport.lock`, and how a plugin differs from its approval"),
     ("plugin", "the life of a component and of a call"),
     ("capability", "what each import of a plugin does, in a folder for each capability"),
-    ("host", "the client and the log of one call, as host functions see them"),
+    ("call_env", "the client and the log of one call, as host functions see them"),
     ("sandbox", "the engine, limits, the compiler"),
     ("config", "settings and limits as types"),
     (
@@ -63,7 +63,7 @@ const CRATES: [(&str, &[&str]); 14] = [
     ("plugport_authoring", &["cli", "commands"]),
     ("plugport_common", &["observe", "catalog", "watch", "commands"]),
     ("wasmtime", &["sandbox", "capability", "plugin", "bindings"]),
-    ("wasmtime_wasi", &["sandbox", "host", "capability", "plugin"]),
+    ("wasmtime_wasi", &["sandbox", "call_env", "capability", "plugin"]),
     ("wasmtime_wasi_http", &["capability"]),
     ("axum", &["transport"]),
     ("hyper", &["transport", "capability"]),

@@ -23,8 +23,8 @@ const (
 	LevelEmergency
 )
 
-// ClientInfo is a client's own description: its name and version, the MCP revision spoken with it, and whether it can be
-// asked for samples, by forms and for roots.
+// ClientInfo is a client's name and version, the MCP revision spoken with it, and whether it has the capabilities
+// sampling, elicitation and roots.
 type ClientInfo = testhost.Info
 
 // Call is the request being served: its client, whether it was cancelled, its log and its progress.

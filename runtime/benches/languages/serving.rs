@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use futures_util::future::BoxFuture;
 use plugport::catalog::PluginEntry;
 use plugport::config::{Config, PluginConfig, ServerConfig};
-use plugport::host::{Caller, Client, ClientInfo, ClientRequest, ClientResponses, LogLevel, NoClient};
+use plugport::call_env::{Caller, Client, ClientInfo, ClientRequest, ClientResponses, LogLevel, NoClient};
 use plugport::observe::Audit;
 use plugport::plugin::{ComponentFile, Loader, Plugin};
 use plugport::sandbox::{Compiler, KvDatabase};

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use axum::Router;
 use plugport::catalog::{Catalog, PluginEntry, Snapshot};
 use plugport::config::{Config, ServerConfig};
-use plugport::host::NoClient;
+use plugport::call_env::NoClient;
 use plugport::mcp::Server;
 use plugport::observe::Audit;
 use plugport::plugin::{ComponentFile, Loader, Plugin};

@@ -6,7 +6,7 @@ use super::sampling::ReservedTokens;
 use super::{Call, HostCallError, InstanceCtx, elicitation, roots, sampling};
 use crate::bindings::plugport::plugin::inputs::{self as wit, Body, Host, InputRequest, InputResponse};
 use crate::bindings::plugport::plugin::types::Error;
-use crate::host::{ClientRequest, ClientRequestBody};
+use crate::call_env::{ClientRequest, ClientRequestBody};
 
 /// What a request takes in the list that a guest hands over, beside its text, bytes.
 const ENTRY_SIZE: usize = 64;

@@ -14,7 +14,7 @@ use super::host_support::wasi_ctx;
 use super::{InstanceCtx, PerInstance, PluginCtx};
 use crate::config::fixed_limits::HANDLES;
 use crate::config::{PluginConfig, mib};
-use crate::host::{GuestLog, GuestOutput};
+use crate::call_env::{GuestLog, GuestOutput};
 use crate::sandbox::{HostFuel, StoreLimiter, Suspension};
 
 /// Entries of the resource table that an instance may keep between calls: streams, files and the like. Some, such as

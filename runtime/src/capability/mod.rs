@@ -73,7 +73,7 @@ use wasmtime::component::{Instance, Linker, ResourceTable};
 use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 
 use crate::config::{Grants, PluginConfig};
-use crate::host::{GrantHint, GuestLog, GuestOutput, HintAudience};
+use crate::call_env::{GrantHint, GuestLog, GuestOutput, HintAudience};
 use crate::observe::Audit;
 use crate::sandbox::{
     GuestMemory, HostFuel, KvDatabase, LargeWork, PluginMemory, StoreLimiter, Suspension, TokenBucket,

@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::naming;
+use super::published_name;
 use super::uri::{self, Canonical};
 use crate::plugin::ItemKind;
 
@@ -76,7 +76,7 @@ impl Claim {
     /// The rank of one of its plugins.
     fn rank(&self, plugin: &str) -> Rank {
         let shared = self.plugins.len() > 1;
-        match shared && naming::skeleton(plugin) == naming::skeleton(&self.text) {
+        match shared && published_name::skeleton(plugin) == published_name::skeleton(&self.text) {
             true => Rank::Namesake,
             false => Rank::Owner,
         }
@@ -118,7 +118,7 @@ impl NameOwners {
     fn add_claims(&mut self, claims: Vec<(&str, &Claimant)>) {
         let mut added: HashMap<String, Claim> = HashMap::new();
         for (text, claimant) in claims.into_iter().filter(|(text, _)| !text.is_empty()) {
-            let claim = added.entry(naming::skeleton(text));
+            let claim = added.entry(published_name::skeleton(text));
             let claim = claim.or_insert_with(|| Claim { text: text.to_owned(), plugins: Vec::new() });
             claim.plugins.push(claimant.plugin.clone());
         }
@@ -202,7 +202,7 @@ impl NameOwners {
 /// The canonical form of a key; for a template, that of its literal beginning.
 fn canonical(kind: ItemKind, key: &str) -> Canonical {
     match kind {
-        ItemKind::Tool | ItemKind::Prompt => Canonical { text: naming::skeleton(key), names: Vec::new() },
+        ItemKind::Tool | ItemKind::Prompt => Canonical { text: published_name::skeleton(key), names: Vec::new() },
         ItemKind::Resource => uri::canonical(key),
         ItemKind::Template => uri::canonical_prefix(key.split('{').next().unwrap_or_default()),
     }
@@ -235,7 +235,7 @@ fn foreign(kind: ItemKind, key: &str, claim: &Claim) -> String {
 fn withheld<'c>(claimants: impl Iterator<Item = &'c Claimant>) -> HashMap<String, String> {
     let mut alike: HashMap<String, Vec<&Claimant>> = HashMap::new();
     for claimant in claimants.filter(|claimant| !claimant.prefix.is_empty()) {
-        alike.entry(naming::plugin_skeleton(&claimant.prefix)).or_default().push(claimant);
+        alike.entry(published_name::plugin_skeleton(&claimant.prefix)).or_default().push(claimant);
     }
     let mut withheld = HashMap::new();
     for group in alike.into_values().filter(|group| group.len() > 1) {

@@ -121,7 +121,7 @@ impl Schema {
         let object = value.get("type").and_then(Value::as_str) == Some("object");
         let reach = subschema_charge::reach(&value);
         let validator = build(value, size)?;
-        let legacy = super::legacy_schema::convert(&raw);
+        let legacy = super::legacy_revision_schema::convert(&raw);
         Ok(Self { text: raw, legacy, validator, object, patterns, states, reach })
     }
 

@@ -5,7 +5,7 @@
 //! not shown. The canonical form of a URI's beginning is a beginning of the URI's canonical form, so the literal
 //! beginnings of templates are compared too.
 
-use super::naming;
+use super::published_name;
 use crate::config::fixed_limits::URI_BYTES;
 
 /// Why a text is not a URI that may be listed.
@@ -90,7 +90,7 @@ fn canonicalize(uri: &str, whole: bool) -> Canonical {
     let plain = decoded(uri);
     let (scheme, rest) = plain.split_once(':').unwrap_or((&plain, ""));
     let is_common = COMMON.iter().any(|common| scheme.eq_ignore_ascii_case(common));
-    let scheme = naming::skeleton(scheme);
+    let scheme = published_name::skeleton(scheme);
     let mut names: Vec<String> = (!is_common).then(|| scheme.clone()).into_iter().collect();
     let mut text = format!("{scheme}:");
     let mut path = rest;
@@ -101,13 +101,13 @@ fn canonicalize(uri: &str, whole: bool) -> Canonical {
         path = tail;
         if end.is_some() || whole {
             let host = host(authority);
-            text.push_str(&naming::skeleton(&host));
+            text.push_str(&published_name::skeleton(&host));
             // A host with dots is a DNS name.
             let label = host.split(':').next().unwrap_or_default();
-            names.extend((!label.is_empty() && !label.contains('.')).then(|| naming::skeleton(label)));
+            names.extend((!label.is_empty() && !label.contains('.')).then(|| published_name::skeleton(label)));
         }
     }
-    text.push_str(&naming::skeleton(&shortened(path, whole)));
+    text.push_str(&published_name::skeleton(&shortened(path, whole)));
     Canonical { text, names }
 }
 
@@ -211,7 +211,7 @@ mod tests {
     fn a_scheme_names_somebody_and_so_does_a_host_without_dots() {
         assert_eq!(canonical("Notes:all").names, ["notes"]);
         assert_eq!(canonical("ui://git-hub:8080/x").names, ["glt-hub"]);
-        assert_eq!(canonical("memo://all/x").names, [naming::skeleton("memo"), "all".to_owned()]);
+        assert_eq!(canonical("memo://all/x").names, [published_name::skeleton("memo"), "all".to_owned()]);
         for nobody in ["https://github.com/x", "file:///x", "urn:isbn:1", "data:,"] {
             assert!(canonical(nobody).names.is_empty(), "{nobody}");
         }

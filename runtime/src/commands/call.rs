@@ -14,7 +14,7 @@ use crate::approval::ApprovalPolicy;
 use crate::catalog::{PluginEntry, PublishedTool, RejectedItem, SchemaMismatch, plugin_name};
 use crate::cli;
 use crate::config::{self, ApprovalMode, Config, GrantContext, Grants, InstanceMode, PluginConfig};
-use crate::host::NoClient;
+use crate::call_env::NoClient;
 use crate::json;
 use crate::mcp::{tool_error_json, tool_result_json};
 use crate::observe::{Audit, Escaped};

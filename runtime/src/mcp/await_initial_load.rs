@@ -14,7 +14,7 @@ use serde::Deserialize;
 use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep_until};
 
 use super::error::RpcError;
-use super::host_client::send_progress;
+use super::call_client::send_progress;
 use super::jsonrpc::Request;
 use super::method::Method;
 use super::request_context::RequestContext;

@@ -23,7 +23,7 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::host::Caller;
+use crate::call_env::Caller;
 use crate::sandbox::CallerKey as _;
 
 /// A body or a response of up to this size is not counted: its connection is counted and has one of each.

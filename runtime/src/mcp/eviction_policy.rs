@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use crate::host::Caller;
+use crate::call_env::Caller;
 use crate::sandbox::CallerKey as _;
 
 /// A session, connection or suspended call that counts against the limit.

@@ -6,7 +6,7 @@
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use super::error::RpcError;
-use crate::host::LogLevel;
+use crate::call_env::LogLevel;
 
 /// A log level that several requests read and one may set.
 #[derive(Debug)]

@@ -15,7 +15,7 @@
 //!   are results.
 //! - `client_requests` is client requests as data, and `sessions` is the state of clients of older revisions.
 //! - `request_context` is one running request, with its `request_meta`, `notification_queue` and `call_task`; `mrtr`
-//!   suspends it, and `host_client` is the client as its guest sees it.
+//!   suspends it, and `call_client` is the client as its guest sees it.
 //! - `server` is what all requests share.
 //! - `methods`, `await_initial_load`, `response_stream` and `dispatch` serve; `jsonrpc_batch` and `duplex_session` use
 //!   them.
@@ -30,7 +30,7 @@ mod error;
 mod eviction_policy;
 #[doc(hidden)]
 pub mod fuzzing;
-mod host_client;
+mod call_client;
 mod jsonrpc;
 pub(crate) mod jsonrpc_batch;
 mod log_level;
@@ -52,7 +52,7 @@ mod server;
 mod sessions;
 mod wire;
 
-pub use crate::host::Caller;
+pub use crate::call_env::Caller;
 pub use buffer_budget::{BufferBudget, BufferReservation, BufferShare, UNCOUNTED_BYTES};
 pub(crate) use buffer_budget::{Evictable, buffer_cost};
 pub use duplex_session::{DuplexReply, DuplexSession};

@@ -13,7 +13,7 @@ use tokio::sync::{Semaphore, mpsc};
 
 use super::buffer_budget::{BufferBudget, BufferReservation, BufferShare};
 use super::client_requests::pending_input::PendingInput;
-use crate::host::Caller;
+use crate::call_env::Caller;
 
 /// Messages in one queue.
 const CAPACITY: usize = 256;

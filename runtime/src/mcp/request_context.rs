@@ -13,7 +13,7 @@ use super::notification_queue::NotificationQueue;
 use super::request_meta::RequestMeta;
 use super::revision::Revision;
 use super::sessions::session::Session;
-use crate::host::{Caller, ClientInfo, LogLevel};
+use crate::call_env::{Caller, ClientInfo, LogLevel};
 use crate::json::RawObject;
 
 /// One running request. A stateless call may have several legs: a message of the client begins each, and the work goes

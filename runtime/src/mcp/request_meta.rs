@@ -17,7 +17,7 @@ use super::param_errors;
 use super::request_id::RequestId;
 use super::revision::Revision;
 use crate::catalog::PublishedTool;
-use crate::host::{ClientInfo, LogLevel};
+use crate::call_env::{ClientInfo, LogLevel};
 
 /// Prefix of the keys of `_meta` that MCP reserves.
 const RESERVED: &str = "io.modelcontextprotocol/";

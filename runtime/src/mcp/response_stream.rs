@@ -23,7 +23,7 @@ use super::request_id::RequestId;
 use super::result_writer::EncodedResult;
 use super::server::Server;
 use super::sessions::in_flight::InFlightGuard;
-use crate::host::Caller;
+use crate::call_env::Caller;
 
 /// What a transport writes next.
 #[derive(Debug)]

@@ -13,7 +13,7 @@ use super::buffer_budget::{BufferBudget, BufferShare};
 use super::mrtr::SuspendedCalls;
 use crate::catalog::{Catalog, Snapshot};
 use crate::config;
-use crate::host::Caller;
+use crate::call_env::Caller;
 use crate::sandbox::LargeWork;
 
 /// How long lists wait for plugins from the code cache. Loading them takes milliseconds unless a disk hangs.

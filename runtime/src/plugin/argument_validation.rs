@@ -10,7 +10,7 @@
 
 use super::guest_call::{CallInfo, CallKind};
 use super::{CallError, Plugin};
-use crate::host::Caller;
+use crate::call_env::Caller;
 use crate::sandbox::{WorkBudget, WorkStopped};
 
 /// Proof that a call was counted and admitted before its arguments were validated, so that it is not counted again.

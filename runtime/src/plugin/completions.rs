@@ -9,7 +9,7 @@ use super::guest_call::{
 };
 use super::{Completion, CompletionTarget, FinishedCall, Plugin};
 use crate::capability::InstanceCtx;
-use crate::host::Client;
+use crate::call_env::Client;
 
 /// The most values that MCP lets a server suggest.
 const MAX_VALUES: usize = 100;

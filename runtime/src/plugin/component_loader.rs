@@ -22,7 +22,7 @@ use super::rate_gate::RateGate;
 use super::{CallError, ComponentFile, Exports, Interfaces, Listing, LoadError, Plugin};
 use crate::capability::{self, InstanceCtx, PendingChanges, PluginCtx, ServerCtx};
 use crate::config::{self, Limits, PluginConfig};
-use crate::host::{Caller, HintAudience};
+use crate::call_env::{Caller, HintAudience};
 use crate::observe::Audit;
 use crate::sandbox::{
     self, CallPermits, CallerLimits, CompilePermit, Compiler, EngineError, EpochTicker, GuestMemory,

@@ -12,7 +12,7 @@ use wasmtime::component::{Instance, Resource};
 
 use super::{GuestError, Plugin};
 use crate::capability::{Call, InstanceCtx};
-use crate::host::{Caller, Client};
+use crate::call_env::{Caller, Client};
 
 /// What comes back from entering a guest: a trap, the guest's own error, or its output.
 pub(super) type GuestResult<T> = wasmtime::Result<Result<T, GuestError>>;

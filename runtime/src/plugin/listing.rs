@@ -9,7 +9,7 @@ use wasmtime::component::Instance;
 use super::guest_call::{CallInfo, CallKind, GuestCall, GuestResult, ResultSize, instantiate};
 use super::{CallError, Plugin, Prompt, ResourceDescriptor, ResourceTemplate, Tool};
 use crate::capability::InstanceCtx;
-use crate::host::Caller;
+use crate::call_env::Caller;
 
 /// The items of a plugin, in its own order, not yet validated.
 #[derive(Debug, Default)]

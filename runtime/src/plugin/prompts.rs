@@ -9,7 +9,7 @@ use super::guest_call::{
 };
 use super::{FinishedCall, Plugin, PromptResult, result_size};
 use crate::capability::InstanceCtx;
-use crate::host::Client;
+use crate::call_env::Client;
 
 struct GetPrompt<'a> {
     name: &'a str,

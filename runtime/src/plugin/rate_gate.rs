@@ -15,7 +15,7 @@ use super::guest_call::{CallInfo, CallKind};
 use super::quarantine::Quarantine;
 use crate::config::Limits;
 use crate::config::fixed_limits::COMPLETIONS_PER_SECOND;
-use crate::host::Caller;
+use crate::call_env::Caller;
 use crate::sandbox::{CallerLimits, TokenBucket};
 
 /// The token buckets and the quarantine of one plugin.

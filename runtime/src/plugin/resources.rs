@@ -9,7 +9,7 @@ use super::guest_call::{
 };
 use super::{FinishedCall, MatchedTemplate, Plugin, ResourceContents, result_size};
 use crate::capability::InstanceCtx;
-use crate::host::Client;
+use crate::call_env::Client;
 
 struct ReadResource<'a> {
     uri: &'a str,

@@ -10,7 +10,7 @@ use super::guest_call::{
 };
 use super::{AdmittedCall, FinishedCall, Plugin, ToolResult, result_size};
 use crate::capability::InstanceCtx;
-use crate::host::Client;
+use crate::call_env::Client;
 
 struct CallTool<'a> {
     name: &'a str,

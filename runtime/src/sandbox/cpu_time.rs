@@ -11,7 +11,7 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use super::HostFuel;
-use super::thread_time::thread_time;
+use super::thread_cpu_clock::thread_time;
 
 /// A first poll that takes less than this counts with the time that passed.
 const BRIEF: Duration = Duration::from_micros(200);

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use super::YIELD_INTERVAL;
 use super::guest_memory::HostCallMemory;
-use super::thread_time::thread_time;
+use super::thread_cpu_clock::thread_time;
 
 /// Why a host function does nothing more for a guest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

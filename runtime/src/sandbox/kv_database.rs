@@ -10,7 +10,7 @@
 //! longer when opening took long. While the disk is full, plugins can read but not write. The log has a line for the
 //! beginning and one for the end.
 
-mod partial_file;
+mod interrupted_creation;
 mod process_lock;
 
 use std::fs::{DirBuilder, OpenOptions};
@@ -25,7 +25,7 @@ use parking_lot::{Mutex, RwLock};
 use redb::Database;
 use redb::backends::InMemoryBackend;
 
-use partial_file::truncate_partial;
+use interrupted_creation::truncate_partial;
 use process_lock::ProcessLock;
 
 /// Longest key, bytes.

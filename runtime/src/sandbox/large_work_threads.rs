@@ -18,7 +18,7 @@ use tokio::sync::Semaphore;
 
 use super::host_fuel::nanos;
 use super::shared_permits::{SharedPermit, SharedPermits};
-use super::thread_time::thread_time;
+use super::thread_cpu_clock::thread_time;
 
 /// Largest JSON that is read or written in place without a permit, bytes: some hundred microseconds.
 pub(crate) const SMALL: usize = 64 << 10;

@@ -20,7 +20,7 @@ mod shared_permits;
 mod store_limiter;
 mod suspension;
 mod system_memory;
-mod thread_time;
+mod thread_cpu_clock;
 mod token_bucket;
 
 pub(crate) use call_permits::CallPermits;

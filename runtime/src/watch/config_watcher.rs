@@ -8,7 +8,7 @@ use tokio::task::spawn_blocking;
 use tokio::time::Instant;
 
 use super::debounce::Debounced;
-use super::file_stat::LinkStat;
+use super::plugin_file_stats::LinkStat;
 use super::folder_poller::{PollResult, WatchedPaths};
 use super::load_policy::LoadPolicy;
 use crate::approval::LockfileError;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use tokio::time::Instant;
 
 use super::debounce::{DEBOUNCE_TIME, Debounced};
-use super::file_stat::PluginStat;
+use super::plugin_file_stats::PluginStat;
 
 /// The files of the folder, by path.
 #[derive(Debug, Default)]

@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use tokio::sync::mpsc;
 
-use super::file_stat::{LinkStat, PluginStat};
+use super::plugin_file_stats::{LinkStat, PluginStat};
 use super::folder_scan::{CandidateFile, ScanError, scan};
 
 /// What is polled.

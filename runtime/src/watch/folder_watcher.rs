@@ -16,13 +16,13 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::config_watcher::{ConfigWatcher, RereadResult, RestartNeeded};
-use super::file_stat::PluginStat;
+use super::plugin_file_stats::PluginStat;
 use super::file_tracker::{FileTracker, TrackerAction};
 use super::folder_poller::{FolderPoller, PollResult, WatchedPaths};
 use super::fs_events::FsEvents;
 use super::hide_unapproved::hide_unapproved;
 use super::list_refresh::ListRefresher;
-use super::load_failure::RetryPolicy;
+use super::rejected_file::RetryPolicy;
 use super::load_policy::{LoadPolicy, ServeDecision};
 use super::load_queue::{FinishedLoad, LoadOutcome, LoadQueue};
 use super::load_status::{LoadStatus, ProblemSource};

@@ -5,7 +5,7 @@
 //! nothing. The refresher only reads the catalog: the publisher checks that a list belongs to the served version, and
 //! publishes it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
@@ -73,7 +73,7 @@ impl ListRefresher {
                 }
                 () = tokio::time::sleep_until(handle_at.unwrap_or_else(Instant::now)), if handle_at.is_some() => {
                     handle_at = None;
-                    self.handle_changes(&mut throttle);
+                    self.handle_changes(&mut throttle).await;
                 }
                 Some(Ok((plugin, outcome))) = tasks.join_next() => {
                     throttle.done(&plugin, Instant::now());
@@ -109,11 +109,10 @@ impl ListRefresher {
     }
 
     /// Announces updated resources, and requests the listings that are due.
-    fn handle_changes(&self, throttle: &mut RefreshThrottle) {
+    async fn handle_changes(&self, throttle: &mut RefreshThrottle) {
         let snapshot = self.catalog.current();
         for (plugin, PluginChanges { listing, updated, lost }) in self.pending_changes.take(MAX_UPDATES) {
-            let (own, others): (Vec<_>, Vec<_>) =
-                updated.iter().partition(|uri| may_announce(&snapshot, &plugin, uri));
+            let (own, others) = partition_updates(&snapshot, &plugin, updated).await;
             own.iter().for_each(|uri| self.catalog.resource_updated(uri));
             if let Some(first) = others.first() {
                 let first = snapshot.entry(&plugin).map(|entry| entry.plugin.redactor().text(first));
@@ -134,6 +133,21 @@ impl ListRefresher {
             }
         }
     }
+}
+
+/// The announced URIs that `plugin` may announce, and the others. The templates of hostile plugins take long to match,
+/// so this is done on a thread for blocking work.
+async fn partition_updates(
+    snapshot: &Arc<Snapshot>,
+    plugin: &Arc<str>,
+    updated: BTreeSet<String>,
+) -> (Vec<String>, Vec<String>) {
+    if updated.is_empty() {
+        return Default::default();
+    }
+    let (snapshot, plugin) = (Arc::clone(snapshot), Arc::clone(plugin));
+    let partition = move || updated.into_iter().partition(|uri| may_announce(&snapshot, &plugin, uri));
+    tokio::task::spawn_blocking(partition).await.unwrap_or_default()
 }
 
 /// Whether a plugin may announce a change of this resource: it serves the resource, or no plugin does.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use super::folder_scan::name_of;
-use super::load_failure::LoadFailure;
+use super::rejected_file::LoadFailure;
 use crate::approval::{ApprovalPolicy, LockfileError};
 use crate::catalog::{Claimant, NameOwners, PluginEntry};
 use crate::config::{ApprovalMode, Config, Grants, PluginConfig};

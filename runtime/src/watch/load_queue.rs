@@ -16,9 +16,9 @@ use futures_util::FutureExt as _;
 use parking_lot::Mutex;
 use tokio::task::{JoinError, JoinSet, spawn_blocking};
 
-use super::file_stat::PluginStat;
+use super::plugin_file_stats::PluginStat;
 use super::folder_scan::name_of;
-use super::load_failure::{LoadFailure, RetryPolicy};
+use super::rejected_file::{LoadFailure, RetryPolicy};
 use super::load_policy::{LoadPolicy, ServeDecision};
 use super::plugin_loader::{
     CachedEntry, OpenedFile, UncompiledPlugin, compile, internal_failure, load_cached, open,

@@ -12,7 +12,7 @@
 
 mod config_watcher;
 mod debounce;
-mod file_stat;
+mod plugin_file_stats;
 mod file_tracker;
 mod folder_poller;
 mod folder_scan;
@@ -20,7 +20,7 @@ mod folder_watcher;
 mod fs_events;
 mod hide_unapproved;
 mod list_refresh;
-mod load_failure;
+mod rejected_file;
 mod load_folder_once;
 mod load_policy;
 mod load_queue;
@@ -28,11 +28,11 @@ mod load_status;
 mod plugin_loader;
 mod publisher;
 
-pub use file_stat::FileStat;
+pub use plugin_file_stats::FileStat;
 pub use folder_scan::{CandidateFile, ScanError, scan};
 pub use folder_watcher::FolderWatcher;
 pub use list_refresh::ListRefresher;
-pub use load_failure::RejectedFile;
+pub use rejected_file::RejectedFile;
 pub use load_folder_once::{LoadedFolder, load_folder};
 pub use load_policy::{LoadPolicy, owners};
 pub use load_status::{LoadStatus, Problem, ProblemSource, RejectedVersion, StatusSnapshot};

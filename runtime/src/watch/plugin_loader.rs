@@ -8,7 +8,7 @@
 use std::path::Path;
 
 use super::folder_scan::CandidateFile;
-use super::load_failure::{LoadFailure, RetryPolicy};
+use super::rejected_file::{LoadFailure, RetryPolicy};
 use super::load_policy::LoadPolicy;
 use crate::approval::ApprovalPolicy;
 use crate::catalog::PluginEntry;

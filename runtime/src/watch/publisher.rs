@@ -15,7 +15,7 @@ use tokio::sync::mpsc;
 use super::folder_scan::{ScanError, name_of};
 use super::hide_unapproved::HiddenPlugins;
 use super::list_refresh::ListRefresher;
-use super::load_failure::{LoadFailure, RejectedFile, audit_load};
+use super::rejected_file::{LoadFailure, RejectedFile, audit_load};
 use super::load_status::LoadStatus;
 use crate::approval::{ApprovalPolicy, LockfileError};
 use crate::catalog::{Catalog, NameOwners, PluginEntry, Snapshot};

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use plugport::config::{Config, Limits, ServerConfig};
-use plugport::host::NoClient;
+use plugport::call_env::NoClient;
 use plugport::observe::Audit;
 use plugport::plugin::{ComponentFile, LoadError, LoadedPlugin, Loader};
 use plugport::sandbox::{CompileError, Compiler, KvDatabase};

@@ -11,7 +11,7 @@ use wasmtime::component::Resource;
 use crate::bindings::plugport::plugin::request::{self, ClientInfo, Host, HostCall};
 use crate::capability::{Call, InstanceCtx};
 use crate::config::fixed_limits::LOG_LINE_BYTES;
-use crate::host::{GuestLog, LogLevel, LogSource};
+use crate::call_env::{GuestLog, LogLevel, LogSource};
 use crate::json;
 
 /// Longest name of a logger, bytes.

@@ -1,7 +1,7 @@
 //! Client requests of a guest (sampling, elicitation, roots): checks limits, sends them and waits.
 //!
 //! One path for a single request and for several at once, so that all imports have the same limits. The layer above,
-//! behind [`Client`](crate::host::Client), decides whether the client supports a request and how it is sent. The
+//! behind [`Client`](crate::call_env::Client), decides whether the client supports a request and how it is sent. The
 //! capability of a request decides whether the operator lets the plugin send it, with a [`Check`]: no module here knows
 //! any of these capabilities.
 
@@ -16,7 +16,7 @@ use super::{Call, HostCallError, InstanceCtx};
 use crate::bindings::plugport::plugin::types::{Error, RpcError};
 use crate::config::fixed_limits::CLIENT_REQUEST_KIB;
 use crate::config::{Limits, kib};
-use crate::host::{ClientRequest, ClientRequestBody, ClientRequestError};
+use crate::call_env::{ClientRequest, ClientRequestBody, ClientRequestError};
 
 /// Longest key of a request, bytes.
 const MAX_KEY: usize = 128;

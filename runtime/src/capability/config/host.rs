@@ -6,7 +6,7 @@
 
 use crate::bindings::config::wasi::config::store::{Error, Host};
 use crate::capability::InstanceCtx;
-use crate::host::GrantHint;
+use crate::call_env::GrantHint;
 
 /// Longest key of a guest that is shown to the operator, bytes.
 const MAX_SHOWN: usize = 64;

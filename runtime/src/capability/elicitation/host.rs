@@ -6,7 +6,7 @@ use crate::bindings::plugport::plugin::elicitation::Host;
 use crate::bindings::plugport::plugin::types::Error;
 use crate::capability::client_requests::Budget;
 use crate::capability::{Call, HostCallError, InstanceCtx};
-use crate::host::ClientRequestBody;
+use crate::call_env::ClientRequestBody;
 
 impl Host for InstanceCtx {
     async fn elicit(

@@ -10,7 +10,7 @@ use std::time::Instant;
 use wasmtime::component::Resource;
 
 use crate::config::fixed_limits::PROGRESS_PER_SECOND;
-use crate::host::Client;
+use crate::call_env::Client;
 use crate::sandbox::TokenBucket;
 
 /// One call: what the guest's handle refers to.
@@ -102,7 +102,7 @@ impl CurrentCall {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::NoClient;
+    use crate::call_env::NoClient;
     use std::time::Duration;
 
     fn call() -> Call {

@@ -9,7 +9,7 @@ use wasmtime_wasi::{WasiCtx, WasiCtxBuilder};
 use crate::capability::build_wasi;
 use crate::config::fixed_limits::RANDOM_KIB;
 use crate::config::{Grants, kib};
-use crate::host::GuestOutput;
+use crate::call_env::GuestOutput;
 
 /// Builds the context.
 ///

@@ -12,7 +12,7 @@ use crate::bindings::plugport::plugin::types::Error;
 use crate::capability::filesystem::LocalRoot;
 use crate::capability::{Call, HostCallError, InstanceCtx};
 use crate::config::RootsGrant;
-use crate::host::{Client, ClientRequestBody};
+use crate::call_env::{Client, ClientRequestBody};
 
 /// Longest list of roots that is read, bytes. Clients have a handful of roots, and a list is read on a thread that
 /// serves others too.

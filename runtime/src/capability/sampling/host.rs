@@ -9,7 +9,7 @@ use crate::bindings::plugport::plugin::sampling::Host;
 use crate::bindings::plugport::plugin::types::Error;
 use crate::capability::client_requests::Reservation;
 use crate::capability::{Call, HostCallError, InstanceCtx};
-use crate::host::ClientRequestBody;
+use crate::call_env::ClientRequestBody;
 
 impl Host for InstanceCtx {
     async fn create_message(

@@ -1,6 +1,6 @@
 //! `{;x,y}`, `{?x,y}` and `{&x,y}`: pairs of names and values, in any order, each name once.
 
-use super::uri_text::{UriText, decode};
+use super::uri_chars::{UriText, decode};
 use super::{CharClass, Positions, Variables};
 
 /// The pairs of one expression.

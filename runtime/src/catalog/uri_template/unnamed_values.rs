@@ -1,6 +1,6 @@
 //! `{x}`, `{+x}`, `{#x}`, `{.x}` and `{/x}`: values without their names.
 
-use super::uri_text::{UriText, decode};
+use super::uri_chars::{UriText, decode};
 use super::{CharClass, Positions, Variable, Variables};
 
 /// One variable, or several of one expression.

@@ -13,7 +13,7 @@ pub(super) use tool::{ValidatedTool, validate as tool};
 
 use serde_json::Value;
 
-use super::naming::NameError;
+use super::published_name::NameError;
 use super::param_headers::ParamHeaderError;
 use super::schema::SchemaError;
 use super::uri::UriError;

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::super::naming;
+use super::super::published_name;
 use super::{CommonFields, InvalidItem, short};
 use crate::config::fixed_limits::PROMPT_ARGUMENTS;
 use crate::json::RawObject;
@@ -10,7 +10,7 @@ use crate::plugin::{Prompt, PromptArgument};
 
 /// Checks one prompt; its public name and its further fields.
 pub(in super::super) fn validate(prompt: &Prompt, prefix: &str) -> Result<(String, RawObject), InvalidItem> {
-    let name = naming::public(prefix, &prompt.name)?;
+    let name = published_name::public(prefix, &prompt.name)?;
     let common = CommonFields {
         name: "",
         title: prompt.title.as_deref(),

@@ -1,6 +1,6 @@
 //! Tools.
 
-use super::super::naming;
+use super::super::published_name;
 use super::super::param_headers::ParamHeader;
 use super::super::schema::Schema;
 use super::{CommonFields, InvalidItem, all_readable};
@@ -25,7 +25,7 @@ pub(in super::super) fn validate(
     limits: &Limits,
     patterns_left: u64,
 ) -> Result<ValidatedTool, InvalidItem> {
-    let name = naming::public(prefix, &tool.name)?;
+    let name = published_name::public(prefix, &tool.name)?;
     let common = CommonFields {
         name: "",
         title: tool.title.as_deref(),

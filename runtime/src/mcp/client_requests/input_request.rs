@@ -9,9 +9,9 @@ use serde_json::{Map, Value, json};
 use super::super::revision::Revision;
 use super::client_capabilities::ClientCapabilities;
 use super::elicitation_form;
-use super::legacy_form;
+use super::legacy_revision_form;
 use super::sampling_params;
-use crate::host::{ClientRequest, ClientRequestBody, ClientRequestError};
+use crate::call_env::{ClientRequest, ClientRequestBody, ClientRequestError};
 
 /// A client request ready to be sent.
 #[derive(Debug)]
@@ -92,7 +92,7 @@ impl InputRequest {
             ExpectedResult::LegacyForm(schema) => {
                 let mut fields = fields.clone();
                 if let Some(Value::Object(content)) = fields.remove("content") {
-                    fields.insert("content".to_owned(), legacy_form::restore(schema, content).into());
+                    fields.insert("content".to_owned(), legacy_revision_form::restore(schema, content).into());
                 }
                 check_elicited(&fields, Some(schema))?;
                 return Ok(Value::Object(fields).to_string());
@@ -134,7 +134,7 @@ fn elicit(
             }
             if !revision.has_rich_forms() {
                 params.remove("mode");
-                params.insert("requestedSchema".to_owned(), legacy_form::downgrade(&schema));
+                params.insert("requestedSchema".to_owned(), legacy_revision_form::downgrade(&schema));
                 return Ok((params.into(), ExpectedResult::LegacyForm(schema)));
             }
             Ok((params.into(), ExpectedResult::Form(schema)))

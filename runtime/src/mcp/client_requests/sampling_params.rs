@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::super::revision::Revision;
 use super::client_capabilities::ClientCapabilities;
 use super::sampling_content::{self, kind};
-use crate::host::ClientRequestError;
+use crate::call_env::ClientRequestError;
 
 /// Writes a `sampling/createMessage` for the revision of its client.
 pub(in crate::mcp) fn prepare(

@@ -15,7 +15,7 @@ use super::super::result_writer::{EmptyResult, EncodedResult, ResultFields};
 use super::super::revision::Revision;
 use super::super::server::Server;
 use super::read;
-use crate::host::ClientInfo;
+use crate::call_env::ClientInfo;
 
 /// The capabilities of this server. All of them are always declared, because plugins can change at any time.
 #[derive(Debug, Serialize)]

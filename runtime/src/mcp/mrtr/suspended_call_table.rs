@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::SuspendedCall;
 use super::request_state::{RequestStateKey, SuspendedId};
-use crate::host::Caller;
+use crate::call_env::Caller;
 use crate::mcp::client_requests::request_digest::RequestDigest;
 use crate::mcp::eviction_policy::{EvictionCandidate, choose_evicted};
 use crate::mcp::random_tokens;

@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn a_response_from_before_a_change_is_not_cached() {
-        let share = crate::mcp::BufferBudget::new(1 << 20).share(&crate::host::Caller::Stdio);
+        let share = crate::mcp::BufferBudget::new(1 << 20).share(&crate::call_env::Caller::Stdio);
         let roots = CachedRoots::default();
         let (generation, cached) = roots.get();
         assert_eq!(cached, None);

@@ -121,7 +121,7 @@ impl Drop for InFlightGuard {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::Caller;
+    use crate::call_env::Caller;
     use crate::mcp::BufferBudget;
 
     #[test]

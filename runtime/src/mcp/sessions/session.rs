@@ -22,8 +22,8 @@ use super::subscriptions::Subscriptions;
 use crate::catalog::ListDigests;
 use crate::config::fixed_limits::REQUESTS_PER_SESSION;
 #[cfg(test)]
-use crate::host::Caller;
-use crate::host::{ClientInfo, LogLevel};
+use crate::call_env::Caller;
+use crate::call_env::{ClientInfo, LogLevel};
 
 /// One session.
 #[derive(Debug)]

@@ -9,7 +9,7 @@ use super::CallLog;
 use super::call_line::{CallLine, CallOutcome};
 use super::rejected_calls::RejectionKey;
 use crate::capability::PluginCtx;
-use crate::host::Caller;
+use crate::call_env::Caller;
 use crate::observe::Escaped;
 use crate::plugin::call_error::CallError;
 use crate::plugin::component_file::sha256;

@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 
 use super::call_line::{CallLine, CallOutcome};
 use crate::capability::PluginCtx;
-use crate::host::Caller;
+use crate::call_env::Caller;
 use crate::observe::Escaped;
 
 /// For how long calls of one kind are counted before their line is written.

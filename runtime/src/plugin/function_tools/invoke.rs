@@ -17,7 +17,7 @@ use super::val_to_json::{JsonWriter, WriteError};
 use super::{FunctionTool, ReturnType};
 use crate::capability::InstanceCtx;
 use crate::config::{kib, mib};
-use crate::host::Client;
+use crate::call_env::Client;
 use crate::sandbox::{ChargeError, HostFuel};
 
 /// Host fuel for converting a byte of JSON, in bytes that a host function moves: about 10 ns.

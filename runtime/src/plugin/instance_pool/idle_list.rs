@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::host::Caller;
+use crate::call_env::Caller;
 
 /// Bounds on the idle instances of all plugins together.
 #[derive(Debug, Clone, Copy)]

@@ -9,7 +9,7 @@ mod cache;
 mod compile_lock;
 mod declaration_limits;
 mod deserialize;
-mod finish_after_exit;
+mod orphaned_compile;
 mod ipc;
 mod rlimits;
 mod worker_main;
@@ -24,7 +24,7 @@ use wasmtime::Engine;
 use wasmtime::component::Component;
 
 pub use cache::{CacheError, CodeCache};
-pub use finish_after_exit::DetachedCompile;
+pub use orphaned_compile::DetachedCompile;
 pub use worker_main::{CompileRequest, WorkerError, compile_for_server};
 
 use crate::config::Limits;

@@ -15,7 +15,7 @@ use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 
 use super::CompileError;
 use super::deserialize::MachineCode;
-use super::finish_after_exit::DetachedCompile;
+use super::orphaned_compile::DetachedCompile;
 use super::ipc::{HEAD, ReplyHeader, ReplyKind};
 use crate::config::Limits;
 use crate::observe::Escaped;

@@ -3,7 +3,7 @@ use std::fs::File;
 use redb::StorageBackend;
 use redb::backends::FileBackend;
 
-use super::partial_file::{HEADER, MAGIC, NEW};
+use super::interrupted_creation::{HEADER, MAGIC, NEW};
 use super::*;
 use crate::sandbox::kv_bucket::KvBucket;
 

@@ -1,7 +1,7 @@
 """The errors of functions, and those of the host.
 
-`ToolError` is for the author's own words. The subclasses of `Error` are the cases of the WIT variant `error`:
-raised through, they are handed on as they are, so that a client gets what MCP has for them. Any other
+`ToolError` has the author's own message. The subclasses of `Error` are the cases of the WIT variant `error`:
+if a function does not catch them, the client gets the matching error of MCP. Any other
 exception of a tool is a result for the model to read, and where MCP has no such results it is internal.
 """
 

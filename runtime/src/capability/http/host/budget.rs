@@ -18,7 +18,7 @@ use crate::capability::http::egress::EgressError;
 use crate::capability::http::policy::Target;
 use crate::config::fixed_limits::HTTP_HEADER_KIB;
 use crate::config::{Host, Limits, kib};
-use crate::host::GrantHint;
+use crate::call_env::GrantHint;
 use crate::observe::truncate;
 use crate::sandbox::{HostFuel, NoSharedPermit};
 

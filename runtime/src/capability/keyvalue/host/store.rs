@@ -4,7 +4,7 @@ use wasmtime::component::Resource;
 
 use super::{Bucket, COMMIT_CHARGE, InstanceCtx, KEY_CHARGE, key_error};
 use crate::bindings::keyvalue::wasi::keyvalue::store::{Error, Host, HostBucket, KeyResponse};
-use crate::host::GrantHint;
+use crate::call_env::GrantHint;
 
 /// The names under which a plugin finds its bucket.
 const NAMES: [&str; 2] = ["", "default"];

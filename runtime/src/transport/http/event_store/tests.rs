@@ -1,5 +1,5 @@
 use super::*;
-use crate::host::Caller;
+use crate::call_env::Caller;
 use crate::mcp::BufferBudget;
 use futures_util::FutureExt as _;
 

@@ -1,4 +1,4 @@
-//! Implements the host layer's `Client`: turns what a guest sends into notifications and client requests.
+//! Implements `Client` of the layer `call_env`: turns what a guest sends into notifications and client requests.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,7 +17,7 @@ use super::super::request_id::RequestId;
 use super::super::request_meta::is_reserved;
 use super::super::sessions::client_roots::usable_roots;
 use super::session_request;
-use crate::host::{
+use crate::call_env::{
     Caller, Client, ClientInfo, ClientRequest, ClientRequestBody, ClientRequestError, ClientResponses,
     LogLevel,
 };

@@ -1,4 +1,4 @@
-//! The client of one request, as the host layer sees it.
+//! The client of one request, as the layer `call_env` sees it.
 //!
 //! `client` turns what a guest sends into notifications and client requests. `session_request` sends those of a session
 //! and waits for the responses; for a stateless call `mrtr` does. `client_requests` words requests and checks

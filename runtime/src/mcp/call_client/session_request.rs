@@ -13,7 +13,7 @@ use super::super::mrtr::{CallOwner, SuspendedCalls};
 use super::super::notification_queue::OutgoingMessage;
 use super::super::request_context::{RequestContext, RequestLeg};
 use super::super::sessions::session::Session;
-use crate::host::ClientRequestError;
+use crate::call_env::ClientRequestError;
 use crate::sandbox::LargeWork;
 
 /// The error code with which clients say that their user rejected the request.
