@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
+use plugport::call_env::{Caller, Client, ClientInfo, ClientRequest, ClientResponses, LogLevel, NoClient};
 use plugport::catalog::PluginEntry;
 use plugport::config::{Config, PluginConfig, ServerConfig};
-use plugport::call_env::{Caller, Client, ClientInfo, ClientRequest, ClientResponses, LogLevel, NoClient};
 use plugport::observe::Audit;
 use plugport::plugin::{ComponentFile, Loader, Plugin};
 use plugport::sandbox::{Compiler, KvDatabase};

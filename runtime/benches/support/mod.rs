@@ -9,9 +9,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use axum::Router;
+use plugport::call_env::NoClient;
 use plugport::catalog::{Catalog, PluginEntry, Snapshot};
 use plugport::config::{Config, ServerConfig};
-use plugport::call_env::NoClient;
 use plugport::mcp::Server;
 use plugport::observe::Audit;
 use plugport::plugin::{ComponentFile, Loader, Plugin};

@@ -12,9 +12,9 @@ use super::host_support::denial_log::DenialLog;
 use super::host_support::handle_memory::HandleMemory;
 use super::host_support::wasi_ctx;
 use super::{InstanceCtx, PerInstance, PluginCtx};
+use crate::call_env::{GuestLog, GuestOutput};
 use crate::config::fixed_limits::HANDLES;
 use crate::config::{PluginConfig, mib};
-use crate::call_env::{GuestLog, GuestOutput};
 use crate::sandbox::{HostFuel, StoreLimiter, Suspension};
 
 /// Entries of the resource table that an instance may keep between calls: streams, files and the like. Some, such as

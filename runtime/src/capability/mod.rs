@@ -72,8 +72,8 @@ use std::sync::Arc;
 use wasmtime::component::{Instance, Linker, ResourceTable};
 use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 
-use crate::config::{Grants, PluginConfig};
 use crate::call_env::{GrantHint, GuestLog, GuestOutput, HintAudience};
+use crate::config::{Grants, PluginConfig};
 use crate::observe::Audit;
 use crate::sandbox::{
     GuestMemory, HostFuel, KvDatabase, LargeWork, PluginMemory, StoreLimiter, Suspension, TokenBucket,

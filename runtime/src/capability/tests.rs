@@ -13,8 +13,8 @@ use super::*;
 use crate::bindings::keyvalue::wasi::keyvalue::{atomics, batch, store};
 use crate::bindings::plugport::plugin::request::HostCall as _;
 use crate::bindings::plugport::plugin::{inputs, types};
-use crate::config::{Config, KvGrant, Limits, ServerConfig};
 use crate::call_env::{Caller, Client, ClientInfo, ClientRequest, ClientResponses, LogLevel};
+use crate::config::{Config, KvGrant, Limits, ServerConfig};
 use crate::sandbox::{CallPermits, ChargeError, GuestMemory, Suspension};
 
 /// Longer than any argument should be, and still within `transfer_mib`.

@@ -202,7 +202,9 @@ impl NameOwners {
 /// The canonical form of a key; for a template, that of its literal beginning.
 fn canonical(kind: ItemKind, key: &str) -> Canonical {
     match kind {
-        ItemKind::Tool | ItemKind::Prompt => Canonical { text: published_name::skeleton(key), names: Vec::new() },
+        ItemKind::Tool | ItemKind::Prompt => {
+            Canonical { text: published_name::skeleton(key), names: Vec::new() }
+        }
         ItemKind::Resource => uri::canonical(key),
         ItemKind::Template => uri::canonical_prefix(key.split('{').next().unwrap_or_default()),
     }

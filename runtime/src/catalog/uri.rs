@@ -104,7 +104,8 @@ fn canonicalize(uri: &str, whole: bool) -> Canonical {
             text.push_str(&published_name::skeleton(&host));
             // A host with dots is a DNS name.
             let label = host.split(':').next().unwrap_or_default();
-            names.extend((!label.is_empty() && !label.contains('.')).then(|| published_name::skeleton(label)));
+            names
+                .extend((!label.is_empty() && !label.contains('.')).then(|| published_name::skeleton(label)));
         }
     }
     text.push_str(&published_name::skeleton(&shortened(path, whole)));

@@ -14,11 +14,11 @@
 mod named_values;
 mod parse;
 mod unnamed_values;
-mod uri_text;
+mod uri_chars;
 
 use self::named_values::Pairs;
 use self::unnamed_values::Value;
-use self::uri_text::UriText;
+use self::uri_chars::UriText;
 
 pub(super) use self::parse::UriTemplateError;
 

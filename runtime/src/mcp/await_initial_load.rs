@@ -13,8 +13,8 @@ use std::time::Duration;
 use serde::Deserialize;
 use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep_until};
 
-use super::error::RpcError;
 use super::call_client::send_progress;
+use super::error::RpcError;
 use super::jsonrpc::Request;
 use super::method::Method;
 use super::request_context::RequestContext;

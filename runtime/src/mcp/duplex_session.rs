@@ -23,8 +23,8 @@ use super::server::Server;
 use super::sessions::in_flight::InFlight;
 use super::sessions::server_notifications::ServerNotifications;
 use super::sessions::session::Session;
-use crate::config::fixed_limits::REQUESTS_PER_SESSION;
 use crate::call_env::Caller;
+use crate::config::fixed_limits::REQUESTS_PER_SESSION;
 use crate::sandbox::LargeWork;
 
 /// The reply to one message.

@@ -22,6 +22,7 @@
 
 mod await_initial_load;
 mod buffer_budget;
+mod call_client;
 mod call_task;
 mod client_requests;
 pub(crate) mod dispatch;
@@ -30,7 +31,6 @@ mod error;
 mod eviction_policy;
 #[doc(hidden)]
 pub mod fuzzing;
-mod call_client;
 mod jsonrpc;
 pub(crate) mod jsonrpc_batch;
 mod log_level;

@@ -16,8 +16,8 @@ use super::method::Method;
 use super::param_errors;
 use super::request_id::RequestId;
 use super::revision::Revision;
-use crate::catalog::PublishedTool;
 use crate::call_env::{ClientInfo, LogLevel};
+use crate::catalog::PublishedTool;
 
 /// Prefix of the keys of `_meta` that MCP reserves.
 const RESERVED: &str = "io.modelcontextprotocol/";

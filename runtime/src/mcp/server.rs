@@ -11,9 +11,9 @@ use tokio_util::task::TaskTracker;
 
 use super::buffer_budget::{BufferBudget, BufferShare};
 use super::mrtr::SuspendedCalls;
+use crate::call_env::Caller;
 use crate::catalog::{Catalog, Snapshot};
 use crate::config;
-use crate::call_env::Caller;
 use crate::sandbox::LargeWork;
 
 /// How long lists wait for plugins from the code cache. Loading them takes milliseconds unless a disk hangs.

@@ -8,8 +8,8 @@ use super::guest_call::{
     CallInfo, CallKind, GuestCall, GuestResult, ResultSize, handle, instantiate_for, required,
 };
 use super::{Completion, CompletionTarget, FinishedCall, Plugin};
-use crate::capability::InstanceCtx;
 use crate::call_env::Client;
+use crate::capability::InstanceCtx;
 
 /// The most values that MCP lets a server suggest.
 const MAX_VALUES: usize = 100;

@@ -20,9 +20,9 @@ use super::instance_pool::{InstancePool, PluginPool};
 use super::interface_names::IncompatibleInterface;
 use super::rate_gate::RateGate;
 use super::{CallError, ComponentFile, Exports, Interfaces, Listing, LoadError, Plugin};
+use crate::call_env::{Caller, HintAudience};
 use crate::capability::{self, InstanceCtx, PendingChanges, PluginCtx, ServerCtx};
 use crate::config::{self, Limits, PluginConfig};
-use crate::call_env::{Caller, HintAudience};
 use crate::observe::Audit;
 use crate::sandbox::{
     self, CallPermits, CallerLimits, CompilePermit, Compiler, EngineError, EpochTicker, GuestMemory,

@@ -11,8 +11,8 @@ use wasmtime::Store;
 use wasmtime::component::{Instance, Resource};
 
 use super::{GuestError, Plugin};
-use crate::capability::{Call, InstanceCtx};
 use crate::call_env::{Caller, Client};
+use crate::capability::{Call, InstanceCtx};
 
 /// What comes back from entering a guest: a trap, the guest's own error, or its output.
 pub(super) type GuestResult<T> = wasmtime::Result<Result<T, GuestError>>;

@@ -8,8 +8,8 @@ use wasmtime::component::Instance;
 
 use super::guest_call::{CallInfo, CallKind, GuestCall, GuestResult, ResultSize, instantiate};
 use super::{CallError, Plugin, Prompt, ResourceDescriptor, ResourceTemplate, Tool};
-use crate::capability::InstanceCtx;
 use crate::call_env::Caller;
+use crate::capability::InstanceCtx;
 
 /// The items of a plugin, in its own order, not yet validated.
 #[derive(Debug, Default)]

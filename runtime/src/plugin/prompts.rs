@@ -8,8 +8,8 @@ use super::guest_call::{
     CallInfo, CallKind, GuestCall, GuestResult, ResultSize, arguments_json, handle, instantiate_for, required,
 };
 use super::{FinishedCall, Plugin, PromptResult, result_size};
-use crate::capability::InstanceCtx;
 use crate::call_env::Client;
+use crate::capability::InstanceCtx;
 
 struct GetPrompt<'a> {
     name: &'a str,

@@ -13,9 +13,9 @@ use parking_lot::Mutex;
 use super::call_error::{CallError, LimitHit};
 use super::guest_call::{CallInfo, CallKind};
 use super::quarantine::Quarantine;
+use crate::call_env::Caller;
 use crate::config::Limits;
 use crate::config::fixed_limits::COMPLETIONS_PER_SECOND;
-use crate::call_env::Caller;
 use crate::sandbox::{CallerLimits, TokenBucket};
 
 /// The token buckets and the quarantine of one plugin.

@@ -8,8 +8,8 @@ use super::guest_call::{
     CallInfo, CallKind, GuestCall, GuestResult, ResultSize, handle, instantiate_for, required,
 };
 use super::{FinishedCall, MatchedTemplate, Plugin, ResourceContents, result_size};
-use crate::capability::InstanceCtx;
 use crate::call_env::Client;
+use crate::capability::InstanceCtx;
 
 struct ReadResource<'a> {
     uri: &'a str,

@@ -9,8 +9,8 @@ use super::guest_call::{
     CallInfo, CallKind, GuestCall, GuestResult, ResultSize, handle, instantiate_for, required,
 };
 use super::{AdmittedCall, FinishedCall, Plugin, ToolResult, result_size};
-use crate::capability::InstanceCtx;
 use crate::call_env::Client;
+use crate::capability::InstanceCtx;
 
 struct CallTool<'a> {
     name: &'a str,

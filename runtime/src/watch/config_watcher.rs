@@ -8,9 +8,9 @@ use tokio::task::spawn_blocking;
 use tokio::time::Instant;
 
 use super::debounce::Debounced;
-use super::plugin_file_stats::LinkStat;
 use super::folder_poller::{PollResult, WatchedPaths};
 use super::load_policy::LoadPolicy;
+use super::plugin_file_stats::LinkStat;
 use crate::approval::LockfileError;
 use crate::config::{Config, ConfigError};
 

@@ -10,8 +10,8 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use tokio::sync::mpsc;
 
-use super::plugin_file_stats::{LinkStat, PluginStat};
 use super::folder_scan::{CandidateFile, ScanError, scan};
+use super::plugin_file_stats::{LinkStat, PluginStat};
 
 /// What is polled.
 #[derive(Debug, Clone)]

@@ -12,10 +12,10 @@ use tokio::time::Instant;
 use super::file_tracker::{FileTracker, TrackerAction};
 use super::folder_poller::candidates;
 use super::folder_scan::ScanError;
-use super::rejected_file::{LoadFailure, RejectedFile, audit_load};
 use super::load_policy::LoadPolicy;
 use super::load_queue::{FinishedLoad, LoadOutcome, LoadQueue};
 use super::plugin_loader::{internal_failure, too_many_plugins};
+use super::rejected_file::{LoadFailure, RejectedFile, audit_load};
 use crate::catalog::{Catalog, PluginEntry, Snapshot};
 use crate::plugin::Loader;
 

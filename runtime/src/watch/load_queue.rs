@@ -16,13 +16,13 @@ use futures_util::FutureExt as _;
 use parking_lot::Mutex;
 use tokio::task::{JoinError, JoinSet, spawn_blocking};
 
-use super::plugin_file_stats::PluginStat;
 use super::folder_scan::name_of;
-use super::rejected_file::{LoadFailure, RetryPolicy};
 use super::load_policy::{LoadPolicy, ServeDecision};
+use super::plugin_file_stats::PluginStat;
 use super::plugin_loader::{
     CachedEntry, OpenedFile, UncompiledPlugin, compile, internal_failure, load_cached, open,
 };
+use super::rejected_file::{LoadFailure, RetryPolicy};
 use crate::catalog::{Catalog, PluginEntry};
 use crate::config::PluginConfig;
 use crate::plugin::{CompilePermit, Loader, Plugin};

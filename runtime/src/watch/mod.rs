@@ -12,7 +12,6 @@
 
 mod config_watcher;
 mod debounce;
-mod plugin_file_stats;
 mod file_tracker;
 mod folder_poller;
 mod folder_scan;
@@ -20,20 +19,21 @@ mod folder_watcher;
 mod fs_events;
 mod hide_unapproved;
 mod list_refresh;
-mod rejected_file;
 mod load_folder_once;
 mod load_policy;
 mod load_queue;
 mod load_status;
+mod plugin_file_stats;
 mod plugin_loader;
 mod publisher;
+mod rejected_file;
 
-pub use plugin_file_stats::FileStat;
 pub use folder_scan::{CandidateFile, ScanError, scan};
 pub use folder_watcher::FolderWatcher;
 pub use list_refresh::ListRefresher;
-pub use rejected_file::RejectedFile;
 pub use load_folder_once::{LoadedFolder, load_folder};
 pub use load_policy::{LoadPolicy, owners};
 pub use load_status::{LoadStatus, Problem, ProblemSource, RejectedVersion, StatusSnapshot};
+pub use plugin_file_stats::FileStat;
 pub use publisher::{EventSink, FolderEvent};
+pub use rejected_file::RejectedFile;

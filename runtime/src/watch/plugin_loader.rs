@@ -8,8 +8,8 @@
 use std::path::Path;
 
 use super::folder_scan::CandidateFile;
-use super::rejected_file::{LoadFailure, RetryPolicy};
 use super::load_policy::LoadPolicy;
+use super::rejected_file::{LoadFailure, RetryPolicy};
 use crate::approval::ApprovalPolicy;
 use crate::catalog::PluginEntry;
 use crate::config::PluginConfig;

@@ -94,8 +94,9 @@ fn commands(readme: &str) -> String {
 fn run(commands: &str, folder: &Path, path: &OsString) {
     let mut shell = Command::new("sh");
     shell.args(["-e", "-u", "-x", "-c", commands]).current_dir(folder).env("PATH", path);
-    // Projects share a target folder, so that common dependencies compile once; the commands are the same.
-    shell.env("CARGO_TARGET_DIR", root().join("target/template-readmes")).env_remove("RUSTFLAGS");
+    // Projects share the target folder of the plugins, so that common dependencies compile once; the commands are the
+    // same.
+    shell.env("CARGO_TARGET_DIR", root().join("target/plugins-build")).env_remove("RUSTFLAGS");
     shell.env("XDG_CACHE_HOME", shared_cache_home());
     let output = shell.output().expect("there is a shell");
     let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);

@@ -7,8 +7,8 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use plugport::config::{Config, Limits, ServerConfig};
 use plugport::call_env::NoClient;
+use plugport::config::{Config, Limits, ServerConfig};
 use plugport::observe::Audit;
 use plugport::plugin::{ComponentFile, LoadError, LoadedPlugin, Loader};
 use plugport::sandbox::{CompileError, Compiler, KvDatabase};

@@ -125,7 +125,7 @@ mod tests {
         let built = repository.target(wasm::RUST_BUILD).join("tables.wasm");
         let line = run_command::line(&plugin.command(Path::new("/somewhere/plugport"), &built).unwrap());
         assert!(
-            line.ends_with("plugport build plugins/tables --no-load -o target/wasm-build/tables.wasm"),
+            line.ends_with("plugport build plugins/tables --no-load -o target/plugins-build/tables.wasm"),
             "{line}"
         );
     }

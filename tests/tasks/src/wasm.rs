@@ -13,8 +13,9 @@ use crate::run_command::{self, Failure, Outcome};
 
 pub(crate) const TARGET: &str = "wasm32-wasip2";
 
-/// The build folder of the plugins and of the test guests, which have most dependencies in common.
-pub(crate) const RUST_BUILD: &str = "wasm-build";
+/// The build folder of the plugins, of the test guests and of a new project of the tests, which have most dependencies
+/// in common.
+pub(crate) const RUST_BUILD: &str = "plugins-build";
 
 /// Settings for the host's compiler that would break or needlessly rebuild a component: sanitizers, coverage wrappers,
 /// a default target.
@@ -156,6 +157,9 @@ mod tests {
             command.get_envs().filter(|(_, value)| value.is_none()).map(|(name, _)| name).collect();
         assert!(removed.iter().any(|name| *name == "RUSTFLAGS"), "{removed:?}");
         let line = run_command::line(&command);
-        assert!(line.contains("--manifest-path plugins/Cargo.toml --target-dir target/wasm-build"), "{line}");
+        assert!(
+            line.contains("--manifest-path plugins/Cargo.toml --target-dir target/plugins-build"),
+            "{line}"
+        );
     }
 }

@@ -9,9 +9,9 @@ use serde_json::value::RawValue;
 use wasmtime::component::Resource;
 
 use crate::bindings::plugport::plugin::request::{self, ClientInfo, Host, HostCall};
+use crate::call_env::{GuestLog, LogLevel, LogSource};
 use crate::capability::{Call, InstanceCtx};
 use crate::config::fixed_limits::LOG_LINE_BYTES;
-use crate::call_env::{GuestLog, LogLevel, LogSource};
 use crate::json;
 
 /// Longest name of a logger, bytes.

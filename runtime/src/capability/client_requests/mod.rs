@@ -14,9 +14,9 @@ use wasmtime::component::Resource;
 
 use super::{Call, HostCallError, InstanceCtx};
 use crate::bindings::plugport::plugin::types::{Error, RpcError};
+use crate::call_env::{ClientRequest, ClientRequestBody, ClientRequestError};
 use crate::config::fixed_limits::CLIENT_REQUEST_KIB;
 use crate::config::{Limits, kib};
-use crate::call_env::{ClientRequest, ClientRequestBody, ClientRequestError};
 
 /// Longest key of a request, bytes.
 const MAX_KEY: usize = 128;

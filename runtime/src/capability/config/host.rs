@@ -5,8 +5,8 @@
 //! print its result when they start.
 
 use crate::bindings::config::wasi::config::store::{Error, Host};
-use crate::capability::InstanceCtx;
 use crate::call_env::GrantHint;
+use crate::capability::InstanceCtx;
 
 /// Longest key of a guest that is shown to the operator, bytes.
 const MAX_SHOWN: usize = 64;

@@ -4,9 +4,9 @@ use wasmtime::component::Resource;
 
 use crate::bindings::plugport::plugin::elicitation::Host;
 use crate::bindings::plugport::plugin::types::Error;
+use crate::call_env::ClientRequestBody;
 use crate::capability::client_requests::Budget;
 use crate::capability::{Call, HostCallError, InstanceCtx};
-use crate::call_env::ClientRequestBody;
 
 impl Host for InstanceCtx {
     async fn elicit(

@@ -9,8 +9,8 @@ use std::time::Instant;
 
 use wasmtime::component::Resource;
 
-use crate::config::fixed_limits::PROGRESS_PER_SECOND;
 use crate::call_env::Client;
+use crate::config::fixed_limits::PROGRESS_PER_SECOND;
 use crate::sandbox::TokenBucket;
 
 /// One call: what the guest's handle refers to.

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use serde::Serialize;
 
-use crate::capability::PluginCtx;
 use crate::call_env::GrantHint;
+use crate::capability::PluginCtx;
 use crate::observe::Escaped;
 
 /// Different entries of one call that are recorded. A call with more of them has one last entry that says so.

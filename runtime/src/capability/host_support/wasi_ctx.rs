@@ -6,10 +6,10 @@
 
 use wasmtime_wasi::{WasiCtx, WasiCtxBuilder};
 
+use crate::call_env::GuestOutput;
 use crate::capability::build_wasi;
 use crate::config::fixed_limits::RANDOM_KIB;
 use crate::config::{Grants, kib};
-use crate::call_env::GuestOutput;
 
 /// Builds the context.
 ///

@@ -9,10 +9,10 @@ use wasmtime::component::Resource;
 use super::grant::RootError;
 use crate::bindings::plugport::plugin::roots::{Host, Root};
 use crate::bindings::plugport::plugin::types::Error;
+use crate::call_env::{Client, ClientRequestBody};
 use crate::capability::filesystem::LocalRoot;
 use crate::capability::{Call, HostCallError, InstanceCtx};
 use crate::config::RootsGrant;
-use crate::call_env::{Client, ClientRequestBody};
 
 /// Longest list of roots that is read, bytes. Clients have a handful of roots, and a list is read on a thread that
 /// serves others too.

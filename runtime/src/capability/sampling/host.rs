@@ -7,9 +7,9 @@ use wasmtime::component::Resource;
 use super::budget::{CallBudget, HourlyBudget};
 use crate::bindings::plugport::plugin::sampling::Host;
 use crate::bindings::plugport::plugin::types::Error;
+use crate::call_env::ClientRequestBody;
 use crate::capability::client_requests::Reservation;
 use crate::capability::{Call, HostCallError, InstanceCtx};
-use crate::call_env::ClientRequestBody;
 
 impl Host for InstanceCtx {
     async fn create_message(

@@ -13,8 +13,8 @@ pub(super) use tool::{ValidatedTool, validate as tool};
 
 use serde_json::Value;
 
-use super::published_name::NameError;
 use super::param_headers::ParamHeaderError;
+use super::published_name::NameError;
 use super::schema::SchemaError;
 use super::uri::UriError;
 use super::uri_template::UriTemplateError;

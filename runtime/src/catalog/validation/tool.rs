@@ -1,7 +1,7 @@
 //! Tools.
 
-use super::super::published_name;
 use super::super::param_headers::ParamHeader;
+use super::super::published_name;
 use super::super::schema::Schema;
 use super::{CommonFields, InvalidItem, all_readable};
 use crate::config::Limits;

@@ -92,7 +92,8 @@ impl InputRequest {
             ExpectedResult::LegacyForm(schema) => {
                 let mut fields = fields.clone();
                 if let Some(Value::Object(content)) = fields.remove("content") {
-                    fields.insert("content".to_owned(), legacy_revision_form::restore(schema, content).into());
+                    fields
+                        .insert("content".to_owned(), legacy_revision_form::restore(schema, content).into());
                 }
                 check_elicited(&fields, Some(schema))?;
                 return Ok(Value::Object(fields).to_string());

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::super::buffer_budget::{BufferReservation, UNCOUNTED_BYTES};
-use super::super::error::RpcError;
 use super::super::call_client::RequestClient;
+use super::super::error::RpcError;
 use super::super::request_context::RequestContext;
 use super::super::server::Server;
 use crate::observe::Escaped;

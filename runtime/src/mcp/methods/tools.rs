@@ -14,8 +14,8 @@ use super::super::server::Server;
 use super::super::wire::ResultView;
 use super::error_mapping::{MappedError, map_tool_error};
 use super::run_guest_call;
-use crate::catalog::{PublishedTool, SchemaMismatch, Snapshot};
 use crate::call_env::Caller;
+use crate::catalog::{PublishedTool, SchemaMismatch, Snapshot};
 use crate::plugin::{AdmittedCall, AuditRecord, CallError, FinishedCall, ToolResult};
 use crate::sandbox::{SMALL, WorkBudget, WorkStopped};
 

@@ -19,11 +19,11 @@ use super::super::revision::Revision;
 use super::client_roots::CachedRoots;
 use super::in_flight::InFlight;
 use super::subscriptions::Subscriptions;
-use crate::catalog::ListDigests;
-use crate::config::fixed_limits::REQUESTS_PER_SESSION;
 #[cfg(test)]
 use crate::call_env::Caller;
 use crate::call_env::{ClientInfo, LogLevel};
+use crate::catalog::ListDigests;
+use crate::config::fixed_limits::REQUESTS_PER_SESSION;
 
 /// One session.
 #[derive(Debug)]

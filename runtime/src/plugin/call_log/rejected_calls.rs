@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 
 use super::call_line::{CallLine, CallOutcome};
-use crate::capability::PluginCtx;
 use crate::call_env::Caller;
+use crate::capability::PluginCtx;
 use crate::observe::Escaped;
 
 /// For how long calls of one kind are counted before their line is written.

@@ -15,9 +15,9 @@ use super::transfer_cost::{SMALL, heap_bytes, is_large};
 use super::types::ValType;
 use super::val_to_json::{JsonWriter, WriteError};
 use super::{FunctionTool, ReturnType};
+use crate::call_env::Client;
 use crate::capability::InstanceCtx;
 use crate::config::{kib, mib};
-use crate::call_env::Client;
 use crate::sandbox::{ChargeError, HostFuel};
 
 /// Host fuel for converting a byte of JSON, in bytes that a host function moves: about 10 ns.

@@ -18,10 +18,10 @@ use wasmtime::Store;
 
 use super::Plugin;
 use super::guest_call::{CallInfo, CallKind};
+use crate::call_env::Caller;
 use crate::capability::{InstanceCtx, PluginCtx};
 use crate::config::fixed_limits::{HANDLES, IDLE_INSTANCES_MIB};
 use crate::config::{self, InstanceMode, Limits, mib};
-use crate::call_env::Caller;
 use crate::sandbox::guest_memory;
 use idle_list::{IdleInstance, IdleList, Owner, PoolLimits};
 

@@ -15,8 +15,8 @@ use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 
 use super::CompileError;
 use super::deserialize::MachineCode;
-use super::orphaned_compile::DetachedCompile;
 use super::ipc::{HEAD, ReplyHeader, ReplyKind};
+use super::orphaned_compile::DetachedCompile;
 use crate::config::Limits;
 use crate::observe::Escaped;
 

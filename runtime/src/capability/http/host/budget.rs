@@ -12,13 +12,13 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use wasmtime_wasi_http::Error;
 
 use super::error_codes;
+use crate::call_env::GrantHint;
 use crate::capability::PluginCtx;
 use crate::capability::host_support::denial_log::DenialLog;
 use crate::capability::http::egress::EgressError;
 use crate::capability::http::policy::Target;
 use crate::config::fixed_limits::HTTP_HEADER_KIB;
 use crate::config::{Host, Limits, kib};
-use crate::call_env::GrantHint;
 use crate::observe::truncate;
 use crate::sandbox::{HostFuel, NoSharedPermit};
 
