@@ -53,7 +53,7 @@ pub const GROWTH: i64 = 32 << 20;
 pub(crate) const LOG: usize = 1 << 20;
 
 /// Calls before anything is measured: pools and caches fill.
-const WARM_UP: u32 = 10;
+const WARM_UP: u32 = 5;
 
 /// Runs one attack and asserts all eight points.
 pub async fn assert_contained(entry: &str, attack: &Attack) -> ReportRow {

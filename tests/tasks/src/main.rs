@@ -7,6 +7,7 @@
 //! Everything is reported on stderr. stdout belongs to the started program: `cargo demo --stdio` speaks MCP there.
 #![expect(clippy::print_stderr, reason = "reporting what is being done is what this program is for")]
 
+mod background_steps;
 mod bench;
 mod demo;
 mod fuzzing;
