@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::cached_compiler::compiler;
 use super::capability_report::CapabilityReport;
-use super::inspect::skipped_functions_json;
+use super::inspect::rejected_functions_json;
 use super::memory_estimate::MemoryEstimate;
 use super::published_names::PublishedNames;
 use super::{CommandError, call, console};
@@ -172,7 +172,7 @@ impl CheckResult {
             "rejected": rejected,
             "wantedByOthers": contested.collect::<Vec<_>>(),
             "instances": plugin.config().instances.as_str(),
-            "skippedFunctions": skipped_functions_json(plugin),
+            "rejectedFunctions": rejected_functions_json(plugin),
             "imports": entry.interfaces.imports,
         });
         let grants = self.grants(entry);
@@ -261,7 +261,7 @@ impl CheckResult {
         }));
         // A remark only: the author may have meant the function for other callers.
         lines.extend(entry.plugin.rejected_functions().iter().map(|function| {
-            format!("  remark: the function {} is skipped: {}", function.shown(), function.why)
+            format!("  remark: the function {} is rejected: {}", function.shown(), function.why)
         }));
         lines
     }

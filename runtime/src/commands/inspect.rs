@@ -96,14 +96,14 @@ fn as_json(inspection: &Inspection) -> Value {
         "prompts": entry.prompts.iter().map(|prompt| prompt_json(prompt)).collect::<Vec<_>>(),
         "rejected": rejected,
         "functionTools": entry.plugin.has_function_tools(),
-        "skippedFunctions": skipped_functions_json(&entry.plugin),
+        "rejectedFunctions": rejected_functions_json(&entry.plugin),
     });
     capabilities.describe(&mut described);
     described
 }
 
 /// The functions that cannot be tools.
-pub(super) fn skipped_functions_json(plugin: &Plugin) -> Value {
+pub(super) fn rejected_functions_json(plugin: &Plugin) -> Value {
     plugin
         .rejected_functions()
         .iter()

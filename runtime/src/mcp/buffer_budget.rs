@@ -178,7 +178,7 @@ impl BufferShare {
         }
     }
 
-    /// Like [`BufferShare::reserve`], but waits for up to `timeout` until other reservations are released.
+    /// Like `BufferShare::reserve`, but waits for up to `timeout` until other reservations are released.
     pub async fn reserve_timeout(&self, bytes: usize, timeout: Duration) -> Option<BufferReservation> {
         let deadline = Instant::now() + timeout;
         if let Some(reservation) = self.reserve(bytes) {

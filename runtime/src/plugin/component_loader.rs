@@ -329,10 +329,10 @@ fn functions(
 fn log_rejected_functions(plugin: &Plugin) {
     let (plugin, rejected) = (plugin.name(), plugin.rejected_functions());
     for function in rejected.iter().take(MAX_LINES) {
-        tracing::warn!(target: "plugin", plugin, "the function {} is skipped: {}", function.shown(), function.why);
+        tracing::warn!(target: "plugin", plugin, "the function {} is rejected: {}", function.shown(), function.why);
     }
     if let Some(more) = rejected.len().checked_sub(MAX_LINES).filter(|more| *more > 0) {
-        tracing::warn!(target: "plugin", plugin, "{more} more functions are skipped; `plugport inspect` lists them");
+        tracing::warn!(target: "plugin", plugin, "{more} more functions are rejected; `plugport inspect` lists them");
     }
 }
 

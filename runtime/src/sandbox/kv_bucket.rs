@@ -279,8 +279,8 @@ mod tests {
         let database = KvDatabase::new(dir.path().to_owned());
         let bucket = bucket(&database, "p");
         set(&bucket, "half", &vec![0; 600 << 10]).unwrap();
-        let refused = bucket.set_many(&[("x".into(), vec![1]), ("more".into(), vec![0; 600 << 10])]);
-        assert!(matches!(refused, Err(KvError::OverQuota(1))));
+        let rejected = bucket.set_many(&[("x".into(), vec![1]), ("more".into(), vec![0; 600 << 10])]);
+        assert!(matches!(rejected, Err(KvError::OverQuota(1))));
         assert_eq!(bucket.get("x").unwrap(), None);
         let swapped = [("more".into(), vec![0; 600 << 10]), ("half".into(), vec![1])];
         bucket.set_many(&swapped).unwrap();

@@ -1,7 +1,7 @@
 //! Lists a plugin again when the plugin says that its list changed, and sends the new list to the publisher.
 //!
 //! Host functions note changes in `PendingChanges`, and the refresher reads them there. Each plugin has its own
-//! throttle and at most one listing under way, so a busy or slow plugin delays no other. A listing that fails changes
+//! throttle and at most one listing under way, so a slow listing delays no other plugin. A listing that fails changes
 //! nothing. The refresher only reads the catalog: the publisher checks that a list belongs to the served version, and
 //! publishes it.
 
@@ -110,8 +110,8 @@ impl ListRefresher {
 
     /// Announces updated resources, and requests the listings that are due.
     async fn handle_changes(&self, throttle: &mut RefreshThrottle) {
-        let snapshot = self.catalog.current();
         for (plugin, PluginChanges { listing, updated, lost }) in self.pending_changes.take(MAX_UPDATES) {
+            let snapshot = self.catalog.current();
             let (own, others) = partition_updates(&snapshot, &plugin, updated).await;
             own.iter().for_each(|uri| self.catalog.resource_updated(uri));
             if let Some(first) = others.first() {
@@ -135,8 +135,8 @@ impl ListRefresher {
     }
 }
 
-/// The announced URIs that `plugin` may announce, and the others. The templates of hostile plugins take long to match,
-/// so this is done on a thread for blocking work.
+/// The announced URIs that `plugin` may announce, and the others. Matching hostile templates takes milliseconds, so this
+/// is done on a thread for blocking work; other plugins wait for it.
 async fn partition_updates(
     snapshot: &Arc<Snapshot>,
     plugin: &Arc<str>,

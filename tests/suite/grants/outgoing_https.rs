@@ -173,7 +173,7 @@ async fn a_host_with_another_certificate_gets_no_request() {
         assert!(typed.tool_error().contains("TlsCertificateError"), "{why}: {typed:?}");
         let told = client.call("http_client-fetch", url).await;
         assert!(told.tool_error().contains("the host did not prove who it is"), "{why}: {told:?}");
-        let begin = format!("sent nothing to GET {}, which did not prove who it is (", host.url(""));
+        let begin = format!("sent nothing for GET {}: the host did not prove who it is (", host.url(""));
         // One line for each of the two calls.
         wait_for_log_times(&server, &begin, 2).await;
         let said = server.log();

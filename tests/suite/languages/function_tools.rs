@@ -347,13 +347,13 @@ fn the_command_line_knows_function_tools() {
     let (_, out, _) = run_plugport(&["inspect", &file, "--json"]);
     let found: Value = serde_json::from_str(&out).unwrap();
     assert_eq!(
-        (&found["functionTools"], &found["skippedFunctions"][0]["function"]),
+        (&found["functionTools"], &found["rejectedFunctions"][0]["function"]),
         (&json!(true), &json!("take"))
     );
 
     let (code, out, err) = run_plugport(&["check", "--plugins", folder.path().to_str().unwrap()]);
     assert_eq!(code, Some(0), "{out}{err}");
-    assert!(out.contains("remark: the function take is skipped"), "{out}");
+    assert!(out.contains("remark: the function take is rejected"), "{out}");
 
     let arithmetic = guest("functions-arithmetic").display().to_string();
     let (code, out, err) =

@@ -7,9 +7,9 @@
 //! Everything is reported on stderr. stdout belongs to the started program: `cargo demo --stdio` speaks MCP there.
 #![expect(clippy::print_stderr, reason = "reporting what is being done is what this program is for")]
 
-mod background_steps;
 mod bench;
 mod demo;
+mod docs;
 mod fuzzing;
 mod guests;
 mod languages;
@@ -21,6 +21,7 @@ mod toolchain;
 mod verify;
 mod wasm;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use repository::Repository;
@@ -39,17 +40,23 @@ The repository's own commands:
 ";
 
 fn main() -> ExitCode {
-    let mut arguments = std::env::args_os().skip(1);
-    let command = arguments.next().unwrap_or_default().to_string_lossy().into_owned();
-    let outcome = match fuzzing::is_compiler(&command) {
-        true => fuzzing::compile(&command, arguments.collect()),
-        false => run(&command, arguments.map(|argument| argument.to_string_lossy().into_owned()).collect()),
-    };
-    let Err(failure) = outcome else {
+    let Err(failure) = dispatch(std::env::args_os().skip(1)) else {
         return ExitCode::SUCCESS;
     };
     eprintln!("{failure}");
     failure.exit_code()
+}
+
+/// Runs a command, or becomes the compiler in whose place cargo has started this program.
+fn dispatch(mut arguments: impl Iterator<Item = OsString>) -> Outcome {
+    if docs::is_rustdoc() {
+        return docs::document(arguments);
+    }
+    let command = arguments.next().unwrap_or_default().to_string_lossy().into_owned();
+    if fuzzing::is_compiler(&command) {
+        return fuzzing::compile(&command, arguments.collect());
+    }
+    run(&command, arguments.map(|argument| argument.to_string_lossy().into_owned()).collect())
 }
 
 fn run(command: &str, arguments: Vec<String>) -> Outcome {

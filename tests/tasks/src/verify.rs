@@ -1,12 +1,12 @@
 //! `cargo verify`: all that CI runs, in one order, here as there.
 //!
 //! Cheap steps come first, so that a forgotten `cargo fmt` fails in seconds. The first failure ends the run, since
-//! later steps would mostly repeat it. In a run of all steps some go on [beside the others](background_steps).
+//! later steps would mostly repeat it.
 
 use std::process::Command;
 use std::time::Instant;
 
-use crate::background_steps::{self, BackgroundSteps};
+use crate::docs;
 use crate::guests;
 use crate::repository::Repository;
 use crate::run_command::{self, Failure, Outcome};
@@ -75,13 +75,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> Outcome {
     let run = Run { repository, all_languages: !options.is_empty() };
     let start = Instant::now();
     wasm::require_target(repository)?;
-    let mut chosen = choose(filter);
-    let background = if filter.is_empty() {
-        chosen.retain(|step| !background_steps::NAMES.contains(&step.name));
-        Some(BackgroundSteps::start(repository)?)
-    } else {
-        None
-    };
+    let chosen = choose(filter);
     let tests_languages = chosen.iter().any(|step| step.name == LANGUAGES);
     if run.all_languages && !tests_languages {
         toolchain::prepare(repository, true)?;
@@ -105,9 +99,6 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> Outcome {
         }
         Ok(())
     })?;
-    if let Some(background) = background {
-        took.extend(background.wait()?);
-    }
     eprintln!("verified in {}: {}", run_command::time(start.elapsed()), took.join(", "));
     Ok(())
 }
@@ -142,18 +133,25 @@ fn format(repository: &Repository) -> Outcome {
     Ok(())
 }
 
+/// Clippy as the compiler of the workspace's own crates, with warnings as errors. The tests run what it compiles, so
+/// all dependencies, the engine too, are compiled once for the lints, the tests and the docs. `cargo clippy` would check
+/// them once more, which takes minutes.
+fn linting_cargo(repository: &Repository, words: &str) -> Command {
+    let mut command = cargo(repository, words);
+    command.args(["--config", "build.rustc-workspace-wrapper='clippy-driver'"]);
+    // The form in which `cargo clippy` passes on what follows its `--`.
+    command.env("CLIPPY_ARGS", "-Dwarnings__CLIPPY_HACKERY__");
+    command
+}
+
 fn lint(repository: &Repository) -> Outcome {
-    run_command::run(cargo(repository, "clippy --locked --workspace --all-targets -- -D warnings"))
+    run_command::run(linting_cargo(repository, "build --locked --workspace --all-targets"))
 }
 
 /// The plugins' logic is plain Rust, tested without a sandbox.
 fn plugins(repository: &Repository) -> Outcome {
     let options = "--locked --manifest-path plugins/Cargo.toml --target-dir target/plugins-build";
-    run_command::run(cargo(
-        repository,
-        &format!("clippy {options} --workspace --all-targets -- -D warnings"),
-    ))?;
-    run_command::run(cargo(repository, &format!("test {options} --workspace --quiet")))
+    run_command::run(linting_cargo(repository, &format!("test {options} --workspace --quiet")))
 }
 
 /// The server builds without the feature for authors.
@@ -169,9 +167,11 @@ fn guests(repository: &Repository) -> Outcome {
 }
 
 fn tests(run: &Run<'_>, filter: Option<&str>) -> Outcome {
-    let mut command = cargo(run.repository, "test --locked --workspace");
+    let mut command = linting_cargo(run.repository, "test --locked --workspace");
     command.args(filter);
     command.env("RUST_TEST_THREADS", TEST_THREADS);
+    // Otherwise the tests build the server once more, without Clippy.
+    command.env("PLUGPORT_SERVER_IS_BUILT", "1");
     if run.all_languages {
         // With this variable a test whose language is missing fails.
         command.env("PLUGPORT_ALL_LANGUAGES", "1");
@@ -180,9 +180,7 @@ fn tests(run: &Run<'_>, filter: Option<&str>) -> Outcome {
 }
 
 fn docs(repository: &Repository) -> Outcome {
-    let mut command = cargo(repository, "doc --locked --workspace --no-deps");
-    command.env("RUSTDOCFLAGS", "-D warnings");
-    run_command::run(command)
+    docs::run(repository, |words| linting_cargo(repository, words))
 }
 
 /// Licences, advisories and sources of all dependencies. Without cargo-deny the step fails if it was named, and is
@@ -219,11 +217,6 @@ mod tests {
         assert_eq!(names("lint"), ["lint"]);
         assert_eq!(names("doc"), ["docs"]);
         assert!(names("a_guest_that_loops").is_empty());
-    }
-
-    #[test]
-    fn every_background_step_is_a_step() {
-        assert!(background_steps::NAMES.iter().all(|name| names(name) == [*name]));
     }
 
     #[test]

@@ -113,7 +113,7 @@ impl DenialLog {
         tracing::warn!(
             target: "plugin",
             plugin,
-            "sent nothing to {request}, which did not prove who it is ({why}); its owner has to see to its certificate, or you add \
+            "sent nothing for {request}: the host did not prove who it is ({why}); its owner must mend its certificate, or you add \
              its authority to those that this machine trusts"
         );
     }

@@ -60,13 +60,13 @@ fn a_full_disk_refuses_what_is_written_and_what_was_kept_is_read() {
     let (one, other) = (bucket("one"), bucket("other"));
     set(&one, b"kept").unwrap();
     full.store(true, Ordering::Relaxed);
-    let refused = set(&one, b"lost").unwrap_err();
-    assert!(matches!(refused, KvError::Full { source: Some(_), .. }), "{refused:?}");
+    let rejected = set(&one, b"lost").unwrap_err();
+    assert!(matches!(rejected, KvError::Full { source: Some(_), .. }), "{rejected:?}");
     assert_eq!(one.get("key").unwrap().unwrap(), b"kept");
     assert_eq!(other.get("key").unwrap(), None);
     *store.paused_until.lock() = Some(Instant::now() + WRITE_PAUSE);
-    let refused = set(&other, b"lost").unwrap_err();
-    assert!(matches!(refused, KvError::Full { source: None, .. }), "nothing is tried yet: {refused:?}");
+    let rejected = set(&other, b"lost").unwrap_err();
+    assert!(matches!(rejected, KvError::Full { source: None, .. }), "nothing is tried yet: {rejected:?}");
     // It was opened again as a file with room.
     let begun = Instant::now();
     while set(&other, b"more").is_err() {
@@ -82,7 +82,7 @@ fn the_rest_after_a_refused_write_begins_when_the_database_is_open_again() {
     let dir = tempfile::tempdir().unwrap();
     let store = KvDatabase::new(dir.path().to_owned());
     store.open().unwrap();
-    assert_eq!(*store.paused_until.lock(), None, "nothing was refused");
+    assert_eq!(*store.paused_until.lock(), None, "nothing was rejected");
     store.close(1, true);
     let begun = Instant::now();
     *store.paused_until.lock() = Some(begun);
