@@ -19,6 +19,8 @@ pub(crate) fn run(repository: &Repository, cargo: impl Fn(&str) -> Command) -> O
     let mut libraries = cargo("test --locked --workspace --doc --no-fail-fast");
     let this = std::env::current_exe()
         .map_err(|error| run_command::Failure::new(format!("cannot find this program: {error}")))?;
+    // Cargo has replaced this program if it was compiled again meanwhile; Linux then adds a word to the path.
+    let this = this.to_string_lossy().trim_end_matches(" (deleted)").to_owned();
     libraries.env("RUSTDOC", this).env(FOLDER, repository.target("doc"));
     run_command::run(libraries)?;
     let mut tasks = cargo("doc --locked --no-deps --package plugport-tasks");
