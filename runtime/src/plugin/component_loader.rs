@@ -25,7 +25,7 @@ use crate::capability::{self, InstanceCtx, PendingChanges, PluginCtx, ServerCtx}
 use crate::config::{self, Limits, PluginConfig};
 use crate::observe::Audit;
 use crate::sandbox::{
-    self, CallPermits, CallerLimits, CompilePermit, Compiler, EngineError, EpochTicker, GuestMemory,
+    self, CallPermits, CallerRates, CompilePermit, Compiler, EngineError, EpochTicker, GuestMemory,
     KvDatabase, PollPermits,
 };
 
@@ -39,7 +39,7 @@ pub struct Loader {
     compiler: Compiler,
     linker: Arc<Linker<InstanceCtx>>,
     call_permits: Arc<Semaphore>,
-    callers: Arc<CallerLimits<Caller>>,
+    callers: Arc<CallerRates<Caller>>,
     instance_pool: Arc<InstancePool>,
     common: ServerCtx,
 }
@@ -125,7 +125,7 @@ impl Loader {
             compiler,
             linker: Arc::new(linker),
             call_permits: Arc::new(Semaphore::new(settings.concurrent_calls)),
-            callers: Arc::new(CallerLimits::new(settings.caller_calls_per_second)),
+            callers: Arc::new(CallerRates::new(settings.caller_calls_per_second)),
             instance_pool: InstancePool::new(settings),
             common: ServerCtx {
                 changes: Arc::default(),

@@ -16,7 +16,7 @@ use super::quarantine::Quarantine;
 use crate::call_env::Caller;
 use crate::config::Limits;
 use crate::config::fixed_limits::COMPLETIONS_PER_SECOND;
-use crate::sandbox::{CallerLimits, TokenBucket};
+use crate::sandbox::{CallerRates, TokenBucket};
 
 /// The token buckets and the quarantine of one plugin.
 #[derive(Debug)]
@@ -29,13 +29,13 @@ pub(super) struct RateGate {
     max_tools: usize,
     other_tools: TokenBucket,
     completions: TokenBucket,
-    callers: Arc<CallerLimits<Caller>>,
+    callers: Arc<CallerRates<Caller>>,
     /// Bounds the log lines about rejected calls.
     log_rate: TokenBucket,
 }
 
 impl RateGate {
-    pub(super) fn new(limits: &Limits, callers: Arc<CallerLimits<Caller>>) -> Self {
+    pub(super) fn new(limits: &Limits, callers: Arc<CallerRates<Caller>>) -> Self {
         Self {
             quarantine: Quarantine::new(limits),
             tool_calls_per_second: limits.tool_calls_per_second,
@@ -118,7 +118,7 @@ mod tests {
     #[test]
     fn each_tool_has_a_rate_and_each_caller() {
         let limits = Limits { tool_calls_per_second: 2, ..Limits::default() };
-        let rate_gate = RateGate::new(&limits, Arc::new(CallerLimits::new(COMPLETIONS_PER_SECOND + 5)));
+        let rate_gate = RateGate::new(&limits, Arc::new(CallerRates::new(COMPLETIONS_PER_SECOND + 5)));
         assert!(rate_gate.admit(&info(CallKind::CallTool, "a")).is_ok());
         assert!(rate_gate.admit(&info(CallKind::CallTool, "a")).is_ok());
         assert_eq!(named(rate_gate.admit(&info(CallKind::CallTool, "a"))), "tool_calls_per_second");
@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn tools_with_ever_new_names_share_a_rate_and_are_forgotten() {
         let limits = Limits { tool_calls_per_second: 2, tools: 3, ..Limits::default() };
-        let rate_gate = RateGate::new(&limits, Arc::new(CallerLimits::new(1_000)));
+        let rate_gate = RateGate::new(&limits, Arc::new(CallerRates::new(1_000)));
         let start = Instant::now() + Duration::from_secs(60);
         let admitted = (0..100).filter(|n| rate_gate.tool(&format!("t{n}"), start)).count();
         assert_eq!(admitted, 5, "one call of each of three, and two of all others");

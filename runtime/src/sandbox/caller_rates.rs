@@ -24,21 +24,21 @@ pub(crate) trait CallerKey: Hash + Eq + Clone {
 
 /// The token buckets of all callers.
 #[derive(Debug)]
-pub(crate) struct CallerLimits<K> {
+pub(crate) struct CallerRates<K> {
     per_second: u64,
-    callers: Mutex<CallerRates<K>>,
+    callers: Mutex<CallerBuckets<K>>,
     /// For callers beyond [`MAX_CALLERS`].
     shared: TokenBucket,
 }
 
 #[derive(Debug)]
-struct CallerRates<K> {
+struct CallerBuckets<K> {
     buckets: HashMap<K, TokenBucket>,
     /// When full buckets were last removed.
     swept: Option<Instant>,
 }
 
-impl<K: CallerKey> CallerRates<K> {
+impl<K: CallerKey> CallerBuckets<K> {
     /// Removes full buckets, at most once in [`SWEEP`]: each new caller of a flood would otherwise search all of them.
     fn forget_idle(&mut self, now: Instant) {
         if self.swept.is_none_or(|swept| now.saturating_duration_since(swept) >= SWEEP) {
@@ -48,10 +48,10 @@ impl<K: CallerKey> CallerRates<K> {
     }
 }
 
-impl<K: CallerKey> CallerLimits<K> {
+impl<K: CallerKey> CallerRates<K> {
     /// Each caller may call `per_second` times in a second.
     pub(crate) fn new(per_second: u64) -> Self {
-        let callers = CallerRates { buckets: HashMap::new(), swept: None };
+        let callers = CallerBuckets { buckets: HashMap::new(), swept: None };
         Self { per_second, callers: Mutex::new(callers), shared: TokenBucket::per_second(per_second) }
     }
 
@@ -93,7 +93,7 @@ mod tests {
     #[test]
     fn callers_do_not_pay_for_each_other_and_the_quiet_are_forgotten() {
         let start = Instant::now();
-        let callers = CallerLimits::new(2);
+        let callers = CallerRates::new(2);
         assert!(callers.admit(&1, start) && callers.admit(&1, start));
         assert!(!callers.admit(&1, start));
         assert!(callers.admit(&2, start));

@@ -24,7 +24,7 @@ mod thread_cpu_clock;
 mod token_bucket;
 
 pub(crate) use call_permits::CallPermits;
-pub(crate) use caller_rates::{CallerKey, CallerLimits};
+pub(crate) use caller_rates::{CallerKey, CallerRates};
 pub use compile::{
     CacheError, CodeCache, CompileError, CompilePermit, CompileRequest, Compiler, CompilerMessage,
     DetachedCompile, WorkerError, compile_for_server,

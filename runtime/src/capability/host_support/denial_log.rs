@@ -24,7 +24,7 @@ pub(in crate::capability) struct DenialLog {
 }
 
 /// An entry that was not recorded before.
-struct NewEntry {
+struct DenialEntry {
     is_logged: bool,
 }
 
@@ -50,7 +50,7 @@ struct LimitLine<'a> {
 
 impl DenialLog {
     /// Adds an entry. `None`: the call has the same entry already, or too many others.
-    fn add(&self, plugin: &PluginCtx, entry: &str) -> Option<NewEntry> {
+    fn add(&self, plugin: &PluginCtx, entry: &str) -> Option<DenialEntry> {
         let mut recorded = self.recorded.lock();
         if recorded.len() > MAX_RECORDED || !recorded.insert(entry.to_owned()) {
             return None;
@@ -63,7 +63,7 @@ impl DenialLog {
             tracing::warn!(target: "plugin", plugin = &**name, "further denials of this call are not logged");
             return None;
         }
-        Some(NewEntry { is_logged: recorded.len() <= MAX_LOGGED })
+        Some(DenialEntry { is_logged: recorded.len() <= MAX_LOGGED })
     }
 
     /// Records that the plugin reached a limit that did not end its call.

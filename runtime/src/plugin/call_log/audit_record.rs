@@ -49,7 +49,7 @@ pub struct AuditRecord {
 
 /// How the guest's call ended, while the server still validates and writes the result.
 #[derive(Debug)]
-pub(crate) struct Unchecked(CallOutcome);
+pub(crate) struct UnvalidatedOutcome(CallOutcome);
 
 impl AuditRecord {
     pub(super) fn new(log: Arc<CallLog>, info: &CallInfo<'_>) -> Self {
@@ -179,12 +179,12 @@ impl AuditRecord {
 
     /// The server begins to validate and write the result, which may take a while. The call counts as cancelled until
     /// [`checked`](AuditRecord::checked) is called.
-    pub(crate) fn checking(&mut self) -> Unchecked {
-        Unchecked(std::mem::replace(&mut self.outcome, CallOutcome::Cancelled))
+    pub(crate) fn checking(&mut self) -> UnvalidatedOutcome {
+        UnvalidatedOutcome(std::mem::replace(&mut self.outcome, CallOutcome::Cancelled))
     }
 
     /// The result is valid and written: the outcome is again that of the guest's call.
-    pub(crate) fn checked(&mut self, Unchecked(outcome): Unchecked) {
+    pub(crate) fn checked(&mut self, UnvalidatedOutcome(outcome): UnvalidatedOutcome) {
         self.outcome = outcome;
     }
 
