@@ -64,6 +64,13 @@ impl Server {
         }
     }
 
+    /// Waits until no other server runs, and lets none start, so that they do not disturb a measurement.
+    pub async fn take_machine(&mut self) {
+        // While it waits, another may have the machine.
+        self.release_machine();
+        self.share = Some(MachineShare::Whole(whole_machine().await));
+    }
+
     /// Lets other servers run, because the measurements that they would disturb are done.
     pub fn release_machine(&mut self) {
         drop(self.share.take());
@@ -217,7 +224,7 @@ impl Builder {
         Self { shell: Some(shell.to_owned()), ..self }
     }
 
-    /// Without other servers on the machine, for measurements.
+    /// Without other servers on the machine as soon as it serves, for measurements.
     pub fn alone(self) -> Self {
         Self { alone: true, ..self }
     }
@@ -228,11 +235,7 @@ impl Builder {
     }
 
     pub async fn start(self) -> Server {
-        let share = if self.alone {
-            MachineShare::Whole(whole_machine().await)
-        } else {
-            MachineShare::Common(Arc::clone(&MACHINE).read_owned().await)
-        };
+        let share = MachineShare::Common(Arc::clone(&MACHINE).read_owned().await);
         let mut command = match &self.shell {
             Some(shell) => shell_command(shell),
             None => program().into(),
@@ -255,7 +258,12 @@ impl Builder {
         tokio::spawn(listen(stderr, Arc::clone(&said), send_url));
         let url = tokio::time::timeout(START, url).await.expect("the server starts in time");
         let url = url.unwrap_or_else(|_| panic!("the server did not start:\n{}", said.lock().unwrap()));
-        Server { share: Some(share), child, url, said, folder: self.folder, start: begun.elapsed() }
+        let start = begun.elapsed();
+        let mut server = Server { share: Some(share), child, url, said, folder: self.folder, start };
+        if self.alone {
+            server.take_machine().await;
+        }
+        server
     }
 
     fn homes(&self) -> [(&'static str, PathBuf); 2] {

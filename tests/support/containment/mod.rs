@@ -3,8 +3,8 @@
 //!
 //! An attack runs against the real binary, over HTTP, while a neighbour calls the guest `polite`. The attack is
 //! repeated, because the leak of a single call does not show: twenty times in the suite, and by the program
-//! `containment` a hundred times where that takes seconds. A measured server has the machine to itself; while it waits
-//! for idle threads to end, other servers may run. The result is a [`ReportRow`].
+//! `containment` a hundred times where that takes seconds. While latency is measured, the server has the machine to
+//! itself; while it starts, warms up and waits for idle threads to end, other servers may run. The result is a [`ReportRow`].
 
 mod attack;
 mod attack_grant;
@@ -71,7 +71,7 @@ fn builder(attack: &Attack, canaries: &Canaries, prepared: &PreparedGrant) -> Bu
     let (settings, grants) = (attack.config, prepared.grants(plugin));
     let config = format!("{COMMON_LIMITS}[plugins.{plugin}]\n{settings}\n{grants}");
     let (name, value) = canaries.variable();
-    Server::builder().guest("polite").config(&config).env(name, value).alone()
+    Server::builder().guest("polite").config(&config).env(name, value)
 }
 
 async fn assert_calls_contained(entry: &str, attack: &Attack) -> ReportRow {
@@ -89,6 +89,7 @@ async fn assert_calls_contained(entry: &str, attack: &Attack) -> ReportRow {
         canaries.search(&client.call(&tool, arguments.clone()).await.text);
         neighbour.echo().await;
     }
+    server.take_machine().await;
     let before = neighbour.echo_times(50).await;
     let start = ProcessStats::of(&server).settled().await;
 
