@@ -1,6 +1,6 @@
 //! Plugport: an MCP server whose tools come from sandboxed WebAssembly components.
 //!
-//! `docs/architecture.md` has the layers and the words. `runtime/tests/layers.rs` holds the modules to the layers.
+//! `docs/architecture.md` has the layers and the words. `runtime/tests/layers` holds the modules to the layers.
 
 pub mod approval;
 mod bindings;

@@ -64,9 +64,9 @@ impl Server {
         }
     }
 
-    /// Waits until no other server runs, and lets none start, so that they do not disturb a measurement.
+    /// Waits until no other test uses its server, and lets none start one, so that they do not disturb a measurement.
     pub async fn take_machine(&mut self) {
-        // While it waits, another may have the machine.
+        // While it waits, another server may have the machine. This one runs on, without calls.
         self.release_machine();
         self.share = Some(MachineShare::Whole(whole_machine().await));
     }

@@ -51,17 +51,18 @@ struct Inner {
     plugin: Arc<str>,
     redactor: Redactor,
     bucket: Arc<TokenBucket>,
-    budget: Mutex<Budget>,
+    budget: Mutex<LogBudget>,
 }
 
+/// How much text the call may still write, in bytes, and what was dropped.
 #[derive(Debug)]
-struct Budget {
+struct LogBudget {
     left: usize,
     dropped_lines: u64,
     dropped_bytes: u64,
 }
 
-impl Budget {
+impl LogBudget {
     fn new(limits: &Limits) -> Self {
         Self { left: kib(limits.log_kib), dropped_lines: 0, dropped_bytes: 0 }
     }
@@ -76,11 +77,14 @@ impl GuestLog {
         limits: &Limits,
         redactor: Redactor,
     ) -> Self {
-        Self { inner: Arc::new(Inner { plugin, redactor, bucket, budget: Mutex::new(Budget::new(limits)) }) }
+        Self {
+            inner: Arc::new(Inner { plugin, redactor, bucket, budget: Mutex::new(LogBudget::new(limits)) }),
+        }
     }
 
-    /// Bounds what all calls of one plugin write: `log_kib` at once, and as much again in [`LOG_REFILL_S`] seconds.
-    pub(crate) fn rate(limits: &Limits) -> TokenBucket {
+    /// The bucket that bounds what all calls of one plugin write: `log_kib` at once, and as much again in
+    /// [`LOG_REFILL_S`] seconds.
+    pub(crate) fn token_bucket(limits: &Limits) -> TokenBucket {
         TokenBucket::new(kib(limits.log_kib) as u64, Duration::from_secs(LOG_REFILL_S), Instant::now())
     }
 
@@ -154,7 +158,7 @@ impl GuestLog {
 
     /// Begins the log of another call, with a new budget. Clones write to it too.
     pub(crate) fn reset_for_next_call(&self, limits: &Limits) {
-        *self.inner.budget.lock() = Budget::new(limits);
+        *self.inner.budget.lock() = LogBudget::new(limits);
     }
 
     /// Logs how much was dropped, if anything was. Called when the call has ended.
@@ -179,7 +183,8 @@ mod tests {
     #[test]
     fn the_budget_is_shared_and_the_rest_is_counted() {
         let limits = Limits { log_kib: 1, ..Limits::default() };
-        let logs = GuestLog::new("p".into(), Arc::new(GuestLog::rate(&limits)), &limits, Redactor::default());
+        let bucket = Arc::new(GuestLog::token_bucket(&limits));
+        let logs = GuestLog::new("p".into(), bucket, &limits, Redactor::default());
         let twin = logs.clone();
         assert!(logs.admit(1_000));
         assert!(!twin.admit(100));
@@ -194,7 +199,7 @@ mod tests {
     #[test]
     fn calls_of_one_plugin_share_a_token_bucket() {
         let limits = Limits { log_kib: 2, ..Limits::default() };
-        let bucket = Arc::new(GuestLog::rate(&limits));
+        let bucket = Arc::new(GuestLog::token_bucket(&limits));
         let log = || GuestLog::new("p".into(), Arc::clone(&bucket), &limits, Redactor::default());
         assert!(log().admit(1_500));
         assert!(!log().admit(1_500), "another call, at once");

@@ -181,7 +181,7 @@ mod tests {
     use crate::observe::Redactor;
 
     fn lines(limits: &Limits, redactor: Redactor) -> LogStream {
-        let bucket = Arc::new(GuestLog::rate(limits));
+        let bucket = Arc::new(GuestLog::token_bucket(limits));
         let logs = GuestLog::new("p".into(), bucket, limits, redactor);
         LogStream::new(logs, HostFuel::new(u64::MAX), LogSource::Stdout)
     }
@@ -224,7 +224,8 @@ mod tests {
     #[test]
     fn a_line_without_an_end_ends_with_its_call() {
         let limits = Limits::default();
-        let logs = GuestLog::new("p".into(), Arc::new(GuestLog::rate(&limits)), &limits, Redactor::default());
+        let bucket = Arc::new(GuestLog::token_bucket(&limits));
+        let logs = GuestLog::new("p".into(), bucket, &limits, Redactor::default());
         let output = GuestOutput::new(&logs, &HostFuel::new(u64::MAX));
         print(&output.stdout, Bytes::from_static(b"first")).unwrap();
         output.end_lines();

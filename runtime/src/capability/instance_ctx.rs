@@ -55,7 +55,7 @@ impl InstanceCtx {
             transfer,
             handle_memory: HandleMemory::new(transfer),
             suspension,
-            request_budget: RequestBudget::new(limits),
+            request_budget: RequestBudget::new(limits.client_requests),
             denials,
             plugin: Arc::clone(plugin),
             announces: true,
@@ -82,7 +82,7 @@ impl InstanceCtx {
         self.host_fuel.begin_again();
         self.logs.reset_for_next_call(limits);
         self.limiter.begin_again();
-        self.request_budget = RequestBudget::new(limits);
+        self.request_budget = RequestBudget::new(limits.client_requests);
         self.denials = DenialLog::default();
         let parts = InstanceParts { host_fuel: &self.host_fuel, denials: &self.denials };
         self.capabilities.begin_call(&self.plugin, &parts);

@@ -90,7 +90,7 @@ pub(crate) use host_support::current_call::StaleCallHandle;
 pub use host_support::host_error::HostCallError;
 pub(crate) use host_support::host_error::LimitTrap;
 pub use keyvalue::{Bucket, Cas};
-pub(crate) use sampling::PluginBudgets;
+pub(crate) use sampling::SamplingBudgets;
 
 /// One plugin, as host functions know it: what all its instances share. Each has an `Arc` of it.
 #[derive(Debug)]
@@ -127,7 +127,7 @@ impl PluginCtx {
         Self {
             name: name.into(),
             digest,
-            log_bucket: Arc::new(GuestLog::rate(&config.limits)),
+            log_bucket: Arc::new(GuestLog::token_bucket(&config.limits)),
             capabilities,
             config,
             changes,
@@ -147,7 +147,7 @@ pub(crate) struct ServerCtx {
     pub(crate) store: Arc<KvDatabase>,
     pub(crate) audit: Audit,
     pub(crate) audience: HintAudience,
-    pub(crate) budgets: Arc<PluginBudgets>,
+    pub(crate) sampling_budgets: Arc<SamplingBudgets>,
     pub(crate) memory: Arc<GuestMemory>,
 }
 

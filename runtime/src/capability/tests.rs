@@ -22,10 +22,10 @@ const LONG: usize = 7 << 20;
 
 /// A plugin without any grant.
 pub(super) fn plugin() -> PluginCtx {
-    let (changes, audience, budgets) = (Arc::default(), HintAudience::default(), Arc::default());
+    let (changes, audience, sampling_budgets) = (Arc::default(), HintAudience::default(), Arc::default());
     let memory = GuestMemory::new(&ServerConfig::default());
     let (store, audit) = (KvDatabase::new("state".into()), Audit::disabled());
-    let common = ServerCtx { changes, store, audit, audience, budgets, memory };
+    let common = ServerCtx { changes, store, audit, audience, sampling_budgets, memory };
     PluginCtx::new("p", String::new(), Config::new("plugins".into()).plugin("p"), common)
 }
 

@@ -82,7 +82,7 @@ enum CharClass {
 
 /// A set of positions in a URI: one flag for each position, the end included.
 #[derive(Debug, Clone)]
-struct Positions(Vec<bool>);
+struct PositionSet(Vec<bool>);
 
 impl CharClass {
     fn has(self, byte: u8) -> bool {
@@ -98,7 +98,7 @@ impl CharClass {
     }
 }
 
-impl Positions {
+impl PositionSet {
     fn none(uri: &UriText<'_>) -> Self {
         Self(vec![false; uri.len() + 1])
     }
@@ -138,7 +138,7 @@ impl UriTemplate {
         }
         let uri = UriText::new(uri);
         // The starts of the remaining tokens: of none, of the last, of the last two, and so on.
-        let mut starts = vec![Positions::only_the_end(&uri)];
+        let mut starts = vec![PositionSet::only_the_end(&uri)];
         for token in self.tokens.iter().rev() {
             let positions = token.starts(&uri, starts.last()?);
             if positions.is_empty() {
@@ -160,10 +160,10 @@ impl UriTemplate {
 
 impl Token {
     /// The positions at which this token can start, if it ends at one of `next`.
-    fn starts(&self, uri: &UriText<'_>, next: &Positions) -> Positions {
+    fn starts(&self, uri: &UriText<'_>, next: &PositionSet) -> PositionSet {
         match self {
             Self::Literal(literal) => {
-                let mut positions = Positions::none(uri);
+                let mut positions = PositionSet::none(uri);
                 for at in 0..=uri.len() {
                     let end = at + literal.len();
                     positions.set(at, next.has(end) && uri.rest(at).starts_with(literal));
@@ -180,7 +180,7 @@ impl Token {
         &self,
         uri: &UriText<'_>,
         at: usize,
-        next: &Positions,
+        next: &PositionSet,
         variables: &mut Variables,
     ) -> Option<usize> {
         match self {

@@ -132,7 +132,7 @@ impl Loader {
                 store,
                 audit,
                 audience: HintAudience::Operator,
-                budgets: Arc::default(),
+                sampling_budgets: Arc::default(),
                 memory: GuestMemory::new(settings),
             },
         })

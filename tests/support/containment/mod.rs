@@ -4,7 +4,8 @@
 //! An attack runs against the real binary, over HTTP, while a neighbour calls the guest `polite`. The attack is
 //! repeated, because the leak of a single call does not show: twenty times in the suite, and by the program
 //! `containment` a hundred times where that takes seconds. While latency is measured, the server has the machine to
-//! itself; while it starts, warms up and waits for idle threads to end, other servers may run. The result is a [`ReportRow`].
+//! itself; while it starts, warms up and waits for idle threads to end, other servers may run. The result is a
+//! [`ReportRow`].
 
 mod attack;
 mod attack_grant;

@@ -13,8 +13,8 @@ use crate::run_command::{self, Outcome};
 /// Set when cargo starts this program as rustdoc; the folder for the documentation.
 const FOLDER: &str = "PLUGPORT_DOC_FOLDER";
 
-/// The commands of this step: the libraries, then this program, which has no dependencies. `cargo` makes a command of
-/// its words.
+/// The commands of this step: the libraries with doc tests, then this program, which has no dependencies. The crates of
+/// tests have no doc tests, so their documentation is not made. `cargo` makes a command of its words.
 pub(crate) fn run(repository: &Repository, cargo: impl Fn(&str) -> Command) -> Outcome {
     let mut libraries = cargo("test --locked --workspace --doc --no-fail-fast");
     let this = std::env::current_exe()

@@ -1,4 +1,4 @@
-//! `cargo verify`: all that CI runs, in one order, here as there.
+//! `cargo verify`: all that `.ci/run` runs, in one order, here as there.
 //!
 //! Cheap steps come first, so that a forgotten `cargo fmt` fails in seconds. The first failure ends the run, since
 //! later steps would mostly repeat it.

@@ -16,7 +16,7 @@ use super::{Call, HostCallError, InstanceCtx};
 use crate::bindings::plugport::plugin::types::{Error, RpcError};
 use crate::call_env::{ClientRequest, ClientRequestBody, ClientRequestError};
 use crate::config::fixed_limits::CLIENT_REQUEST_KIB;
-use crate::config::{Limits, kib};
+use crate::config::kib;
 
 /// Longest key of a request, bytes.
 const MAX_KEY: usize = 128;
@@ -104,7 +104,7 @@ impl InstanceCtx {
 
     /// How many requests the call may still send after `count` more.
     fn left_after(&self, count: usize) -> Result<u64, Error> {
-        let RequestBudget { max, left, .. } = self.request_budget;
+        let RequestBudget { max, left } = self.request_budget;
         let over = || {
             Error::OverBudget(format!(
                 "a call may send at most {max} client requests (limit `client_requests`)"
@@ -191,27 +191,14 @@ impl<R> Decision<R> {
     }
 }
 
-/// How many client requests a call may still send, of whatever kind.
-#[derive(Debug)]
-pub(super) struct RequestBudget {
-    max: u64,
-    left: u64,
-}
-
-impl RequestBudget {
-    pub(super) fn new(limits: &Limits) -> Self {
-        Self { max: limits.client_requests, left: limits.client_requests }
-    }
-}
-
-/// A limit of one kind of request, and what is left of it.
+/// What one call may spend on client requests: a number of requests or of tokens, and what is left of it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Budget {
+pub(super) struct RequestBudget {
     pub(super) max: u64,
     pub(super) left: u64,
 }
 
-impl Budget {
+impl RequestBudget {
     pub(super) fn new(max: u64) -> Self {
         Self { max, left: max }
     }

@@ -5,7 +5,7 @@ use wasmtime::component::Resource;
 use crate::bindings::plugport::plugin::elicitation::Host;
 use crate::bindings::plugport::plugin::types::Error;
 use crate::call_env::ClientRequestBody;
-use crate::capability::client_requests::Budget;
+use crate::capability::client_requests::RequestBudget;
 use crate::capability::{Call, HostCallError, InstanceCtx};
 
 impl Host for InstanceCtx {
@@ -27,7 +27,7 @@ pub(in crate::capability) fn check(state: &mut InstanceCtx) -> Result<(), Error>
     count(&mut state.capabilities.elicitation)
 }
 
-fn count(budget: &mut Budget) -> Result<(), Error> {
+fn count(budget: &mut RequestBudget) -> Result<(), Error> {
     let max = budget.max;
     let over = || format!("a call may send at most {max} elicitation requests");
     budget.spend(1).then_some(()).ok_or_else(|| Error::OverBudget(over()))
@@ -39,7 +39,7 @@ mod tests {
 
     #[test]
     fn the_user_gets_a_bounded_number_of_requests() {
-        let mut budget = Budget::new(1);
+        let mut budget = RequestBudget::new(1);
         assert!(count(&mut budget).is_ok());
         assert!(count(&mut budget).is_err());
     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use wasmtime::component::{HasSelf, Linker};
 
 use super::capability_trait::{Capability, InstanceParts, PluginParts};
-use super::client_requests::Budget;
+use super::client_requests::RequestBudget;
 use super::{InstanceCtx, PluginCtx};
 use crate::bindings::plugport::plugin::elicitation as wit;
 use crate::config::fixed_limits::ELICITATIONS;
@@ -21,7 +21,7 @@ pub(super) struct Elicitation;
 impl Capability for Elicitation {
     type Granted = grant::Granted;
     type PerPlugin = ();
-    type PerInstance = Budget;
+    type PerInstance = RequestBudget;
 
     fn link(linker: &mut Linker<InstanceCtx>) -> wasmtime::Result<()> {
         wit::add_to_linker::<InstanceCtx, HasSelf<InstanceCtx>>(linker, |state| state)
@@ -29,7 +29,7 @@ impl Capability for Elicitation {
 
     fn for_plugin(_: &Self::Granted, _: &PluginParts<'_>) {}
 
-    fn for_instance(_: &Arc<PluginCtx>, _: &InstanceParts<'_>) -> Budget {
-        Budget::new(ELICITATIONS)
+    fn for_instance(_: &Arc<PluginCtx>, _: &InstanceParts<'_>) -> RequestBudget {
+        RequestBudget::new(ELICITATIONS)
     }
 }

@@ -13,7 +13,7 @@ use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::bindings::plugport::plugin::types::Error;
-use crate::capability::client_requests::Budget;
+use crate::capability::client_requests::RequestBudget;
 use crate::config::{Limits, SamplingGrant};
 use crate::sandbox::TokenBucket;
 
@@ -24,7 +24,7 @@ const HOUR: Duration = Duration::from_secs(3600);
 
 /// What all calls of one plugin may spend in an hour.
 #[derive(Debug)]
-pub(in crate::capability) struct HourlyBudget {
+pub(in crate::capability) struct HourlySamplingBudget {
     grant: SamplingGrant,
     calls: TokenBucket,
     tokens: TokenBucket,
@@ -32,9 +32,9 @@ pub(in crate::capability) struct HourlyBudget {
 
 /// What one call may spend.
 #[derive(Debug)]
-pub(in crate::capability) struct CallBudget {
-    calls: Budget,
-    tokens: Budget,
+pub(in crate::capability) struct CallSamplingBudget {
+    calls: RequestBudget,
+    tokens: RequestBudget,
 }
 
 /// Most tokens that a request may use. Text that is no request counts by its length only, and is rejected later. Of two
@@ -80,25 +80,25 @@ impl<'de> Deserialize<'de> for MaxTokens {
 
 /// The hourly budget of each plugin, by name: a new version goes on with what the version before it has left.
 #[derive(Debug, Default)]
-pub(crate) struct PluginBudgets {
-    plugins: Mutex<BTreeMap<String, Arc<HourlyBudget>>>,
+pub(crate) struct SamplingBudgets {
+    plugins: Mutex<BTreeMap<String, Arc<HourlySamplingBudget>>>,
 }
 
-impl PluginBudgets {
-    pub(super) fn for_plugin(&self, plugin: &str, grant: SamplingGrant) -> Arc<HourlyBudget> {
+impl SamplingBudgets {
+    pub(super) fn for_plugin(&self, plugin: &str, grant: SamplingGrant) -> Arc<HourlySamplingBudget> {
         let mut plugins = self.plugins.lock();
         let now = Instant::now();
         plugins.retain(|_, hourly| Arc::strong_count(hourly) > 1 || !hourly.is_untouched(now));
         if let Some(known) = plugins.get(plugin).filter(|known| known.grant == grant) {
             return Arc::clone(known);
         }
-        let hourly = Arc::new(HourlyBudget::new(grant));
+        let hourly = Arc::new(HourlySamplingBudget::new(grant));
         plugins.insert(plugin.to_owned(), Arc::clone(&hourly));
         hourly
     }
 }
 
-impl HourlyBudget {
+impl HourlySamplingBudget {
     fn is_untouched(&self, now: Instant) -> bool {
         self.calls.is_full(now) && self.tokens.is_full(now)
     }
@@ -109,13 +109,16 @@ impl HourlyBudget {
     }
 }
 
-impl CallBudget {
+impl CallSamplingBudget {
     pub(super) fn new(limits: &Limits) -> Self {
-        Self { calls: Budget::new(limits.sampling_requests), tokens: Budget::new(limits.sampling_tokens) }
+        Self {
+            calls: RequestBudget::new(limits.sampling_requests),
+            tokens: RequestBudget::new(limits.sampling_tokens),
+        }
     }
 
     /// Counts a request to the model. Returns the tokens that it was counted as.
-    pub(super) fn count(&mut self, hourly: &HourlyBudget, params: &str) -> Result<u64, Error> {
+    pub(super) fn count(&mut self, hourly: &HourlySamplingBudget, params: &str) -> Result<u64, Error> {
         let over = |why: String| Err(Error::OverBudget(why));
         let SamplingGrant { calls_per_hour, tokens_per_hour } = hourly.grant;
         if !self.calls.spend(1) {
@@ -127,7 +130,7 @@ impl CallBudget {
         // Only now, since this reads the whole request.
         let (tokens, now) = (tokens(params), Instant::now());
         if !self.tokens.spend(tokens) {
-            let Budget { max, left } = self.tokens;
+            let RequestBudget { max, left } = self.tokens;
             return over(format!(
                 "the request may cost {tokens} tokens, and of the {max} of a call {left} are left (limit `sampling_tokens`)"
             ));
@@ -148,7 +151,7 @@ impl CallBudget {
     }
 
     /// Gives back the hourly budget of a request that did not reach the model. It still counts for its call.
-    pub(super) fn refund(hourly: &HourlyBudget, tokens: u64) {
+    pub(super) fn refund(hourly: &HourlySamplingBudget, tokens: u64) {
         hourly.calls.give_back(1);
         hourly.tokens.give_back(tokens);
     }
@@ -183,28 +186,28 @@ mod tests {
     #[test]
     fn a_call_and_an_hour_have_their_budgets() {
         let limits = Limits { sampling_requests: 3, sampling_tokens: 250, ..Limits::default() };
-        let hourly = HourlyBudget::new(SamplingGrant { calls_per_hour: 4, tokens_per_hour: 400 });
+        let hourly = HourlySamplingBudget::new(SamplingGrant { calls_per_hour: 4, tokens_per_hour: 400 });
         let request = r#"{"maxTokens":96}"#;
-        let mut call = CallBudget::new(&limits);
+        let mut call = CallSamplingBudget::new(&limits);
         assert_eq!(call.count(&hourly, request).unwrap(), 100);
         assert_eq!(call.count(&hourly, request).unwrap(), 100);
         assert!(why(call.count(&hourly, request)).contains("50 are left (limit `sampling_tokens`)"));
         assert!(
             why(call.count(&hourly, request)).contains("3 sampling requests (limit `sampling_requests`)")
         );
-        let mut call = CallBudget::new(&limits);
+        let mut call = CallSamplingBudget::new(&limits);
         assert_eq!(call.count(&hourly, request).unwrap(), 100);
-        CallBudget::refund(&hourly, 100);
+        CallSamplingBudget::refund(&hourly, 100);
         assert_eq!(call.count(&hourly, request).unwrap(), 100);
-        let mut call = CallBudget::new(&limits);
+        let mut call = CallSamplingBudget::new(&limits);
         assert_eq!(call.count(&hourly, request).unwrap(), 100);
         assert!(why(call.count(&hourly, r#"{"maxTokens":4}"#)).contains("4 sampling requests an hour"));
     }
 
     #[test]
     fn the_hours_tokens_end_too() {
-        let hourly = HourlyBudget::new(SamplingGrant { calls_per_hour: 9, tokens_per_hour: 150 });
-        let mut call = CallBudget::new(&Limits::default());
+        let hourly = HourlySamplingBudget::new(SamplingGrant { calls_per_hour: 9, tokens_per_hour: 150 });
+        let mut call = CallSamplingBudget::new(&Limits::default());
         assert!(call.count(&hourly, r#"{"maxTokens":96}"#).is_ok());
         assert!(why(call.count(&hourly, r#"{"maxTokens":96}"#)).contains("150 an hour"));
     }
@@ -212,10 +215,10 @@ mod tests {
     #[test]
     fn a_plugin_that_is_replaced_has_what_is_left() {
         let (budgets, grant) =
-            (PluginBudgets::default(), SamplingGrant { calls_per_hour: 1, tokens_per_hour: 900 });
+            (SamplingBudgets::default(), SamplingGrant { calls_per_hour: 1, tokens_per_hour: 900 });
         let send = |grant| {
             let hourly = budgets.for_plugin("p", grant);
-            CallBudget::new(&Limits::default()).count(&hourly, r#"{"maxTokens":4}"#).is_ok()
+            CallSamplingBudget::new(&Limits::default()).count(&hourly, r#"{"maxTokens":4}"#).is_ok()
         };
         assert!(send(grant), "the first version");
         assert!(!send(grant), "the second one has nothing left");

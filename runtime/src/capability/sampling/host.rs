@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use wasmtime::component::Resource;
 
-use super::budget::{CallBudget, HourlyBudget};
+use super::budget::{CallSamplingBudget, HourlySamplingBudget};
 use crate::bindings::plugport::plugin::sampling::Host;
 use crate::bindings::plugport::plugin::types::Error;
 use crate::call_env::ClientRequestBody;
@@ -27,13 +27,13 @@ impl Host for InstanceCtx {
 
 /// The tokens that a request was counted as in its plugin's hourly budget.
 pub(in crate::capability) struct ReservedTokens {
-    hourly: Arc<HourlyBudget>,
+    hourly: Arc<HourlySamplingBudget>,
     tokens: u64,
 }
 
 impl Reservation for ReservedTokens {
     fn give_back(self) {
-        CallBudget::refund(&self.hourly, self.tokens);
+        CallSamplingBudget::refund(&self.hourly, self.tokens);
     }
 }
 

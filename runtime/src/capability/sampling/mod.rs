@@ -12,8 +12,8 @@ use wasmtime::component::{HasSelf, Linker};
 use super::capability_trait::{Capability, InstanceParts, PluginParts};
 use super::{InstanceCtx, PluginCtx};
 use crate::bindings::plugport::plugin::sampling as wit;
-pub(crate) use budget::PluginBudgets;
-use budget::{CallBudget, HourlyBudget};
+pub(crate) use budget::SamplingBudgets;
+use budget::{CallSamplingBudget, HourlySamplingBudget};
 pub(super) use host::{ReservedTokens, check};
 
 /// Sampling.
@@ -22,18 +22,18 @@ pub(super) struct Sampling;
 impl Capability for Sampling {
     type Granted = grant::Granted;
     /// `None` when it is not granted.
-    type PerPlugin = Option<Arc<HourlyBudget>>;
-    type PerInstance = CallBudget;
+    type PerPlugin = Option<Arc<HourlySamplingBudget>>;
+    type PerInstance = CallSamplingBudget;
 
     fn link(linker: &mut Linker<InstanceCtx>) -> wasmtime::Result<()> {
         wit::add_to_linker::<InstanceCtx, HasSelf<InstanceCtx>>(linker, |state| state)
     }
 
     fn for_plugin(granted: &Self::Granted, plugin: &PluginParts<'_>) -> Self::PerPlugin {
-        granted.map(|grant| plugin.server.budgets.for_plugin(plugin.name, grant))
+        granted.map(|grant| plugin.server.sampling_budgets.for_plugin(plugin.name, grant))
     }
 
-    fn for_instance(plugin: &Arc<PluginCtx>, _: &InstanceParts<'_>) -> CallBudget {
-        CallBudget::new(&plugin.config.limits)
+    fn for_instance(plugin: &Arc<PluginCtx>, _: &InstanceParts<'_>) -> CallSamplingBudget {
+        CallSamplingBudget::new(&plugin.config.limits)
     }
 }

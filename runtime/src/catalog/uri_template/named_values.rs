@@ -1,7 +1,7 @@
 //! `{;x,y}`, `{?x,y}` and `{&x,y}`: pairs of names and values, in any order, each name once.
 
 use super::uri_chars::{UriText, decode};
-use super::{CharClass, Positions, Variables};
+use super::{CharClass, PositionSet, Variables};
 
 /// The pairs of one expression.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,11 +55,11 @@ struct Run {
 }
 
 impl Pairs {
-    pub(super) fn starts(&self, uri: &UriText<'_>, next: &Positions) -> Positions {
+    pub(super) fn starts(&self, uri: &UriText<'_>, next: &PositionSet) -> PositionSet {
         let table = self.table(uri, next);
         // Positions at which a pair may begin, the first or a later one.
-        let mut inside = Positions::none(uri);
-        let mut starts = Positions::none(uri);
+        let mut inside = PositionSet::none(uri);
+        let mut starts = PositionSet::none(uri);
         for at in (0..=uri.len()).rev() {
             inside.set(at, self.reaches(uri, at, &table, &inside));
             starts.set(at, next.has(at) || (uri.byte(at) == Some(self.first) && inside.has(at)));
@@ -71,7 +71,7 @@ impl Pairs {
         &self,
         uri: &UriText<'_>,
         at: usize,
-        next: &Positions,
+        next: &PositionSet,
         variables: &mut Variables,
     ) -> Option<usize> {
         let table = self.table(uri, next);
@@ -98,7 +98,7 @@ impl Pairs {
     }
 
     /// Whether pairs from `at` on can end at one of `next`. For any names, `known` has the later positions already.
-    fn reaches(&self, uri: &UriText<'_>, at: usize, table: &PairTable<'_>, known: &Positions) -> bool {
+    fn reaches(&self, uri: &UriText<'_>, at: usize, table: &PairTable<'_>, known: &PositionSet) -> bool {
         match self.names {
             PairNames::Any => table.pair(at).is_some_and(|pair| {
                 pair.last_end.is_some() || (uri.byte(pair.end) == Some(self.between) && known.has(pair.end))
@@ -107,7 +107,7 @@ impl Pairs {
         }
     }
 
-    fn table<'a>(&self, uri: &UriText<'a>, next: &Positions) -> PairTable<'a> {
+    fn table<'a>(&self, uri: &UriText<'a>, next: &PositionSet) -> PairTable<'a> {
         let class = if self.between == b';' { CharClass::PathPair } else { CharClass::QueryPair };
         let (names, values) = (Runs::of(uri, CharClass::Plain, next), Runs::of(uri, class, next));
         let opens = |at: usize| uri.byte(at).is_some_and(|byte| byte == self.first || byte == self.between);
@@ -158,7 +158,7 @@ impl<'a> PairTable<'a> {
 }
 
 impl Runs {
-    fn of(uri: &UriText<'_>, class: CharClass, next: &Positions) -> Self {
+    fn of(uri: &UriText<'_>, class: CharClass, next: &PositionSet) -> Self {
         let mut runs = vec![Run { end: 0, last_end: None }; uri.len() + 1];
         for at in (0..=uri.len()).rev() {
             let run = match uri.after(at, class).and_then(|after| Some((after, *runs.get(after)?))) {

@@ -1,7 +1,7 @@
 //! `{x}`, `{+x}`, `{#x}`, `{.x}` and `{/x}`: values without their names.
 
 use super::uri_chars::{UriText, decode};
-use super::{CharClass, Positions, Variable, Variables};
+use super::{CharClass, PositionSet, Variable, Variables};
 
 /// One variable, or several of one expression.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,9 +20,9 @@ pub(super) struct Value {
 }
 
 impl Value {
-    pub(super) fn starts(&self, uri: &UriText<'_>, next: &Positions) -> Positions {
-        let mut inside = Positions::none(uri);
-        let mut starts = Positions::none(uri);
+    pub(super) fn starts(&self, uri: &UriText<'_>, next: &PositionSet) -> PositionSet {
+        let mut inside = PositionSet::none(uri);
+        let mut starts = PositionSet::none(uri);
         for at in (0..=uri.len()).rev() {
             let end = uri.after(at, self.class);
             let goes_on = end.is_some_and(|end| next.has(end) || inside.has(end));
@@ -40,7 +40,7 @@ impl Value {
         &self,
         uri: &UriText<'_>,
         at: usize,
-        next: &Positions,
+        next: &PositionSet,
         variables: &mut Variables,
     ) -> Option<usize> {
         let longest = self.begins(uri, at).and_then(|start| {

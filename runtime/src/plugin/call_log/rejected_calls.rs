@@ -226,7 +226,7 @@ mod tests {
             store: KvDatabase::new("unused".into()),
             audit,
             audience: Default::default(),
-            budgets: Arc::default(),
+            sampling_budgets: Arc::default(),
             memory: GuestMemory::new(&crate::config::ServerConfig::default()),
         };
         let shared = PluginCtx::new("p", String::new(), Config::new("plugins".into()).plugin("p"), common);
