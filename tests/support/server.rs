@@ -17,7 +17,7 @@ pub use crate::guests::folder;
 use crate::guests::{copy, guest, plugin};
 
 /// The maximum time of a start: an unoptimised build compiles every component.
-const START: Duration = Duration::from_secs(120);
+const START: Duration = Duration::from_secs(300);
 
 /// Servers share the machine; a measured server has it to itself. A test has one server at a time.
 static MACHINE: LazyLock<Arc<RwLock<()>>> = LazyLock::new(Arc::default);
