@@ -77,6 +77,9 @@ impl<'a> HostFunctions<'a> {
     }
 }
 
+/// The result does not matter: `drop` is for results that own something.
+fn ignore<T>(_: T) {}
+
 const FUNCTIONS: &[(&str, Function)] = &[
     ("resolve", |_, text| drop(resolve_addresses(&instance_network(), text))),
     ("fields-has", |at, text| _ = at.fields.has(text)),
@@ -131,17 +134,17 @@ const FUNCTIONS: &[(&str, Function)] = &[
         at.store(|store| drop(keyvalue::batch::delete_many(store, &vec![text.to_owned(); 4])));
     }),
     ("open-at", |at, text| {
-        at.path(|it| drop(it.open_at(PathFlags::empty(), text, OpenFlags::CREATE, DescriptorFlags::READ)));
+        at.path(|it| ignore(it.open_at(PathFlags::empty(), text, OpenFlags::CREATE, DescriptorFlags::READ)));
     }),
-    ("stat-at", |at, text| at.path(|it| drop(it.stat_at(PathFlags::SYMLINK_FOLLOW, text)))),
-    ("create-directory-at", |at, text| at.path(|it| drop(it.create_directory_at(text)))),
-    ("readlink-at", |at, text| at.path(|it| drop(it.readlink_at(text)))),
-    ("symlink-at", |at, text| at.path(|it| drop(it.symlink_at(text, "link")))),
-    ("rename-at", |at, text| at.path(|it| drop(it.rename_at(text, it, text)))),
-    ("link-at", |at, text| at.path(|it| drop(it.link_at(PathFlags::empty(), text, it, text)))),
-    ("unlink-file-at", |at, text| at.path(|it| drop(it.unlink_file_at(text)))),
-    ("remove-directory-at", |at, text| at.path(|it| drop(it.remove_directory_at(text)))),
-    ("metadata-hash-at", |at, text| at.path(|it| drop(it.metadata_hash_at(PathFlags::empty(), text)))),
+    ("stat-at", |at, text| at.path(|it| ignore(it.stat_at(PathFlags::SYMLINK_FOLLOW, text)))),
+    ("create-directory-at", |at, text| at.path(|it| ignore(it.create_directory_at(text)))),
+    ("readlink-at", |at, text| at.path(|it| ignore(it.readlink_at(text)))),
+    ("symlink-at", |at, text| at.path(|it| ignore(it.symlink_at(text, "link")))),
+    ("rename-at", |at, text| at.path(|it| ignore(it.rename_at(text, it, text)))),
+    ("link-at", |at, text| at.path(|it| ignore(it.link_at(PathFlags::empty(), text, it, text)))),
+    ("unlink-file-at", |at, text| at.path(|it| ignore(it.unlink_file_at(text)))),
+    ("remove-directory-at", |at, text| at.path(|it| ignore(it.remove_directory_at(text)))),
+    ("metadata-hash-at", |at, text| at.path(|it| ignore(it.metadata_hash_at(PathFlags::empty(), text)))),
     ("print", |_, text| println!("{text}")),
     ("print-error", |_, text| eprint!("{text}")),
 ];
