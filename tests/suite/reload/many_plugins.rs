@@ -13,7 +13,8 @@ use plugport_tests::reload::tool_names;
 use plugport_tests::server::whole_machine;
 use serde_json::json;
 
-const PLUGINS: u64 = 200;
+/// An unoptimised compiler takes a fifth of a second for each.
+const PLUGINS: u64 = if cfg!(debug_assertions) { 100 } else { 200 };
 
 /// The maximum time from the start of a process to its first list, with all code cached. An unoptimised server takes a
 /// few milliseconds to load a plugin where an optimised one takes a few tenths of one, and shares the machine with CI.
@@ -50,7 +51,7 @@ async fn wait_until_announced(stream: &mut Stream, client: &Client, tool: &str) 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn two_hundred_plugins_are_there_at_once_and_cost_little() {
+async fn many_plugins_are_there_at_once_and_cost_little() {
     let _machine = whole_machine().await;
     let plugins = folder(&[]);
     let (mut none, listed, _) = first_list(plugins.path(), LONG_START).await;
@@ -80,7 +81,7 @@ async fn two_hundred_plugins_are_there_at_once_and_cost_little() {
     );
     assert!(took < START, "{PLUGINS} plugins took {took:?}");
     assert!(each <= IDLE, "{each} bytes for each plugin, from {empty:?} to {full:?}");
-    let last = Client::new(server.url().await).call("p199-version", json!({})).await;
+    let last = Client::new(server.url().await).call(&format!("p{:03}-version", PLUGINS - 1), json!({})).await;
     assert_eq!(last.tool_text(), "a");
 }
 
