@@ -33,6 +33,8 @@ pub enum Command {
     Approve(Approve),
     /// Show what your servers serve, and why they do not serve a file
     Status(Status),
+    /// Make a token for a caller, or find out why a token is refused
+    Token(Token),
     /// The commands for authors.
     #[cfg(feature = "authoring")]
     #[command(flatten)]
@@ -165,6 +167,53 @@ pub struct Status {
     /// Print everything as JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// `plugport token`
+#[derive(Debug, Args)]
+pub struct Token {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: TokenCommand,
+}
+
+/// The subcommands of `token`.
+#[derive(Debug, Subcommand)]
+pub enum TokenCommand {
+    /// Print a new token once, and the section of plugport.toml that accepts it
+    New(NewToken),
+    /// Read a token from stdin, and show whose it is or why it is refused
+    Check(CheckToken),
+}
+
+/// `plugport token new`
+#[derive(Debug, Args)]
+pub struct NewToken {
+    /// The holder's name; the principal is token:NAME
+    pub name: String,
+    /// A group that the holder belongs to; may be repeated
+    #[arg(long)]
+    pub group: Vec<String>,
+    /// A scope that the token has; may be repeated
+    #[arg(long)]
+    pub scope: Vec<String>,
+    /// The day on which the token expires, such as 2027-01-01
+    #[arg(long, value_name = "DATE", value_parser = expiry_date)]
+    pub until: Option<String>,
+}
+
+/// `plugport token check`
+#[derive(Debug, Args)]
+pub struct CheckToken {
+    /// The plugin folder and the configuration.
+    #[command(flatten)]
+    pub source: Source,
+}
+
+/// A day, as TOML writes one.
+fn expiry_date(text: &str) -> Result<String, String> {
+    let midnight = humantime::parse_rfc3339(&format!("{text}T00:00:00Z"));
+    midnight.map(|_| text.to_owned()).map_err(|_| "write a day such as 2027-01-01".to_owned())
 }
 
 /// `plugport compile-worker`: only servers start it.

@@ -2,6 +2,7 @@
 //!
 //! `docs/architecture.md` has the layers and the words. `runtime/tests/layers` holds the modules to the layers.
 
+pub mod access;
 pub mod approval;
 mod bindings;
 pub mod call_env;
@@ -13,6 +14,7 @@ pub mod config;
 pub mod json;
 pub mod mcp;
 pub mod observe;
+mod outgoing_connection;
 pub mod plugin;
 mod safe_open;
 pub mod sandbox;

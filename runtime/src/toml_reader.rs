@@ -22,12 +22,15 @@ pub struct Diagnostic {
 /// The text being read and the diagnostics so far.
 pub(crate) struct TomlReader<'i> {
     text: &'i str,
+    /// Where the lines end, bytes.
+    line_ends: Vec<usize>,
     diagnostics: Vec<Diagnostic>,
 }
 
 impl<'i> TomlReader<'i> {
     pub(crate) fn new(text: &'i str) -> Self {
-        Self { text, diagnostics: Vec::new() }
+        let line_ends = text.match_indices('\n').map(|(at, _)| at).collect();
+        Self { text, line_ends, diagnostics: Vec::new() }
     }
 
     /// The document's root, as far as it could be parsed.
@@ -40,9 +43,13 @@ impl<'i> TomlReader<'i> {
     }
 
     pub(crate) fn report(&mut self, span: Range<usize>, key: &str, message: impl Into<String>) {
-        let before = self.text.get(..span.start).unwrap_or_default();
-        let line = before.matches('\n').count() + 1;
+        let line = self.line(&span);
         self.diagnostics.push(Diagnostic { line, key: key.to_owned(), message: message.into() });
+    }
+
+    /// The line in which a span begins, counted from 1.
+    pub(crate) fn line(&self, span: &Range<usize>) -> usize {
+        self.line_ends.partition_point(|end| *end < span.start) + 1
     }
 
     /// Whether something is wrong at or below this key.

@@ -25,6 +25,10 @@ pub enum ExternalClient {
     LangChain,
     PydanticAi,
     Supergateway,
+    /// The authorization server of `authorization_server.rs`.
+    AuthorizationServer,
+    /// Chromium with a page that uses the TypeScript SDK.
+    Browser,
 }
 
 impl ExternalClient {
@@ -76,11 +80,13 @@ impl ExternalClient {
             Self::LangChain => "langchain",
             Self::PydanticAi => "pydantic-ai",
             Self::Supergateway => "supergateway",
+            Self::AuthorizationServer => "authorization-server",
+            Self::Browser => "browser",
         }
     }
 
     /// The installed client, ready for its arguments.
-    fn command(self, script: &str) -> Result<Command> {
+    pub(crate) fn command(self, script: &str) -> Result<Command> {
         let home = root().join("target/clients");
         let _lock = install_lock(&home)?;
         let source = root().join("tests/clients").join(self.folder());
@@ -88,7 +94,12 @@ impl ExternalClient {
             Self::Python | Self::FastMcp | Self::LangChain | Self::PydanticAi => {
                 (python(&home.join(self.folder()), &source)?, source.join(format!("{script}.py")))
             }
-            Self::TypeScript | Self::TypeScriptV1 | Self::Inspector | Self::Supergateway => {
+            Self::TypeScript
+            | Self::TypeScriptV1
+            | Self::Inspector
+            | Self::Supergateway
+            | Self::AuthorizationServer
+            | Self::Browser => {
                 let dir = home.join(self.folder());
                 (PathBuf::from("node"), typescript(&dir, &source, &format!("{script}.mjs"))?)
             }
@@ -128,7 +139,7 @@ fn python(dir: &Path, source: &Path) -> Result<PathBuf> {
     Ok(program)
 }
 
-/// The script, copied beside its packages, where node finds them.
+/// The script, copied with the others of its folder beside their packages, where node finds them.
 fn typescript(dir: &Path, source: &Path, script: &str) -> Result<PathBuf> {
     require(
         "node",
@@ -136,13 +147,19 @@ fn typescript(dir: &Path, source: &Path, script: &str) -> Result<PathBuf> {
         "Node.js 20 or newer, as `node`",
     )?;
     node_packages(dir, source)?;
-    let text = std::fs::read(source.join(script))?;
-    let script = dir.join(script);
-    // Another test's node may be reading the script, so an unchanged script is not written again.
-    if !std::fs::read(&script).is_ok_and(|present| present == text) {
-        std::fs::write(&script, text)?;
+    for entry in std::fs::read_dir(source)? {
+        let file = entry?.path();
+        let Some(name) = file.file_name().filter(|_| file.extension().is_some_and(|kind| kind == "mjs"))
+        else {
+            continue;
+        };
+        let (text, copy) = (std::fs::read(&file)?, dir.join(name));
+        // Another test's node may be reading the script, so an unchanged script is not written again.
+        if !std::fs::read(&copy).is_ok_and(|present| present == text) {
+            std::fs::write(&copy, text)?;
+        }
     }
-    Ok(script)
+    Ok(dir.join(script))
 }
 
 /// Installs the packages of the lock file in `source` into `dir`.

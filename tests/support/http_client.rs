@@ -68,6 +68,14 @@ impl Client {
         Self { http: reqwest::Client::new(), url: url.into(), sent: SentRequests::default() }
     }
 
+    /// A client that sends this bearer token with every request.
+    pub fn with_token(url: impl Into<String>, token: &str) -> Self {
+        let mut headers = HeaderMap::new();
+        headers.insert("authorization", format!("Bearer {token}").parse().unwrap());
+        let http = reqwest::Client::builder().default_headers(headers).build().unwrap();
+        Self { http, ..Self::new(url) }
+    }
+
     /// A client at another address of this machine.
     pub fn from(url: impl Into<String>, address: [u8; 4]) -> Self {
         let local = std::net::IpAddr::from(address);

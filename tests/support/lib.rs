@@ -14,6 +14,7 @@
 )]
 
 pub mod answering_client;
+pub mod authorization_server;
 pub mod bad_web_server;
 pub mod build;
 pub mod command;

@@ -6,10 +6,13 @@
 use std::fmt;
 use std::future::ready;
 use std::net::{IpAddr, Ipv6Addr};
+use std::sync::Arc;
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 
+use crate::access::Authenticated;
+use crate::access::policy::Subject;
 use crate::sandbox::CallerKey;
 
 /// Severity of a log message, as in RFC 5424 and the WIT.
@@ -33,12 +36,14 @@ pub enum LogLevel {
     Emergency,
 }
 
-/// The caller of a request, known by where the request comes from, since there is no authentication.
+/// The caller of a request: its principal, or where the request comes from if nobody was authenticated.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Caller {
     /// The client that started this process and holds its pipes.
     Stdio,
-    /// A client of HTTP.
+    /// An authenticated client of HTTP.
+    Principal(Authenticated),
+    /// A client of HTTP without credentials.
     Address(IpAddr),
     /// Not known.
     Unknown,
@@ -46,6 +51,41 @@ pub enum Caller {
     CommandLine,
     /// The server itself, to learn what a plugin lists.
     Server,
+}
+
+impl Caller {
+    /// The principal's id; `None` without authentication. Two callers own the same sessions and suspended calls if this
+    /// is the same; an address owns nothing, since it changes.
+    #[must_use]
+    pub fn principal_id(&self) -> Option<&Arc<str>> {
+        match self {
+            Self::Principal(authenticated) => Some(&authenticated.principal.id),
+            Self::Stdio | Self::Address(_) | Self::Unknown | Self::CommandLine | Self::Server => None,
+        }
+    }
+
+    /// The name under which a guest knows its caller.
+    #[must_use]
+    pub fn name_for_guest(&self) -> Option<&str> {
+        match self {
+            Self::Principal(authenticated) => Some(&authenticated.principal.id),
+            Self::Stdio => Some("stdio"),
+            Self::Address(_) | Self::Unknown | Self::CommandLine | Self::Server => None,
+        }
+    }
+
+    /// The caller as roles see it. Whoever runs this program may do everything.
+    #[must_use]
+    pub fn subject(&self) -> Subject<'_> {
+        match self {
+            Self::Principal(Authenticated { principal, address }) => {
+                Subject::Http { principal: Some(principal), address: *address }
+            }
+            Self::Address(address) => Subject::Http { principal: None, address: Some(*address) },
+            Self::Unknown => Subject::Http { principal: None, address: None },
+            Self::Stdio | Self::CommandLine | Self::Server => Subject::Stdio,
+        }
+    }
 }
 
 impl CallerKey for Caller {
@@ -63,6 +103,7 @@ impl fmt::Display for Caller {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Stdio => f.write_str("stdio"),
+            Self::Principal(authenticated) => authenticated.principal.fmt(f),
             Self::Address(address) => address.fmt(f),
             Self::Unknown => f.write_str("unknown"),
             Self::CommandLine => f.write_str("command line"),

@@ -61,7 +61,10 @@ impl ItemHasher {
 pub struct ItemList<T> {
     id: u64,
     items: Vec<Arc<T>>,
-    by_key: HashMap<String, usize>,
+    /// The position of each item among all published ones, by its key.
+    by_key: Arc<HashMap<String, usize>>,
+    /// The positions of `items` among all published ones; `None`: these are all.
+    visible: Option<Box<[usize]>>,
 }
 
 impl<T: Item> ItemList<T> {
@@ -72,13 +75,35 @@ impl<T: Item> ItemList<T> {
             items.sort_by(|a, b| a.key().cmp(b.key()));
         }
         let by_key = items.iter().enumerate().map(|(at, item)| (item.key().to_owned(), at)).collect();
-        Self { id: identity(&items), items, by_key }
+        Self { id: identity(&items), items, by_key: Arc::new(by_key), visible: None }
+    }
+
+    /// The list of those of all items that `is_visible` accepts. It shares items and index with this one.
+    pub(super) fn filtered(&self, is_visible: impl Fn(&T) -> bool) -> Self {
+        let visible = self.items.iter().enumerate().filter(|(_, item)| is_visible(item));
+        let (positions, items): (Vec<usize>, Vec<Arc<T>>) =
+            visible.map(|(at, item)| (at, Arc::clone(item))).unzip();
+        let id = if items.len() == self.items.len() { self.id } else { identity(&items) };
+        Self { id, items, by_key: Arc::clone(&self.by_key), visible: Some(positions.into()) }
     }
 
     /// The item with this key.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&Arc<T>> {
-        self.by_key.get(key).and_then(|at| self.items.get(*at))
+        self.by_key.get(key).and_then(|at| self.items.get(self.index_of(*at)?))
+    }
+
+    /// Whether an item with this key is published, but not in this list.
+    pub(super) fn hides(&self, key: &str) -> bool {
+        self.by_key.get(key).is_some_and(|at| self.index_of(*at).is_none())
+    }
+
+    /// Where in this list the item is that has this position among all.
+    fn index_of(&self, position: usize) -> Option<usize> {
+        match &self.visible {
+            None => Some(position),
+            Some(visible) => visible.binary_search(&position).ok(),
+        }
     }
 }
 
@@ -158,6 +183,20 @@ mod tests {
         assert_eq!(keys, ["n:a", "n:b"]);
         assert_eq!(list.get("n:b").map(|note| note.owner()), Some("first"));
         assert!(list.get("n:c").is_none());
+    }
+
+    #[test]
+    fn a_filtered_list_is_as_if_the_others_did_not_exist() {
+        let all = list(&[("n:a", "p", ""), ("n:b", "p", ""), ("n:c", "p", "")]);
+        let filtered = all.filtered(|note| note.key() != "n:b");
+        assert_eq!(filtered.items().len(), 2);
+        let found = |key: &str| filtered.get(key).map(|note| note.key());
+        assert_eq!((found("n:a"), found("n:b"), found("n:c")), (Some("n:a"), None, Some("n:c")));
+        assert!(
+            filtered.hides("n:b") && !filtered.hides("n:a") && !filtered.hides("n:x") && !all.hides("n:b")
+        );
+        assert_eq!(filtered.id(), list(&[("n:a", "p", ""), ("n:c", "p", "")]).id());
+        assert_eq!(all.filtered(|_| true).id(), all.id());
     }
 
     #[test]

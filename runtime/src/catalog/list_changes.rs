@@ -3,6 +3,7 @@
 //! The catalog has only the present digests of the lists, and each receiver has the digests that it last reported. So a
 //! slow receiver reports a list once, however often it changed, and not at all if it is again as last reported.
 
+use std::fmt;
 use std::sync::Arc;
 
 use tokio::sync::broadcast::{self, error::RecvError};
@@ -60,6 +61,14 @@ impl ListDigests {
     }
 }
 
+/// What one listener sees of the published snapshot, at each moment.
+pub trait ListenerView: fmt::Debug + Send + Sync {
+    /// The digests of the lists that the listener sees now; `None`: it sees everything.
+    fn lists(&self) -> Option<ListDigests>;
+    /// Whether the listener sees the resource with this URI now.
+    fn sees_uri(&self, uri: &str) -> bool;
+}
+
 /// Receives changes for one listener.
 #[derive(Debug)]
 pub struct ChangeReceiver {
@@ -68,6 +77,8 @@ pub struct ChangeReceiver {
     released: watch::Receiver<Option<ListDigests>>,
     lists: watch::Receiver<ListDigests>,
     updates: broadcast::Receiver<Arc<str>>,
+    /// `None`: the listener sees everything.
+    view: Option<Arc<dyn ListenerView>>,
 }
 
 impl ChangeReceiver {
@@ -77,26 +88,42 @@ impl ChangeReceiver {
         lists: watch::Receiver<ListDigests>,
         updates: broadcast::Receiver<Arc<str>>,
     ) -> Self {
-        Self { known, released, lists, updates }
+        Self { known, released, lists, updates, view: None }
+    }
+
+    /// The same for a listener that may not see everything.
+    #[must_use]
+    pub fn seen_by(self, view: Arc<dyn ListenerView>) -> Self {
+        Self { view: Some(view), ..self }
+    }
+
+    /// The digests of the lists that this listener sees, where `published` are those of all items.
+    fn visible(&self, published: ListDigests) -> ListDigests {
+        self.view.as_ref().and_then(|view| view.lists()).unwrap_or(published)
     }
 
     /// The next change; `None` when there will be no more. Cancel-safe.
     pub async fn next(&mut self) -> Option<CatalogChange> {
         loop {
             if self.known.is_none() {
-                self.known = *self.released.borrow_and_update();
+                let released = *self.released.borrow_and_update();
+                self.known = released.map(|released| self.visible(released));
             }
-            let now = *self.lists.borrow_and_update();
+            let published = *self.lists.borrow_and_update();
+            let now = self.visible(published);
             if let Some(change) = self.known.as_mut().and_then(|known| known.step(&now)) {
                 return Some(change);
             }
             tokio::select! {
                 changed = self.lists.changed() => changed.ok()?,
                 released = self.released.changed(), if self.known.is_none() => released.ok()?,
-                updated = self.updates.recv() => return match updated {
-                    Ok(uri) => Some(CatalogChange::Updated(uri)),
-                    Err(RecvError::Lagged(_)) => Some(CatalogChange::Lost),
-                    Err(RecvError::Closed) => None,
+                updated = self.updates.recv() => match updated {
+                    Ok(uri) if self.view.as_ref().is_none_or(|view| view.sees_uri(&uri)) => {
+                        return Some(CatalogChange::Updated(uri));
+                    }
+                    Ok(_) => {}
+                    Err(RecvError::Lagged(_)) => return Some(CatalogChange::Lost),
+                    Err(RecvError::Closed) => return None,
                 },
             }
         }

@@ -5,6 +5,7 @@
 //! every change. Listings are validated here; no guest is called from here.
 
 mod approval_check;
+mod caller_view;
 #[doc(hidden)]
 pub mod fuzzing;
 mod initial_load_progress;
@@ -24,16 +25,19 @@ mod snapshot;
 mod uri;
 mod uri_template;
 mod validation;
+mod visibility;
 
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use tokio::sync::{broadcast, watch};
 
+pub use caller_view::CallerView;
+pub(crate) use caller_view::hints;
 pub use initial_load_progress::LoadProgress;
 pub use item_list::{Item, ItemDigest, ItemHasher, ItemList};
 pub use items::{PublishedPrompt, PublishedResource, PublishedTemplate, PublishedTool};
-pub use list_changes::{CatalogChange, ChangeReceiver, ListDigests};
+pub use list_changes::{CatalogChange, ChangeReceiver, ListDigests, ListenerView};
 pub use name_owners::{Claimant, NameOwners};
 pub use pagination::{InvalidCursor, Page};
 pub use param_headers::{ParamHeader, ParamHeaderError, ParamKind};
@@ -42,7 +46,9 @@ pub use published_name::{NameError, plugin_name, published_key};
 pub use schema::{Schema, SchemaError, SchemaMismatch};
 pub use snapshot::Snapshot;
 
+use crate::access::policy::{Policy, Subject};
 use initial_load_progress::InitialLoad;
+use visibility::Visibility;
 
 /// Updates of resources that a receiver may lag behind. A receiver that lags further gets [`CatalogChange::Lost`].
 const MAX_LAG: usize = 256;
@@ -56,6 +62,7 @@ pub struct Catalog {
     initial_load: InitialLoad,
     /// The lists when clients could first get them. `None`: no client has lists yet, so there is no change to send.
     released: watch::Sender<Option<ListDigests>>,
+    visibility: Visibility,
 }
 
 impl Catalog {
@@ -79,6 +86,7 @@ impl Catalog {
             updates: broadcast::Sender::new(MAX_LAG),
             released: watch::Sender::new(initial_load.is_over().then_some(now)),
             initial_load,
+            visibility: Visibility::default(),
         }
     }
 
@@ -129,11 +137,33 @@ impl Catalog {
         self.current.load_full()
     }
 
+    /// The published snapshot as a caller sees it, with the policy and the caller's roles; `None` instead of the view:
+    /// everybody sees everything.
+    #[must_use]
+    pub fn current_for(&self, subject: &Subject<'_>) -> (Arc<Snapshot>, Option<CallerView>) {
+        self.visibility.view(|| self.current(), subject)
+    }
+
+    /// Whether callers may differ in what they see or may use.
+    #[must_use]
+    pub fn has_policy(&self) -> bool {
+        self.visibility.has_policy()
+    }
+
+    /// Replaces the policy, and notifies receivers whose view has changed.
+    pub fn set_policy(&self, policy: Arc<Policy>) {
+        if self.visibility.replace(policy) {
+            // Each receiver compares what it sees.
+            self.lists.send_modify(|_| {});
+        }
+    }
+
     /// Replaces the snapshot, and notifies receivers of lists that look different to clients. A snapshot is made from
     /// the current one, so there must be one writer only: in a server the publisher of `watch`.
     pub fn publish(&self, next: Snapshot) {
         let lists = ListDigests::of(&next);
         self.current.store(Arc::new(next));
+        self.visibility.forget_views();
         self.lists.send_replace(lists);
     }
 

@@ -7,8 +7,10 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use super::caller_view::CallerView;
 use super::item_list::{Item as _, ItemList};
 use super::items::{PublishedPrompt, PublishedResource, PublishedTemplate, PublishedTool};
+use super::list_changes::ListDigests;
 use super::name_conflicts::{NameConflicts, UriOwners};
 use super::name_owners::{Claimant, NameOwners, Rank};
 use super::plugin_entry::{PluginEntry, RejectedItem};
@@ -18,16 +20,18 @@ use crate::plugin::{ItemKind, MatchedTemplate, Plugin};
 /// One moment's catalog.
 #[derive(Debug)]
 pub struct Snapshot {
-    entries: Vec<Arc<PluginEntry>>,
+    entries: Arc<[Arc<PluginEntry>]>,
     owners: Arc<NameOwners>,
     /// Items rejected because another plugin has their name or URI, by plugin.
-    name_conflicts: HashMap<String, Vec<RejectedItem>>,
+    name_conflicts: Arc<HashMap<String, Vec<RejectedItem>>>,
     tools: ItemList<PublishedTool>,
     resources: ItemList<PublishedResource>,
     /// The plugins that may serve URIs that look like listed ones.
-    uri_owners: UriOwners,
+    uri_owners: Arc<UriOwners>,
     templates: ItemList<PublishedTemplate>,
     prompts: ItemList<PublishedPrompt>,
+    /// Whose view this is; `None`: everything that is published.
+    caller_view: Option<CallerView>,
 }
 
 impl Snapshot {
@@ -80,8 +84,44 @@ impl Snapshot {
         }
         let (tools, prompts) = (ItemList::new(tools), ItemList::new(prompts));
         let (templates, resources) = (ItemList::new(templates), ItemList::new(resources));
-        let name_conflicts = conflicts.rejected;
-        Self { entries, owners, name_conflicts, tools, resources, uri_owners, templates, prompts }
+        let (name_conflicts, uri_owners) = (Arc::new(conflicts.rejected), Arc::new(uri_owners));
+        let (entries, caller_view) = (entries.into(), None);
+        Self {
+            entries,
+            owners,
+            name_conflicts,
+            tools,
+            resources,
+            uri_owners,
+            templates,
+            prompts,
+            caller_view,
+        }
+    }
+
+    /// The snapshot as callers with this view see it: as if the other items did not exist. It shares everything else
+    /// with this one, which must be of all items.
+    #[must_use]
+    pub fn visible_to(&self, view: CallerView) -> Self {
+        Self {
+            entries: Arc::clone(&self.entries),
+            owners: Arc::clone(&self.owners),
+            name_conflicts: Arc::clone(&self.name_conflicts),
+            tools: self.tools.filtered(|tool| view.sees_tool(tool, self.entry(tool.owner()))),
+            resources: self
+                .resources
+                .filtered(|resource| view.sees_uri(resource.owner(), resource.key(), None)),
+            uri_owners: Arc::clone(&self.uri_owners),
+            templates: self.templates.filtered(|template| view.sees(template)),
+            prompts: self.prompts.filtered(|prompt| view.sees(prompt)),
+            caller_view: Some(view),
+        }
+    }
+
+    /// The digests of its lists.
+    #[must_use]
+    pub fn list_digests(&self) -> ListDigests {
+        ListDigests::of(self)
     }
 
     /// Whether no item is published.
@@ -194,6 +234,10 @@ impl Snapshot {
     }
 
     fn templated(&self, uri: &str) -> Option<(&Arc<Plugin>, MatchedTemplate)> {
+        // A listed URI that this caller does not see is not read through a template either.
+        if self.resources.hides(uri) {
+            return None;
+        }
         let templates = self.templates.items().iter();
         let mut matching =
             templates.filter_map(|template| Some((template, template.match_uri(uri)?))).peekable();
@@ -202,8 +246,10 @@ impl Snapshot {
         let lists = self.uri_owners.get(&form.text);
         let may_serve = |(template, _): &(&Arc<PublishedTemplate>, MatchedTemplate)| {
             let own = template.owner();
+            let view = self.caller_view.as_ref();
             !self.owners.is_owned_by_other(own, &form)
                 && lists.is_none_or(|lists| lists.as_deref() == Some(own))
+                && view.is_none_or(|view| view.sees_uri(own, uri, Some(template.key())))
         };
         matching.find(may_serve).map(|(template, matched)| (&template.plugin, matched))
     }

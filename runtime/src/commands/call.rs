@@ -14,7 +14,9 @@ use crate::approval::ApprovalPolicy;
 use crate::call_env::NoClient;
 use crate::catalog::{PluginEntry, PublishedTool, RejectedItem, SchemaMismatch, plugin_name};
 use crate::cli;
-use crate::config::{self, ApprovalMode, Config, GrantContext, Grants, InstanceMode, PluginConfig};
+use crate::config::{
+    self, ApprovalMode, Config, GrantContext, Grants, InstanceMode, PluginConfig, RequiredScopes,
+};
 use crate::json;
 use crate::mcp::{tool_error_json, tool_result_json};
 use crate::observe::{Audit, Escaped};
@@ -163,6 +165,7 @@ fn outside_folder(path: PathBuf, name: String, config: &Config) -> Result<LoadTa
         instances: InstanceMode::default(),
         require_signature: false,
         trusted_keys: Arc::default(),
+        scopes: RequiredScopes::default(),
     };
     let store = KvDatabase::in_memory().context("cannot open a key-value store in memory")?;
     Ok(LoadTarget { path, name, settings, store, in_folder: false })

@@ -15,6 +15,7 @@ mod published_names;
 mod serve;
 mod signature_report;
 mod status;
+mod token;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -66,6 +67,7 @@ pub fn run(cli: Cli) -> ExitCode {
                 Command::Check(args) => check::run(args).await,
                 Command::Approve(args) => approve::run(args).await,
                 Command::Status(args) => status::run(args).await,
+                Command::Token(args) => token::run(args).await,
                 #[cfg(feature = "authoring")]
                 Command::Author(command) => {
                     plugport_authoring::run(command, &cli.log, &authoring::ThisServer).await

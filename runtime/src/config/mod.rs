@@ -6,14 +6,19 @@
 
 mod approval_mode;
 mod audit;
+mod auth;
 mod error;
+mod expiry_date;
 pub mod fixed_limits;
 mod instance_mode;
+mod item_kind;
 mod limits;
 mod name_suggestion;
+mod roles;
 mod server;
 mod sidecar;
 mod signatures;
+mod tls;
 mod user_dirs;
 
 use std::collections::BTreeMap;
@@ -31,12 +36,24 @@ pub(crate) use crate::toml_reader::nearest;
 use crate::toml_reader::{self, TomlReader, TomlTable};
 pub use approval_mode::ApprovalMode;
 pub use audit::AuditConfig;
+pub use auth::{
+    AnonymousAccess, AuthConfig, Endpoint, IssuerConfig, JsonPointer, JwksSource, JwtAlgorithm, OAuthClient,
+    ResourceUri, StaticToken, TOKEN_PREFIX,
+};
 pub use error::ConfigError;
 pub use instance_mode::InstanceMode;
+pub use item_kind::ItemKind;
 pub use limits::{LimitError, LimitSpec, Limits, kib, mib};
+pub use roles::{
+    AllowedValue, ArgumentCondition, ArgumentPointer, ArgumentPointerError, CertificatePattern, Glob, Hint,
+    ItemConditions, ItemPattern, ItemPatternError, PathGlob, PathGlobError, PathValue, RequiredScopes,
+    RoleConfig, RolesConfig, Rule, WhoPattern, WhoPatternError,
+};
+pub(crate) use roles::{comparable_uri, has_dot_segment};
 pub use server::{ServerConfig, parse_listen};
 pub use sidecar::sidecar_path;
 pub use signatures::{KeyId, SignatureKeys, TrustedKey};
+pub use tls::TlsConfig;
 pub use user_dirs::{all_user_state_dirs, user_cache_dir, user_state_dir};
 
 /// The lockfile, in the folder of the configuration: made to be committed with it.
@@ -61,6 +78,10 @@ pub struct Config {
     pub compiled_cache_dir: Option<PathBuf>,
     /// How the audit is written.
     pub audit: AuditConfig,
+    /// How callers are authenticated; `None`: they are not.
+    pub auth: Option<AuthConfig>,
+    /// Who may see and call what; empty: every caller everything.
+    pub roles: RolesConfig,
     /// The lockfile.
     pub lock: PathBuf,
 }
@@ -80,6 +101,8 @@ pub struct PluginConfig {
     pub require_signature: bool,
     /// The keys whose signatures are trusted.
     pub trusted_keys: Arc<SignatureKeys>,
+    /// The scopes that its items need.
+    pub scopes: RequiredScopes,
 }
 
 impl Config {
@@ -95,6 +118,8 @@ impl Config {
             folder,
             file: None,
             audit: AuditConfig::default(),
+            auth: None,
+            roles: RolesConfig::default(),
             lock: PathBuf::from(LOCK),
         }
     }
@@ -117,9 +142,10 @@ impl Config {
     pub fn state_folder(file: &Path) -> Result<Option<PathBuf>, ConfigError> {
         let unreadable = |source| ConfigError::Unreadable { file: file.to_owned(), source };
         let text = std::fs::read_to_string(file).map_err(unreadable)?;
+        let base = file.parent().unwrap_or(Path::new(""));
         let mut reader = TomlReader::new(&text);
         let table = reader.root().take("server").and_then(|entry| entry.table(&mut reader));
-        let state = table.and_then(|table| ServerConfig::read(table, &mut reader).state_dir);
+        let state = table.and_then(|table| ServerConfig::read(table, base, &mut reader).state_dir);
         Ok(state_dir(file, state.as_deref()))
     }
 
@@ -146,18 +172,25 @@ impl Config {
         let mut reader = TomlReader::new(text);
         let mut root = reader.root();
         let mut config = Self { file: Some(file.to_owned()), ..Self::new(folder) };
+        let base = file.parent().unwrap_or(Path::new(""));
         if let Some(table) = root.take("server").and_then(|entry| entry.table(&mut reader)) {
-            config.server = ServerConfig::read(table, &mut reader);
+            config.server = ServerConfig::read(table, base, &mut reader);
         }
         if let Some(entry) = root.take("limits") {
             config.limits.read(entry, &mut reader);
         }
-        let base = file.parent().unwrap_or(Path::new(""));
         config.state_dir = state_dir(file, config.server.state_dir.as_deref());
         config.compiled_cache_dir = config.server.compiled_cache_dir.as_ref().map(|dir| base.join(dir));
         config.lock = base.join(LOCK);
         if let Some(table) = root.take("audit").and_then(|entry| entry.table(&mut reader)) {
             config.audit = AuditConfig::read(table, base, &mut reader);
+        }
+        config.auth = root
+            .take("auth")
+            .and_then(|entry| entry.table(&mut reader))
+            .map(|table| AuthConfig::read(table, base, &mut reader));
+        if let Some(entry) = root.take("roles") {
+            config.roles = RolesConfig::read(entry, &mut reader);
         }
         if let Some(mut table) = root.take("plugins").and_then(|entry| entry.table(&mut reader)) {
             for (name, entry) in table.take_all() {
@@ -167,7 +200,7 @@ impl Config {
                 }
             }
         }
-        root.finish(&mut reader, &["server", "limits", "audit", "plugins"]);
+        root.finish(&mut reader, &["server", "limits", "audit", "auth", "roles", "plugins"]);
         reader.finish(config).map_err(|mistakes| ConfigError::invalid(file, mistakes))
     }
 
@@ -199,7 +232,9 @@ impl Config {
         {
             plugin.require_signature = required;
         }
-        from.finish(reader, &["prefix", "limits", "grants", "instances", "require_signature"]);
+        plugin.scopes = RequiredScopes::read(&mut from, reader);
+        let known = ["prefix", "limits", "grants", "instances", "require_signature", "scopes", "tools"];
+        from.finish(reader, &known);
         plugin
     }
 
@@ -234,6 +269,7 @@ impl Config {
     #[must_use]
     pub fn remarks(&self) -> Vec<String> {
         let mut remarks = self.case_collisions();
+        remarks.extend(self.server.tls.as_ref().and_then(TlsConfig::remark));
         for (owner, name, file) in self.secret_files() {
             let others = self.plugins.iter().filter(|(plugin, _)| *plugin != owner);
             let dirs = others
@@ -243,6 +279,7 @@ impl Config {
                 format!("`{plugin}` may read {dir}, where {file} holds the secret `{name}` of `{owner}`; move one of them")
             }));
         }
+        remarks.extend(self.roles.remarks(self.auth.as_ref()));
         remarks
     }
 
@@ -265,6 +302,7 @@ impl Config {
             instances: InstanceMode::default(),
             require_signature: self.server.require_signature,
             trusted_keys: Arc::clone(&self.server.trusted_keys),
+            scopes: RequiredScopes::default(),
         })
     }
 }
@@ -278,120 +316,4 @@ fn state_dir(file: &Path, named: Option<&Path>) -> Option<PathBuf> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn parse(text: &str) -> Result<Config, ConfigError> {
-        let base = std::env::temp_dir();
-        Config::parse(text, &base.join("plugport.toml"), base.join("no-such-plugins"))
-    }
-
-    #[test]
-    fn a_plugin_inherits_the_common_limits_and_overrides_some() {
-        let config =
-            parse("[limits]\nwall_ms = 7\n[plugins.a]\nprefix = \"\"\nlimits = { fuel = 9 }\n").unwrap();
-        let plugin = config.plugin("a");
-        assert_eq!((plugin.limits.wall_ms, plugin.limits.fuel, plugin.prefix.as_str()), (7, 9, ""));
-        assert_eq!(config.plugin("b").prefix, "b");
-        assert_eq!(config.plugin("b").grants, Grants::default());
-    }
-
-    #[test]
-    fn every_mistake_is_reported_at_once_with_its_line_and_key() {
-        let text = "colour = 1\n[server]\nlisten = \"nowhere\"\n[limits]\nwal_ms = 5\nfuel = \"many\"\nmemory_mib = 4096\n\
-                    [plugins.files.grants]\ndirs = [\"./no/such/dir\", { guest = \"/x\" }]\n";
-        let message = parse(text).unwrap_err().to_string();
-        for expected in [
-            "7 mistakes in",
-            "plugport.toml:1: colour: unknown key",
-            ":3: server.listen: `nowhere` is not an address",
-            ":5: limits.wal_ms: unknown key; did you mean `wall_ms`?",
-            ":6: limits.fuel: must be a whole number from 1 to 1000000000000, found a string",
-            ":7: limits.memory_mib: must be a whole number from 1 to 1024, found 4096",
-            ":9: plugins.files.grants.dirs: cannot grant",
-            "needs `host`",
-        ] {
-            assert!(message.contains(expected), "{expected:?} is not in:\n{message}");
-        }
-    }
-
-    #[test]
-    fn variables_values_and_secrets_are_granted_one_by_one() {
-        let text = "[plugins.a.grants]\nenv = [\"PATH\", { TZ = \"UTC\" }]\n\
-                    config = { region = \"eu\", retries = 3, mask = 0xff, ratio = 0.50, on = true, day = 2026-11-21 }\n\
-                    secrets = { token = { env = \"PATH\" } }\n";
-        let grants = parse(text).unwrap().plugin("a").grants;
-        let names: Vec<_> = grants.env.iter().map(|variable| variable.name.as_str()).collect();
-        assert_eq!(names, ["PATH", "TZ"]);
-        let values: Vec<_> =
-            grants.config.values.iter().map(|(key, value)| format!("{key}={value}")).collect();
-        assert_eq!(values, ["day=2026-11-21", "mask=255", "on=true", "ratio=0.50", "region=eu", "retries=3"]);
-        assert!(grants.config.secrets.get("token").is_some_and(|token| !token.expose_secret().is_empty()));
-    }
-
-    #[test]
-    fn instances_are_fresh_unless_said_otherwise() {
-        let text = "[plugins.a]\ninstances = \"reuse\"\n[plugins.b]\ninstances = \"fresh\"\n";
-        let config = parse(text).unwrap();
-        let instances = |name| config.plugin(name).instances;
-        assert_eq!((instances("a"), instances("b")), (InstanceMode::Reuse, InstanceMode::Fresh));
-        assert_eq!(instances("c"), InstanceMode::Fresh);
-        let dir = tempfile::tempdir().unwrap();
-        let text = "[plugins.a]\ninstances = \"pooled\"\n[plugins.b]\ninstances = \"reuse\"\n\
-                    grants = { roots = { read = [\".\"] } }\n[plugins.c]\ninstances = \"reuse\"\ngrants = { roots = true }\n";
-        let read = Config::parse(text, &dir.path().join("plugport.toml"), dir.path().join("plugins"));
-        let message = read.unwrap_err().to_string();
-        for expected in [
-            "2 mistakes in",
-            ":2: plugins.a.instances: must be \"fresh\" or \"reuse\"",
-            ":4: plugins.b.instances: \"reuse\" does not go with the grant `roots` to read",
-        ] {
-            assert!(message.contains(expected), "{expected:?} is not in:\n{message}");
-        }
-    }
-
-    #[test]
-    fn a_secret_in_a_directory_of_another_plugin_is_remarked() {
-        let dir = tempfile::tempdir().unwrap();
-        std::fs::write(dir.path().join("token"), "hunter2!").unwrap();
-        let text = "[plugins.a.grants]\ndirs = [\".\"]\nsecrets = { token = { file = \"token\" } }\n\
-                    [plugins.b.grants]\ndirs = [\".\"]\n";
-        let config =
-            Config::parse(text, &dir.path().join("plugport.toml"), dir.path().join("plugins")).unwrap();
-        let remarks = config.remarks();
-        assert_eq!(remarks.len(), 1, "{remarks:?}");
-        assert!(remarks[0].starts_with("`b` may read") && remarks[0].contains("of `a`"), "{remarks:?}");
-    }
-
-    #[test]
-    fn mistakes_in_them_are_reported_with_line_and_key() {
-        let text = "[plugins.a.grants]\nenv = [\"A=B\", \"LANG\", \"LANG\", 5, { TZ = 1 }]\n\
-                    config = { list = [1], token = \"x\" }\n[plugins.a.grants.secrets]\n\
-                    none = { env = \"PLUGPORT_NO_SUCH_VARIABLE\" }\nfile = { file = \"no-such-file\" }\n\
-                    plain = \"hunter2!\"\nboth = { env = \"PATH\", file = \"x\" }\ntoken = { env = \"PATH\" }\n\
-                    typo = { env = \"PATH\", fiel = \"x\" }\n";
-        let message = parse(text).unwrap_err().to_string();
-        for expected in [
-            ":2: plugins.a.grants.env: `A=B` is no name of a variable",
-            ":2: plugins.a.grants.env: `LANG` is granted twice",
-            ":2: plugins.a.grants.env: expected a table, found a number",
-            ":2: plugins.a.grants.env.TZ: expected a string, found a number",
-            ":3: plugins.a.grants.config.list: must be a string, a number",
-            ":5: plugins.a.grants.secrets.none: the server's environment has no variable `PLUGPORT_NO_SUCH_VARIABLE`",
-            ":6: plugins.a.grants.secrets.file: cannot read the file",
-            ":7: plugins.a.grants.secrets.plain: say where the secret is",
-            ":8: plugins.a.grants.secrets.both: it needs either `env`",
-            ":9: plugins.a.grants.secrets.token: `token` is there twice",
-            ":10: plugins.a.grants.secrets.typo.fiel: unknown key; did you mean `file`?",
-        ] {
-            assert!(message.contains(expected), "{expected:?} is not in:\n{message}");
-        }
-        assert!(!message.contains("hunter2"), "a secret was repeated:\n{message}");
-    }
-
-    #[test]
-    fn text_that_is_not_toml_names_the_line() {
-        let message = parse("[server\nlisten = 1").unwrap_err().to_string();
-        assert!(message.contains("plugport.toml:1:"), "{message}");
-    }
-}
+mod tests;

@@ -1,13 +1,16 @@
 //! The `[server]` table: where to listen, who may connect, and what one connection may cost.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use ipnet::IpNet;
+
 use super::approval_mode::ApprovalMode;
 use super::signatures::SignatureKeys;
-use super::toml_reader::{TomlReader, TomlTable};
+use super::tls::TlsConfig;
+use super::toml_reader::{TomlEntry, TomlReader, TomlTable};
 
 /// PLUG on a phone keypad.
 const DEFAULT_PORT: u16 = 7584;
@@ -17,6 +20,8 @@ const DEFAULT_PORT: u16 = 7584;
 pub struct ServerConfig {
     /// Where HTTP is served.
     pub listen: SocketAddr,
+    /// How HTTPS is served; `None`: HTTP.
+    pub tls: Option<TlsConfig>,
     /// The folder of key-value data, compiled code and the audit, relative to the configuration file; `None`: in the
     /// folders of the user who runs the server.
     pub state_dir: Option<PathBuf>,
@@ -29,6 +34,8 @@ pub struct ServerConfig {
     pub allowed_hosts: Vec<String>,
     /// Origins that a browser may come from besides loopback ones.
     pub allowed_origins: Vec<String>,
+    /// Networks of proxies whose `X-Forwarded-For` names the client.
+    pub trusted_proxies: Vec<IpNet>,
     /// Whether plugins may read the roots of HTTP clients that seem to run on this machine.
     pub roots_over_http: bool,
     /// Items on one page of a list.
@@ -86,11 +93,13 @@ impl Default for ServerConfig {
     fn default() -> Self {
         Self {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, DEFAULT_PORT)),
+            tls: None,
             state_dir: None,
             compiled_cache_dir: None,
             compiled_cache_mib: 512,
             allowed_hosts: Vec::new(),
             allowed_origins: Vec::new(),
+            trusted_proxies: Vec::new(),
             roots_over_http: true,
             page_size: 100,
             message_bytes: 4 << 20,
@@ -122,11 +131,13 @@ impl Default for ServerConfig {
 
 const KEYS: &[&str] = &[
     "listen",
+    "tls",
     "state_dir",
     "compiled_cache_dir",
     "compiled_cache_mib",
     "allowed_hosts",
     "allowed_origins",
+    "trusted_proxies",
     "roots_over_http",
     "page_size",
     "message_kib",
@@ -155,7 +166,7 @@ const KEYS: &[&str] = &[
 ];
 
 impl ServerConfig {
-    pub(super) fn read(mut from: TomlTable<'_>, reader: &mut TomlReader<'_>) -> Self {
+    pub(super) fn read(mut from: TomlTable<'_>, base: &Path, reader: &mut TomlReader<'_>) -> Self {
         let mut server = Self::default();
         if let Some(entry) = from.take("listen")
             && let Some(text) = entry.string(reader)
@@ -165,6 +176,7 @@ impl ServerConfig {
                 Err(message) => reader.report(entry.span, &entry.key, message),
             }
         }
+        server.tls = from.take("tls").and_then(|entry| TlsConfig::read(entry, base, reader));
         let mut path = |key| from.take(key).and_then(|entry| entry.string(reader)).map(PathBuf::from);
         server.state_dir = path("state_dir");
         server.compiled_cache_dir = path("compiled_cache_dir");
@@ -173,6 +185,10 @@ impl ServerConfig {
         }
         if let Some(entry) = from.take("allowed_origins") {
             server.allowed_origins = entry.strings(reader);
+        }
+        if let Some(entry) = from.take("trusted_proxies") {
+            let networks = entry.array(reader);
+            server.trusted_proxies = networks.iter().filter_map(|item| read_network(item, reader)).collect();
         }
         if let Some(entry) = from.take("roots_over_http") {
             server.roots_over_http = entry.boolean(reader).unwrap_or_default();
@@ -270,6 +286,17 @@ impl ServerConfig {
 
 fn take_count(from: &mut TomlTable<'_>, reader: &mut TomlReader<'_>, key: &str, max: usize) -> Option<usize> {
     from.take_number(key, 1, max as u64, reader).and_then(|value| usize::try_from(value).ok())
+}
+
+/// Reads a network such as `10.0.0.0/8`, or one address.
+fn read_network(entry: &TomlEntry<'_>, reader: &mut TomlReader<'_>) -> Option<IpNet> {
+    let text = entry.string(reader)?;
+    let network = text.parse().ok().or_else(|| text.parse::<IpAddr>().ok().map(IpNet::from));
+    if network.is_none() {
+        let why = format!("`{text}` is no network; write one such as 10.0.0.0/8 or 192.0.2.7");
+        reader.report(entry.span.clone(), &entry.key, why);
+    }
+    network
 }
 
 /// Reads an address with its port, such as `127.0.0.1:7584` or `[::1]:7584`.

@@ -33,8 +33,9 @@ pub(super) async fn wait(server: &Server, context: &RequestContext) -> Option<Re
     let request = &*context.request;
     let bytes = request.params.len();
     let subject = server.reading().in_place(bytes, || WaitSubject::from_request(request)).await;
-    let is_ready = || server.catalog.is_complete() || subject.is_published(&server.catalog.current());
-    let checked_view = || server.reading().in_place(bytes, || deferred_check(server.catalog_view(), context));
+    let view = || server.catalog_view(&context.caller);
+    let is_ready = || server.catalog.is_complete() || subject.is_published(&view().snapshot);
+    let checked_view = || server.reading().in_place(bytes, || deferred_check(view(), context));
     if is_ready() {
         return Some(checked_view().await);
     }

@@ -17,7 +17,7 @@ use super::error::RpcError;
 use super::jsonrpc::{Request, response};
 use super::method::Method;
 use super::methods::{
-    completion, discover, lifecycle, lists, logging, prompts, resources, subscriptions, tools,
+    completion, discover, item_access, lifecycle, lists, logging, prompts, resources, subscriptions, tools,
 };
 use super::mrtr::{self, MrtrParams};
 use super::notification_queue::NotificationQueue;
@@ -61,8 +61,10 @@ pub(crate) fn stateless(
         let (context, work) = start_handler(server, view, context, None);
         return Ok(ResponseStream::new(server, &context, id, reader, guard, CallTask::Fresh(work)));
     };
+    // The policy may have changed while the call was suspended.
+    item_access::check_request(&view, &channel.caller, revision, &request)?;
     let resumed = (state.as_str(), &mrtr.responses);
-    let source = (&*server.suspended_calls, &*server.info);
+    let source = (&*server.suspended_calls, &*server.info, &channel.caller);
     let (context, work) =
         mrtr::resume(source, request, resumed, leg(RawObject::default()), guard.as_deref())?;
     Ok(ResponseStream::new(server, &context, id, reader, guard, work))
@@ -100,7 +102,8 @@ pub(crate) fn in_session(
     let id = request.id.clone();
     let context = RequestContext::new(requester, Arc::new(request), leg);
     // The task holds a guard too, so a detached request keeps its entry after the stream is dropped.
-    let (context, work) = start_handler(server, server.catalog_view(), context, Some(Arc::clone(&guard)));
+    let (context, work) =
+        start_handler(server, server.catalog_view(&channel.caller), context, Some(Arc::clone(&guard)));
     Ok(ResponseStream::new(server, &context, id, reader, Some(guard), CallTask::Fresh(work)))
 }
 
@@ -148,10 +151,10 @@ async fn handle(
         Method::ListResourceTemplates => lists::templates(server, &view, context, params),
         Method::ListPrompts => lists::prompts(server, &view, context, params),
         // A long call must not keep a replaced snapshot alive: these handlers drop it once they have found the plugin.
-        Method::CallTool => return tools::call(server, view.snapshot, context, params).await,
-        Method::ReadResource => return resources::read(server, view.snapshot, context, params).await,
-        Method::GetPrompt => return prompts::get(server, view.snapshot, context, params).await,
-        Method::Complete => return completion::complete(server, view.snapshot, context, params).await,
+        Method::CallTool => return tools::call(server, view, context, params).await,
+        Method::ReadResource => return resources::read(server, view, context, params).await,
+        Method::GetPrompt => return prompts::get(server, view, context, params).await,
+        Method::Complete => return completion::complete(server, view, context, params).await,
         Method::Discover if stateless => discover::discover(server, context),
         Method::Listen if stateless => {
             drop(view);
@@ -159,7 +162,7 @@ async fn handle(
         }
         Method::Ping if !stateless => lifecycle::ping(server, context),
         Method::SetLevel if !stateless => logging::set_level(server, context, params),
-        Method::Subscribe if !stateless => subscriptions::subscribe(server, &view.snapshot, context, params),
+        Method::Subscribe if !stateless => subscriptions::subscribe(server, &view, context, params),
         Method::Unsubscribe if !stateless => subscriptions::unsubscribe(server, context, params),
         Method::Initialize if !stateless => {
             Err(RpcError::invalid_request("`initialize` was already done here; it begins a session once"))
@@ -177,7 +180,7 @@ pub(crate) fn initialize(
     let (revision, mut client, capabilities) = lifecycle::read_initialize(&request.params)?;
     client.is_local = channel.is_local;
     let (tasks, stopping) = (server.tasks.clone(), server.stopping.clone());
-    let (lists, client) = (server.catalog.released_lists(), (client, capabilities));
+    let (lists, client) = (server.released_lists(&channel.caller), (client, capabilities));
     let session = Session::new(server.share(&channel.caller), revision, client, lists, tasks, stopping);
     let result = lifecycle::initialized(server, revision)?;
     Ok((session, response(&request.id, result.as_json())))

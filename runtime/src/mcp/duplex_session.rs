@@ -187,14 +187,15 @@ impl DuplexSession {
         let (kind, request_meta) = RequestKind::parse(&request)?;
         match kind {
             RequestKind::Stateless(stateless_meta) => {
-                let (view, meta) = (self.server.catalog_view(), (stateless_meta, request_meta));
+                let (view, meta) =
+                    (self.server.catalog_view(&self.channel.caller), (stateless_meta, request_meta));
                 dispatch::stateless(&self.server, view, request, meta, Some(&self.stateless), &self.channel)
                     .map(DuplexReply::Stream)
             }
             RequestKind::Initialize if self.session.is_none() => {
                 let (session, reply) = dispatch::initialize(&self.server, &request, &self.channel)?;
                 let session = Arc::new(session);
-                let changes = self.server.catalog.changes();
+                let changes = self.server.changes(&self.channel.caller);
                 self.notifications = Some(ServerNotifications::new(&session, changes, self.ping));
                 self.session = Some(session);
                 Ok(DuplexReply::Message(reply))

@@ -1,5 +1,7 @@
 //! JSON-RPC errors as the specification words them, and the [`ResponseKind`] of each for a transport with status codes.
 
+use std::sync::Arc;
+
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -18,7 +20,7 @@ const NAME_BYTES: usize = 256;
 const URI_BYTES: usize = 4 << 10;
 
 /// How the request of a response ended, for a transport with status codes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ResponseKind {
     /// The method was called: a result, or an error of the method.
     Served,
@@ -28,6 +30,8 @@ pub enum ResponseKind {
     NotFound,
     /// The buffer budget is used up.
     Overloaded,
+    /// The caller's token lacks some of these scopes.
+    InsufficientScope(Arc<[Box<str>]>),
 }
 
 /// An error response. `data` is shown to clients.
@@ -91,6 +95,14 @@ impl RpcError {
     /// -32020: a header differs from the body or is missing.
     pub(crate) fn header_mismatch(detail: &str) -> Self {
         Self::new(-32020, format!("Header mismatch: {detail}")).with_kind(ResponseKind::Malformed)
+    }
+
+    /// -32010: the caller's token lacks some of the scopes that the operation needs. All of them are named, since a client
+    /// asks for a new token with exactly these.
+    pub(crate) fn insufficient_scope(scopes: &[Box<str>]) -> Self {
+        let data = json!({ "scopes": scopes });
+        let error = Self::new(-32010, format!("Insufficient scope: this needs {}", scopes.join(", ")));
+        Self { data: Some(Box::new(data)), ..error }.with_kind(ResponseKind::InsufficientScope(scopes.into()))
     }
 
     /// -32602 for a prompt that is not published.

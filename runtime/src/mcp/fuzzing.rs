@@ -35,6 +35,6 @@ impl RequestState {
 
 /// The digest to which a suspended call of this request is bound.
 #[must_use]
-pub fn request_digest(principal: Option<&str>, method: &str, params: Option<&RawValue>) -> [u8; 32] {
-    request_digest::compute(principal, &Method::parse(method), params)
+pub fn request_digest(method: &str, params: Option<&RawValue>) -> [u8; 32] {
+    request_digest::compute(&Method::parse(method), params)
 }

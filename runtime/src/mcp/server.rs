@@ -11,8 +11,9 @@ use tokio_util::task::TaskTracker;
 
 use super::buffer_budget::{BufferBudget, BufferShare};
 use super::mrtr::SuspendedCalls;
+use crate::access::Authenticator;
 use crate::call_env::Caller;
-use crate::catalog::{Catalog, Snapshot};
+use crate::catalog::{CallerView, Catalog, ChangeReceiver, ListDigests, ListenerView, Snapshot};
 use crate::config;
 use crate::sandbox::LargeWork;
 
@@ -28,6 +29,27 @@ pub(crate) struct CatalogView {
     pub(crate) snapshot: Arc<Snapshot>,
     /// Whether the first load of the plugin folder had ended when the snapshot was taken.
     pub(crate) is_complete: bool,
+    /// The policy and the caller's roles; `None`: everybody may use everything.
+    pub(crate) access: Option<CallerView>,
+}
+
+/// What a caller sees of the published snapshot, for its notifications.
+#[derive(Debug)]
+struct ListenerOf {
+    catalog: Arc<Catalog>,
+    caller: Caller,
+}
+
+impl ListenerView for ListenerOf {
+    fn lists(&self) -> Option<ListDigests> {
+        let (snapshot, view) = self.catalog.current_for(&self.caller.subject());
+        view.is_some_and(|view| view.policy.has_roles()).then(|| snapshot.list_digests())
+    }
+
+    fn sees_uri(&self, uri: &str) -> bool {
+        let (snapshot, view) = self.catalog.current_for(&self.caller.subject());
+        view.is_none_or(|view| !view.policy.has_roles()) || snapshot.plugin_for_uri(uri).is_some()
+    }
 }
 
 /// The server.
@@ -49,6 +71,7 @@ pub struct Server {
     pub(super) info: Box<RawValue>,
     /// The permits for reading large messages of clients.
     pub(super) reading: Arc<LargeWork>,
+    authenticator: Arc<Authenticator>,
 }
 
 impl Server {
@@ -67,11 +90,26 @@ impl Server {
             settings,
             info: serde_json::value::to_raw_value(&info).unwrap_or_else(|_| RawValue::NULL.to_owned()),
             reading: Arc::new(LargeWork::new()),
+            authenticator: Arc::default(),
         }
     }
 
-    pub(crate) fn catalog(&self) -> &Catalog {
-        &self.catalog
+    /// The same server, with callers that are authenticated.
+    #[must_use]
+    pub fn with_authenticator(self, authenticator: Arc<Authenticator>) -> Self {
+        Self { authenticator, ..self }
+    }
+
+    /// Authenticates callers; without `[auth]` it authenticates nobody.
+    #[must_use]
+    pub fn authenticator(&self) -> &Arc<Authenticator> {
+        &self.authenticator
+    }
+
+    /// `cacheScope` of lists: whether an intermediary may give one caller's list to another.
+    pub(super) fn cache_scope(&self) -> &'static str {
+        let differs = self.authenticator.is_configured() || self.catalog.has_policy();
+        if differs { "private" } else { "public" }
     }
 
     /// Cancelled when the server begins to stop.
@@ -96,11 +134,32 @@ impl Server {
         self.buffers.share(caller)
     }
 
-    /// The view of the catalog for one request.
-    pub(crate) fn catalog_view(&self) -> CatalogView {
+    /// The view of the catalog for one request of a caller.
+    pub(crate) fn catalog_view(&self, caller: &Caller) -> CatalogView {
         // In this order, because a plugin published between the two reads is then in the snapshot.
         let is_complete = self.catalog.is_complete();
-        CatalogView { snapshot: self.catalog.current(), is_complete }
+        let (snapshot, access) = self.catalog.current_for(&caller.subject());
+        CatalogView { snapshot, is_complete, access }
+    }
+
+    /// A receiver of every change that a caller sees, from now on or from when clients get lists.
+    pub(crate) fn changes(&self, caller: &Caller) -> ChangeReceiver {
+        self.changes_since(self.released_lists(caller), caller)
+    }
+
+    /// The same for a client that knows these lists.
+    pub(crate) fn changes_since(&self, known: Option<ListDigests>, caller: &Caller) -> ChangeReceiver {
+        self.catalog.changes_since(known).seen_by(self.listener_view(caller))
+    }
+
+    /// The digests of the lists that a caller sees now; `None` while clients get none.
+    pub(crate) fn released_lists(&self, caller: &Caller) -> Option<ListDigests> {
+        let published = self.catalog.released_lists()?;
+        Some(self.listener_view(caller).lists().unwrap_or(published))
+    }
+
+    fn listener_view(&self, caller: &Caller) -> Arc<dyn ListenerView> {
+        Arc::new(ListenerOf { catalog: Arc::clone(&self.catalog), caller: caller.clone() })
     }
 
     /// Ends calls that have been suspended for too long, until the server begins to stop.

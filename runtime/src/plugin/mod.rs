@@ -20,7 +20,6 @@ mod guest_call;
 mod instance_pool;
 mod interface_names;
 mod invoke;
-mod item_kind;
 mod listing;
 mod load_error;
 mod prompts;
@@ -47,6 +46,7 @@ pub use crate::bindings::plugport::plugin::types::{
     ResourceDescriptor, Role, RpcError as GuestRpcError,
 };
 pub use crate::capability::{PendingChanges, PluginChanges};
+pub use crate::config::ItemKind;
 pub use crate::safe_open::OpenError;
 pub use crate::sandbox::CompilePermit;
 pub(crate) use argument_validation::AdmittedCall;
@@ -60,7 +60,6 @@ pub use function_tools::RejectedFunction;
 pub use guest_call::CallUsage;
 pub use interface_names::{Interfaces, WIT_VERSION};
 pub use invoke::FinishedCall;
-pub use item_kind::ItemKind;
 pub use listing::Listing;
 pub use load_error::LoadError;
 

@@ -235,18 +235,16 @@ impl FolderWatcher {
     async fn reread(&mut self) {
         let was_strict = self.config_watcher.policy().approval.mode() == ApprovalMode::Strict;
         let RereadResult { changed, config, lockfile } = self.config_watcher.reread(Instant::now()).await;
-        self.set_problem(
-            ProblemSource::Configuration,
-            config.as_ref().map(|read| read.as_ref().err().map(ToString::to_string)),
-        );
-        self.set_problem(
-            ProblemSource::Lockfile,
-            lockfile.as_ref().map(|read| read.as_ref().err().map(ToString::to_string)),
-        );
+        let problem = config.as_ref().map(|read| read.as_ref().err().map(ToString::to_string));
+        self.set_problem(ProblemSource::Configuration, problem);
+        let problem = lockfile.as_ref().map(|read| read.as_ref().err().map(ToString::to_string));
+        self.set_problem(ProblemSource::Lockfile, problem);
         match &config {
             Some(Ok(RestartNeeded::Same)) | None => {}
             Some(Ok(restart)) => {
-                self.publisher.emit(FolderEvent::Reconfigured { restart: *restart == RestartNeeded::Partly });
+                let (config, restart) =
+                    (&self.config_watcher.policy().config, *restart == RestartNeeded::Partly);
+                self.publisher.emit(FolderEvent::Reconfigured { config, restart });
             }
             Some(Err(error)) => self.publisher.emit(FolderEvent::ConfigInvalid(error)),
         }

@@ -19,7 +19,7 @@ use super::load_status::LoadStatus;
 use super::rejected_file::{LoadFailure, RejectedFile, audit_load};
 use crate::approval::{ApprovalPolicy, LockfileError};
 use crate::catalog::{Catalog, NameOwners, PluginEntry, Snapshot};
-use crate::config::ConfigError;
+use crate::config::{Config, ConfigError};
 use crate::observe::{Audit, Escaped};
 use crate::plugin::{Loader, PendingChanges, Plugin};
 
@@ -45,6 +45,8 @@ pub enum FolderEvent<'e> {
     Rescan,
     /// The configuration has changed.
     Reconfigured {
+        /// The configuration that holds now.
+        config: &'e Config,
         /// Whether a part of the change needs a restart.
         restart: bool,
     },

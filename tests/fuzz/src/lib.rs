@@ -35,6 +35,7 @@ pub const TARGETS: &[Target] = &[
     targets::grants::TARGET,
     targets::cursors::TARGET,
     targets::request_state::TARGET,
+    targets::token::TARGET,
     targets::roots::TARGET,
     targets::urls::TARGET,
 ];

@@ -37,9 +37,10 @@ impl HostCall for InstanceCtx {
     }
 
     async fn principal(&mut self, call: Resource<Call>) -> wasmtime::Result<Option<String>> {
-        self.host_fuel.charge(0).await?;
-        self.current_call.get(&call)?;
-        Ok(None)
+        let caller = self.current_call.get(&call)?.client.caller();
+        let name = caller.name_for_guest().map(str::to_owned);
+        self.host_fuel.charge(name.as_deref().unwrap_or_default().len()).await?;
+        Ok(name)
     }
 
     async fn meta(&mut self, call: Resource<Call>) -> wasmtime::Result<Option<String>> {

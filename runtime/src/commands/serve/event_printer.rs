@@ -60,7 +60,7 @@ impl EventPrinter {
             FolderEvent::Unreadable(error) => {
                 console::eprint(&format!("{error}; the published plugins stay"))
             }
-            FolderEvent::Reconfigured { restart } => {
+            FolderEvent::Reconfigured { restart, .. } => {
                 console::eprint("the configuration has changed");
                 if *restart {
                     console::eprint("  changes of [server] and [audit] take effect at the next start");
@@ -144,13 +144,19 @@ pub(super) fn welcome(listener: &http::Listener, config: &Config, file: Option<&
         vec!["serve".to_owned(), "--stdio".to_owned(), "--plugins".to_owned(), whole(&config.folder)];
     args.extend(file.into_iter().flat_map(|file| ["--config".to_owned(), whole(file)]));
     let snippet = serde_json::json!({ "mcpServers": { "plugport": { "command": program, "args": args } } });
-    console::eprint(&format!("\nserving MCP at http://{address}{}", http::PATH));
+    console::eprint(&format!("\nserving MCP at {}{}", listener.url(), http::PATH));
     console::eprint("  clients that speak HTTP: give them this URL");
     console::eprint("  Claude Desktop and editors that start servers themselves: add to their configuration");
     console::eprint(&format!("  {snippet}"));
     if !address.ip().is_loopback() {
-        console::eprint(
-            "  warning: this address can be reached from other machines, and callers are not authenticated",
-        );
+        let (has_auth, has_tls) = (config.auth.is_some(), config.server.tls.is_some());
+        let reached = "  warning: this address can be reached from other machines, and";
+        match (has_auth, has_tls) {
+            (false, _) => console::eprint(&format!("{reached} callers are not authenticated (see [auth])")),
+            (true, false) => console::eprint(&format!(
+                "{reached} tokens travel in the open; set [server.tls], or put a proxy with TLS in front"
+            )),
+            (true, true) => {}
+        }
     }
 }

@@ -88,7 +88,7 @@ async fn serve(
     signals: Signals,
 ) -> Result<ExitCode, CommandError> {
     let ServerParts { server, refresher, folder, catalog, load_status, mut opening } = parts;
-    let address = listener.as_ref().map(|listener| format!("http://{}{}", listener.address, http::PATH));
+    let address = listener.as_ref().map(|listener| format!("{}{}", listener.url(), http::PATH));
     let calls = RunningCalls(Arc::clone(&catalog));
     let status = StatusSource::new(config, catalog, load_status);
     let status_server = status.serve(address.unwrap_or_else(|| "stdio".to_owned())).await;
@@ -111,10 +111,16 @@ async fn serve(
 
 fn listen(settings: &config::ServerConfig) -> Result<http::Listener, CommandError> {
     let address = settings.listen;
+    let tls = settings.tls.as_ref().map(http::TlsAcceptor::load).transpose();
+    let tls = tls.map_err(|error| CommandError::Usage(error.into()))?;
     let bound = http::Listener::bind(address).with_context(|| {
         format!("cannot listen on {address}; stop what uses it, or choose another address with --listen")
     });
-    Ok(bound?)
+    let listener = bound?;
+    Ok(match tls {
+        Some(tls) => listener.with_tls(tls),
+        None => listener,
+    })
 }
 
 /// Raises the limit on open files to the system's maximum: every connection takes one, and every file of a guest.

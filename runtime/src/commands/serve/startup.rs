@@ -8,14 +8,16 @@ use tokio::task::JoinSet;
 
 use super::event_printer::EventPrinter;
 use super::{CommandError, console};
+use crate::access::Authenticator;
+use crate::access::policy::Policy;
 use crate::catalog::Catalog;
 use crate::cli::Source;
-use crate::config::{self, AuditConfig, Config, user_cache_dir};
+use crate::config::{self, AuditConfig, Config, RequiredScopes, user_cache_dir};
 use crate::mcp::Server;
 use crate::observe::{Audit, AuditWriter, Escaped};
 use crate::plugin::Loader;
 use crate::sandbox::{CodeCache, Compiler, KvDatabase};
-use crate::watch::{FolderWatcher, ListRefresher, LoadPolicy, LoadStatus};
+use crate::watch::{FolderEvent, FolderWatcher, ListRefresher, LoadPolicy, LoadStatus};
 
 /// Opens the audit. A configured file that cannot be written is an error. If the default file cannot be written, there
 /// is no audit, since editors start servers anywhere.
@@ -81,12 +83,22 @@ pub(super) fn prepare(
             }
         });
     }
+    let authenticator = Arc::new(Authenticator::new(config.auth.as_ref(), audit.clone()));
     let loader = Loader::new(&settings, store, audit, compiler(&config)).context("cannot start")?;
     config.remarks().iter().for_each(|remark| console::eprint(remark));
     warn_legacy_state(&config);
     let catalog = Arc::new(Catalog::empty());
     let printer = EventPrinter::new(&config);
-    let events = Box::new(move |event: crate::watch::FolderEvent<'_>| printer.print(&event));
+    catalog.set_policy(policy(&config));
+    let reconfigured = (Arc::clone(&authenticator), Arc::clone(&catalog));
+    let events = Box::new(move |event: FolderEvent<'_>| {
+        if let FolderEvent::Reconfigured { config, .. } = &event {
+            let (authenticator, catalog) = &reconfigured;
+            authenticator.replace(config.auth.as_ref());
+            catalog.set_policy(policy(config));
+        }
+        printer.print(&event);
+    });
     let policy =
         LoadPolicy::read(Arc::new(config), listening).map_err(|error| CommandError::Usage(error.into()))?;
     let load_status = Arc::new(LoadStatus::new(settings.max_plugins, policy.approval.mode()));
@@ -99,8 +111,16 @@ pub(super) fn prepare(
         events,
     );
     let refresher = folder.list_refresher();
-    let server = Arc::new(Server::new(Arc::clone(&catalog), settings));
+    let server = Server::new(Arc::clone(&catalog), settings).with_authenticator(authenticator);
+    let server = Arc::new(server);
     Ok(ServerParts { server, refresher, folder, catalog, load_status, opening })
+}
+
+/// The policy of a configuration: its roles, and the scopes that plugins need.
+fn policy(config: &Config) -> Arc<Policy> {
+    let scopes = config.plugins.iter().map(|(name, plugin)| (name.clone(), plugin.scopes.clone()));
+    let scopes = scopes.filter(|(_, scopes)| *scopes != RequiredScopes::default());
+    Arc::new(Policy::new(&config.roles).with_scopes(scopes.collect()))
 }
 
 /// Warns about data of an earlier version in a folder that is no longer used.

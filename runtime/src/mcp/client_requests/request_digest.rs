@@ -1,4 +1,4 @@
-//! The digest of a request and its caller, which binds a suspended call to its own request.
+//! The digest of a request, which binds a suspended call to its own request.
 //!
 //! The request that resumes a call repeats the first request, but a client may write it differently: fields in another
 //! order, other spaces, absent arguments for empty ones. So the digest is over values and not over text. Parameters
@@ -17,10 +17,9 @@ pub(crate) type RequestDigest = [u8; 32];
 /// Fields that the request that resumes a call may change.
 const EXCLUDED: [&str; 3] = ["_meta", "inputResponses", "requestState"];
 
-/// The digest of a request. `principal` is the authenticated caller.
-pub(crate) fn compute(principal: Option<&str>, method: &Method, params: Option<&RawValue>) -> RequestDigest {
+/// The digest of a request.
+pub(crate) fn compute(method: &Method, params: Option<&RawValue>) -> RequestDigest {
     let mut hash = Sha256::new();
-    hash_bytes(&mut hash, principal.unwrap_or_default().as_bytes());
     hash_bytes(&mut hash, method.as_str().as_bytes());
     match params.map(|params| serde_json::from_str(params.get()).map_err(|_| params)) {
         Some(Ok(Value::Object(mut fields))) => {
@@ -69,22 +68,22 @@ fn hash_value(hash: &mut Sha256, value: &Value) {
 mod tests {
     use super::*;
 
-    fn of_call(principal: Option<&str>, params: &str) -> RequestDigest {
-        compute(principal, &Method::CallTool, Some(&RawValue::from_string(params.to_owned()).unwrap()))
+    fn of_call(params: &str) -> RequestDigest {
+        compute(&Method::CallTool, Some(&RawValue::from_string(params.to_owned()).unwrap()))
     }
 
     #[test]
     fn a_repeated_request_is_the_same_however_it_is_written() {
-        let first = of_call(None, r#"{"name":"t","arguments":{"a":1,"b":[1,"x"]},"_meta":{"v":1}}"#);
+        let first = of_call(r#"{"name":"t","arguments":{"a":1,"b":[1,"x"]},"_meta":{"v":1}}"#);
         let again =
             r#"{ "arguments":{"b":[1,"x"],"a":1}, "name":"t", "requestState":"s", "inputResponses":{} }"#;
-        assert_eq!(first, of_call(None, again));
-        assert_eq!(of_call(None, r#"{"name":"t"}"#), of_call(None, r#"{"name":"t","arguments":{}}"#));
+        assert_eq!(first, of_call(again));
+        assert_eq!(of_call(r#"{"name":"t"}"#), of_call(r#"{"name":"t","arguments":{}}"#));
     }
 
     #[test]
-    fn another_request_or_caller_is_not_the_same() {
-        let first = of_call(None, r#"{"name":"t","arguments":{"a":1}}"#);
+    fn another_request_is_not_the_same() {
+        let first = of_call(r#"{"name":"t","arguments":{"a":1}}"#);
         for other in [
             r#"{"name":"u","arguments":{"a":1}}"#,
             r#"{"name":"t","arguments":{"a":2}}"#,
@@ -92,9 +91,8 @@ mod tests {
             r#"{"name":"t","arguments":{"a":1,"b":{}}}"#,
             r#"{"name":"t"}"#,
         ] {
-            assert_ne!(first, of_call(None, other), "{other}");
+            assert_ne!(first, of_call(other), "{other}");
         }
-        assert_ne!(of_call(None, r#"{"name":"t","a":1e999}"#), of_call(None, r#"{"name":"u","a":1e999}"#));
-        assert_ne!(first, of_call(Some("ada"), r#"{"name":"t","arguments":{"a":1}}"#));
+        assert_ne!(of_call(r#"{"name":"t","a":1e999}"#), of_call(r#"{"name":"u","a":1e999}"#));
     }
 }

@@ -10,12 +10,12 @@ use super::super::error::RpcError;
 use super::super::params::Params;
 use super::super::request_context::RequestContext;
 use super::super::result_writer::EncodedResult;
-use super::super::server::Server;
+use super::super::server::{CatalogView, Server};
 use super::super::wire::CompletionView;
 use super::error_mapping::map_error;
 use super::string_arguments::StringMap;
-use super::{read, run_guest_call};
-use crate::catalog::Snapshot;
+use super::{item_access, read, run_guest_call};
+use crate::call_env::Caller;
 use crate::plugin::{Completion, CompletionTarget, PartialArgument, Plugin};
 
 #[derive(Deserialize)]
@@ -60,7 +60,7 @@ struct ResolvedArguments {
 /// Suggests values for an argument. `None` when the client cancelled the request.
 pub(in super::super) async fn complete(
     server: &Server,
-    snapshot: Arc<Snapshot>,
+    view: CatalogView,
     context: &Arc<RequestContext>,
     params: &Params,
 ) -> Option<Result<EncodedResult, RpcError>> {
@@ -69,8 +69,8 @@ pub(in super::super) async fn complete(
         Ok(params) => params,
         Err(error) => return Some(Err(error)),
     };
-    let resolved = resolve(&snapshot, &params.reference);
-    drop(snapshot);
+    let resolved = resolve(&view, &context.caller, &params.reference);
+    drop(view);
     let (plugin, target) = match resolved {
         Ok(resolved) => resolved,
         Err(error) => return Some(Err(error)),
@@ -97,18 +97,27 @@ pub(in super::super) async fn complete(
 
 /// The plugin that a reference names, and the target under the plugin's own name.
 fn resolve(
-    snapshot: &Snapshot,
+    view: &CatalogView,
+    caller: &Caller,
     reference: &Reference<'_>,
 ) -> Result<(Arc<Plugin>, CompletionTarget), RpcError> {
-    let resolved = match reference {
-        Reference::Prompt { name } => snapshot
-            .prompt(name)
-            .map(|prompt| (Arc::clone(&prompt.plugin), CompletionTarget::Prompt(prompt.prompt.name.clone()))),
-        Reference::Resource { uri } => snapshot
-            .plugin_for_ref(uri)
-            .map(|plugin| (Arc::clone(plugin), CompletionTarget::ResourceUri(uri.clone().into_owned()))),
+    let unknown = || unknown(reference);
+    let (checked, resolved) = match reference {
+        Reference::Prompt { name } => {
+            let prompt = view.snapshot.prompt(name).ok_or_else(unknown)?;
+            let target = CompletionTarget::Prompt(prompt.prompt.name.clone());
+            (item_access::check_prompt(view, caller, prompt, None), (&prompt.plugin, target))
+        }
+        Reference::Resource { uri } => {
+            let plugin = view.snapshot.plugin_for_ref(uri).ok_or_else(unknown)?;
+            let target = CompletionTarget::ResourceUri(uri.clone().into_owned());
+            let template = view.snapshot.route_uri(uri).and_then(|(_, template)| template);
+            (item_access::check_uri(view, caller, plugin, uri, template.as_ref()), (plugin, target))
+        }
     };
-    resolved.ok_or_else(|| unknown(reference))
+    checked.map_err(|error| error.into_rpc(unknown))?;
+    let (plugin, target) = resolved;
+    Ok((Arc::clone(plugin), target))
 }
 
 fn unknown(reference: &Reference<'_>) -> RpcError {
@@ -161,10 +170,11 @@ mod tests {
 
     #[test]
     fn a_reference_to_nothing_is_invalid() {
-        let nothing = Snapshot::new(Vec::new());
+        let snapshot = Arc::new(crate::catalog::Snapshot::new(Vec::new()));
+        let nothing = CatalogView { snapshot, is_complete: true, access: None };
         let prompt = Reference::Prompt { name: "p-x".into() };
-        assert_eq!(resolve(&nothing, &prompt).err().map(|error| error.code), Some(-32602));
+        assert_eq!(resolve(&nothing, &Caller::Stdio, &prompt).err().map(|error| error.code), Some(-32602));
         let resource = Reference::Resource { uri: "n:x".into() };
-        assert_eq!(resolve(&nothing, &resource).err().map(|error| error.code), Some(-32602));
+        assert_eq!(resolve(&nothing, &Caller::Stdio, &resource).err().map(|error| error.code), Some(-32602));
     }
 }

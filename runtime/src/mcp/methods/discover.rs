@@ -12,14 +12,16 @@ use super::lifecycle::ServerCapabilities;
 /// The result changes only with another version of this program.
 const TTL_MS: u64 = 3_600_000;
 
-struct DiscoverResult;
+struct DiscoverResult {
+    cache_scope: &'static str,
+}
 
 impl ResultFields for DiscoverResult {
     fn write<M: SerializeMap>(&self, map: &mut M, revision: Revision) -> Result<(), M::Error> {
         map.serialize_entry("supportedVersions", &Revision::ALL.map(Revision::as_str))?;
         map.serialize_entry("capabilities", &ServerCapabilities::for_revision(revision))?;
         map.serialize_entry("ttlMs", &TTL_MS)?;
-        map.serialize_entry("cacheScope", "public")
+        map.serialize_entry("cacheScope", self.cache_scope)
     }
 }
 
@@ -27,5 +29,5 @@ pub(in super::super) fn discover(
     server: &Server,
     context: &RequestContext,
 ) -> Result<EncodedResult, RpcError> {
-    EncodedResult::new(&DiscoverResult, context.revision, &server.info)
+    EncodedResult::new(&DiscoverResult { cache_scope: server.cache_scope() }, context.revision, &server.info)
 }

@@ -28,6 +28,7 @@ struct ListParams<'a> {
 struct ListResult<'a, T> {
     page: Page<'a, Arc<T>>,
     ttl_ms: u64,
+    cache_scope: &'static str,
 }
 
 impl<T: ListItem> ResultFields for ListResult<'_, T> {
@@ -38,7 +39,7 @@ impl<T: ListItem> ResultFields for ListResult<'_, T> {
         }
         if revision.is_stateless() {
             map.serialize_entry("ttlMs", &self.ttl_ms)?;
-            map.serialize_entry("cacheScope", "public")?;
+            map.serialize_entry("cacheScope", self.cache_scope)?;
         }
         Ok(())
     }
@@ -92,5 +93,6 @@ fn page<T: ListItem>(
         .map_err(|error| RpcError::invalid_params(&error.to_string()))?;
     // During the initial load the list may change in a moment.
     let ttl_ms = if view.is_complete { TTL_MS } else { 0 };
-    EncodedResult::new(&ListResult { page, ttl_ms }, context.revision, &server.info)
+    let cache_scope = server.cache_scope();
+    EncodedResult::new(&ListResult { page, ttl_ms, cache_scope }, context.revision, &server.info)
 }

@@ -8,24 +8,25 @@ use super::super::error::RpcError;
 use super::super::params::{Params, read};
 use super::super::request_context::RequestContext;
 use super::super::result_writer::EncodedResult;
-use super::super::server::Server;
+use super::super::server::{CatalogView, Server};
 use super::super::wire::PromptView;
 use super::error_mapping::map_error;
-use super::run_guest_call;
 use super::string_arguments::StringMap;
-use crate::catalog::{PublishedPrompt, Snapshot};
+use super::{item_access, run_guest_call};
+use crate::call_env::Caller;
+use crate::catalog::PublishedPrompt;
 use crate::plugin::{FinishedCall, PromptArgument};
 
 /// Fills in a prompt. `None` when the client cancelled the request.
 pub(in super::super) async fn get(
     server: &Server,
-    snapshot: Arc<Snapshot>,
+    view: CatalogView,
     context: &Arc<RequestContext>,
     params: &Params,
 ) -> Option<Result<EncodedResult, RpcError>> {
     let bytes = params.len();
-    let prepared = server.reading().in_place(bytes, || prepare(&snapshot, params)).await;
-    drop(snapshot);
+    let prepared = server.reading().in_place(bytes, || prepare(&view, &context.caller, params)).await;
+    drop(view);
     let (published, args) = match prepared {
         Ok(prepared) => prepared,
         Err(error) => return Some(Err(error)),
@@ -54,11 +55,18 @@ pub(in super::super) async fn get(
 
 type Arguments = Vec<(String, String)>;
 
-fn prepare(snapshot: &Snapshot, params: &Params) -> Result<(Arc<PublishedPrompt>, Arguments), RpcError> {
+fn prepare(
+    view: &CatalogView,
+    caller: &Caller,
+    params: &Params,
+) -> Result<(Arc<PublishedPrompt>, Arguments), RpcError> {
     let name = params.name()?;
     let arguments =
         params.arguments().map(|json| read::<StringMap>(&"params.arguments", json)).transpose()?;
-    let prompt = snapshot.prompt(&name).ok_or_else(|| RpcError::unknown_prompt(&name))?;
+    let unknown = || RpcError::unknown_prompt(&name);
+    let prompt = view.snapshot.prompt(&name).ok_or_else(unknown)?;
+    let checked = item_access::check_prompt(view, caller, prompt, Some(params.arguments().unwrap_or("{}")));
+    checked.map_err(|error| error.into_rpc(unknown))?;
     let args = arguments.unwrap_or_default().0;
     match missing(&prompt.prompt.arguments, &args) {
         Some(name) => {

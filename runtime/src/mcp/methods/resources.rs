@@ -8,11 +8,10 @@ use super::super::error::RpcError;
 use super::super::params::Params;
 use super::super::request_context::RequestContext;
 use super::super::result_writer::EncodedResult;
-use super::super::server::Server;
+use super::super::server::{CatalogView, Server};
 use super::super::wire::ReadView;
 use super::error_mapping::map_error;
-use super::run_guest_call;
-use crate::catalog::Snapshot;
+use super::{item_access, run_guest_call};
 use crate::plugin::{FinishedCall, MatchedTemplate, Plugin};
 
 /// The URI of a request, and the plugin and template that the catalog has for it.
@@ -25,13 +24,13 @@ struct PreparedRead<'p> {
 /// Reads a resource. `None` when the client cancelled the request.
 pub(in super::super) async fn read(
     server: &Server,
-    snapshot: Arc<Snapshot>,
+    view: CatalogView,
     context: &Arc<RequestContext>,
     params: &Params,
 ) -> Option<Result<EncodedResult, RpcError>> {
     let bytes = params.len();
-    let prepared = server.reading().in_place(bytes, || prepare(&snapshot, context, params)).await;
-    drop(snapshot);
+    let prepared = server.reading().in_place(bytes, || prepare(&view, context, params)).await;
+    drop(view);
     let PreparedRead { plugin, template, uri } = match prepared {
         Ok(prepared) => prepared,
         Err(error) => return Some(Err(error)),
@@ -56,12 +55,14 @@ pub(in super::super) async fn read(
 }
 
 fn prepare<'p>(
-    snapshot: &Snapshot,
+    view: &CatalogView,
     context: &RequestContext,
     params: &'p Params,
 ) -> Result<PreparedRead<'p>, RpcError> {
     let uri = params.uri()?;
-    let route = snapshot.route_uri(&uri);
-    let (plugin, template) = route.ok_or_else(|| RpcError::resource_not_found(&uri, context.revision))?;
+    let unknown = || RpcError::resource_not_found(&uri, context.revision);
+    let (plugin, template) = view.snapshot.route_uri(&uri).ok_or_else(unknown)?;
+    let checked = item_access::check_uri(view, &context.caller, plugin, &uri, template.as_ref());
+    checked.map_err(|error| error.into_rpc(unknown))?;
     Ok(PreparedRead { plugin: Arc::clone(plugin), template, uri })
 }

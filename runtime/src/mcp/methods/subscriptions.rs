@@ -15,11 +15,11 @@ use super::super::params::Params;
 use super::super::request_context::RequestContext;
 use super::super::result_writer::{EmptyResult, EncodedResult, ResultFields};
 use super::super::revision::Revision;
-use super::super::server::Server;
+use super::super::server::{CatalogView, Server};
 use super::super::sessions::server_notifications::method_of;
 use super::super::sessions::subscriptions::Subscriptions;
-use super::read;
-use crate::catalog::{CatalogChange, Snapshot};
+use super::{item_access, read};
+use crate::catalog::CatalogChange;
 use crate::json::RawObject;
 
 /// `_meta` key for the id of the `subscriptions/listen` to which a message belongs.
@@ -27,17 +27,18 @@ const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 
 pub(in super::super) fn subscribe(
     server: &Server,
-    snapshot: &Snapshot,
+    view: &CatalogView,
     context: &RequestContext,
     params: &Params,
 ) -> Result<EncodedResult, RpcError> {
     let add_known = |subscriptions: &Subscriptions, uri: &str| {
         Subscriptions::fits(uri)?;
         // A URI of no plugin would never get an update. A template has all URIs that it matches.
-        match snapshot.plugin_for_uri(uri) {
-            Some(_) => subscriptions.add(uri),
-            None => Err(RpcError::resource_not_found(uri, context.revision)),
-        }
+        let unknown = || RpcError::resource_not_found(uri, context.revision);
+        let (plugin, template) = view.snapshot.route_uri(uri).ok_or_else(unknown)?;
+        let checked = item_access::check_uri(view, &context.caller, plugin, uri, template.as_ref());
+        checked.map_err(|error| error.into_rpc(unknown))?;
+        subscriptions.add(uri)
     };
     change(server, context, params, add_known)
 }
@@ -101,7 +102,7 @@ pub(in super::super) async fn listen(
         Err(error) => return Some(Err(error)),
     };
     let queue = context.leg().queue.clone();
-    let mut changes = server.catalog.changes();
+    let mut changes = server.changes(&context.caller);
     queue.deliver(OutgoingMessage::Message(subscription.acknowledgement())).await.ok()?;
     loop {
         let messages = tokio::select! {

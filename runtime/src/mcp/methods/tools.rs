@@ -10,28 +10,30 @@ use super::super::param_errors::reason;
 use super::super::params::Params;
 use super::super::request_context::RequestContext;
 use super::super::result_writer::EncodedResult;
-use super::super::server::Server;
+use super::super::server::{CatalogView, Server};
 use super::super::wire::ResultView;
 use super::error_mapping::{MappedError, map_tool_error};
+use super::item_access::{self, AccessError};
 use super::run_guest_call;
 use crate::call_env::Caller;
-use crate::catalog::{PublishedTool, SchemaMismatch, Snapshot};
+use crate::catalog::{PublishedTool, SchemaMismatch};
 use crate::plugin::{AdmittedCall, AuditRecord, CallError, FinishedCall, ToolResult};
 use crate::sandbox::{SMALL, WorkBudget, WorkStopped};
 
 /// Calls a tool. `None` when the client cancelled the request.
 pub(in super::super) async fn call(
     server: &Server,
-    snapshot: Arc<Snapshot>,
+    view: CatalogView,
     context: &Arc<RequestContext>,
     params: &Params,
 ) -> Option<Result<EncodedResult, RpcError>> {
     let bytes = params.len();
-    let prepared = server.reading().in_place(bytes, || prepare(&snapshot, params)).await;
-    drop(snapshot);
+    let prepared = server.reading().in_place(bytes, || prepare(&view, &context.caller, params)).await;
+    drop(view);
     let (tool, args) = match prepared {
         Ok(prepared) => prepared,
-        Err(error) => return Some(Err(error)),
+        Err(NotCallable::Rpc(error)) => return Some(Err(error)),
+        Err(NotCallable::Arguments(why)) => return Some(error_result(server, context, why)),
     };
     let (args, admitted) =
         match run_guest_call::until_cancelled(context, pin!(check(&tool, &args, &context.caller))).await? {
@@ -71,11 +73,33 @@ fn fail(
     }
 }
 
+/// Why a tool is not called for this caller.
+enum NotCallable {
+    Rpc(RpcError),
+    /// The operator does not allow these arguments.
+    Arguments(String),
+}
+
+impl From<RpcError> for NotCallable {
+    fn from(error: RpcError) -> Self {
+        Self::Rpc(error)
+    }
+}
+
 /// The tool, and the unparsed text of its arguments.
-fn prepare(snapshot: &Snapshot, params: &Params) -> Result<(Arc<PublishedTool>, Arc<str>), RpcError> {
+fn prepare(
+    view: &CatalogView,
+    caller: &Caller,
+    params: &Params,
+) -> Result<(Arc<PublishedTool>, Arc<str>), NotCallable> {
     let name = params.name()?;
-    let tool = snapshot.tool(&name).ok_or_else(|| RpcError::unknown_tool(&name))?;
-    Ok((Arc::clone(tool), params.arguments().unwrap_or("{}").into()))
+    let tool = view.snapshot.tool(&name).ok_or_else(|| RpcError::unknown_tool(&name))?;
+    let arguments = params.arguments().unwrap_or("{}");
+    match item_access::check_tool(view, caller, tool, arguments) {
+        Ok(()) => Ok((Arc::clone(tool), arguments.into())),
+        Err(AccessError::Arguments(why)) => Err(NotCallable::Arguments(why)),
+        Err(error) => Err(error.into_rpc(|| RpcError::unknown_tool(&name)).into()),
+    }
 }
 
 /// Why a tool is not called with these arguments.

@@ -36,7 +36,7 @@ pub(in crate::mcp) async fn request_input(
     if !open.is_empty() {
         let (resume, resumed) = oneshot::channel();
         let params = &context.request.params;
-        let digest = || request_digest::compute(None, &context.request.method, params.raw());
+        let digest = || request_digest::compute(&context.request.method, params.raw());
         let request_digest = offload.in_place(params.len(), digest).await;
         let plugin = Arc::clone(plugin);
         let pending_input = PendingInput { plugin, max_suspended, request_digest, open, responses, resume };

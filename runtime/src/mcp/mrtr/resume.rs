@@ -6,6 +6,7 @@ use futures_util::FutureExt as _;
 use serde_json::value::RawValue;
 
 use super::{SuspendedCalls, suspend};
+use crate::call_env::Caller;
 use crate::json::RawObject;
 use crate::mcp::buffer_budget::{BufferReservation, buffer_cost};
 use crate::mcp::call_task::CallTask;
@@ -21,14 +22,14 @@ use crate::mcp::sessions::in_flight::InFlightGuard;
 /// # Errors
 /// When there is no such call for this request, or a response does not fit. The call stays suspended then.
 pub(in crate::mcp) fn resume(
-    (suspended_calls, server): (&SuspendedCalls, &RawValue),
+    (suspended_calls, server, caller): (&SuspendedCalls, &RawValue, &Caller),
     mut request: Request,
     (state, responses): (&str, &RawObject),
     leg: RequestLeg,
     guard: Option<&InFlightGuard>,
 ) -> Result<(Arc<RequestContext>, CallTask), RpcError> {
-    let digest = request_digest::compute(None, &request.method, request.params.raw());
-    let taken = suspended_calls.take(state, digest);
+    let digest = request_digest::compute(&request.method, request.params.raw());
+    let taken = suspended_calls.take(state, caller, digest);
     let mut taken = taken.map_err(|error| RpcError::invalid_params(&error.to_string()))?;
     // A call whose task has ended, for example because its plugin was replaced, needs no responses: the client gets the
     // task's outcome.

@@ -48,7 +48,7 @@ pub(crate) struct SuspendedCalls {
 struct Entries {
     by_id: HashMap<SuspendedId, Entry>,
     per_plugin: HashMap<Arc<str>, usize>,
-    evicted_ids: VecDeque<SuspendedId>,
+    evicted_ids: VecDeque<(SuspendedId, Option<Arc<str>>)>,
     /// The server is stopping: no call can be suspended.
     closed: bool,
 }
@@ -98,10 +98,10 @@ pub(crate) enum ResumeError {
     /// Resumed too late.
     #[error("`requestState` has expired; call again without it")]
     Expired,
-    /// Already resumed.
+    /// Already resumed, or of another principal, for whom the call does not exist.
     #[error("`requestState` has already been used; call again without it")]
     Used,
-    /// Of another request or caller.
+    /// Of another request.
     #[error("`requestState` belongs to another request; repeat the method and its parameters unchanged")]
     Foreign,
     /// Evicted at the limit.
@@ -141,11 +141,17 @@ impl SuspendedCalls {
         Some(SuspendGuard { owner: Arc::clone(self), id, evicted })
     }
 
-    /// Takes out the call of `state`, if `request_digest` is that of its request.
+    /// Takes out the call of `state`, if it belongs to the principal of `caller` and `request_digest` is that of its
+    /// request.
     ///
     /// # Errors
-    /// When there is no such call, or the call belongs to another request.
-    pub(crate) fn take(&self, state: &str, request_digest: RequestDigest) -> Result<TakenCall, ResumeError> {
+    /// When there is no such call, or the call belongs to another request. A call of another principal stays as it is.
+    pub(crate) fn take(
+        &self,
+        state: &str,
+        caller: &Caller,
+        request_digest: RequestDigest,
+    ) -> Result<TakenCall, ResumeError> {
         let verified = self.key.as_ref().and_then(|key| key.verify(state)).ok_or(ResumeError::Forged)?;
         let id = verified.id;
         if verified.expired {
@@ -154,9 +160,12 @@ impl SuspendedCalls {
             return Err(ResumeError::Expired);
         }
         let mut entries = self.entries.lock();
-        let missing =
-            if entries.evicted_ids.contains(&id) { ResumeError::Evicted } else { ResumeError::Used };
-        match entries.by_id.get(&id).map(|entry| &entry.kind) {
+        let owner = caller.principal_id();
+        let is_evicted =
+            entries.evicted_ids.iter().any(|(evicted, of)| *evicted == id && of.as_ref() == owner);
+        let missing = if is_evicted { ResumeError::Evicted } else { ResumeError::Used };
+        let entry = entries.by_id.get(&id).filter(|entry| entry.caller.principal_id() == owner);
+        match entry.map(|entry| &entry.kind) {
             Some(SuspendedKind::Stateless(call)) if call.pending_input.request_digest == request_digest => {}
             Some(SuspendedKind::Stateless(_)) => return Err(ResumeError::Foreign),
             _ => return Err(missing),
@@ -271,8 +280,9 @@ impl Entries {
         if self.evicted_ids.len() >= MAX_EVICTED_IDS {
             self.evicted_ids.pop_front();
         }
-        self.evicted_ids.push_back(oldest);
-        self.remove(&oldest)
+        let entry = self.remove(&oldest)?;
+        self.evicted_ids.push_back((oldest, entry.caller.principal_id().cloned()));
+        Some(entry)
     }
 }
 
@@ -344,10 +354,10 @@ mod tests {
     #[test]
     fn a_state_from_elsewhere_is_forged() {
         let (suspended_calls, _) = registry(9);
-        assert_eq!(suspended_calls.take("x", [0; 32]).err(), Some(ResumeError::Forged));
+        assert_eq!(suspended_calls.take("x", &Caller::Unknown, [0; 32]).err(), Some(ResumeError::Forged));
         let token = suspended_calls.key.as_ref().unwrap().sign([1; 16], Duration::from_secs(9));
-        assert_eq!(suspended_calls.take(&token, [0; 32]).err(), Some(ResumeError::Used));
+        assert_eq!(suspended_calls.take(&token, &Caller::Unknown, [0; 32]).err(), Some(ResumeError::Used));
         let late = suspended_calls.key.as_ref().unwrap().sign([1; 16], Duration::ZERO);
-        assert_eq!(suspended_calls.take(&late, [0; 32]).err(), Some(ResumeError::Expired));
+        assert_eq!(suspended_calls.take(&late, &Caller::Unknown, [0; 32]).err(), Some(ResumeError::Expired));
     }
 }

@@ -143,7 +143,7 @@ impl PluginPool {
 
     /// The lease for a call; `None` for listings and for calls of unknown callers.
     pub(super) fn lease(&self, info: &CallInfo<'_>) -> Option<Lease<'_>> {
-        let is_known = matches!(info.caller, Caller::Stdio | Caller::Address(_));
+        let is_known = matches!(info.caller, Caller::Stdio | Caller::Principal(_) | Caller::Address(_));
         let is_call = info.kind != CallKind::List;
         (is_known && is_call).then(|| Lease { pool: self, caller: info.caller.clone() })
     }

@@ -1,8 +1,9 @@
-//! Whether a client of HTTP runs on this machine, so that its roots are folders of this machine.
+//! Whether a client of HTTP runs on this machine, so that its roots are folders of this machine, and that it may call
+//! without credentials where the operator says so (`anonymous = "loopback"`).
 //!
 //! It does if the listener and the client's address are loopback, `Host` names this machine, and there is no header of
 //! a proxy, since a proxy on this machine also connects from here. A proxy that adds no header counts as a client, so
-//! the operator can set that no client of HTTP is local (`roots_over_http`).
+//! the operator can set that no roots are read over HTTP (`roots_over_http`).
 
 use axum::http::HeaderMap;
 
@@ -30,7 +31,7 @@ pub(super) struct LocalityCheck {
 
 impl LocalityCheck {
     pub(super) fn new(settings: &ServerConfig) -> Self {
-        Self { possible: settings.roots_over_http && settings.listen.ip().is_loopback() }
+        Self { possible: settings.listen.ip().is_loopback() }
     }
 
     /// Whether a client is local. `names_this_machine`: whether the request's `Host` does.
@@ -52,12 +53,10 @@ mod tests {
             headers.append(name, "x".parse().unwrap());
         }
         let settings = ServerConfig { listen: listen.parse().unwrap(), ..ServerConfig::default() };
-        let wary = ServerConfig { roots_over_http: false, ..settings.clone() };
         let is_local_for = |settings: &ServerConfig, caller: &Caller| {
             LocalityCheck::new(settings).is_local(&headers, caller, names_this_machine)
         };
         let here = Caller::Address([127, 0, 0, 1].into());
-        assert!(!is_local_for(&wary, &here));
         let far = Caller::Address([192, 0, 2, 1].into());
         assert!(!is_local_for(&settings, &far) && !is_local_for(&settings, &Caller::Unknown));
         is_local_for(&settings, &here)

@@ -17,7 +17,7 @@ use super::super::framing::Line;
 use super::content_types::PlainRejection;
 use super::request_body::CountedBody;
 use super::sse::LegacyStream;
-use crate::mcp::{Channel, DuplexSession, Server, token};
+use crate::mcp::{Caller, Channel, DuplexSession, Server, token};
 
 /// The path of the stream.
 pub(super) const STREAM: &str = "/sse";
@@ -34,16 +34,26 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Messages that may wait for their stream.
 const WAITING: usize = 16;
 
+/// The open streams, by the session id that their clients post to.
+type Streams = Arc<Mutex<HashMap<String, StreamInput>>>;
+
+/// The way into one stream.
+#[derive(Debug, Clone)]
+struct StreamInput {
+    owner: Caller,
+    messages: mpsc::Sender<CountedLine>,
+}
+
 /// The open streams.
 #[derive(Debug)]
 pub(super) struct LegacySseStreams {
-    inputs: Arc<Mutex<HashMap<String, mpsc::Sender<CountedLine>>>>,
+    inputs: Streams,
     max_streams: usize,
 }
 
 /// Forgets a stream when it ends.
 struct StreamGuard {
-    inputs: Arc<Mutex<HashMap<String, mpsc::Sender<CountedLine>>>>,
+    inputs: Streams,
     id: String,
 }
 
@@ -70,7 +80,7 @@ impl LegacySseStreams {
         if inputs.len() >= self.max_streams {
             return Err(full);
         }
-        inputs.insert(id.clone(), input);
+        inputs.insert(id.clone(), StreamInput { owner: caller.clone(), messages: input });
         drop(inputs);
         let settings = server.settings();
         let connection = DuplexSession::new(Arc::clone(server), settings.ping_interval, caller, is_local);
@@ -83,10 +93,11 @@ impl LegacySseStreams {
     /// Hands a posted message to its stream, and waits if the stream's queue is full.
     ///
     /// # Errors
-    /// When the query names no open stream, or the queue stays full.
+    /// When the query names no open stream of the same principal, or the queue stays full.
     pub(super) async fn post(
         &self,
         query: Option<&str>,
+        caller: &Caller,
         CountedBody { bytes, reservation }: CountedBody,
     ) -> Result<(), PlainRejection> {
         let named = query.into_iter().flat_map(|query| query.split('&'));
@@ -96,9 +107,10 @@ impl LegacySseStreams {
         let ended =
             (StatusCode::NOT_FOUND, "unknown session: its stream has ended; open a new one at /sse\n");
         let input = self.inputs.lock().get(id).cloned();
+        let input = input.filter(|input| input.owner.principal_id() == caller.principal_id());
         let full = (StatusCode::SERVICE_UNAVAILABLE, "the stream is not being read; read it and try again\n");
-        let sending = input.ok_or(ended)?;
-        let sending = sending.send_timeout((Line::Whole(bytes.into()), reservation), PATIENCE);
+        let input = input.ok_or(ended)?;
+        let sending = input.messages.send_timeout((Line::Whole(bytes.into()), reservation), PATIENCE);
         sending
             .await
             .map_err(|error| if matches!(error, SendTimeoutError::Timeout(_)) { full } else { ended })

@@ -1,8 +1,11 @@
 //! Accepts connections and serves them until the server stops.
 //!
 //! A loop of its own and not `axum::serve`, since connections here are bounded: [in number](super::connection_limit),
-//! in the time for sending a header and for reading a response, and in buffers. `TCP_NODELAY` is set on each; without
-//! it an event stream waits 40 ms for the client's acknowledgement.
+//! in the time for a TLS handshake, for sending a header and for reading a response, and in buffers. `TCP_NODELAY` is
+//! set on each; without it an event stream waits 40 ms for the client's acknowledgement.
+//!
+//! TLS is a layer between the socket and hyper. `connection` is compiled once with it and once without, so that plain
+//! HTTP does not pay for it.
 
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
@@ -16,13 +19,16 @@ use hyper::server::conn::http1;
 use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
-use tokio::io::AsyncReadExt as _;
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio_io_timeout::TimeoutStream;
+use tokio_rustls::server::TlsStream;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::connection_limit::{Activity, ConnectionLimit, ConnectionPermit, ConnectionState};
+use super::tls::{FailedHandshake, TlsAcceptor, TlsClient};
+use crate::access::ClientCertificate;
 use crate::config::ServerConfig;
 use crate::mcp::Caller;
 
@@ -60,12 +66,31 @@ pub(super) struct PeerAddr(pub(super) IpAddr);
 
 type TimeoutTcpStream = Pin<Box<TimeoutStream<TcpStream>>>;
 
+/// What a client sends and reads: TCP, or TLS over it.
+trait ClientStream: AsyncRead + AsyncWrite + Unpin + Send + 'static {
+    /// The stream of TCP below.
+    fn into_tcp(self) -> TimeoutTcpStream;
+}
+
+impl ClientStream for TimeoutTcpStream {
+    fn into_tcp(self) -> TimeoutTcpStream {
+        self
+    }
+}
+
+impl ClientStream for TlsStream<TimeoutTcpStream> {
+    fn into_tcp(self) -> TimeoutTcpStream {
+        self.into_inner().0
+    }
+}
+
 /// A bound socket.
 #[derive(Debug)]
 pub struct Listener {
     socket: TcpListener,
     /// Its address, with the port that the system chose for port 0.
     pub address: SocketAddr,
+    tls: Option<Arc<TlsAcceptor>>,
 }
 
 impl Listener {
@@ -82,12 +107,41 @@ impl Listener {
         socket.set_recv_buffer_size(RECEIVE_BUFFER)?;
         socket.bind(address)?;
         let socket = socket.listen(BACKLOG)?;
-        Ok(Self { address: socket.local_addr()?, socket })
+        Ok(Self { address: socket.local_addr()?, socket, tls: None })
+    }
+
+    /// Serves HTTPS instead of HTTP.
+    #[must_use]
+    pub fn with_tls(self, tls: TlsAcceptor) -> Self {
+        Self { tls: Some(Arc::new(tls)), ..self }
+    }
+
+    /// The URL of the server, without a path.
+    #[must_use]
+    pub fn url(&self) -> String {
+        let scheme = if self.tls.is_some() { "https" } else { "http" };
+        format!("{scheme}://{}", self.address)
     }
 }
 
 /// Serves `router` within the limits of `settings`, until `stop`, then lets running requests finish.
 pub async fn serve(listener: Listener, router: Router, settings: &ServerConfig, stop: CancellationToken) {
+    let tls = listener.tls.clone();
+    let serving = serve_connections(listener, router, settings, &stop);
+    match tls {
+        None => serving.await,
+        Some(tls) => {
+            tokio::join!(serving, tls.reload(&stop));
+        }
+    }
+}
+
+async fn serve_connections(
+    listener: Listener,
+    router: Router,
+    settings: &ServerConfig,
+    stop: &CancellationToken,
+) {
     let connections = ConnectionLimit::new(settings.max_connections);
     let tasks = TaskTracker::new();
     loop {
@@ -101,7 +155,11 @@ pub async fn serve(listener: Listener, router: Router, settings: &ServerConfig, 
         // ones would wait behind it.
         let Some(permit) = connections.acquire(Caller::Address(peer.0)) else { continue };
         let stream = with_write_timeout(stream, settings.write_timeout);
-        tasks.spawn(connection(stream, (peer, permit), router.clone(), stop.clone()));
+        let context = ConnectionContext { peer, permit, router: router.clone(), stop: stop.clone() };
+        match &listener.tls {
+            None => tasks.spawn(connection(stream, None, context)),
+            Some(tls) => tasks.spawn(tls_connection(Arc::clone(tls), stream, context)),
+        };
     }
     drop(listener);
     tasks.close();
@@ -135,11 +193,43 @@ fn with_write_timeout(stream: TcpStream, timeout: Duration) -> TimeoutTcpStream 
 #[derive(Debug, Clone)]
 pub(super) struct ConnectionHandle(pub(super) Arc<Activity>);
 
-async fn connection(
-    stream: TimeoutTcpStream,
-    (peer, permit): (PeerAddr, ConnectionPermit),
+/// What belongs to one connection besides its stream.
+struct ConnectionContext {
+    peer: PeerAddr,
+    permit: ConnectionPermit,
     router: Router,
     stop: CancellationToken,
+}
+
+/// Serves a connection that begins with a TLS handshake. Until the handshake has ended, the connection waits for its
+/// client and can be evicted.
+async fn tls_connection(tls: Arc<TlsAcceptor>, stream: TimeoutTcpStream, context: ConnectionContext) {
+    let accepted = tokio::select! {
+        accepted = tls.accept(stream) => accepted,
+        () = context.permit.activity.evicted.cancelled() => return log_eviction(),
+        () = context.stop.cancelled() => return,
+    };
+    match accepted {
+        Ok(TlsClient { stream, certificate }) => connection(stream, certificate, context).await,
+        Err(FailedHandshake { why, stream }) => {
+            tracing::debug!("{why}");
+            if let Some(mut stream) = stream {
+                // The client may still be sending, and has to read why the handshake failed.
+                stream
+                    .shutdown()
+                    .await
+                    .unwrap_or_else(|error| tracing::debug!("the connection failed: {error}"));
+                lingering_close(stream).await;
+            }
+        }
+    }
+}
+
+/// Serves HTTP on a connection. `certificate`: the client's, as an extension of each request.
+async fn connection(
+    stream: impl ClientStream,
+    certificate: Option<Arc<ClientCertificate>>,
+    ConnectionContext { peer, permit, router, stop }: ConnectionContext,
 ) {
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(HEADER_TIME).max_buf_size(BUFFER);
@@ -147,8 +237,12 @@ async fn connection(
     let activity = Arc::clone(&permit.activity);
     let service = service_fn(move |mut request: Request<Incoming>| {
         activity.set(ConnectionState::Waiting);
-        request.extensions_mut().insert(peer);
-        request.extensions_mut().insert(ConnectionHandle(Arc::clone(&activity)));
+        let extensions = request.extensions_mut();
+        extensions.insert(peer);
+        extensions.insert(ConnectionHandle(Arc::clone(&activity)));
+        if let Some(certificate) = &certificate {
+            extensions.insert(Arc::clone(certificate));
+        }
         let (serving, activity) = (routes.call(request), Arc::clone(&activity));
         async move {
             let response = serving.await;
@@ -160,10 +254,7 @@ async fn connection(
     let mut served = http.serve_connection(TokioIo::new(stream), service);
     let ended = tokio::select! {
         ended = &mut served => ended,
-        () = permit.activity.evicted.cancelled() => {
-            tracing::debug!("evicted a connection for a new one (setting [server] `max_connections`)");
-            return;
-        }
+        () = permit.activity.evicted.cancelled() => return log_eviction(),
         () = stop.cancelled() => {
             Pin::new(&mut served).graceful_shutdown();
             served.await.unwrap_or_else(broken);
@@ -171,9 +262,13 @@ async fn connection(
         }
     };
     match ended {
-        Ok(()) => lingering_close(served.into_parts().io.into_inner()).await,
+        Ok(()) => lingering_close(served.into_parts().io.into_inner().into_tcp()).await,
         Err(error) => broken(error),
     }
+}
+
+fn log_eviction() {
+    tracing::debug!("evicted a connection for a new one (setting [server] `max_connections`)");
 }
 
 fn broken(error: hyper::Error) {
@@ -193,8 +288,52 @@ async fn lingering_close(stream: TimeoutTcpStream) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tls::tests::{TestFiles, localhost};
     use super::*;
-    use tokio::io::AsyncWriteExt as _;
+
+    /// The name in the client's certificate, as the response to every request.
+    async fn client_name(request: axum::extract::Request) -> String {
+        let certificate = request.extensions().get::<Arc<ClientCertificate>>();
+        certificate.map_or_else(|| "nobody".to_owned(), |certificate| certificate.subject.clone())
+    }
+
+    const GET: &[u8] = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
+
+    #[tokio::test]
+    async fn https_is_served_beside_clients_that_stall_or_speak_http() {
+        let files = TestFiles::new();
+        let tls = TlsAcceptor::load(&files.config(false)).unwrap();
+        let listener = Listener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).unwrap().with_tls(tls);
+        let address = listener.address;
+        assert_eq!(listener.url(), format!("https://{address}"));
+        let (router, stop) = (Router::new().fallback(client_name), CancellationToken::new());
+        let stopped = stop.clone();
+        let serving =
+            tokio::spawn(async move { serve(listener, router, &ServerConfig::default(), stopped).await });
+        let _stalled = TcpStream::connect(address).await.unwrap();
+        let mut plain = TcpStream::connect(address).await.unwrap();
+        plain.write_all(GET).await.unwrap();
+        let mut received = Vec::new();
+        plain.read_to_end(&mut received).await.unwrap();
+        assert!(!received.starts_with(b"HTTP"), "{received:?}");
+        for (shown, name) in [(None, &b"nobody"[..]), (Some(files.client_certificate("ada")), b"ada")] {
+            let stream = TcpStream::connect(address).await.unwrap();
+            let mut stream = files.connector(shown).connect(localhost(), stream).await.unwrap();
+            for _ in 0..2 {
+                stream.write_all(GET).await.unwrap();
+                let mut response = Vec::new();
+                while !response.ends_with(name) {
+                    assert!(stream.read_buf(&mut response).await.unwrap() > 0, "{response:?}");
+                }
+            }
+            if name == b"ada" {
+                stop.cancel();
+                // Without a `close_notify` this is an error.
+                assert_eq!(stream.read_to_end(&mut Vec::new()).await.unwrap(), 0);
+            }
+        }
+        serving.await.unwrap();
+    }
 
     #[tokio::test]
     async fn the_kernel_keeps_little_of_what_a_client_leaves_unread() {

@@ -5,23 +5,32 @@
 //! parsed messages and returns response streams. A request goes through `router` (checks of every request, routes),
 //! `streamable_http` (which message belongs to which session), and the layer `mcp`; `response` writes the response.
 
+mod authentication;
+mod authorization;
+mod challenge;
 mod client_locality;
 mod connection_limit;
 mod content_types;
+mod cors;
 mod event_store;
+mod forwarded_for;
 mod header_validation;
 mod headers;
 mod legacy_sse;
 mod listener;
 mod origin_check;
 mod request_body;
+mod resource_metadata;
 mod response;
 mod resumable_stream;
 mod router;
 mod session_registry;
 mod session_streams;
 mod sse;
+mod stream_end;
 mod streamable_http;
+mod tls;
 
 pub use listener::{Listener, serve};
 pub use router::{PATH, router};
+pub use tls::{TlsAcceptor, TlsError};

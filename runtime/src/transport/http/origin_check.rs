@@ -14,7 +14,7 @@
 use std::net::IpAddr;
 
 use axum::http::uri::Authority;
-use axum::http::{HeaderMap, HeaderName, StatusCode, Uri, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header};
 
 use super::content_types::PlainRejection;
 use crate::config::ServerConfig;
@@ -76,6 +76,12 @@ impl OriginCheck {
                 Some(_) => Err(BAD_SITE),
             },
         }
+    }
+
+    /// The origin of the page that sends a request, if it is an allowed one.
+    pub(super) fn allowed_origin<'h>(&self, headers: &'h HeaderMap) -> Option<&'h HeaderValue> {
+        let origin = only(headers, &header::ORIGIN).ok().flatten()?;
+        if self.origin_allowed(origin) { headers.get(header::ORIGIN) } else { None }
     }
 
     /// What an allowed host names; `None` for any other.

@@ -84,14 +84,24 @@ fn events(
 }
 
 fn json(kind: ResponseKind, body: Bytes) -> Response {
-    (status(kind), [(header::CONTENT_TYPE, "application/json")], body).into_response()
+    let mut response = (status(&kind), [(header::CONTENT_TYPE, "application/json")], body).into_response();
+    if let ResponseKind::InsufficientScope(scopes) = kind {
+        response.extensions_mut().insert(NeededScopes(scopes));
+    }
+    response
 }
 
-fn status(kind: ResponseKind) -> StatusCode {
+/// The scopes that the caller's token lacks some of, as an extension of the response. `router` makes the challenge of
+/// them.
+#[derive(Debug, Clone)]
+pub(super) struct NeededScopes(pub(super) Arc<[Box<str>]>);
+
+fn status(kind: &ResponseKind) -> StatusCode {
     match kind {
         ResponseKind::Served => StatusCode::OK,
         ResponseKind::Malformed => StatusCode::BAD_REQUEST,
         ResponseKind::NotFound => StatusCode::NOT_FOUND,
         ResponseKind::Overloaded => StatusCode::SERVICE_UNAVAILABLE,
+        ResponseKind::InsufficientScope(_) => StatusCode::FORBIDDEN,
     }
 }

@@ -1,9 +1,11 @@
-//! The routes, and what every request goes through: the checks of its headers before, the rest of its body after.
+//! The routes, and what every request goes through: the checks of its headers and its credentials before, the rest of
+//! its body after.
 //!
 //! `handle` is the middleware of all routes, as one function and not as layers of axum. The rest of a body is read
 //! after every handler, whether or not the handler read the body, so `handle` owns the body and lends it. Each layer of
 //! axum would box one more future for each request. A new rule for every request belongs in `AppState::check`; handlers
-//! get what is known of the client as [`CallerInfo`].
+//! get what is known of the client as [`CallerInfo`]. Metadata and preflights need no credentials, since clients send
+//! them to learn which credentials they need.
 
 use std::sync::Arc;
 
@@ -14,21 +16,30 @@ use axum::http::request::Parts;
 use axum::http::{Extensions, HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 
+use super::authentication;
 use super::client_locality::LocalityCheck;
 use super::connection_limit::ConnectionState;
 use super::content_types::{AcceptHeader, PlainRejection, check_json_body};
+use super::cors;
+use super::forwarded_for::TrustedProxies;
 use super::headers::SESSION_ID;
 use super::legacy_sse::{self, LegacySseStreams};
 use super::listener::{ConnectionHandle, PeerAddr};
 use super::origin_check::{HostName, OriginCheck};
 use super::request_body::{self, BodyError, CountedBody};
+use super::resource_metadata::ResourceMetadata;
 use super::response;
 use super::sse;
+use super::stream_end;
 use super::streamable_http::StreamableHttp;
+use crate::access::Authenticated;
 use crate::mcp::{Caller, Channel, Server};
 
 /// Where MCP is served.
 pub const PATH: &str = "/mcp";
+
+/// Where servers describe themselves (RFC 8615).
+const WELL_KNOWN: &str = "/.well-known/";
 
 /// The methods of [`PATH`].
 const METHODS: &str = "POST, GET, DELETE";
@@ -37,12 +48,17 @@ struct AppState {
     endpoint: StreamableHttp,
     origin_check: OriginCheck,
     locality_check: LocalityCheck,
+    trusted_proxies: TrustedProxies,
+    resource_metadata: ResourceMetadata,
     legacy_sse: LegacySseStreams,
 }
 
 /// The client of a request, read once from its connection and headers.
 struct CallerInfo {
     caller: Caller,
+    /// Whether it certainly runs on this machine.
+    is_on_this_machine: bool,
+    /// Whether plugins may read its roots.
     is_local: bool,
 }
 
@@ -56,9 +72,13 @@ impl CallerInfo {
 pub fn router(server: Arc<Server>) -> Router {
     let origin_check = OriginCheck::new(server.settings());
     let locality_check = LocalityCheck::new(server.settings());
+    let trusted_proxies = TrustedProxies::new(&server.settings().trusted_proxies);
+    let resource_metadata = ResourceMetadata::new(PATH);
     let legacy_sse = LegacySseStreams::new(server.settings().max_sessions);
     let endpoint = StreamableHttp::new(server);
-    let state = Arc::new(AppState { endpoint, origin_check, locality_check, legacy_sse });
+    let state =
+        AppState { endpoint, origin_check, locality_check, trusted_proxies, resource_metadata, legacy_sse };
+    let state = Arc::new(state);
     Router::new().fallback(handle).with_state(state)
 }
 
@@ -71,20 +91,76 @@ async fn handle(State(state): State<Arc<AppState>>, request: Request) -> Respons
     if let Some(Ok(host)) = named {
         parts.headers.insert(header::HOST, host);
     }
-    let response = match state.check(&parts) {
-        Ok(client) => route(&state, &parts, client, &mut body).await,
+    let response = respond(&state, &parts, &mut body).await;
+    request_body::drain_or_close(response, body, &parts.headers).await
+}
+
+async fn respond(state: &AppState, parts: &Parts, body: &mut Body) -> Response {
+    let authenticator = state.endpoint.server().authenticator();
+    if let Some(document) = state.resource_metadata.respond(parts, || authenticator.config()) {
+        return document;
+    }
+    if parts.uri.path().starts_with(WELL_KNOWN) {
+        // Clients of 2025-03-26 look here for an authorization server, and take a challenge for a fault.
+        return (StatusCode::NOT_FOUND, "there is no such metadata here\n").into_response();
+    }
+    let origin = state.origin_check.allowed_origin(&parts.headers);
+    let mut response = match state.check(parts) {
+        Ok(client) => match cors::preflight(parts, origin) {
+            Some(permission) => permission,
+            None => authenticate_and_route(state, parts, client, body).await,
+        },
         Err(rejection) => rejection.into_response(),
     };
-    request_body::drain_or_close(response, body, &parts.headers).await
+    cors::add_headers(origin, &mut response);
+    response
+}
+
+async fn authenticate_and_route(
+    state: &AppState,
+    parts: &Parts,
+    mut client: CallerInfo,
+    body: &mut Body,
+) -> Response {
+    let authenticator = state.endpoint.server().authenticator();
+    if !authenticator.is_configured() {
+        return route(state, parts, client, body).await;
+    }
+    match authentication::authenticate(authenticator, parts, &client.caller, client.is_on_this_machine).await
+    {
+        Ok(None) => {
+            let mut response = route(state, parts, client, body).await;
+            authentication::challenge_for_scopes(authenticator, parts, false, &mut response);
+            response
+        }
+        Ok(Some(principal)) => {
+            let address = match client.caller {
+                Caller::Address(address) => Some(address),
+                _ => None,
+            };
+            client.caller = Caller::Principal(Authenticated { principal: Arc::clone(&principal), address });
+            let mut response = route(state, parts, client, body).await;
+            authentication::challenge_for_scopes(authenticator, parts, true, &mut response);
+            stream_end::bind(response, authenticator, principal)
+        }
+        Err(rejection) => rejection,
+    }
 }
 
 impl AppState {
     /// Checks the headers of every request, and finds out which client sent it.
     fn check(&self, parts: &Parts) -> Result<CallerInfo, PlainRejection> {
         let host = self.origin_check.check(&parts.headers)?;
-        let caller = caller(&parts.extensions);
-        let is_local = self.locality_check.is_local(&parts.headers, &caller, host == HostName::Loopback);
-        Ok(CallerInfo { caller, is_local })
+        let caller = match parts.extensions.get::<PeerAddr>() {
+            Some(PeerAddr(peer)) => {
+                Caller::Address(self.trusted_proxies.client_address(*peer, &parts.headers))
+            }
+            None => Caller::Unknown,
+        };
+        let is_on_this_machine =
+            self.locality_check.is_local(&parts.headers, &caller, host == HostName::Loopback);
+        let is_local = is_on_this_machine && self.endpoint.server().settings().roots_over_http;
+        Ok(CallerInfo { caller, is_on_this_machine, is_local })
     }
 
     /// Reads a body within the limit on messages.
@@ -98,8 +174,8 @@ async fn route(state: &AppState, parts: &Parts, client: CallerInfo, body: &mut B
     let path = parts.uri.path();
     match (path.strip_suffix('/').unwrap_or(path), &parts.method) {
         (PATH, &Method::POST) => post_message(state, parts, client, body).await,
-        (PATH, &Method::GET) => get_stream(state, &parts.headers).await,
-        (PATH, &Method::DELETE) => delete_session(state, &parts.headers),
+        (PATH, &Method::GET) => get_stream(state, &parts.headers, &client.caller).await,
+        (PATH, &Method::DELETE) => delete_session(state, &parts.headers, &client.caller),
         (PATH, _) => not_allowed(METHODS, "MCP is spoken with POST, GET and DELETE\n"),
         (legacy_sse::STREAM, &Method::GET) => {
             match state.legacy_sse.open(state.endpoint.server(), &parts.headers, client.channel(true)) {
@@ -144,7 +220,7 @@ fn mark_working(extensions: &Extensions) {
     }
 }
 
-async fn get_stream(state: &AppState, headers: &HeaderMap) -> Response {
+async fn get_stream(state: &AppState, headers: &HeaderMap, caller: &Caller) -> Response {
     if !headers.contains_key(SESSION_ID) {
         return no_session();
     }
@@ -153,7 +229,8 @@ async fn get_stream(state: &AppState, headers: &HeaderMap) -> Response {
         let why = "what is opened with GET is an event stream; send `Accept: text/event-stream`\n";
         return (StatusCode::NOT_ACCEPTABLE, why).into_response();
     }
-    response::write(state.endpoint.get(headers), accepts, state.endpoint.server().settings().sse_close).await
+    let sse_close = state.endpoint.server().settings().sse_close;
+    response::write(state.endpoint.get(headers, caller), accepts, sse_close).await
 }
 
 async fn post_legacy_message(
@@ -169,19 +246,14 @@ async fn post_legacy_message(
         Ok(body) => body,
         Err(error) => return error.into_response(),
     };
-    match state.legacy_sse.post(parts.uri.query(), body).await {
+    match state.legacy_sse.post(parts.uri.query(), &client.caller, body).await {
         Ok(()) => StatusCode::ACCEPTED.into_response(),
         Err(rejection) => rejection.into_response(),
     }
 }
 
-/// The caller of a request, by the address that the listener noted.
-fn caller(extensions: &Extensions) -> Caller {
-    extensions.get::<PeerAddr>().map_or(Caller::Unknown, |PeerAddr(address)| Caller::Address(*address))
-}
-
-fn delete_session(state: &AppState, headers: &HeaderMap) -> Response {
-    match state.endpoint.delete(headers) {
+fn delete_session(state: &AppState, headers: &HeaderMap, caller: &Caller) -> Response {
+    match state.endpoint.delete(headers, caller) {
         Some(true) => StatusCode::NO_CONTENT.into_response(),
         Some(false) => (StatusCode::NOT_FOUND, "unknown session: it has ended\n").into_response(),
         None => no_session(),

@@ -13,7 +13,7 @@ use parking_lot::RwLock;
 use tokio_util::sync::CancellationToken;
 
 use super::session_streams::HttpSession;
-use crate::mcp::{EvictionCandidate, SWEEP, Session, choose_evicted, token};
+use crate::mcp::{Caller, EvictionCandidate, SWEEP, Session, choose_evicted, token};
 
 /// How long a session lives that was never used.
 const UNUSED: Duration = Duration::from_secs(60);
@@ -60,15 +60,18 @@ impl SessionRegistry {
         Ok(id)
     }
 
-    /// The session of this id, unless it has ended.
-    pub(super) fn get(&self, id: &str) -> Option<Arc<HttpSession>> {
+    /// The session of this id, unless it has ended or belongs to another principal than `caller` is.
+    pub(super) fn get(&self, id: &str, caller: &Caller) -> Option<Arc<HttpSession>> {
         let session = self.by_id.read().get(id).cloned();
-        session.filter(|session| !session.session.ended.is_cancelled())
+        session.filter(|session| !session.session.ended.is_cancelled() && is_owner(caller, session))
     }
 
-    /// Ends a session and cancels its running requests. `false`: there is no such session.
-    pub(super) fn end(&self, id: &str) -> bool {
-        let ended = self.by_id.write().remove(id);
+    /// Ends a session of `caller` and cancels its running requests. `false`: there is no such session.
+    pub(super) fn end(&self, id: &str, caller: &Caller) -> bool {
+        let mut sessions = self.by_id.write();
+        let is_owned = sessions.get(id).is_some_and(|session| is_owner(caller, session));
+        let ended = is_owned.then(|| sessions.remove(id)).flatten();
+        drop(sessions);
         if let Some(ended) = &ended {
             ended.session.end();
         }
@@ -103,6 +106,12 @@ impl SessionRegistry {
     }
 }
 
+/// Whether the session was begun by the same principal. Callers without a principal share their sessions, as far as they
+/// know the ids of each other's.
+fn is_owner(caller: &Caller, http_session: &HttpSession) -> bool {
+    http_session.session.share.caller().principal_id() == caller.principal_id()
+}
+
 /// All sessions as candidates for eviction. One that was never used is worth less, and so is one that was idle for
 /// longer.
 fn candidates(
@@ -120,7 +129,7 @@ fn candidates(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mcp::{Caller, RequestId};
+    use crate::mcp::RequestId;
     use tokio_util::sync::CancellationToken;
 
     fn session() -> Arc<Session> {
@@ -142,15 +151,27 @@ mod tests {
         pause();
         let third = from(3);
         let third_id = add(&third);
-        assert!(sessions.get(&unused_id).is_none() && unused.ended.is_cancelled(), "it was never used");
-        assert!(sessions.get(&used_id).is_some() && sessions.get(&lone_id).is_some());
+        assert!(
+            sessions.get(&unused_id, &Caller::Unknown).is_none() && unused.ended.is_cancelled(),
+            "it was never used"
+        );
+        assert!(
+            sessions.get(&used_id, &Caller::Unknown).is_some()
+                && sessions.get(&lone_id, &Caller::Unknown).is_some()
+        );
         [&lone, &third].iter().for_each(|session| session.touch());
         let _at_work = used.attach();
         pause();
         let fourth = add(&from(3));
-        assert!(sessions.get(&lone_id).is_none(), "of equals, who has been silent for longest");
-        assert!(sessions.get(&used_id).is_some(), "it has a stream open");
-        assert!(sessions.get(&third_id).is_some() && sessions.get(&fourth).is_some());
+        assert!(
+            sessions.get(&lone_id, &Caller::Unknown).is_none(),
+            "of equals, who has been silent for longest"
+        );
+        assert!(sessions.get(&used_id, &Caller::Unknown).is_some(), "it has a stream open");
+        assert!(
+            sessions.get(&third_id, &Caller::Unknown).is_some()
+                && sessions.get(&fourth, &Caller::Unknown).is_some()
+        );
     }
 
     #[test]
@@ -160,9 +181,12 @@ mod tests {
         let id = sessions.add(Arc::clone(&neighbour)).unwrap();
         neighbour.touch();
         (0..1_000).for_each(|_| drop(sessions.add(from(2)).unwrap()));
-        assert!(sessions.get(&id).is_some() && sessions.by_id.read().len() <= 10);
+        assert!(sessions.get(&id, &Caller::Unknown).is_some() && sessions.by_id.read().len() <= 10);
         (0..1_000).for_each(|_| drop(sessions.add(from(1)).unwrap()));
-        assert!(sessions.get(&id).is_some(), "one behind the same address who uses its session keeps it");
+        assert!(
+            sessions.get(&id, &Caller::Unknown).is_some(),
+            "one behind the same address who uses its session keeps it"
+        );
     }
 
     #[test]
@@ -184,7 +208,7 @@ mod tests {
         let id = sessions.add(Arc::clone(&session)).unwrap();
         let cancel = CancellationToken::new();
         let _guard = session.in_flight.enter(&RequestId::Number(1), cancel.clone()).unwrap();
-        assert!(sessions.end(&id) && !sessions.end(&id));
+        assert!(sessions.end(&id, &Caller::Unknown) && !sessions.end(&id, &Caller::Unknown));
         assert!(cancel.is_cancelled() && session.ended.is_cancelled());
     }
 
@@ -198,10 +222,13 @@ mod tests {
         let patient = SessionRegistry { idle: Duration::from_millis(1), ..sessions };
         std::thread::sleep(Duration::from_millis(3));
         patient.sweep();
-        assert!(patient.get(&silent_id).is_none() && patient.get(&attached_id).is_some());
+        assert!(
+            patient.get(&silent_id, &Caller::Unknown).is_none()
+                && patient.get(&attached_id, &Caller::Unknown).is_some()
+        );
         drop(waits);
         std::thread::sleep(Duration::from_millis(3));
         patient.sweep();
-        assert!(patient.get(&attached_id).is_none());
+        assert!(patient.get(&attached_id, &Caller::Unknown).is_none());
     }
 }

@@ -16,9 +16,9 @@ use super::resumable_stream::ResumableStream;
 use super::session_registry::SessionRegistry;
 use super::session_streams::HttpSession;
 use crate::mcp::{
-    BufferReservation, CatalogView, Channel, Message, Method, Notification, Request, RequestId, RequestKind,
-    ResponseKind, ResponseStream, Revision, RpcError, Server, ServerNotifications, dispatch, error_response,
-    jsonrpc_batch, without_bom,
+    BufferReservation, Caller, CatalogView, Channel, Message, Method, Notification, Request, RequestId,
+    RequestKind, ResponseKind, ResponseStream, Revision, RpcError, Server, ServerNotifications, dispatch,
+    error_response, jsonrpc_batch, without_bom,
 };
 
 /// The reply to one HTTP request.
@@ -78,9 +78,11 @@ impl StreamableHttp {
                 request.reservation = reservation.map(Arc::new);
                 (Some(request.id.clone()), self.request(headers, request, channel))
             }
-            Ok(Message::Notification(notification)) => (None, self.notification(headers, &notification)),
+            Ok(Message::Notification(notification)) => {
+                (None, self.notification(headers, &notification, &channel.caller))
+            }
             Ok(Message::Response(id, result)) => {
-                let reply = self.session(headers).map(|http_session| {
+                let reply = self.session(headers, &channel.caller).map(|http_session| {
                     let session = &http_session.session;
                     session.touch();
                     if let Some(id) = id {
@@ -96,14 +98,14 @@ impl StreamableHttp {
     }
 
     /// Opens the stream for server notifications, or resumes the one that `Last-Event-ID` names.
-    pub(super) fn get(&self, headers: &HeaderMap) -> Reply {
-        self.events(headers).unwrap_or_else(|error| rejected(None, &error))
+    pub(super) fn get(&self, headers: &HeaderMap, caller: &Caller) -> Reply {
+        self.events(headers, caller).unwrap_or_else(|error| rejected(None, &error))
     }
 
     /// Ends the session that a DELETE names. `None` when the request names none.
-    pub(super) fn delete(&self, headers: &HeaderMap) -> Option<bool> {
+    pub(super) fn delete(&self, headers: &HeaderMap, caller: &Caller) -> Option<bool> {
         let id = single(headers, &SESSION_ID).ok().flatten()?;
-        Some(self.sessions.end(id))
+        Some(self.sessions.end(id, caller))
     }
 
     fn request(&self, headers: &HeaderMap, request: Request, channel: &Channel) -> Result<Reply, RpcError> {
@@ -111,7 +113,7 @@ impl StreamableHttp {
             RequestKind::parse(&request).map_err(|error| prefer_header_mismatch(headers, error))?;
         match kind {
             RequestKind::Stateless(stateless_meta) => {
-                let view = self.server.catalog_view();
+                let view = self.server.catalog_view(&channel.caller);
                 if !check_headers(headers, &request, stateless_meta.revision, &view)? {
                     request_meta.deferred_check = Some(Box::new(DeferredHeaders(headers.clone())));
                 }
@@ -121,7 +123,7 @@ impl StreamableHttp {
             }
             RequestKind::Initialize => self.initialize(headers, &request, channel),
             RequestKind::Session => {
-                let http_session = self.session(headers)?;
+                let http_session = self.session(headers, &channel.caller)?;
                 let session = &http_session.session;
                 let stream = dispatch::in_session(&self.server, session, request, request_meta, channel)?;
                 Ok(session_stream(http_session, stream))
@@ -139,7 +141,7 @@ impl StreamableHttp {
         if single(headers, &SESSION_ID)?.is_none() {
             return Err(jsonrpc_batch::unknown());
         }
-        let http_session = self.session(headers)?;
+        let http_session = self.session(headers, &channel.caller)?;
         Ok(match jsonrpc_batch::serve(&self.server, &http_session.session, messages, reservation, channel)? {
             Some(stream) => session_stream(http_session, stream),
             None => Reply::Accepted,
@@ -153,7 +155,7 @@ impl StreamableHttp {
         channel: &Channel,
     ) -> Result<Reply, RpcError> {
         // A session begins once. The id of an ended session is ignored.
-        if single(headers, &SESSION_ID)?.is_some_and(|id| self.sessions.get(id).is_some()) {
+        if single(headers, &SESSION_ID)?.is_some_and(|id| self.sessions.get(id, &channel.caller).is_some()) {
             return Err(RpcError::invalid_request(
                 "this session has begun already; leave `Mcp-Session-Id` out to begin another, and end this one with DELETE",
             ));
@@ -165,24 +167,29 @@ impl StreamableHttp {
         Ok(Reply::SessionCreated(response, id))
     }
 
-    fn notification(&self, headers: &HeaderMap, notification: &Notification) -> Result<Reply, RpcError> {
+    fn notification(
+        &self,
+        headers: &HeaderMap,
+        notification: &Notification,
+        caller: &Caller,
+    ) -> Result<Reply, RpcError> {
         // The stateless revision defines no notification from the client over HTTP; one is accepted and has no effect.
         let stateless = single(headers, &PROTOCOL_VERSION).ok().flatten();
         if stateless.and_then(Revision::parse).is_some_and(Revision::is_stateless) {
             return Ok(Reply::Accepted);
         }
-        let http_session = self.session(headers)?;
+        let http_session = self.session(headers, caller)?;
         http_session.session.touch();
         http_session.session.handle_notification(notification);
         Ok(Reply::Accepted)
     }
 
-    fn events(&self, headers: &HeaderMap) -> Result<Reply, RpcError> {
-        let http_session = self.session(headers)?;
+    fn events(&self, headers: &HeaderMap, caller: &Caller) -> Result<Reply, RpcError> {
+        let http_session = self.session(headers, caller)?;
         let session = &http_session.session;
         session.touch();
         let settings = self.server.settings();
-        let changes = || self.server.catalog().changes_since(session.lists);
+        let changes = || self.server.changes_since(session.lists, session.share.caller());
         let notifications = || ServerNotifications::new(session, changes(), settings.ping_interval);
         let events = match single(headers, &LAST_EVENT_ID)? {
             None => ResumableStream::standalone(&http_session, notifications),
@@ -196,8 +203,8 @@ impl StreamableHttp {
         Ok(Reply::Events(Box::new(events)))
     }
 
-    /// The session that a request belongs to.
-    fn session(&self, headers: &HeaderMap) -> Result<Arc<HttpSession>, RpcError> {
+    /// The session that a request belongs to. A session of another principal is unknown to it.
+    fn session(&self, headers: &HeaderMap, caller: &Caller) -> Result<Arc<HttpSession>, RpcError> {
         let version = single(headers, &PROTOCOL_VERSION)?;
         match version.map(|name| (name, Revision::parse(name))) {
             Some((name, None)) => return Err(RpcError::unsupported_version(name)),
@@ -213,7 +220,7 @@ impl StreamableHttp {
                 "no session: send `initialize` first, then `Mcp-Session-Id` with every request",
             )
         })?;
-        self.sessions.get(id).ok_or_else(|| {
+        self.sessions.get(id, caller).ok_or_else(|| {
             RpcError::invalid_request("unknown session: it has ended; send `initialize` again")
                 .with_kind(ResponseKind::NotFound)
         })
@@ -254,5 +261,5 @@ fn prefer_header_mismatch(headers: &HeaderMap, error: RpcError) -> RpcError {
 }
 
 fn rejected(id: Option<&RequestId>, error: &RpcError) -> Reply {
-    Reply::Rejected(error.kind, error_response(id, error))
+    Reply::Rejected(error.kind.clone(), error_response(id, error))
 }

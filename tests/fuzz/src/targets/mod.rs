@@ -8,4 +8,5 @@ pub(crate) mod framing;
 pub(crate) mod grants;
 pub(crate) mod request_state;
 pub(crate) mod roots;
+pub(crate) mod token;
 pub(crate) mod urls;

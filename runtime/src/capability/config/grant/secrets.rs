@@ -91,24 +91,8 @@ impl Secrets {
         let Some(mut table) = entry.table(reader) else { return };
         for (name, entry) in table.take_all() {
             let (key, span) = (entry.key.clone(), entry.span.clone());
-            if matches!(entry.value, DeValue::String(_)) {
-                reader.report(
-                    span,
-                    &key,
-                    format!("say where the secret is, and keep it out of this file: {FORM}"),
-                );
-                continue;
-            }
-            let Some(mut table) = entry.table(reader) else { continue };
-            let variable = table.take("env").and_then(|entry| entry.string(reader));
-            let file = table.take("file").and_then(|entry| entry.string(reader));
-            table.finish(reader, &["env", "file"]);
-            let source = match (variable, file) {
-                (Some(variable), None) => Ok(SecretSource::Variable(variable)),
-                (None, Some(file)) => Ok(SecretSource::File(context.base.join(file))),
-                _ => Err(FORM.to_owned()),
-            };
-            if let Err(why) = source.and_then(|source| self.add(&name, source, values)) {
+            let Some(source) = SecretSource::read(entry, context.base, reader) else { continue };
+            if let Err(why) = self.add(&name, source, values) {
                 reader.report(span, &key, why);
             }
         }
@@ -142,6 +126,45 @@ impl Secrets {
         if self.by_name.len() >= MAX_SECRETS {
             return Err(format!("a plugin may have at most {MAX_SECRETS} secrets"));
         }
+        self.by_name.insert(name.to_owned(), Secret::load(source)?);
+        self.redactor = Redactor::new(self.by_name.values().map(Secret::expose_secret));
+        Ok(())
+    }
+}
+
+impl SecretSource {
+    /// Reads `{ env = "VARIABLE" }` or `{ file = "PATH" }`. `None`: it is neither, which is reported.
+    fn read(entry: TomlEntry<'_>, base: &Path, reader: &mut TomlReader<'_>) -> Option<Self> {
+        let (key, span) = (entry.key.clone(), entry.span.clone());
+        if matches!(entry.value, DeValue::String(_)) {
+            let why = format!("say where the secret is, and keep it out of this file: {FORM}");
+            reader.report(span, &key, why);
+            return None;
+        }
+        let mut table = entry.table(reader)?;
+        let variable = table.take("env").and_then(|entry| entry.string(reader));
+        let file = table.take("file").and_then(|entry| entry.string(reader));
+        table.finish(reader, &["env", "file"]);
+        match (variable, file) {
+            (Some(variable), None) => Some(Self::Variable(variable)),
+            (None, Some(file)) => Some(Self::File(base.join(file))),
+            _ => {
+                reader.report(span, &key, FORM);
+                None
+            }
+        }
+    }
+}
+
+impl Secret {
+    /// Reads a secret of the server itself. `None`: it has no usable value, which is reported.
+    pub(crate) fn read(entry: TomlEntry<'_>, base: &Path, reader: &mut TomlReader<'_>) -> Option<Self> {
+        let (key, span) = (entry.key.clone(), entry.span.clone());
+        let loaded = Self::load(SecretSource::read(entry, base, reader)?);
+        loaded.map_err(|why| reader.report(span, &key, why)).ok()
+    }
+
+    fn load(source: SecretSource) -> Result<Self, String> {
         let (value, world_readable) = match &source {
             SecretSource::Variable(name) => (from_environment(name)?, false),
             SecretSource::File(path) => from_file(path)?,
@@ -149,14 +172,10 @@ impl Secrets {
         if Redactor::new([value.as_str()]).is_empty() {
             return Err(format!("{source} is empty or too short to be a secret: give it 4 bytes or more"));
         }
-        self.by_name.insert(name.to_owned(), Secret { value: Arc::new(value), source, world_readable });
-        self.redactor = Redactor::new(self.by_name.values().map(Secret::expose_secret));
-        Ok(())
+        Ok(Self { value: Arc::new(value), source, world_readable })
     }
-}
 
-impl Secret {
-    /// The value, for the guest and for nobody else.
+    /// The value, for the guest that it is granted to or the server that it belongs to, and for nobody else.
     #[must_use]
     pub fn expose_secret(&self) -> &str {
         &self.value

@@ -16,19 +16,13 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 
 use crate::capability::http::grant::{Host, HttpGrant, Scheme};
 use crate::capability::http::policy::Target;
+use crate::outgoing_connection::dial;
 use crate::sandbox::{NoSharedPermit, SharedPermit, SharedPermits};
 use dns::{Resolve, SystemResolver};
-
-/// Most addresses of one name that are tried.
-const MAX_TRIED: usize = 4;
-
-/// Time for connecting to one address, while there is another to try.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Connections of one plugin at the same time, unless one call of it may have more.
 const PLUGIN_CONNECTIONS: usize = 32;
@@ -153,29 +147,6 @@ impl Egress {
         });
         checked.collect()
     }
-}
-
-/// Connects to the first address that accepts.
-async fn dial(addresses: &[SocketAddr]) -> io::Result<TcpStream> {
-    let mut last = io::Error::from(io::ErrorKind::AddrNotAvailable);
-    let tried = addresses.len().min(MAX_TRIED);
-    for (index, address) in addresses.iter().take(tried).enumerate() {
-        let connecting = TcpStream::connect(address);
-        let connected = if index + 1 == tried {
-            connecting.await
-        } else {
-            let timed_out = |_| Err(io::Error::from(io::ErrorKind::TimedOut));
-            tokio::time::timeout(CONNECT_TIMEOUT, connecting).await.unwrap_or_else(timed_out)
-        };
-        match connected {
-            Ok(stream) => {
-                stream.set_nodelay(true)?;
-                return Ok(stream);
-            }
-            Err(error) => last = error,
-        }
-    }
-    Err(last)
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! The four kinds of items, which a plugin lists, an operator approves and the catalog publishes. They are defined in
-//! this layer, since the layers `approval` and `catalog` both know plugins, and `approval` does not know the catalog.
+//! this layer, since roles name items, and the layers `approval` and `catalog` both know this one.
 
 /// A kind of item.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ItemKind {
     /// Something to call.
     Tool,

@@ -1,0 +1,192 @@
+//! From the credentials of a request to its principal.
+//!
+//! One authenticator serves for as long as the process. A changed `[auth]` replaces its contents at once, so a token
+//! that was taken out of the file is refused by the next request.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use arc_swap::ArcSwapOption;
+use tokio_util::sync::CancellationToken;
+
+use super::auth_error::AuthError;
+use super::auth_failures::AuthFailures;
+use super::oauth::Issuers;
+use super::principal::{Principal, PrincipalKind};
+use super::static_tokens::{self, StaticTokens};
+use crate::config::{AnonymousAccess, AuthConfig};
+use crate::observe::Audit;
+
+/// The verified certificate of a TLS client.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClientCertificate {
+    /// The name that it is for: the first URI, DNS name or address of mail in it, or else its common name.
+    pub subject: String,
+    /// The SHA-256 of the certificate (RFC 8705).
+    pub sha256: [u8; 32],
+    /// When it expires.
+    pub not_after: SystemTime,
+}
+
+/// What a request brings to show who sends it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Credentials<'r> {
+    /// The bearer token.
+    pub token: Option<&'r str>,
+    /// The certificate of the connection.
+    pub certificate: Option<&'r ClientCertificate>,
+    /// Whether the client certainly runs on this machine.
+    pub is_loopback: bool,
+}
+
+/// Authenticates requests. Without `[auth]` nobody is authenticated, and everybody may call.
+#[derive(Debug)]
+pub struct Authenticator {
+    rules: ArcSwapOption<Rules>,
+    failures: AuthFailures,
+}
+
+/// The contents of `[auth]`.
+#[derive(Debug)]
+struct Rules {
+    config: Arc<AuthConfig>,
+    tokens: StaticTokens,
+    issuers: Issuers,
+    /// Cancelled when other rules replace these.
+    replaced: CancellationToken,
+}
+
+impl Rules {
+    fn new(config: &AuthConfig, previous: Option<&Self>) -> Self {
+        let tokens = StaticTokens::new(&config.tokens, previous.map(|previous| &previous.tokens));
+        let (issuers, config) = (Issuers::new(config), Arc::new(config.clone()));
+        Self { tokens, issuers, config, replaced: CancellationToken::new() }
+    }
+
+    /// Whether these rules accept the credentials of a principal that was authenticated before.
+    fn holds(&self, principal: &Arc<Principal>) -> bool {
+        match principal.kind {
+            PrincipalKind::Token => self.tokens.holds(principal),
+            PrincipalKind::OAuth => {
+                self.config.issuers.iter().any(|issuer| Some(&*issuer.issuer) == principal.issuer.as_deref())
+            }
+            // The listener decides which certificates are valid.
+            PrincipalKind::Certificate => true,
+        }
+    }
+
+    fn without_token(&self, credentials: Credentials<'_>) -> Result<Option<Arc<Principal>>, AuthError> {
+        if let Some(certificate) = credentials.certificate {
+            return Ok(Some(Arc::new(certificate_principal(certificate))));
+        }
+        match self.config.anonymous {
+            AnonymousAccess::Allow => Ok(None),
+            AnonymousAccess::Loopback if credentials.is_loopback => Ok(None),
+            AnonymousAccess::Loopback | AnonymousAccess::Deny => Err(AuthError::Missing),
+        }
+    }
+}
+
+impl Default for Authenticator {
+    fn default() -> Self {
+        Self::new(None, Audit::disabled())
+    }
+}
+
+impl Authenticator {
+    /// An authenticator for `[auth]`, which records failures in `audit`.
+    #[must_use]
+    pub fn new(config: Option<&AuthConfig>, audit: Audit) -> Self {
+        Self {
+            rules: ArcSwapOption::from_pointee(config.map(|config| Rules::new(config, None))),
+            failures: AuthFailures::new(audit),
+        }
+    }
+
+    /// Replaces the rules, unless they are the same. Principals of requests under way stay what they are.
+    pub fn replace(&self, config: Option<&AuthConfig>) {
+        if self.config().as_deref() == config {
+            return;
+        }
+        let before = self.rules.load_full();
+        self.rules.store(config.map(|config| Arc::new(Rules::new(config, before.as_deref()))));
+        if let Some(before) = before {
+            before.replaced.cancel();
+        }
+    }
+
+    /// The configuration in force; `None` without `[auth]`.
+    #[must_use]
+    pub fn config(&self) -> Option<Arc<AuthConfig>> {
+        self.rules.load().as_ref().map(|rules| Arc::clone(&rules.config))
+    }
+
+    /// Whether callers are authenticated, so that two of them may see different things.
+    #[must_use]
+    pub fn is_configured(&self) -> bool {
+        self.rules.load().is_some()
+    }
+
+    /// Waits until the credentials of a principal are no longer valid: they have expired, or the operator has removed
+    /// them.
+    pub async fn ended(&self, principal: &Arc<Principal>) {
+        let expired = async {
+            match principal.expires.map(|expires| expires.duration_since(SystemTime::now())) {
+                Some(left) => tokio::time::sleep(left.unwrap_or_default()).await,
+                None => std::future::pending().await,
+            }
+        };
+        let removed = async {
+            while let Some(rules) = self.rules.load_full().filter(|rules| rules.holds(principal)) {
+                rules.replaced.cancelled().await;
+            }
+        };
+        tokio::select! {
+            () = expired => {}
+            () = removed => {}
+        }
+    }
+
+    /// The principal of a request from `address`; `None`: it has no credentials and needs none.
+    ///
+    /// # Errors
+    /// When the credentials are missing or not valid, or when whoever knows that cannot be reached.
+    pub async fn authenticate(
+        &self,
+        credentials: Credentials<'_>,
+        address: Option<IpAddr>,
+    ) -> Result<Option<Arc<Principal>>, AuthError> {
+        let authenticated = self.check(credentials).await;
+        if let Err(error) = &authenticated {
+            self.failures.record(address, error);
+        }
+        authenticated
+    }
+
+    async fn check(&self, credentials: Credentials<'_>) -> Result<Option<Arc<Principal>>, AuthError> {
+        // A guard of `load` must not be held while an issuer is asked, which may take seconds.
+        let Some(rules) = self.rules.load_full() else { return Ok(None) };
+        let Some(token) = credentials.token else { return rules.without_token(credentials) };
+        let digest = static_tokens::digest(token);
+        if let Some(principal) = rules.tokens.find(&digest) {
+            let is_valid = static_tokens::is_valid(principal);
+            return if is_valid { Ok(Some(Arc::clone(principal))) } else { Err(AuthError::Expired) };
+        }
+        let thumbprint = credentials.certificate.map(|certificate| &certificate.sha256);
+        Ok(Some(rules.issuers.authenticate(token, &digest, thumbprint, SystemTime::now()).await?))
+    }
+}
+
+fn certificate_principal(certificate: &ClientCertificate) -> Principal {
+    Principal {
+        id: format!("cert:{}", certificate.subject).into(),
+        kind: PrincipalKind::Certificate,
+        issuer: None,
+        subject: certificate.subject.as_str().into(),
+        client: None,
+        scopes: Vec::new(),
+        groups: Vec::new(),
+        expires: Some(certificate.not_after),
+    }
+}

@@ -1,0 +1,270 @@
+//! From the claims of an issuer to a principal: the claims of a JWT (RFC 9068) or of an introspection (RFC 7662).
+//!
+//! The same rules for both, so that a token cannot be accepted in one way and rejected in the other. A claim that has
+//! the wrong form is an error and never skipped: a group that is skipped could be one to which a role denies something.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use data_encoding::BASE64URL_NOPAD;
+use serde_json::Value;
+
+use super::error::TokenError;
+use super::expiring_map::Digest;
+use crate::access::principal::{Principal, PrincipalKind};
+use crate::config::{IssuerConfig, JsonPointer};
+
+/// How far the clocks of an issuer and of this machine may differ.
+const LEEWAY: Duration = Duration::from_secs(60);
+
+/// Longest subject, client, group and scope, bytes.
+const MAX_NAME: usize = 256;
+
+/// Most groups of a principal.
+const MAX_GROUPS: usize = 64;
+
+/// Most scopes of a token.
+const MAX_SCOPES: usize = 256;
+
+/// Claims that only ID tokens have (OpenID Connect Core, 2 and 3.3.2.11).
+const ID_TOKEN_CLAIMS: [&str; 3] = ["nonce", "at_hash", "c_hash"];
+
+/// A principal, and the client certificate that its token is bound to (RFC 8705).
+#[derive(Clone)]
+pub(super) struct BoundPrincipal {
+    principal: Arc<Principal>,
+    certificate: Option<Digest>,
+}
+
+impl BoundPrincipal {
+    /// The principal, if the client has shown the certificate.
+    pub(super) fn for_client(self, certificate: Option<&Digest>) -> Result<Arc<Principal>, TokenError> {
+        match &self.certificate {
+            Some(bound) if certificate != Some(bound) => Err(TokenError::UnprovenBinding),
+            Some(_) | None => Ok(self.principal),
+        }
+    }
+
+    /// When the token expires.
+    pub(super) fn expires(&self) -> Option<SystemTime> {
+        self.principal.expires
+    }
+}
+
+/// Who says what the claims say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ClaimSource {
+    /// A signed token.
+    Jwt,
+    /// The issuer itself, about a token that it knows.
+    Introspection,
+}
+
+/// Checks claims and makes a principal of them.
+pub(super) fn principal(
+    claims: &Value,
+    source: ClaimSource,
+    config: &IssuerConfig,
+    issuer: &Arc<str>,
+    now: SystemTime,
+) -> Result<BoundPrincipal, TokenError> {
+    let claims = Claims(claims);
+    claims.check_issuer(source, issuer)?;
+    let expires = claims.check_times(source, now)?;
+    let client = claims.client(config.client.as_ref())?;
+    claims.check_type(source)?;
+    claims.check_audience(&config.audiences, client)?;
+    let certificate = claims.certificate()?;
+    let subject = claims.subject(source, client)?;
+    let principal = Principal {
+        id: format!("oauth:{issuer}#{subject}").into(),
+        kind: PrincipalKind::OAuth,
+        issuer: Some(Arc::clone(issuer)),
+        subject: subject.into(),
+        client: client.map(Into::into),
+        scopes: claims.scopes()?,
+        groups: claims.groups(config.groups.as_ref())?,
+        expires,
+    };
+    Ok(BoundPrincipal { principal: Arc::new(principal), certificate })
+}
+
+/// An object of claims.
+#[derive(Clone, Copy)]
+struct Claims<'c>(&'c Value);
+
+impl<'c> Claims<'c> {
+    fn get(self, name: &str) -> Option<&'c Value> {
+        self.0.get(name)
+    }
+
+    fn text(self, name: &str) -> Result<Option<&'c str>, TokenError> {
+        self.get(name).map(|value| value.as_str().ok_or(TokenError::ClaimFormat)).transpose()
+    }
+
+    /// An introspection need not name the issuer, which was asked itself.
+    fn check_issuer(self, source: ClaimSource, issuer: &str) -> Result<(), TokenError> {
+        match self.text("iss")? {
+            Some(named) if named == issuer => Ok(()),
+            None if source == ClaimSource::Introspection => Ok(()),
+            Some(_) => Err(TokenError::UnknownIssuer),
+            None => Err(TokenError::MissingIssuer),
+        }
+    }
+
+    /// Checks the times. Returns the end of the token, which an introspection need not name.
+    fn check_times(self, source: ClaimSource, now: SystemTime) -> Result<Option<SystemTime>, TokenError> {
+        let expires = self.time("exp")?;
+        match expires {
+            Some(expires) if expires <= now => return Err(TokenError::Expired),
+            None if source == ClaimSource::Jwt => return Err(TokenError::MissingExpiry),
+            Some(_) | None => {}
+        }
+        let is_ahead = |time: SystemTime| time.duration_since(now).is_ok_and(|ahead| ahead > LEEWAY);
+        if self.time("nbf")?.is_some_and(is_ahead) {
+            return Err(TokenError::NotYetValid);
+        }
+        if self.time("iat")?.is_some_and(is_ahead) {
+            return Err(TokenError::IssuedInFuture);
+        }
+        Ok(expires)
+    }
+
+    /// A time in seconds since 1970, with or without a fraction.
+    fn time(self, name: &str) -> Result<Option<SystemTime>, TokenError> {
+        let Some(value) = self.get(name) else { return Ok(None) };
+        let since_epoch = value.as_f64().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        let time = since_epoch.and_then(|since_epoch| SystemTime::UNIX_EPOCH.checked_add(since_epoch));
+        time.map(Some).ok_or(TokenError::ClaimFormat)
+    }
+
+    /// Rejects tokens that are not for resource servers and say so in a claim.
+    fn check_type(self, source: ClaimSource) -> Result<(), TokenError> {
+        if ID_TOKEN_CLAIMS.iter().any(|name| self.get(name).is_some()) {
+            return Err(TokenError::IdToken);
+        }
+        // Cognito and Hydra: `access`, `access_token`, `id`, `refresh_token`.
+        let is_other_use = self.text("token_use")?.is_some_and(|purpose| !purpose.starts_with("access"));
+        // Keycloak, whose refresh tokens are active too when they are introspected.
+        let is_other_type = self.text("typ")?.is_some_and(|kind| {
+            ["ID", "Refresh", "Offline", "Logout"].iter().any(|other| other.eq_ignore_ascii_case(kind))
+        });
+        if is_other_use || is_other_type {
+            return Err(TokenError::WrongType);
+        }
+        match self.text("token_type")? {
+            Some(scheme)
+                if source == ClaimSource::Introspection && !scheme.eq_ignore_ascii_case("bearer") =>
+            {
+                Err(TokenError::UnprovenBinding)
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// Checks that the token is for this server. An ID token is for its client alone.
+    fn check_audience(self, accepted: &[String], client: Option<&str>) -> Result<(), TokenError> {
+        let named = match self.get("aud") {
+            Some(Value::String(audience)) => vec![audience.as_str()],
+            Some(Value::Array(audiences)) => texts(audiences)?,
+            Some(_) => return Err(TokenError::ClaimFormat),
+            None => return Err(TokenError::MissingAudience),
+        };
+        if !named.is_empty() && named.iter().all(|audience| client == Some(*audience)) {
+            return Err(TokenError::IdToken);
+        }
+        let is_accepted =
+            |named: &&str| accepted.iter().any(|audience| without_slash(audience) == without_slash(named));
+        if named.iter().any(is_accepted) { Ok(()) } else { Err(TokenError::WrongAudience) }
+    }
+
+    /// The client certificate that the token is bound to. Any other binding cannot be proved here.
+    fn certificate(self) -> Result<Option<Digest>, TokenError> {
+        let Some(confirmation) = self.get("cnf") else { return Ok(None) };
+        let members = confirmation.as_object().ok_or(TokenError::UnprovenBinding)?;
+        let thumbprint = members.get("x5t#S256").filter(|_| members.len() == 1).and_then(Value::as_str);
+        let digest = thumbprint.and_then(|text| BASE64URL_NOPAD.decode(text.as_bytes()).ok());
+        let digest = digest.and_then(|bytes| bytes.try_into().ok());
+        digest.map(Some).ok_or(TokenError::UnprovenBinding)
+    }
+
+    /// Without a user the client acts for itself and is the subject (RFC 9068, 5), which an introspection may leave
+    /// out.
+    fn subject(self, source: ClaimSource, client: Option<&'c str>) -> Result<&'c str, TokenError> {
+        match self.get("sub") {
+            Some(value) => name(value),
+            None if source == ClaimSource::Introspection => client.ok_or(TokenError::MissingSubject),
+            None => Err(TokenError::MissingSubject),
+        }
+    }
+
+    fn client(self, pointer: Option<&JsonPointer>) -> Result<Option<&'c str>, TokenError> {
+        let value = match pointer {
+            Some(pointer) => pointer.get(self.0),
+            None => self.get("client_id").or_else(|| self.get("azp")),
+        };
+        value.map(name).transpose()
+    }
+
+    fn scopes(self) -> Result<Vec<Box<str>>, TokenError> {
+        let scopes: Vec<&str> = match (self.text("scope")?, self.get("scp")) {
+            (Some(text), _) => words(text),
+            (None, Some(Value::String(text))) => words(text),
+            (None, Some(Value::Array(scopes))) => texts(scopes)?,
+            (None, Some(_)) => return Err(TokenError::ClaimFormat),
+            (None, None) => Vec::new(),
+        };
+        if scopes.len() > MAX_SCOPES {
+            return Err(TokenError::TooManyScopes);
+        }
+        if !scopes.iter().all(|scope| is_scope(scope)) {
+            return Err(TokenError::ClaimFormat);
+        }
+        Ok(scopes.into_iter().map(Box::<str>::from).collect())
+    }
+
+    fn groups(self, pointer: Option<&JsonPointer>) -> Result<Vec<Box<str>>, TokenError> {
+        let Some(pointer) = pointer else { return Ok(Vec::new()) };
+        match pointer.get(self.0) {
+            Some(Value::Array(groups)) if groups.len() > MAX_GROUPS => Err(TokenError::TooManyGroups),
+            Some(Value::Array(groups)) => {
+                groups.iter().map(|group| name(group).map(Box::<str>::from)).collect()
+            }
+            Some(group) => name(group).map(|group| vec![group.into()]),
+            None if self.is_by_reference(pointer) => Err(TokenError::TooManyGroups),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// Whether a claim is left out because it is too large (OpenID Connect Core, 5.6.2): Entra does that to groups.
+    fn is_by_reference(self, pointer: &JsonPointer) -> bool {
+        let names = self.get("_claim_names");
+        names.is_some_and(|names| pointer.get(names).is_some())
+    }
+}
+
+fn words(text: &str) -> Vec<&str> {
+    text.split(' ').filter(|word| !word.is_empty()).collect()
+}
+
+fn texts(values: &[Value]) -> Result<Vec<&str>, TokenError> {
+    values.iter().map(|value| value.as_str().ok_or(TokenError::ClaimFormat)).collect()
+}
+
+/// A name that stands in the audit and in roles.
+fn name(value: &Value) -> Result<&str, TokenError> {
+    let is_name =
+        |text: &&str| !text.is_empty() && text.len() <= MAX_NAME && !text.chars().any(char::is_control);
+    value.as_str().filter(is_name).ok_or(TokenError::ClaimFormat)
+}
+
+/// A scope as in RFC 6749, 3.3.
+fn is_scope(text: &str) -> bool {
+    let is_letter = |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\');
+    !text.is_empty() && text.len() <= MAX_NAME && text.bytes().all(is_letter)
+}
+
+/// Issuers and clients differ in whether the URI of a server without a path ends in a slash.
+fn without_slash(audience: &str) -> &str {
+    audience.strip_suffix('/').unwrap_or(audience)
+}

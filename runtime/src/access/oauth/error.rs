@@ -1,0 +1,158 @@
+//! Why an access token is not accepted: one variant for each fault.
+//!
+//! A sentence of this type goes to the operator's audit, and its description to the client. Neither holds anything of
+//! the token, which may be the secret of somebody else, and the description says nothing about the configuration.
+
+use std::time::Duration;
+
+/// A fault of an access token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum TokenError {
+    /// Not written as a bearer token (RFC 6750, 2.1): the request is malformed (400).
+    #[error(
+        "the header Authorization holds no bearer token; the client must send one token and nothing else"
+    )]
+    Malformed,
+    /// Longer than any token that is read.
+    #[error("the token is longer than 16 KiB; have the issuer put fewer claims into it")]
+    TooLong,
+    /// Neither a token of `[auth.tokens]`, nor a JWT, nor one that an issuer can be asked about.
+    #[error("the token is no JWT and no token of this server; tokens that are no JWT need `introspection`")]
+    Unknown,
+    /// A part that is not base64url, or not a JSON object.
+    #[error("a part of the token is no JSON object in base64url; the client sends a broken token")]
+    Undecodable,
+    /// A name that stands twice in one object.
+    #[error("the token holds a name twice, which programs read in different ways; its issuer is broken")]
+    DuplicateName,
+    /// A header parameter of the wrong type.
+    #[error("a header parameter of the token has the wrong type; its issuer is broken")]
+    HeaderFormat,
+    /// `none`, an algorithm with a shared secret, or one that the issuer may not use.
+    #[error("the token is signed with an algorithm that is not in `algorithms` of its issuer")]
+    AlgorithmNotAllowed,
+    /// `typ` says that it is something else, or does not say what it must.
+    #[error("the token is no access token by its type; with `strict_type` the type must be at+jwt")]
+    WrongType,
+    /// An ID-JAG, which a client trades for an access token.
+    #[error("the token is an identity assertion (ID-JAG); the client must exchange it for an access token")]
+    IdentityAssertion,
+    /// `crit` names extensions, of which this server knows none.
+    #[error("the token has critical header parameters, of which this server supports none")]
+    CriticalHeader,
+    /// No key of the issuer has the `kid`, or none fits the algorithm.
+    #[error("the token is signed with a key that its issuer does not publish")]
+    UnknownKey,
+    /// The key of that `kid` is for something else.
+    #[error("the key that the token names is not for signatures of its algorithm")]
+    KeyMismatch,
+    /// Somebody else signed or changed it.
+    #[error("the signature of the token is wrong")]
+    BadSignature,
+    /// A JWT without `iss`.
+    #[error("the token names no issuer")]
+    MissingIssuer,
+    /// `iss` is none of the issuers.
+    #[error("the token is of an issuer that is not in `[[auth.issuers]]`")]
+    UnknownIssuer,
+    /// A claim of the wrong type, too long, or with control characters.
+    #[error("a claim of the token has the wrong type, is too long or holds control characters")]
+    ClaimFormat,
+    /// No `aud`.
+    #[error("the token names no audience, so it may be meant for any server")]
+    MissingAudience,
+    /// `aud` names other servers.
+    #[error("the token is for another audience; it must name one in `audience` of its issuer")]
+    WrongAudience,
+    /// A JWT without `exp`.
+    #[error("the token never expires; its issuer must set `exp`")]
+    MissingExpiry,
+    /// `exp` is over.
+    #[error("the token has expired")]
+    Expired,
+    /// `nbf` is ahead.
+    #[error("the token is not valid yet; compare the clocks of this machine and of the issuer")]
+    NotYetValid,
+    /// `iat` is ahead.
+    #[error("the token was issued in the future; compare the clocks of this machine and of the issuer")]
+    IssuedInFuture,
+    /// Nobody is named.
+    #[error("the token names no subject")]
+    MissingSubject,
+    /// An OpenID Connect ID token, which is for the client.
+    #[error(
+        "the token is an ID token, which tells the client who logged in; the client must send its access token"
+    )]
+    IdToken,
+    /// A token that only the holder of a key may use (RFC 7800), who did not show that key.
+    #[error(
+        "the token is bound to a key that the client did not show; only client certificates are supported"
+    )]
+    UnprovenBinding,
+    /// More scopes than are read.
+    #[error("the token has more than 256 scopes")]
+    TooManyScopes,
+    /// More groups than are read, or groups by reference.
+    #[error("the token has more than 64 groups, or names them by reference; have the issuer send fewer")]
+    TooManyGroups,
+    /// The issuer says that the token is not, or no longer, valid.
+    #[error("the issuer says that the token is not active: it is unknown, revoked or expired")]
+    Inactive,
+    /// The issuer cannot be asked, so nobody knows (503).
+    #[error("the issuer could not be asked about the token, and the log says why")]
+    Unavailable {
+        /// When another attempt is worth while.
+        retry_after: Duration,
+    },
+}
+
+impl TokenError {
+    /// What the client learns: `error_description` of RFC 6750, without quotes and backslashes.
+    #[must_use]
+    pub fn description(&self) -> &'static str {
+        match self {
+            Self::Malformed => "the Authorization header must hold one bearer token",
+            Self::TooLong => "the token is too long",
+            Self::Unknown => "the token is not known here",
+            Self::Undecodable | Self::DuplicateName | Self::HeaderFormat => "the token is broken",
+            Self::AlgorithmNotAllowed => "the token is signed with an algorithm that is not accepted",
+            Self::WrongType => "the token is not an access token",
+            Self::IdentityAssertion => "exchange the identity assertion for an access token first",
+            Self::CriticalHeader => "the token has critical header parameters that are not supported",
+            Self::UnknownKey | Self::KeyMismatch | Self::BadSignature => "the signature cannot be verified",
+            Self::MissingIssuer | Self::UnknownIssuer => "the issuer of the token is not accepted",
+            Self::ClaimFormat => "a claim of the token cannot be read",
+            Self::MissingAudience | Self::WrongAudience => "the token is for another audience",
+            Self::MissingExpiry => "the token must expire",
+            Self::Expired => "the token has expired",
+            Self::NotYetValid | Self::IssuedInFuture => "the token is not valid yet",
+            Self::MissingSubject => "the token names no subject",
+            Self::IdToken => "an ID token is not an access token",
+            Self::UnprovenBinding => "the token is bound to a key that was not shown",
+            Self::TooManyScopes => "the token has too many scopes",
+            Self::TooManyGroups => "the token has too many groups",
+            Self::Inactive => "the token is not active",
+            Self::Unavailable { .. } => "the issuer of the token cannot be reached, try again later",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_description_has_only_the_characters_of_rfc_6750() {
+        let retry_after = Duration::from_secs(5);
+        for error in [
+            TokenError::Malformed,
+            TokenError::Undecodable,
+            TokenError::IdentityAssertion,
+            TokenError::UnprovenBinding,
+            TokenError::Unavailable { retry_after },
+        ] {
+            let is_plain = |byte| matches!(byte, 0x20..=0x21 | 0x23..=0x5b | 0x5d..=0x7e);
+            assert!(error.description().bytes().all(is_plain), "{error:?}");
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Access tokens, for the fuzz targets in `tests/fuzz`. Hidden, and always compiled: a feature would make the tests
+//! build this package twice, and unused functions cost nothing.
+
+use std::sync::{Arc, LazyLock};
+use std::time::{Duration, SystemTime};
+
+use super::claims::{self, ClaimSource};
+use super::jwks::KeySet;
+use super::jwt::Jwt;
+use super::{check_syntax, strict_json};
+use crate::config::{IssuerConfig, JsonPointer, JwksSource, JwtAlgorithm};
+
+const ISSUER: &str = "https://idp.example.com";
+
+/// Keys of RFC 7517 (appendix A.1) and RFC 8037 (appendix A.2): no input of a fuzzer is signed with them by chance.
+const KEYS: &str = r#"{"keys":[
+    {"kty":"EC","crv":"P-256","kid":"1","x":"MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4",
+     "y":"4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM"},
+    {"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}"#;
+
+static CONFIG: LazyLock<IssuerConfig> = LazyLock::new(|| IssuerConfig {
+    issuer: ISSUER.to_owned(),
+    audiences: vec!["https://tools.example.com/mcp".to_owned()],
+    jwks: JwksSource::Discover,
+    algorithms: vec![JwtAlgorithm::Es256, JwtAlgorithm::EdDsa],
+    strict_type: false,
+    introspection: None,
+    groups: JsonPointer::parse("/groups"),
+    client: None,
+});
+
+/// What was read of an input.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FuzzedToken {
+    /// Whether the input was accepted as a token of an issuer whose keys the fuzzer does not have. Never.
+    pub is_accepted: bool,
+    /// The principal of the input as claims that an issuer vouches for.
+    pub principal: Option<FuzzedPrincipal>,
+    /// Whether the input is a set of keys.
+    pub is_key_set: bool,
+}
+
+/// A principal, with all that its token decides.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FuzzedPrincipal {
+    /// Its id.
+    pub id: String,
+    /// The OAuth client.
+    pub client: Option<String>,
+    /// The scopes.
+    pub scopes: Vec<String>,
+    /// The groups.
+    pub groups: Vec<String>,
+}
+
+/// Reads an input as a token, as claims and as keys, at a fixed time: 2026-01-01.
+#[must_use]
+pub fn fuzz_token(bytes: &[u8]) -> FuzzedToken {
+    let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_767_225_600);
+    let issuer: Arc<str> = ISSUER.into();
+    let claims = strict_json::object(bytes).ok().map(serde_json::Value::Object);
+    let bound =
+        claims.and_then(|claims| claims::principal(&claims, ClaimSource::Jwt, &CONFIG, &issuer, now).ok());
+    let principal = bound.and_then(|bound| bound.for_client(None).ok());
+    FuzzedToken {
+        is_accepted: is_accepted(bytes),
+        principal: principal.map(|principal| FuzzedPrincipal {
+            id: principal.id.to_string(),
+            client: principal.client.as_deref().map(str::to_owned),
+            scopes: texts(&principal.scopes),
+            groups: texts(&principal.groups),
+        }),
+        is_key_set: KeySet::parse(bytes).is_ok(),
+    }
+}
+
+fn texts(texts: &[Box<str>]) -> Vec<String> {
+    texts.iter().map(ToString::to_string).collect()
+}
+
+fn is_accepted(bytes: &[u8]) -> bool {
+    let Ok(token) = std::str::from_utf8(bytes) else { return false };
+    let (Ok(()), Ok(Some(jwt))) = (check_syntax(token), Jwt::parse(token)) else { return false };
+    let Ok(keys) = KeySet::parse(KEYS.as_bytes()) else { return false };
+    let verified = jwt.check_header(&CONFIG).and_then(|header| jwt.verify(header, &keys));
+    verified.is_ok()
+}

@@ -1,0 +1,193 @@
+//! Token introspection (RFC 7662): the issuer says what one of its tokens is.
+//!
+//! Every token that nobody knows costs the issuer a request, and anybody can make tokens up. So at most
+//! [`MAX_REQUESTS`] are under way for one issuer, one of each token ([`TokenTurns`]), and what is learned counts for a
+//! while; `Issuers` keeps that. Without an answer in time nobody knows, and the request fails as such.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, SystemTime};
+
+use data_encoding::BASE64;
+use http::HeaderValue;
+use parking_lot::Mutex;
+use serde_json::Value;
+use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard, Semaphore};
+use tokio::time::timeout;
+
+use super::discovery::Discovery;
+use super::error::TokenError;
+use super::expiring_map::Digest;
+use super::fetch::{Fetch, FetchError, FetchRequest, Fetched, Form};
+use super::remote_document::Unavailable;
+use super::strict_json;
+use crate::config::OAuthClient;
+
+/// Requests to one issuer at the same time.
+const MAX_REQUESTS: usize = 16;
+
+/// How long one introspection may take, with waiting for its turn.
+const TIMEOUT: Duration = Duration::from_secs(2);
+
+/// When to try again after an introspection that failed.
+pub(super) const RETRY_AFTER: Duration = Duration::from_secs(2);
+
+/// Asks one issuer about its tokens.
+pub(super) struct Introspection {
+    issuer: Arc<str>,
+    client: OAuthClient,
+    discovery: Arc<Discovery>,
+    fetcher: Arc<dyn Fetch>,
+    permits: Semaphore,
+    has_failed: AtomicBool,
+}
+
+impl Introspection {
+    pub(super) fn new(
+        issuer: &Arc<str>,
+        client: OAuthClient,
+        discovery: &Arc<Discovery>,
+        fetcher: &Arc<dyn Fetch>,
+    ) -> Self {
+        let (issuer, discovery, fetcher) = (Arc::clone(issuer), Arc::clone(discovery), Arc::clone(fetcher));
+        let permits = Semaphore::new(MAX_REQUESTS);
+        Self { issuer, client, discovery, fetcher, permits, has_failed: AtomicBool::new(false) }
+    }
+
+    /// The claims of a token.
+    pub(super) async fn claims(&self, token: &str, now: SystemTime) -> Result<Value, TokenError> {
+        let asked = timeout(TIMEOUT, self.ask(token, now)).await;
+        let claims = asked.unwrap_or(Err(FetchError::TimedOut)).and_then(|fetched| {
+            strict_json::object(&fetched.body).map_err(|error| FetchError::Document(error.to_string().into()))
+        });
+        self.log(claims.as_ref().err());
+        let claims = claims.map_err(|_| TokenError::Unavailable { retry_after: RETRY_AFTER })?;
+        match claims.get("active") {
+            Some(Value::Bool(true)) => Ok(Value::Object(claims)),
+            Some(_) | None => Err(TokenError::Inactive),
+        }
+    }
+
+    /// Logs when introspection begins and ceases to fail, not at each request.
+    fn log(&self, error: Option<&FetchError>) {
+        let issuer = &*self.issuer;
+        match (error, self.has_failed.swap(error.is_some(), Ordering::Relaxed)) {
+            (Some(error), false) => {
+                let error = error.with_causes();
+                tracing::warn!(issuer, error, "tokens of an issuer cannot be introspected");
+            }
+            (None, true) => tracing::info!(issuer, "tokens of an issuer can be introspected again"),
+            (Some(_), true) | (None, false) => {}
+        }
+    }
+
+    async fn ask(&self, token: &str, now: SystemTime) -> Result<Fetched, FetchError> {
+        let metadata = self.discovery.metadata(now).await.map_err(|Unavailable(_)| FetchError::NoMetadata)?;
+        let missing = || FetchError::Document("its metadata has no `introspection_endpoint`".into());
+        let endpoint = metadata.introspection.clone().ok_or_else(missing)?;
+        // The semaphore is never closed.
+        let _permit = self.permits.acquire().await.map_err(|_| FetchError::Stopped)?;
+        let body = format!("token={}&token_type_hint=access_token", form_encoded(token));
+        let form = Form { authorization: self.authorization(), body };
+        self.fetcher.fetch(FetchRequest { endpoint, form: Some(form), timeout: TIMEOUT }).await
+    }
+
+    /// The credentials of this server (RFC 6749, 2.3.1).
+    fn authorization(&self) -> HeaderValue {
+        let (id, secret) =
+            (form_encoded(&self.client.client_id), form_encoded(self.client.secret.expose_secret()));
+        let credentials = format!("Basic {}", BASE64.encode(format!("{id}:{secret}").as_bytes()));
+        // Base64 is always a header value.
+        let mut value =
+            HeaderValue::from_str(&credentials).unwrap_or_else(|_| HeaderValue::from_static("Basic"));
+        value.set_sensitive(true);
+        value
+    }
+}
+
+impl std::fmt::Debug for Introspection {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Introspection").field("issuer", &self.issuer).finish_non_exhaustive()
+    }
+}
+
+/// A text as `application/x-www-form-urlencoded` has it.
+fn form_encoded(text: &str) -> String {
+    let mut encoded = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'*' | b'-' | b'.' | b'_' => {
+                encoded.push(char::from(byte))
+            }
+            b' ' => encoded.push('+'),
+            _ => encoded.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    encoded
+}
+
+/// Turns of those who want to know about the same token: the first one asks, and the others find what it learned. A
+/// client that leaves gives its turn to the next.
+#[derive(Debug, Default)]
+pub(super) struct TokenTurns(Mutex<HashMap<Digest, Arc<AsyncMutex<()>>>>);
+
+/// The turn of one request, until it is dropped.
+#[derive(Debug)]
+pub(super) struct TokenTurn<'t> {
+    turns: &'t TokenTurns,
+    digest: Digest,
+    gate: Option<Arc<AsyncMutex<()>>>,
+    guard: Option<OwnedMutexGuard<()>>,
+}
+
+impl TokenTurns {
+    /// Waits for the turn. `None`: others took too long.
+    pub(super) async fn wait(&self, digest: Digest) -> Option<TokenTurn<'_>> {
+        let gate = Arc::clone(self.0.lock().entry(digest).or_default());
+        // From here on the drop of `turn` removes the gate, also if this future is dropped while it waits.
+        let mut turn = TokenTurn { turns: self, digest, gate: Some(Arc::clone(&gate)), guard: None };
+        turn.guard = Some(timeout(TIMEOUT, gate.lock_owned()).await.ok()?);
+        Some(turn)
+    }
+}
+
+impl Drop for TokenTurn<'_> {
+    fn drop(&mut self) {
+        let mut gates = self.turns.0.lock();
+        // Both hold the gate; what is left then is the map's own, and those of others.
+        drop((self.guard.take(), self.gate.take()));
+        if gates.get(&self.digest).is_some_and(|gate| Arc::strong_count(gate) == 1) {
+            gates.remove(&self.digest);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt as _;
+
+    use super::*;
+
+    #[test]
+    fn a_form_has_no_letters_of_its_own() {
+        assert_eq!(form_encoded("aZ09-._*"), "aZ09-._*");
+        assert_eq!(form_encoded("a b&c=d+%~é"), "a+b%26c%3Dd%2B%25%7E%C3%A9");
+    }
+
+    #[tokio::test]
+    async fn turns_of_one_token_come_one_after_another_and_leave_nothing() {
+        let turns = TokenTurns::default();
+        let first = turns.wait([1; 32]).await.unwrap();
+        let other = turns.wait([2; 32]).await.unwrap();
+        let mut second = Box::pin(turns.wait([1; 32]));
+        assert!((&mut second).now_or_never().is_none());
+        // One that leaves while it waits.
+        assert!(turns.wait([1; 32]).now_or_never().is_none());
+        assert_eq!(turns.0.lock().len(), 2);
+        drop((first, other));
+        assert_eq!(turns.0.lock().len(), 1);
+        drop(second.await.unwrap());
+        assert!(turns.0.lock().is_empty());
+    }
+}

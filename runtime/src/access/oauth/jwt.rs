@@ -1,0 +1,120 @@
+//! JSON Web Tokens in compact form (RFC 7515, 7519): taken apart, and their header and signature checked.
+//!
+//! Three steps in a fixed order. A token is parsed, which decides only that it is a JWT and which issuer it names. Its
+//! header is checked against that issuer's configuration. Its signature is verified with the issuer's keys, and only
+//! then is a claim believed. No key in the header (`jwk`, `jku`, `x5u`, `x5c`) is ever looked at.
+
+use data_encoding::BASE64URL_NOPAD;
+use serde_json::{Map, Value};
+
+use super::error::TokenError;
+use super::jwks::KeySet;
+use super::strict_json::{self, JsonError};
+use crate::config::{IssuerConfig, JwtAlgorithm};
+
+/// A token that looks like a JWT. Nothing in it is true yet, and nothing of it is shown.
+pub(super) struct Jwt<'t> {
+    header: Map<String, Value>,
+    /// An object.
+    claims: Value,
+    /// The text that is signed.
+    message: &'t str,
+    signature: &'t str,
+}
+
+/// The header of a token, as far as an issuer's configuration allows it.
+#[derive(Clone, Copy)]
+pub(super) struct CheckedHeader<'j> {
+    pub(super) algorithm: JwtAlgorithm,
+    pub(super) kid: Option<&'j str>,
+}
+
+impl<'t> Jwt<'t> {
+    /// Takes a token apart. `None`: it is no JWT, and only its issuer can read it.
+    pub(super) fn parse(token: &'t str) -> Result<Option<Self>, TokenError> {
+        let Some((message, signature)) = token.rsplit_once('.') else { return Ok(None) };
+        let Some((header, claims)) = message.split_once('.') else { return Ok(None) };
+        let Some(header) = BASE64URL_NOPAD.decode(header.as_bytes()).ok().filter(|text| is_object(text))
+        else {
+            return Ok(None);
+        };
+        // Five parts are an encrypted token, whose header is JSON too.
+        if claims.contains('.') {
+            return Ok(None);
+        }
+        let claims = BASE64URL_NOPAD.decode(claims.as_bytes()).map_err(|_| TokenError::Undecodable)?;
+        let (header, claims) = (object(&header)?, Value::Object(object(&claims)?));
+        Ok(Some(Self { header, claims, message, signature }))
+    }
+
+    /// The issuer that the token names.
+    pub(super) fn issuer(&self) -> Result<&str, TokenError> {
+        match self.claims.get("iss") {
+            Some(Value::String(issuer)) => Ok(issuer),
+            Some(_) => Err(TokenError::ClaimFormat),
+            None => Err(TokenError::MissingIssuer),
+        }
+    }
+
+    /// Checks the header.
+    pub(super) fn check_header(&self, config: &IssuerConfig) -> Result<CheckedHeader<'_>, TokenError> {
+        let algorithm = self.parameter("alg")?.and_then(JwtAlgorithm::parse);
+        let algorithm = algorithm.filter(|algorithm| config.algorithms.contains(algorithm));
+        let algorithm = algorithm.ok_or(TokenError::AlgorithmNotAllowed)?;
+        if self.header.contains_key("crit") {
+            return Err(TokenError::CriticalHeader);
+        }
+        self.check_type(config.strict_type)?;
+        Ok(CheckedHeader { algorithm, kid: self.parameter("kid")? })
+    }
+
+    fn check_type(&self, is_strict: bool) -> Result<(), TokenError> {
+        let Some(full) = self.parameter("typ")? else {
+            return if is_strict { Err(TokenError::WrongType) } else { Ok(()) };
+        };
+        // A media type without its `application/` (RFC 7515, 4.1.9).
+        let full = full.to_ascii_lowercase();
+        match full.strip_prefix("application/").unwrap_or(&full) {
+            "at+jwt" => Ok(()),
+            "jwt" if !is_strict => Ok(()),
+            "oauth-id-jag+jwt" => Err(TokenError::IdentityAssertion),
+            _ => Err(TokenError::WrongType),
+        }
+    }
+
+    fn parameter(&self, name: &str) -> Result<Option<&str>, TokenError> {
+        match self.header.get(name) {
+            Some(Value::String(text)) => Ok(Some(text)),
+            Some(_) => Err(TokenError::HeaderFormat),
+            None => Ok(None),
+        }
+    }
+
+    /// Verifies the signature and returns the claims, which are now the issuer's own.
+    pub(super) fn verify(&self, header: CheckedHeader<'_>, keys: &KeySet) -> Result<&Value, TokenError> {
+        let CheckedHeader { algorithm, kid } = header;
+        if !keys.has(kid, algorithm) {
+            return Err(TokenError::UnknownKey);
+        }
+        let signature =
+            BASE64URL_NOPAD.decode(self.signature.as_bytes()).map_err(|_| TokenError::Undecodable)?;
+        let mut candidates = keys.candidates(kid, algorithm).peekable();
+        if candidates.peek().is_none() {
+            return Err(TokenError::KeyMismatch);
+        }
+        let is_signed = candidates.any(|key| key.verify(algorithm, self.message.as_bytes(), &signature));
+        if is_signed { Ok(&self.claims) } else { Err(TokenError::BadSignature) }
+    }
+}
+
+/// Whether text can be nothing but a JSON object.
+fn is_object(text: &[u8]) -> bool {
+    text.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{')
+}
+
+fn object(text: &[u8]) -> Result<Map<String, Value>, TokenError> {
+    strict_json::object(text).map_err(|error| match error {
+        JsonError::NoObject => TokenError::Undecodable,
+        JsonError::DuplicateName => TokenError::DuplicateName,
+    })
+}

@@ -1,0 +1,231 @@
+//! Access tokens of OAuth authorization servers: from a token to a principal.
+//!
+//! This server is a resource server (OAuth 2.1, RFC 9068, RFC 7662): it issues nothing, and it believes a token only as
+//! far as the issuers of the configuration do. A JWT is verified here with its issuer's keys. Any other token is
+//! introspected. Nothing is fetched before a token needs it, so the server starts without its issuers.
+//!
+//! | Module | What it does |
+//! |---|---|
+//! | `jwt`, `claims` | the rules for a token: header and signature, then claims |
+//! | `jwks`, `discovery`, `introspection` | what issuers publish and say |
+//! | `remote_document`, `fetch` | when something is fetched, and how |
+//! | `expiring_map`, `strict_json`, `error` | what all of these need |
+//!
+//! The only state is what was learned of tokens and issuers. All of it is bounded, and a changed configuration replaces
+//! all of it. Tokens are neither stored nor logged: what is known of one lies under its SHA-256.
+
+mod claims;
+mod discovery;
+mod error;
+mod expiring_map;
+mod fetch;
+pub mod fuzzing;
+mod introspection;
+mod jwks;
+mod jwt;
+mod remote_document;
+mod strict_json;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+pub use error::TokenError;
+
+use super::principal::Principal;
+use crate::config::{AuthConfig, IssuerConfig};
+use claims::{BoundPrincipal, ClaimSource};
+use discovery::Discovery;
+use expiring_map::{Digest, ExpiringMap};
+use fetch::{Fetch, HttpFetch};
+use introspection::{Introspection, RETRY_AFTER, TokenTurns};
+use jwks::IssuerKeys;
+use jwt::Jwt;
+use remote_document::Unavailable;
+
+/// Longest token that is read, bytes.
+const MAX_TOKEN: usize = 16 << 10;
+
+/// Most tokens of which something is known, the good and the bad each.
+const MAX_KNOWN: usize = 10_000;
+
+/// Most issuers that are asked about a token that does not name its issuer.
+const MAX_ASKED: usize = 4;
+
+/// How long the word of an issuer about a token counts: a token that is revoked ends after this time.
+const INTROSPECTED: Duration = Duration::from_secs(60);
+
+/// The same for a token that is not accepted: another attempt with it may succeed soon.
+const REJECTED: Duration = Duration::from_secs(5);
+
+/// The authorization servers whose tokens are accepted.
+pub(crate) struct Issuers {
+    issuers: Vec<Issuer>,
+    principals: ExpiringMap<BoundPrincipal>,
+    rejected: ExpiringMap<TokenError>,
+    turns: TokenTurns,
+}
+
+/// One authorization server.
+#[derive(Debug)]
+struct Issuer {
+    id: Arc<str>,
+    config: IssuerConfig,
+    keys: Option<IssuerKeys>,
+    introspection: Option<Introspection>,
+}
+
+impl Issuers {
+    /// The issuers of a configuration. Reads files of keys, and sends nothing.
+    pub(crate) fn new(config: &AuthConfig) -> Self {
+        let fetcher: Arc<dyn Fetch> = Arc::new(HttpFetch);
+        Self::with_fetcher(config, &fetcher)
+    }
+
+    fn with_fetcher(config: &AuthConfig, fetcher: &Arc<dyn Fetch>) -> Self {
+        Self {
+            issuers: config.issuers.iter().map(|config| Issuer::new(config, fetcher)).collect(),
+            principals: ExpiringMap::new(MAX_KNOWN),
+            rejected: ExpiringMap::new(MAX_KNOWN),
+            turns: TokenTurns::default(),
+        }
+    }
+
+    /// The principal of a token. `digest` is the token's SHA-256, and `certificate` that of the client's certificate.
+    pub(crate) async fn authenticate(
+        &self,
+        token: &str,
+        digest: &Digest,
+        certificate: Option<&Digest>,
+        now: SystemTime,
+    ) -> Result<Arc<Principal>, TokenError> {
+        if let Some(known) = self.cached(digest, now) {
+            return known?.for_client(certificate);
+        }
+        check_syntax(token)?;
+        let bound = match Jwt::parse(token)? {
+            Some(jwt) => self.read_jwt(&jwt, token, digest, now).await?,
+            None => {
+                let asked =
+                    self.issuers.iter().filter(|issuer| issuer.introspection.is_some()).take(MAX_ASKED);
+                self.introspect(&asked.collect::<Vec<_>>(), token, digest, now).await?
+            }
+        };
+        bound.for_client(certificate)
+    }
+
+    /// What is known of a token without asking anybody.
+    fn cached(&self, digest: &Digest, now: SystemTime) -> Option<Result<BoundPrincipal, TokenError>> {
+        let known = self.principals.get(digest, now).map(Ok);
+        known.or_else(|| self.rejected.get(digest, now).map(Err))
+    }
+
+    /// Verifies a token that names its issuer.
+    async fn read_jwt(
+        &self,
+        jwt: &Jwt<'_>,
+        token: &str,
+        digest: &Digest,
+        now: SystemTime,
+    ) -> Result<BoundPrincipal, TokenError> {
+        let named = jwt.issuer()?;
+        let issuer =
+            self.issuers.iter().find(|issuer| &*issuer.id == named).ok_or(TokenError::UnknownIssuer)?;
+        let Some(keys) = &issuer.keys else { return self.introspect(&[issuer], token, digest, now).await };
+        let bound = issuer.verify(jwt, keys, now).await?;
+        // A JWT always expires.
+        self.principals.insert(*digest, bound.clone(), bound.expires().unwrap_or(now));
+        Ok(bound)
+    }
+
+    /// Asks issuers about a token, one after another, until one of them knows it.
+    async fn introspect(
+        &self,
+        issuers: &[&Issuer],
+        token: &str,
+        digest: &Digest,
+        now: SystemTime,
+    ) -> Result<BoundPrincipal, TokenError> {
+        let unavailable = TokenError::Unavailable { retry_after: RETRY_AFTER };
+        let _turn = self.turns.wait(*digest).await.ok_or(unavailable)?;
+        if let Some(known) = self.cached(digest, now) {
+            return known;
+        }
+        let mut error = TokenError::Unknown;
+        for issuer in issuers {
+            match issuer.introspect(token, now).await {
+                Ok(bound) => {
+                    let until = bound.expires().map_or(now + INTROSPECTED, |end| end.min(now + INTROSPECTED));
+                    self.principals.insert(*digest, bound.clone(), until);
+                    return Ok(bound);
+                }
+                // The issuer that was not reached could have known the token.
+                Err(TokenError::Inactive) if error == unavailable => {}
+                Err(TokenError::Inactive) => error = TokenError::Inactive,
+                Err(TokenError::Unavailable { .. }) => error = unavailable,
+                // The token is known, and not for this server.
+                Err(fault) => {
+                    error = fault;
+                    break;
+                }
+            }
+        }
+        if error != unavailable && error != TokenError::Unknown {
+            self.rejected.insert(*digest, error, now + REJECTED);
+        }
+        Err(error)
+    }
+}
+
+impl fmt::Debug for Issuers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Issuers").field("issuers", &self.issuers).finish_non_exhaustive()
+    }
+}
+
+impl Issuer {
+    fn new(config: &IssuerConfig, fetcher: &Arc<dyn Fetch>) -> Self {
+        let id: Arc<str> = config.issuer.as_str().into();
+        let discovery = Arc::new(Discovery::new(&id, fetcher));
+        let keys = IssuerKeys::new(&id, &config.jwks, &discovery, fetcher);
+        let client = config.introspection.clone();
+        let introspection = client.map(|client| Introspection::new(&id, client, &discovery, fetcher));
+        Self { id, config: config.clone(), keys, introspection }
+    }
+
+    /// Verifies a token of this issuer. The header is checked first, so that only a token that could be good has keys
+    /// fetched.
+    async fn verify(
+        &self,
+        jwt: &Jwt<'_>,
+        keys: &IssuerKeys,
+        now: SystemTime,
+    ) -> Result<BoundPrincipal, TokenError> {
+        let header = jwt.check_header(&self.config)?;
+        let found = keys.find(header.kid, header.algorithm, now).await;
+        let keys = found.map_err(|Unavailable(retry_after)| TokenError::Unavailable { retry_after })?;
+        let claims = jwt.verify(header, &keys)?;
+        claims::principal(claims, ClaimSource::Jwt, &self.config, &self.id, now)
+    }
+
+    async fn introspect(&self, token: &str, now: SystemTime) -> Result<BoundPrincipal, TokenError> {
+        let introspection = self.introspection.as_ref().ok_or(TokenError::Unknown)?;
+        let claims = introspection.claims(token, now).await?;
+        claims::principal(&claims, ClaimSource::Introspection, &self.config, &self.id, now)
+    }
+}
+
+/// Checks the letters of a bearer token (RFC 6750, 2.1) and its length.
+fn check_syntax(token: &str) -> Result<(), TokenError> {
+    let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~+/".contains(&byte);
+    let letters = token.trim_end_matches('=');
+    if token.len() > MAX_TOKEN {
+        return Err(TokenError::TooLong);
+    }
+    if letters.is_empty() || !letters.bytes().all(is_letter) {
+        return Err(TokenError::Malformed);
+    }
+    Ok(())
+}

@@ -1,0 +1,314 @@
+//! Whether the arguments of a call have the values that conditions allow.
+//!
+//! The text of the arguments is read once, for all conditions together, and nothing of it is kept: arguments may be
+//! megabytes, and a tree of them thirty times as much. What the plugin reads must be what was compared here, and its
+//! parser may differ from ours. So an argument is rejected where two parsers could disagree:
+//!
+//! | In the arguments | Parsers that differ |
+//! |---|---|
+//! | a name twice | some read the first, some the last |
+//! | another name that differs in upper and lower case only (`PATH` beside or instead of `path`) | Go reads it too |
+//!
+//! | The value | Holds if |
+//! |---|---|
+//! | a text | a pattern matches it ([`PathGlob`](crate::config::PathGlob)) |
+//! | `true`, `false`, a whole number | it is one of the values |
+//! | an array | it is not empty, and each element is a text, a boolean or a number that holds |
+//! | absent, null, `""`, `[]` | the empty text is one of the values |
+//! | an object, another number, an array in an array | never |
+
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+use crate::config::{AllowedValue, ArgumentCondition};
+
+/// The arguments of a call as the client wrote them, before anything is taken out: a JSON object.
+#[derive(Debug, Clone, Copy)]
+pub struct Arguments<'a>(&'a str);
+
+impl<'a> Arguments<'a> {
+    /// The arguments with this text.
+    #[must_use]
+    pub fn new(json: &'a str) -> Self {
+        Self(json)
+    }
+}
+
+/// Why a condition does not hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ArgumentFault {
+    /// The value is none of those that are allowed.
+    Value,
+    /// The argument is absent.
+    Missing,
+    /// The argument stands there twice, or under a name that differs in upper and lower case.
+    Ambiguous,
+    /// The arguments are no JSON object.
+    Unreadable,
+}
+
+/// What is known of one condition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Finding {
+    /// Nothing yet: its argument may be absent.
+    Absent,
+    Holds,
+    Fails(ArgumentFault),
+}
+
+/// Evaluates conditions; for each of them, why it does not hold.
+pub(super) fn check(
+    conditions: &[&ArgumentCondition],
+    arguments: Arguments<'_>,
+) -> Vec<Option<ArgumentFault>> {
+    let mut findings = Findings(vec![Finding::Absent; conditions.len()]);
+    let open: Vec<OpenCondition<'_>> = conditions
+        .iter()
+        .enumerate()
+        .map(|(index, condition)| OpenCondition {
+            condition,
+            index,
+            rest: condition.pointer.tokens(),
+            is_element: false,
+        })
+        .collect();
+    let mut deserializer = serde_json::Deserializer::from_str(arguments.0);
+    let walk = Walk { open: &open, findings: &mut findings, is_root: true };
+    let is_read = walk.deserialize(&mut deserializer).and_then(|()| deserializer.end()).is_ok();
+    let fault = |(condition, finding): (&&ArgumentCondition, Finding)| match finding {
+        _ if !is_read => Some(ArgumentFault::Unreadable),
+        Finding::Absent if condition.may_be_absent => None,
+        Finding::Absent => Some(ArgumentFault::Missing),
+        Finding::Holds => None,
+        Finding::Fails(fault) => Some(fault),
+    };
+    conditions.iter().zip(findings.0).map(fault).collect()
+}
+
+/// One finding for each condition.
+struct Findings(Vec<Finding>);
+
+impl Findings {
+    /// Notes a finding. What failed once does not hold later.
+    fn note(&mut self, index: usize, finding: Finding) {
+        if let Some(known) = self.0.get_mut(index)
+            && !matches!(known, Finding::Fails(_))
+        {
+            *known = finding;
+        }
+    }
+
+    fn fail(&mut self, index: usize, fault: ArgumentFault) {
+        self.note(index, Finding::Fails(fault));
+    }
+}
+
+/// A condition whose argument is the present value or a part of it.
+#[derive(Clone, Copy)]
+struct OpenCondition<'c> {
+    condition: &'c ArgumentCondition,
+    index: usize,
+    /// The way from the present value to the argument.
+    rest: &'c [Box<str>],
+    /// Whether the present value is an element of the argument.
+    is_element: bool,
+}
+
+impl<'c> OpenCondition<'c> {
+    /// The condition one step further on its way.
+    fn next(self) -> Option<Self> {
+        self.rest.split_first().map(|(_, rest)| Self { rest, ..self })
+    }
+
+    fn token(&self) -> Option<&'c str> {
+        self.rest.first().map(|token| &**token)
+    }
+
+    fn is_at_end(&self) -> bool {
+        self.rest.is_empty()
+    }
+}
+
+/// Reads one value.
+struct Walk<'w, 'c> {
+    open: &'w [OpenCondition<'c>],
+    findings: &'w mut Findings,
+    /// Whether the value is the arguments themselves.
+    is_root: bool,
+}
+
+impl Walk<'_, '_> {
+    /// Notes whether the present value, which is no array and no object, is allowed.
+    fn scalar<E: serde::de::Error>(self, allows: impl Fn(&ArgumentCondition) -> bool) -> Result<(), E> {
+        if self.is_root {
+            return Err(E::custom("the arguments are no object"));
+        }
+        for open in self.open {
+            let holds = open.is_at_end() && allows(open.condition);
+            let finding = if holds { Finding::Holds } else { Finding::Fails(ArgumentFault::Value) };
+            self.findings.note(open.index, finding);
+        }
+        Ok(())
+    }
+
+    fn value<E: serde::de::Error>(self, value: Option<AllowedValue>) -> Result<(), E> {
+        self.scalar(|condition| value.as_ref().is_some_and(|value| condition.allows(value)))
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Walk<'_, '_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Walk<'_, '_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("any value")
+    }
+
+    fn visit_bool<E: serde::de::Error>(self, value: bool) -> Result<(), E> {
+        self.value(Some(AllowedValue::Boolean(value)))
+    }
+
+    fn visit_i64<E: serde::de::Error>(self, value: i64) -> Result<(), E> {
+        self.value(Some(AllowedValue::Number(value)))
+    }
+
+    fn visit_u64<E: serde::de::Error>(self, value: u64) -> Result<(), E> {
+        self.value(i64::try_from(value).ok().map(AllowedValue::Number))
+    }
+
+    fn visit_f64<E: serde::de::Error>(self, _: f64) -> Result<(), E> {
+        self.value(None)
+    }
+
+    fn visit_str<E: serde::de::Error>(self, value: &str) -> Result<(), E> {
+        self.scalar(|condition| condition.allows_text(value))
+    }
+
+    /// Null: as if the argument were absent, but not as an element.
+    fn visit_unit<E: serde::de::Error>(self) -> Result<(), E> {
+        if self.is_root {
+            return Err(E::custom("the arguments are no object"));
+        }
+        for open in self.open.iter().filter(|open| open.is_element) {
+            self.findings.fail(open.index, ArgumentFault::Value);
+        }
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
+        if self.is_root {
+            return Err(serde::de::Error::custom("the arguments are no object"));
+        }
+        let (mut elements, mut indexed) = (Vec::new(), Vec::new());
+        for open in self.open {
+            match (open.token(), open.token().and_then(array_index)) {
+                (None, _) if !open.is_element => elements.push(OpenCondition { is_element: true, ..*open }),
+                (Some(_), Some(at)) => indexed.extend(open.next().map(|open| (at, open))),
+                _ => self.findings.fail(open.index, ArgumentFault::Value),
+            }
+        }
+        for at in 0_usize.. {
+            let here = indexed.iter().filter(|(index, _)| *index == at).map(|(_, open)| *open);
+            let open: Vec<OpenCondition<'_>> = elements.iter().copied().chain(here).collect();
+            let is_there = if open.is_empty() {
+                seq.next_element::<IgnoredAny>()?.is_some()
+            } else {
+                let walk = Walk { open: &open, findings: &mut *self.findings, is_root: false };
+                seq.next_element_seed(walk)?.is_some()
+            };
+            if !is_there {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        for open in self.open.iter().filter(|open| open.is_at_end()) {
+            self.findings.fail(open.index, ArgumentFault::Value);
+        }
+        let mut seen = vec![false; self.open.len()];
+        loop {
+            let name = Name { open: self.open, seen: &mut seen, findings: &mut *self.findings };
+            let Some(open) = map.next_key_seed(name)? else { return Ok(()) };
+            if open.is_empty() {
+                map.next_value::<IgnoredAny>()?;
+            } else {
+                map.next_value_seed(Walk { open: &open, findings: &mut *self.findings, is_root: false })?;
+            }
+        }
+    }
+}
+
+/// Reads one name of an object: the conditions that go on in its value.
+struct Name<'w, 'c> {
+    open: &'w [OpenCondition<'c>],
+    /// Of each condition, whether its name was there already.
+    seen: &'w mut [bool],
+    findings: &'w mut Findings,
+}
+
+impl<'de, 'c> DeserializeSeed<'de> for Name<'_, 'c> {
+    type Value = Vec<OpenCondition<'c>>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl<'c> Visitor<'_> for Name<'_, 'c> {
+    type Value = Vec<OpenCondition<'c>>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a name")
+    }
+
+    fn visit_str<E: serde::de::Error>(self, name: &str) -> Result<Self::Value, E> {
+        let mut inside = Vec::new();
+        for (open, seen) in self.open.iter().zip(self.seen) {
+            match open.token() {
+                Some(token) if token == name && !*seen => {
+                    *seen = true;
+                    inside.extend(open.next());
+                }
+                Some(token) if is_alike(name, token) => {
+                    self.findings.fail(open.index, ArgumentFault::Ambiguous);
+                }
+                _ => {}
+            }
+        }
+        Ok(inside)
+    }
+}
+
+/// The index that a token of a pointer is in an array.
+fn array_index(token: &str) -> Option<usize> {
+    let is_index =
+        token == "0" || (!token.starts_with('0') && token.bytes().all(|byte| byte.is_ascii_digit()));
+    token.parse().ok().filter(|_| is_index)
+}
+
+/// Whether a lenient parser could take one name for the other. Folding a character changes its length at most by the
+/// factor of three.
+fn is_alike(name: &str, token: &str) -> bool {
+    if name.len() > 3 * token.len() || token.len() > 3 * name.len() {
+        return false;
+    }
+    if name.is_ascii() && token.is_ascii() {
+        return name.eq_ignore_ascii_case(token);
+    }
+    folded(name).eq(folded(token))
+}
+
+/// Upper case first: `ſ` is a lower-case letter whose upper case is `S`.
+fn folded(text: &str) -> impl Iterator<Item = char> {
+    text.chars().flat_map(char::to_uppercase).flat_map(char::to_lowercase)
+}

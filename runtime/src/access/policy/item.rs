@@ -1,0 +1,178 @@
+//! What a rule is asked about: one item, with everything that patterns compare.
+
+use crate::config::{Hint, ItemKind, ItemPattern, comparable_uri, has_dot_segment};
+
+/// One item, under the name that clients use.
+#[derive(Debug, Clone, Copy)]
+pub struct Item<'a> {
+    /// The plugin that serves it.
+    pub plugin: &'a str,
+    /// What it is. A URI that is read, subscribed to or linked is a resource, also if only a template matches it.
+    pub kind: ItemKind,
+    /// The published name of a tool or a prompt, the URI of a resource, the text of a template.
+    pub name: &'a str,
+    /// The template through which a URI is read that no plugin lists. `None` for everything else, also for a listed
+    /// URI that a template matches too: a URI in a list must be decided as it is when it is read.
+    pub template: Option<&'a str>,
+    /// The annotations of a tool, if the operator approved them. A plugin must not open a door by what it claims, so
+    /// pass those of an item that matches its approval, and else the default, which expects the worst.
+    pub hints: Hints,
+    /// The scopes that using it needs ([`RequiredScopes`](crate::config::RequiredScopes)).
+    pub scopes: &'a [Box<str>],
+}
+
+/// The annotations of a tool; absent ones mean what MCP says.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Hints {
+    /// `readOnlyHint`; absent: it changes something.
+    pub read_only: Option<bool>,
+    /// `destructiveHint`, which counts for tools that change something; absent: it destroys.
+    pub destructive: Option<bool>,
+    /// `idempotentHint`, which counts for tools that change something; absent: it is not.
+    pub idempotent: Option<bool>,
+    /// `openWorldHint`; absent: it reaches outside.
+    pub open_world: Option<bool>,
+}
+
+impl Hints {
+    /// Whether a tool with these annotations is what the hint says.
+    pub(super) fn has(self, hint: Hint) -> bool {
+        let is_read_only = self.read_only.unwrap_or(false);
+        match hint {
+            Hint::ReadOnly => is_read_only,
+            Hint::Destructive => !is_read_only && self.destructive.unwrap_or(true),
+            Hint::Idempotent => is_read_only || self.idempotent.unwrap_or(false),
+            Hint::OpenWorld => self.open_world.unwrap_or(true),
+        }
+    }
+}
+
+/// Whether a pattern allows or denies, which matters where it is not certain which URI is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Effect {
+    /// An entry of `allow` or a key of `when`.
+    Allow,
+    /// An entry of `deny`.
+    Deny,
+}
+
+/// An item with its name as patterns compare it.
+#[derive(Debug)]
+pub(super) struct Target<'i> {
+    pub(super) item: Item<'i>,
+    uri: Option<String>,
+}
+
+/// What patterns of resources are compared with.
+pub(super) enum ComparedUri<'t> {
+    /// This spelling.
+    Certain(&'t str),
+    /// Nothing: the URI has dots that may lead to any other one.
+    Uncertain,
+}
+
+impl<'i> Target<'i> {
+    pub(super) fn new(item: &Item<'i>) -> Self {
+        let uri = (item.kind == ItemKind::Resource).then(|| comparable_uri(item.name));
+        Self { item: *item, uri }
+    }
+
+    /// The URI of a resource.
+    pub(super) fn uri(&self) -> Option<ComparedUri<'_>> {
+        let uri = self.uri.as_deref()?;
+        Some(if has_dot_segment(uri) { ComparedUri::Uncertain } else { ComparedUri::Certain(uri) })
+    }
+
+    /// Whether one pattern means this item. [`PatternSet`](super::pattern_set::PatternSet) gives the same for many
+    /// patterns in less time; this says which of them it was.
+    pub(super) fn is_meant_by(&self, pattern: &ItemPattern, effect: Effect) -> bool {
+        let item = &self.item;
+        let is_tool = item.kind == ItemKind::Tool;
+        match pattern {
+            ItemPattern::Everything => true,
+            ItemPattern::Plugin(glob) => glob.matches(item.plugin),
+            ItemPattern::PluginOrTool(name) => **name == *item.plugin || (is_tool && **name == *item.name),
+            ItemPattern::Hint(hint) => is_tool && item.hints.has(*hint),
+            ItemPattern::Named(ItemKind::Resource, glob) => match self.uri() {
+                None => false,
+                Some(ComparedUri::Certain(uri)) => glob.matches(uri),
+                // It may be a URI that the entry denies, and is none that the entry surely allows.
+                Some(ComparedUri::Uncertain) => effect == Effect::Deny,
+            },
+            ItemPattern::Named(ItemKind::Template, glob) if item.kind == ItemKind::Resource => {
+                item.template.is_some_and(|template| glob.matches(template))
+            }
+            ItemPattern::Named(kind, glob) => item.kind == *kind && glob.matches(item.name),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn absent_annotations_mean_what_mcp_says() {
+        let has = |hints: Hints| {
+            [Hint::ReadOnly, Hint::Destructive, Hint::Idempotent, Hint::OpenWorld].map(|hint| hints.has(hint))
+        };
+        assert_eq!(has(Hints::default()), [false, true, false, true]);
+        let read_only = Hints { read_only: Some(true), destructive: Some(true), ..Hints::default() };
+        assert_eq!(has(read_only), [true, false, true, true]);
+        let careful = Hints { destructive: Some(false), open_world: Some(false), ..Hints::default() };
+        assert_eq!(has(careful), [false, false, false, false]);
+    }
+
+    fn is_meant(pattern: &str, item: &Item<'_>) -> bool {
+        Target::new(item).is_meant_by(&ItemPattern::parse(pattern).unwrap(), Effect::Allow)
+    }
+
+    #[test]
+    fn each_kind_of_item_has_its_own_names() {
+        let hints = Hints { read_only: Some(true), ..Hints::default() };
+        let item = |kind, name| Item { plugin: "files", kind, name, template: None, hints, scopes: &[] };
+        let tool = item(ItemKind::Tool, "files-read");
+        for (pattern, expected) in [
+            ("*", true),
+            ("files", true),
+            ("plugin:f*", true),
+            ("files-read", true),
+            ("files-*", true),
+            ("tool:files-*", true),
+            ("hint:read-only", true),
+            ("hint:destructive", false),
+            ("file*", true),
+            ("file", false),
+            ("plugin:files-read", false),
+            ("prompt:files-read", false),
+        ] {
+            assert_eq!(is_meant(pattern, &tool), expected, "{pattern}");
+        }
+        let prompt = item(ItemKind::Prompt, "files-read");
+        assert!(is_meant("prompt:*", &prompt) && is_meant("files", &prompt));
+        assert!(!is_meant("files-*", &prompt) && !is_meant("hint:read-only", &prompt));
+        let template = item(ItemKind::Template, "files:{+path}");
+        assert!(is_meant("template:files:{*", &template) && !is_meant("resource:*", &template));
+    }
+
+    #[test]
+    fn a_uri_is_compared_in_one_spelling_and_with_its_template() {
+        let read = |name, template| Item {
+            plugin: "notes",
+            kind: ItemKind::Resource,
+            name,
+            template,
+            hints: Hints::default(),
+            scopes: &[],
+        };
+        let by_template = read("notes:%61/b", Some("notes:{+id}"));
+        for pattern in ["resource:notes:a*", "resource:notes:a%2Fb", "template:notes:{+id}", "notes"] {
+            assert!(is_meant(pattern, &by_template), "{pattern}");
+        }
+        assert!(!is_meant("template:*", &read("notes:a", None)));
+        let uncertain = Target::new(&read("notes:public/..%2Fsecret", Some("notes:{+id}")));
+        let pattern = ItemPattern::parse("resource:notes:public/*").unwrap();
+        assert!(!uncertain.is_meant_by(&pattern, Effect::Allow), "it may lead elsewhere");
+        assert!(uncertain.is_meant_by(&pattern, Effect::Deny), "it may lead here");
+    }
+}

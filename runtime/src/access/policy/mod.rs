@@ -1,0 +1,260 @@
+//! The policy: which items a caller sees and may use.
+//!
+//! [`Policy::decide`] is the only door. Lists, calls, reads, `prompts/get`, completions, subscriptions and links ask
+//! it, so that what is not in a list cannot be called, and what can be called is in a list. It knows no MCP, reads
+//! nothing and changes nothing: the same caller, item and arguments always give the same decision.
+//!
+//! What roles allow adds up; what one role denies no other role gives back. The order of roles does not matter.
+//!
+//! | The caller's roles | In lists | [`Decision`] |
+//! |---|---|---|
+//! | there is no `[roles]`, and the token has the item's scopes | shown | `Allow` |
+//! | there is no `[roles]`, and the token lacks scopes | shown | `NeedsScopes` |
+//! | none of the caller's roles allows the item, or the caller has none | not shown | `Hidden` |
+//! | one of them denies the item, whatever others allow | not shown | `Hidden` |
+//! | one allows it, and the token lacks scopes | shown: the client can ask for them | `NeedsScopes` |
+//! | one allows it without `when` for it | shown | `Allow` |
+//! | those that allow it have `when`, and all conditions of one role hold | shown | `Allow` |
+//! | those that allow it have `when`, and no role has all its conditions met | shown | `ArgumentDenied` |
+//!
+//! The first row that fits decides. So a hidden item, which is answered like one that does not exist, does not tell its
+//! scopes, and arguments come last. A client on stdio needs no scopes, since it cannot get any.
+
+mod arguments;
+mod explain;
+#[doc(hidden)]
+pub mod fuzzing;
+mod item;
+mod pattern_set;
+mod role;
+mod role_set;
+mod subject;
+#[cfg(test)]
+mod tests;
+mod unmatched;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
+pub use arguments::{ArgumentFault, Arguments};
+pub use explain::{Explanation, HeldRole, MatchedRule};
+pub use item::{Hints, Item};
+pub use role_set::RoleSet;
+pub use subject::Subject;
+pub use unmatched::UnmatchedRule;
+
+use crate::config::{ArgumentCondition, RequiredScopes, RolesConfig, WhoPattern};
+use item::{Effect, Target};
+use role::Role;
+use role_set::RoleBit;
+
+/// The rules of `[roles]`, prepared for decisions. A changed configuration makes a new policy.
+#[derive(Debug)]
+pub struct Policy {
+    /// By name, so that decisions do not depend on the order in the file.
+    roles: Box<[Role]>,
+    /// Equal for equal rules. In one process only: it is compared with that of role sets.
+    id: u64,
+    has_networks: bool,
+    /// The scopes that the items of a plugin need, by its name.
+    scopes: BTreeMap<String, RequiredScopes>,
+}
+
+/// What a caller may do with an item.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Decision<'d> {
+    /// Use it; with the roles that allow it, none without `[roles]`.
+    Allow(RoleSet),
+    /// Nothing: for this caller it does not exist.
+    Hidden,
+    /// Use it with a token that has all these scopes.
+    NeedsScopes(&'d [Box<str>]),
+    /// Use it with other arguments.
+    ArgumentDenied(DeniedArgument<'d>),
+}
+
+/// The first condition that does not hold. Its text is for the client: it names the argument, and not the rule.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeniedArgument<'d> {
+    /// The pointer to the argument.
+    pub argument: &'d str,
+    /// What is wrong with it.
+    pub fault: ArgumentFault,
+    /// The role with the condition, for the audit.
+    pub role: &'d str,
+    /// The line of the condition, for the audit.
+    pub line: usize,
+}
+
+impl Policy {
+    /// A policy of these roles.
+    #[must_use]
+    pub fn new(config: &RolesConfig) -> Self {
+        let mut sorted: Vec<_> = config.roles.iter().collect();
+        sorted.sort_by(|one, other| one.name.cmp(&other.name));
+        let mut hasher = DefaultHasher::new();
+        sorted.hash(&mut hasher);
+        let roles: Box<[Role]> = RoleBit::all().zip(sorted).map(|(bit, role)| Role::new(bit, role)).collect();
+        let mut who = roles.iter().flat_map(|role| &role.config.who);
+        let has_networks = who.any(|rule| matches!(rule.value, WhoPattern::Address(_)));
+        Self { roles, id: hasher.finish(), has_networks, scopes: BTreeMap::new() }
+    }
+
+    /// The same policy with the scopes that plugins need, by their names.
+    #[must_use]
+    pub fn with_scopes(self, scopes: BTreeMap<String, RequiredScopes>) -> Self {
+        Self { scopes, ..self }
+    }
+
+    /// Whether two callers may be treated differently at all.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.roles.is_empty() && self.scopes.is_empty()
+    }
+
+    /// The scopes that an item needs. `tool` is the plugin's own name of a tool, and `None` for other items.
+    #[must_use]
+    pub fn scopes_of(&self, plugin: &str, tool: Option<&str>) -> &[Box<str>] {
+        let Some(scopes) = self.scopes.get(plugin) else { return &[] };
+        tool.map_or_else(|| scopes.of_other_items(), |tool| scopes.of_tool(tool))
+    }
+
+    /// Whether there are roles, so that two callers may see different items.
+    #[must_use]
+    pub fn has_roles(&self) -> bool {
+        !self.roles.is_empty()
+    }
+
+    /// Whether the roles of a principal depend on where it is. If not, they can be computed once for each token.
+    #[must_use]
+    pub fn depends_on_address(&self) -> bool {
+        self.has_networks
+    }
+
+    /// The roles of a caller. They depend on the token, its scopes and groups, and not on the principal's id alone: two
+    /// tokens of one person may have different roles.
+    #[must_use]
+    pub fn roles_of(&self, subject: &Subject<'_>) -> RoleSet {
+        let is_held = |role: &&Role| role.config.who.iter().any(|rule| subject.is(&rule.value));
+        self.roles.iter().filter(is_held).fold(RoleSet::empty(self.id), |set, role| set.with(role.bit))
+    }
+
+    /// Whether the roles were computed by a policy with these rules. Others allow nothing here.
+    #[must_use]
+    pub fn knows(&self, roles: RoleSet) -> bool {
+        roles.is_of(self.id)
+    }
+
+    /// Whether a caller with these roles sees the item: exactly if [`Policy::decide`] does not say that it is hidden.
+    #[must_use]
+    pub fn is_visible(&self, roles: RoleSet, item: &Item<'_>) -> bool {
+        self.allowing(roles, &Target::new(item)).is_some()
+    }
+
+    /// Decides what a caller may do with an item. Without arguments, conditions on them count as met.
+    #[must_use]
+    pub fn decide<'d>(
+        &'d self,
+        roles: RoleSet,
+        subject: &Subject<'_>,
+        item: &Item<'d>,
+        arguments: Option<Arguments<'_>>,
+    ) -> Decision<'d> {
+        let target = Target::new(item);
+        let Some(allowing) = self.allowing(roles, &target) else { return Decision::Hidden };
+        if !subject.has_scopes(item.scopes) {
+            return Decision::NeedsScopes(item.scopes);
+        }
+        match arguments {
+            Some(arguments) if self.has_roles() => self.decide_arguments(allowing, &target, arguments),
+            _ => Decision::Allow(allowing),
+        }
+    }
+
+    /// Whether arguments count for this caller and item. If so, [`Policy::decide`] reads them, which takes time with
+    /// their length.
+    #[must_use]
+    pub fn has_conditions(&self, roles: RoleSet, item: &Item<'_>) -> bool {
+        let target = Target::new(item);
+        let Some(allowing) = self.allowing(roles, &target).filter(|roles| !roles.is_empty()) else {
+            return false;
+        };
+        self.held(allowing).all(|role| role.conditions(&target).next().is_some())
+    }
+
+    /// The names of these roles, in order.
+    pub fn role_names(&self, roles: RoleSet) -> impl Iterator<Item = &str> {
+        self.held(roles).map(|role| role.config.name.as_str())
+    }
+
+    /// The roles of a set; none of a set that another policy made.
+    fn held(&self, roles: RoleSet) -> impl Iterator<Item = &Role> {
+        self.roles.iter().filter(move |role| self.knows(roles) && roles.contains(role.bit))
+    }
+
+    /// Those of the roles that allow the item; `None` if it is hidden.
+    fn allowing(&self, roles: RoleSet, target: &Target<'_>) -> Option<RoleSet> {
+        let none = RoleSet::empty(self.id);
+        if !self.has_roles() {
+            return Some(none);
+        }
+        if self.held(roles).any(|role| role.deny.matches(target, Effect::Deny)) {
+            return None;
+        }
+        let allowing = self.held(roles).filter(|role| role.allow.matches(target, Effect::Allow));
+        Some(allowing.fold(none, |set, role| set.with(role.bit))).filter(|set| !set.is_empty())
+    }
+
+    fn decide_arguments(
+        &self,
+        allowing: RoleSet,
+        target: &Target<'_>,
+        arguments: Arguments<'_>,
+    ) -> Decision<'_> {
+        let mut unconditional = RoleSet::empty(self.id);
+        let mut conditions: Vec<(&Role, &ArgumentCondition)> = Vec::new();
+        for role in self.held(allowing) {
+            let others = conditions.len();
+            conditions.extend(role.conditions(target).map(|condition| (role, condition)));
+            if conditions.len() == others {
+                unconditional = unconditional.with(role.bit);
+            }
+        }
+        if !unconditional.is_empty() {
+            return Decision::Allow(unconditional);
+        }
+        let read: Vec<&ArgumentCondition> = conditions.iter().map(|(_, condition)| *condition).collect();
+        let mut failing = RoleSet::empty(self.id);
+        let mut first = None;
+        for ((role, condition), fault) in conditions.into_iter().zip(arguments::check(&read, arguments)) {
+            let Some(fault) = fault else { continue };
+            failing = failing.with(role.bit);
+            let (argument, name) = (condition.pointer.as_str(), role.config.name.as_str());
+            first.get_or_insert(DeniedArgument { argument, fault, role: name, line: condition.line });
+        }
+        let meeting = allowing.without(failing);
+        match first {
+            Some(denied) if meeting.is_empty() => Decision::ArgumentDenied(denied),
+            _ => Decision::Allow(meeting),
+        }
+    }
+}
+
+impl fmt::Display for DeniedArgument<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let argument = self.argument;
+        match self.fault {
+            ArgumentFault::Value => write!(f, "you may not use this value of the argument `{argument}`"),
+            ArgumentFault::Missing => write!(f, "you may not leave out the argument `{argument}`"),
+            ArgumentFault::Ambiguous => write!(
+                f,
+                "the argument `{argument}` is not clear: it stands there twice, or in other upper and lower case; send \
+                 it once, under exactly this name"
+            ),
+            ArgumentFault::Unreadable => {
+                write!(f, "the arguments are no JSON object, and `{argument}` is needed here")
+            }
+        }
+    }
+}

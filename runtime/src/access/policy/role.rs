@@ -1,0 +1,31 @@
+//! One role, prepared for decisions.
+
+use super::item::{Effect, Target};
+use super::pattern_set::PatternSet;
+use super::role_set::RoleBit;
+use crate::config::{ArgumentCondition, ItemConditions, RoleConfig};
+
+/// One role of a policy.
+#[derive(Debug)]
+pub(super) struct Role {
+    pub(super) bit: RoleBit,
+    pub(super) config: RoleConfig,
+    pub(super) allow: PatternSet,
+    pub(super) deny: PatternSet,
+}
+
+impl Role {
+    pub(super) fn new(bit: RoleBit, config: &RoleConfig) -> Self {
+        let (allow, deny) = (PatternSet::new(&config.allow), PatternSet::new(&config.deny));
+        Self { bit, config: config.clone(), allow, deny }
+    }
+
+    /// The conditions on the arguments of this item; all of them have to hold for this role to allow a call.
+    pub(super) fn conditions<'r>(
+        &'r self,
+        target: &Target<'_>,
+    ) -> impl Iterator<Item = &'r ArgumentCondition> {
+        let is_meant = move |item: &&'r ItemConditions| target.is_meant_by(&item.item.value, Effect::Allow);
+        self.config.when.iter().filter(is_meant).flat_map(|item| &item.arguments)
+    }
+}

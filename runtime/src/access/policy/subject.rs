@@ -1,0 +1,152 @@
+//! The caller of a request, as rules see it.
+
+use std::net::IpAddr;
+
+use crate::access::principal::{Principal, PrincipalKind};
+use crate::config::WhoPattern;
+
+/// The caller of a request.
+#[derive(Debug, Clone, Copy)]
+pub enum Subject<'a> {
+    /// The client that started this process. It runs as the operator, so no scope is required of it.
+    Stdio,
+    /// A client of HTTP.
+    Http {
+        /// Who it is; `None` without credentials.
+        principal: Option<&'a Principal>,
+        /// Where it is, behind the operator's proxies; `None` if that is not known.
+        address: Option<IpAddr>,
+    },
+}
+
+impl Subject<'_> {
+    /// Whether an entry of `who` names this caller.
+    pub(super) fn is(&self, pattern: &WhoPattern) -> bool {
+        let (principal, address) = match *self {
+            Self::Stdio => return matches!(pattern, WhoPattern::Anyone | WhoPattern::Stdio),
+            Self::Http { principal, address } => (principal, address),
+        };
+        match pattern {
+            WhoPattern::Anyone => true,
+            WhoPattern::Stdio => false,
+            // An address of IPv4 may come in the form of IPv6.
+            WhoPattern::Address(network) => address.is_some_and(|at| network.contains(&at.to_canonical())),
+            pattern => principal.is_some_and(|principal| is_principal(principal, pattern)),
+        }
+    }
+
+    /// Whether this caller has these scopes.
+    pub(super) fn has_scopes(&self, required: &[Box<str>]) -> bool {
+        match *self {
+            Self::Stdio => true,
+            Self::Http { principal: None, .. } => required.is_empty(),
+            Self::Http { principal: Some(principal), .. } => principal.lacking(required).next().is_none(),
+        }
+    }
+}
+
+/// Whether an entry that needs authentication names this principal. A subject of one kind of credentials is not that of
+/// another: a token that the operator named `alice` is not the `sub` of that name.
+fn is_principal(principal: &Principal, pattern: &WhoPattern) -> bool {
+    let has = |names: &[Box<str>], name: &str| names.iter().any(|own| **own == *name);
+    let is_subject = |kind: PrincipalKind| principal.kind == kind;
+    match pattern {
+        WhoPattern::Anyone | WhoPattern::Authenticated => true,
+        WhoPattern::Stdio | WhoPattern::Address(_) => false,
+        WhoPattern::Group(name) => has(&principal.groups, name),
+        WhoPattern::Scope(name) => has(&principal.scopes, name),
+        WhoPattern::Client(name) => principal.client.as_deref() == Some(&**name),
+        WhoPattern::Token(name) => is_subject(PrincipalKind::Token) && *principal.subject == **name,
+        WhoPattern::Subject(name) => is_subject(PrincipalKind::OAuth) && *principal.subject == **name,
+        WhoPattern::Certificate(name) => {
+            is_subject(PrincipalKind::Certificate) && name.matches(&principal.subject)
+        }
+        WhoPattern::Principal(id) => *principal.id == **id,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn principal(kind: PrincipalKind, id: &str, subject: &str) -> Principal {
+        Principal {
+            id: id.into(),
+            kind,
+            issuer: None,
+            subject: subject.into(),
+            client: Some("bot".into()),
+            scopes: vec!["data".into()],
+            groups: vec!["analysts".into()],
+            expires: None,
+        }
+    }
+
+    fn names(subject: Subject<'_>, patterns: &[&str]) -> Vec<bool> {
+        patterns.iter().map(|text| subject.is(&WhoPattern::parse(text).unwrap())).collect()
+    }
+
+    #[test]
+    fn a_caller_is_named_by_what_was_verified() {
+        let alice = principal(PrincipalKind::OAuth, "oauth:https://i#alice", "alice");
+        let address = Some("::ffff:10.0.0.7".parse().unwrap());
+        let subject = Subject::Http { principal: Some(&alice), address };
+        let of_alice = [
+            "anyone",
+            "authenticated",
+            "group:analysts",
+            "scope:data",
+            "client:bot",
+            "sub:alice",
+            "principal:oauth:https://i#alice",
+            "address:10.0.0.0/8",
+        ];
+        assert!(names(subject, &of_alice).iter().all(|named| *named));
+        let of_others = [
+            "stdio",
+            "group:analyst",
+            "scope:dat",
+            "client:alice",
+            "token:alice",
+            "cert:*",
+            "cert:alice",
+            "principal:oauth:https://j#alice",
+            "address:192.0.2.0/24",
+        ];
+        assert!(names(subject, &of_others).iter().all(|named| !named));
+    }
+
+    #[test]
+    fn a_name_of_one_kind_of_credentials_is_none_of_another() {
+        for (kind, pattern) in [
+            (PrincipalKind::OAuth, "sub:alice"),
+            (PrincipalKind::Token, "token:alice"),
+            (PrincipalKind::Certificate, "cert:alice"),
+        ] {
+            let alice = principal(kind, "x", "alice");
+            let subject = Subject::Http { principal: Some(&alice), address: None };
+            let named = names(subject, &["sub:alice", "token:alice", "cert:alice", "address:0.0.0.0/0"]);
+            assert_eq!(named.iter().filter(|named| **named).count(), 1, "{kind:?}");
+            assert_eq!(names(subject, &[pattern]), [true]);
+        }
+    }
+
+    #[test]
+    fn who_is_not_authenticated_is_anyone_at_an_address() {
+        let anonymous = Subject::Http { principal: None, address: Some("192.0.2.1".parse().unwrap()) };
+        let patterns = ["anyone", "address:192.0.2.1", "authenticated", "cert:*", "stdio"];
+        assert_eq!(names(anonymous, &patterns), [true, true, false, false, false]);
+        assert_eq!(names(Subject::Stdio, &patterns), [true, false, false, false, true]);
+    }
+
+    #[test]
+    fn scopes_are_required_of_clients_of_http() {
+        let alice = principal(PrincipalKind::OAuth, "x", "alice");
+        let (held, lacking): ([Box<str>; 1], [Box<str>; 2]) = (["data".into()], ["data".into(), "w".into()]);
+        let subject = Subject::Http { principal: Some(&alice), address: None };
+        assert!(subject.has_scopes(&held) && !subject.has_scopes(&lacking) && subject.has_scopes(&[]));
+        let anonymous = Subject::Http { principal: None, address: None };
+        assert!(!anonymous.has_scopes(&held) && anonymous.has_scopes(&[]));
+        assert!(Subject::Stdio.has_scopes(&lacking));
+    }
+}

@@ -1,0 +1,227 @@
+//! Decisions one by one, and values of arguments.
+
+use super::*;
+use crate::config::{AllowedValue, ArgumentCondition, ArgumentPointer, ItemConditions, PathGlob, PathValue};
+
+fn rules<T>(texts: &[&str], parse: impl Fn(&str) -> T) -> Vec<Rule<T>> {
+    texts
+        .iter()
+        .zip(1..)
+        .map(|(text, line)| Rule { value: parse(text), text: (*text).into(), line })
+        .collect()
+}
+
+fn role(name: &str, who: &[&str], allow: &[&str], deny: &[&str]) -> RoleConfig {
+    RoleConfig {
+        name: name.to_owned(),
+        who: rules(who, |text| WhoPattern::parse(text).unwrap()),
+        allow: rules(allow, |text| ItemPattern::parse(text).unwrap()),
+        deny: rules(deny, |text| ItemPattern::parse(text).unwrap()),
+        ..RoleConfig::default()
+    }
+}
+
+fn condition(pointer: &str, values: &[&str]) -> ArgumentCondition {
+    let globs = values.iter().filter(|text| !text.is_empty());
+    ArgumentCondition {
+        pointer: ArgumentPointer::parse(pointer).unwrap(),
+        values: globs.map(|text| AllowedValue::Text(PathGlob::parse(text).unwrap())).collect(),
+        may_be_absent: values.contains(&""),
+        line: 7,
+    }
+}
+
+fn tool(name: &str) -> Item<'_> {
+    Item { plugin: "files", kind: ItemKind::Tool, name, template: None, hints: Hints::default(), scopes: &[] }
+}
+
+fn fault(condition: &ArgumentCondition, arguments: &str) -> Option<ArgumentFault> {
+    arguments::check(&[condition], Arguments::new(arguments))[0]
+}
+
+#[test]
+fn without_roles_everything_is_visible_and_scopes_still_count() {
+    let policy = Policy::new(&RolesConfig::default());
+    let scopes: [Box<str>; 1] = ["w".into()];
+    let item = Item { scopes: &scopes, ..tool("files-read") };
+    let anonymous = Subject::Http { principal: None, address: None };
+    let roles = policy.roles_of(&anonymous);
+    assert!(policy.is_visible(roles, &item) && !policy.has_roles() && !policy.has_conditions(roles, &item));
+    assert_eq!(policy.decide(roles, &anonymous, &item, None), Decision::NeedsScopes(&scopes));
+    assert_eq!(policy.decide(roles, &Subject::Stdio, &item, None), Decision::Allow(roles));
+}
+
+#[test]
+fn a_hidden_item_does_not_tell_its_scopes() {
+    let policy = Policy::new(&RolesConfig { roles: vec![role("a", &["anyone"], &["clock"], &[])] });
+    let scopes: [Box<str>; 1] = ["w".into()];
+    let item = Item { scopes: &scopes, ..tool("files-read") };
+    let subject = Subject::Http { principal: None, address: None };
+    assert_eq!(policy.decide(policy.roles_of(&subject), &subject, &item, None), Decision::Hidden);
+}
+
+#[test]
+fn roles_of_another_policy_allow_nothing() {
+    let old = RolesConfig { roles: vec![role("a", &["anyone"], &["*"], &[])] };
+    let mut new = old.clone();
+    new.roles.push(role("b", &["stdio"], &["*"], &[]));
+    let (old, same, new) = (Policy::new(&old), Policy::new(&old), Policy::new(&new));
+    let roles = old.roles_of(&Subject::Stdio);
+    assert!(old.is_visible(roles, &tool("t")) && same.knows(roles) && same.is_visible(roles, &tool("t")));
+    assert!(!new.knows(roles) && !new.is_visible(roles, &tool("t")));
+    assert_eq!(new.role_names(new.roles_of(&Subject::Stdio)).collect::<Vec<_>>(), ["a", "b"]);
+}
+
+#[test]
+fn one_role_whose_conditions_hold_is_enough_and_a_role_without_any_too() {
+    let with_condition = |name: &str, values: &[&str]| {
+        let when = ItemConditions {
+            item: rules(&["files-read"], |text| ItemPattern::parse(text).unwrap()).remove(0),
+            arguments: vec![condition("/path", values)],
+        };
+        RoleConfig { when: vec![when], ..role(name, &["anyone"], &["files"], &[]) }
+    };
+    let mut config = RolesConfig {
+        roles: vec![with_condition("a", &["/data/**"]), with_condition("b", &["/tmp/**", ""])],
+    };
+    let decide = |config: &RolesConfig, arguments: &str| {
+        let policy = Policy::new(config);
+        let (roles, item) = (policy.roles_of(&Subject::Stdio), tool("files-read"));
+        match policy.decide(roles, &Subject::Stdio, &item, Some(Arguments::new(arguments))) {
+            Decision::Allow(by) => policy.role_names(by).collect::<Vec<_>>().join(" "),
+            Decision::ArgumentDenied(denied) => denied.to_string(),
+            other => format!("{other:?}"),
+        }
+    };
+    for (arguments, expected) in [
+        (r#"{"path":"/data/x"}"#, "a"),
+        (r#"{"path":"/tmp/x"}"#, "b"),
+        ("{}", "b"),
+        (r#"{"path":"/etc/x"}"#, "you may not use this value of the argument `/path`"),
+    ] {
+        assert_eq!(decide(&config, arguments), expected, "{arguments}");
+    }
+    let policy = Policy::new(&config);
+    let roles = policy.roles_of(&Subject::Stdio);
+    assert!(policy.has_conditions(roles, &tool("files-read")));
+    assert!(!policy.has_conditions(roles, &tool("files-list")));
+    config.roles.push(role("c", &["anyone"], &["files-read"], &[]));
+    assert_eq!(decide(&config, r#"{"path":"/etc/x"}"#), "c");
+}
+
+#[test]
+fn a_value_holds_if_a_pattern_matches_it_and_all_elements_of_an_array_do() {
+    use ArgumentFault as F;
+    let path = condition("/path", &["/data/**"]);
+    for (arguments, expected) in [
+        (r#"{"path":"/data/x","other":["/etc"]}"#, None),
+        (r#"{"p\u0061th":"\/data\/x"}"#, None),
+        (r#"{"path":["/data/x","/data/y"]}"#, None),
+        (r#"{"path":"/etc/x"}"#, Some(F::Value)),
+        (r#"{"path":["/data/x","/etc/y"]}"#, Some(F::Value)),
+        (r#"{"path":["/etc/y","/data/x"]}"#, Some(F::Value)),
+        (r#"{"path":["/data/x",null]}"#, Some(F::Value)),
+        (r#"{"path":[["/data/x"]]}"#, Some(F::Value)),
+        (r#"{"path":["/data/x",{}]}"#, Some(F::Value)),
+        (r#"{"path":{"path":"/data/x"}}"#, Some(F::Value)),
+        (r#"{"path":7}"#, Some(F::Value)),
+        (r#"{"path":1e3}"#, Some(F::Value)),
+        (r#"{"path":true}"#, Some(F::Value)),
+        (r#"{"path":""}"#, Some(F::Value)),
+        (r#"{"path":null}"#, Some(F::Missing)),
+        (r#"{"path":[]}"#, Some(F::Missing)),
+        ("{}", Some(F::Missing)),
+        (r#"{"a":{"path":"/data/x"}}"#, Some(F::Missing)),
+        (r#"{"path":"/data/x","path":"/data/x"}"#, Some(F::Ambiguous)),
+        (r#"{"path":null,"path":"/data/x"}"#, Some(F::Ambiguous)),
+        (r#"{"path":"/data/x","PATH":"/etc"}"#, Some(F::Ambiguous)),
+        (r#"{"Path":"/data/x"}"#, Some(F::Ambiguous)),
+        (r#"{"path":"/data/x""#, Some(F::Unreadable)),
+        (r#"{"path":"/data/x"} {}"#, Some(F::Unreadable)),
+        (r#"["/data/x"]"#, Some(F::Unreadable)),
+        ("null", Some(F::Unreadable)),
+        ("\"/data/x\"", Some(F::Unreadable)),
+    ] {
+        assert_eq!(fault(&path, arguments), expected, "{arguments}");
+    }
+    let optional = condition("/path", &["/data/**", ""]);
+    for arguments in ["{}", r#"{"path":null}"#, r#"{"path":""}"#, r#"{"path":[]}"#, r#"{"path":"/data/x"}"#] {
+        assert_eq!(fault(&optional, arguments), None, "{arguments}");
+    }
+}
+
+#[test]
+fn a_pointer_leads_into_objects_and_to_one_element() {
+    use ArgumentFault as F;
+    let deep = condition("/a/b", &["x"]);
+    for (arguments, expected) in [
+        (r#"{"a":{"b":"x"}}"#, None),
+        (r#"{"a":{"b":"x"},"a":{}}"#, Some(F::Ambiguous)),
+        (r#"{"a":{"b":"x"},"A":{"b":"y"}}"#, Some(F::Ambiguous)),
+        (r#"{"a":{"b":"x","B":"y"}}"#, Some(F::Ambiguous)),
+        (r#"{"a":null}"#, Some(F::Missing)),
+        (r#"{"a":"x"}"#, Some(F::Value)),
+        (r#"{"a":[{"b":"x"}]}"#, Some(F::Value)),
+    ] {
+        assert_eq!(fault(&deep, arguments), expected, "{arguments}");
+    }
+    let second = condition("/a/1", &["x"]);
+    for (arguments, expected) in [
+        (r#"{"a":["y","x","z"]}"#, None),
+        (r#"{"a":["x","y"]}"#, Some(F::Value)),
+        (r#"{"a":["x"]}"#, Some(F::Missing)),
+        (r#"{"a":{"1":"x"}}"#, None),
+    ] {
+        assert_eq!(fault(&second, arguments), expected, "{arguments}");
+    }
+    let letters = condition("/kiss", &["x"]);
+    for name in ["KISS", "\u{212a}iss", "ki\u{17f}s"] {
+        assert_eq!(fault(&letters, &format!("{{{name:?}:\"x\"}}")), Some(F::Ambiguous), "{name}");
+    }
+    assert_eq!(fault(&letters, r#"{"kisses":"y","kis":"y","kiss":"x"}"#), None);
+}
+
+#[test]
+fn values_of_other_types_are_no_texts() {
+    let mut typed = condition("/v", &["5"]);
+    typed.values.extend([AllowedValue::Boolean(false), AllowedValue::Number(-3)]);
+    for (value, holds) in [
+        ("false", true),
+        ("-3", true),
+        ("\"5\"", true),
+        ("[false,-3,\"5\"]", true),
+        ("true", false),
+        ("\"false\"", false),
+        ("5", false),
+        ("-3.0", false),
+        ("-3e0", false),
+        ("18446744073709551613", false),
+    ] {
+        assert_eq!(fault(&typed, &format!("{{\"v\":{value}}}")).is_none(), holds, "{value}");
+    }
+}
+
+#[test]
+fn several_conditions_are_read_at_once() {
+    let (path, to) = (condition("/path", &["/data/**"]), condition("/to/0", &["x"]));
+    let faults = arguments::check(&[&path, &to, &path], Arguments::new(r#"{"to":["y"],"path":"/data/a"}"#));
+    assert_eq!(faults, [None, Some(ArgumentFault::Value), None]);
+}
+
+#[test]
+fn a_path_by_chance_stays_in_its_folder() {
+    let mut random = Random(7);
+    let glob = PathGlob::parse("/data/**").unwrap();
+    let mut matched = 0;
+    for _ in 0..50_000 {
+        let path = random.path();
+        if !PathValue::new(&path).is_some_and(|value| glob.matches(&value)) {
+            continue;
+        }
+        matched += 1;
+        let rest = path.strip_prefix("/data/").unwrap();
+        let rest = rest.strip_suffix('/').unwrap_or(rest);
+        assert!(rest.split('/').all(|segment| ["data", "a", "x", "a.b"].contains(&segment)), "{path}");
+    }
+    assert!(matched > 100, "only {matched} paths matched");
+}

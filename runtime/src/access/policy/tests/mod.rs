@@ -1,0 +1,227 @@
+//! Properties of policies by chance, and decisions one by one.
+
+mod conditions;
+mod random;
+mod reference;
+
+use super::*;
+use crate::access::principal::{Principal, PrincipalKind};
+use crate::config::{ItemKind, ItemPattern, RoleConfig, Rule};
+use random::{NAMES, PLUGINS, Random, TEMPLATES, URIS};
+
+/// Policies of the property tests.
+const POLICIES: usize = 10_000;
+
+fn principal(random: &mut Random) -> Principal {
+    let mut some = |names: [&str; 2]| -> Vec<Box<str>> {
+        names.into_iter().filter(|_| random.half()).map(Into::into).collect()
+    };
+    let (groups, scopes) = (some(["g1", "g2"]), some(["s1", "s2"]));
+    let kind = if random.half() { PrincipalKind::Token } else { PrincipalKind::OAuth };
+    Principal {
+        id: "token:t".into(),
+        kind,
+        issuer: None,
+        subject: "t".into(),
+        client: None,
+        scopes,
+        groups,
+        expires: None,
+    }
+}
+
+fn items(random: &mut Random, scopes: &'static [Box<str>]) -> Vec<Item<'static>> {
+    let mut hint = || [None, Some(false), Some(true)][random.below(3)];
+    let hints: Vec<Hints> = (0..8)
+        .map(|_| Hints { read_only: hint(), destructive: hint(), idempotent: hint(), open_world: hint() })
+        .collect();
+    let item = |hints: Hints| {
+        let (kind, plugin) = (random.kind(), random.one_of(&PLUGINS));
+        let name = match kind {
+            ItemKind::Tool | ItemKind::Prompt => random.one_of(&NAMES),
+            ItemKind::Resource => random.one_of(&URIS),
+            ItemKind::Template => random.one_of(&TEMPLATES),
+        };
+        let has_template = kind == ItemKind::Resource && random.half();
+        let template = has_template.then(|| random.one_of(&TEMPLATES));
+        let scopes = if random.half() { scopes } else { &[] };
+        Item { plugin, kind, name, template, hints, scopes }
+    };
+    hints.into_iter().map(item).collect()
+}
+
+/// A policy, a caller and items.
+struct Case {
+    config: RolesConfig,
+    principal: Option<Principal>,
+    address: Option<std::net::IpAddr>,
+    items: Vec<Item<'static>>,
+}
+
+impl Case {
+    fn new(random: &mut Random, scopes: &'static [Box<str>]) -> Self {
+        let roles = (0..1 + random.below(5)).map(|at| random.role(&format!("r{at}"))).collect();
+        Self {
+            config: RolesConfig { roles },
+            principal: random.half().then(|| principal(random)),
+            address: random.half().then(|| "10.0.0.7".parse().unwrap()),
+            items: items(random, scopes),
+        }
+    }
+
+    fn subject(&self) -> Subject<'_> {
+        Subject::Http { principal: self.principal.as_ref(), address: self.address }
+    }
+
+    /// The roles of the caller, by the texts of `who`.
+    fn held(&self) -> Vec<&RoleConfig> {
+        let subject = self.subject();
+        let is_held = |role: &&RoleConfig| role.who.iter().any(|rule| subject.is(&rule.value));
+        self.config.roles.iter().filter(is_held).collect()
+    }
+}
+
+fn for_each_case(seed: u64, mut check: impl FnMut(&Case, &Policy, &mut Random)) {
+    let scopes: Vec<Box<str>> = vec!["s1".into(), "s2".into()];
+    let scopes: &'static [Box<str>] = scopes.leak();
+    let mut random = Random(seed);
+    for _ in 0..POLICIES {
+        let case = Case::new(&mut random, scopes);
+        let policy = Policy::new(&case.config);
+        check(&case, &policy, &mut random);
+    }
+}
+
+#[test]
+fn an_item_is_in_a_list_exactly_if_its_use_is_not_answered_as_unknown() {
+    for_each_case(1, |case, policy, _| {
+        let roles = policy.roles_of(&case.subject());
+        for item in &case.items {
+            let decision = policy.decide(roles, &case.subject(), item, None);
+            assert_eq!(
+                policy.is_visible(roles, item),
+                decision != Decision::Hidden,
+                "{item:?} {:#?}",
+                case.config
+            );
+            let with = policy.decide(roles, &case.subject(), item, Some(Arguments::new("{\"path\":\"/x\"}")));
+            assert_eq!(with == Decision::Hidden, decision == Decision::Hidden, "{item:?} {:#?}", case.config);
+        }
+    });
+}
+
+#[test]
+fn the_policy_says_what_the_rules_say_one_by_one() {
+    let mut seen = [0_usize; 4];
+    for_each_case(2, |case, policy, random| {
+        let (roles, subject, held) = (policy.roles_of(&case.subject()), case.subject(), case.held());
+        for item in &case.items {
+            let path = random.half().then(|| random.path());
+            let to = random.half().then(|| random.path());
+            let arguments = serde_json::json!({ "path": path, "to": [to.clone().unwrap_or_default()] });
+            let text = arguments.to_string();
+            let decision = policy.decide(roles, &subject, item, Some(Arguments::new(&text)));
+            let is_visible = reference::is_visible(&held, item);
+            let has_scopes = subject.has_scopes(item.scopes);
+            let may_call =
+                held.iter().any(|role| reference::allows_call(role, item, path.as_deref(), to.as_deref()));
+            let (at, is_right) = match &decision {
+                Decision::Hidden => (0, !is_visible),
+                Decision::NeedsScopes(scopes) => (1, is_visible && !has_scopes && *scopes == item.scopes),
+                Decision::ArgumentDenied(_) => (2, is_visible && has_scopes && !may_call),
+                Decision::Allow(by) => (3, is_visible && has_scopes && may_call && !by.is_empty()),
+            };
+            assert!(is_right, "{decision:?} {item:?} {text} {:#?}", case.config);
+            seen[at] += 1;
+        }
+    });
+    assert!(seen.iter().all(|count| *count > 500), "a decision is hardly ever made: {seen:?}");
+}
+
+#[test]
+fn a_deny_wins_whatever_else_is_allowed() {
+    for_each_case(3, |case, policy, random| {
+        let roles = policy.roles_of(&case.subject());
+        let rule = random.pattern();
+        let mut stricter = case.config.clone();
+        let who = Rule { value: WhoPattern::Anyone, text: "anyone".into(), line: 1 };
+        let deny = RoleConfig { name: "z".into(), who: vec![who], deny: vec![rule], ..RoleConfig::default() };
+        stricter.roles.push(deny);
+        let stricter = Policy::new(&stricter);
+        let stricter_roles = stricter.roles_of(&case.subject());
+        for item in &case.items {
+            let denied =
+                stricter.roles[stricter.roles.len() - 1].deny.matches(&Target::new(item), Effect::Deny);
+            let (before, after) = (policy.is_visible(roles, item), stricter.is_visible(stricter_roles, item));
+            assert_eq!(after, before && !denied, "{item:?} {:#?}", case.config);
+        }
+    });
+}
+
+#[test]
+fn the_order_of_roles_and_of_their_rules_does_not_matter() {
+    for_each_case(4, |case, policy, _| {
+        let mut reversed = case.config.clone();
+        reversed.roles.reverse();
+        for role in &mut reversed.roles {
+            role.allow.reverse();
+            role.deny.reverse();
+            role.when.reverse();
+        }
+        let other = Policy::new(&reversed);
+        let (roles, other_roles) = (policy.roles_of(&case.subject()), other.roles_of(&case.subject()));
+        for item in &case.items {
+            let arguments = Some(Arguments::new("{\"path\":\"/data/x\",\"to\":[\"a\"]}"));
+            let names = |policy: &Policy, decision: &Decision<'_>| match decision {
+                Decision::Allow(roles) => policy.role_names(*roles).collect::<Vec<_>>().join(" "),
+                Decision::ArgumentDenied(_) => "arguments".to_owned(),
+                other => format!("{other:?}"),
+            };
+            let decision = policy.decide(roles, &case.subject(), item, arguments);
+            let other_decision = other.decide(other_roles, &case.subject(), item, arguments);
+            assert_eq!(
+                names(policy, &decision),
+                names(&other, &other_decision),
+                "{item:?} {:#?}",
+                case.config
+            );
+        }
+    });
+}
+
+#[test]
+fn an_explanation_names_the_rules_that_decided() {
+    for_each_case(5, |case, policy, _| {
+        let (subject, roles) = (case.subject(), policy.roles_of(&case.subject()));
+        for item in &case.items {
+            let explanation = policy.explain(&subject, item, None);
+            assert_eq!(explanation.decision, policy.decide(roles, &subject, item, None));
+            let has = |key: &str| explanation.rules.iter().any(|rule| rule.key == key);
+            let is_visible = has("allow") && !has("deny");
+            let text = explanation.to_string();
+            assert_eq!(
+                is_visible,
+                explanation.decision != Decision::Hidden,
+                "{text} {item:?} {:#?}",
+                case.config
+            );
+            assert_eq!(text.ends_with("a rule denies it"), has("deny"), "{text}");
+            let held: Vec<&str> = explanation.roles.iter().map(|held| held.role).collect();
+            assert_eq!(held, policy.role_names(roles).collect::<Vec<_>>());
+        }
+    });
+}
+
+#[test]
+fn an_unmatched_rule_means_no_item() {
+    for_each_case(6, |case, policy, _| {
+        let unmatched = policy.unmatched_rules(&case.items, &[]);
+        for rule in &unmatched {
+            let pattern = ItemPattern::parse(rule.text).unwrap();
+            let is_meant = |item: &Item<'_>| Target::new(item).is_meant_by(&pattern, Effect::Allow);
+            assert!(!case.items.iter().any(is_meant), "{rule:?}");
+        }
+        let known = policy.unmatched_rules(&case.items, &PLUGINS);
+        assert!(known.iter().all(|rule| !PLUGINS.contains(&rule.text)), "{known:?}");
+    });
+}

@@ -1,0 +1,99 @@
+//! Who calls, as this server authenticated it.
+//!
+//! One type for every way to authenticate, so that sessions, rates, stores and the audit ask one question: which `id`?
+//! A principal never holds a token.
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+/// How a principal was authenticated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PrincipalKind {
+    /// By an access token of an authorization server (OAuth 2.1).
+    OAuth,
+    /// By a token of `[[auth.tokens]]`.
+    Token,
+    /// By a client certificate (TLS).
+    Certificate,
+}
+
+/// An authenticated caller. Two principals are equal if their `id` is: the same person with another token is the same
+/// principal.
+#[derive(Debug, Clone)]
+pub struct Principal {
+    /// `oauth:ISSUER#SUBJECT`, `token:NAME` or `cert:SUBJECT`. Guests and the audit see it.
+    pub id: Arc<str>,
+    /// How it was authenticated.
+    pub kind: PrincipalKind,
+    /// The issuer of the access token.
+    pub issuer: Option<Arc<str>>,
+    /// The subject: `sub` of an access token, the token's name, or the certificate's subject.
+    pub subject: Arc<str>,
+    /// The OAuth client that the access token was issued to.
+    pub client: Option<Arc<str>>,
+    /// The scopes of the token.
+    pub scopes: Vec<Box<str>>,
+    /// The groups or roles that the token or the configuration names.
+    pub groups: Vec<Box<str>>,
+    /// When the credentials expire.
+    pub expires: Option<SystemTime>,
+}
+
+impl Principal {
+    /// Whether the credentials are still valid at `now`.
+    #[must_use]
+    pub fn is_valid_at(&self, now: SystemTime) -> bool {
+        self.expires.is_none_or(|expires| now < expires)
+    }
+
+    /// The scopes of `required` that the token lacks.
+    pub fn lacking<'s>(&self, required: &'s [Box<str>]) -> impl Iterator<Item = &'s str> {
+        required.iter().filter(|scope| !self.scopes.contains(scope)).map(|scope| &**scope)
+    }
+}
+
+/// A principal, and where it calls from. Two are equal if their principals are: where one calls from changes.
+#[derive(Debug, Clone)]
+pub struct Authenticated {
+    /// The principal.
+    pub principal: Arc<Principal>,
+    /// Its address, behind the operator's proxies; `None` if it is not known.
+    pub address: Option<IpAddr>,
+}
+
+impl PartialEq for Authenticated {
+    fn eq(&self, other: &Self) -> bool {
+        self.principal == other.principal
+    }
+}
+
+impl Eq for Authenticated {}
+
+impl Hash for Authenticated {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.principal.hash(state);
+    }
+}
+
+impl PartialEq for Principal {
+    fn eq(&self, other: &Self) -> bool {
+        self.id == other.id
+    }
+}
+
+impl Eq for Principal {}
+
+impl Hash for Principal {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.id.hash(state);
+    }
+}
+
+impl fmt::Display for Principal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.id)
+    }
+}

@@ -1,0 +1,145 @@
+//! `WWW-Authenticate`: what a client needs to get the right token (RFC 6750, RFC 9728).
+//!
+//! A challenge names the document in which the client finds the authorization server, and the scopes to ask for. It
+//! says what is wrong with a token in words of this server; nothing of the token is repeated.
+
+use axum::http::{HeaderValue, StatusCode};
+
+use super::resource_metadata::{advertised, document_url};
+use crate::config::AuthConfig;
+
+/// What is wrong with the credentials of a request. The texts are for `error_description`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum CredentialsFault<'f> {
+    /// There are none. RFC 6750, 3.1: then the challenge names no error.
+    Missing,
+    /// They cannot be read, such as two `Authorization` headers.
+    Malformed(&'f str),
+    /// The token is not valid.
+    InvalidToken(&'f str),
+    /// The token is valid, and the operation needs these scopes. All of them are named, also those that the token has:
+    /// the client asks for a new token with exactly what is named.
+    InsufficientScope(&'f [Box<str>]),
+}
+
+impl CredentialsFault<'_> {
+    /// The status of the response.
+    pub(super) fn status(self) -> StatusCode {
+        match self {
+            Self::Missing | Self::InvalidToken(_) => StatusCode::UNAUTHORIZED,
+            Self::Malformed(_) => StatusCode::BAD_REQUEST,
+            Self::InsufficientScope(_) => StatusCode::FORBIDDEN,
+        }
+    }
+}
+
+/// The challenge to a request for the path `requested`.
+pub(super) fn challenge(auth: &AuthConfig, requested: &str, fault: CredentialsFault<'_>) -> HeaderValue {
+    let mut text = "Bearer".to_owned();
+    let (error, description) = match fault {
+        CredentialsFault::Missing => (None, None),
+        CredentialsFault::Malformed(why) => (Some("invalid_request"), Some(why)),
+        CredentialsFault::InvalidToken(why) => (Some("invalid_token"), Some(why)),
+        CredentialsFault::InsufficientScope(_) => {
+            (Some("insufficient_scope"), Some("the operation needs more scopes"))
+        }
+    };
+    let scopes: Vec<&str> = match fault {
+        CredentialsFault::InsufficientScope(scopes) => {
+            advertised(scopes.iter().map(|scope| &**scope)).collect()
+        }
+        _ => advertised(auth.scopes.iter().map(String::as_str)).collect(),
+    };
+    let scopes = (!scopes.is_empty()).then(|| scopes.join(" "));
+    let metadata = document_url(auth, requested);
+    let parameters = [
+        ("error", error),
+        ("error_description", description),
+        ("scope", scopes.as_deref()),
+        ("resource_metadata", metadata.as_deref()),
+    ];
+    for (at, (name, value)) in
+        parameters.iter().filter_map(|(name, value)| Some((name, (*value)?))).enumerate()
+    {
+        text.push_str(if at == 0 { " " } else { ", " });
+        text.push_str(name);
+        text.push('=');
+        push_quoted(&mut text, value);
+    }
+    HeaderValue::from_str(&text).unwrap_or(HeaderValue::from_static("Bearer"))
+}
+
+/// Writes a quoted string (RFC 9110, 5.6.4). What cannot stand in a header becomes a question mark.
+fn push_quoted(text: &mut String, value: &str) {
+    text.push('"');
+    for character in value.chars() {
+        match character {
+            '"' | '\\' => text.extend(['\\', character]),
+            ' '..='~' => text.push(character),
+            _ => text.push('?'),
+        }
+    }
+    text.push('"');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::resource_metadata::tests::{auth, prefixed};
+    use super::*;
+
+    fn written(auth: &AuthConfig, requested: &str, fault: CredentialsFault<'_>) -> String {
+        challenge(auth, requested, fault).to_str().unwrap().to_owned()
+    }
+
+    #[test]
+    fn a_client_learns_where_to_get_a_token_and_with_which_scopes() {
+        let auth = prefixed();
+        let document = "https://tools.example.com/.well-known/oauth-protected-resource/team";
+        assert_eq!(
+            written(&auth, "/mcp", CredentialsFault::Missing),
+            format!("Bearer scope=\"tools\", resource_metadata=\"{document}/mcp\"")
+        );
+        assert_eq!(
+            written(&auth, "/messages", CredentialsFault::InvalidToken("the token has expired")),
+            format!(
+                "Bearer error=\"invalid_token\", error_description=\"the token has expired\", \
+                 scope=\"tools\", resource_metadata=\"{document}/sse\""
+            )
+        );
+        let scopes: [Box<str>; 3] = ["tools".into(), "tools:write".into(), "offline_access".into()];
+        let step_up = written(&auth, "/mcp", CredentialsFault::InsufficientScope(&scopes));
+        assert!(step_up.starts_with("Bearer error=\"insufficient_scope\", "), "{step_up}");
+        assert!(step_up.contains(", scope=\"tools tools:write\", "), "{step_up}");
+        assert!(step_up.ends_with(&format!("resource_metadata=\"{document}/mcp\"")), "{step_up}");
+    }
+
+    #[test]
+    fn without_an_authorization_server_it_says_only_what_is_known() {
+        let scoped = auth("scopes = [\"tools\"]\n");
+        assert_eq!(written(&scoped, "/mcp", CredentialsFault::Missing), "Bearer scope=\"tools\"");
+        let bare = auth("");
+        assert_eq!(written(&bare, "/mcp", CredentialsFault::Missing), "Bearer");
+        assert_eq!(
+            written(&bare, "/mcp", CredentialsFault::Malformed("two headers")),
+            "Bearer error=\"invalid_request\", error_description=\"two headers\""
+        );
+    }
+
+    #[test]
+    fn no_text_can_leave_its_quotes() {
+        let fault = CredentialsFault::InvalidToken("a\", scope=\"all\\\r\nX: y\u{e9}");
+        assert_eq!(
+            written(&auth(""), "/mcp", fault),
+            "Bearer error=\"invalid_token\", error_description=\"a\\\", scope=\\\"all\\\\??X: y?\""
+        );
+    }
+
+    #[test]
+    fn each_fault_has_its_status() {
+        let status = |fault: CredentialsFault<'_>| fault.status().as_u16();
+        assert_eq!(status(CredentialsFault::Missing), 401);
+        assert_eq!(status(CredentialsFault::InvalidToken("")), 401);
+        assert_eq!(status(CredentialsFault::Malformed("")), 400);
+        assert_eq!(status(CredentialsFault::InsufficientScope(&[])), 403);
+    }
+}

@@ -1,0 +1,57 @@
+//! Ends event streams of principals whose credentials are no longer valid.
+//!
+//! A request is authenticated when it arrives, and an event stream may then stay open for days. The body of such a
+//! response ends when its principal's credentials expire or are removed; the client comes back with others, and resumes
+//! its session.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use axum::body::{Body, Bytes};
+use axum::response::Response;
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use http_body::Frame;
+
+use super::sse;
+use crate::access::{Authenticator, Principal};
+
+/// A body that ends with the credentials of its principal.
+struct CredentialBound {
+    body: Body,
+    ended: BoxFuture<'static, ()>,
+}
+
+/// Bounds a response to the time in which the credentials of `principal` are valid, if the response is a stream.
+pub(super) fn bind(
+    response: Response,
+    authenticator: &Arc<Authenticator>,
+    principal: Arc<Principal>,
+) -> Response {
+    if !sse::is_stream(&response) {
+        return response;
+    }
+    let authenticator = Arc::clone(authenticator);
+    let ended = async move { authenticator.ended(&principal).await }.boxed();
+    response.map(|body| Body::new(CredentialBound { body, ended }))
+}
+
+impl http_body::Body for CredentialBound {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        if self.ended.poll_unpin(context).is_ready() {
+            return Poll::Ready(None);
+        }
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+}

@@ -1,0 +1,71 @@
+//! What the server reads of a certificate: when it expires, and the name in a client's.
+//!
+//! rustls has verified a client's certificate before its name is read here. It keeps neither the name nor the time, so
+//! the certificate is parsed once more.
+
+use std::time::{Duration, SystemTime};
+
+use sha2::{Digest as _, Sha256};
+use tokio_rustls::rustls::pki_types::CertificateDer;
+use x509_parser::prelude::{FromDer as _, GeneralName, X509Certificate};
+
+use crate::access::ClientCertificate;
+use crate::observe::is_deceptive;
+
+/// Longest name of a client, bytes.
+pub(super) const MAX_NAME: usize = 256;
+
+/// Reads a verified certificate of a client; `None`: nothing in it can name a caller.
+pub(super) fn read(der: &CertificateDer<'_>) -> Option<ClientCertificate> {
+    let certificate = parse(der)?;
+    let subject = name(&certificate)?.to_owned();
+    Some(ClientCertificate {
+        subject,
+        sha256: Sha256::digest(der).into(),
+        not_after: not_after(&certificate)?,
+    })
+}
+
+/// When a certificate expires.
+pub(super) fn expiry(der: &CertificateDer<'_>) -> Option<SystemTime> {
+    not_after(&parse(der)?)
+}
+
+fn parse<'d>(der: &'d CertificateDer<'_>) -> Option<X509Certificate<'d>> {
+    X509Certificate::from_der(der.as_ref()).ok().map(|(_, certificate)| certificate)
+}
+
+fn not_after(certificate: &X509Certificate<'_>) -> Option<SystemTime> {
+    let seconds = u64::try_from(certificate.validity().not_after.timestamp()).ok()?;
+    SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(seconds))
+}
+
+/// The first URI, DNS name or address of mail, or else the common name. If that one cannot be used, no other is taken
+/// in its place: a caller must not get another name because of how the first one is written.
+fn name<'c>(certificate: &'c X509Certificate<'_>) -> Option<&'c str> {
+    // Two lists of names are an error.
+    let names = certificate.subject_alternative_name().ok()?;
+    let mut names = names.into_iter().flat_map(|names| names.value.general_names.iter());
+    let name = match names.find(|name| may_name_caller(name)) {
+        Some(GeneralName::URI(name) | GeneralName::DNSName(name) | GeneralName::RFC822Name(name)) => *name,
+        Some(_) => return None,
+        None => common_name(certificate)?,
+    };
+    let is_name = !name.is_empty() && name.len() <= MAX_NAME && !name.contains(is_deceptive);
+    is_name.then_some(name)
+}
+
+/// Whether a name is of a kind that names callers, or of an unknown kind since it is malformed.
+fn may_name_caller(name: &GeneralName<'_>) -> bool {
+    matches!(
+        name,
+        GeneralName::URI(_) | GeneralName::DNSName(_) | GeneralName::RFC822Name(_) | GeneralName::Invalid(..)
+    )
+}
+
+/// The only common name.
+fn common_name<'c>(certificate: &'c X509Certificate<'_>) -> Option<&'c str> {
+    let mut names = certificate.subject().iter_common_name();
+    let name = names.next()?.as_str().ok()?;
+    names.next().is_none().then_some(name)
+}

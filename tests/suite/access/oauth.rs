@@ -1,0 +1,160 @@
+//! A real authorization server (`oidc-provider`) and the official SDKs: discovery, token, call, step-up, call; keys that
+//! rotate, and a server that is away.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, ensure};
+use plugport_tests::authorization_server::AuthorizationServer;
+use plugport_tests::external_clients::ExternalClient::{self, Python, TypeScript};
+use plugport_tests::http_client::Client;
+use plugport_tests::server::Server;
+use serde_json::{Value, json};
+
+/// Starts a server whose tokens `issuer` makes. Its address is in its configuration, so the port is chosen before.
+async fn protected(issuer: &AuthorizationServer, more: &str) -> Server {
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let listen: &'static str = format!("127.0.0.1:{port}").leak();
+    let config = format!(
+        "[auth]\nresource = \"http://{listen}/mcp\"\nscopes = [\"tools\"]\n\
+         [[auth.issuers]]\nissuer = \"{}\"\ngroups = \"/groups\"\n{more}\
+         [plugins.polite.tools.add]\nscopes = [\"tools:write\"]\n",
+        issuer.issuer
+    );
+    Server::builder().guest("polite").config(&config).listen(listen).start().await
+}
+
+async fn log_in(client: ExternalClient, logins: &[(&'static str, &str)]) -> Result<()> {
+    let issuer = AuthorizationServer::start(&[]).await?;
+    let server = protected(&issuer, "").await;
+    for (revision, grant) in logins {
+        let target = vec![server.url(), (*grant).to_owned(), issuer.introduction.clone()];
+        let report = client.drive("oauth_login", "http", revision, target).await;
+        let report =
+            report.map_err(|error| error.context(format!("{revision} {grant}: {}", server.log())))?;
+        ensure!(report["ok"] == true && report["revision"] == *revision, "{revision} {grant}: {report}");
+    }
+    Ok(())
+}
+
+const LOGINS: &[(&str, &str)] = &[
+    ("2025-06-18", "registered"),
+    ("2025-11-25", "document"),
+    ("2026-07-28", "public"),
+    ("2025-11-25", "secret"),
+    ("2026-07-28", "key"),
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_typescript_sdk_logs_in_and_steps_up() -> Result<()> {
+    log_in(TypeScript, LOGINS).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_python_sdk_logs_in_and_steps_up() -> Result<()> {
+    log_in(Python, LOGINS).await
+}
+
+/// A token for the server, made without a login.
+async fn token(issuer: &AuthorizationServer, server: &Server, claims: &Value) -> Result<String> {
+    let mut all = json!({ "aud": server.url(), "sub": "alice", "scope": "tools", "client_id": "chat" });
+    all.as_object_mut().unwrap().extend(claims.as_object().unwrap().clone());
+    issuer.mint(&json!({ "claims": all })).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_rotate_under_64_callers_without_one_refusal() -> Result<()> {
+    let issuer = AuthorizationServer::start(&[]).await?;
+    let server = Arc::new(protected(&issuer, "").await);
+    let first = token(&issuer, &server, &json!({})).await?;
+    let calls = tokio::task::JoinSet::from_iter((0..64).map(|_| {
+        let client = Client::with_token(server.url(), &first);
+        async move {
+            let begun = Instant::now();
+            let mut calls = 0;
+            while begun.elapsed() < Duration::from_secs(4) {
+                let said = client.call("polite-echo", json!({ "message": "x" })).await;
+                assert_eq!(said.status, 200, "{said:?}");
+                calls += 1;
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+            calls
+        }
+    }));
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    issuer.rotate(false).await?;
+    let second = token(&issuer, &server, &json!({ "sub": "bob" })).await?;
+    let said = Client::with_token(server.url(), &second).call("polite-whoami", json!({})).await;
+    ensure!(said.status == 200, "the token of the new key: {said:?}");
+    let calls: usize = calls.join_all().await.into_iter().sum();
+    ensure!(calls > 64, "{calls}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn unknown_keys_cost_one_fetch_and_known_ones_serve_without_the_issuer() -> Result<()> {
+    let issuer = AuthorizationServer::start(&[]).await?;
+    let server = protected(&issuer, "").await;
+    let good = token(&issuer, &server, &json!({})).await?;
+    let status = async |token: &str| {
+        Client::with_token(server.url(), token).call("polite-whoami", json!({})).await.status
+    };
+    ensure!(status(&good).await == 200, "the server fetches the keys");
+    let before = issuer.requests("/jwks").await?;
+    for at in 0..50 {
+        let claims = json!({ "aud": server.url(), "sub": format!("mallory{at}") });
+        let forged = issuer.mint(&json!({ "key": "unpublished", "claims": claims })).await?;
+        ensure!(status(&forged).await == 401, "{at}");
+    }
+    let fetches = issuer.requests("/jwks").await? - before;
+    ensure!(fetches <= 1, "50 unknown keys were fetched {fetches} times");
+    issuer.outage(503, 0).await?;
+    ensure!(status(&good).await == 200, "a token that is known");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_its_issuer_the_server_starts_and_never_allows() -> Result<()> {
+    let issuer = AuthorizationServer::start(&[]).await?;
+    issuer.outage(503, 0).await?;
+    let server = protected(&issuer, "").await;
+    let token = issuer.mint(&json!({ "claims": { "aud": server.url(), "sub": "alice" } })).await?;
+    let client = Client::with_token(server.url(), &token);
+    let said = client.call("polite-whoami", json!({})).await;
+    ensure!(said.status == 503 && said.headers.contains_key("retry-after"), "{said:?}");
+    issuer.outage(0, 0).await?;
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while client.call("polite-whoami", json!({})).await.status != 200 {
+        ensure!(Instant::now() < deadline, "it never came back: {}", server.log());
+        tokio::time::sleep(Duration::from_millis(500)).await;
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn opaque_tokens_are_introspected() -> Result<()> {
+    let issuer = AuthorizationServer::start(&["--format", "opaque"]).await?;
+    let introduction: Value = serde_json::from_str(&issuer.introduction)?;
+    let client = &introduction["introspection"];
+    let more = format!(
+        "introspection = {{ client_id = {}, secret = {{ file = \"secret\" }} }}\n",
+        toml::Value::from(client["client_id"].as_str().unwrap())
+    );
+    let port = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+    let listen: &'static str = format!("127.0.0.1:{port}").leak();
+    let config = format!(
+        "[auth]\nresource = \"http://{listen}/mcp\"\nscopes = [\"tools\"]\n\
+         [[auth.issuers]]\nissuer = \"{}\"\n{more}[plugins.polite.tools.add]\nscopes = [\"tools:write\"]\n",
+        issuer.issuer
+    );
+    let builder = Server::builder().guest("polite").config(&config).listen(listen);
+    std::fs::write(builder.folder().join("secret"), client["client_secret"].as_str().unwrap())?;
+    let server = builder.start().await;
+    for (revision, grant) in [("2025-11-25", "registered"), ("2026-07-28", "secret")] {
+        let target = vec![server.url(), grant.to_owned(), issuer.introduction.clone()];
+        let report = TypeScript.drive("oauth_login", "http", revision, target).await;
+        let report = report.map_err(|error| error.context(server.log()))?;
+        ensure!(report["ok"] == true, "{report}");
+    }
+    Ok(())
+}

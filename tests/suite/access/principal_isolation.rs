@@ -1,0 +1,136 @@
+//! What belongs to one principal does not exist for another: sessions, streams, suspended calls, cancellations. Each
+//! test compares what a thief gets with what the same thief gets for something that never existed, byte for byte.
+
+use std::time::Duration;
+
+use plugport_tests::http_client::{Client, HttpResponse, LEGACY};
+use plugport_tests::server::Server;
+use serde_json::{Value, json};
+
+use super::{ADA, BOB, as_caller, both};
+use crate::mcp::session_client_requests::{GRANTED, capabilities, form};
+
+/// Each revision with sessions.
+const REVISIONS: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
+
+/// An id that no session ever had.
+const NEVER: &str = "AAAAAAAAAAAAAAAAAAAAAA";
+
+const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+
+async fn server() -> Server {
+    Server::builder()
+        .guest("polite")
+        .guest("client_requests")
+        .config(&format!("{GRANTED}{}", both()))
+        .start()
+        .await
+}
+
+/// Everything of a response that a client sees, but for its date.
+fn seen(response: &HttpResponse) -> (u16, String, Vec<(String, String)>) {
+    let headers = response.headers.iter().filter(|(name, _)| *name != "date");
+    let headers = headers.map(|(name, value)| (name.to_string(), value.to_str().unwrap().to_owned()));
+    (response.status, response.text.clone(), headers.collect())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_of_another_principal_is_unknown() {
+    let server = server().await;
+    for revision in REVISIONS {
+        let own = as_caller(&server, ADA).session(revision).await;
+        {
+            let thief = as_caller(&server, BOB);
+            for body in [
+                json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" }),
+                json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 7 } }),
+                json!({ "jsonrpc": "2.0", "id": 1, "result": {} }),
+                json!([{ "jsonrpc": "2.0", "id": 1, "method": "ping" }]),
+                json!({ "jsonrpc": "2.0", "id": 1, "method": "nothing" }),
+            ] {
+                let with = async |id: &str| {
+                    let headers = [("mcp-session-id", id), ("mcp-protocol-version", revision)];
+                    seen(&thief.post(&headers, body.to_string()).await)
+                };
+                assert_eq!(with(&own.id).await, with(NEVER).await, "{revision}: {body}");
+            }
+            for last_event in [None, Some("0-0")] {
+                let with = async |id: &str| {
+                    let mut headers = vec![("mcp-session-id", id), ("accept", "text/event-stream")];
+                    headers.extend(last_event.map(|event| ("last-event-id", event)));
+                    thief.status_of(reqwest::Method::GET, &headers).await
+                };
+                assert_eq!((with(&own.id).await, with(NEVER).await), (404, 404), "{revision}");
+            }
+            assert_eq!((thief.delete(&own.id).await, thief.delete(NEVER).await), (404, 404));
+        }
+        assert_eq!(own.request("tools/list", json!({})).await.status, 200, "{revision}: the session goes on");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_that_began_without_a_token_is_no_principals_and_the_other_way_round() {
+    let config = format!("[auth]\nanonymous = \"allow\"\n{}", both());
+    let server = Server::builder().guest("polite").config(&config).start().await;
+    let (ada, nobody) = (as_caller(&server, ADA), Client::new(server.url()));
+    let (of_ada, of_nobody) = (ada.session(LEGACY).await, nobody.session(LEGACY).await);
+    assert_eq!((ada.delete(&of_nobody.id).await, nobody.delete(&of_ada.id).await), (404, 404));
+    assert_eq!((ada.delete(&of_ada.id).await, nobody.delete(&of_nobody.id).await), (204, 204));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_state_of_another_principal_is_unknown() {
+    let server = server().await;
+    let (ada, bob) = (as_caller(&server, ADA), as_caller(&server, BOB));
+    let call = async |client: &Client, more: Value| {
+        let arguments = json!({ "key": "who", "method": "elicitation/create", "params": form() });
+        let mut params = json!({ "name": "ask", "arguments": arguments });
+        params.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        client.request_with_meta("tools/call", params, json!({ CAPABILITIES: capabilities() })).await
+    };
+    let with = |state: &Value| {
+        let responses = json!({ "who": { "action": "accept", "content": { "name": "Ada" } } });
+        json!({ "requestState": state, "inputResponses": responses })
+    };
+    // Bob's own state is used up, so that its call exists no more.
+    let gone = call(&bob, json!({})).await.result()["requestState"].clone();
+    assert!(call(&bob, with(&gone)).await.tool_text().contains("Ada"));
+    let state = call(&ada, json!({})).await.result()["requestState"].clone();
+    assert_eq!(seen(&call(&bob, with(&state)).await), seen(&call(&bob, with(&gone)).await));
+    assert!(call(&ada, with(&state)).await.tool_text().contains("Ada"), "her call still waits for her");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_of_http_and_sse_takes_messages_of_its_principal_only() {
+    let server = server().await;
+    let base = server.url().trim_end_matches("/mcp").to_owned();
+    let (ada, bob) = (as_caller(&server, ADA), as_caller(&server, BOB));
+    let mut stream = ada.at(format!("{base}/sse")).listen(&[]).await;
+    let endpoint = stream.event().await.unwrap().data;
+    let ping = json!({ "jsonrpc": "2.0", "id": 9, "method": "ping" }).to_string();
+    let stolen = bob.at(format!("{base}{endpoint}")).post(&[], ping.clone()).await;
+    let never = bob.at(format!("{base}/messages?sessionId={NEVER}")).post(&[], ping.clone()).await;
+    assert_eq!(seen(&stolen), seen(&never));
+    assert_eq!(ada.at(format!("{base}{endpoint}")).post(&[], ping).await.status, 202);
+    assert_eq!(stream.message().await["id"], 9, "the first message on the stream is her own");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_cancels_the_call_of_another() {
+    let server = server().await;
+    let own = as_caller(&server, ADA).session(LEGACY).await;
+    let bob = as_caller(&server, BOB);
+    let calling = tokio::spawn({
+        let own = own.clone();
+        async move { own.call("polite-nap", json!({ "ms": 1500 })).await }
+    });
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let cancel =
+        json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 1 } });
+    let other = bob.session(LEGACY).await;
+    other.notify("notifications/cancelled", json!({ "requestId": 1 })).await;
+    let stolen = bob.post(&[("mcp-session-id", own.id.as_str())], cancel.to_string()).await;
+    assert_eq!(stolen.status, 404);
+    let reply = calling.await.unwrap();
+    assert!(reply.result()["isError"] != true, "{reply:?}");
+}

@@ -1,0 +1,174 @@
+//! Roles: who sees and calls what. A hidden item is answered as one that does not exist, byte for byte, and a change of
+//! roles is heard by those whose view it changed.
+
+use std::time::Duration;
+
+use plugport_tests::http_client::{Client, HttpResponse, LEGACY, Stream};
+use plugport_tests::server::Server;
+use serde_json::{Value, json};
+
+use super::{ADA, BOB, as_caller, both, section};
+
+/// Ada may use everything but one tool, Bob one tool of one plugin and one resource of the other.
+const ROLES: &str = "\
+[roles.everything]\nwho = [\"token:ada\"]\nallow = [\"*\"]\ndeny = [\"polite-fail\"]\n\
+[roles.little]\nwho = [\"token:bob\"]\nallow = [\"polite-echo\", \"resource:lib:page/static\"]\n";
+
+const REVISIONS: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
+
+async fn server(more: &str) -> Server {
+    let config = format!("{more}{}", both());
+    Server::builder().guest("polite").guest("library").config(&config).start().await
+}
+
+fn names(listed: &Value, field: &str, key: &str) -> Vec<String> {
+    let items = listed[field].as_array().unwrap_or_else(|| panic!("{listed}"));
+    items.iter().map(|item| item[key].as_str().unwrap().to_owned()).collect()
+}
+
+async fn tools(client: &Client) -> Vec<String> {
+    names(client.request("tools/list", json!({})).await.result(), "tools", "name")
+}
+
+/// Everything that a client sees, with one name for the two items.
+fn seen(response: &HttpResponse, name: &str) -> (u16, String) {
+    (response.status, response.text.replace(name, "NAME"))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_principal_sees_its_own_lists_in_every_revision() {
+    let server = server(ROLES).await;
+    let (ada, bob) = (as_caller(&server, ADA), as_caller(&server, BOB));
+    assert_eq!(tools(&bob).await, ["polite-echo"]);
+    let of_ada = tools(&ada).await;
+    assert!(of_ada.len() > 4 && !of_ada.contains(&"polite-fail".to_owned()), "{of_ada:?}");
+    for revision in REVISIONS {
+        let session = bob.session(revision).await;
+        let listed = session.request("tools/list", json!({})).await;
+        assert_eq!(names(listed.result(), "tools", "name"), ["polite-echo"], "{revision}");
+        let listed = session.request("resources/list", json!({})).await;
+        assert_eq!(names(listed.result(), "resources", "uri"), ["lib:page/static"], "{revision}");
+        let listed = session.request("prompts/list", json!({})).await;
+        assert_eq!(names(listed.result(), "prompts", "name"), [""; 0], "{revision}");
+        let listed = session.request("resources/templates/list", json!({})).await;
+        assert_eq!(names(listed.result(), "resourceTemplates", "uriTemplate"), [""; 0], "{revision}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hidden_item_is_answered_as_one_that_does_not_exist() {
+    let server = server(ROLES).await;
+    let bob = as_caller(&server, BOB);
+    let session = bob.session(LEGACY).await;
+    for (method, hidden, never, params) in [
+        ("tools/call", "polite-narrate", "polite-nothing", json!({ "name": "NAME", "arguments": {} })),
+        ("tools/call", "polite-fail", "polite-nope", json!({ "name": "NAME", "arguments": { "reason": 5 } })),
+        ("resources/read", "lib:binary", "lib:nothing", json!({ "uri": "NAME" })),
+        ("resources/subscribe", "lib:binary", "lib:nothing", json!({ "uri": "NAME" })),
+        ("prompts/get", "library-review", "library-nothing", json!({ "name": "NAME", "arguments": {} })),
+        (
+            "completion/complete",
+            "library-review",
+            "library-nothing",
+            json!({ "ref": { "type": "ref/prompt", "name": "NAME" }, "argument": { "name": "a", "value": "" } }),
+        ),
+    ] {
+        let with = |name: &str| -> Value {
+            serde_json::from_str(&params.to_string().replace("NAME", name)).unwrap()
+        };
+        let legacy = async |name: &str| seen(&session.request(method, with(name)).await, name);
+        assert_eq!(legacy(hidden).await, legacy(never).await, "{method}");
+        if method != "resources/subscribe" {
+            let stateless = async |name: &str| seen(&bob.request(method, with(name)).await, name);
+            assert_eq!(stateless(hidden).await, stateless(never).await, "{method}");
+        }
+    }
+    assert_eq!(bob.call("polite-echo", json!({ "message": "hello" })).await.tool_text(), "hello");
+    let read = bob.request("resources/read", json!({ "uri": "lib:page/static" })).await;
+    assert!(read.result()["contents"].is_array(), "{read:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cursor_of_one_principal_is_not_anothers() {
+    let config = format!(
+        "[server]\npage_size = 2\n{ROLES}[roles.more]\nwho = [\"token:bob\"]\nallow = [\"polite-*\"]\n"
+    );
+    let server = server(&config).await;
+    let (ada, bob) = (as_caller(&server, ADA), as_caller(&server, BOB));
+    let first = ada.request("tools/list", json!({})).await;
+    let cursor = first.result()["nextCursor"].as_str().unwrap();
+    assert_eq!(bob.request("tools/list", json!({ "cursor": cursor })).await.error_code(), -32602);
+    assert_eq!(ada.request("tools/list", json!({ "cursor": cursor })).await.status, 200);
+}
+
+/// Whether a `list_changed` comes.
+async fn hears(stream: &mut Stream) -> bool {
+    let heard = async { stream.message().await["method"] == "notifications/tools/list_changed" };
+    tokio::time::timeout(Duration::from_secs(4), heard).await.unwrap_or(false)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_of_roles_is_heard_by_those_whose_view_it_changes() {
+    let server = server(ROLES).await;
+    let (ada, bob) = (as_caller(&server, ADA), as_caller(&server, BOB));
+    let (of_ada, of_bob) = (ada.session(LEGACY).await, bob.session(LEGACY).await);
+    let (mut ada_hears, mut bob_hears) = (of_ada.listen(None).await, of_bob.listen(None).await);
+    let changed = ROLES.replace("\"polite-echo\", ", "\"polite-echo\", \"polite-add\", ");
+    std::fs::write(server.folder().join("plugport.toml"), format!("{changed}{}", both())).unwrap();
+    let (ada_heard, bob_heard) = tokio::join!(hears(&mut ada_hears), hears(&mut bob_hears));
+    assert_eq!((ada_heard, bob_heard), (false, true), "{}", server.log());
+    assert_eq!(tools(&bob).await, ["polite-add", "polite-echo"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn arguments_are_bounded_by_conditions() {
+    let config = "[roles.some]\nwho = [\"token:bob\"]\nallow = [\"polite-echo\"]\n\
+                  when = { \"polite-echo\" = { \"/message\" = [\"/data/**\"] } }\n\
+                  [roles.all]\nwho = [\"token:ada\"]\nallow = [\"*\"]\n";
+    let server = server(config).await;
+    let (ada, bob) = (as_caller(&server, ADA), as_caller(&server, BOB));
+    let echo = async |client: &Client, message: &str| {
+        client.call("polite-echo", json!({ "message": message })).await
+    };
+    assert_eq!(echo(&bob, "/data/a").await.tool_text(), "/data/a");
+    for message in ["/etc/passwd", "/data/../etc/passwd", "", "/data"] {
+        let denied = echo(&bob, message).await;
+        assert!(denied.tool_error().contains("/message"), "{message}: {denied:?}");
+        assert_eq!(echo(&ada, message).await.tool_text(), message);
+    }
+    let is_bobs = |line: &Value| line["event"] == "call" && line["caller"] == "token:bob";
+    assert_eq!(server.wait_for_audit_lines(is_bobs, 1).await.len(), 1, "the guest ran once");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn scopes_are_asked_for_before_the_call() {
+    let config = format!(
+        "[auth]\nanonymous = \"allow\"\n[plugins.polite]\nscopes = [\"tools\"]\n[plugins.polite.tools.add]\nscopes = [\"tools:write\"]\n{}{}",
+        section("ada", ADA, "scopes = [\"tools\"]"),
+        section("bob", BOB, "scopes = [\"tools\", \"tools:write\"]")
+    );
+    let server = Server::builder().guest("polite").config(&config).start().await;
+    let (ada, bob) = (as_caller(&server, ADA), as_caller(&server, BOB));
+    let add = json!({ "a": 1, "b": 2 });
+    let denied = ada.call("polite-add", add.clone()).await;
+    assert_eq!((denied.status, denied.error_code()), (403, -32010), "{denied:?}");
+    assert_eq!(denied.response()["error"]["data"]["scopes"], json!(["tools", "tools:write"]));
+    let challenge = denied.headers["www-authenticate"].to_str().unwrap();
+    assert!(
+        challenge.contains("insufficient_scope") && challenge.contains("\"tools tools:write\""),
+        "{challenge}"
+    );
+    assert_eq!(bob.call("polite-add", add.clone()).await.status, 200);
+    assert!(tools(&ada).await.contains(&"polite-add".to_owned()), "a client has to see what it may ask for");
+    let nobody = Client::new(server.url()).call("polite-echo", json!({ "message": "x" })).await;
+    assert_eq!(nobody.status, 401, "{nobody:?}");
+    let session = ada.session("2025-03-26").await;
+    let call = json!({ "name": "polite-add", "arguments": add });
+    let batch = json!([
+        { "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call },
+        { "jsonrpc": "2.0", "id": 2, "method": "ping" }
+    ]);
+    let both = session.post(batch).await;
+    assert_eq!(both.status, 200);
+    assert!(both.text.contains("-32010"), "{both:?}");
+}
