@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::auth_error::AuthError;
 use super::auth_failures::AuthFailures;
-use super::oauth::Issuers;
+use super::oauth::{Issuers, TokenError};
 use super::principal::{Principal, PrincipalKind};
 use super::static_tokens::{self, StaticTokens};
 use crate::config::{AnonymousAccess, AuthConfig};
@@ -146,6 +146,11 @@ impl Authenticator {
             () = expired => {}
             () = removed => {}
         }
+    }
+
+    /// Records credentials that could not be read.
+    pub fn reject_malformed(&self, address: Option<IpAddr>) {
+        self.failures.record(address, &AuthError::Token(TokenError::Malformed));
     }
 
     /// The principal of a request from `address`; `None`: it has no credentials and needs none.

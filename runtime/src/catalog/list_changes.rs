@@ -9,8 +9,6 @@ use std::sync::Arc;
 use tokio::sync::broadcast::{self, error::RecvError};
 use tokio::sync::watch;
 
-use super::snapshot::Snapshot;
-
 /// One change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CatalogChange {
@@ -35,12 +33,9 @@ pub struct ListDigests {
 }
 
 impl ListDigests {
-    pub(super) fn of(snapshot: &Snapshot) -> Self {
-        Self {
-            tools: snapshot.tools().id(),
-            resources: (snapshot.resources().id(), snapshot.templates().id()),
-            prompts: snapshot.prompts().id(),
-        }
+    /// From the ids of the lists.
+    pub(super) fn new(tools: u64, resources: u64, templates: u64, prompts: u64) -> Self {
+        Self { tools, resources: (resources, templates), prompts }
     }
 
     /// Takes over one difference from `now` and returns it.

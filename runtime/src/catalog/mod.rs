@@ -79,7 +79,7 @@ impl Catalog {
     }
 
     fn with(first: Snapshot, initial_load: InitialLoad) -> Self {
-        let now = ListDigests::of(&first);
+        let now = first.list_digests();
         Self {
             current: ArcSwap::from_pointee(first),
             lists: watch::Sender::new(now),
@@ -161,7 +161,7 @@ impl Catalog {
     /// Replaces the snapshot, and notifies receivers of lists that look different to clients. A snapshot is made from
     /// the current one, so there must be one writer only: in a server the publisher of `watch`.
     pub fn publish(&self, next: Snapshot) {
-        let lists = ListDigests::of(&next);
+        let lists = next.list_digests();
         self.current.store(Arc::new(next));
         self.visibility.forget_views();
         self.lists.send_replace(lists);

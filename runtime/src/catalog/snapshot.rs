@@ -121,7 +121,8 @@ impl Snapshot {
     /// The digests of its lists.
     #[must_use]
     pub fn list_digests(&self) -> ListDigests {
-        ListDigests::of(self)
+        let (tools, prompts) = (self.tools.id(), self.prompts.id());
+        ListDigests::new(tools, self.resources.id(), self.templates.id(), prompts)
     }
 
     /// Whether no item is published.

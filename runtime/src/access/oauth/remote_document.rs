@@ -73,7 +73,7 @@ pub(super) struct RemoteDocument<T> {
 
 struct State<T> {
     document: Option<Document<T>>,
-    /// When the last load began.
+    /// When the last load began, but for that of the first document.
     attempted: Option<SystemTime>,
     has_failed: bool,
     load: Option<Load<T>>,
@@ -153,7 +153,9 @@ impl<T> State<T> {
         let Some(result) = load.result.clone().now_or_never() else { return };
         let fetched = load.began;
         self.load = None;
-        self.attempted = Some(fetched);
+        // The first document does not count: its issuer may have changed it since, and the next load finds that out.
+        let is_first = self.document.is_none() && result.is_ok();
+        self.attempted = (!is_first).then_some(fetched);
         match result {
             Ok((value, fresh)) => {
                 self.document = Some(Document { value, fetched, fresh });

@@ -26,15 +26,16 @@ pub(super) async fn authenticate(
     caller: &Caller,
     is_loopback: bool,
 ) -> Result<Option<Arc<Principal>>, Response> {
-    let token = bearer_token(&parts.headers).map_err(|error| {
-        let why = error.to_string();
-        rejection(authenticator, parts, CredentialsFault::Malformed(&why), &why)
-    })?;
     let certificate = parts.extensions.get::<Arc<ClientCertificate>>().map(AsRef::as_ref);
     let address = match caller {
         Caller::Address(address) => Some(*address),
         _ => None,
     };
+    let token = bearer_token(&parts.headers).map_err(|error| {
+        authenticator.reject_malformed(address);
+        let why = error.to_string();
+        rejection(authenticator, parts, CredentialsFault::Malformed(&why), &why)
+    })?;
     let authenticated =
         authenticator.authenticate(Credentials { token, certificate, is_loopback }, address).await;
     authenticated.map_err(|error| unauthenticated(authenticator, parts, &error))
