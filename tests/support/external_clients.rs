@@ -27,8 +27,6 @@ pub enum ExternalClient {
     Supergateway,
     /// The authorization server of `authorization_server.rs`.
     AuthorizationServer,
-    /// Chromium with a page that uses the TypeScript SDK.
-    Browser,
 }
 
 impl ExternalClient {
@@ -81,7 +79,6 @@ impl ExternalClient {
             Self::PydanticAi => "pydantic-ai",
             Self::Supergateway => "supergateway",
             Self::AuthorizationServer => "authorization-server",
-            Self::Browser => "browser",
         }
     }
 
@@ -98,8 +95,7 @@ impl ExternalClient {
             | Self::TypeScriptV1
             | Self::Inspector
             | Self::Supergateway
-            | Self::AuthorizationServer
-            | Self::Browser => {
+            | Self::AuthorizationServer => {
                 let dir = home.join(self.folder());
                 (PathBuf::from("node"), typescript(&dir, &source, &format!("{script}.mjs"))?)
             }

@@ -123,11 +123,19 @@ async fn client(address: SocketAddr, until: Instant) -> Vec<f64> {
 }
 
 /// A router that is called without a socket.
-pub struct InProcess(Router);
+pub struct InProcess {
+    router: Router,
+    authorization: Option<String>,
+}
 
 impl InProcess {
     pub async fn new(make: impl AsyncFnOnce() -> Router) -> Self {
-        Self(make().await)
+        Self { router: make().await, authorization: None }
+    }
+
+    /// With this bearer token in each request.
+    pub fn with_token(self, token: &str) -> Self {
+        Self { authorization: Some(format!("Bearer {token}")), ..self }
     }
 }
 
@@ -138,7 +146,10 @@ impl BenchFn for InProcess {
         for (name, value) in headers {
             request.headers_mut().insert(name, value.parse().unwrap());
         }
-        let response = self.0.call(request).await.unwrap();
+        if let Some(authorization) = &self.authorization {
+            request.headers_mut().insert("authorization", authorization.parse().unwrap());
+        }
+        let response = self.router.call(request).await.unwrap();
         let body = response.into_body().collect().await.unwrap().to_bytes();
         assert!(std::str::from_utf8(&body).unwrap().contains("0123456789abcdef"));
     }

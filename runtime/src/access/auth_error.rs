@@ -9,7 +9,7 @@ pub enum AuthError {
     #[error("this server needs an access token; send `Authorization: Bearer TOKEN`")]
     Missing,
     /// A token of the configuration that has expired.
-    #[error("the token has expired; ask the operator for another")]
+    #[error("the token or the certificate has expired; ask the operator for another")]
     Expired,
     /// A token that nobody here issued, or one that an issuer's rules exclude.
     #[error("{0}")]

@@ -3,6 +3,7 @@
 //! One authenticator serves for as long as the process. A changed `[auth]` replaces its contents at once, so a token
 //! that was taken out of the file is refused by the next request.
 
+use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -15,7 +16,7 @@ use super::auth_failures::AuthFailures;
 use super::oauth::{Issuers, TokenError};
 use super::principal::{Principal, PrincipalKind};
 use super::static_tokens::{self, StaticTokens};
-use crate::config::{AnonymousAccess, AuthConfig};
+use crate::config::{AnonymousAccess, AuthConfig, TOKEN_PREFIX};
 use crate::observe::Audit;
 
 /// The verified certificate of a TLS client.
@@ -30,7 +31,7 @@ pub struct ClientCertificate {
 }
 
 /// What a request brings to show who sends it.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Clone, Copy, Default)]
 pub struct Credentials<'r> {
     /// The bearer token.
     pub token: Option<&'r str>,
@@ -38,6 +39,13 @@ pub struct Credentials<'r> {
     pub certificate: Option<&'r ClientCertificate>,
     /// Whether the client certainly runs on this machine.
     pub is_loopback: bool,
+}
+
+/// Without the token.
+impl fmt::Debug for Credentials<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Credentials").field("has_token", &self.token.is_some()).finish_non_exhaustive()
+    }
 }
 
 /// Authenticates requests. Without `[auth]` nobody is authenticated, and everybody may call.
@@ -52,7 +60,7 @@ pub struct Authenticator {
 struct Rules {
     config: Arc<AuthConfig>,
     tokens: StaticTokens,
-    issuers: Issuers,
+    issuers: Arc<Issuers>,
     /// Cancelled when other rules replace these.
     replaced: CancellationToken,
 }
@@ -60,7 +68,10 @@ struct Rules {
 impl Rules {
     fn new(config: &AuthConfig, previous: Option<&Self>) -> Self {
         let tokens = StaticTokens::new(&config.tokens, previous.map(|previous| &previous.tokens));
-        let (issuers, config) = (Issuers::new(config), Arc::new(config.clone()));
+        // Keys and what was learned of tokens stay, unless the issuers have changed.
+        let same = previous.filter(|previous| previous.config.issuers == config.issuers);
+        let issuers = same.map_or_else(|| Arc::new(Issuers::new(config)), |same| Arc::clone(&same.issuers));
+        let config = Arc::new(config.clone());
         Self { tokens, issuers, config, replaced: CancellationToken::new() }
     }
 
@@ -78,6 +89,10 @@ impl Rules {
 
     fn without_token(&self, credentials: Credentials<'_>) -> Result<Option<Arc<Principal>>, AuthError> {
         if let Some(certificate) = credentials.certificate {
+            // A connection may outlive the certificate that it began with.
+            if certificate.not_after <= SystemTime::now() {
+                return Err(AuthError::Expired);
+            }
             return Ok(Some(Arc::new(certificate_principal(certificate))));
         }
         match self.config.anonymous {
@@ -177,6 +192,10 @@ impl Authenticator {
         if let Some(principal) = rules.tokens.find(&digest) {
             let is_valid = static_tokens::is_valid(principal);
             return if is_valid { Ok(Some(Arc::clone(principal))) } else { Err(AuthError::Expired) };
+        }
+        if token.starts_with(TOKEN_PREFIX) {
+            // It was a token of this server, so no issuer is asked about it.
+            return Err(AuthError::Token(TokenError::Unknown));
         }
         let thumbprint = credentials.certificate.map(|certificate| &certificate.sha256);
         Ok(Some(rules.issuers.authenticate(token, &digest, thumbprint, SystemTime::now()).await?))

@@ -150,6 +150,12 @@ impl Catalog {
         self.visibility.has_policy()
     }
 
+    /// Whether callers have roles.
+    #[must_use]
+    pub fn has_roles(&self) -> bool {
+        self.visibility.has_roles()
+    }
+
     /// Replaces the policy, and notifies receivers whose view has changed.
     pub fn set_policy(&self, policy: Arc<Policy>) {
         if self.visibility.replace(policy) {

@@ -143,7 +143,8 @@ impl Snapshot {
     /// The entry of the plugin with this name.
     #[must_use]
     pub fn entry(&self, plugin: &str) -> Option<&Arc<PluginEntry>> {
-        self.entries.iter().find(|entry| entry.plugin.name() == plugin)
+        let at = self.entries.binary_search_by(|entry| entry.plugin.name().cmp(plugin));
+        self.entries.get(at.ok()?)
     }
 
     /// The owners of names.
@@ -248,9 +249,11 @@ impl Snapshot {
         let may_serve = |(template, _): &(&Arc<PublishedTemplate>, MatchedTemplate)| {
             let own = template.owner();
             let view = self.caller_view.as_ref();
+            // Another spelling of a listed URI is decided as the listed one, and not by its template.
+            let counted = lists.is_none().then(|| template.key());
             !self.owners.is_owned_by_other(own, &form)
                 && lists.is_none_or(|lists| lists.as_deref() == Some(own))
-                && view.is_none_or(|view| view.sees_uri(own, uri, Some(template.key())))
+                && view.is_none_or(|view| view.sees_uri(own, uri, counted))
         };
         matching.find(may_serve).map(|(template, matched)| (&template.plugin, matched))
     }

@@ -14,7 +14,7 @@ use super::caller_view::CallerView;
 use super::snapshot::Snapshot;
 use crate::access::policy::{Policy, RoleSet, Subject};
 
-/// Most views that are kept. A view of 1,400 tools takes about 20 KiB.
+/// Most views that are kept; then all are made anew. A view of 1,400 tools takes about 20 KiB.
 const MAX_VIEWS: usize = 96;
 
 /// The policy, and the views under it.
@@ -43,6 +43,10 @@ impl Visibility {
 
     pub(super) fn has_policy(&self) -> bool {
         self.policy.load().is_some()
+    }
+
+    pub(super) fn has_roles(&self) -> bool {
+        self.policy.load().as_ref().is_some_and(|policy| policy.has_roles())
     }
 
     /// Drops all views.
@@ -92,8 +96,11 @@ impl Visibility {
                 by_roles: HashMap::new(),
             };
         }
+        if views.by_roles.len() >= MAX_VIEWS {
+            views.by_roles.clear();
+        }
         // A view of a snapshot that was replaced meanwhile would keep it alive until the next request.
-        if views.by_roles.len() < MAX_VIEWS && Arc::ptr_eq(snapshot, &current()) {
+        if Arc::ptr_eq(snapshot, &current()) {
             views.by_roles.insert(view.roles, Arc::clone(&made));
         }
         made

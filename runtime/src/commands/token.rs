@@ -12,7 +12,7 @@ use zeroize::Zeroizing;
 use super::{CommandError, console};
 use crate::access::{Authenticator, Credentials, Principal};
 use crate::cli;
-use crate::config::TOKEN_PREFIX;
+use crate::config::{StaticToken, TOKEN_PREFIX};
 use crate::observe::Audit;
 
 /// Random bytes in a token.
@@ -30,6 +30,16 @@ pub(super) async fn run(args: cli::Token) -> Result<ExitCode, CommandError> {
 
 /// Prints a new token on stdout, and what belongs into the configuration on stderr.
 fn create(args: &cli::NewToken) -> Result<ExitCode, CommandError> {
+    for name in args.group.iter().chain([&args.name]).filter(|name| !StaticToken::is_name(name)) {
+        let why =
+            format!("`{}` is no name; write 1 to 256 bytes without control characters", name.escape_debug());
+        return Err(CommandError::Usage(anyhow!(why)));
+    }
+    for scope in args.scope.iter().filter(|scope| !StaticToken::is_scope(scope)) {
+        let why =
+            format!("`{}` is no scope; write one word of visible ASCII without quotes", scope.escape_debug());
+        return Err(CommandError::Usage(anyhow!(why)));
+    }
     let mut bytes = Zeroizing::new([0; TOKEN_BYTES]);
     getrandom::fill(&mut *bytes).map_err(|error| anyhow!("the system has no randomness: {error}"))?;
     let token = Zeroizing::new(format!("{TOKEN_PREFIX}{}", BASE64URL_NOPAD.encode(&*bytes)));

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use arc_swap::ArcSwap;
 use bytes::Bytes;
 use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
@@ -50,6 +51,8 @@ pub struct DuplexSession {
     share: BufferShare,
     ping: Duration,
     channel: Channel,
+    /// The caller of the last message, where each message is authenticated.
+    sender: Option<Arc<ArcSwap<Caller>>>,
 }
 
 impl DuplexSession {
@@ -61,7 +64,15 @@ impl DuplexSession {
         let stateless = InFlight::new(REQUESTS_PER_SESSION, share.clone());
         let channel = Channel { caller, can_send_requests: true, is_local };
         let (session, notifications) = (None, None);
-        Self { server, session, notifications, ready: false, stateless, share, ping, channel }
+        let sender = None;
+        Self { server, session, notifications, ready: false, stateless, share, ping, channel, sender }
+    }
+
+    /// The same where each message is authenticated: messages are served for the caller that `sender` has then.
+    #[must_use]
+    pub fn with_sender(mut self, sender: Arc<ArcSwap<Caller>>) -> Self {
+        self.sender = Some(sender);
+        self
     }
 
     /// The share of this client's caller in the buffer budget.
@@ -81,6 +92,9 @@ impl DuplexSession {
         line: &[u8],
         reservation: Option<BufferReservation>,
     ) -> DuplexReply {
+        if let Some(sender) = &self.sender {
+            self.channel.caller = (**sender.load()).clone();
+        }
         let line = without_bom(line);
         let reservation = match reservation {
             None if line.len() > UNCOUNTED_BYTES => self.share.reserve(buffer_cost(line.len())),

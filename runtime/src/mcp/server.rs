@@ -48,7 +48,12 @@ impl ListenerView for ListenerOf {
 
     fn sees_uri(&self, uri: &str) -> bool {
         let (snapshot, view) = self.catalog.current_for(&self.caller.subject());
-        view.is_none_or(|view| !view.policy.has_roles()) || snapshot.plugin_for_uri(uri).is_some()
+        let Some(view) = view else { return true };
+        let subject = self.caller.subject();
+        // Without a plugin nobody could have sent the update.
+        snapshot
+            .plugin_for_uri(uri)
+            .is_some_and(|plugin| subject.has_scopes(view.policy.scopes_of(plugin.name(), None)))
     }
 }
 

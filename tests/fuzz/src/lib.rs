@@ -30,6 +30,7 @@ pub struct Target {
 /// All targets.
 pub const TARGETS: &[Target] = &[
     targets::framing::TARGET,
+    targets::arguments::TARGET,
     targets::configuration::TARGET,
     targets::descriptors::TARGET,
     targets::grants::TARGET,

@@ -57,6 +57,9 @@ const MAX_ASKED: usize = 4;
 /// How long the word of an issuer about a token counts: a token that is revoked ends after this time.
 const INTROSPECTED: Duration = Duration::from_secs(60);
 
+/// How long a signature that was verified counts: a key that its issuer withdraws is no longer accepted after this time.
+const VERIFIED: Duration = Duration::from_secs(5 * 60);
+
 /// The same for a token that is not accepted: another attempt with it may succeed soon.
 const REJECTED: Duration = Duration::from_secs(5);
 
@@ -135,8 +138,9 @@ impl Issuers {
             self.issuers.iter().find(|issuer| &*issuer.id == named).ok_or(TokenError::UnknownIssuer)?;
         let Some(keys) = &issuer.keys else { return self.introspect(&[issuer], token, digest, now).await };
         let bound = issuer.verify(jwt, keys, now).await?;
-        // A JWT always expires.
-        self.principals.insert(*digest, bound.clone(), bound.expires().unwrap_or(now));
+        // A JWT always expires. It is verified again after a while, since its key may have been withdrawn.
+        let until = bound.expires().unwrap_or(now).min(now + VERIFIED);
+        self.principals.insert(*digest, bound.clone(), until);
         Ok(bound)
     }
 

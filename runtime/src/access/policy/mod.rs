@@ -1,6 +1,6 @@
 //! The policy: which items a caller sees and may use.
 //!
-//! [`Policy::decide`] is the only door. Lists, calls, reads, `prompts/get`, completions, subscriptions and links ask
+//! [`Policy::decide`] is the only door. Lists, calls, reads, `prompts/get`, completions and subscriptions ask
 //! it, so that what is not in a list cannot be called, and what can be called is in a list. It knows no MCP, reads
 //! nothing and changes nothing: the same caller, item and arguments always give the same decision.
 //!
@@ -21,7 +21,6 @@
 //! scopes, and arguments come last. A client on stdio needs no scopes, since it cannot get any.
 
 mod arguments;
-mod explain;
 #[doc(hidden)]
 pub mod fuzzing;
 mod item;
@@ -31,18 +30,15 @@ mod role_set;
 mod subject;
 #[cfg(test)]
 mod tests;
-mod unmatched;
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 pub use arguments::{ArgumentFault, Arguments};
-pub use explain::{Explanation, HeldRole, MatchedRule};
 pub use item::{Hints, Item};
 pub use role_set::RoleSet;
 pub use subject::Subject;
-pub use unmatched::UnmatchedRule;
 
 use crate::config::{ArgumentCondition, RequiredScopes, RolesConfig, WhoPattern};
 use item::{Effect, Target};

@@ -36,7 +36,8 @@ impl Subject<'_> {
     }
 
     /// Whether this caller has these scopes.
-    pub(super) fn has_scopes(&self, required: &[Box<str>]) -> bool {
+    #[must_use]
+    pub fn has_scopes(&self, required: &[Box<str>]) -> bool {
         match *self {
             Self::Stdio => true,
             Self::Http { principal: None, .. } => required.is_empty(),

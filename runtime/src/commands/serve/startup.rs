@@ -94,8 +94,7 @@ pub(super) fn prepare(
     let events = Box::new(move |event: FolderEvent<'_>| {
         if let FolderEvent::Reconfigured { config, .. } = &event {
             let (authenticator, catalog) = &reconfigured;
-            authenticator.replace(config.auth.as_ref());
-            catalog.set_policy(policy(config));
+            apply_access(config, authenticator, catalog);
         }
         printer.print(&event);
     });
@@ -114,6 +113,21 @@ pub(super) fn prepare(
     let server = Server::new(Arc::clone(&catalog), settings).with_authenticator(authenticator);
     let server = Arc::new(server);
     Ok(ServerParts { server, refresher, folder, catalog, load_status, opening })
+}
+
+/// Applies a changed configuration to who may call what. A file that lost `[auth]` or all roles, such as one that an
+/// editor has just emptied, does not open a server to everybody: that takes a restart.
+fn apply_access(config: &Config, authenticator: &Authenticator, catalog: &Catalog) {
+    let loses_auth = config.auth.is_none() && authenticator.is_configured();
+    let loses_roles = config.roles.is_empty() && catalog.has_roles();
+    if loses_auth || loses_roles {
+        console::eprint(
+            "  the configuration has no [auth] or no [roles] any more; the former ones hold until a restart",
+        );
+        return;
+    }
+    authenticator.replace(config.auth.as_ref());
+    catalog.set_policy(policy(config));
 }
 
 /// The policy of a configuration: its roles, and the scopes that plugins need.

@@ -56,6 +56,19 @@ impl StaticToken {
         tokens
     }
 
+    /// Whether a holder or a group may have this name.
+    #[must_use]
+    pub fn is_name(text: &str) -> bool {
+        !text.is_empty() && text.len() <= MAX_NAME && !text.chars().any(char::is_control)
+    }
+
+    /// Whether a scope may be written like this (RFC 6749, 3.3).
+    #[must_use]
+    pub fn is_scope(text: &str) -> bool {
+        let is_char = |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\');
+        !text.is_empty() && text.len() <= MAX_NAME && text.bytes().all(is_char)
+    }
+
     fn read(item: TomlEntry<'_>, reader: &mut TomlReader<'_>) -> Option<Self> {
         let (path, span) = (item.key.clone(), item.span.clone());
         let mut table = item.table(reader)?;
@@ -86,7 +99,7 @@ fn read_digest(entry: &TomlEntry<'_>, reader: &mut TomlReader<'_>) -> Option<[u8
 /// Reads a name that stands in the audit and in roles.
 fn read_name(entry: &TomlEntry<'_>, reader: &mut TomlReader<'_>) -> Option<String> {
     let name = entry.string(reader)?;
-    let is_name = !name.is_empty() && name.len() <= MAX_NAME && !name.chars().any(char::is_control);
+    let is_name = StaticToken::is_name(&name);
     if !is_name {
         let why = format!("must be a name of 1 to {MAX_NAME} bytes without control characters");
         reader.report(entry.span.clone(), &entry.key, why);
@@ -102,9 +115,7 @@ fn read_names(entry: TomlEntry<'_>, reader: &mut TomlReader<'_>) -> Vec<String> 
 pub(in crate::config) fn read_scopes(entry: TomlEntry<'_>, reader: &mut TomlReader<'_>) -> Vec<String> {
     let read = |item: &TomlEntry<'_>, reader: &mut TomlReader<'_>| {
         let scope = item.string(reader)?;
-        let is_scope = !scope.is_empty()
-            && scope.len() <= MAX_NAME
-            && scope.bytes().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\'));
+        let is_scope = StaticToken::is_scope(&scope);
         if !is_scope {
             let why =
                 "must be a scope such as `tools` or `tools:write`: one word of visible ASCII without quotes";

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use arc_swap::ArcSwap;
 use axum::http::{HeaderMap, StatusCode};
 use parking_lot::Mutex;
 use tokio::sync::mpsc;
@@ -41,6 +42,8 @@ type Streams = Arc<Mutex<HashMap<String, StreamInput>>>;
 #[derive(Debug, Clone)]
 struct StreamInput {
     owner: Caller,
+    /// The caller of the last message: the same principal, maybe with another token.
+    sender: Arc<ArcSwap<Caller>>,
     messages: mpsc::Sender<CountedLine>,
 }
 
@@ -80,10 +83,14 @@ impl LegacySseStreams {
         if inputs.len() >= self.max_streams {
             return Err(full);
         }
-        inputs.insert(id.clone(), StreamInput { owner: caller.clone(), messages: input });
+        let sender = Arc::new(ArcSwap::from_pointee(caller.clone()));
+        let stream_input =
+            StreamInput { owner: caller.clone(), sender: Arc::clone(&sender), messages: input };
+        inputs.insert(id.clone(), stream_input);
         drop(inputs);
         let settings = server.settings();
         let connection = DuplexSession::new(Arc::clone(server), settings.ping_interval, caller, is_local);
+        let connection = connection.with_sender(sender);
         let duplex = Duplex::new(connection, messages, settings.message_bytes);
         let endpoint = format!("{prefix}{MESSAGES}?sessionId={id}");
         let guard = StreamGuard { inputs: Arc::clone(&self.inputs), id };
@@ -110,6 +117,7 @@ impl LegacySseStreams {
         let input = input.filter(|input| input.owner.principal_id() == caller.principal_id());
         let full = (StatusCode::SERVICE_UNAVAILABLE, "the stream is not being read; read it and try again\n");
         let input = input.ok_or(ended)?;
+        input.sender.store(Arc::new(caller.clone()));
         let sending = input.messages.send_timeout((Line::Whole(bytes.into()), reservation), PATIENCE);
         sending
             .await

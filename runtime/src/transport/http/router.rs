@@ -22,7 +22,7 @@ use super::connection_limit::ConnectionState;
 use super::content_types::{AcceptHeader, PlainRejection, check_json_body};
 use super::cors;
 use super::forwarded_for::TrustedProxies;
-use super::headers::SESSION_ID;
+use super::headers::{METHOD, SESSION_ID};
 use super::legacy_sse::{self, LegacySseStreams};
 use super::listener::{ConnectionHandle, PeerAddr};
 use super::origin_check::{HostName, OriginCheck};
@@ -102,7 +102,14 @@ async fn respond(state: &AppState, parts: &Parts, body: &mut Body) -> Response {
     }
     if parts.uri.path().starts_with(WELL_KNOWN) {
         // Clients of 2025-03-26 look here for an authorization server, and take a challenge for a fault.
-        return (StatusCode::NOT_FOUND, "there is no such metadata here\n").into_response();
+        let mut response = match parts.method {
+            Method::OPTIONS => {
+                cors::permission(&parts.headers, HeaderValue::from_static("GET"), every_page())
+            }
+            _ => (StatusCode::NOT_FOUND, "there is no such metadata here\n").into_response(),
+        };
+        response.headers_mut().insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, every_page());
+        return response;
     }
     let origin = state.origin_check.allowed_origin(&parts.headers);
     let mut response = match state.check(parts) {
@@ -114,6 +121,11 @@ async fn respond(state: &AppState, parts: &Parts, body: &mut Body) -> Response {
     };
     cors::add_headers(origin, &mut response);
     response
+}
+
+/// Allows what is not secret to every page.
+fn every_page() -> HeaderValue {
+    HeaderValue::from_static("*")
 }
 
 async fn authenticate_and_route(
@@ -141,7 +153,13 @@ async fn authenticate_and_route(
             client.caller = Caller::Principal(Authenticated { principal: Arc::clone(&principal), address });
             let mut response = route(state, parts, client, body).await;
             authentication::challenge_for_scopes(authenticator, parts, true, &mut response);
-            stream_end::bind(response, authenticator, principal)
+            // A call that began in time may end: only streams that wait for changes end with the credentials.
+            let is_listener = parts.method == Method::GET
+                || parts.headers.get(METHOD).is_some_and(|method| method == "subscriptions/listen");
+            match is_listener {
+                true => stream_end::bind(response, authenticator, principal),
+                false => response,
+            }
         }
         Err(rejection) => rejection,
     }

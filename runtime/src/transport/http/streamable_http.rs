@@ -189,7 +189,7 @@ impl StreamableHttp {
         let session = &http_session.session;
         session.touch();
         let settings = self.server.settings();
-        let changes = || self.server.changes_since(session.lists, session.share.caller());
+        let changes = || self.server.changes_since(session.lists, caller);
         let notifications = || ServerNotifications::new(session, changes(), settings.ping_interval);
         let events = match single(headers, &LAST_EVENT_ID)? {
             None => ResumableStream::standalone(&http_session, notifications),

@@ -172,6 +172,8 @@ struct FileStat {
     inode: u64,
     size: u64,
     modified: (i64, i64),
+    /// Also owner and mode, which decide whether the server may read it.
+    changed: (i64, i64),
 }
 
 impl FileStat {
@@ -182,6 +184,7 @@ impl FileStat {
             inode: metadata.ino(),
             size: metadata.size(),
             modified: (metadata.mtime(), metadata.mtime_nsec()),
+            changed: (metadata.ctime(), metadata.ctime_nsec()),
         })
     }
 }

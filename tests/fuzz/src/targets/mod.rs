@@ -1,5 +1,6 @@
 //! One file per promise. Each opens with the promise; `TARGET` names it.
 
+pub(crate) mod arguments;
 pub(crate) mod configuration;
 pub(crate) mod cursors;
 pub(crate) mod descriptors;

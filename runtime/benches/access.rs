@@ -1,0 +1,134 @@
+//! Measures what access costs a call, in one run: `POST /mcp` without a socket, without `[auth]`, with a static token,
+//! with a token of an authorization server that was verified before, and with roles.
+//!
+//! The cases take turns, a thousand calls each, so that a machine that becomes slower becomes slower for all. The figure
+//! is the median of the rounds, and the difference to the first case is what counts.
+
+#![allow(
+    missing_docs,
+    unreachable_pub,
+    dead_code,
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::indexing_slicing,
+    reason = "a benchmark stops at the first surprise"
+)]
+
+mod support;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use data_encoding::{BASE64URL_NOPAD, HEXLOWER};
+use plugport::access::Authenticator;
+use plugport::access::policy::Policy;
+use plugport::catalog::{Catalog, Snapshot};
+use plugport::config::{Config, ServerConfig};
+use plugport::mcp::Server;
+use plugport::observe::Audit;
+use plugport::transport::http::router;
+use ring::rand::SystemRandom;
+use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair as _};
+use sha2::{Digest as _, Sha256};
+use support::http::InProcess;
+use support::in_process::{BenchFn as _, runtime, thread_cpu};
+use support::{GUEST, entry, loader};
+
+const ROUNDS: usize = 60;
+const CALLS: usize = 1_000;
+
+const STATIC: &str = "plugport_0123456789abcdefghijklmnopqrstuvwxyz012345";
+
+const ISSUER: &str = "https://idp.example.com";
+const RESOURCE: &str = "https://tools.example.com/mcp";
+
+fn main() {
+    let guest = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../target/guests")).join(GUEST);
+    assert!(guest.is_file(), "{} is missing; run `cargo measure access`, which builds it", guest.display());
+    let folder = std::env::temp_dir().join(format!("plugport-bench-access-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let jwt = signed_token(&folder);
+    let digest = HEXLOWER.encode(&Sha256::digest(STATIC.as_bytes()));
+    let auth = format!(
+        "[auth]\nresource = \"{RESOURCE}\"\n[[auth.tokens]]\nname = \"ci\"\nsha256 = \"{digest}\"\ngroups = [\"g3\"]\n\
+         [[auth.issuers]]\nissuer = \"{ISSUER}\"\njwks = {{ file = \"keys.json\" }}\n"
+    );
+    let roles: String = (0..5).map(role).collect();
+    let cases = [
+        ("without [auth]", String::new(), None),
+        ("static token", auth.clone(), Some(STATIC)),
+        ("token of an issuer, verified before", auth.clone(), Some(&*jwt)),
+        ("static token, five roles of twenty patterns", format!("{auth}{roles}"), Some(STATIC)),
+    ];
+    runtime().block_on(async {
+        let mut subjects = Vec::new();
+        for (_, text, token) in &cases {
+            subjects.push(subject(&guest, &folder, text, *token).await);
+        }
+        let mut times = vec![Vec::new(); cases.len()];
+        for _ in 0..ROUNDS {
+            for (subject, times) in subjects.iter_mut().zip(&mut times) {
+                let begun = thread_cpu();
+                for _ in 0..CALLS {
+                    subject.once().await;
+                }
+                times.push((thread_cpu() - begun) / CALLS as f64 * 1e6);
+            }
+        }
+        let medians = times.iter_mut().map(|times| {
+            times.sort_by(f64::total_cmp);
+            times[times.len() / 2]
+        });
+        let medians: Vec<f64> = medians.collect();
+        println!("{:<48}{:>12}{:>14}", "POST /mcp without a socket", "CPU µs", "more, µs");
+        for ((name, ..), median) in cases.iter().zip(&medians) {
+            println!("{name:<48}{median:>12.2}{:>14.2}", median - medians[0]);
+        }
+    });
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// A role with twenty patterns, which the holder of the static token has.
+fn role(number: usize) -> String {
+    let patterns: Vec<String> = (0..19).map(|at| format!("\"other{at}-*\"")).collect();
+    let who = "who = [\"group:g1\", \"group:g2\", \"token:ci\"]";
+    format!("[roles.r{number}]\n{who}\nallow = [{}, \"*\"]\n", patterns.join(", "))
+}
+
+async fn subject(guest: &Path, folder: &Path, config: &str, token: Option<&str>) -> InProcess {
+    let file = folder.join("plugport.toml");
+    std::fs::write(&file, config).unwrap();
+    let config = Config::read(&file, folder.to_owned()).unwrap();
+    let catalog = Arc::new(Catalog::new(Snapshot::new(vec![entry(&loader(), guest, &[]).await])));
+    catalog.set_policy(Arc::new(Policy::new(&config.roles)));
+    let authenticator = Arc::new(Authenticator::new(config.auth.as_ref(), Audit::disabled()));
+    let server = Server::new(catalog, ServerConfig::default()).with_authenticator(authenticator);
+    let subject = InProcess::new(async || router(Arc::new(server))).await;
+    match token {
+        Some(token) => subject.with_token(token),
+        None => subject,
+    }
+}
+
+/// Writes a key set, and returns a token that one of its keys signed.
+fn signed_token(folder: &Path) -> String {
+    let random = SystemRandom::new();
+    let pkcs8 = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &random).unwrap();
+    let key = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, pkcs8.as_ref(), &random).unwrap();
+    let point = key.public_key().as_ref();
+    let [x, y] = [&point[1..33], &point[33..65]].map(|half| BASE64URL_NOPAD.encode(half));
+    let keys = format!(
+        r#"{{"keys":[{{"kty":"EC","crv":"P-256","use":"sig","alg":"ES256","kid":"k","x":"{x}","y":"{y}"}}]}}"#
+    );
+    std::fs::write(folder.join("keys.json"), keys).unwrap();
+    let expires = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs() + 3_600;
+    let header = BASE64URL_NOPAD.encode(br#"{"alg":"ES256","typ":"at+jwt","kid":"k"}"#);
+    let claims = format!(
+        r#"{{"iss":"{ISSUER}","aud":"{RESOURCE}","sub":"ada","client_id":"chat","scope":"tools","exp":{expires}}}"#
+    );
+    let signed = format!("{header}.{}", BASE64URL_NOPAD.encode(claims.as_bytes()));
+    let signature = key.sign(&random, signed.as_bytes()).unwrap();
+    format!("{signed}.{}", BASE64URL_NOPAD.encode(signature.as_ref()))
+}
