@@ -30,12 +30,12 @@ pub(super) async fn run(args: cli::Token) -> Result<ExitCode, CommandError> {
 
 /// Prints a new token on stdout, and what belongs into the configuration on stderr.
 fn create(args: &cli::NewToken) -> Result<ExitCode, CommandError> {
-    for name in args.group.iter().chain([&args.name]).filter(|name| !StaticToken::is_name(name)) {
+    if let Some(name) = args.group.iter().chain([&args.name]).find(|name| !StaticToken::is_name(name)) {
         let why =
             format!("`{}` is no name; write 1 to 256 bytes without control characters", name.escape_debug());
         return Err(CommandError::Usage(anyhow!(why)));
     }
-    for scope in args.scope.iter().filter(|scope| !StaticToken::is_scope(scope)) {
+    if let Some(scope) = args.scope.iter().find(|scope| !StaticToken::is_scope(scope)) {
         let why =
             format!("`{}` is no scope; write one word of visible ASCII without quotes", scope.escape_debug());
         return Err(CommandError::Usage(anyhow!(why)));
