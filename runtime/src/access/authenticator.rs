@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use arc_swap::ArcSwapOption;
-use tokio_util::sync::CancellationToken;
+use tokio::sync::watch;
 
 use super::auth_error::AuthError;
 use super::auth_failures::AuthFailures;
@@ -52,6 +52,8 @@ impl fmt::Debug for Credentials<'_> {
 #[derive(Debug)]
 pub struct Authenticator {
     rules: ArcSwapOption<Rules>,
+    /// Notified when the rules were replaced.
+    replaced: watch::Sender<()>,
     failures: AuthFailures,
 }
 
@@ -61,8 +63,6 @@ struct Rules {
     config: Arc<AuthConfig>,
     tokens: StaticTokens,
     issuers: Arc<Issuers>,
-    /// Cancelled when other rules replace these.
-    replaced: CancellationToken,
 }
 
 impl Rules {
@@ -72,7 +72,7 @@ impl Rules {
         let same = previous.filter(|previous| previous.config.issuers == config.issuers);
         let issuers = same.map_or_else(|| Arc::new(Issuers::new(config)), |same| Arc::clone(&same.issuers));
         let config = Arc::new(config.clone());
-        Self { tokens, issuers, config, replaced: CancellationToken::new() }
+        Self { tokens, issuers, config }
     }
 
     /// Whether these rules accept the credentials of a principal that was authenticated before.
@@ -115,6 +115,7 @@ impl Authenticator {
     pub fn new(config: Option<&AuthConfig>, audit: Audit) -> Self {
         Self {
             rules: ArcSwapOption::from_pointee(config.map(|config| Rules::new(config, None))),
+            replaced: watch::Sender::new(()),
             failures: AuthFailures::new(audit),
         }
     }
@@ -126,9 +127,7 @@ impl Authenticator {
         }
         let before = self.rules.load_full();
         self.rules.store(config.map(|config| Arc::new(Rules::new(config, before.as_deref()))));
-        if let Some(before) = before {
-            before.replaced.cancel();
-        }
+        self.replaced.send_replace(());
     }
 
     /// The configuration in force; `None` without `[auth]`.
@@ -144,22 +143,32 @@ impl Authenticator {
     }
 
     /// Waits until the credentials of a principal are no longer valid: they have expired, or the operator has removed
-    /// them.
-    pub async fn ended(&self, principal: &Arc<Principal>) {
+    /// them. `None`: until callers need credentials.
+    pub async fn ended(&self, principal: Option<&Arc<Principal>>) {
+        let mut replaced = self.replaced.subscribe();
         let expired = async {
-            match principal.expires.map(|expires| expires.duration_since(SystemTime::now())) {
+            match principal
+                .and_then(|principal| principal.expires)
+                .map(|expires| expires.duration_since(SystemTime::now()))
+            {
                 Some(left) => tokio::time::sleep(left.unwrap_or_default()).await,
                 None => std::future::pending().await,
             }
         };
-        let removed = async {
-            while let Some(rules) = self.rules.load_full().filter(|rules| rules.holds(principal)) {
-                rules.replaced.cancelled().await;
-            }
-        };
+        let removed = async { while self.holds(principal) && replaced.changed().await.is_ok() {} };
         tokio::select! {
             () = expired => {}
             () = removed => {}
+        }
+    }
+
+    /// Whether a principal that was authenticated before, or nobody, may still call.
+    fn holds(&self, principal: Option<&Arc<Principal>>) -> bool {
+        match (self.rules.load_full(), principal) {
+            (Some(rules), Some(principal)) => rules.holds(principal),
+            (Some(rules), None) => rules.config.anonymous != AnonymousAccess::Deny,
+            (None, Some(_)) => false,
+            (None, None) => true,
         }
     }
 
@@ -197,7 +206,8 @@ impl Authenticator {
             // It was a token of this server, so no issuer is asked about it.
             return Err(AuthError::Token(TokenError::Unknown));
         }
-        let thumbprint = credentials.certificate.map(|certificate| &certificate.sha256);
+        let valid = credentials.certificate.filter(|certificate| certificate.not_after > SystemTime::now());
+        let thumbprint = valid.map(|certificate| &certificate.sha256);
         Ok(Some(rules.issuers.authenticate(token, &digest, thumbprint, SystemTime::now()).await?))
     }
 }

@@ -248,14 +248,22 @@ impl Snapshot {
         let lists = self.uri_owners.get(&form.text);
         let may_serve = |(template, _): &(&Arc<PublishedTemplate>, MatchedTemplate)| {
             let own = template.owner();
-            let view = self.caller_view.as_ref();
-            // Another spelling of a listed URI is decided as the listed one, and not by its template.
-            let counted = lists.is_none().then(|| template.key());
             !self.owners.is_owned_by_other(own, &form)
                 && lists.is_none_or(|lists| lists.as_deref() == Some(own))
-                && view.is_none_or(|view| view.sees_uri(own, uri, counted))
+                && self.may_read(own, uri, lists.is_none().then(|| template.key()))
         };
         matching.find(may_serve).map(|(template, matched)| (&template.plugin, matched))
+    }
+
+    /// Whether the caller may read a URI that no plugin lists in this spelling, through `template`. `None`: it looks like
+    /// a listed URI. Then it is decided as that one, which the caller must see, and not by the template.
+    fn may_read(&self, plugin: &str, uri: &str, template: Option<&str>) -> bool {
+        let Some(view) = &self.caller_view else { return true };
+        let looks_listed = || {
+            let form = uri::canonical(uri).text;
+            self.resources.items().iter().any(|listed| uri::canonical(listed.key()).text == form)
+        };
+        view.sees_uri(plugin, uri, template) && (template.is_some() || looks_listed())
     }
 
     /// Whether a plugin serves this URI and no other plugin can get it: the URI or the configuration names the plugin.

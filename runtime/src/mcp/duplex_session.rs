@@ -5,7 +5,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use arc_swap::ArcSwap;
 use bytes::Bytes;
 use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
@@ -51,8 +50,8 @@ pub struct DuplexSession {
     share: BufferShare,
     ping: Duration,
     channel: Channel,
-    /// The caller of the last message, where each message is authenticated.
-    sender: Option<Arc<ArcSwap<Caller>>>,
+    /// The caller of the present message, where each message is authenticated. `channel` has who opened the connection.
+    sender: Option<Caller>,
 }
 
 impl DuplexSession {
@@ -68,13 +67,6 @@ impl DuplexSession {
         Self { server, session, notifications, ready: false, stateless, share, ping, channel, sender }
     }
 
-    /// The same where each message is authenticated: messages are served for the caller that `sender` has then.
-    #[must_use]
-    pub fn with_sender(mut self, sender: Arc<ArcSwap<Caller>>) -> Self {
-        self.sender = Some(sender);
-        self
-    }
-
     /// The share of this client's caller in the buffer budget.
     #[must_use]
     pub fn share(&self) -> &BufferShare {
@@ -83,18 +75,18 @@ impl DuplexSession {
 
     /// Handles one message, or a batch.
     pub fn receive(&mut self, line: &[u8]) -> DuplexReply {
-        self.receive_counted(line, None)
+        self.receive_counted(line, None, None)
     }
 
-    /// The same with a reservation for the message. A large message without one gets its own here, or is rejected.
+    /// The same with a reservation for the message, and its `sender` where that may be another caller than the one that
+    /// opened the connection. A large message without a reservation gets its own here, or is rejected.
     pub(crate) fn receive_counted(
         &mut self,
         line: &[u8],
         reservation: Option<BufferReservation>,
+        sender: Option<Caller>,
     ) -> DuplexReply {
-        if let Some(sender) = &self.sender {
-            self.channel.caller = (**sender.load()).clone();
-        }
+        self.sender = sender;
         let line = without_bom(line);
         let reservation = match reservation {
             None if line.len() > UNCOUNTED_BYTES => self.share.reserve(buffer_cost(line.len())),
@@ -192,18 +184,26 @@ impl DuplexSession {
         reservation: Option<BufferReservation>,
     ) -> Result<DuplexReply, RpcError> {
         let session = self.session.as_ref().ok_or_else(jsonrpc_batch::unknown)?;
-        let response_stream =
-            jsonrpc_batch::serve(&self.server, session, messages, reservation, &self.channel)?;
+        let channel = self.channel_for(None);
+        let response_stream = jsonrpc_batch::serve(&self.server, session, messages, reservation, &channel)?;
         Ok(response_stream.map_or(DuplexReply::Nothing, DuplexReply::Stream))
+    }
+
+    /// The channel of the present message. What waits for changes belongs to the caller that opened the connection, which
+    /// ends with that caller's credentials.
+    fn channel_for(&self, method: Option<&Method>) -> Channel {
+        let sender = self.sender.clone().filter(|_| method != Some(&Method::Listen));
+        Channel { caller: sender.unwrap_or_else(|| self.channel.caller.clone()), ..self.channel.clone() }
     }
 
     fn request(&mut self, request: Request) -> Result<DuplexReply, RpcError> {
         let (kind, request_meta) = RequestKind::parse(&request)?;
+        let channel = self.channel_for(Some(&request.method));
         match kind {
             RequestKind::Stateless(stateless_meta) => {
                 let (view, meta) =
                     (self.server.catalog_view(&self.channel.caller), (stateless_meta, request_meta));
-                dispatch::stateless(&self.server, view, request, meta, Some(&self.stateless), &self.channel)
+                dispatch::stateless(&self.server, view, request, meta, Some(&self.stateless), &channel)
                     .map(DuplexReply::Stream)
             }
             RequestKind::Initialize if self.session.is_none() => {
@@ -222,7 +222,7 @@ impl DuplexSession {
                         "send `initialize` first, or say the protocol version in `_meta`",
                     )
                 })?;
-                dispatch::in_session(&self.server, session, request, request_meta, &self.channel)
+                dispatch::in_session(&self.server, session, request, request_meta, &channel)
                     .map(DuplexReply::Stream)
             }
         }

@@ -15,6 +15,7 @@ use crate::access::Authenticator;
 use crate::call_env::Caller;
 use crate::catalog::{CallerView, Catalog, ChangeReceiver, ListDigests, ListenerView, Snapshot};
 use crate::config;
+use crate::plugin::Plugin;
 use crate::sandbox::LargeWork;
 
 /// How long lists wait for plugins from the code cache. Loading them takes milliseconds unless a disk hangs.
@@ -50,10 +51,13 @@ impl ListenerView for ListenerOf {
         let (snapshot, view) = self.catalog.current_for(&self.caller.subject());
         let Some(view) = view else { return true };
         let subject = self.caller.subject();
-        // Without a plugin nobody could have sent the update.
-        snapshot
-            .plugin_for_uri(uri)
-            .is_some_and(|plugin| subject.has_scopes(view.policy.scopes_of(plugin.name(), None)))
+        let has_scopes =
+            |plugin: &Arc<Plugin>| subject.has_scopes(view.policy.scopes_of(plugin.name(), None));
+        match snapshot.plugin_for_uri(uri) {
+            Some(plugin) => has_scopes(plugin),
+            // A listed resource that has gone is announced too. With roles it may be one that the caller does not see.
+            None => !view.policy.has_roles(),
+        }
     }
 }
 

@@ -14,14 +14,20 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::framing::Line;
-use crate::mcp::{BufferReservation, DuplexReply, DuplexSession, ResponsePart, ResponseStream};
+use crate::mcp::{BufferReservation, Caller, DuplexReply, DuplexSession, ResponsePart, ResponseStream};
 use crate::sandbox::LargeWork;
 
 /// Messages that may wait for a client that is slow to read.
 const WAITING: usize = 16;
 
-/// A line of input, with the buffer space that is reserved for it if it is large.
-pub(super) type CountedLine = (Line, Option<BufferReservation>);
+/// A line of input.
+pub(super) struct InputLine {
+    pub(super) line: Line,
+    /// The buffer space that is reserved for it if it is large.
+    pub(super) reservation: Option<BufferReservation>,
+    /// Who sent it, where each message is authenticated.
+    pub(super) sender: Option<Caller>,
+}
 
 /// How long running requests may go on when the input has ended.
 pub(super) const DRAIN: Duration = Duration::from_secs(5);
@@ -29,7 +35,7 @@ pub(super) const DRAIN: Duration = Duration::from_secs(5);
 /// Both directions of one connection.
 pub(super) struct Duplex {
     connection: DuplexSession,
-    input: mpsc::Receiver<CountedLine>,
+    input: mpsc::Receiver<InputLine>,
     max_bytes: usize,
     requests: JoinSet<()>,
     sender: mpsc::Sender<Bytes>,
@@ -37,18 +43,14 @@ pub(super) struct Duplex {
     stopping: CancellationToken,
     reading: Arc<LargeWork>,
     /// The line that was read and not handled yet: a large message waits for a permit.
-    line: Option<CountedLine>,
+    line: Option<InputLine>,
     /// Until when running requests may go on, once the input has ended.
     closing: Option<Instant>,
 }
 
 impl Duplex {
     /// Serves `connection` with messages of at most `max_bytes` bytes from `input`.
-    pub(super) fn new(
-        connection: DuplexSession,
-        input: mpsc::Receiver<CountedLine>,
-        max_bytes: usize,
-    ) -> Self {
+    pub(super) fn new(connection: DuplexSession, input: mpsc::Receiver<InputLine>, max_bytes: usize) -> Self {
         let (sender, output) = mpsc::channel(WAITING);
         let stopping = connection.stopping();
         let (requests, reading) = (JoinSet::new(), connection.reading());
@@ -92,18 +94,18 @@ impl Duplex {
     /// Handles `line`, which stays until there is a permit: the caller of `next` may drop the future and call again.
     async fn receive_line(&mut self) -> Option<Bytes> {
         let bytes = match &self.line {
-            Some((Line::Whole(line), _)) => line.len(),
+            Some(InputLine { line: Line::Whole(line), .. }) => line.len(),
             _ => 0,
         };
         let Self { connection, line, max_bytes, reading, .. } = self;
         let receive = || match line.take() {
-            Some((Line::Whole(line), reservation)) if !line.is_empty() => {
-                connection.receive_counted(&line, reservation)
+            Some(InputLine { line: Line::Whole(line), reservation, sender }) if !line.is_empty() => {
+                connection.receive_counted(&line, reservation, sender)
             }
-            Some((Line::TooLong(oversized), _)) => {
+            Some(InputLine { line: Line::TooLong(oversized), .. }) => {
                 DuplexReply::Message(connection.too_long(&oversized, *max_bytes))
             }
-            Some((Line::Whole(_), _)) | None => DuplexReply::Nothing,
+            Some(InputLine { line: Line::Whole(_), .. }) | None => DuplexReply::Nothing,
         };
         match reading.in_place(bytes, receive).await {
             DuplexReply::Nothing => None,

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
 use tokio::sync::mpsc;
 
-use super::duplex::{CountedLine, DRAIN, Duplex};
+use super::duplex::{DRAIN, Duplex, InputLine};
 use super::framing::{self, Line};
 use crate::mcp::{
     BufferReservation, BufferShare, Caller, DuplexSession, Server, UNCOUNTED_BYTES, buffer_cost,
@@ -65,14 +65,14 @@ async fn read(
     input: impl AsyncRead + Unpin,
     max_bytes: usize,
     (server, share): (Arc<Server>, BufferShare),
-    lines: mpsc::Sender<CountedLine>,
+    lines: mpsc::Sender<InputLine>,
 ) -> std::io::Result<()> {
     let mut input = BufReader::new(input);
     let ended = loop {
         match framing::next(&mut input, max_bytes).await {
             Ok(Some(line)) => {
                 let reservation = reserve(&share, &line).await;
-                if lines.send((line, reservation)).await.is_err() {
+                if lines.send(InputLine { line, reservation, sender: None }).await.is_err() {
                     break Ok(());
                 }
             }

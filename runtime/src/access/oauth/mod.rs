@@ -57,7 +57,8 @@ const MAX_ASKED: usize = 4;
 /// How long the word of an issuer about a token counts: a token that is revoked ends after this time.
 const INTROSPECTED: Duration = Duration::from_secs(60);
 
-/// How long a signature that was verified counts: a key that its issuer withdraws is no longer accepted after this time.
+/// How long a signature that was verified counts. A key that its issuer withdraws is accepted for this long after the
+/// keys were fetched again, which the issuer's `Cache-Control` decides.
 const VERIFIED: Duration = Duration::from_secs(5 * 60);
 
 /// The same for a token that is not accepted: another attempt with it may succeed soon.

@@ -120,13 +120,15 @@ pub(super) fn prepare(
 fn apply_access(config: &Config, authenticator: &Authenticator, catalog: &Catalog) {
     let loses_auth = config.auth.is_none() && authenticator.is_configured();
     let loses_roles = config.roles.is_empty() && catalog.has_roles();
-    if loses_auth || loses_roles {
-        console::eprint(
-            "  the configuration has no [auth] or no [roles] any more; the former ones hold until a restart",
-        );
+    if loses_auth {
+        console::eprint("  there is no [auth] any more; the former [auth] and [roles] hold until a restart");
         return;
     }
     authenticator.replace(config.auth.as_ref());
+    if loses_roles {
+        console::eprint("  there are no [roles] any more; the former roles and scopes hold until a restart");
+        return;
+    }
     catalog.set_policy(policy(config));
 }
 

@@ -7,13 +7,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use arc_swap::ArcSwap;
 use axum::http::{HeaderMap, StatusCode};
 use parking_lot::Mutex;
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::SendTimeoutError;
 
-use super::super::duplex::{CountedLine, Duplex};
+use super::super::duplex::{Duplex, InputLine};
 use super::super::framing::Line;
 use super::content_types::PlainRejection;
 use super::request_body::CountedBody;
@@ -42,9 +41,7 @@ type Streams = Arc<Mutex<HashMap<String, StreamInput>>>;
 #[derive(Debug, Clone)]
 struct StreamInput {
     owner: Caller,
-    /// The caller of the last message: the same principal, maybe with another token.
-    sender: Arc<ArcSwap<Caller>>,
-    messages: mpsc::Sender<CountedLine>,
+    messages: mpsc::Sender<InputLine>,
 }
 
 /// The open streams.
@@ -83,14 +80,10 @@ impl LegacySseStreams {
         if inputs.len() >= self.max_streams {
             return Err(full);
         }
-        let sender = Arc::new(ArcSwap::from_pointee(caller.clone()));
-        let stream_input =
-            StreamInput { owner: caller.clone(), sender: Arc::clone(&sender), messages: input };
-        inputs.insert(id.clone(), stream_input);
+        inputs.insert(id.clone(), StreamInput { owner: caller.clone(), messages: input });
         drop(inputs);
         let settings = server.settings();
         let connection = DuplexSession::new(Arc::clone(server), settings.ping_interval, caller, is_local);
-        let connection = connection.with_sender(sender);
         let duplex = Duplex::new(connection, messages, settings.message_bytes);
         let endpoint = format!("{prefix}{MESSAGES}?sessionId={id}");
         let guard = StreamGuard { inputs: Arc::clone(&self.inputs), id };
@@ -117,8 +110,9 @@ impl LegacySseStreams {
         let input = input.filter(|input| input.owner.principal_id() == caller.principal_id());
         let full = (StatusCode::SERVICE_UNAVAILABLE, "the stream is not being read; read it and try again\n");
         let input = input.ok_or(ended)?;
-        input.sender.store(Arc::new(caller.clone()));
-        let sending = input.messages.send_timeout((Line::Whole(bytes.into()), reservation), PATIENCE);
+        // The same principal may send it with another token than the one that opened the stream.
+        let line = InputLine { line: Line::Whole(bytes.into()), reservation, sender: Some(caller.clone()) };
+        let sending = input.messages.send_timeout(line, PATIENCE);
         sending
             .await
             .map_err(|error| if matches!(error, SendTimeoutError::Timeout(_)) { full } else { ended })

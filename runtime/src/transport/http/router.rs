@@ -135,34 +135,31 @@ async fn authenticate_and_route(
     body: &mut Body,
 ) -> Response {
     let authenticator = state.endpoint.server().authenticator();
-    if !authenticator.is_configured() {
-        return route(state, parts, client, body).await;
-    }
-    match authentication::authenticate(authenticator, parts, &client.caller, client.is_on_this_machine).await
-    {
-        Ok(None) => {
-            let mut response = route(state, parts, client, body).await;
-            authentication::challenge_for_scopes(authenticator, parts, false, &mut response);
-            response
+    let mut principal = None;
+    if authenticator.is_configured() {
+        let is_loopback = client.is_on_this_machine;
+        match authentication::authenticate(authenticator, parts, &client.caller, is_loopback).await {
+            Ok(authenticated) => principal = authenticated,
+            Err(rejection) => return rejection,
         }
-        Ok(Some(principal)) => {
-            let address = match client.caller {
-                Caller::Address(address) => Some(address),
-                _ => None,
-            };
-            client.caller = Caller::Principal(Authenticated { principal: Arc::clone(&principal), address });
-            let mut response = route(state, parts, client, body).await;
-            authentication::challenge_for_scopes(authenticator, parts, true, &mut response);
-            // A call that began in time may end: only streams that wait for changes end with the credentials.
-            let is_listener = parts.method == Method::GET
-                || parts.headers.get(METHOD).is_some_and(|method| method == "subscriptions/listen");
-            match is_listener {
-                true => stream_end::bind(response, authenticator, principal),
-                false => response,
-            }
-        }
-        Err(rejection) => rejection,
     }
+    if let Some(principal) = &principal {
+        let address = match client.caller {
+            Caller::Address(address) => Some(address),
+            _ => None,
+        };
+        client.caller = Caller::Principal(Authenticated { principal: Arc::clone(principal), address });
+    }
+    let mut response = route(state, parts, client, body).await;
+    authentication::challenge_for_scopes(authenticator, parts, principal.is_some(), &mut response);
+    // A call that began in time may end: only streams that wait for changes end with the credentials.
+    if is_listener(parts) { stream_end::bind(response, authenticator, principal) } else { response }
+}
+
+/// Whether a request opens a stream that waits for changes.
+fn is_listener(parts: &Parts) -> bool {
+    parts.method == Method::GET
+        || parts.headers.get(METHOD).is_some_and(|method| method == "subscriptions/listen")
 }
 
 impl AppState {

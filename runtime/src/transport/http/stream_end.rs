@@ -24,16 +24,17 @@ struct CredentialBound {
 }
 
 /// Bounds a response to the time in which the credentials of `principal` are valid, if the response is a stream.
+/// `None`: to the time in which callers need none.
 pub(super) fn bind(
     response: Response,
     authenticator: &Arc<Authenticator>,
-    principal: Arc<Principal>,
+    principal: Option<Arc<Principal>>,
 ) -> Response {
     if !sse::is_stream(&response) {
         return response;
     }
     let authenticator = Arc::clone(authenticator);
-    let ended = async move { authenticator.ended(&principal).await }.boxed();
+    let ended = async move { authenticator.ended(principal.as_ref()).await }.boxed();
     response.map(|body| Body::new(CredentialBound { body, ended }))
 }
 

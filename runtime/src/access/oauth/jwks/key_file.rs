@@ -1,6 +1,7 @@
 //! Keys in a file of the operator, for issuers that this server cannot reach. The file is followed: when its stat
 //! changes, it is read again. A file that cannot be read changes nothing.
 
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -16,8 +17,8 @@ use crate::safe_open::{self, Symlinks};
 /// How often the file is looked at.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The time of a file's last change and its size.
-type Stat = (SystemTime, u64);
+/// What changes with a file's contents or with who may read it: its inode, the times of its last changes, and its size.
+type Stat = (u64, (i64, i64), (i64, i64), u64);
 
 /// A file of keys.
 #[derive(Debug)]
@@ -94,7 +95,11 @@ impl State {
 /// Reads the file, unless its stat is the known one. Blocks.
 fn read_changed(path: &Path, known: Option<Stat>) -> Option<Reading> {
     let metadata = std::fs::metadata(path);
-    let stat = metadata.and_then(|metadata| Ok((metadata.modified()?, metadata.len()))).ok();
+    let of = |metadata: std::fs::Metadata| {
+        let modified = (metadata.mtime(), metadata.mtime_nsec());
+        (metadata.ino(), modified, (metadata.ctime(), metadata.ctime_nsec()), metadata.len())
+    };
+    let stat = metadata.map(of).ok();
     if stat.is_some() && stat == known {
         return None;
     }
