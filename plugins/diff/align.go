@@ -1,8 +1,8 @@
 package main
 
-// Two sequences are aligned as a person would: lines that are there once in both are anchors, and between them the shortest
-// edit is looked for. Anchors alone make hostile inputs cheap that the search alone would not survive, and the search has a
-// budget for what is left.
+// Two sequences are aligned as a person would: lines that are there once in both are anchors, and between them the
+// shortest edit is looked for. Anchors alone make hostile inputs cheap that the search alone would not survive, and the
+// search has a budget for what is left.
 
 import "slices"
 

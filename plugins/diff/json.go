@@ -70,8 +70,8 @@ func compareJSON(before, after string) (jsonResult, error) {
 	return it.result, nil
 }
 
-// node is a value with a number that equal values share, whatever the order of their keys. So any two are compared at once,
-// however large they are.
+// node is a value with a number that equal values share, whatever the order of their keys. So any two are compared at
+// once, however large they are.
 type node struct {
 	form    int
 	value   any
@@ -172,7 +172,8 @@ func (it *comparison) objects(before, after *node) {
 	}
 }
 
-// lists aligns the items. Each index is that of the list as the changes before have left it, which is how a patch is read.
+// lists aligns the items. Each index is that of the list as the changes before have left it, which is how a patch is
+// read.
 func (it *comparison) lists(before, after []*node) {
 	runs, coarse := align(forms(before), forms(after))
 	it.result.Coarse = it.result.Coarse || coarse
@@ -193,8 +194,8 @@ func (it *comparison) lists(before, after []*node) {
 	}
 }
 
-// add lists a change of what the path leads to, unless there is no more room. Then nothing that follows is listed either,
-// since a patch is read from its start.
+// add lists a change of what the path leads to, unless there is no more room. Then nothing that follows is listed
+// either, since a patch is read from its start.
 func (it *comparison) add(op string, value, was *any) {
 	size := 0
 	for _, step := range it.path {

@@ -1,5 +1,5 @@
-// diff tells models what differs between two texts, which they are bad at seeing. Whatever it is given it answers soon: the
-// search for the shortest difference has a budget, and what lies beyond is shown as replaced and said to be coarse.
+// diff tells models what differs between two texts, which they are bad at seeing. Whatever it is given it answers soon:
+// the search for the shortest difference has a budget, and what lies beyond is shown as replaced and said to be coarse.
 package main
 
 import (

@@ -61,7 +61,8 @@ func compact(value any) string {
 	return strings.TrimSuffix(out.String(), "\n")
 }
 
-// normal is one spelling for all that mean the same number: 1, 1.0 and 10e-1. It never calculates with the exponent's size.
+// normal is one spelling for all that mean the same number: 1, 1.0 and 10e-1. It never calculates with the exponent's
+// size.
 func normal(number string) string {
 	digits, negative := strings.CutPrefix(number, "-")
 	exponent := 0

@@ -47,8 +47,8 @@ func words(before, after []string) wordsResult {
 	return result
 }
 
-// tokens are the words of a text, the spaces between them, and everything else sign by sign. It stops once there are more
-// than a text may have.
+// tokens are the words of a text, the spaces between them, and everything else sign by sign. It stops once there are
+// more than a text may have.
 func tokens(text string) []string {
 	var all []string
 	for text != "" && len(all) <= mostParts {

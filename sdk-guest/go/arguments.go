@@ -14,8 +14,8 @@ import (
 	"github.com/plugport/plugport/sdk-guest/go/internal/structfields"
 )
 
-// readArguments reads the JSON object of a call into an author's struct. Each member is read by itself, so that a message
-// names the wrong argument, and a missing argument gets its default.
+// readArguments reads the JSON object of a call into an author's struct. Each member is read by itself, so that a
+// message names the wrong argument, and a missing argument gets its default.
 func readArguments(text string, into any) error {
 	if own, is := into.(json.Unmarshaler); is {
 		if err := own.UnmarshalJSON([]byte(text)); err != nil {

@@ -83,8 +83,8 @@ func (c *Call) Logger(name string) *Call {
 	return &named
 }
 
-// Keyed is the same call with a key for the next client request, which clients of the revision 2026-07-28 see. Without one the
-// host picks a key. A key may be used once in a call.
+// Keyed is the same call with a key for the next client request, which clients of the revision 2026-07-28 see. Without
+// one the host picks a key. A key may be used once in a call.
 func (c *Call) Keyed(key string) *Call {
 	keyed := *c
 	keyed.key = key

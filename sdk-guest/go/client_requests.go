@@ -6,9 +6,9 @@ import (
 	"github.com/plugport/plugport/sdk-guest/go/internal/schema"
 )
 
-// The bridges to the host are functions and not methods of one interface: an interface with all of them would make every
-// plugin import sampling, elicitation and roots, whether it uses them or not. The linker drops unused functions, and the
-// operator sees which capabilities a plugin really uses.
+// The bridges to the host are functions and not methods of one interface: an interface with all of them would make
+// every plugin import sampling, elicitation and roots, whether it uses them or not. The linker drops unused functions,
+// and the operator sees which capabilities a plugin really uses.
 
 const (
 	methodSample = "sampling/createMessage"

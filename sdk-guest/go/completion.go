@@ -81,9 +81,9 @@ func complete(call *Call, template bool, target, argument, value string, context
 	return Completion{}, nil
 }
 
-// Rank is the candidates that fit what was typed, the best ones first, without regard to upper and lower case: first what
-// equals it, then what begins with it, then what has a word that begins with it, and at last what has its letters in this
-// order. Candidates that fit equally well keep their order.
+// Rank is the candidates that fit what was typed, the best ones first, without regard to upper and lower case: first
+// what equals it, then what begins with it, then what has a word that begins with it, and at last what has its letters
+// in this order. Candidates that fit equally well keep their order.
 func Rank(value string, candidates ...string) Completion {
 	type ranked struct {
 		fit  int

@@ -23,8 +23,8 @@ type ElicitResult[T any] struct {
 	Value  T
 }
 
-// Accepted is what they filled in, for those who cannot go on without it: an error of the kind Rejected when they declined
-// or went away.
+// Accepted is what they filled in, for those who cannot go on without it: an error of the kind Rejected when they
+// declined or went away.
 func (e ElicitResult[T]) Accepted() (T, error) {
 	switch e.Action {
 	case Accepted:
@@ -35,8 +35,8 @@ func (e ElicitResult[T]) Accepted() (T, error) {
 	return e.Value, Errorf(Rejected, "the person closed the question")
 }
 
-// Elicit shows a form to the person at the client. The fields of the struct T are those of the form: texts, numbers, bools,
-// lists of texts with an enum tag, and pointers to these.
+// Elicit shows a form to the person at the client. The fields of the struct T are those of the form: texts, numbers,
+// bools, lists of texts with an enum tag, and pointers to these.
 func Elicit[T any](call *Call, message string) (ElicitResult[T], error) {
 	form, err := schema.Form(reflect.TypeFor[T]())
 	if err != nil {
@@ -50,8 +50,8 @@ func (c *Call) ElicitForm(message string, schema json.RawMessage) (ElicitResult[
 	return elicit[map[string]any](c, asForm(message, schema))
 }
 
-// ElicitURL sends the person to a web page: to log in, to pay, to type what no client should see. That they accepted means
-// that they went there, not that they are done.
+// ElicitURL sends the person to a web page: to log in, to pay, to type what no client should see. That they accepted
+// means that they went there, not that they are done.
 func (c *Call) ElicitURL(message, url string) (Action, error) {
 	answer, err := elicit[struct{}](c, asPage(message, url))
 	return answer.Action, err

@@ -7,8 +7,8 @@ import (
 	"github.com/plugport/plugport/sdk-guest/go/internal/schema"
 )
 
-// InputBatch holds requests to be sent together, each under a key of its own. Sent one after the other, three requests cost a
-// client of the stateless protocol three retries of the whole request.
+// InputBatch holds requests to be sent together, each under a key of its own. Sent one after the other, three requests
+// cost a client of the stateless protocol three retries of the whole request.
 type InputBatch struct {
 	requests []inputRequest
 	err      error
@@ -63,8 +63,8 @@ func AddForm[T any](batch *InputBatch, key, message string) *InputBatch {
 	return batch.ElicitForm(key, message, form)
 }
 
-// InputResults holds the results, each under the key of its request. Each request has its own outcome, so that one failure
-// does not spoil the others.
+// InputResults holds the results, each under the key of its request. Each request has its own outcome, so that one
+// failure does not spoil the others.
 type InputResults struct {
 	outcomes map[string]outcome
 }

@@ -45,8 +45,8 @@ type Returned interface {
 	string | Content | PromptMessage | []PromptMessage | PromptResult
 }
 
-// Prompt registers a prompt: a text, or a conversation, that people choose by its name. The fields of the struct A are its
-// arguments: texts for MCP, and strings, numbers, bools or types with UnmarshalText for the function.
+// Prompt registers a prompt: a text, or a conversation, that people choose by its name. The fields of the struct A are
+// its arguments: texts for MCP, and strings, numbers, bools or types with UnmarshalText for the function.
 func Prompt[A any, R Returned](name, description string, get func(call *Call, args A) (R, error), options ...Option) {
 	registered.prompts = append(registered.prompts, &prompt{
 		entry: entry{aPrompt, name, description, options},

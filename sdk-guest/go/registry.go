@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// registered is all that the plugin lists, in the order in which it was said. Registering happens in each fresh instance,
-// so it only appends; whatever costs more waits until something is listed or called. Mistakes wait too: in a list they can
-// be told, in an init function they would be a trap without words.
+// registered is all that the plugin lists, in the order in which it was said. Registering happens in each fresh
+// instance, so it only appends; whatever costs more waits until something is listed or called. Mistakes wait too: in a
+// list they can be told, in an init function they would be a trap without words.
 var registered struct {
 	tools      []*tool
 	resources  []*resource

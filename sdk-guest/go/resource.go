@@ -18,8 +18,8 @@ type ResourceTemplateInfo struct {
 	Extra                                           map[string]any
 }
 
-// Contents is what a resource holds: text, or bytes when Blob is not nil. URI and MIMEType are those of the resource unless
-// they are set.
+// Contents is what a resource holds: text, or bytes when Blob is not nil. URI and MIMEType are those of the resource
+// unless they are set.
 type Contents struct {
 	URI, MIMEType string
 	Text          string
@@ -36,8 +36,8 @@ type resource struct {
 	read      func(call *Call, values map[string]string) (any, error)
 }
 
-// Resource registers a resource. Its content may be a string, []byte, [Contents], []Contents, and anything else that can be
-// JSON.
+// Resource registers a resource. Its content may be a string, []byte, [Contents], []Contents, and anything else that
+// can be JSON.
 func Resource[R any](uri, name, description string, read func(call *Call) (R, error), options ...Option) {
 	registered.resources = append(registered.resources, &resource{
 		entry: entry{aResource, name, description, options},

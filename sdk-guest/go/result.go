@@ -82,8 +82,8 @@ func isContent(t reflect.Type) bool {
 	return false
 }
 
-// failed is the answer of a tool that returned an error. The SDK's own error is handed on, since MCP has more to say of it
-// than a text, and so is a missing capability however it is wrapped: the client can mend that by offering more.
+// failed is the answer of a tool that returned an error. The SDK's own error is handed on, since MCP has more to say of
+// it than a text, and so is a missing capability however it is wrapped: the client can mend that by offering more.
 func failed(err error) (ToolResult, error) {
 	if own, is := err.(*Error); is {
 		return ToolResult{}, toError(own)

@@ -6,8 +6,8 @@ type Root struct {
 	Name string `json:"name,omitempty"`
 }
 
-// Roots asks the client for its user's folders. It fails with MissingCapability when the client has none to tell of, and
-// with Denied when the plugin may not ask.
+// Roots asks the client for its user's folders. It fails with MissingCapability when the client has none to tell of,
+// and with Denied when the plugin may not ask.
 func (c *Call) Roots() ([]Root, error) {
 	if c.testClient == nil {
 		return hostRoots(c.host, c.key)

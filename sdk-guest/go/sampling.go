@@ -8,9 +8,9 @@ import (
 	"github.com/plugport/plugport/sdk-guest/go/internal/schema"
 )
 
-// CreateMessageRequest is a request to the client's model. The client decides which model answers, and may show the request to
-// its user
-// first. Of the fields only Messages must be there; see [TextRequest] for the shortest way to have one.
+// CreateMessageRequest is a request to the client's model. The client decides which model answers, and may show the
+// request to its user first. Of the fields only Messages must be there; see [TextRequest] for the shortest way to have
+// one.
 type CreateMessageRequest struct {
 	Messages         []Message         `json:"messages"`
 	ModelPreferences *ModelPreferences `json:"modelPreferences,omitempty"`
@@ -66,8 +66,8 @@ func TextRequest(text string) CreateMessageRequest {
 	return CreateMessageRequest{Messages: []Message{UserSays(TextBlock(text))}}
 }
 
-// Sample asks the client's model. It fails with MissingCapability when the client has no model to ask, with Denied when the
-// plugin may not ask, with OverBudget when it asked too much, with Rejected when a person said no.
+// Sample asks the client's model. It fails with MissingCapability when the client has no model to ask, with Denied when
+// the plugin may not ask, with OverBudget when it asked too much, with Rejected when a person said no.
 func (c *Call) Sample(request CreateMessageRequest) (*CreateMessageResult, error) {
 	text, err := sampleParams(request)
 	if err != nil {

@@ -20,9 +20,9 @@ type ToolInfo struct {
 	Extra                                        map[string]any
 }
 
-// Tool registers a tool. The fields of the struct A are its arguments; a model reads the description to decide when to call
-// it. What it returns may be a string, [Content], []Content, a [ToolResult], struct{} for nothing, and anything else that
-// can be JSON, which becomes structured content.
+// Tool registers a tool. The fields of the struct A are its arguments; a model reads the description to decide when to
+// call it. What it returns may be a string, [Content], []Content, a [ToolResult], struct{} for nothing, and anything
+// else that can be JSON, which becomes structured content.
 func Tool[A, R any](name, description string, run func(call *Call, args A) (R, error), options ...Option) {
 	registered.tools = append(registered.tools, &tool{
 		entry: entry{aTool, name, description, options},

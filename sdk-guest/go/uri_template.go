@@ -14,8 +14,8 @@ type expression struct {
 	optional bool
 }
 
-// parseTemplate reads the expressions of an RFC 6570 template, with the operators that give each variable one value. The host
-// compares URIs with templates and brings the values.
+// parseTemplate reads the expressions of an RFC 6570 template, with the operators that give each variable one value.
+// The host compares URIs with templates and brings the values.
 func parseTemplate(template string) ([]expression, error) {
 	var expressions []expression
 	for rest := template; rest != ""; {

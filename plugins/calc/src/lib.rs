@@ -1,5 +1,5 @@
-//! A calculator for models, which are bad at digits. Numbers are fractions of large integers, so that 0.1 + 0.2 is 0.3, and
-//! an answer that had to be rounded says so.
+//! A calculator for models, which are bad at digits. Numbers are fractions of large integers, so that 0.1 + 0.2 is 0.3,
+//! and an answer that had to be rounded says so.
 
 mod number;
 mod parse;
@@ -37,7 +37,8 @@ pub(crate) enum CalcError {
 /// Calculate exactly: `0.1 + 0.2`, `2^100`, `(5 + 3/12) ft to cm`.
 #[tool(read_only, idempotent)]
 fn evaluate(
-    /// Numbers, `+ - * / ^`, `%` (remainder) and brackets. To convert the whole, a unit, `to` and another unit at the end.
+    /// Numbers, `+ - * / ^`, `%` (remainder) and brackets. To convert the whole, a unit, `to` and another unit at the
+    /// end.
     expression: String,
 ) -> Result<Answer, CalcError> {
     match expression.rsplit_once(" to ") {

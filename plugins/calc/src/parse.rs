@@ -1,5 +1,5 @@
-//! The grammar, one function for each level: sums and products, signs and powers, single numbers. So `-2^2` is -4. There are
-//! no variables: nothing outlives a call.
+//! The grammar, one function for each level: sums and products, signs and powers, single numbers. So `-2^2` is -4.
+//! There are no variables: nothing outlives a call.
 
 use num_bigint::BigInt;
 use num_rational::BigRational;

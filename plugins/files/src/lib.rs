@@ -95,8 +95,8 @@ struct Found {
     truncated: bool,
 }
 
-/// Search files for lines that match a regular expression. Binary files are skipped, and hidden directories, `target` and
-/// `node_modules` too unless `path` names them.
+/// Search files for lines that match a regular expression. Binary files are skipped, and hidden directories, `target`
+/// and `node_modules` too unless `path` names them.
 #[tool(read_only, idempotent)]
 fn search(
     /// A regular expression, matched within lines: `fn \w+\(`.

@@ -1,5 +1,6 @@
 // Markdown for models and people: as HTML that is safe to show, as plain text, and what a long document is made of.
-// Whatever a tool says of a document comes from the tokens of one CommonMark parser, so the tools agree with each other.
+// Whatever a tool says of a document comes from the tokens of one CommonMark parser, so the tools agree with each
+// other.
 
 import { plugin, s, tool } from "plugport-sdk";
 

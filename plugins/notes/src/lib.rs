@@ -1,6 +1,7 @@
 //! A notebook that outlives every call: tools write notes, resources show them, prompts put them before a model.
 //!
-//! This is the side that clients see; how notes are kept, and when clients are told of changes, is [`notebook`]'s affair.
+//! This is the side that clients see; how notes are kept, and when clients are told of changes, is [`notebook`]'s
+//! affair.
 
 mod note;
 mod notebook;

@@ -1,5 +1,5 @@
-//! A note, and the names of notes and tags. What may be kept is decided here, before anything is stored: a [`Slug`] always
-//! fits a key and a URI, and so many notes always fit one answer.
+//! A note, and the names of notes and tags. What may be kept is decided here, before anything is stored: a [`Slug`]
+//! always fits a key and a URI, and so many notes always fit one answer.
 
 use std::collections::BTreeSet;
 

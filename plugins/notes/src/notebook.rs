@@ -1,6 +1,6 @@
-//! The notes in the store, each under a key of its own. Calls run side by side, so there is no index that one could spoil
-//! for another: what there is follows from the keys, and a note changes by compare-and-swap. Whatever changes a note here
-//! tells the host what clients see differently.
+//! The notes in the store, each under a key of its own. Calls run side by side, so there is no index that one could
+//! spoil for another: what there is follows from the keys, and a note changes by compare-and-swap. Whatever changes a
+//! note here tells the host what clients see differently.
 
 use plugport_sdk::kv::{self, Store};
 use plugport_sdk::{Error, notify};

@@ -3,9 +3,11 @@
 //! Any layer may use this; it uses none. stdout is never touched, since in stdio mode it carries MCP and nothing else.
 
 mod audit;
+mod error_causes;
 mod redact;
 
 pub use audit::{Audit, AuditWriter};
+pub(crate) use error_causes::with_causes;
 pub use plugport_common::{Escaped, is_deceptive};
 pub(crate) use plugport_common::{StderrWriter, shell_quote, spawn_stderr_writer, truncate};
 pub use redact::Redactor;

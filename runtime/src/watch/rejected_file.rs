@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use crate::catalog::PluginEntry;
-use crate::observe::{Audit, Escaped};
+use crate::observe::{Audit, Escaped, with_causes};
 
 /// A file that is not served.
 #[derive(Debug)]
@@ -63,24 +63,12 @@ impl LoadFailure {
 
     /// For an error and its causes.
     pub(super) fn of(error: &dyn std::error::Error) -> Self {
-        Self::new(chain(error))
+        Self::new(with_causes(error))
     }
 
     pub(super) fn at(self, path: &Path) -> RejectedFile {
         RejectedFile { path: path.to_owned(), why: self.why, unlisted: self.unlisted }
     }
-}
-
-/// An error and its causes on one line.
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut line = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let text = error.to_string();
-        line = format!("{line}: {}", text.lines().next().unwrap_or_default());
-        cause = error.source();
-    }
-    line
 }
 
 /// The audit record of a load.

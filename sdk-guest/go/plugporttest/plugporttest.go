@@ -9,8 +9,8 @@
 //	}
 //
 // What the plugin registers in its init functions is there in its tests as well. A client says nothing by itself: its
-// answers are written down before. The host checks arguments against the tool's schema before a call; here they only have
-// to fit the struct.
+// answers are written down before. The host checks arguments against the tool's schema before a call; here they only
+// have to fit the struct.
 package plugporttest
 
 import (
@@ -103,7 +103,8 @@ func (c *Client) ReadResource(uri string) ([]plugport.Contents, error) {
 	return c.ReadTemplate("", uri, nil)
 }
 
-// ReadTemplate reads a URI as the host does when it comes from the template and has these values for its variables, decoded.
+// ReadTemplate reads a URI as the host does when it comes from the template and has these values for its variables,
+// decoded.
 func (c *Client) ReadTemplate(template, uri string, variables map[string]string) ([]plugport.Contents, error) {
 	contents, err := testhost.SDK.ReadResource(c.Call(), uri, template, variables)
 	return contents.([]plugport.Contents), err

@@ -134,8 +134,8 @@ fn format(repository: &Repository) -> Outcome {
 }
 
 /// Clippy as the compiler of the workspace's own crates, with warnings as errors. The tests run what it compiles, so
-/// all dependencies, the engine too, are compiled once for the lints, the tests and the docs. `cargo clippy` would check
-/// them once more, which takes minutes.
+/// all dependencies, the engine too, are compiled once for the lints, the tests and the docs. `cargo clippy` would
+/// check them once more, which takes minutes.
 fn linting_cargo(repository: &Repository, words: &str) -> Command {
     let mut command = cargo(repository, words);
     command.args(["--config", "build.rustc-workspace-wrapper='clippy-driver'"]);

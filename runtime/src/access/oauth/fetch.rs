@@ -89,19 +89,6 @@ pub(super) enum FetchError {
     Stopped,
 }
 
-impl FetchError {
-    /// The error and what caused it, for the log.
-    pub(super) fn with_causes(&self) -> String {
-        let mut text = self.to_string();
-        let mut cause = std::error::Error::source(self);
-        while let Some(error) = cause {
-            text = format!("{text}: {error}");
-            cause = error.source();
-        }
-        text
-    }
-}
-
 /// Sends requests to authorization servers.
 pub(super) trait Fetch: Send + Sync {
     /// Sends one request. Dropping the future closes the connection.

@@ -23,6 +23,7 @@ use super::fetch::{Fetch, FetchError, FetchRequest, Fetched, Form};
 use super::remote_document::Unavailable;
 use super::strict_json;
 use crate::config::OAuthClient;
+use crate::observe::with_causes;
 
 /// Requests to one issuer at the same time.
 const MAX_REQUESTS: usize = 16;
@@ -74,7 +75,7 @@ impl Introspection {
         let issuer = &*self.issuer;
         match (error, self.has_failed.swap(error.is_some(), Ordering::Relaxed)) {
             (Some(error), false) => {
-                let error = error.with_causes();
+                let error = with_causes(error);
                 tracing::warn!(issuer, error, "tokens of an issuer cannot be introspected");
             }
             (None, true) => tracing::info!(issuer, "tokens of an issuer can be introspected again"),

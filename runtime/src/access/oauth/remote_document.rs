@@ -23,6 +23,7 @@ use tokio::time::timeout;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::fetch::FetchError;
+use crate::observe::with_causes;
 
 /// Shortest time from one fetch to the next, while there is a document.
 pub(super) const RELOAD_INTERVAL: Duration = Duration::from_secs(30);
@@ -165,7 +166,7 @@ impl<T> State<T> {
                 self.has_failed = false;
             }
             Err(error) => {
-                let error = error.with_causes();
+                let error = with_causes(&error);
                 // Once, not at each attempt while the issuer is down.
                 if !self.has_failed {
                     tracing::warn!(

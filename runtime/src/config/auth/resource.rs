@@ -1,10 +1,10 @@
 //! `resource`: the canonical URI of this server, as its clients know it.
 
 use std::fmt;
-use std::net::IpAddr;
 
 use http::Uri;
 
+use crate::config::Host;
 use crate::toml_reader::{TomlEntry, TomlReader};
 
 /// Longest URI, bytes.
@@ -56,7 +56,7 @@ impl ResourceUri {
         }
         match scheme {
             "https" => {}
-            "http" if is_loopback(authority.host()) => {}
+            "http" if Host::parse(authority.host()).is_ok_and(|host| host.is_loopback()) => {}
             _ => return Err(ResourceUriError::Insecure),
         }
         let origin = format!("{scheme}://{}", authority.as_str().to_ascii_lowercase());
@@ -102,11 +102,6 @@ impl fmt::Display for ResourceUri {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
     }
-}
-
-fn is_loopback(host: &str) -> bool {
-    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
-    host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header};
 
 use super::content_types::PlainRejection;
-use crate::config::ServerConfig;
+use crate::config::{Host, ServerConfig};
 
 /// The hosts and origins that are allowed besides loopback ones.
 #[derive(Debug)]
@@ -129,7 +129,7 @@ fn is_address(name: &str) -> bool {
 }
 
 fn is_loopback(name: &str) -> bool {
-    name == "localhost" || address(name).is_some_and(|address| address.is_loopback())
+    Host::parse(name).is_ok_and(|host| host.is_loopback())
 }
 
 #[cfg(test)]

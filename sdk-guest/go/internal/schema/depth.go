@@ -95,8 +95,8 @@ func written(field reflect.StructField) bool {
 	return (field.IsExported() || within) && field.Tag.Get("json") != "-"
 }
 
-// joined tells whether the fields of what is embedded stand among those around it. With pointers they do too, but these may
-// lead back to where they are, so they count.
+// joined tells whether the fields of what is embedded stand among those around it. With pointers they do too, but these
+// may lead back to where they are, so they count.
 func joined(field reflect.StructField) bool {
 	name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 	return field.Anonymous && name == "" && field.Type.Kind() == reflect.Struct

@@ -6,8 +6,8 @@ import (
 	"reflect"
 )
 
-// JSON writes a value for a client: lists that were never made are empty, and no letter is written as a code that need not
-// be, since models and people read it too.
+// JSON writes a value for a client: lists that were never made are empty, and no letter is written as a code that need
+// not be, since models and people read it too.
 func JSON(value any) ([]byte, error) {
 	if err := bounded(value); err != nil {
 		return nil, err
@@ -23,8 +23,8 @@ func plainly(value any) ([]byte, error) {
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), err
 }
 
-// Filled puts empty lists and maps in the place of those that were never made. encoding/json writes these as null, which
-// the schema of a list does not allow.
+// Filled puts empty lists and maps in the place of those that were never made. encoding/json writes these as null,
+// which the schema of a list does not allow.
 func Filled(value any) any {
 	if value == nil {
 		return nil

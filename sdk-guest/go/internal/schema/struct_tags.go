@@ -100,8 +100,8 @@ func Literal(text, kind string) (any, error) {
 	return json.RawMessage(text), nil
 }
 
-// Default is the JSON of what stands in for a missing value of a type, in the spelling of Literal. It is cheap enough for
-// a call, as only the type itself is looked at.
+// Default is the JSON of what stands in for a missing value of a type, in the spelling of Literal. It is cheap enough
+// for a call, as only the type itself is looked at.
 func Default(t reflect.Type, text string) (json.RawMessage, error) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()

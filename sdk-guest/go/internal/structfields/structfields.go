@@ -1,6 +1,6 @@
-// Package structfields reads the fields of an author's struct, once and in one way for all that is made of them: the schema that
-// a client sees, the arguments of a call, the variables of a URI. Names and what may be left out follow encoding/json, so
-// that a struct means the same here as everywhere else in Go.
+// Package structfields reads the fields of an author's struct, once and in one way for all that is made of them: the
+// schema that a client sees, the arguments of a call, the variables of a URI. Names and what may be left out follow
+// encoding/json, so that a struct means the same here as everywhere else in Go.
 package structfields
 
 import (

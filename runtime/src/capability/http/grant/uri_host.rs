@@ -67,6 +67,15 @@ impl Host {
         }
         name(text).map(Self::Name)
     }
+
+    /// Whether the host is this machine: a loopback address, or `localhost` (RFC 6761, 6.3).
+    #[must_use]
+    pub fn is_loopback(&self) -> bool {
+        match self {
+            Self::Address(address) => address.is_loopback(),
+            Self::Name(name) => name == "localhost",
+        }
+    }
 }
 
 fn name(text: &str) -> Result<String, HostParseError> {

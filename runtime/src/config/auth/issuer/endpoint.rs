@@ -64,7 +64,7 @@ impl Endpoint {
         let query = uri.query().map(|query| format!("?{query}")).unwrap_or_default();
         let endpoint = Self { scheme, host, port, path: format!("{}{query}", uri.path()) };
         match scheme {
-            Scheme::Http if !endpoint.is_loopback() => Err(EndpointError::Insecure),
+            Scheme::Http if !endpoint.host.is_loopback() => Err(EndpointError::Insecure),
             Scheme::Http | Scheme::Https => Ok(endpoint),
         }
     }
@@ -104,15 +104,6 @@ impl Endpoint {
     #[must_use]
     pub fn with_path(&self, path: String) -> Self {
         Self { path, ..self.clone() }
-    }
-
-    /// Whether the host is this machine.
-    #[must_use]
-    pub fn is_loopback(&self) -> bool {
-        match &self.host {
-            Host::Address(address) => address.is_loopback(),
-            Host::Name(name) => name == "localhost",
-        }
     }
 }
 

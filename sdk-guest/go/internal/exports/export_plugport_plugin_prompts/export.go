@@ -1,7 +1,7 @@
 //go:build wasip1
 
-// Package export_plugport_plugin_prompts is what the generated exports call. The functions are variables, since the package
-// that sets them imports the generated exports itself.
+// Package export_plugport_plugin_prompts is what the generated exports call. The functions are variables, since the
+// package that sets them imports the generated exports itself.
 package export_plugport_plugin_prompts
 
 import (

@@ -1,0 +1,15 @@
+//! An error and its causes in one line of the log or the audit.
+
+use std::error::Error;
+
+/// The error and its causes, separated by colons; of a cause only the first line.
+pub(crate) fn with_causes(error: &dyn Error) -> String {
+    let mut line = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let text = error.to_string();
+        line = format!("{line}: {}", text.lines().next().unwrap_or_default());
+        cause = error.source();
+    }
+    line
+}
