@@ -33,6 +33,8 @@ pub enum Command {
     Approve(Approve),
     /// Show what your servers serve, and why they do not serve a file
     Status(Status),
+    /// Delete what a caller has stored, with all plugins
+    Forget(Forget),
     /// Make a token for a caller, or find out why a token is refused
     Token(Token),
     /// The commands for authors.
@@ -112,6 +114,7 @@ dir=HOST or dir=HOST:GUEST: read the directory HOST
 dir=HOST:GUEST:rw: read and write the directory HOST
 http=PATTERN: send requests to hosts that match
 kv or kv=MIB: use the key-value store
+kv=MIB,per=caller: use a key-value store for each caller
 env=NAME or env=NAME=VALUE: read an environment variable
 config=KEY=VALUE: read a setting
 secret=NAME=env:VARIABLE or secret=NAME=file:PATH: read a secret";
@@ -167,6 +170,16 @@ pub struct Status {
     /// Print everything as JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// `plugport forget`
+#[derive(Debug, Args)]
+pub struct Forget {
+    /// The caller, as the audit names it, such as token:ada
+    pub caller: String,
+    /// The plugin folder and the configuration.
+    #[command(flatten)]
+    pub source: Source,
 }
 
 /// `plugport token`

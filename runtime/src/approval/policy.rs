@@ -115,7 +115,7 @@ impl ApprovalPolicy {
 mod tests {
     use super::super::approved_plugin::ApprovedPlugin;
     use super::*;
-    use crate::config::{ElicitationGrant, KvGrant};
+    use crate::config::{ElicitationGrant, KvGrant, KvPer};
 
     fn approved() -> ApprovedPlugin {
         ApprovedPlugin {
@@ -132,19 +132,22 @@ mod tests {
     }
 
     fn kv() -> Grants {
-        Grants { keyvalue: Some(KvGrant { quota_mib: 16 }), ..Grants::default() }
+        Grants { keyvalue: Some(KvGrant::default()), ..Grants::default() }
     }
 
     #[test]
     fn what_is_not_as_it_was_approved_does_not_run() {
         let strict = approval(ApprovalMode::Strict);
         assert_eq!(strict.check_file("p", "aa", &kv()), Ok(None));
-        let other = Grants { keyvalue: Some(KvGrant { quota_mib: 17 }), ..Grants::default() };
+        let stored = |quota_mib, per| Some(KvGrant { quota_mib, per });
+        let other = Grants { keyvalue: stored(17, KvPer::Plugin), ..Grants::default() };
+        let of_callers = Grants { keyvalue: stored(16, KvPer::Caller), ..Grants::default() };
         let more = Grants { elicitation: ElicitationGrant(true), ..kv() };
         for (plugin, digest, grants, why) in [
             ("q", "aa", &kv(), "has not been approved; run `plugport approve q`"),
             ("p", "ab", &kv(), "is not the file that was approved; run `plugport approve p`"),
             ("p", "aa", &other, "is granted other things than were approved; run"),
+            ("p", "aa", &of_callers, "is granted other things than were approved; run"),
             ("p", "aa", &more, "is granted other things than were approved; run"),
         ] {
             let told = strict.check_file(plugin, digest, grants).unwrap_err();

@@ -74,6 +74,20 @@ impl Caller {
         }
     }
 
+    /// The name of the store that each plugin has for this caller, where callers have stores. `None`: there is none,
+    /// since nobody knows who calls, and an address is shared and changes hands. Whoever runs this program is one caller
+    /// on stdio and on the command line, as for roles. The server lists plugins with a store of its own, since every
+    /// caller sees the lists. A principal's id begins with its kind, so none is one of these names.
+    #[must_use]
+    pub fn store_name(&self) -> Option<&str> {
+        match self {
+            Self::Principal(authenticated) => Some(&authenticated.principal.id),
+            Self::Stdio | Self::CommandLine => Some("stdio"),
+            Self::Server => Some("server"),
+            Self::Address(_) | Self::Unknown => None,
+        }
+    }
+
     /// The caller as roles see it. Whoever runs this program may do everything.
     #[must_use]
     pub fn subject(&self) -> Subject<'_> {
@@ -284,5 +298,14 @@ mod tests {
         assert_eq!(key("::ffff:192.0.2.1"), key("192.0.2.1"));
         assert_ne!(key("::ffff:192.0.2.1"), key("192.0.2.2"));
         assert_eq!(Caller::Stdio.key(), Caller::Stdio);
+    }
+
+    #[test]
+    fn whoever_may_be_another_has_no_store() {
+        let names = [Caller::Stdio, Caller::CommandLine, Caller::Server]
+            .map(|caller| caller.store_name().map(str::to_owned));
+        assert_eq!(names.each_ref().map(Option::as_deref), [Some("stdio"), Some("stdio"), Some("server")]);
+        assert_eq!(Caller::Unknown.store_name(), None);
+        assert_eq!(Caller::Address([192, 0, 2, 1].into()).store_name(), None);
     }
 }

@@ -19,6 +19,7 @@ use wasmtime_wasi::WasiCtxBuilder;
 use super::grant_trait::Grant;
 use super::host_support::denial_log::DenialLog;
 use super::{InstanceCtx, PluginCtx, ServerCtx};
+use crate::call_env::Caller;
 use crate::config::PluginConfig;
 use crate::sandbox::HostFuel;
 
@@ -78,6 +79,8 @@ pub(crate) struct PluginParts<'a> {
 
 /// The parts of an instance, for capabilities that are made before its [`InstanceCtx`].
 pub(crate) struct InstanceParts<'a> {
+    /// Whose calls the instance serves.
+    pub(super) caller: &'a Caller,
     pub(super) host_fuel: &'a HostFuel,
     pub(super) denials: &'a DenialLog,
 }

@@ -12,7 +12,7 @@ use super::host_support::denial_log::DenialLog;
 use super::host_support::handle_memory::HandleMemory;
 use super::host_support::wasi_ctx;
 use super::{InstanceCtx, PerInstance, PluginCtx};
-use crate::call_env::{GuestLog, GuestOutput};
+use crate::call_env::{Caller, GuestLog, GuestOutput};
 use crate::config::fixed_limits::HANDLES;
 use crate::config::{PluginConfig, mib};
 use crate::sandbox::{HostFuel, StoreLimiter, Suspension};
@@ -26,11 +26,15 @@ const MAX_KEPT_HANDLES: usize = 64;
 const DIR_LISTINGS: usize = 2;
 
 impl InstanceCtx {
-    /// The state of a fresh instance, for its first call.
+    /// The state of a fresh instance, for the first call of the caller whom it serves.
     ///
     /// # Errors
     /// When a granted directory is gone, or no memory is left for another instance.
-    pub(crate) fn new(plugin: &Arc<PluginCtx>, suspension: Suspension) -> wasmtime::Result<Self> {
+    pub(crate) fn new(
+        plugin: &Arc<PluginCtx>,
+        caller: &Caller,
+        suspension: Suspension,
+    ) -> wasmtime::Result<Self> {
         let PluginConfig { grants, limits, .. } = &plugin.config;
         let (bucket, redactor) = (Arc::clone(&plugin.log_bucket), grants.config.secrets.redactor().clone());
         let logs = GuestLog::new(Arc::clone(&plugin.name), bucket, limits, redactor);
@@ -40,7 +44,7 @@ impl InstanceCtx {
         table.set_max_capacity(HANDLES as usize);
         let denials = DenialLog::default();
         let output = GuestOutput::new(&logs, &host_fuel);
-        let parts = InstanceParts { host_fuel: &host_fuel, denials: &denials };
+        let parts = InstanceParts { caller, host_fuel: &host_fuel, denials: &denials };
         Ok(Self {
             wasi: wasi_ctx::build(grants, &output)?,
             output,
@@ -76,15 +80,16 @@ impl InstanceCtx {
         self.instance.is_some() && has_memory && is_quiet && is_light
     }
 
-    /// Begins another call in the same instance. Memory and handles of the guest stay as they are, and count.
-    pub(crate) fn begin_call(&mut self, suspension: Suspension) {
+    /// Begins another call of the same caller in the same instance. Memory and handles of the guest stay as they are,
+    /// and count.
+    pub(crate) fn begin_call(&mut self, caller: &Caller, suspension: Suspension) {
         let limits = &self.plugin.config.limits;
         self.host_fuel.begin_again();
         self.logs.reset_for_next_call(limits);
         self.limiter.begin_again();
         self.request_budget = RequestBudget::new(limits.client_requests);
         self.denials = DenialLog::default();
-        let parts = InstanceParts { host_fuel: &self.host_fuel, denials: &self.denials };
+        let parts = InstanceParts { caller, host_fuel: &self.host_fuel, denials: &self.denials };
         self.capabilities.begin_call(&self.plugin, &parts);
         self.suspension = suspension;
     }

@@ -70,11 +70,12 @@ impl Client for CountingClient {
 /// The state of an instance that is granted the store, and the handle of its call.
 async fn state(client: Arc<CountingClient>) -> (InstanceCtx, Resource<Call>) {
     let mut plugin = plugin();
-    plugin.config.grants.keyvalue = Some(KvGrant { quota_mib: 1 });
+    plugin.config.grants.keyvalue = Some(KvGrant { quota_mib: 1, ..KvGrant::default() });
     let limits = Limits::default();
     let permits = Arc::new(CallPermits::new(&limits, Arc::new(Semaphore::new(1))));
     let permit = permits.acquire().await.unwrap();
-    let mut state = InstanceCtx::new(&Arc::new(plugin), Suspension::new(permits, permit)).unwrap();
+    let mut state =
+        InstanceCtx::new(&Arc::new(plugin), &Caller::Unknown, Suspension::new(permits, permit)).unwrap();
     let call = state.current_call.begin(Call::new(client));
     (state, call)
 }
@@ -174,7 +175,7 @@ async fn what_is_handed_over_is_taken_from_the_memory_of_instances() {
     use store::{Host as _, HostBucket as _};
 
     let (mut plugin, limits) = (plugin(), Limits::default());
-    plugin.config.grants.keyvalue = Some(KvGrant { quota_mib: 1 });
+    plugin.config.grants.keyvalue = Some(KvGrant { quota_mib: 1, ..KvGrant::default() });
     let settings = ServerConfig { guest_memory_mib: Some(16), ..ServerConfig::default() };
     plugin.memory = GuestMemory::new(&settings).of_plugin();
     let plugin = Arc::new(plugin);
@@ -182,7 +183,7 @@ async fn what_is_handed_over_is_taken_from_the_memory_of_instances() {
     let mut instances = Vec::new();
     for _ in 0..2 {
         let waiting = Suspension::new(Arc::clone(&permits), permits.acquire().await.unwrap());
-        let mut state = InstanceCtx::new(&plugin, waiting).unwrap();
+        let mut state = InstanceCtx::new(&plugin, &Caller::Unknown, waiting).unwrap();
         let bucket = state.open(String::new()).await.unwrap().unwrap();
         instances.push((state, bucket));
     }

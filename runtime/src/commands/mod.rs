@@ -9,6 +9,7 @@ mod call;
 mod capability_report;
 mod check;
 mod compile_worker;
+mod forget;
 mod inspect;
 mod memory_estimate;
 mod published_names;
@@ -67,6 +68,7 @@ pub fn run(cli: Cli) -> ExitCode {
                 Command::Check(args) => check::run(args).await,
                 Command::Approve(args) => approve::run(args).await,
                 Command::Status(args) => status::run(args).await,
+                Command::Forget(args) => forget::run(args).await,
                 Command::Token(args) => token::run(args).await,
                 #[cfg(feature = "authoring")]
                 Command::Author(command) => {

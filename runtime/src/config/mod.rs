@@ -12,6 +12,7 @@ mod expiry_date;
 pub mod fixed_limits;
 mod instance_mode;
 mod item_kind;
+mod kv_remarks;
 mod limits;
 mod name_suggestion;
 mod roles;
@@ -29,7 +30,7 @@ use crate::capability::grant_trait::resolved;
 pub use crate::capability::grant_trait::{GrantContext, GrantError, GrantSentence, ProtectedPaths};
 pub use crate::capability::plugin_grants::{
     DirGrant, DirQuota, ElicitationGrant, Grants, Host, HostParseError, HttpGrant, HttpGrantError, KvGrant,
-    RootsGrant, SamplingGrant, Scheme,
+    KvPer, RootsGrant, SamplingGrant, Scheme,
 };
 pub use crate::toml_reader::Diagnostic;
 pub(crate) use crate::toml_reader::nearest;
@@ -280,6 +281,7 @@ impl Config {
             }));
         }
         remarks.extend(self.roles.remarks(self.auth.as_ref()));
+        remarks.extend(self.kv_remarks());
         remarks
     }
 

@@ -165,7 +165,7 @@ mod tests {
         config.server.sidecar_grants = true;
         assert_eq!(
             read_sidecar(&config, "[grants]\nkv = true").unwrap().grants.keyvalue,
-            Some(KvGrant { quota_mib: 16 })
+            Some(KvGrant::default())
         );
         assert_eq!(read_sidecar(&config, "instances = \"reuse\"").unwrap().instances, InstanceMode::Reuse);
     }

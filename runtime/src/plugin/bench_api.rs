@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use super::guest_call::instantiate;
 use super::{CallError, Plugin};
+use crate::call_env::Caller;
 use crate::sandbox::Suspension;
 
 impl Plugin {
@@ -21,7 +22,8 @@ impl Plugin {
             return Err(CallError::Busy { running: limits.concurrent_calls, queued: limits.queued_calls() });
         };
         let suspension = Suspension::new(Arc::clone(&self.permits), permit);
-        let mut store = self.store(None, &suspension).map_err(|error| CallError::not_started(&error))?;
+        let mut store =
+            self.store(None, &Caller::Server, &suspension).map_err(|error| CallError::not_started(&error))?;
         let made = instantiate(self, &mut store).await;
         made.map(|_| ()).map_err(|error| CallError::classify(&error, store.data(), limits))
     }

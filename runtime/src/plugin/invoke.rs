@@ -21,6 +21,7 @@ use super::drain::Drain;
 use super::guest_call::{CallKind, CallUsage, GuestCall, ResultSize};
 use super::instance_pool::Lease;
 use super::{AuditRecord, CallError, GuestError, Plugin};
+use crate::call_env::Caller;
 use crate::capability::InstanceCtx;
 use crate::config::{fixed_limits, kib, mib};
 use crate::observe::{Escaped, Redactor, truncate};
@@ -109,7 +110,8 @@ impl Plugin {
         if idle.is_some() {
             record.reused();
         }
-        let mut store = self.store(idle, &suspension).map_err(|error| {
+        let caller = call.info().caller;
+        let mut store = self.store(idle, &caller, &suspension).map_err(|error| {
             let failure = CallError::not_started(&error);
             self.report(&failure, &self.detail(&error));
             failure
@@ -121,19 +123,20 @@ impl Plugin {
         outcome
     }
 
-    /// A store with the budgets of one call: the store of an idle instance, or a new one.
+    /// A store with the budgets of one call: the store of an idle instance of this caller, or a new one.
     pub(super) fn store(
         &self,
         idle: Option<Store<InstanceCtx>>,
+        caller: &Caller,
         suspension: &Suspension,
     ) -> wasmtime::Result<Store<InstanceCtx>> {
         let limits = &self.config().limits;
         let mut store = if let Some(mut store) = idle {
-            store.data_mut().begin_call(suspension.clone());
+            store.data_mut().begin_call(caller, suspension.clone());
             store
         } else {
             let mut store =
-                Store::new(self.pre.engine(), InstanceCtx::new(&self.shared, suspension.clone())?);
+                Store::new(self.pre.engine(), InstanceCtx::new(&self.shared, caller, suspension.clone())?);
             store.limiter(|state| &mut state.limiter);
             store.epoch_deadline_async_yield_and_update(1);
             store

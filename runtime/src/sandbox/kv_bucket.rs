@@ -1,38 +1,42 @@
-//! The key-value bucket of one plugin: only its own keys, within a quota.
+//! The key-value bucket of one plugin, or of one caller of a plugin: only its own keys, within a quota.
 //!
-//! The quota is checked in the transaction that writes, so concurrent calls cannot exceed it together. Everything here
-//! blocks and must be called on a thread for blocking work.
+//! The callers of a plugin have a quota together too, so that one caller cannot take what others need, and many callers
+//! cannot fill the disk. Quotas are checked in the transaction that writes, so concurrent calls cannot exceed them
+//! together. Everything here blocks and must be called on a thread for blocking work.
 
 use std::sync::Arc;
 
-use redb::{ReadOnlyTable, Table, TableDefinition, TableError, WriteTransaction};
+use redb::{ReadOnlyTable, Table, TableError, WriteTransaction};
 use redb::{ReadableDatabase as _, ReadableTable as _};
 use sha2::{Digest as _, Sha256};
 
 use super::kv_database::{KEY, KvDatabase, KvError};
-
-/// Values by plugin and key.
-const VALUES: TableDefinition<'_, (&str, &str), &[u8]> = TableDefinition::new("values");
-
-/// What each plugin uses of its quota, bytes.
-const USED: TableDefinition<'_, &str, u64> = TableDefinition::new("used");
-
-/// Bytes of the quota for an entry besides its key and value, so that many small entries cannot fill a disk.
-const ENTRY: u64 = 64;
+use super::kv_owner::{ALL_CALLERS_USED, KvOwner, set_used, used_by};
 
 /// Keys on one page of [`KvBucket::keys`].
 const PAGE: usize = 500;
 
-/// One plugin's keys.
+/// The keys of one plugin, or of one caller of a plugin.
 #[derive(Debug, Clone)]
 pub(crate) struct KvBucket {
     database: Arc<KvDatabase>,
-    plugin: Arc<str>,
+    owner: KvOwner,
     /// Bytes.
     quota: u64,
+    /// What all callers of the plugin may use together, bytes.
+    callers_quota: u64,
 }
 
-/// The values of all plugins, in one read transaction.
+/// What callers of a plugin may store, MiB.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CallerQuota {
+    /// One of them.
+    pub(crate) each_mib: u64,
+    /// All of them together.
+    pub(crate) all_mib: u64,
+}
+
+/// The values of all owners, in one read transaction.
 type KvTable = ReadOnlyTable<(&'static str, &'static str), &'static [u8]>;
 
 /// Values with their keys, where there are any.
@@ -55,20 +59,32 @@ fn number(digits: &[u8]) -> Option<i64> {
 impl KvBucket {
     /// The keys of `plugin`, which may use `quota_mib`.
     pub(crate) fn new(database: Arc<KvDatabase>, plugin: Arc<str>, quota_mib: u64) -> Self {
-        Self { database, plugin, quota: quota_mib << 20 }
+        Self { database, owner: KvOwner::plugin(plugin), quota: quota_mib << 20, callers_quota: u64::MAX }
+    }
+
+    /// The keys that `plugin` has for the caller of this name.
+    pub(crate) fn of_caller(
+        database: Arc<KvDatabase>,
+        plugin: Arc<str>,
+        caller: &str,
+        quota: CallerQuota,
+    ) -> Self {
+        let CallerQuota { each_mib, all_mib } = quota;
+        let owner = KvOwner::caller(plugin, caller);
+        Self { database, owner, quota: each_mib << 20, callers_quota: all_mib << 20 }
     }
 
     pub(crate) fn get(&self, key: &str) -> Result<Option<Vec<u8>>, KvError> {
         let value = self.read(|values| {
-            let value = values.get((&*self.plugin, key))?;
+            let value = values.get((&*self.owner.id, key))?;
             Ok(value.map(|value| value.value().to_vec()))
         })?;
         Ok(value.flatten())
     }
 
-    /// Runs `work` in a read transaction; `None` while no plugin has stored anything.
+    /// Runs `work` in a read transaction; `None` while nobody has stored anything.
     fn read<T>(&self, work: impl Fn(&KvTable) -> Result<T, KvError>) -> Result<Option<T>, KvError> {
-        self.database.read(|redb| match redb.begin_read()?.open_table(VALUES) {
+        self.database.read(|redb| match redb.begin_read()?.open_table(self.owner.values()) {
             Ok(values) => work(&values).map(Some),
             Err(TableError::TableDoesNotExist(_)) => Ok(None),
             Err(error) => Err(error.into()),
@@ -82,10 +98,10 @@ impl KvBucket {
 
     fn page(&self, values: &KvTable, cursor: Option<&str>) -> Result<(Vec<String>, Option<String>), KvError> {
         let mut keys = Vec::new();
-        for entry in values.range((&*self.plugin, cursor.unwrap_or_default())..)? {
+        for entry in values.range((&*self.owner.id, cursor.unwrap_or_default())..)? {
             let (key, _) = entry?;
-            let (plugin, key) = key.value();
-            if plugin != &*self.plugin {
+            let (owner, key) = key.value();
+            if owner != &*self.owner.id {
                 break;
             }
             if Some(key) == cursor {
@@ -112,7 +128,7 @@ impl KvBucket {
         let values = self.read(|values| {
             let mut remaining = max;
             let values = keys.iter().map(|key| {
-                let Some(guard) = values.get((&*self.plugin, &**key))? else { return Ok(None) };
+                let Some(guard) = values.get((&*self.owner.id, &**key))? else { return Ok(None) };
                 let value = guard.value();
                 remaining = remaining.checked_sub(value.len()).ok_or(KvError::TooMuch(max))?;
                 Ok(Some((key.clone(), value.to_vec())))
@@ -174,53 +190,81 @@ impl KvBucket {
         write: &WriteTransaction,
         work: impl FnOnce(&mut KvTransaction<'_, '_>) -> Result<T, KvError>,
     ) -> Result<T, KvError> {
-        let mut used_by = write.open_table(USED)?;
-        let used = used_by.get(&*self.plugin)?.map_or(0, |used| used.value());
-        let mut writer = KvTransaction { plugin: &self.plugin, values: write.open_table(VALUES)?, used };
+        let id = &*self.owner.id;
+        let mut used_table = write.open_table(self.owner.used())?;
+        let used = used_by(&used_table, id)?;
+        let values = write.open_table(self.owner.values())?;
+        let mut writer = KvTransaction { owner: id, entry: self.owner.entry(), values, used };
         let outcome = work(&mut writer)?;
         let after = writer.used;
         // When the operator made the quota smaller, the plugin may still delete.
         if after > self.quota && after > used {
             return Err(KvError::OverQuota(self.quota >> 20));
         }
-        used_by.insert(&*self.plugin, after)?;
+        if let Some(plugin) = &self.owner.plugin_of_caller {
+            self.count_for_all_callers(write, plugin, used, after)?;
+        }
+        set_used(&mut used_table, id, after)?;
         Ok(outcome)
+    }
+
+    /// Counts a change of what this caller uses for all callers of the plugin.
+    fn count_for_all_callers(
+        &self,
+        write: &WriteTransaction,
+        plugin: &str,
+        before: u64,
+        after: u64,
+    ) -> Result<(), KvError> {
+        let mut used_table = write.open_table(ALL_CALLERS_USED)?;
+        let all = used_by(&used_table, plugin)?.saturating_sub(before).saturating_add(after);
+        if all > self.callers_quota && after > before {
+            return Err(KvError::OverTotal(self.callers_quota >> 20));
+        }
+        set_used(&mut used_table, plugin, all)
     }
 }
 
-/// One plugin's part of a transaction.
-struct KvTransaction<'t, 'p> {
-    plugin: &'p str,
+/// One owner's part of a transaction.
+struct KvTransaction<'t, 'o> {
+    owner: &'o str,
+    /// Bytes of the quota for an entry besides its key and value.
+    entry: u64,
     values: Table<'t, (&'static str, &'static str), &'static [u8]>,
     used: u64,
 }
 
 impl KvTransaction<'_, '_> {
     fn get(&self, key: &str) -> Result<Option<Vec<u8>>, KvError> {
-        Ok(self.values.get((self.plugin, key))?.map(|value| value.value().to_vec()))
+        Ok(self.values.get((self.owner, key))?.map(|value| value.value().to_vec()))
     }
 
     fn set(&mut self, key: &str, value: &[u8]) -> Result<(), KvError> {
         if key.is_empty() || key.len() > KEY {
             return Err(KvError::Key);
         }
-        let size = |value: &[u8]| (key.len() + value.len()) as u64 + ENTRY;
-        let freed = self.values.insert((self.plugin, key), value)?.map_or(0, |old| size(old.value()));
+        let entry = self.entry;
+        let size = |value: &[u8]| (key.len() + value.len()) as u64 + entry;
+        let freed = self.values.insert((self.owner, key), value)?.map_or(0, |old| size(old.value()));
         self.used = self.used.saturating_sub(freed).saturating_add(size(value));
         Ok(())
     }
 
     fn delete(&mut self, key: &str) -> Result<(), KvError> {
-        if let Some(old) = self.values.remove((self.plugin, key))? {
-            self.used = self.used.saturating_sub((key.len() + old.value().len()) as u64 + ENTRY);
+        if let Some(old) = self.values.remove((self.owner, key))? {
+            self.used = self.used.saturating_sub((key.len() + old.value().len()) as u64 + self.entry);
         }
         Ok(())
     }
 }
 
 #[cfg(test)]
+mod caller_tests;
+
+#[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sandbox::kv_owner::{ENTRY, PLUGIN_USED};
     use std::collections::BTreeMap;
 
     fn bucket(database: &Arc<KvDatabase>, plugin: &str) -> KvBucket {
@@ -268,8 +312,8 @@ mod tests {
             drop(database);
             KvDatabase::new(dir.path().to_owned())
         };
-        let used =
-            database.read(|database| Ok(database.begin_read()?.open_table(USED)?.get("p")?.unwrap().value()));
+        let used = database
+            .read(|database| Ok(database.begin_read()?.open_table(PLUGIN_USED)?.get("p")?.unwrap().value()));
         assert_eq!(used.unwrap(), kept);
     }
 

@@ -108,6 +108,11 @@ pub enum KvError {
     /// Beyond the quota.
     #[error("over quota: the plugin may store {0} MiB (grant `kv`); delete something first")]
     OverQuota(u64),
+    /// Beyond the quota of all callers of a plugin together.
+    #[error(
+        "over quota: all callers of the plugin together may store {0} MiB (grant `kv`); the operator can raise `quota_mib`, or delete what a caller has stored with `plugport forget`"
+    )]
+    OverTotal(u64),
     /// Not a key.
     #[error("a key has 1 to {KEY} bytes")]
     Key,

@@ -69,7 +69,8 @@ impl Swap {
 fn failed(error: store::Error) -> Error {
     match error {
         store::Error::AccessDenied => {
-            Error::Denied("this server does not grant `kv` to the plugin".to_owned())
+            let why = "this server does not grant `kv` to the plugin, or only for callers with credentials";
+            Error::Denied(why.to_owned())
         }
         store::Error::NoSuchStore => Error::Internal("this server has no key-value store".to_owned()),
         store::Error::Other(reason) => Error::Internal(format!("the key-value store failed: {reason}")),

@@ -1,6 +1,8 @@
 //! The plugin's key-value store: the standard interface `wasi:keyvalue`.
 //!
 //! Each call gets a fresh instance, so this store is the plugin's only memory between calls. No other plugin sees it.
+//! The operator may give each caller a store of its own; then a call finds what its caller stored, the functions that
+//! list items find nothing of it, and a caller without credentials gets `Denied`.
 //! In a component the host has the store; elsewhere each thread has a store of its own, so that a test begins with an
 //! empty one.
 //!
@@ -38,7 +40,8 @@ const ATTEMPTS: usize = 100;
 /// Opens the plugin's store.
 ///
 /// # Errors
-/// `Denied` when the server's operator does not grant `kv` to the plugin.
+/// `Denied` when the server's operator does not grant `kv` to the plugin, or grants it for each caller and the caller
+/// is not known.
 pub fn open() -> Result<Store, Error> {
     Ok(Store { bucket: backend::open()? })
 }

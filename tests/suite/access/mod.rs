@@ -4,6 +4,7 @@
 //! are in `http`.
 
 mod foreign_tokens;
+mod keyvalue_per_caller;
 mod oauth;
 mod principal_isolation;
 mod roles;

@@ -11,7 +11,7 @@ use std::path::Path;
 pub use crate::capability::elicitation::grant::Granted as ElicitationGrant;
 pub use crate::capability::filesystem::grant::{DirGrant, DirQuota};
 pub use crate::capability::http::grant::{Host, HostParseError, HttpGrant, HttpGrantError, Scheme};
-pub use crate::capability::keyvalue::grant::KvGrant;
+pub use crate::capability::keyvalue::grant::{KvGrant, KvPer};
 pub use crate::capability::roots::grant::Granted as RootsGrant;
 pub use crate::capability::sampling::grant::SamplingGrant;
 

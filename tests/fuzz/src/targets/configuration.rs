@@ -41,6 +41,7 @@ pub(crate) const TARGET: Target = Target {
         "write = true",
         "kv = true",
         "kv = { quota_mib = ",
+        ", per = \"caller\"",
         "http = [",
         "\"https://a.test\"",
         "sampling = true",

@@ -1,7 +1,7 @@
 //! `wasi:keyvalue`: values that a plugin stores between calls. One file per interface of the package.
 //!
 //! The store blocks, so every operation runs on a blocking thread. The guest is charged first for the bytes that the
-//! operation moves, and for the work of the disk if it writes. A plugin has one bucket, which is its own.
+//! operation moves, and for the work of the disk if it writes. A call has one bucket: its plugin's, or its caller's.
 
 mod atomics;
 mod batch;
@@ -69,7 +69,7 @@ impl InstanceCtx {
     /// The error that the guest gets. Paths and causes are in the log, where the store itself writes them.
     fn store_error(&mut self, error: &KvError) -> Error {
         match error {
-            KvError::OverQuota(_) | KvError::TooMuch(_) => {
+            KvError::OverQuota(_) | KvError::OverTotal(_) | KvError::TooMuch(_) => {
                 let why = error.to_string();
                 self.limit_reached(&why);
                 Error::Other(why)

@@ -5,16 +5,27 @@ use wasmtime::component::Resource;
 use super::{Bucket, COMMIT_CHARGE, InstanceCtx, KEY_CHARGE, key_error};
 use crate::bindings::keyvalue::wasi::keyvalue::store::{Error, Host, HostBucket, KeyResponse};
 use crate::call_env::GrantHint;
+use crate::capability::keyvalue::KvAccess;
 
 /// The names under which a plugin finds its bucket.
 const NAMES: [&str; 2] = ["", "default"];
 
+/// The line that gives a store also to callers without credentials.
+const SHARED: &str = "kv = { per = \"plugin\" }   # one store for all callers";
+
 impl Host for InstanceCtx {
     async fn open(&mut self, identifier: String) -> wasmtime::Result<Result<Resource<Bucket>, Error>> {
         self.host_fuel.charge(identifier.len()).await?;
-        let Some(bucket) = self.capabilities.keyvalue.clone() else {
-            self.deny("the key-value store", GrantHint::new("kv = true", ["kv".to_owned()]));
-            return Ok(Err(Error::AccessDenied));
+        let bucket = match self.capabilities.keyvalue.clone() {
+            KvAccess::Bucket(bucket) => bucket,
+            KvAccess::NotGranted => {
+                self.deny("the key-value store", GrantHint::new("kv = true", ["kv".to_owned()]));
+                return Ok(Err(Error::AccessDenied));
+            }
+            KvAccess::UnknownCaller => {
+                self.deny("the key-value store of a caller without credentials", SHARED);
+                return Ok(Err(Error::AccessDenied));
+            }
         };
         if !NAMES.contains(&identifier.as_str()) {
             return Ok(Err(Error::NoSuchStore));
