@@ -146,8 +146,8 @@ impl DescribedCaller {
             |other: &&StaticToken| (&other.groups, &other.scopes) != (&token.groups, &token.scopes);
         if named.iter().any(is_other) {
             self.remarks.push(format!(
-                "[[auth.tokens]] has several tokens `{name}`, and their groups or scopes differ; this is the first that \
-                 has not expired"
+                "[[auth.tokens]] has several tokens `{name}`, and their groups or scopes differ; this is the first \
+                 that has not expired"
             ));
         }
         Ok(static_tokens::principal(token))
