@@ -37,6 +37,9 @@ pub enum Command {
     Forget(Forget),
     /// Make a token for a caller, or find out why a token is refused
     Token(Token),
+    /// Show what a caller sees and may use, and which line of the configuration says so
+    #[command(long_about = ACCESS)]
+    Access(Access),
     /// The commands for authors.
     #[cfg(feature = "authoring")]
     #[command(flatten)]
@@ -222,6 +225,52 @@ pub struct CheckToken {
     #[command(flatten)]
     pub source: Source,
 }
+
+/// `plugport access`
+#[derive(Debug, Args)]
+pub struct Access {
+    /// The caller: `stdio`, `anonymous`, or facts such as token:ci, sub:alice, group:staff
+    #[arg(value_name = "WHO", required = true, long_help = WHO)]
+    pub who: Vec<String>,
+    /// Only the tool with this published name
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["resource", "prompt"])]
+    pub tool: Option<String>,
+    /// Only the resource with this URI, or the resource template with this text
+    #[arg(long, value_name = "URI", conflicts_with = "prompt")]
+    pub resource: Option<String>,
+    /// Only the prompt with this published name
+    #[arg(long, value_name = "NAME")]
+    pub prompt: Option<String>,
+    /// The arguments of the tool or prompt as a JSON object
+    #[arg(long, value_name = "JSON", conflicts_with = "resource")]
+    pub args: Option<String>,
+    /// Print everything as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// The plugin folder and the configuration.
+    #[command(flatten)]
+    pub source: Source,
+}
+
+const ACCESS: &str = "Show what a caller sees and may use, and which line of the configuration says so
+
+Loads every plugin under its limits without grants, and asks the [roles] of the configuration.
+Changes nothing, so it can run beside a server.
+
+Exit code 0: the caller may use the item, or no item was asked for.
+Exit code 1: the caller may not use the item.
+Exit code 2: WHO describes no caller, there is no such item, or the configuration has mistakes.";
+
+const WHO: &str = "The caller, in words of `who`; several words describe one caller
+
+stdio: the client that started the server
+anonymous: a client of HTTP without credentials
+token:NAME: the holder of a token of [[auth.tokens]], with its groups and scopes
+sub:NAME: an access token with this `sub`
+group:NAME, scope:NAME, client:ID: what an access token says besides; may be repeated
+cert:SUBJECT: a client certificate
+principal:ID: a principal as the audit names it
+address:IP: where the caller is, besides any of these but stdio";
 
 /// A day, as TOML writes one.
 fn expiry_date(text: &str) -> Result<String, String> {

@@ -40,7 +40,8 @@ impl StaticTokens {
     }
 }
 
-fn principal(token: &StaticToken) -> Principal {
+/// The principal of a token.
+pub(super) fn principal(token: &StaticToken) -> Principal {
     let boxed = |names: &[String]| names.iter().map(|name| name.as_str().into()).collect();
     Principal {
         id: format!("token:{}", token.name).into(),

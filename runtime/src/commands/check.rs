@@ -1,30 +1,27 @@
 //! `plugport check`: shows what `serve` would report, without serving.
 //!
-//! Loads every plugin as `serve` does and under its limits, but without grants: listing runs the guest, and no audit
-//! would record how the guest uses its grants. So `check` can run beside a server and changes nothing. A fault is
-//! whatever keeps a plugin or an item from being served. A missing grant is no fault, and neither is a plugin that
-//! cannot list its items without its grants.
+//! Loads every plugin as `serve` does and under its limits, but without grants ([`UngrantedFolder`]). So `check` can
+//! run beside a server and changes nothing. A fault is whatever keeps a plugin or an item from being served. A missing
+//! grant is no fault, and neither is a plugin that cannot list its items without its grants.
 
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use anyhow::Context as _;
 use serde_json::{Value, json};
 
-use super::cached_compiler::compiler;
 use super::capability_report::CapabilityReport;
 use super::inspect::rejected_functions_json;
 use super::memory_estimate::MemoryEstimate;
 use super::published_names::PublishedNames;
-use super::{CommandError, call, console};
+use super::ungranted_folder::{self, UngrantedFolder};
+use super::{CommandError, call, console, serve};
+use crate::access::policy::{FolderItems, unmatched_rules};
 use crate::catalog::{PluginEntry, RejectedItem, Snapshot};
 use crate::cli;
-use crate::config::{self, Config, ConfigError, Grants};
-use crate::observe::{Audit, Escaped};
-use crate::plugin::Loader;
-use crate::sandbox::KvDatabase;
-use crate::watch::{LoadPolicy, LoadedFolder, RejectedFile, load_folder};
+use crate::config::{Config, ConfigError, Grants};
+use crate::observe::Escaped;
+use crate::watch::RejectedFile;
 
 pub(super) async fn run(args: cli::Check) -> Result<ExitCode, CommandError> {
     let checked = check(&args).await;
@@ -65,29 +62,31 @@ struct CheckResult {
     rejected: Vec<RejectedFile>,
     /// Files that could not be listed here and have grants, which they get only from a server.
     unlisted: Vec<RejectedFile>,
+    /// What concerns several plugins, and entries of roles that mean nothing.
+    remarks: Vec<String>,
 }
 
 async fn check(args: &cli::Check) -> Result<CheckResult, CommandError> {
     let config = args.source.configuration()?;
-    let store = KvDatabase::in_memory().context("cannot open a key-value store in memory")?;
-    let server = config::ServerConfig { suspended_calls: 0, idle_instances: 0, ..config.server.clone() };
-    let loader = Loader::new(&server, store, Audit::disabled(), compiler(&config)).context("cannot start")?;
-    let policy = LoadPolicy::read(Arc::new(config.clone()), Some(config.server.listen));
-    let policy = policy.map_err(|error| CommandError::Usage(error.into()))?.ungranted();
-    let LoadedFolder { snapshot, rejected } =
-        load_folder(Arc::new(loader), policy).await.map_err(|error| CommandError::Usage(error.into()))?;
-    let (unlisted, rejected) =
-        rejected.into_iter().partition(|file| file.unlisted && is_granted_something(&config, &file.path));
-    Ok(CheckResult { config, snapshot, rejected, unlisted })
+    let folder = UngrantedFolder::load(&config).await?;
+    let mut remarks = config.remarks();
+    remarks.extend(role_remarks(&config, &folder));
+    let UngrantedFolder { snapshot, rejected, unlisted } = folder;
+    Ok(CheckResult { config, snapshot, rejected, unlisted, remarks })
 }
 
-fn is_granted_something(config: &Config, file: &Path) -> bool {
-    grants(config, &call::stem(file), file) != Grants::default()
-}
-
-/// What a plugin is granted when it is served.
-fn grants(config: &Config, name: &str, file: &Path) -> Grants {
-    config.plugin_with_sidecar(name, file).map(|plugin| plugin.grants).unwrap_or_default()
+/// Remarks on entries of roles that mean nothing of what the folder lists.
+fn role_remarks(config: &Config, folder: &UngrantedFolder) -> Vec<String> {
+    let policy = serve::policy(config);
+    let (items, plugins) = (folder.items(&policy), folder.listed_plugins());
+    let unlisted = folder.prefixes_of_unlisted(config);
+    let folder = FolderItems {
+        items: &items,
+        plugins: &plugins,
+        unlisted: &unlisted,
+        may_list_more_resources: folder.has_grants(config),
+    };
+    unmatched_rules(&config.roles, folder)
 }
 
 /// The errors that kept `check` from running, for programs.
@@ -153,7 +152,7 @@ impl CheckResult {
             "rejected": files(&self.rejected),
             "unlisted": files(&self.unlisted),
             "missing": self.missing(),
-            "remarks": self.config.remarks(),
+            "remarks": self.remarks,
             "memory": self.estimate().as_json(),
         })
     }
@@ -203,7 +202,7 @@ impl CheckResult {
             };
             lines.push(format!("  fault: {what}"));
         }
-        lines.extend(self.config.remarks().into_iter().map(|remark| format!("remark: {remark}")));
+        lines.extend(self.remarks.iter().map(|remark| format!("remark: {}", Escaped(remark))));
         let estimate = self.estimate();
         lines.push(format!("memory: {}", estimate.in_words()));
         lines.extend(estimate.warning().map(|warning| format!("  remark: {warning}")));
@@ -234,7 +233,7 @@ impl CheckResult {
     /// What a plugin is granted when it is served.
     fn grants(&self, entry: &PluginEntry) -> Grants {
         let name = entry.plugin.name();
-        grants(&self.config, name, &file_of(&self.config.folder, name))
+        ungranted_folder::grants(&self.config, name, &file_of(&self.config.folder, name))
     }
 
     fn plugin_lines(&self, entry: &PluginEntry, grants: &Grants) -> Vec<String> {

@@ -1,5 +1,6 @@
 //! One file per subcommand, and how each ends: exit 0, 1 for failure, 2 for usage and configuration.
 
+mod access;
 mod approve;
 #[cfg(feature = "authoring")]
 mod authoring;
@@ -17,6 +18,7 @@ mod serve;
 mod signature_report;
 mod status;
 mod token;
+mod ungranted_folder;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -70,6 +72,7 @@ pub fn run(cli: Cli) -> ExitCode {
                 Command::Status(args) => status::run(args).await,
                 Command::Forget(args) => forget::run(args).await,
                 Command::Token(args) => token::run(args).await,
+                Command::Access(args) => access::run(args).await,
                 #[cfg(feature = "authoring")]
                 Command::Author(command) => {
                     plugport_authoring::run(command, &cli.log, &authoring::ThisServer).await
@@ -92,11 +95,12 @@ pub fn run(cli: Cli) -> ExitCode {
     }
 }
 
-/// `check` and `approve` run plugins without grants, so denials there say nothing about serving and are not logged.
+/// `check`, `approve` and `access` run plugins without grants, so denials there say nothing about serving and are not
+/// logged.
 fn start_logging(cli: &Cli) -> Result<(), CommandError> {
     let log = &cli.log;
     let filter = match cli.command {
-        Command::Check(_) | Command::Approve(_) => format!("plugin=error,{log}"),
+        Command::Check(_) | Command::Approve(_) | Command::Access(_) => format!("plugin=error,{log}"),
         _ => log.clone(),
     };
     observe::init_tracing(&filter)

@@ -3,6 +3,7 @@
 //! Each test starts the real binary with `[auth]`. Rates and limits of callers are in `limits`, and `Host` and `Origin`
 //! are in `http`.
 
+mod access_command;
 mod foreign_tokens;
 mod keyvalue_per_caller;
 mod oauth;

@@ -21,11 +21,11 @@ pub(super) struct ExpiringMap<V> {
 }
 
 struct Generations<V> {
-    young: HashMap<Digest, Entry<V>>,
-    old: HashMap<Digest, Entry<V>>,
+    young: HashMap<Digest, ExpiringValue<V>>,
+    old: HashMap<Digest, ExpiringValue<V>>,
 }
 
-struct Entry<V> {
+struct ExpiringValue<V> {
     value: V,
     until: SystemTime,
 }
@@ -58,14 +58,19 @@ impl<V: Clone> ExpiringMap<V> {
     /// Puts a value in until a time.
     pub(super) fn insert(&self, digest: Digest, value: V, until: SystemTime) {
         // The lock is released first: dropping a whole generation takes a while.
-        let dropped = self.generations.lock().insert(digest, Entry { value, until }, self.capacity);
+        let dropped = self.generations.lock().insert(digest, ExpiringValue { value, until }, self.capacity);
         drop(dropped);
     }
 }
 
 impl<V> Generations<V> {
     /// Puts an entry into the young generation. Returns a generation that has to go.
-    fn insert(&mut self, digest: Digest, entry: Entry<V>, capacity: usize) -> HashMap<Digest, Entry<V>> {
+    fn insert(
+        &mut self,
+        digest: Digest,
+        entry: ExpiringValue<V>,
+        capacity: usize,
+    ) -> HashMap<Digest, ExpiringValue<V>> {
         let is_full = self.young.len() >= capacity && !self.young.contains_key(&digest);
         let dropped = match is_full {
             true => mem::replace(&mut self.old, mem::take(&mut self.young)),

@@ -38,13 +38,13 @@ pub(super) const FETCH_TIMEOUT: Duration = Duration::from_secs(5);
 pub(super) struct FetchRequest {
     pub(super) endpoint: Endpoint,
     /// Sent with POST; without it the request is a GET.
-    pub(super) form: Option<Form>,
+    pub(super) form: Option<FormBody>,
     /// Time until the response has been read.
     pub(super) timeout: Duration,
 }
 
 /// A form, with the credentials of the client that sends it.
-pub(super) struct Form {
+pub(super) struct FormBody {
     pub(super) authorization: HeaderValue,
     /// `application/x-www-form-urlencoded`.
     pub(super) body: String,
@@ -155,7 +155,7 @@ fn server_name(host: &Host) -> Result<ServerName<'static>, FetchError> {
     }
 }
 
-fn http_request(endpoint: &Endpoint, form: Option<Form>) -> Result<Request<Full<Bytes>>, FetchError> {
+fn http_request(endpoint: &Endpoint, form: Option<FormBody>) -> Result<Request<Full<Bytes>>, FetchError> {
     let request = Request::builder()
         .uri(endpoint.path())
         .header(HOST, endpoint.authority())
@@ -227,7 +227,7 @@ mod tests {
     use super::*;
 
     /// A server that sends the same bytes to whoever connects. Returns the request that it got.
-    async fn fetch_from(response: String, form: Option<Form>) -> (Result<Fetched, FetchError>, String) {
+    async fn fetch_from(response: String, form: Option<FormBody>) -> (Result<Fetched, FetchError>, String) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/keys?v=1", listener.local_addr().unwrap());
         let server = async {
@@ -255,7 +255,8 @@ mod tests {
         let expected = Fetched { body: "{}".into(), max_age: Some(Duration::from_secs(600)) };
         assert_eq!(fetched.unwrap(), expected);
         assert!(request.starts_with("GET /keys?v=1 HTTP/1.1\r\nhost: 127.0.0.1:"), "{request}");
-        let form = Form { authorization: HeaderValue::from_static("Basic YTpi"), body: "token=x".to_owned() };
+        let form =
+            FormBody { authorization: HeaderValue::from_static("Basic YTpi"), body: "token=x".to_owned() };
         let (fetched, request) = fetch_from(response("200 OK", "", "{}"), Some(form)).await;
         assert_eq!(fetched.unwrap().max_age, None);
         assert!(request.starts_with("POST /keys?v=1 HTTP/1.1\r\n"), "{request}");

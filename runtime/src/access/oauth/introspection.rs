@@ -19,7 +19,7 @@ use tokio::time::timeout;
 use super::discovery::Discovery;
 use super::error::TokenError;
 use super::expiring_map::Digest;
-use super::fetch::{Fetch, FetchError, FetchRequest, Fetched, Form};
+use super::fetch::{Fetch, FetchError, FetchRequest, Fetched, FormBody};
 use super::remote_document::Unavailable;
 use super::strict_json;
 use crate::config::OAuthClient;
@@ -90,7 +90,7 @@ impl Introspection {
         // The semaphore is never closed.
         let _permit = self.permits.acquire().await.map_err(|_| FetchError::Stopped)?;
         let body = format!("token={}&token_type_hint=access_token", form_encoded(token));
-        let form = Form { authorization: self.authorization(), body };
+        let form = FormBody { authorization: self.authorization(), body };
         self.fetcher.fetch(FetchRequest { endpoint, form: Some(form), timeout: TIMEOUT }).await
     }
 

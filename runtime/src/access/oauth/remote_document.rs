@@ -73,14 +73,14 @@ pub(super) struct RemoteDocument<T> {
 }
 
 struct State<T> {
-    document: Option<Document<T>>,
+    document: Option<FetchedDocument<T>>,
     /// When the last load began, but for that of the first document.
     attempted: Option<SystemTime>,
     has_failed: bool,
     load: Option<Load<T>>,
 }
 
-struct Document<T> {
+struct FetchedDocument<T> {
     value: Arc<T>,
     fetched: SystemTime,
     fresh: Duration,
@@ -159,7 +159,7 @@ impl<T> State<T> {
         self.attempted = (!is_first).then_some(fetched);
         match result {
             Ok((value, fresh)) => {
-                self.document = Some(Document { value, fetched, fresh });
+                self.document = Some(FetchedDocument { value, fetched, fresh });
                 if self.has_failed {
                     tracing::info!("{name} could be fetched again");
                 }
@@ -203,7 +203,7 @@ impl<T> State<T> {
     }
 }
 
-impl<T> Document<T> {
+impl<T> FetchedDocument<T> {
     fn is_fresh(&self, now: SystemTime) -> bool {
         age(self.fetched, now) < self.fresh
     }

@@ -50,7 +50,7 @@ pub enum ArgumentFault {
 
 /// What is known of one condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Finding {
+enum ConditionState {
     /// Nothing yet: its argument may be absent.
     Absent,
     Holds,
@@ -62,7 +62,7 @@ pub(super) fn check(
     conditions: &[&ArgumentCondition],
     arguments: Arguments<'_>,
 ) -> Vec<Option<ArgumentFault>> {
-    let mut findings = Findings(vec![Finding::Absent; conditions.len()]);
+    let mut states = ConditionStates(vec![ConditionState::Absent; conditions.len()]);
     let open: Vec<OpenCondition<'_>> = conditions
         .iter()
         .enumerate()
@@ -74,33 +74,33 @@ pub(super) fn check(
         })
         .collect();
     let mut deserializer = serde_json::Deserializer::from_str(arguments.0);
-    let walk = Walk { open: &open, findings: &mut findings, is_root: true };
+    let walk = Walk { open: &open, states: &mut states, is_root: true };
     let is_read = walk.deserialize(&mut deserializer).and_then(|()| deserializer.end()).is_ok();
-    let fault = |(condition, finding): (&&ArgumentCondition, Finding)| match finding {
+    let fault = |(condition, state): (&&ArgumentCondition, ConditionState)| match state {
         _ if !is_read => Some(ArgumentFault::Unreadable),
-        Finding::Absent if condition.may_be_absent => None,
-        Finding::Absent => Some(ArgumentFault::Missing),
-        Finding::Holds => None,
-        Finding::Fails(fault) => Some(fault),
+        ConditionState::Absent if condition.may_be_absent => None,
+        ConditionState::Absent => Some(ArgumentFault::Missing),
+        ConditionState::Holds => None,
+        ConditionState::Fails(fault) => Some(fault),
     };
-    conditions.iter().zip(findings.0).map(fault).collect()
+    conditions.iter().zip(states.0).map(fault).collect()
 }
 
-/// One finding for each condition.
-struct Findings(Vec<Finding>);
+/// The state of each condition.
+struct ConditionStates(Vec<ConditionState>);
 
-impl Findings {
-    /// Notes a finding. What failed once does not hold later.
-    fn note(&mut self, index: usize, finding: Finding) {
+impl ConditionStates {
+    /// Notes a state. What failed once does not hold later.
+    fn note(&mut self, index: usize, state: ConditionState) {
         if let Some(known) = self.0.get_mut(index)
-            && !matches!(known, Finding::Fails(_))
+            && !matches!(known, ConditionState::Fails(_))
         {
-            *known = finding;
+            *known = state;
         }
     }
 
     fn fail(&mut self, index: usize, fault: ArgumentFault) {
-        self.note(index, Finding::Fails(fault));
+        self.note(index, ConditionState::Fails(fault));
     }
 }
 
@@ -133,7 +133,7 @@ impl<'c> OpenCondition<'c> {
 /// Reads one value.
 struct Walk<'w, 'c> {
     open: &'w [OpenCondition<'c>],
-    findings: &'w mut Findings,
+    states: &'w mut ConditionStates,
     /// Whether the value is the arguments themselves.
     is_root: bool,
 }
@@ -146,8 +146,9 @@ impl Walk<'_, '_> {
         }
         for open in self.open {
             let holds = open.is_at_end() && allows(open.condition);
-            let finding = if holds { Finding::Holds } else { Finding::Fails(ArgumentFault::Value) };
-            self.findings.note(open.index, finding);
+            let state =
+                if holds { ConditionState::Holds } else { ConditionState::Fails(ArgumentFault::Value) };
+            self.states.note(open.index, state);
         }
         Ok(())
     }
@@ -198,7 +199,7 @@ impl<'de> Visitor<'de> for Walk<'_, '_> {
             return Err(E::custom("the arguments are no object"));
         }
         for open in self.open.iter().filter(|open| open.is_element) {
-            self.findings.fail(open.index, ArgumentFault::Value);
+            self.states.fail(open.index, ArgumentFault::Value);
         }
         Ok(())
     }
@@ -212,7 +213,7 @@ impl<'de> Visitor<'de> for Walk<'_, '_> {
             match (open.token(), open.token().and_then(array_index)) {
                 (None, _) if !open.is_element => elements.push(OpenCondition { is_element: true, ..*open }),
                 (Some(_), Some(at)) => indexed.extend(open.next().map(|open| (at, open))),
-                _ => self.findings.fail(open.index, ArgumentFault::Value),
+                _ => self.states.fail(open.index, ArgumentFault::Value),
             }
         }
         for at in 0_usize.. {
@@ -221,7 +222,7 @@ impl<'de> Visitor<'de> for Walk<'_, '_> {
             let is_there = if open.is_empty() {
                 seq.next_element::<IgnoredAny>()?.is_some()
             } else {
-                let walk = Walk { open: &open, findings: &mut *self.findings, is_root: false };
+                let walk = Walk { open: &open, states: &mut *self.states, is_root: false };
                 seq.next_element_seed(walk)?.is_some()
             };
             if !is_there {
@@ -233,16 +234,16 @@ impl<'de> Visitor<'de> for Walk<'_, '_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         for open in self.open.iter().filter(|open| open.is_at_end()) {
-            self.findings.fail(open.index, ArgumentFault::Value);
+            self.states.fail(open.index, ArgumentFault::Value);
         }
         let mut seen = vec![false; self.open.len()];
         loop {
-            let name = Name { open: self.open, seen: &mut seen, findings: &mut *self.findings };
+            let name = Name { open: self.open, seen: &mut seen, states: &mut *self.states };
             let Some(open) = map.next_key_seed(name)? else { return Ok(()) };
             if open.is_empty() {
                 map.next_value::<IgnoredAny>()?;
             } else {
-                map.next_value_seed(Walk { open: &open, findings: &mut *self.findings, is_root: false })?;
+                map.next_value_seed(Walk { open: &open, states: &mut *self.states, is_root: false })?;
             }
         }
     }
@@ -253,7 +254,7 @@ struct Name<'w, 'c> {
     open: &'w [OpenCondition<'c>],
     /// Of each condition, whether its name was there already.
     seen: &'w mut [bool],
-    findings: &'w mut Findings,
+    states: &'w mut ConditionStates,
 }
 
 impl<'de, 'c> DeserializeSeed<'de> for Name<'_, 'c> {
@@ -280,7 +281,7 @@ impl<'c> Visitor<'_> for Name<'_, 'c> {
                     inside.extend(open.next());
                 }
                 Some(token) if is_alike(name, token) => {
-                    self.findings.fail(open.index, ArgumentFault::Ambiguous);
+                    self.states.fail(open.index, ArgumentFault::Ambiguous);
                 }
                 _ => {}
             }

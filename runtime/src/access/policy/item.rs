@@ -47,18 +47,32 @@ impl Hints {
     }
 }
 
-/// Whether a pattern allows or denies, which matters where it is not certain which URI is meant.
+/// In which list of a role a pattern stands. It matters where it is not certain which URI is meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Effect {
-    /// An entry of `allow` or a key of `when`.
+pub enum RuleKind {
+    /// An entry of `allow`.
     Allow,
     /// An entry of `deny`.
     Deny,
+    /// A key of `when`.
+    When,
+}
+
+impl RuleKind {
+    /// The key of the list.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Deny => "deny",
+            Self::When => "when",
+        }
+    }
 }
 
 /// An item with its name as patterns compare it.
 #[derive(Debug)]
-pub(super) struct Target<'i> {
+pub(super) struct ItemTarget<'i> {
     pub(super) item: Item<'i>,
     uri: Option<String>,
 }
@@ -71,7 +85,7 @@ pub(super) enum ComparedUri<'t> {
     Uncertain,
 }
 
-impl<'i> Target<'i> {
+impl<'i> ItemTarget<'i> {
     pub(super) fn new(item: &Item<'i>) -> Self {
         let uri = (item.kind == ItemKind::Resource).then(|| comparable_uri(item.name));
         Self { item: *item, uri }
@@ -85,7 +99,7 @@ impl<'i> Target<'i> {
 
     /// Whether one pattern means this item. [`PatternSet`](super::pattern_set::PatternSet) gives the same for many
     /// patterns in less time; this says which of them it was.
-    pub(super) fn is_meant_by(&self, pattern: &ItemPattern, effect: Effect) -> bool {
+    pub(super) fn is_meant_by(&self, pattern: &ItemPattern, rule: RuleKind) -> bool {
         let item = &self.item;
         let is_tool = item.kind == ItemKind::Tool;
         match pattern {
@@ -97,7 +111,7 @@ impl<'i> Target<'i> {
                 None => false,
                 Some(ComparedUri::Certain(uri)) => glob.matches(uri),
                 // It may be a URI that the entry denies, and is none that the entry surely allows.
-                Some(ComparedUri::Uncertain) => effect == Effect::Deny,
+                Some(ComparedUri::Uncertain) => rule == RuleKind::Deny,
             },
             ItemPattern::Named(ItemKind::Template, glob) if item.kind == ItemKind::Resource => {
                 item.template.is_some_and(|template| glob.matches(template))
@@ -124,7 +138,7 @@ mod tests {
     }
 
     fn is_meant(pattern: &str, item: &Item<'_>) -> bool {
-        Target::new(item).is_meant_by(&ItemPattern::parse(pattern).unwrap(), Effect::Allow)
+        ItemTarget::new(item).is_meant_by(&ItemPattern::parse(pattern).unwrap(), RuleKind::Allow)
     }
 
     #[test]
@@ -170,9 +184,9 @@ mod tests {
             assert!(is_meant(pattern, &by_template), "{pattern}");
         }
         assert!(!is_meant("template:*", &read("notes:a", None)));
-        let uncertain = Target::new(&read("notes:public/..%2Fsecret", Some("notes:{+id}")));
+        let uncertain = ItemTarget::new(&read("notes:public/..%2Fsecret", Some("notes:{+id}")));
         let pattern = ItemPattern::parse("resource:notes:public/*").unwrap();
-        assert!(!uncertain.is_meant_by(&pattern, Effect::Allow), "it may lead elsewhere");
-        assert!(uncertain.is_meant_by(&pattern, Effect::Deny), "it may lead here");
+        assert!(!uncertain.is_meant_by(&pattern, RuleKind::Allow), "it may lead elsewhere");
+        assert!(uncertain.is_meant_by(&pattern, RuleKind::Deny), "it may lead here");
     }
 }

@@ -21,6 +21,8 @@
 //! scopes, and arguments come last. A client on stdio needs no scopes, since it cannot get any.
 
 mod arguments;
+mod described_caller;
+mod explain;
 #[doc(hidden)]
 pub mod fuzzing;
 mod item;
@@ -30,18 +32,22 @@ mod role_set;
 mod subject;
 #[cfg(test)]
 mod tests;
+mod unmatched;
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 pub use arguments::{ArgumentFault, Arguments};
-pub use item::{Hints, Item};
+pub use described_caller::{DescribedCaller, DescribedCallerError};
+pub use explain::{Explanation, HeldRole, MatchedRule, RoleRules};
+pub use item::{Hints, Item, RuleKind};
 pub use role_set::RoleSet;
 pub use subject::Subject;
+pub use unmatched::{FolderItems, UnlistedPlugin, unmatched_rules};
 
 use crate::config::{ArgumentCondition, RequiredScopes, RolesConfig, WhoPattern};
-use item::{Effect, Target};
+use item::ItemTarget;
 use role::Role;
 use role_set::RoleBit;
 
@@ -145,7 +151,7 @@ impl Policy {
     /// Whether a caller with these roles sees the item: exactly if [`Policy::decide`] does not say that it is hidden.
     #[must_use]
     pub fn is_visible(&self, roles: RoleSet, item: &Item<'_>) -> bool {
-        self.allowing(roles, &Target::new(item)).is_some()
+        self.allowing(roles, &ItemTarget::new(item)).is_some()
     }
 
     /// Decides what a caller may do with an item. Without arguments, conditions on them count as met.
@@ -157,7 +163,7 @@ impl Policy {
         item: &Item<'d>,
         arguments: Option<Arguments<'_>>,
     ) -> Decision<'d> {
-        let target = Target::new(item);
+        let target = ItemTarget::new(item);
         let Some(allowing) = self.allowing(roles, &target) else { return Decision::Hidden };
         if !subject.has_scopes(item.scopes) {
             return Decision::NeedsScopes(item.scopes);
@@ -172,7 +178,7 @@ impl Policy {
     /// their length.
     #[must_use]
     pub fn has_conditions(&self, roles: RoleSet, item: &Item<'_>) -> bool {
-        let target = Target::new(item);
+        let target = ItemTarget::new(item);
         let Some(allowing) = self.allowing(roles, &target).filter(|roles| !roles.is_empty()) else {
             return false;
         };
@@ -190,22 +196,22 @@ impl Policy {
     }
 
     /// Those of the roles that allow the item; `None` if it is hidden.
-    fn allowing(&self, roles: RoleSet, target: &Target<'_>) -> Option<RoleSet> {
+    fn allowing(&self, roles: RoleSet, target: &ItemTarget<'_>) -> Option<RoleSet> {
         let none = RoleSet::empty(self.id);
         if !self.has_roles() {
             return Some(none);
         }
-        if self.held(roles).any(|role| role.deny.matches(target, Effect::Deny)) {
+        if self.held(roles).any(|role| role.deny.matches(target, RuleKind::Deny)) {
             return None;
         }
-        let allowing = self.held(roles).filter(|role| role.allow.matches(target, Effect::Allow));
+        let allowing = self.held(roles).filter(|role| role.allow.matches(target, RuleKind::Allow));
         Some(allowing.fold(none, |set, role| set.with(role.bit))).filter(|set| !set.is_empty())
     }
 
     fn decide_arguments(
         &self,
         allowing: RoleSet,
-        target: &Target<'_>,
+        target: &ItemTarget<'_>,
         arguments: Arguments<'_>,
     ) -> Decision<'_> {
         let mut unconditional = RoleSet::empty(self.id);

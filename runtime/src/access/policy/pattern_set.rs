@@ -3,8 +3,8 @@
 //! Names without a star are found by a binary search; only patterns with a star are tried one after the other, and only
 //! those of the item's kind.
 
-use super::item::{ComparedUri, Effect, Target};
-use crate::config::{Glob, Hint, ItemKind, ItemPattern, Rule};
+use super::item::{ComparedUri, ItemTarget, RuleKind};
+use crate::config::{Hint, ItemKind, ItemPattern, NameGlob, Rule};
 
 /// The patterns of one list.
 #[derive(Debug, Default)]
@@ -22,7 +22,7 @@ pub(super) struct PatternSet {
 struct NameSet {
     /// Sorted.
     exact: Vec<Box<str>>,
-    globs: Vec<Glob>,
+    globs: Vec<NameGlob>,
 }
 
 impl PatternSet {
@@ -54,7 +54,7 @@ impl PatternSet {
     }
 
     /// Whether a pattern means this item.
-    pub(super) fn matches(&self, target: &Target<'_>, effect: Effect) -> bool {
+    pub(super) fn matches(&self, target: &ItemTarget<'_>, rule: RuleKind) -> bool {
         let item = &target.item;
         if self.everything || self.plugins.contains(item.plugin) {
             return true;
@@ -68,7 +68,7 @@ impl PatternSet {
             ItemKind::Resource => {
                 let is_named = match target.uri() {
                     Some(ComparedUri::Certain(uri)) => self.resources.contains(uri),
-                    Some(ComparedUri::Uncertain) => effect == Effect::Deny && !self.resources.is_empty(),
+                    Some(ComparedUri::Uncertain) => rule == RuleKind::Deny && !self.resources.is_empty(),
                     None => false,
                 };
                 is_named || item.template.is_some_and(|template| self.templates.contains(template))
@@ -78,7 +78,7 @@ impl PatternSet {
 }
 
 impl NameSet {
-    fn add(&mut self, glob: &Glob) {
+    fn add(&mut self, glob: &NameGlob) {
         match glob.literal() {
             Some(name) => self.exact.push(name.into()),
             None => self.globs.push(glob.clone()),

@@ -1,6 +1,6 @@
 //! One role, prepared for decisions.
 
-use super::item::{Effect, Target};
+use super::item::{ItemTarget, RuleKind};
 use super::pattern_set::PatternSet;
 use super::role_set::RoleBit;
 use crate::config::{ArgumentCondition, ItemConditions, RoleConfig};
@@ -23,9 +23,9 @@ impl Role {
     /// The conditions on the arguments of this item; all of them have to hold for this role to allow a call.
     pub(super) fn conditions<'r>(
         &'r self,
-        target: &Target<'_>,
+        target: &ItemTarget<'_>,
     ) -> impl Iterator<Item = &'r ArgumentCondition> {
-        let is_meant = move |item: &&'r ItemConditions| target.is_meant_by(&item.item.value, Effect::Allow);
+        let is_meant = move |item: &&'r ItemConditions| target.is_meant_by(&item.item.value, RuleKind::When);
         self.config.when.iter().filter(is_meant).flat_map(|item| &item.arguments)
     }
 }

@@ -28,6 +28,7 @@ use crate::watch::{ScanError, scan};
 pub(super) use event_printer::NO_TOOLS;
 use event_printer::welcome;
 use signals::Signals;
+pub(super) use startup::policy;
 use startup::{ServerParts, open_audit, prepare};
 
 /// How long the server waits for the first scan of the folder before it serves: longer than a disk takes, and too short

@@ -133,7 +133,7 @@ fn apply_access(config: &Config, authenticator: &Authenticator, catalog: &Catalo
 }
 
 /// The policy of a configuration: its roles, and the scopes that plugins need.
-fn policy(config: &Config) -> Arc<Policy> {
+pub(in crate::commands) fn policy(config: &Config) -> Arc<Policy> {
     let scopes = config.plugins.iter().map(|(name, plugin)| (name.clone(), plugin.scopes.clone()));
     let scopes = scopes.filter(|(_, scopes)| *scopes != RequiredScopes::default());
     Arc::new(Policy::new(&config.roles).with_scopes(scopes.collect()))

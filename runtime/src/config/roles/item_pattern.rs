@@ -1,6 +1,6 @@
 //! Entries of `allow` and `deny`, and the keys of `when`: which items are meant.
 
-use super::glob::Glob;
+use super::name_glob::NameGlob;
 use super::uri_spelling;
 use crate::config::item_kind::ItemKind;
 
@@ -10,13 +10,13 @@ pub enum ItemPattern {
     /// `*`: all items of all plugins.
     Everything,
     /// `plugin:NAME`: all items of such plugins.
-    Plugin(Glob),
+    Plugin(NameGlob),
     /// A name without a kind and without a star: all items of the plugin of this name, and the tool that is published
     /// under this name.
     PluginOrTool(Box<str>),
     /// `tool:`, `resource:`, `template:` or `prompt:` and a pattern; without a kind, a name with a star: tools. Of a
     /// resource, the pattern is in the spelling in which URIs are compared.
-    Named(ItemKind, Glob),
+    Named(ItemKind, NameGlob),
     /// `hint:NAME`: tools with this annotation.
     Hint(Hint),
 }
@@ -77,10 +77,10 @@ impl ItemPattern {
             "plugin" => Ok(Self::Plugin(name(pattern)?)),
             "hint" => Hint::parse(pattern).map(Self::Hint).ok_or(ItemPatternError::Hint),
             "resource" => {
-                let glob = Glob::spelled(uri(pattern)?, uri_spelling::comparable_uri);
+                let glob = NameGlob::spelled(uri(pattern)?, uri_spelling::comparable_uri);
                 Ok(Self::Named(ItemKind::Resource, glob))
             }
-            "template" => Ok(Self::Named(ItemKind::Template, Glob::new(uri(pattern)?))),
+            "template" => Ok(Self::Named(ItemKind::Template, NameGlob::new(uri(pattern)?))),
             _ => Err(ItemPatternError::Kind),
         }
     }
@@ -105,12 +105,12 @@ impl Hint {
 }
 
 /// A pattern of published names, or of names of plugins.
-fn name(pattern: &str) -> Result<Glob, ItemPatternError> {
+fn name(pattern: &str) -> Result<NameGlob, ItemPatternError> {
     let allows = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '*');
     match pattern.chars().find(|character| !allows(*character)) {
         Some(character) => Err(ItemPatternError::Character(character)),
         None if pattern.is_empty() => Err(ItemPatternError::Empty),
-        None => Ok(Glob::new(pattern)),
+        None => Ok(NameGlob::new(pattern)),
     }
 }
 
@@ -133,13 +133,13 @@ mod tests {
         for (text, pattern) in [
             ("*", P::Everything),
             ("clock", P::PluginOrTool("clock".into())),
-            ("files-read*", P::Named(ItemKind::Tool, Glob::new("files-read*"))),
-            ("tool:clock", P::Named(ItemKind::Tool, Glob::new("clock"))),
-            ("prompt:notes-*", P::Named(ItemKind::Prompt, Glob::new("notes-*"))),
-            ("plugin:*", P::Plugin(Glob::new("*"))),
-            ("resource:notes:*", P::Named(ItemKind::Resource, Glob::new("notes:*"))),
-            ("resource:file:///%61*", P::Named(ItemKind::Resource, Glob::new("file:/a*"))),
-            ("template:notes:{id}", P::Named(ItemKind::Template, Glob::new("notes:{id}"))),
+            ("files-read*", P::Named(ItemKind::Tool, NameGlob::new("files-read*"))),
+            ("tool:clock", P::Named(ItemKind::Tool, NameGlob::new("clock"))),
+            ("prompt:notes-*", P::Named(ItemKind::Prompt, NameGlob::new("notes-*"))),
+            ("plugin:*", P::Plugin(NameGlob::new("*"))),
+            ("resource:notes:*", P::Named(ItemKind::Resource, NameGlob::new("notes:*"))),
+            ("resource:file:///%61*", P::Named(ItemKind::Resource, NameGlob::new("file:/a*"))),
+            ("template:notes:{id}", P::Named(ItemKind::Template, NameGlob::new("notes:{id}"))),
             ("hint:read-only", P::Hint(Hint::ReadOnly)),
             ("hint:open-world", P::Hint(Hint::OpenWorld)),
         ] {

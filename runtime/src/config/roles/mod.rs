@@ -7,8 +7,8 @@
 
 mod argument_conditions;
 mod argument_pointer;
-mod glob;
 mod item_pattern;
+mod name_glob;
 mod path_glob;
 mod remarks;
 mod required_scopes;
@@ -20,8 +20,8 @@ mod who;
 
 pub use argument_conditions::{AllowedValue, ArgumentCondition, ItemConditions};
 pub use argument_pointer::{ArgumentPointer, ArgumentPointerError};
-pub use glob::Glob;
 pub use item_pattern::{Hint, ItemPattern, ItemPatternError};
+pub use name_glob::NameGlob;
 pub use path_glob::{PathGlob, PathGlobError, PathValue};
 pub use required_scopes::RequiredScopes;
 pub use rule::Rule;

@@ -1,5 +1,7 @@
 //! Patterns of paths and other texts in arguments, which no spelling of a path gets around.
 //!
+//! Unlike a [`NameGlob`], in which a star crosses slashes, a pattern is compared segment by segment.
+//!
 //! A pattern and a value are split at `/`, and compared segment by segment:
 //!
 //! | In the pattern | Matches |
@@ -17,7 +19,7 @@
 //! Only texts are compared, and nothing is resolved: whether a link inside a folder leads out of it is the business of
 //! the grant `dirs`.
 
-use super::glob::Glob;
+use super::name_glob::NameGlob;
 
 /// Longest value that is compared, bytes: no longer path can be opened.
 const MAX_VALUE: usize = 4_096;
@@ -34,7 +36,7 @@ pub struct PathGlob {
     tail: Option<Tail>,
 }
 
-type Group = Box<[Glob]>;
+type Group = Box<[NameGlob]>;
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Tail {
@@ -172,11 +174,11 @@ fn check_segments(segments: &[&str]) -> Result<(), PathGlobError> {
 }
 
 fn globs(segments: &[&str]) -> Group {
-    segments.iter().map(|segment| Glob::new(segment)).collect()
+    segments.iter().map(|segment| NameGlob::new(segment)).collect()
 }
 
 /// Whether the segments begin with such a group.
-fn begins(group: &[Glob], segments: &[Segment<'_>]) -> bool {
+fn begins(group: &[NameGlob], segments: &[Segment<'_>]) -> bool {
     group.len() <= segments.len()
         && group.iter().zip(segments).all(|(glob, segment)| {
             (segment.is_plain || glob.literal().is_some()) && glob.matches(segment.text)
@@ -184,7 +186,7 @@ fn begins(group: &[Glob], segments: &[Segment<'_>]) -> bool {
 }
 
 /// What follows the first such group, if `**` may stand for everything before it.
-fn skip_to<'s, 'v>(group: &[Glob], segments: &'s [Segment<'v>]) -> Option<&'s [Segment<'v>]> {
+fn skip_to<'s, 'v>(group: &[NameGlob], segments: &'s [Segment<'v>]) -> Option<&'s [Segment<'v>]> {
     let mut rest = segments;
     while !begins(group, rest) {
         let (skipped, after) = rest.split_first()?;

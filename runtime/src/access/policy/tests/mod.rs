@@ -1,6 +1,7 @@
 //! Properties of policies by chance, and decisions one by one.
 
 mod conditions;
+mod explanations;
 mod random;
 mod reference;
 
@@ -51,14 +52,14 @@ fn items(random: &mut Random, scopes: &'static [Box<str>]) -> Vec<Item<'static>>
 }
 
 /// A policy, a caller and items.
-struct Case {
+struct PolicyCase {
     config: RolesConfig,
     principal: Option<Principal>,
     address: Option<std::net::IpAddr>,
     items: Vec<Item<'static>>,
 }
 
-impl Case {
+impl PolicyCase {
     fn new(random: &mut Random, scopes: &'static [Box<str>]) -> Self {
         let roles = (0..1 + random.below(5)).map(|at| random.role(&format!("r{at}"))).collect();
         Self {
@@ -81,12 +82,12 @@ impl Case {
     }
 }
 
-fn for_each_case(seed: u64, mut check: impl FnMut(&Case, &Policy, &mut Random)) {
+fn for_each_case(seed: u64, mut check: impl FnMut(&PolicyCase, &Policy, &mut Random)) {
     let scopes: Vec<Box<str>> = vec!["s1".into(), "s2".into()];
     let scopes: &'static [Box<str>] = scopes.leak();
     let mut random = Random(seed);
     for _ in 0..POLICIES {
-        let case = Case::new(&mut random, scopes);
+        let case = PolicyCase::new(&mut random, scopes);
         let policy = Policy::new(&case.config);
         check(&case, &policy, &mut random);
     }
@@ -151,7 +152,7 @@ fn a_deny_wins_whatever_else_is_allowed() {
         let stricter_roles = stricter.roles_of(&case.subject());
         for item in &case.items {
             let denied =
-                stricter.roles[stricter.roles.len() - 1].deny.matches(&Target::new(item), Effect::Deny);
+                stricter.roles[stricter.roles.len() - 1].deny.matches(&ItemTarget::new(item), RuleKind::Deny);
             let (before, after) = (policy.is_visible(roles, item), stricter.is_visible(stricter_roles, item));
             assert_eq!(after, before && !denied, "{item:?} {:#?}", case.config);
         }

@@ -1,4 +1,7 @@
-//! Text patterns in which `*` stands for any text, also for none.
+//! Patterns of names and URIs, in which `*` stands for any text, also for none and across `/`.
+//!
+//! Unlike [`PathGlob`](super::PathGlob), a pattern has no segments and knows nothing of paths: it is for names that the
+//! server publishes, and not for what a client writes.
 //!
 //! A pattern is split at its stars once. Its first and its last piece are compared with the ends of a text; each piece
 //! between is found as far left as possible, which leaves most text for the pieces after it. Nothing is tried twice, so
@@ -6,7 +9,7 @@
 
 /// A pattern, split at its stars.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Glob {
+pub struct NameGlob {
     /// The text before the first star; the whole pattern if it has no star.
     start: Box<str>,
     /// What follows the first star; `None` without a star.
@@ -21,7 +24,7 @@ struct Tail {
     end: Box<str>,
 }
 
-impl Glob {
+impl NameGlob {
     /// Splits a pattern.
     #[must_use]
     pub fn new(pattern: &str) -> Self {
@@ -44,6 +47,13 @@ impl Glob {
     #[must_use]
     pub fn literal(&self) -> Option<&str> {
         self.tail.is_none().then_some(&*self.start)
+    }
+
+    /// Whether the pattern matches any text that begins like this.
+    #[must_use]
+    pub fn may_begin_with(&self, beginning: &str) -> bool {
+        let start: &str = &self.start;
+        start.starts_with(beginning) || (self.tail.is_some() && beginning.starts_with(start))
     }
 
     /// Whether the pattern matches the whole text.
@@ -90,17 +100,32 @@ mod tests {
             ("a[b]?", "a[b]?", true),
             ("a?", "ab", false),
         ] {
-            assert_eq!(Glob::new(pattern).matches(text), fits, "{pattern} {text}");
+            assert_eq!(NameGlob::new(pattern).matches(text), fits, "{pattern} {text}");
         }
-        assert_eq!(Glob::new("a").literal(), Some("a"));
-        assert_eq!(Glob::new("a*").literal(), None);
+        assert_eq!(NameGlob::new("a").literal(), Some("a"));
+        assert_eq!(NameGlob::new("a*").literal(), None);
+    }
+
+    #[test]
+    fn a_pattern_may_match_what_begins_like_it_or_goes_on_after_its_star() {
+        for (pattern, beginning, may) in [
+            ("files-read", "files-", true),
+            ("files-read", "files-read", true),
+            ("files-read", "files-reader", false),
+            ("files-*", "files-read", true),
+            ("*-delete", "files-", true),
+            ("notes-*", "files-", false),
+            ("clock", "", true),
+        ] {
+            assert_eq!(NameGlob::new(pattern).may_begin_with(beginning), may, "{pattern} {beginning}");
+        }
     }
 
     #[test]
     fn many_stars_take_no_longer_than_few() {
         let pattern = "a*".repeat(120) + "b";
         let text = "a".repeat(1 << 20);
-        assert!(!Glob::new(&pattern).matches(&text));
-        assert!(Glob::new(&pattern).matches(&(text + "b")));
+        assert!(!NameGlob::new(&pattern).matches(&text));
+        assert!(NameGlob::new(&pattern).matches(&(text + "b")));
     }
 }
