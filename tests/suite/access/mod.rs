@@ -3,6 +3,7 @@
 //! Each test starts the real binary with `[auth]`. Rates and limits of callers are in `limits`, and `Host` and `Origin`
 //! are in `http`.
 
+mod dpop;
 mod foreign_tokens;
 mod oauth;
 mod principal_isolation;
