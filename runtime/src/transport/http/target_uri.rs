@@ -7,8 +7,8 @@ use crate::config::AuthConfig;
 
 /// The URIs under which clients know the endpoint at the path `requested`; none without `resource`.
 ///
-/// There are two, since a proxy may have removed a prefix from the path or passed it on, and `resource` may be the whole
-/// server: the endpoint beside `resource`, and the path as it arrived. Neither helps a thief, since a proof also names
+/// There are two: the endpoint beside `resource`, and the path as it arrived. A proxy may have removed a prefix from
+/// the path or passed it on, and `resource` may be the whole server. Neither helps a thief, since a proof also names
 /// its token, and the token is for this server.
 pub(super) fn target_uris(auth: &AuthConfig, requested: &str) -> Vec<String> {
     let Some(resource) = &auth.resource else { return Vec::new() };
