@@ -13,7 +13,9 @@ use tokio::sync::watch;
 
 use super::auth_error::AuthError;
 use super::auth_failures::AuthFailures;
-use super::oauth::{Issuers, TokenError};
+use super::oauth::{
+    self, BoundPrincipal, ClientProofs, DpopRequest, Issuers, ProofVerifier, TokenBinding, TokenError,
+};
 use super::principal::{Principal, PrincipalKind};
 use super::static_tokens::{self, StaticTokens};
 use crate::config::{AnonymousAccess, AuthConfig, TOKEN_PREFIX};
@@ -33,8 +35,10 @@ pub struct ClientCertificate {
 /// What a request brings to show who sends it.
 #[derive(Clone, Copy, Default)]
 pub struct Credentials<'r> {
-    /// The bearer token.
+    /// The token of `Authorization`, with the scheme `Bearer` unless there is `dpop`.
     pub token: Option<&'r str>,
+    /// With the scheme `DPoP`: the proof of the client's key, and what it must be a proof for.
+    pub dpop: Option<DpopRequest<'r>>,
     /// The certificate of the connection.
     pub certificate: Option<&'r ClientCertificate>,
     /// Whether the client certainly runs on this machine.
@@ -63,6 +67,7 @@ struct Rules {
     config: Arc<AuthConfig>,
     tokens: StaticTokens,
     issuers: Arc<Issuers>,
+    proofs: Arc<ProofVerifier>,
 }
 
 impl Rules {
@@ -71,8 +76,35 @@ impl Rules {
         // Keys and what was learned of tokens stay, unless the issuers have changed.
         let same = previous.filter(|previous| previous.config.issuers == config.issuers);
         let issuers = same.map_or_else(|| Arc::new(Issuers::new(config)), |same| Arc::clone(&same.issuers));
+        let proofs = match previous {
+            Some(previous) => Arc::clone(&previous.proofs),
+            None => Arc::new(ProofVerifier::new(SystemTime::now())),
+        };
         let config = Arc::new(config.clone());
-        Self { tokens, issuers, config }
+        Self { tokens, issuers, proofs, config }
+    }
+
+    /// Whose token it is, and what it is bound to. `digest` is the token's SHA-256.
+    async fn identify(
+        &self,
+        token: &str,
+        digest: &[u8; 32],
+        now: SystemTime,
+    ) -> Result<BoundPrincipal, AuthError> {
+        oauth::check_syntax(token)?;
+        if let Some(principal) = self.tokens.find(digest) {
+            let bound = BoundPrincipal::new(Arc::clone(principal), TokenBinding::default());
+            return if static_tokens::is_valid(principal) { Ok(bound) } else { Err(AuthError::Expired) };
+        }
+        if token.starts_with(TOKEN_PREFIX) {
+            // It was a token of this server, so no issuer is asked about it.
+            return Err(AuthError::Token(TokenError::Unknown));
+        }
+        let bound = self.issuers.authenticate(token, digest, now).await?;
+        if self.config.require_dpop && !bound.binding().has_key() {
+            return Err(AuthError::Token(TokenError::BindingRequired));
+        }
+        Ok(bound)
     }
 
     /// Whether these rules accept the credentials of a principal that was authenticated before.
@@ -197,18 +229,22 @@ impl Authenticator {
         // A guard of `load` must not be held while an issuer is asked, which may take seconds.
         let Some(rules) = self.rules.load_full() else { return Ok(None) };
         let Some(token) = credentials.token else { return rules.without_token(credentials) };
-        let digest = static_tokens::digest(token);
-        if let Some(principal) = rules.tokens.find(&digest) {
-            let is_valid = static_tokens::is_valid(principal);
-            return if is_valid { Ok(Some(Arc::clone(principal))) } else { Err(AuthError::Expired) };
-        }
-        if token.starts_with(TOKEN_PREFIX) {
-            // It was a token of this server, so no issuer is asked about it.
-            return Err(AuthError::Token(TokenError::Unknown));
-        }
-        let valid = credentials.certificate.filter(|certificate| certificate.not_after > SystemTime::now());
-        let thumbprint = valid.map(|certificate| &certificate.sha256);
-        Ok(Some(rules.issuers.authenticate(token, &digest, thumbprint, SystemTime::now()).await?))
+        let (digest, now) = (static_tokens::digest(token), SystemTime::now());
+        let bound = rules.identify(token, &digest, now).await?;
+        let valid = credentials.certificate.filter(|certificate| certificate.not_after > now);
+        let certificate = valid.map(|certificate| &certificate.sha256);
+        let shown = ClientProofs { token: &digest, certificate, dpop: credentials.dpop };
+        Ok(Some(bound.for_client(&shown, &rules.proofs, now)?))
+    }
+
+    /// Whose token it is and what it is bound to, without a request and its proofs; `None` without `[auth]`.
+    ///
+    /// # Errors
+    /// When the token is not valid, or when whoever knows that cannot be reached.
+    pub async fn inspect(&self, token: &str) -> Result<Option<(Arc<Principal>, TokenBinding)>, AuthError> {
+        let Some(rules) = self.rules.load_full() else { return Ok(None) };
+        let bound = rules.identify(token, &static_tokens::digest(token), SystemTime::now()).await?;
+        Ok(Some(bound.into_parts()))
     }
 }
 

@@ -14,7 +14,7 @@ mod static_tokens;
 
 pub use auth_error::AuthError;
 pub use authenticator::{Authenticator, ClientCertificate, Credentials};
-pub use oauth::TokenError;
 #[doc(hidden)]
 pub use oauth::fuzzing;
+pub use oauth::{DpopRequest, ProofError, TokenBinding, TokenError};
 pub use principal::{Authenticated, Principal, PrincipalKind};

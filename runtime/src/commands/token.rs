@@ -10,7 +10,7 @@ use toml::Value;
 use zeroize::Zeroizing;
 
 use super::{CommandError, console};
-use crate::access::{Authenticator, Credentials, Principal};
+use crate::access::{Authenticator, Principal, TokenBinding};
 use crate::cli;
 use crate::config::{StaticToken, TOKEN_PREFIX};
 use crate::observe::Audit;
@@ -81,10 +81,12 @@ async fn check(args: &cli::CheckToken) -> Result<ExitCode, CommandError> {
         .read_to_string(&mut text)
         .context("cannot read the token from stdin")?;
     let authenticator = Authenticator::new(Some(auth), Audit::disabled());
-    let credentials = Credentials { token: Some(text.trim()), ..Credentials::default() };
-    match authenticator.authenticate(credentials, None).await {
-        Ok(Some(principal)) => {
+    match authenticator.inspect(text.trim()).await {
+        Ok(Some((principal, binding))) => {
             console::print(&description(&principal));
+            for sentence in binding_sentences(binding) {
+                console::print(sentence);
+            }
             Ok(ExitCode::SUCCESS)
         }
         Ok(None) => Ok(ExitCode::SUCCESS),
@@ -93,6 +95,15 @@ async fn check(args: &cli::CheckToken) -> Result<ExitCode, CommandError> {
             Ok(ExitCode::FAILURE)
         }
     }
+}
+
+/// What a client has to show with the token.
+fn binding_sentences(binding: TokenBinding) -> impl Iterator<Item = &'static str> {
+    let key = "the token is bound to a key; the server will ask for a proof (DPoP) with each request";
+    let certificate =
+        "the token is bound to a client certificate; the server will ask for it in the handshake";
+    let sentences = [(binding.has_key(), key), (binding.has_certificate(), certificate)];
+    sentences.into_iter().filter(|(is_bound, _)| *is_bound).map(|(_, sentence)| sentence)
 }
 
 fn description(principal: &Principal) -> String {

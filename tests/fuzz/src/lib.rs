@@ -37,6 +37,7 @@ pub const TARGETS: &[Target] = &[
     targets::cursors::TARGET,
     targets::request_state::TARGET,
     targets::token::TARGET,
+    targets::dpop_proof::TARGET,
     targets::roots::TARGET,
     targets::urls::TARGET,
 ];

@@ -4,6 +4,7 @@
 //! are in `http`.
 
 mod access_command;
+mod dpop;
 mod foreign_tokens;
 mod keyvalue_per_caller;
 mod oauth;

@@ -6,11 +6,10 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use data_encoding::BASE64URL_NOPAD;
 use serde_json::Value;
 
+use super::binding::{BoundPrincipal, TokenBinding};
 use super::error::TokenError;
-use super::expiring_map::Digest;
 use crate::access::principal::{Principal, PrincipalKind};
 use crate::config::{IssuerConfig, JsonPointer};
 
@@ -28,28 +27,6 @@ const MAX_SCOPES: usize = 256;
 
 /// Claims that only ID tokens have (OpenID Connect Core, 2 and 3.3.2.11).
 const ID_TOKEN_CLAIMS: [&str; 3] = ["nonce", "at_hash", "c_hash"];
-
-/// A principal, and the client certificate that its token is bound to (RFC 8705).
-#[derive(Clone)]
-pub(super) struct BoundPrincipal {
-    principal: Arc<Principal>,
-    certificate: Option<Digest>,
-}
-
-impl BoundPrincipal {
-    /// The principal, if the client has shown the certificate.
-    pub(super) fn for_client(self, certificate: Option<&Digest>) -> Result<Arc<Principal>, TokenError> {
-        match &self.certificate {
-            Some(bound) if certificate != Some(bound) => Err(TokenError::UnprovenBinding),
-            Some(_) | None => Ok(self.principal),
-        }
-    }
-
-    /// When the token expires.
-    pub(super) fn expires(&self) -> Option<SystemTime> {
-        self.principal.expires
-    }
-}
 
 /// Who says what the claims say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,9 +49,9 @@ pub(super) fn principal(
     claims.check_issuer(source, issuer)?;
     let expires = claims.check_times(source, now)?;
     let client = claims.client(config.client.as_ref())?;
-    claims.check_type(source)?;
+    claims.check_type()?;
     claims.check_audience(&config.audiences, client)?;
-    let certificate = claims.certificate()?;
+    let binding = claims.binding(source)?;
     let subject = claims.subject(source, client)?;
     let principal = Principal {
         id: format!("oauth:{issuer}#{subject}").into(),
@@ -86,7 +63,7 @@ pub(super) fn principal(
         groups: claims.groups(config.groups.as_ref())?,
         expires,
     };
-    Ok(BoundPrincipal { principal: Arc::new(principal), certificate })
+    Ok(BoundPrincipal::new(Arc::new(principal), binding))
 }
 
 /// An object of claims.
@@ -139,7 +116,7 @@ impl<'c> Claims<'c> {
     }
 
     /// Rejects tokens that are not for resource servers and say so in a claim.
-    fn check_type(self, source: ClaimSource) -> Result<(), TokenError> {
+    fn check_type(self) -> Result<(), TokenError> {
         if ID_TOKEN_CLAIMS.iter().any(|name| self.get(name).is_some()) {
             return Err(TokenError::IdToken);
         }
@@ -152,14 +129,7 @@ impl<'c> Claims<'c> {
         if is_other_use || is_other_type {
             return Err(TokenError::WrongType);
         }
-        match self.text("token_type")? {
-            Some(scheme)
-                if source == ClaimSource::Introspection && !scheme.eq_ignore_ascii_case("bearer") =>
-            {
-                Err(TokenError::UnprovenBinding)
-            }
-            Some(_) | None => Ok(()),
-        }
+        Ok(())
     }
 
     /// Checks that the token is for this server. An ID token is for its client alone.
@@ -178,14 +148,16 @@ impl<'c> Claims<'c> {
         if named.iter().any(is_accepted) { Ok(()) } else { Err(TokenError::WrongAudience) }
     }
 
-    /// The client certificate that the token is bound to. Any other binding cannot be proved here.
-    fn certificate(self) -> Result<Option<Digest>, TokenError> {
-        let Some(confirmation) = self.get("cnf") else { return Ok(None) };
-        let members = confirmation.as_object().ok_or(TokenError::UnprovenBinding)?;
-        let thumbprint = members.get("x5t#S256").filter(|_| members.len() == 1).and_then(Value::as_str);
-        let digest = thumbprint.and_then(|text| BASE64URL_NOPAD.decode(text.as_bytes()).ok());
-        let digest = digest.and_then(|bytes| bytes.try_into().ok());
-        digest.map(Some).ok_or(TokenError::UnprovenBinding)
+    /// What the token is bound to. An introspection also says by its type how the token has to be sent.
+    fn binding(self, source: ClaimSource) -> Result<TokenBinding, TokenError> {
+        let binding = TokenBinding::read(self.get("cnf"))?;
+        let token_type = self.text("token_type")?.filter(|_| source == ClaimSource::Introspection);
+        let is_type = |name: &str| token_type.is_none_or(|kind| kind.eq_ignore_ascii_case(name));
+        if is_type("bearer") || (is_type("dpop") && binding.has_key()) {
+            Ok(binding)
+        } else {
+            Err(TokenError::UnprovenBinding)
+        }
     }
 
     /// Without a user the client acts for itself and is the subject (RFC 9068, 5), which an introspection may leave

@@ -5,6 +5,8 @@
 
 use std::time::Duration;
 
+use super::proof_error::ProofError;
+
 /// A fault of an access token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum TokenError {
@@ -84,11 +86,27 @@ pub enum TokenError {
         "the token is an ID token, which tells the client who logged in; the client must send its access token"
     )]
     IdToken,
-    /// A token that only the holder of a key may use (RFC 7800), who did not show that key.
+    /// A token that is bound (RFC 7800) to a client certificate which the connection does not have, or to something
+    /// that cannot be proven here.
     #[error(
-        "the token is bound to a key that the client did not show; only client certificates are supported"
+        "the token is bound to something that the client did not show; a client can show a key (DPoP) or a certificate"
     )]
     UnprovenBinding,
+    /// A token that is bound to a key, sent with the scheme `Bearer`.
+    #[error("the token is bound to a key; the client must send it with the scheme DPoP and a proof")]
+    MissingProof,
+    /// A token that is bound to no key, sent with the scheme `DPoP`.
+    #[error("the token is bound to no key; the client must send it with the scheme Bearer")]
+    NotBound,
+    /// A token that is bound to no key, where `require_dpop` says that it must be.
+    #[error("the token is bound to no key, and `require_dpop` accepts only tokens that are")]
+    BindingRequired,
+    /// The proof is not good.
+    #[error(transparent)]
+    Proof(#[from] ProofError),
+    /// No room to remember another proof (429).
+    #[error("too many proofs were used in the last minutes to remember another one")]
+    TooManyProofs,
     /// More scopes than are read.
     #[error("the token has more than 256 scopes")]
     TooManyScopes,
@@ -128,7 +146,12 @@ impl TokenError {
             Self::NotYetValid | Self::IssuedInFuture => "the token is not valid yet",
             Self::MissingSubject => "the token names no subject",
             Self::IdToken => "an ID token is not an access token",
-            Self::UnprovenBinding => "the token is bound to a key that was not shown",
+            Self::UnprovenBinding => "the token is bound to something that was not shown",
+            Self::MissingProof => "the token is bound to a key, send it with the scheme DPoP and a proof",
+            Self::NotBound => "the token is bound to no key, send it with the scheme Bearer",
+            Self::BindingRequired => "the token must be bound to a key",
+            Self::Proof(error) => error.description(),
+            Self::TooManyProofs => "too many proofs, try again later",
             Self::TooManyScopes => "the token has too many scopes",
             Self::TooManyGroups => "the token has too many groups",
             Self::Inactive => "the token is not active",
@@ -149,6 +172,8 @@ mod tests {
             TokenError::Undecodable,
             TokenError::IdentityAssertion,
             TokenError::UnprovenBinding,
+            TokenError::MissingProof,
+            TokenError::Proof(ProofError::ClaimFormat),
             TokenError::Unavailable { retry_after },
         ] {
             let is_plain = |byte| matches!(byte, 0x20..=0x21 | 0x23..=0x5b | 0x5d..=0x7e);

@@ -1,13 +1,17 @@
-//! Access tokens, for the fuzz targets in `tests/fuzz`. Hidden, and always compiled: a feature would make the tests
-//! build this package twice, and unused functions cost nothing.
+//! Access tokens and proofs of DPoP, for the fuzz targets in `tests/fuzz`. Hidden, and always compiled: a feature would
+//! make the tests build this package twice, and unused functions cost nothing.
 
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, SystemTime};
 
+use data_encoding::BASE64URL_NOPAD;
+use sha2::{Digest as _, Sha256};
+
 use super::claims::{self, ClaimSource};
+use super::expiring_map::Digest;
 use super::jwks::KeySet;
 use super::jwt::Jwt;
-use super::{check_syntax, strict_json};
+use super::{ClientProofs, DpopRequest, ProofVerifier, check_syntax, strict_json};
 use crate::config::{IssuerConfig, JsonPointer, JwksSource, JwtAlgorithm};
 
 const ISSUER: &str = "https://idp.example.com";
@@ -61,7 +65,11 @@ pub fn fuzz_token(bytes: &[u8]) -> FuzzedToken {
     let claims = strict_json::object(bytes).ok().map(serde_json::Value::Object);
     let bound =
         claims.and_then(|claims| claims::principal(&claims, ClaimSource::Jwt, &CONFIG, &issuer, now).ok());
-    let principal = bound.and_then(|bound| bound.for_client(None).ok());
+    // A client that shows nothing.
+    let digest = Digest::default();
+    let shown = ClientProofs { token: &digest, certificate: None, dpop: None };
+    let verifier = ProofVerifier::new(now);
+    let principal = bound.and_then(|bound| bound.for_client(&shown, &verifier, now).ok());
     FuzzedToken {
         is_accepted: is_accepted(bytes),
         principal: principal.map(|principal| FuzzedPrincipal {
@@ -84,4 +92,20 @@ fn is_accepted(bytes: &[u8]) -> bool {
     let Ok(keys) = KeySet::parse(KEYS.as_bytes()) else { return false };
     let verified = jwt.check_header(&CONFIG).and_then(|header| jwt.verify(header, &keys));
     verified.is_ok()
+}
+
+/// Reads an input as a proof of DPoP for the request in the example of RFC 9449 (7.1), by the key of the example.
+/// Returns whether it was accepted.
+#[must_use]
+pub fn fuzz_dpop_proof(bytes: &[u8]) -> bool {
+    let Ok(proof) = std::str::from_utf8(bytes) else { return false };
+    let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_562_262_618);
+    let token = Sha256::digest(b"Kz~8mXK1EalYznwH-LC-1fBAo.4Ljp~zsPE_NeO.gxU").into();
+    let Ok(key) = BASE64URL_NOPAD.decode(b"0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I") else {
+        return false;
+    };
+    let Ok(key) = Digest::try_from(key) else { return false };
+    let targets = ["https://resource.example.org/protectedresource".to_owned()];
+    let request = DpopRequest { proof: Some(proof), method: "GET", targets: &targets };
+    ProofVerifier::new(now).verify(request, &token, &key, &"fuzzer".into(), now).is_ok()
 }

@@ -2,13 +2,14 @@
 //!
 //! Three steps in a fixed order. A token is parsed, which decides only that it is a JWT and which issuer it names. Its
 //! header is checked against that issuer's configuration. Its signature is verified with the issuer's keys, and only
-//! then is a claim believed. No key in the header (`jwk`, `jku`, `x5u`, `x5c`) is ever looked at.
+//! then is a claim believed. No key in the header of a token (`jwk`, `jku`, `x5u`, `x5c`) is ever looked at. A proof of
+//! DPoP has its key in its header, so `dpop` takes what was parsed and has rules of its own.
 
 use data_encoding::BASE64URL_NOPAD;
 use serde_json::{Map, Value};
 
 use super::error::TokenError;
-use super::jwks::KeySet;
+use super::jwks::{KeySet, PublicKey};
 use super::strict_json::{self, JsonError};
 use crate::config::{IssuerConfig, JwtAlgorithm};
 
@@ -80,6 +81,22 @@ impl<'t> Jwt<'t> {
             "oauth-id-jag+jwt" => Err(TokenError::IdentityAssertion),
             _ => Err(TokenError::WrongType),
         }
+    }
+
+    /// The header, which nobody vouches for.
+    pub(super) fn header(&self) -> &Map<String, Value> {
+        &self.header
+    }
+
+    /// The claims, an object, which nobody vouches for.
+    pub(super) fn unverified_claims(&self) -> &Value {
+        &self.claims
+    }
+
+    /// Whether this key signed the text.
+    pub(super) fn is_signed_by(&self, key: &PublicKey, algorithm: JwtAlgorithm) -> bool {
+        let signature = BASE64URL_NOPAD.decode(self.signature.as_bytes());
+        signature.is_ok_and(|signature| key.verify(algorithm, self.message.as_bytes(), &signature))
     }
 
     fn parameter(&self, name: &str) -> Result<Option<&str>, TokenError> {

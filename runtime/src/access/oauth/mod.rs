@@ -7,15 +7,18 @@
 //! | Module | What it does |
 //! |---|---|
 //! | `jwt`, `claims` | the rules for a token: header and signature, then claims |
+//! | `binding`, `dpop` | what a token is bound to, and the client's proofs |
 //! | `jwks`, `discovery`, `introspection` | what issuers publish and say |
 //! | `remote_document`, `fetch` | when something is fetched, and how |
-//! | `expiring_map`, `strict_json`, `error` | what all of these need |
+//! | `expiring_map`, `strict_json`, `error`, `proof_error` | what all of these need |
 //!
 //! The only state is what was learned of tokens and issuers. All of it is bounded, and a changed configuration replaces
 //! all of it. Tokens are neither stored nor logged: what is known of one lies under its SHA-256.
 
+mod binding;
 mod claims;
 mod discovery;
+mod dpop;
 mod error;
 mod expiring_map;
 mod fetch;
@@ -23,6 +26,7 @@ pub mod fuzzing;
 mod introspection;
 mod jwks;
 mod jwt;
+mod proof_error;
 mod remote_document;
 mod strict_json;
 #[cfg(test)]
@@ -32,11 +36,15 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+pub use binding::TokenBinding;
+pub(crate) use binding::{BoundPrincipal, ClientProofs};
+pub use dpop::DpopRequest;
+pub(crate) use dpop::ProofVerifier;
 pub use error::TokenError;
+pub use proof_error::ProofError;
 
-use super::principal::Principal;
 use crate::config::{AuthConfig, IssuerConfig};
-use claims::{BoundPrincipal, ClaimSource};
+use claims::ClaimSource;
 use discovery::Discovery;
 use expiring_map::{Digest, ExpiringMap};
 use fetch::{Fetch, HttpFetch};
@@ -97,27 +105,24 @@ impl Issuers {
         }
     }
 
-    /// The principal of a token. `digest` is the token's SHA-256, and `certificate` that of the client's certificate.
+    /// The principal of a token, and what the token is bound to. `digest` is the token's SHA-256.
     pub(crate) async fn authenticate(
         &self,
         token: &str,
         digest: &Digest,
-        certificate: Option<&Digest>,
         now: SystemTime,
-    ) -> Result<Arc<Principal>, TokenError> {
+    ) -> Result<BoundPrincipal, TokenError> {
         if let Some(known) = self.cached(digest, now) {
-            return known?.for_client(certificate);
+            return known;
         }
-        check_syntax(token)?;
-        let bound = match Jwt::parse(token)? {
-            Some(jwt) => self.read_jwt(&jwt, token, digest, now).await?,
+        match Jwt::parse(token)? {
+            Some(jwt) => self.read_jwt(&jwt, token, digest, now).await,
             None => {
                 let asked =
                     self.issuers.iter().filter(|issuer| issuer.introspection.is_some()).take(MAX_ASKED);
-                self.introspect(&asked.collect::<Vec<_>>(), token, digest, now).await?
+                self.introspect(&asked.collect::<Vec<_>>(), token, digest, now).await
             }
-        };
-        bound.for_client(certificate)
+        }
     }
 
     /// What is known of a token without asking anybody.
@@ -222,8 +227,8 @@ impl Issuer {
     }
 }
 
-/// Checks the letters of a bearer token (RFC 6750, 2.1) and its length.
-fn check_syntax(token: &str) -> Result<(), TokenError> {
+/// Checks the letters of a token (`b64token` of RFC 6750, 2.1, and `token68` of RFC 9449, 7.1) and its length.
+pub(crate) fn check_syntax(token: &str) -> Result<(), TokenError> {
     let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~+/".contains(&byte);
     let letters = token.trim_end_matches('=');
     if token.len() > MAX_TOKEN {

@@ -38,13 +38,15 @@ pub struct AuthConfig {
     pub anonymous: AnonymousAccess,
     /// The scopes that a client should ask for first.
     pub scopes: Vec<String>,
+    /// Whether access tokens of issuers must be bound to a key of the client (DPoP, RFC 9449).
+    pub require_dpop: bool,
     /// Tokens that the operator hands out.
     pub tokens: Vec<StaticToken>,
     /// Authorization servers whose access tokens are accepted.
     pub issuers: Vec<IssuerConfig>,
 }
 
-const KEYS: &[&str] = &["resource", "anonymous", "scopes", "tokens", "issuers"];
+const KEYS: &[&str] = &["resource", "anonymous", "scopes", "require_dpop", "tokens", "issuers"];
 
 impl AuthConfig {
     pub(super) fn read(mut from: TomlTable<'_>, base: &Path, reader: &mut TomlReader<'_>) -> Self {
@@ -58,6 +60,7 @@ impl AuthConfig {
         if let Some(entry) = from.take("scopes") {
             auth.scopes = token::read_scopes(entry, reader);
         }
+        let require_dpop = from.take("require_dpop");
         if let Some(entry) = from.take("tokens") {
             auth.tokens = StaticToken::read_all(entry, reader);
         }
@@ -68,6 +71,13 @@ impl AuthConfig {
                 let why = "needs `resource` under [auth], the address under which clients reach this server: it is the \
                            audience of access tokens";
                 reader.report(span, &path, why);
+            }
+        }
+        if let Some(entry) = require_dpop {
+            auth.require_dpop = entry.boolean(reader).unwrap_or_default();
+            if auth.require_dpop && auth.issuers.is_empty() && !reader.has_diagnostics("auth.issuers") {
+                let why = "needs [[auth.issuers]], whose tokens it is about; those of [[auth.tokens]] are not bound";
+                reader.report(entry.span.clone(), &entry.key, why);
             }
         }
         from.finish(reader, KEYS);
@@ -87,5 +97,30 @@ impl AnonymousAccess {
                 None
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Config, ConfigError};
+
+    fn read(text: &str) -> Result<AuthConfig, ConfigError> {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("plugport.toml");
+        std::fs::write(&file, format!("[auth]\n{text}")).unwrap();
+        Config::read(&file, dir.path().join("plugins")).map(|config| config.auth.unwrap())
+    }
+
+    #[test]
+    fn only_tokens_of_issuers_can_be_required_to_be_bound() {
+        let issuer = "resource = \"https://tools.example.com/mcp\"\n\
+                      [[auth.issuers]]\nissuer = \"https://idp.example.com\"\n";
+        assert!(!read(issuer).unwrap().require_dpop);
+        assert!(read(&format!("require_dpop = true\n{issuer}")).unwrap().require_dpop);
+        assert!(!read("require_dpop = false\n").unwrap().require_dpop);
+        let error = read("require_dpop = true\n").unwrap_err().to_string();
+        assert!(error.contains("auth.require_dpop") && error.contains("[[auth.issuers]]"), "{error}");
+        assert!(read(&format!("require_dpop = \"yes\"\n{issuer}")).is_err());
     }
 }

@@ -10,11 +10,17 @@ use axum::http::request::Parts;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 
-use super::authorization::bearer_token;
 use super::challenge::{CredentialsFault, challenge};
+use super::credentials_header::{self, TokenScheme};
 use super::response::NeededScopes;
-use crate::access::{AuthError, Authenticator, ClientCertificate, Credentials, Principal, TokenError};
+use super::target_uri::target_uris;
+use crate::access::{
+    AuthError, Authenticator, ClientCertificate, Credentials, DpopRequest, Principal, TokenError,
+};
 use crate::mcp::Caller;
+
+/// Seconds after which there may be room for further proofs.
+const PROOFS_RETRY_AFTER: u64 = 60;
 
 /// The principal of a request; `None`: it has no credentials and needs none.
 ///
@@ -31,13 +37,22 @@ pub(super) async fn authenticate(
         Caller::Address(address) => Some(*address),
         _ => None,
     };
-    let token = bearer_token(&parts.headers).map_err(|error| {
+    let presented = credentials_header::token(&parts.headers).map_err(|error| {
         authenticator.reject_malformed(address);
         let why = error.to_string();
         rejection(authenticator, parts, CredentialsFault::Malformed(&why), &why)
     })?;
-    let authenticated =
-        authenticator.authenticate(Credentials { token, certificate, is_loopback }, address).await;
+    let is_dpop = presented.is_some_and(|presented| presented.scheme == TokenScheme::Dpop);
+    let auth = if is_dpop { authenticator.config() } else { None };
+    let targets = auth.map(|auth| target_uris(&auth, parts.uri.path())).unwrap_or_default();
+    let dpop = is_dpop.then(|| DpopRequest {
+        proof: credentials_header::proof(&parts.headers),
+        method: parts.method.as_str(),
+        targets: &targets,
+    });
+    let token = presented.map(|presented| presented.token);
+    let credentials = Credentials { token, dpop, certificate, is_loopback };
+    let authenticated = authenticator.authenticate(credentials, address).await;
     authenticated.map_err(|error| unauthenticated(authenticator, parts, &error))
 }
 
@@ -53,7 +68,9 @@ pub(super) fn challenge_for_scopes(
     if !has_principal {
         *response.status_mut() = StatusCode::UNAUTHORIZED;
     }
-    let challenge = challenge(&auth, parts.uri.path(), CredentialsFault::InsufficientScope(&scopes));
+    let scheme = credentials_header::scheme(&parts.headers);
+    let fault = CredentialsFault::InsufficientScope(&scopes);
+    let challenge = challenge(&auth, parts.uri.path(), scheme, fault);
     response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
 }
 
@@ -63,9 +80,14 @@ fn unauthenticated(authenticator: &Authenticator, parts: &Parts, error: &AuthErr
         AuthError::Missing => CredentialsFault::Missing,
         AuthError::Expired => CredentialsFault::InvalidToken("the token has expired"),
         AuthError::Token(error @ TokenError::Unavailable { retry_after }) => {
-            let seconds = retry_after.as_secs().max(1).to_string();
-            let why = format!("{}\n", error.description());
-            return (StatusCode::SERVICE_UNAVAILABLE, [(header::RETRY_AFTER, seconds)], why).into_response();
+            return try_again(StatusCode::SERVICE_UNAVAILABLE, retry_after.as_secs(), error);
+        }
+        AuthError::Token(error @ TokenError::TooManyProofs) => {
+            return try_again(StatusCode::TOO_MANY_REQUESTS, PROOFS_RETRY_AFTER, error);
+        }
+        AuthError::Token(TokenError::Proof(error)) => CredentialsFault::InvalidProof(error.description()),
+        AuthError::Token(error @ (TokenError::MissingProof | TokenError::BindingRequired)) => {
+            CredentialsFault::UnboundUse(error.description())
         }
         AuthError::Token(error @ TokenError::Malformed) => CredentialsFault::Malformed(error.description()),
         AuthError::Token(error) => CredentialsFault::InvalidToken(error.description()),
@@ -73,6 +95,11 @@ fn unauthenticated(authenticator: &Authenticator, parts: &Parts, error: &AuthErr
     // What the audit says of a token may tell a stranger about the configuration.
     let text = if let AuthError::Token(error) = error { error.description() } else { &text };
     rejection(authenticator, parts, fault, text)
+}
+
+fn try_again(status: StatusCode, seconds: u64, error: &TokenError) -> Response {
+    let why = format!("{}\n", error.description());
+    (status, [(header::RETRY_AFTER, seconds.max(1).to_string())], why).into_response()
 }
 
 fn rejection(
@@ -83,7 +110,8 @@ fn rejection(
 ) -> Response {
     let mut response = (fault.status(), format!("{text}\n")).into_response();
     if let Some(auth) = authenticator.config() {
-        let challenge = challenge(&auth, parts.uri.path(), fault);
+        let scheme = credentials_header::scheme(&parts.headers);
+        let challenge = challenge(&auth, parts.uri.path(), scheme, fault);
         response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
     }
     response

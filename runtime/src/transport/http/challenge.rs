@@ -1,12 +1,14 @@
-//! `WWW-Authenticate`: what a client needs to get the right token (RFC 6750, RFC 9728).
+//! `WWW-Authenticate`: what a client needs to get the right token (RFC 6750, RFC 9728), and to send it in the right way
+//! (RFC 9449).
 //!
 //! A challenge names the document in which the client finds the authorization server, and the scopes to ask for. It
 //! says what is wrong with a token in words of this server; nothing of the token is repeated.
 
 use axum::http::{HeaderValue, StatusCode};
 
+use super::credentials_header::TokenScheme;
 use super::resource_metadata::{advertised, document_url};
-use crate::config::AuthConfig;
+use crate::config::{AuthConfig, JwtAlgorithm};
 
 /// What is wrong with the credentials of a request. The texts are for `error_description`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,6 +19,10 @@ pub(super) enum CredentialsFault<'f> {
     Malformed(&'f str),
     /// The token is not valid.
     InvalidToken(&'f str),
+    /// A token that is bound to a key was sent without a proof, or a token had to be bound.
+    UnboundUse(&'f str),
+    /// The proof of the client's key is not good.
+    InvalidProof(&'f str),
     /// The token is valid, and the operation needs these scopes. All of them are named, also those that the token has:
     /// the client asks for a new token with exactly what is named.
     InsufficientScope(&'f [Box<str>]),
@@ -26,20 +32,40 @@ impl CredentialsFault<'_> {
     /// The status of the response.
     pub(super) fn status(self) -> StatusCode {
         match self {
-            Self::Missing | Self::InvalidToken(_) => StatusCode::UNAUTHORIZED,
+            Self::Missing | Self::InvalidToken(_) | Self::UnboundUse(_) | Self::InvalidProof(_) => {
+                StatusCode::UNAUTHORIZED
+            }
             Self::Malformed(_) => StatusCode::BAD_REQUEST,
             Self::InsufficientScope(_) => StatusCode::FORBIDDEN,
         }
     }
+
+    /// Whether the client has to use the scheme `DPoP`, whichever it has used.
+    fn needs_dpop(self) -> bool {
+        matches!(self, Self::UnboundUse(_) | Self::InvalidProof(_))
+    }
 }
 
-/// The challenge to a request for the path `requested`.
-pub(super) fn challenge(auth: &AuthConfig, requested: &str, fault: CredentialsFault<'_>) -> HeaderValue {
-    let mut text = "Bearer".to_owned();
+/// The challenge to a request for the path `requested`, whose token was sent with `scheme`.
+pub(super) fn challenge(
+    auth: &AuthConfig,
+    requested: &str,
+    scheme: TokenScheme,
+    fault: CredentialsFault<'_>,
+) -> HeaderValue {
+    let is_dpop = scheme == TokenScheme::Dpop || auth.require_dpop || fault.needs_dpop();
+    let (name, algorithms) = match is_dpop {
+        true => ("DPoP", Some(JwtAlgorithm::names().join(" "))),
+        false => ("Bearer", None),
+    };
+    let mut text = name.to_owned();
     let (error, description) = match fault {
         CredentialsFault::Missing => (None, None),
         CredentialsFault::Malformed(why) => (Some("invalid_request"), Some(why)),
-        CredentialsFault::InvalidToken(why) => (Some("invalid_token"), Some(why)),
+        CredentialsFault::InvalidToken(why) | CredentialsFault::UnboundUse(why) => {
+            (Some("invalid_token"), Some(why))
+        }
+        CredentialsFault::InvalidProof(why) => (Some("invalid_dpop_proof"), Some(why)),
         CredentialsFault::InsufficientScope(_) => {
             (Some("insufficient_scope"), Some("the operation needs more scopes"))
         }
@@ -57,6 +83,7 @@ pub(super) fn challenge(auth: &AuthConfig, requested: &str, fault: CredentialsFa
         ("error_description", description),
         ("scope", scopes.as_deref()),
         ("resource_metadata", metadata.as_deref()),
+        ("algs", algorithms.as_deref()),
     ];
     for (at, (name, value)) in
         parameters.iter().filter_map(|(name, value)| Some((name, (*value)?))).enumerate()
@@ -66,7 +93,7 @@ pub(super) fn challenge(auth: &AuthConfig, requested: &str, fault: CredentialsFa
         text.push('=');
         push_quoted(&mut text, value);
     }
-    HeaderValue::from_str(&text).unwrap_or(HeaderValue::from_static("Bearer"))
+    HeaderValue::from_str(&text).unwrap_or(HeaderValue::from_static(name))
 }
 
 /// Writes a quoted string (RFC 9110, 5.6.4). What cannot stand in a header becomes a question mark.
@@ -88,7 +115,26 @@ mod tests {
     use super::*;
 
     fn written(auth: &AuthConfig, requested: &str, fault: CredentialsFault<'_>) -> String {
-        challenge(auth, requested, fault).to_str().unwrap().to_owned()
+        sent(auth, requested, TokenScheme::Bearer, fault)
+    }
+
+    fn sent(auth: &AuthConfig, requested: &str, scheme: TokenScheme, fault: CredentialsFault<'_>) -> String {
+        challenge(auth, requested, scheme, fault).to_str().unwrap().to_owned()
+    }
+
+    #[test]
+    fn a_client_learns_that_it_needs_a_proof() {
+        let algs = "algs=\"RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 EdDSA Ed25519\"";
+        let bare = auth("");
+        let unbound = CredentialsFault::UnboundUse("bound");
+        let expected = format!("DPoP error=\"invalid_token\", error_description=\"bound\", {algs}");
+        assert_eq!(written(&bare, "/mcp", unbound), expected);
+        let expected = format!("DPoP error=\"invalid_dpop_proof\", error_description=\"old\", {algs}");
+        assert_eq!(sent(&bare, "/mcp", TokenScheme::Dpop, CredentialsFault::InvalidProof("old")), expected);
+        let expired = sent(&bare, "/mcp", TokenScheme::Dpop, CredentialsFault::InvalidToken("expired"));
+        assert_eq!(expired, format!("DPoP error=\"invalid_token\", error_description=\"expired\", {algs}"));
+        let required = AuthConfig { require_dpop: true, ..bare };
+        assert_eq!(written(&required, "/mcp", CredentialsFault::Missing), format!("DPoP {algs}"));
     }
 
     #[test]
@@ -139,6 +185,8 @@ mod tests {
         let status = |fault: CredentialsFault<'_>| fault.status().as_u16();
         assert_eq!(status(CredentialsFault::Missing), 401);
         assert_eq!(status(CredentialsFault::InvalidToken("")), 401);
+        assert_eq!(status(CredentialsFault::UnboundUse("")), 401);
+        assert_eq!(status(CredentialsFault::InvalidProof("")), 401);
         assert_eq!(status(CredentialsFault::Malformed("")), 400);
         assert_eq!(status(CredentialsFault::InsufficientScope(&[])), 403);
     }

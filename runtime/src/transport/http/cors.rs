@@ -21,8 +21,7 @@ const REQUEST_HEADERS: &str = "Authorization, Content-Type, Accept, MCP-Protocol
 const PARAM_PREFIX: &str = "mcp-param-";
 
 /// The headers of a response that pages may read, besides those that they always may.
-const EXPOSED_HEADERS: &str =
-    "Mcp-Session-Id, WWW-Authenticate, DPoP-Nonce, Retry-After, MCP-Protocol-Version";
+const EXPOSED_HEADERS: &str = "Mcp-Session-Id, WWW-Authenticate, Retry-After, MCP-Protocol-Version";
 
 /// Seconds for which a browser need not ask again.
 const MAX_AGE: &str = "600";

@@ -6,12 +6,12 @@
 //! `streamable_http` (which message belongs to which session), and the layer `mcp`; `response` writes the response.
 
 mod authentication;
-mod authorization;
 mod challenge;
 mod client_locality;
 mod connection_limit;
 mod content_types;
 mod cors;
+mod credentials_header;
 mod event_store;
 mod forwarded_for;
 mod header_validation;
@@ -29,6 +29,7 @@ mod session_streams;
 mod sse;
 mod stream_end;
 mod streamable_http;
+mod target_uri;
 mod tls;
 
 pub use listener::{Listener, serve};

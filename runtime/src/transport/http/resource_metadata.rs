@@ -15,7 +15,7 @@ use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 
 use super::{cors, legacy_sse};
-use crate::config::{AuthConfig, ResourceUri};
+use crate::config::{AuthConfig, JwtAlgorithm, ResourceUri};
 
 /// Where the documents are. The path of the endpoint follows.
 const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
@@ -34,14 +34,16 @@ type Documents = Vec<(String, Bytes)>;
 pub(super) struct ResourceMetadata {
     /// The path of Streamable HTTP.
     endpoint: &'static str,
+    /// Whether clients may have certificates, to which a token can be bound (RFC 8705).
+    has_client_certificates: bool,
     /// The documents that were written last, and for which configuration.
     written: Mutex<Option<(Arc<AuthConfig>, Documents)>>,
 }
 
 impl ResourceMetadata {
     /// `endpoint`: the path of Streamable HTTP.
-    pub(super) fn new(endpoint: &'static str) -> Self {
-        Self { endpoint, written: Mutex::new(None) }
+    pub(super) fn new(endpoint: &'static str, has_client_certificates: bool) -> Self {
+        Self { endpoint, has_client_certificates, written: Mutex::new(None) }
     }
 
     /// The response to a request for a document; `None` if its path is not that of one. `auth` returns the
@@ -65,7 +67,7 @@ impl ResourceMetadata {
     fn find(&self, auth: Arc<AuthConfig>, suffix: &str) -> Option<Bytes> {
         let mut written = self.written.lock();
         if !written.as_ref().is_some_and(|(config, _)| Arc::ptr_eq(config, &auth)) {
-            let documents = documents(&auth, self.endpoint);
+            let documents = documents(&auth, self.endpoint, self.has_client_certificates);
             *written = Some((auth, documents));
         }
         let (_, documents) = written.as_ref()?;
@@ -131,12 +133,13 @@ fn path<'u>(uri: &'u str, resource: &ResourceUri) -> &'u str {
 }
 
 /// Writes the documents; none without an authorization server, which a document must name.
-fn documents(auth: &AuthConfig, endpoint: &str) -> Documents {
+fn documents(auth: &AuthConfig, endpoint: &str, has_client_certificates: bool) -> Documents {
     let Some(resource) = auth.resource.as_ref().filter(|_| !auth.issuers.is_empty()) else {
         return Vec::new();
     };
     let legacy = legacy_uri(resource);
-    let (streamable_document, legacy_document) = (document(resource.as_str(), auth), document(&legacy, auth));
+    let document = |resource: &str| document(resource, auth, has_client_certificates);
+    let (streamable_document, legacy_document) = (document(resource.as_str()), document(&legacy));
     // A proxy passes on the path that the client sees, or removes its prefix from it.
     vec![
         (String::new(), streamable_document.clone()),
@@ -147,7 +150,7 @@ fn documents(auth: &AuthConfig, endpoint: &str) -> Documents {
     ]
 }
 
-fn document(resource: &str, auth: &AuthConfig) -> Bytes {
+fn document(resource: &str, auth: &AuthConfig, has_client_certificates: bool) -> Bytes {
     let issuers: Vec<&str> = auth.issuers.iter().map(|issuer| issuer.issuer.as_str()).collect();
     let scopes: Vec<&str> = advertised(auth.scopes.iter().map(String::as_str)).collect();
     let mut document = Map::new();
@@ -156,6 +159,13 @@ fn document(resource: &str, auth: &AuthConfig) -> Bytes {
     document.insert("bearer_methods_supported".to_owned(), json!(["header"]));
     if !scopes.is_empty() {
         document.insert("scopes_supported".to_owned(), json!(scopes));
+    }
+    document.insert("dpop_signing_alg_values_supported".to_owned(), json!(JwtAlgorithm::names()));
+    if auth.require_dpop {
+        document.insert("dpop_bound_access_tokens_required".to_owned(), json!(true));
+    }
+    if has_client_certificates {
+        document.insert("tls_client_certificate_bound_access_tokens".to_owned(), json!(true));
     }
     Value::Object(document).to_string().into()
 }
@@ -193,7 +203,7 @@ pub(super) mod tests {
 
     #[tokio::test]
     async fn each_endpoint_has_its_document_at_every_path_that_a_client_may_try() {
-        let (metadata, auth) = (ResourceMetadata::new("/mcp"), Arc::new(prefixed()));
+        let (metadata, auth) = (ResourceMetadata::new("/mcp", false), Arc::new(prefixed()));
         for (suffix, resource) in [
             ("", "https://tools.example.com/team/mcp"),
             ("/", "https://tools.example.com/team/mcp"),
@@ -213,6 +223,7 @@ pub(super) mod tests {
                 "authorization_servers": ["https://idp.example.com"],
                 "bearer_methods_supported": ["header"],
                 "scopes_supported": ["tools"],
+                "dpop_signing_alg_values_supported": JwtAlgorithm::names(),
             });
             assert_eq!(body(response).await, expected, "{suffix}");
         }
@@ -220,7 +231,7 @@ pub(super) mod tests {
 
     #[test]
     fn other_paths_and_methods_are_answered_so_that_a_page_can_read_it() {
-        let (metadata, auth) = (ResourceMetadata::new("/mcp"), Arc::new(prefixed()));
+        let (metadata, auth) = (ResourceMetadata::new("/mcp", false), Arc::new(prefixed()));
         let status = |method: Method, path: &str| {
             let response = metadata.respond(&request(method, path), || Some(Arc::clone(&auth)))?;
             assert_eq!(response.headers()["access-control-allow-origin"], "*", "{path}");
@@ -246,7 +257,7 @@ pub(super) mod tests {
 
     #[tokio::test]
     async fn another_configuration_has_other_documents() {
-        let metadata = ResourceMetadata::new("/mcp");
+        let metadata = ResourceMetadata::new("/mcp", false);
         let request = request(Method::GET, WELL_KNOWN);
         let issuer = async |auth: Arc<AuthConfig>| {
             let document = body(metadata.respond(&request, || Some(auth)).unwrap()).await;
@@ -260,9 +271,21 @@ pub(super) mod tests {
         assert_eq!(issuer(before).await, "https://idp.example.com");
     }
 
+    #[tokio::test]
+    async fn a_document_says_to_what_tokens_must_or_may_be_bound() {
+        let bound = "resource = \"https://tools.example.com/mcp\"\nrequire_dpop = true\n\
+                     [[auth.issuers]]\nissuer = \"https://idp.example.com\"\n";
+        let metadata = ResourceMetadata::new("/mcp", true);
+        let document = metadata.respond(&request(Method::GET, WELL_KNOWN), || Some(Arc::new(auth(bound))));
+        let document = body(document.unwrap()).await;
+        assert_eq!(document["dpop_bound_access_tokens_required"], true);
+        assert_eq!(document["tls_client_certificate_bound_access_tokens"], true);
+    }
+
     #[test]
     fn without_an_authorization_server_there_is_no_document() {
-        let (metadata, auth) = (ResourceMetadata::new("/mcp"), Arc::new(auth("scopes = [\"tools\"]\n")));
+        let (metadata, auth) =
+            (ResourceMetadata::new("/mcp", false), Arc::new(auth("scopes = [\"tools\"]\n")));
         assert_eq!(document_url(&auth, "/mcp"), None);
         for configured in [None, Some(auth)] {
             let response = metadata.respond(&request(Method::GET, WELL_KNOWN), || configured).unwrap();

@@ -73,7 +73,8 @@ pub fn router(server: Arc<Server>) -> Router {
     let origin_check = OriginCheck::new(server.settings());
     let locality_check = LocalityCheck::new(server.settings());
     let trusted_proxies = TrustedProxies::new(&server.settings().trusted_proxies);
-    let resource_metadata = ResourceMetadata::new(PATH);
+    let has_client_certificates = server.settings().tls.as_ref().is_some_and(|tls| tls.client_ca.is_some());
+    let resource_metadata = ResourceMetadata::new(PATH, has_client_certificates);
     let legacy_sse = LegacySseStreams::new(server.settings().max_sessions);
     let endpoint = StreamableHttp::new(server);
     let state =

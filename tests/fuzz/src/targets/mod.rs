@@ -4,6 +4,7 @@ pub(crate) mod arguments;
 pub(crate) mod configuration;
 pub(crate) mod cursors;
 pub(crate) mod descriptors;
+pub(crate) mod dpop_proof;
 mod expansion;
 pub(crate) mod framing;
 pub(crate) mod grants;

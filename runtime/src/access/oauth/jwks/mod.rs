@@ -10,6 +10,7 @@ use std::time::SystemTime;
 use futures_util::FutureExt as _;
 
 pub(super) use key_set::KeySet;
+pub(super) use public_key::PublicKey;
 
 use super::discovery::Discovery;
 use super::fetch::{Fetch, FetchError, FetchRequest};

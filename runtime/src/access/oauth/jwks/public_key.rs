@@ -20,6 +20,9 @@ const RSA_MODULUS: std::ops::RangeInclusive<usize> = 256..=1_024;
 /// Longest exponent of RSA, bytes, as of `ring`.
 const RSA_EXPONENT: usize = 5;
 
+/// Members of private and symmetric keys (RFC 7518, 6).
+const SECRET_MEMBERS: [&str; 8] = ["d", "k", "p", "q", "dp", "dq", "qi", "oth"];
+
 /// Longest `kid`, bytes.
 const MAX_KID: usize = 1_024;
 
@@ -44,9 +47,9 @@ enum KeyMaterial {
 impl PublicKey {
     /// Reads a JSON Web Key. `None`: it verifies no signatures of a known algorithm, which is no fault, since issuers
     /// publish keys for other purposes too.
-    pub(super) fn read(jwk: &Map<String, Value>) -> Option<Self> {
+    pub(in crate::access::oauth) fn read(jwk: &Map<String, Value>) -> Option<Self> {
         // A private or symmetric key that is published is known to everybody.
-        let is_secret = ["d", "k"].iter().any(|name| jwk.contains_key(*name));
+        let is_secret = SECRET_MEMBERS.iter().any(|name| jwk.contains_key(*name));
         if is_secret || !is_for_signatures(jwk) {
             return None;
         }
@@ -68,7 +71,7 @@ impl PublicKey {
     }
 
     /// Whether the key is for this algorithm.
-    pub(super) fn fits(&self, algorithm: JwtAlgorithm) -> bool {
+    pub(in crate::access::oauth) fn fits(&self, algorithm: JwtAlgorithm) -> bool {
         self.algorithm.is_none_or(|only| only == algorithm) && self.material.fits(algorithm)
     }
 

@@ -69,7 +69,9 @@ fn wrong_purposes() -> WrongClaims {
         ("token_use", json!("refresh_token"), TokenError::WrongType),
         ("typ", json!("Refresh"), TokenError::WrongType),
         ("typ", json!("ID"), TokenError::WrongType),
-        ("cnf", json!({ "jkt": "0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I" }), TokenError::UnprovenBinding),
+        ("cnf", json!({ "jkt": "0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I" }), TokenError::MissingProof),
+        ("cnf", json!({ "jkt": "0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4" }), TokenError::UnprovenBinding),
+        ("cnf", json!({ "jkt": Value::Null }), TokenError::UnprovenBinding),
         (
             "cnf",
             json!({ "x5t#S256": "0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I" }),

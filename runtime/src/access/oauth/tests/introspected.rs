@@ -118,6 +118,22 @@ async fn what_an_issuer_says_is_checked_like_a_token() {
 }
 
 #[tokio::test]
+async fn an_issuer_says_what_an_opaque_token_is_bound_to() {
+    let world = world_with(JwksSource::Discover);
+    let thumbprint = json!({ "jkt": "0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I" });
+    for (token, kind) in [("a", json!("DPoP")), ("b", json!("Bearer")), ("c", Value::Null)] {
+        let mut claims: Value = serde_json::from_str(&active_with("cnf", thumbprint.clone())).unwrap();
+        if !kind.is_null() {
+            claims["token_type"] = kind;
+        }
+        world.fake.say(token, &claims.to_string());
+        assert_eq!(world.authenticate(token).await.unwrap_err(), TokenError::MissingProof, "{claims}");
+    }
+    world.fake.say("d", &active_with("token_type", json!("mac")));
+    assert_eq!(world.authenticate("d").await.unwrap_err(), TokenError::UnprovenBinding);
+}
+
+#[tokio::test]
 async fn nobody_knows_a_token_while_the_issuer_is_down() {
     let world = world_with(JwksSource::Discover);
     world.fake.say("opaque", &active());

@@ -1,12 +1,13 @@
 //! Tokens from the outside of this module, with a made-up authorization server.
 
+mod bound_tokens;
 pub(crate) mod fake_fetch;
 mod forged_claims;
 mod forged_tokens;
 mod good_tokens;
 mod introspected;
 mod rotation;
-mod signer;
+pub(crate) mod signer;
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -15,7 +16,7 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::fetch::Fetch;
-use super::{Issuers, TokenError};
+use super::{ClientProofs, Issuers, ProofVerifier, TokenError, check_syntax};
 use crate::access::principal::Principal;
 use crate::config::{AuthConfig, Endpoint, IssuerConfig, JsonPointer, JwksSource, JwtAlgorithm};
 use fake_fetch::FakeFetch;
@@ -31,6 +32,7 @@ const NOW: u64 = 1_800_000_000;
 /// A resource server, its authorization server, and the keys of the latter.
 struct World {
     issuers: Arc<Issuers>,
+    proofs: ProofVerifier,
     fake: Arc<FakeFetch>,
     keys: TestKeys,
 }
@@ -60,7 +62,8 @@ impl World {
         fake.publish(KEYS_URL, &keys.jwks().to_string());
         let config = AuthConfig { issuers, ..AuthConfig::default() };
         let fetcher: Arc<dyn Fetch> = fake.clone();
-        Self { issuers: Arc::new(Issuers::with_fetcher(&config, &fetcher)), fake, keys }
+        let issuers = Arc::new(Issuers::with_fetcher(&config, &fetcher));
+        Self { issuers, proofs: ProofVerifier::new(at(0)), fake, keys }
     }
 
     async fn authenticate(&self, token: &str) -> Result<Arc<Principal>, TokenError> {
@@ -74,7 +77,10 @@ impl World {
         certificate: Option<&[u8; 32]>,
         seconds: u64,
     ) -> Result<Arc<Principal>, TokenError> {
-        self.issuers.authenticate(token, &digest(token), certificate, at(seconds)).await
+        check_syntax(token)?;
+        let (digest, now) = (digest(token), at(seconds));
+        let bound = self.issuers.authenticate(token, &digest, now).await?;
+        bound.for_client(&ClientProofs { token: &digest, certificate, dpop: None }, &self.proofs, now)
     }
 
     /// A token of ECDSA with these claims.

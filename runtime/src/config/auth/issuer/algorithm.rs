@@ -48,6 +48,12 @@ impl JwtAlgorithm {
     /// The algorithms of an issuer that names none.
     pub(super) const DEFAULT: [Self; 4] = [Self::Rs256, Self::Ps256, Self::Es256, Self::EdDsa];
 
+    /// The names of all algorithms.
+    #[must_use]
+    pub fn names() -> [&'static str; 10] {
+        Self::NAMES.map(|(name, _)| name)
+    }
+
     /// The algorithm of this name.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
@@ -72,7 +78,7 @@ impl JwtAlgorithm {
         let name = entry.string(reader)?;
         let algorithm = Self::parse(&name);
         if algorithm.is_none() {
-            let known = Self::NAMES.map(|(known, _)| known);
+            let known = Self::names();
             let why = if name == "none" || name.starts_with("HS") {
                 format!("`{name}` lets others forge tokens; use an algorithm with a key pair, such as ES256")
             } else {

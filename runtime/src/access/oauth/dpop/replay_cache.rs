@@ -1,0 +1,162 @@
+//! The proofs that were used, until each is too old to be used again.
+//!
+//! A proof that was forgotten could be used twice, so a full cache forgets nothing: it rejects. Only who holds a valid
+//! token and its key can put something in, and one principal has a tenth of the cache, so none can lock out the others.
+//! A cache that has just begun knows nothing of the proofs before it, so those are too old for it.
+//!
+//! Proofs lie in buckets by the minute in which they expire. A bucket goes as a whole, so nothing is ever searched for
+//! what has expired, and there are no more buckets than minutes in which a proof may expire. Time is an argument, so
+//! that a test needs no clock.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use parking_lot::Mutex;
+
+use super::proof::AcceptedProof;
+use crate::access::oauth::error::TokenError;
+use crate::access::oauth::expiring_map::Digest;
+use crate::access::oauth::proof_error::ProofError;
+
+/// Most proofs that are remembered.
+const MAX_PROOFS: usize = 100_000;
+
+/// Most proofs of one principal: 33 requests in each second.
+const MAX_OF_ONE: usize = MAX_PROOFS / 10;
+
+/// Seconds in which the proofs of one bucket expire.
+const BUCKET: u64 = 60;
+
+/// How far the clock of a client may be behind when the server has just begun. A proof that was used so shortly before
+/// the server ended can be used once more.
+const START_LEEWAY: Duration = Duration::from_secs(5);
+
+/// Remembers proofs.
+#[derive(Debug)]
+pub(super) struct ReplayCache {
+    begun: SystemTime,
+    max: usize,
+    max_of_one: usize,
+    /// By the number of the bucket's end.
+    buckets: Mutex<BTreeMap<u64, Bucket>>,
+}
+
+/// Proofs that expire in the same minute.
+#[derive(Debug, Default)]
+struct Bucket {
+    proofs: HashSet<Digest>,
+    /// How many of them are whose.
+    shares: HashMap<Arc<str>, usize>,
+}
+
+impl ReplayCache {
+    /// An empty cache.
+    pub(super) fn new(now: SystemTime) -> Self {
+        Self::with_capacity(now, MAX_PROOFS, MAX_OF_ONE)
+    }
+
+    fn with_capacity(begun: SystemTime, max: usize, max_of_one: usize) -> Self {
+        Self { begun, max, max_of_one, buckets: Mutex::new(BTreeMap::new()) }
+    }
+
+    /// A proof that was made before this may have been used before the cache began.
+    pub(super) fn earliest(&self) -> SystemTime {
+        self.begun.checked_sub(START_LEEWAY).unwrap_or(SystemTime::UNIX_EPOCH)
+    }
+
+    /// Puts a proof of `holder` in.
+    ///
+    /// # Errors
+    /// When the proof was used before, or there is no room.
+    pub(super) fn insert(
+        &self,
+        proof: AcceptedProof,
+        holder: &Arc<str>,
+        now: SystemTime,
+    ) -> Result<(), TokenError> {
+        let mut buckets = self.buckets.lock();
+        let expired = drop_expired(&mut buckets, number(now));
+        if buckets.values().any(|bucket| bucket.proofs.contains(&proof.id)) {
+            return Err(ProofError::Replayed.into());
+        }
+        let count: usize = buckets.values().map(|bucket| bucket.proofs.len()).sum();
+        let share: usize = buckets.values().filter_map(|bucket| bucket.shares.get(holder)).sum();
+        if count >= self.max || share >= self.max_of_one {
+            return Err(TokenError::TooManyProofs);
+        }
+        let bucket = buckets.entry(number(proof.until).saturating_add(1)).or_default();
+        bucket.proofs.insert(proof.id);
+        *bucket.shares.entry(Arc::clone(holder)).or_default() += 1;
+        // The lock is released first: dropping a bucket takes a while.
+        drop(buckets);
+        drop(expired);
+        Ok(())
+    }
+}
+
+/// Takes out the buckets that have ended before the bucket `now`.
+fn drop_expired(buckets: &mut BTreeMap<u64, Bucket>, now: u64) -> Vec<Bucket> {
+    let mut expired = Vec::new();
+    while let Some(entry) = buckets.first_entry().filter(|entry| *entry.key() <= now) {
+        expired.push(entry.remove());
+    }
+    expired
+}
+
+/// The number of the bucket of a time.
+fn number(time: SystemTime) -> u64 {
+    time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs() / BUCKET
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(seconds: u64) -> SystemTime {
+        SystemTime::UNIX_EPOCH + Duration::from_secs(1_800_000_000 + seconds)
+    }
+
+    fn proof(number: u64, until: u64) -> AcceptedProof {
+        let mut id = [0; 32];
+        id[..8].copy_from_slice(&number.to_le_bytes());
+        AcceptedProof { id, until: at(until) }
+    }
+
+    #[test]
+    fn a_proof_counts_once_until_it_is_too_old() {
+        let cache = ReplayCache::new(at(0));
+        let ada: Arc<str> = "ada".into();
+        for until in [300, 330, 359, 360, 600] {
+            assert_eq!(cache.insert(proof(until, until), &ada, at(0)), Ok(()));
+            let replayed = Err(TokenError::Proof(ProofError::Replayed));
+            assert_eq!(cache.insert(proof(until, until), &ada, at(until - 1)), replayed, "{until}");
+        }
+        assert_eq!(cache.insert(proof(1, 800), &ada, at(700)), Ok(()));
+        assert_eq!(cache.buckets.lock().len(), 1, "what is too old is forgotten");
+    }
+
+    #[test]
+    fn a_full_cache_rejects_and_forgets_nothing() {
+        let cache = ReplayCache::with_capacity(at(0), 20, 10);
+        let holders: [Arc<str>; 3] = ["ada".into(), "bob".into(), "eve".into()];
+        for number in 0..10 {
+            assert_eq!(cache.insert(proof(number, 300), &holders[0], at(0)), Ok(()));
+        }
+        let full = Err(TokenError::TooManyProofs);
+        assert_eq!(cache.insert(proof(10, 300), &holders[0], at(0)), full, "her share");
+        for number in 20..30 {
+            assert_eq!(cache.insert(proof(number, 400), &holders[1], at(0)), Ok(()));
+        }
+        assert_eq!(cache.insert(proof(30, 300), &holders[2], at(0)), full, "the whole");
+        let replayed = Err(TokenError::Proof(ProofError::Replayed));
+        assert_eq!(cache.insert(proof(0, 300), &holders[0], at(0)), replayed, "the first is known");
+        assert_eq!(cache.insert(proof(31, 900), &holders[0], at(360)), Ok(()), "there is room again");
+        assert_eq!(cache.insert(proof(20, 400), &holders[1], at(360)), replayed);
+    }
+
+    #[test]
+    fn what_was_made_before_the_start_is_too_old() {
+        assert_eq!(ReplayCache::new(at(10)).earliest(), at(5));
+    }
+}

@@ -1,0 +1,131 @@
+//! Tokens that are bound to a key (DPoP): a real authorization server binds them, a foreign library signs the proofs,
+//! and each misuse of token or proof is refused with the right challenge and has one line in the audit.
+
+use anyhow::{Result, ensure};
+use plugport_tests::authorization_server::AuthorizationServer;
+use plugport_tests::external_clients::ExternalClient;
+use plugport_tests::server::Server;
+use serde_json::Value;
+
+/// Calls that are refused, each with the scheme and the error of its challenge.
+const REFUSED: &[(&str, &str, &str)] = &[
+    ("replayed", "DPoP", "invalid_dpop_proof"),
+    ("no proof", "DPoP", "invalid_dpop_proof"),
+    ("two proofs", "DPoP", "invalid_dpop_proof"),
+    ("as Bearer", "DPoP", "invalid_token"),
+    ("as Bearer with a proof", "DPoP", "invalid_token"),
+    ("another method", "DPoP", "invalid_dpop_proof"),
+    ("another path", "DPoP", "invalid_dpop_proof"),
+    ("another host", "DPoP", "invalid_dpop_proof"),
+    ("another token", "DPoP", "invalid_dpop_proof"),
+    ("no token in it", "DPoP", "invalid_dpop_proof"),
+    ("an hour old", "DPoP", "invalid_dpop_proof"),
+    ("an hour ahead", "DPoP", "invalid_dpop_proof"),
+    ("another type", "DPoP", "invalid_dpop_proof"),
+    ("a private key", "DPoP", "invalid_dpop_proof"),
+    ("the key of a thief", "DPoP", "invalid_dpop_proof"),
+    ("signed by a thief", "DPoP", "invalid_dpop_proof"),
+    ("a free token as DPoP", "DPoP", "invalid_token"),
+    ("a stream", "DPoP", "invalid_dpop_proof"),
+];
+
+/// Starts a server whose tokens `issuer` makes, with more keys of `[auth]`.
+async fn protected(issuer: &AuthorizationServer, more: &str) -> Server {
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let listen: &'static str = format!("127.0.0.1:{port}").leak();
+    let config = format!(
+        "[auth]\nresource = \"http://{listen}/mcp\"\n{more}[[auth.issuers]]\nissuer = \"{}\"\n",
+        issuer.issuer
+    );
+    Server::builder().guest("polite").config(&config).listen(listen).start().await
+}
+
+/// What became of each call, with a key for this algorithm.
+async fn calls(issuer: &AuthorizationServer, server: &Server, algorithm: &'static str) -> Result<Value> {
+    let target = vec![server.url(), issuer.introduction.clone()];
+    let report = ExternalClient::AuthorizationServer.drive("dpop_calls", "http", algorithm, target).await;
+    report.map_err(|error| error.context(server.log()))
+}
+
+fn status(report: &Value, call: &str) -> u64 {
+    report[call]["status"].as_u64().unwrap_or_else(|| panic!("no {call} in {report}"))
+}
+
+async fn metadata(server: &Server) -> Result<Value> {
+    let url = server.url().replace("/mcp", "/.well-known/oauth-protected-resource/mcp");
+    Ok(reqwest::get(url).await?.json().await?)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_bound_token_is_for_the_holder_of_its_key() -> Result<()> {
+    let issuer = AuthorizationServer::start(&[]).await?;
+    for algorithm in ["ES256", "Ed25519"] {
+        let server = protected(&issuer, "").await;
+        let report = calls(&issuer, &server, algorithm).await?;
+        let principal = format!("oauth:{}#machine-secret", issuer.issuer);
+        let accepted = ["proven", "proven again", "a free token"];
+        for call in accepted {
+            ensure!(status(&report, call) == 200, "{algorithm}, {call}: {report}");
+            ensure!(report[call]["principal"] == principal, "{algorithm}, {call}: {report}");
+        }
+        for (call, scheme, error) in REFUSED {
+            let challenge = report[*call]["challenge"].as_str().unwrap_or_default();
+            ensure!(status(&report, call) == 401, "{algorithm}, {call}: {report}");
+            ensure!(challenge.starts_with(&format!("{scheme} error=\"{error}\"")), "{call}: {challenge}");
+            ensure!(challenge.contains("algs=\"") && challenge.contains("ES256"), "{call}: {challenge}");
+            ensure!(challenge.contains("resource_metadata=\""), "{call}: {challenge}");
+        }
+        let first = report["no token"]["challenge"].as_str().unwrap_or_default();
+        ensure!(status(&report, "no token") == 401 && first.starts_with("Bearer "), "{report}");
+        ensure!(status(&report, "no such session") == 405, "its proof was good: {report}");
+        let is_refusal = |line: &Value| line["event"] == "unauthenticated";
+        let lines = server.wait_for_audit_lines(is_refusal, REFUSED.len()).await.len();
+        ensure!(lines == REFUSED.len(), "{lines} lines in the audit");
+        let is_guests = |line: &Value| line["event"] == "call" && line["caller"] != "server";
+        let lines = server.wait_for_audit_lines(is_guests, accepted.len()).await.len();
+        ensure!(lines == accepted.len(), "{lines} calls");
+        let metadata = metadata(&server).await?;
+        let algorithms = metadata["dpop_signing_alg_values_supported"].as_array();
+        ensure!(algorithms.is_some_and(|known| known.iter().any(|known| known == "ES256")), "{metadata}");
+        ensure!(metadata["dpop_bound_access_tokens_required"].is_null(), "{metadata}");
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_can_require_bound_tokens() -> Result<()> {
+    let issuer = AuthorizationServer::start(&[]).await?;
+    let server = protected(&issuer, "require_dpop = true\n").await;
+    let report = calls(&issuer, &server, "ES256").await?;
+    ensure!(status(&report, "proven") == 200, "{report}");
+    for (call, begin) in [("a free token", "DPoP error=\"invalid_token\""), ("no token", "DPoP ")] {
+        let challenge = report[call]["challenge"].as_str().unwrap_or_default();
+        ensure!(status(&report, call) == 401 && challenge.starts_with(begin), "{call}: {report}");
+    }
+    let metadata = metadata(&server).await?;
+    ensure!(metadata["dpop_bound_access_tokens_required"] == true, "{metadata}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_opaque_token_is_bound_by_its_introspection() -> Result<()> {
+    let issuer = AuthorizationServer::start(&["--format", "opaque"]).await?;
+    let introduction: Value = serde_json::from_str(&issuer.introduction)?;
+    let client = &introduction["introspection"];
+    let port = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+    let listen: &'static str = format!("127.0.0.1:{port}").leak();
+    let config = format!(
+        "[auth]\nresource = \"http://{listen}/mcp\"\n[[auth.issuers]]\nissuer = \"{}\"\n\
+         introspection = {{ client_id = {}, secret = {{ file = \"secret\" }} }}\n",
+        issuer.issuer,
+        toml::Value::from(client["client_id"].as_str().unwrap())
+    );
+    let builder = Server::builder().guest("polite").config(&config).listen(listen);
+    std::fs::write(builder.folder().join("secret"), client["client_secret"].as_str().unwrap())?;
+    let server = builder.start().await;
+    let report = calls(&issuer, &server, "ES256").await?;
+    for (call, expected) in [("proven", 200), ("replayed", 401), ("as Bearer", 401), ("a free token", 200)] {
+        ensure!(status(&report, call) == expected, "{call}: {report}");
+    }
+    Ok(())
+}
