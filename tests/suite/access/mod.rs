@@ -6,6 +6,7 @@
 mod foreign_tokens;
 mod oauth;
 mod principal_isolation;
+mod quotas;
 mod roles;
 mod static_tokens;
 mod trusted_proxies;
