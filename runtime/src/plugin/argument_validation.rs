@@ -21,8 +21,8 @@ use crate::sandbox::{WorkBudget, WorkStopped};
 pub(crate) struct AdmittedCall(());
 
 impl Plugin {
-    /// Counts a call and validates its arguments, with as much processor time as the call may use. The time is charged to
-    /// the caller's quota.
+    /// Counts a call and validates its arguments, with as much processor time as the call may use. The time is charged
+    /// to the caller's quota.
     ///
     /// # Errors
     /// When validation takes longer, or the plugin may not be called now.

@@ -5,8 +5,8 @@
 //! with several roles uses up one after the other, and one role without a quota ends the counting. The policy decides
 //! which roles allow a call (`access/policy`); this module counts, and knows neither items nor MCP.
 //!
-//! What is used has to outlive this process, also one that is killed. A bucket is one moment ([`gcra`]), and the file
-//! always has a later one than is used ([`table`], [`store`]): a restart takes a little from a caller, and gives nothing.
+//! What is used has to outlive this process, also one that is killed. A bucket is one moment (`gcra`), and the file
+//! always has a later one than is used (`table`, `store`): a restart takes a little from a caller, and gives nothing.
 
 mod file;
 mod gcra;

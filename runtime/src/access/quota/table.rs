@@ -5,8 +5,8 @@
 //! to whoever started it. New callers beyond the maximum share one entry, so those of the flood pay. Principals and
 //! addresses have maxima of their own: whoever comes from many addresses takes nothing from a principal.
 //!
-//! This module decides and counts, and writes nothing: [`Ahead`] gets the moments that must be in the file before a call
-//! goes on.
+//! This module decides and counts, and writes nothing: [`Ahead`] gets the moments that must be in the file before a
+//! call goes on.
 
 use std::collections::HashMap;
 use std::sync::Arc;

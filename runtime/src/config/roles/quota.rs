@@ -1,7 +1,7 @@
 //! `quota` of a role: how much each caller may use by it.
 //!
-//! The keys that count something over a period are [`QuotaKind`]s, which differ in their names and periods only, so that
-//! counting knows one shape. `concurrent` counts what runs at the moment and has no period.
+//! The keys that count something over a period are [`QuotaKind`]s, which differ in their names and periods only, so
+//! that counting knows one shape. `concurrent` counts what runs at the moment and has no period.
 
 use std::time::Duration;
 
