@@ -1,9 +1,9 @@
 //! The `[roles.NAME]` tables: who may see and call what.
 //!
 //! A role says who has it (`who`), what it allows and denies (`allow`, `deny`), which values arguments may have
-//! (`when`), and how much each caller may use (`quota`). Everything is parsed here once, and keeps the line where it stands, so that `plugport access` can say which
-//! line decided. What the entries mean together is decided in `access/policy`; this module knows neither callers nor
-//! items.
+//! (`when`), and how much each caller may use (`quota`). Everything is parsed here once, and keeps the line where it
+//! stands, so that `plugport access` can say which line decided. What the entries mean together is decided in
+//! `access/policy`; this module knows neither callers nor items.
 
 mod argument_conditions;
 mod argument_pointer;
