@@ -1,5 +1,6 @@
 //! Measures what access costs a call, in one run: `POST /mcp` without a socket, without `[auth]`, with a static token,
-//! with a token of an authorization server that was verified before, and with roles.
+//! with a token of an authorization server that was verified before, with roles, and with a
+//! role that has a quota.
 //!
 //! The cases take turns, a thousand calls each, so that a machine that becomes slower becomes slower for all. The figures
 //! are the fastest round of each case, which the rest of the machine disturbed least, and the median of the rounds. What
@@ -42,6 +43,10 @@ const CALLS: usize = 1_000;
 
 const STATIC: &str = "plugport_0123456789abcdefghijklmnopqrstuvwxyz012345";
 
+/// A role with a quota that no round uses up.
+const LIMITED: &str = "[roles.limited]\nwho = [\"token:ci\"]\nallow = [\"*\"]\n\
+                       quota = { calls_per_minute = 1e6, calls_per_day = 1e9, concurrent = 8, fuel_per_hour = 1e15 }\n";
+
 const ISSUER: &str = "https://idp.example.com";
 const RESOURCE: &str = "https://tools.example.com/mcp";
 
@@ -62,6 +67,7 @@ fn main() {
         ("static token", auth.clone(), Some(STATIC)),
         ("token of an issuer, verified before", auth.clone(), Some(&*jwt)),
         ("static token, five roles of twenty patterns", format!("{auth}{roles}"), Some(STATIC)),
+        ("static token, one role with a quota", format!("{auth}{LIMITED}"), Some(STATIC)),
     ];
     runtime().block_on(async {
         let mut subjects = Vec::new();

@@ -10,6 +10,7 @@ mod authenticator;
 mod oauth;
 pub mod policy;
 mod principal;
+mod quota;
 mod static_tokens;
 
 pub use auth_error::AuthError;
@@ -18,3 +19,4 @@ pub use authenticator::{Authenticator, ClientCertificate, Credentials};
 pub use oauth::fuzzing;
 pub use oauth::{DpopRequest, ProofError, TokenBinding, TokenError};
 pub use principal::{Authenticated, Principal, PrincipalKind};
+pub use quota::{CallCharge, OverQuota, QuotaCaller, Quotas, RoleQuota, TokenReservation};

@@ -11,8 +11,8 @@ use std::sync::Arc;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 
-use crate::access::Authenticated;
 use crate::access::policy::Subject;
+use crate::access::{Authenticated, CallCharge};
 use crate::sandbox::CallerKey;
 
 /// Severity of a log message, as in RFC 5424 and the WIT.
@@ -205,6 +205,8 @@ pub enum ClientRequestError {
     Cancelled,
     /// Too many calls are suspended.
     OverBudget(String),
+    /// The caller has used up a quota, so the request was not sent.
+    OverQuota(String),
     /// The client failed, or its response cannot be used.
     Failed {
         /// Its JSON-RPC code.
@@ -219,7 +221,7 @@ impl ClientRequestError {
     #[must_use]
     pub fn was_never_sent(&self) -> bool {
         // A user may reject the output of a model that was paid for already.
-        matches!(self, Self::Missing(_) | Self::Invalid(_))
+        matches!(self, Self::Missing(_) | Self::Invalid(_) | Self::OverQuota(_))
     }
 }
 
@@ -230,6 +232,10 @@ pub type ClientResponses = Vec<Result<String, ClientRequestError>>;
 pub trait Client: Send + Sync {
     /// The caller of the request.
     fn caller(&self) -> Caller;
+    /// What the call is charged to; `None`: no quota holds.
+    fn charge(&self) -> Option<Arc<CallCharge>> {
+        None
+    }
     /// What is known of the client.
     fn info(&self) -> ClientInfo;
     /// Length of the request's `_meta`, bytes, by which reading it is charged.

@@ -90,7 +90,7 @@ pub(crate) use host_support::current_call::StaleCallHandle;
 pub use host_support::host_error::HostCallError;
 pub(crate) use host_support::host_error::LimitTrap;
 pub use keyvalue::{Bucket, Cas};
-pub(crate) use sampling::SamplingBudgets;
+pub(crate) use sampling::{SamplingBudgets, tokens as sampling_tokens};
 
 /// One plugin, as host functions know it: what all its instances share. Each has an `Arc` of it.
 #[derive(Debug)]

@@ -47,8 +47,8 @@ pub use item_kind::ItemKind;
 pub use limits::{LimitError, LimitSpec, Limits, kib, mib};
 pub use roles::{
     AllowedValue, ArgumentCondition, ArgumentPointer, ArgumentPointerError, CertificatePattern, Hint,
-    ItemConditions, ItemPattern, ItemPatternError, NameGlob, PathGlob, PathGlobError, PathValue,
-    RequiredScopes, RoleConfig, RolesConfig, Rule, WhoPattern, WhoPatternError,
+    ItemConditions, ItemPattern, ItemPatternError, NameGlob, PathGlob, PathGlobError, PathValue, QuotaConfig,
+    QuotaKind, RequiredScopes, RoleConfig, RolesConfig, Rule, WhoPattern, WhoPatternError,
 };
 pub(crate) use roles::{comparable_uri, has_dot_segment};
 pub use server::{ServerConfig, parse_listen};

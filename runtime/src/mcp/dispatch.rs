@@ -54,6 +54,7 @@ pub(crate) fn stateless(
         queue,
         responses: Mutex::new(responses),
         can_send_requests: true,
+        has_status: channel.has_status,
     };
     let Some(state) = mrtr.request_state else {
         let requester = Requester { revision, client, caller: channel.caller.clone(), session: None, cancel };
@@ -91,6 +92,7 @@ pub(crate) fn in_session(
         queue,
         responses: Mutex::default(),
         can_send_requests: channel.can_send_requests,
+        has_status: channel.has_status,
     };
     let requester = Requester {
         revision: session.revision,

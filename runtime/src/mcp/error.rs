@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::revision::Revision;
+use crate::access::OverQuota;
 
 /// Deepest nesting in the name of a capability, which may come from a guest.
 const CAPABILITY_DEPTH: usize = 3;
@@ -32,6 +33,11 @@ pub enum ResponseKind {
     Overloaded,
     /// The caller's token lacks some of these scopes.
     InsufficientScope(Arc<[Box<str>]>),
+    /// The caller has used up a quota.
+    OverQuota {
+        /// After how many seconds the request may be sent again.
+        retry_after_s: u64,
+    },
 }
 
 /// An error response. `data` is shown to clients.
@@ -103,6 +109,14 @@ impl RpcError {
         let data = json!({ "scopes": scopes });
         let error = Self::new(-32010, format!("Insufficient scope: this needs {}", scopes.join(", ")));
         Self { data: Some(Box::new(data)), ..error }.with_kind(ResponseKind::InsufficientScope(scopes.into()))
+    }
+
+    /// -32011: the caller has used up a quota.
+    pub(crate) fn over_quota(over: &OverQuota) -> Self {
+        let retry_after_s = over.retry_after_s();
+        let data = json!({ "limit": over.limit_name(), "role": over.role(), "retryAfter": retry_after_s });
+        let error = Self { data: Some(Box::new(data)), ..Self::new(-32011, over.to_string()) };
+        error.with_kind(ResponseKind::OverQuota { retry_after_s })
     }
 
     /// -32602 for a prompt that is not published.

@@ -41,6 +41,7 @@ pub(crate) fn serve(
     if messages.len() > MAX_MESSAGES {
         return Err(RpcError::invalid_request(&format!("a batch has at most {MAX_MESSAGES} messages")));
     }
+    let channel = &Channel { has_status: false, ..channel.clone() };
     // The messages share one reservation, which the last of them releases.
     let reservation = reservation.map(Arc::new);
     let mut streams = Vec::new();

@@ -44,6 +44,8 @@ pub(crate) struct RequestLeg {
     pub(crate) responses: Mutex<RawObject>,
     /// Whether client requests can be sent on the response stream.
     pub(crate) can_send_requests: bool,
+    /// Whether a rejection has a status code of its own.
+    pub(crate) has_status: bool,
 }
 
 /// The lowest level of log messages for the client.
@@ -120,6 +122,8 @@ pub struct Channel {
     pub caller: Caller,
     /// Whether client requests can be sent on the response stream.
     pub can_send_requests: bool,
+    /// Whether a response that rejects the request has a status code of its own: over HTTP, and not in a batch.
+    pub has_status: bool,
     /// Whether the client certainly runs on this machine, so that its folders are also the server's folders.
     pub is_local: bool,
 }

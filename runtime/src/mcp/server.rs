@@ -11,7 +11,7 @@ use tokio_util::task::TaskTracker;
 
 use super::buffer_budget::{BufferBudget, BufferShare};
 use super::mrtr::SuspendedCalls;
-use crate::access::Authenticator;
+use crate::access::{Authenticator, Quotas};
 use crate::call_env::Caller;
 use crate::catalog::{CallerView, Catalog, ChangeReceiver, ListDigests, ListenerView, Snapshot};
 use crate::config;
@@ -81,6 +81,7 @@ pub struct Server {
     /// The permits for reading large messages of clients.
     pub(super) reading: Arc<LargeWork>,
     authenticator: Arc<Authenticator>,
+    quotas: Arc<Quotas>,
 }
 
 impl Server {
@@ -100,6 +101,7 @@ impl Server {
             info: serde_json::value::to_raw_value(&info).unwrap_or_else(|_| RawValue::NULL.to_owned()),
             reading: Arc::new(LargeWork::new()),
             authenticator: Arc::default(),
+            quotas: Arc::default(),
         }
     }
 
@@ -107,6 +109,17 @@ impl Server {
     #[must_use]
     pub fn with_authenticator(self, authenticator: Arc<Authenticator>) -> Self {
         Self { authenticator, ..self }
+    }
+
+    /// The same server, with quotas that outlive it.
+    #[must_use]
+    pub fn with_quotas(self, quotas: Arc<Quotas>) -> Self {
+        Self { quotas, ..self }
+    }
+
+    /// What callers have used of their quotas.
+    pub(super) fn quotas(&self) -> &Arc<Quotas> {
+        &self.quotas
     }
 
     /// Authenticates callers; without `[auth]` it authenticates nobody.

@@ -8,8 +8,11 @@
 //! client must not be able to have the plugin quarantined with a few long lists. The cost of an expensive schema is
 //! bounded by `cpu_ms` for each validation, and by the few threads that a plugin has for all of its validations.
 
+use std::sync::Arc;
+
 use super::guest_call::{CallInfo, CallKind};
 use super::{CallError, Plugin};
+use crate::access::CallCharge;
 use crate::call_env::Caller;
 use crate::sandbox::{WorkBudget, WorkStopped};
 
@@ -18,7 +21,8 @@ use crate::sandbox::{WorkBudget, WorkStopped};
 pub(crate) struct AdmittedCall(());
 
 impl Plugin {
-    /// Counts a call and validates its arguments, with as much processor time as the call may use.
+    /// Counts a call and validates its arguments, with as much processor time as the call may use. The time is charged
+    /// to the caller's quota.
     ///
     /// # Errors
     /// When validation takes longer, or the plugin may not be called now.
@@ -26,7 +30,7 @@ impl Plugin {
         &self,
         tool: &str,
         arguments: &str,
-        caller: &Caller,
+        (caller, charge): (&Caller, Option<&Arc<CallCharge>>),
         check: impl FnOnce(&WorkBudget) -> Result<T, WorkStopped> + Send + 'static,
     ) -> Result<(T, AdmittedCall), CallError> {
         let info = || CallInfo {
@@ -35,6 +39,7 @@ impl Plugin {
             arguments: arguments.into(),
             caller: caller.clone(),
             is_admitted: false,
+            charge: charge.cloned(),
         };
         let received = info();
         let mut record = self.call_log.record(&received);

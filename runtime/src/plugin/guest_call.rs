@@ -11,6 +11,7 @@ use wasmtime::Store;
 use wasmtime::component::{Instance, Resource};
 
 use super::{GuestError, Plugin};
+use crate::access::CallCharge;
 use crate::call_env::{Caller, Client};
 use crate::capability::{Call, InstanceCtx};
 
@@ -66,11 +67,13 @@ pub(super) struct CallInfo<'a> {
     pub(super) caller: Caller,
     /// The rate gate admitted the call before its arguments were validated.
     pub(super) is_admitted: bool,
+    /// What the call is charged to; `None`: no quota holds.
+    pub(super) charge: Option<Arc<CallCharge>>,
 }
 
 /// The methods of MCP that call a guest, and listing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum CallKind {
+pub(crate) enum CallKind {
     List,
     CallTool,
     ReadResource,

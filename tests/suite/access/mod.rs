@@ -9,6 +9,7 @@ mod foreign_tokens;
 mod keyvalue_per_caller;
 mod oauth;
 mod principal_isolation;
+mod quotas;
 mod roles;
 mod static_tokens;
 mod trusted_proxies;

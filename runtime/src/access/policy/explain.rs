@@ -137,7 +137,7 @@ fn rules_of<'p>(role: &'p Role, target: &ItemTarget<'_>) -> RoleRules<'p> {
     let name = role.config.name.as_str();
     let matched = |kind: RuleKind, rule: &'p Rule<ItemPattern>| {
         let is_meant = target.is_meant_by(&rule.value, kind);
-        is_meant.then(|| MatchedRule { role: name, kind, text: &rule.text, line: rule.line })
+        is_meant.then_some(MatchedRule { role: name, kind, text: &rule.text, line: rule.line })
     };
     let deny = role.config.deny.iter().filter_map(|rule| matched(RuleKind::Deny, rule));
     let allow = role.config.allow.iter().filter_map(|rule| matched(RuleKind::Allow, rule));

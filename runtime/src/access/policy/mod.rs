@@ -46,6 +46,7 @@ pub use role_set::RoleSet;
 pub use subject::Subject;
 pub use unmatched::{FolderItems, UnlistedPlugin, unmatched_rules};
 
+use crate::access::quota::RoleQuota;
 use crate::config::{ArgumentCondition, RequiredScopes, RolesConfig, WhoPattern};
 use item::ItemTarget;
 use role::Role;
@@ -175,14 +176,31 @@ impl Policy {
     }
 
     /// Whether arguments count for this caller and item. If so, [`Policy::decide`] reads them, which takes time with
-    /// their length.
+    /// their length. Where roles have quotas they also count for which of the roles allow the call.
     #[must_use]
     pub fn has_conditions(&self, roles: RoleSet, item: &Item<'_>) -> bool {
         let target = ItemTarget::new(item);
         let Some(allowing) = self.allowing(roles, &target).filter(|roles| !roles.is_empty()) else {
             return false;
         };
-        self.held(allowing).all(|role| role.conditions(&target).next().is_some())
+        let has_conditions = |role: &Role| role.conditions(&target).next().is_some();
+        match self.is_any_limited(allowing) {
+            true => self.held(allowing).any(has_conditions),
+            false => self.held(allowing).all(has_conditions),
+        }
+    }
+
+    /// The quotas by which a call may be counted that these roles allow. None if one of them has no quota: then nothing
+    /// is counted.
+    #[must_use]
+    pub fn quotas_of(&self, allowing: RoleSet) -> Vec<RoleQuota> {
+        let quotas: Option<Vec<RoleQuota>> = self.held(allowing).map(|role| role.quota.clone()).collect();
+        quotas.unwrap_or_default()
+    }
+
+    /// Whether one of these roles has a quota, so that it matters which of them allow a call.
+    fn is_any_limited(&self, roles: RoleSet) -> bool {
+        self.held(roles).any(|role| role.quota.is_some())
     }
 
     /// The names of these roles, in order.
@@ -223,7 +241,8 @@ impl Policy {
                 unconditional = unconditional.with(role.bit);
             }
         }
-        if !unconditional.is_empty() {
+        // Where roles have quotas, it matters which of them allow the call, and not only whether one does.
+        if !unconditional.is_empty() && !self.is_any_limited(allowing) {
             return Decision::Allow(unconditional);
         }
         let read: Vec<&ArgumentCondition> = conditions.iter().map(|(_, condition)| *condition).collect();

@@ -1,8 +1,11 @@
 //! One role, prepared for decisions.
 
+use std::sync::Arc;
+
 use super::item::{ItemTarget, RuleKind};
 use super::pattern_set::PatternSet;
 use super::role_set::RoleBit;
+use crate::access::quota::RoleQuota;
 use crate::config::{ArgumentCondition, ItemConditions, RoleConfig};
 
 /// One role of a policy.
@@ -12,12 +15,18 @@ pub(super) struct Role {
     pub(super) config: RoleConfig,
     pub(super) allow: PatternSet,
     pub(super) deny: PatternSet,
+    /// What each of its callers may use.
+    pub(super) quota: Option<RoleQuota>,
 }
 
 impl Role {
     pub(super) fn new(bit: RoleBit, config: &RoleConfig) -> Self {
         let (allow, deny) = (PatternSet::new(&config.allow), PatternSet::new(&config.deny));
-        Self { bit, config: config.clone(), allow, deny }
+        let quota = config
+            .quota
+            .as_ref()
+            .map(|quota| RoleQuota { role: config.name.as_str().into(), quota: Arc::new(quota.clone()) });
+        Self { bit, config: config.clone(), allow, deny, quota }
     }
 
     /// The conditions on the arguments of this item; all of them have to hold for this role to allow a call.

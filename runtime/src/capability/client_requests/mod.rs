@@ -217,7 +217,7 @@ fn to_wit_error(error: ClientRequestError) -> Error {
         ClientRequestError::Rejected(why) => Error::Rejected(why),
         ClientRequestError::TimedOut => Error::TimedOut,
         ClientRequestError::Cancelled => Error::Cancelled,
-        ClientRequestError::OverBudget(why) => Error::OverBudget(why),
+        ClientRequestError::OverBudget(why) | ClientRequestError::OverQuota(why) => Error::OverBudget(why),
         ClientRequestError::Failed { code, message } => Error::Rpc(RpcError { code, message, data: None }),
     }
 }

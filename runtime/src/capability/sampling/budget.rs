@@ -39,7 +39,7 @@ pub(in crate::capability) struct CallSamplingBudget {
 
 /// Most tokens that a request may use. Text that is no request counts by its length only, and is rejected later. Of two
 /// `maxTokens` the last counts, as it does where the request is sent.
-fn tokens(params: &str) -> u64 {
+pub(crate) fn tokens(params: &str) -> u64 {
     let max = serde_json::from_str::<MaxTokens>(params).unwrap_or_default().0.unwrap_or_default();
     // The cast saturates, and a fraction of a token is none.
     (max.max(0.0) as u64).saturating_add(params.len() as u64 / TOKEN_BYTES)

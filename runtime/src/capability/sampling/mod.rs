@@ -12,8 +12,8 @@ use wasmtime::component::{HasSelf, Linker};
 use super::capability_trait::{Capability, InstanceParts, PluginParts};
 use super::{InstanceCtx, PluginCtx};
 use crate::bindings::plugport::plugin::sampling as wit;
-pub(crate) use budget::SamplingBudgets;
 use budget::{CallSamplingBudget, HourlySamplingBudget};
+pub(crate) use budget::{SamplingBudgets, tokens};
 pub(super) use host::{ReservedTokens, check};
 
 /// Sampling.

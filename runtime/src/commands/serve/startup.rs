@@ -8,8 +8,8 @@ use tokio::task::JoinSet;
 
 use super::event_printer::EventPrinter;
 use super::{CommandError, console};
-use crate::access::Authenticator;
 use crate::access::policy::Policy;
+use crate::access::{Authenticator, Quotas};
 use crate::catalog::Catalog;
 use crate::cli::Source;
 use crate::config::{self, AuditConfig, Config, RequiredScopes, user_cache_dir};
@@ -89,11 +89,14 @@ pub(super) fn prepare(
     warn_legacy_state(&config);
     let catalog = Arc::new(Catalog::empty());
     let printer = EventPrinter::new(&config);
+    let quotas = Arc::new(Quotas::new(config.state_dir.clone()));
+    open_quotas(&quotas, &config);
     catalog.set_policy(policy(&config));
-    let reconfigured = (Arc::clone(&authenticator), Arc::clone(&catalog));
+    let reconfigured = (Arc::clone(&authenticator), Arc::clone(&catalog), Arc::clone(&quotas));
     let events = Box::new(move |event: FolderEvent<'_>| {
         if let FolderEvent::Reconfigured { config, .. } = &event {
-            let (authenticator, catalog) = &reconfigured;
+            let (authenticator, catalog, quotas) = &reconfigured;
+            open_quotas(quotas, config);
             apply_access(config, authenticator, catalog);
         }
         printer.print(&event);
@@ -110,9 +113,17 @@ pub(super) fn prepare(
         events,
     );
     let refresher = folder.list_refresher();
-    let server = Server::new(Arc::clone(&catalog), settings).with_authenticator(authenticator);
+    let server =
+        Server::new(Arc::clone(&catalog), settings).with_authenticator(authenticator).with_quotas(quotas);
     let server = Arc::new(server);
     Ok(ServerParts { server, refresher, folder, catalog, load_status, opening })
+}
+
+/// Reads what callers have used of their quotas, before a role with a quota holds.
+fn open_quotas(quotas: &Quotas, config: &Config) {
+    if config.roles.has_quotas() {
+        quotas.open();
+    }
 }
 
 /// Applies a changed configuration to who may call what. A file that lost `[auth]` or all roles, such as one that an

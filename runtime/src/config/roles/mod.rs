@@ -1,15 +1,16 @@
 //! The `[roles.NAME]` tables: who may see and call what.
 //!
 //! A role says who has it (`who`), what it allows and denies (`allow`, `deny`), which values arguments may have
-//! (`when`). Everything is parsed here once, and keeps the line where it stands, so that `plugport access` can say which
-//! line decided. What the entries mean together is decided in `access/policy`; this module knows neither callers nor
-//! items.
+//! (`when`), and how much each caller may use (`quota`). Everything is parsed here once, and keeps the line where it
+//! stands, so that `plugport access` can say which line decided. What the entries mean together is decided in
+//! `access/policy`; this module knows neither callers nor items.
 
 mod argument_conditions;
 mod argument_pointer;
 mod item_pattern;
 mod name_glob;
 mod path_glob;
+mod quota;
 mod remarks;
 mod required_scopes;
 mod rule;
@@ -23,6 +24,7 @@ pub use argument_pointer::{ArgumentPointer, ArgumentPointerError};
 pub use item_pattern::{Hint, ItemPattern, ItemPatternError};
 pub use name_glob::NameGlob;
 pub use path_glob::{PathGlob, PathGlobError, PathValue};
+pub use quota::{QuotaConfig, QuotaKind};
 pub use required_scopes::RequiredScopes;
 pub use rule::Rule;
 pub(crate) use uri_spelling::{comparable_uri, has_dot_segment};
@@ -43,7 +45,7 @@ const MAX_PATTERN: usize = 256;
 /// Longest entry of `who`, bytes: the id of a principal has an issuer and a subject.
 const MAX_WHO: usize = 1_024;
 
-const KEYS: &[&str] = &["who", "allow", "deny", "when"];
+const KEYS: &[&str] = &["who", "allow", "deny", "when", "quota"];
 
 /// All roles. Without any, every caller may use everything that its scopes allow.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
@@ -65,6 +67,8 @@ pub struct RoleConfig {
     pub deny: Vec<Rule<ItemPattern>>,
     /// Which values the arguments of a call must have for this role to allow it.
     pub when: Vec<ItemConditions>,
+    /// How much each caller may use by this role; `None`: as much as it likes.
+    pub quota: Option<QuotaConfig>,
 }
 
 impl RolesConfig {
@@ -83,6 +87,12 @@ impl RolesConfig {
             entries.into_iter().filter_map(|(name, entry)| RoleConfig::read(name, entry, reader)).collect();
         roles.sort_by(|one, other| one.name.cmp(&other.name));
         Self { roles }
+    }
+
+    /// Whether a role has a quota.
+    #[must_use]
+    pub fn has_quotas(&self) -> bool {
+        self.roles.iter().any(|role| role.quota.is_some())
     }
 
     /// Whether there are no roles.
@@ -114,6 +124,9 @@ impl RoleConfig {
         if let Some(entry) = table.take("when") {
             role.when = ItemConditions::read_all(entry, reader);
         }
+        if let Some(entry) = table.take("quota") {
+            role.quota = QuotaConfig::read(entry, reader);
+        }
         table.finish(reader, KEYS);
         // A list with a mistake is empty here, and one report of it is enough.
         if let Some(why) = role.missing().filter(|_| !has_diagnostics_below(&path, reader)) {
@@ -132,6 +145,11 @@ impl RoleConfig {
         }
         if !self.when.is_empty() && self.allow.is_empty() {
             return Some("has `when` without `allow`; `when` says for which arguments a call is allowed");
+        }
+        if self.quota.is_some() && self.allow.is_empty() {
+            return Some(
+                "has `quota` without `allow`; `quota` says how much a caller may use of what is allowed",
+            );
         }
         None
     }

@@ -17,10 +17,12 @@ use super::super::request_id::RequestId;
 use super::super::request_meta::is_reserved;
 use super::super::sessions::client_roots::usable_roots;
 use super::session_request;
+use crate::access::{CallCharge, TokenReservation};
 use crate::call_env::{
     Caller, Client, ClientInfo, ClientRequest, ClientRequestBody, ClientRequestError, ClientResponses,
     LogLevel,
 };
+use crate::capability::sampling_tokens;
 use crate::json::RawObject;
 use crate::plugin::Plugin;
 use crate::sandbox::LargeWork;
@@ -38,6 +40,8 @@ pub(crate) struct RequestClient {
     offload: Arc<LargeWork>,
     /// Client requests so far; the number becomes the key of a request to which the guest gave none.
     request_count: AtomicUsize,
+    /// What the call is charged to; `None`: no quota holds.
+    charge: Option<Arc<CallCharge>>,
 }
 
 impl RequestClient {
@@ -45,6 +49,7 @@ impl RequestClient {
         suspended_calls: &Arc<SuspendedCalls>,
         context: &Arc<RequestContext>,
         plugin: &Plugin,
+        charge: Option<Arc<CallCharge>>,
     ) -> Self {
         let max_suspended = usize::try_from(plugin.config().limits.suspended_calls).unwrap_or(usize::MAX);
         Self {
@@ -54,6 +59,7 @@ impl RequestClient {
             max_suspended,
             offload: Arc::clone(plugin.offload()),
             request_count: AtomicUsize::new(0),
+            charge,
         }
     }
 
@@ -68,11 +74,19 @@ impl RequestClient {
         let capabilities = context.leg().capabilities;
         let mut results = Vec::new();
         let mut open = Vec::new();
+        let mut reserved = Vec::new();
         for (at, request) in requests.into_iter().enumerate() {
             let number = self.request_count.fetch_add(1, Ordering::Relaxed) + 1;
             let bytes = request.body.size();
+            let tokens = self.tokens(&request.body).await;
             let prepare = || prepare(request, number, context.revision, capabilities);
-            let prepared = self.offload.in_place(bytes, prepare).await;
+            let mut prepared = self.offload.in_place(bytes, prepare).await;
+            if prepared.is_ok() {
+                match self.reserve_tokens(tokens).await {
+                    Ok(reservation) => reserved.extend(reservation.map(|reservation| (at, reservation))),
+                    Err(over) => prepared = Err(over),
+                }
+            }
             results.push(prepared.as_ref().err().cloned().map(Err));
             open.extend(prepared.ok().map(|input_request| (at, input_request)));
         }
@@ -90,7 +104,34 @@ impl RequestClient {
                 *result = Some(response);
             }
         }
-        results.into_iter().map(|result| result.unwrap_or(Err(ClientRequestError::TimedOut))).collect()
+        let results: ClientResponses =
+            results.into_iter().map(|result| result.unwrap_or(Err(ClientRequestError::TimedOut))).collect();
+        for (at, reservation) in reserved {
+            let error = results.get(at).and_then(|result| result.as_ref().err());
+            if let (Some(charge), true) =
+                (&self.charge, error.is_some_and(ClientRequestError::was_never_sent))
+            {
+                charge.give_back(reservation);
+            }
+        }
+        results
+    }
+
+    /// The tokens of the client's model that a request may use, as far as a quota counts them.
+    async fn tokens(&self, body: &ClientRequestBody) -> u64 {
+        match (&self.charge, body) {
+            (Some(charge), ClientRequestBody::CreateMessage(params)) if charge.counts_tokens() => {
+                self.offload.in_place(params.len(), || sampling_tokens(params)).await
+            }
+            _ => 0,
+        }
+    }
+
+    /// Reserves tokens by the caller's quota, if one holds.
+    async fn reserve_tokens(&self, tokens: u64) -> Result<Option<TokenReservation>, ClientRequestError> {
+        let Some(charge) = self.charge.as_ref().filter(|_| tokens > 0) else { return Ok(None) };
+        let reserved = charge.reserve_tokens(tokens).await;
+        reserved.map(Some).map_err(|over| ClientRequestError::OverQuota(over.to_string()))
     }
 
     /// The roots of a client on this machine. In a session, they are requested once and again after each
@@ -150,6 +191,10 @@ pub(in super::super) fn send_progress(
 impl Client for RequestClient {
     fn caller(&self) -> Caller {
         self.context.caller.clone()
+    }
+
+    fn charge(&self) -> Option<Arc<CallCharge>> {
+        self.charge.clone()
     }
 
     fn info(&self) -> ClientInfo {

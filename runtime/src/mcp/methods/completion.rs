@@ -13,10 +13,12 @@ use super::super::result_writer::EncodedResult;
 use super::super::server::{CatalogView, Server};
 use super::super::wire::CompletionView;
 use super::error_mapping::map_error;
+use super::quotas::{self, CalledItem};
 use super::string_arguments::StringMap;
 use super::{item_access, read, run_guest_call};
+use crate::access::RoleQuota;
 use crate::call_env::Caller;
-use crate::plugin::{Completion, CompletionTarget, PartialArgument, Plugin};
+use crate::plugin::{CallKind, Completion, CompletionTarget, PartialArgument, Plugin};
 
 #[derive(Deserialize)]
 struct CompleteParams<'a> {
@@ -71,7 +73,7 @@ pub(in super::super) async fn complete(
     };
     let resolved = resolve(&view, &context.caller, &params.reference);
     drop(view);
-    let (plugin, target) = match resolved {
+    let (plugin, target, quotas) = match resolved {
         Ok(resolved) => resolved,
         Err(error) => return Some(Err(error)),
     };
@@ -82,7 +84,12 @@ pub(in super::super) async fn complete(
     let known = params.context.unwrap_or_default().arguments.unwrap_or_default().0;
     let Argument { name, value } = &params.argument;
     let partial = PartialArgument { target: &target, argument: name, value, context: &known };
-    let call = pin!(plugin.complete(partial, run_guest_call::client(server, context, &plugin)));
+    let called = CalledItem { plugin: &plugin, kind: CallKind::Complete, name, bytes_in: value.len() };
+    let charge = match quotas::admit(server, context, &quotas, called).await {
+        Ok(charge) => charge,
+        Err(over) => return Some(Err(RpcError::over_quota(&over))),
+    };
+    let call = pin!(plugin.complete(partial, run_guest_call::client(server, context, &plugin, charge)));
     let called = run_guest_call::run(context, name, call).await?;
     Some(match called.outcome {
         Ok(completion) => {
@@ -100,7 +107,7 @@ fn resolve(
     view: &CatalogView,
     caller: &Caller,
     reference: &Reference<'_>,
-) -> Result<(Arc<Plugin>, CompletionTarget), RpcError> {
+) -> Result<(Arc<Plugin>, CompletionTarget, Vec<RoleQuota>), RpcError> {
     let unknown = || unknown(reference);
     let (checked, resolved) = match reference {
         Reference::Prompt { name } => {
@@ -115,9 +122,9 @@ fn resolve(
             (item_access::check_uri(view, caller, plugin, uri, template.as_ref()), (plugin, target))
         }
     };
-    checked.map_err(|error| error.into_rpc(unknown))?;
+    let quotas = checked.map_err(|error| error.into_rpc(unknown))?;
     let (plugin, target) = resolved;
-    Ok((Arc::clone(plugin), target))
+    Ok((Arc::clone(plugin), target, quotas))
 }
 
 fn unknown(reference: &Reference<'_>) -> RpcError {

@@ -1,7 +1,8 @@
 //! Whether the caller may use an item that it sees, and with these arguments.
 //!
 //! What a caller does not see is not in its snapshot, so a handler finds nothing there. Scopes and arguments are checked
-//! here, before the plugin is called: a response can still say which scopes are needed.
+//! here, before the plugin is called: a response can still say which scopes are needed. Whoever then calls the plugin
+//! gets the quotas by which the call is counted, none for most.
 
 use std::sync::Arc;
 
@@ -10,6 +11,7 @@ use super::super::jsonrpc::Request;
 use super::super::method::Method;
 use super::super::revision::Revision;
 use super::super::server::CatalogView;
+use crate::access::RoleQuota;
 use crate::access::policy::{Arguments, Decision, Hints, Item};
 use crate::call_env::Caller;
 use crate::catalog::{PublishedPrompt, PublishedTool, hints};
@@ -44,8 +46,8 @@ pub(super) fn check_tool(
     caller: &Caller,
     tool: &PublishedTool,
     arguments: &str,
-) -> Result<(), AccessError> {
-    let Some(access) = &view.access else { return Ok(()) };
+) -> Result<Vec<RoleQuota>, AccessError> {
+    let Some(access) = &view.access else { return Ok(Vec::new()) };
     let plugin = tool.plugin.name();
     let item = Item {
         plugin,
@@ -64,8 +66,8 @@ pub(super) fn check_prompt(
     caller: &Caller,
     prompt: &PublishedPrompt,
     arguments: Option<&str>,
-) -> Result<(), AccessError> {
-    let Some(access) = &view.access else { return Ok(()) };
+) -> Result<Vec<RoleQuota>, AccessError> {
+    let Some(access) = &view.access else { return Ok(Vec::new()) };
     let plugin = prompt.plugin.name();
     let scopes = access.policy.scopes_of(plugin, None);
     let (kind, hints) = (ItemKind::Prompt, Hints::default());
@@ -79,8 +81,8 @@ pub(super) fn check_uri(
     plugin: &Arc<Plugin>,
     uri: &str,
     template: Option<&MatchedTemplate>,
-) -> Result<(), AccessError> {
-    let Some(access) = &view.access else { return Ok(()) };
+) -> Result<Vec<RoleQuota>, AccessError> {
+    let Some(access) = &view.access else { return Ok(Vec::new()) };
     let plugin = plugin.name();
     // A listed URI is decided as in the list, also if a template matches it.
     let is_listed = view.snapshot.resources().get(uri).is_some();
@@ -96,13 +98,13 @@ fn check(
     caller: &Caller,
     item: &Item<'_>,
     arguments: Option<&str>,
-) -> Result<(), AccessError> {
-    let Some(access) = &view.access else { return Ok(()) };
+) -> Result<Vec<RoleQuota>, AccessError> {
+    let Some(access) = &view.access else { return Ok(Vec::new()) };
     let (policy, roles, subject) = (&access.policy, access.roles, caller.subject());
     // Arguments are read only where a rule is about them.
     let arguments = arguments.filter(|_| policy.has_roles() && policy.has_conditions(roles, item));
     match policy.decide(roles, &subject, item, arguments.map(Arguments::new)) {
-        Decision::Allow(_) => Ok(()),
+        Decision::Allow(allowing) => Ok(policy.quotas_of(allowing)),
         Decision::Hidden => Err(AccessError::Hidden),
         Decision::NeedsScopes(scopes) => Err(AccessError::Scopes(RpcError::insufficient_scope(scopes))),
         Decision::ArgumentDenied(denied) => Err(AccessError::Arguments(denied.to_string())),
@@ -129,21 +131,21 @@ pub(in super::super) fn check_request(
             let unknown = || RpcError::unknown_tool(&name);
             let tool = view.snapshot.tool(&name).ok_or_else(unknown)?;
             let checked = check_tool(view, caller, tool, params.arguments().unwrap_or("{}"));
-            checked.map_err(|error| error.into_rpc(unknown))
+            checked.map(drop).map_err(|error| error.into_rpc(unknown))
         }
         Method::GetPrompt => {
             let name = params.name()?;
             let unknown = || RpcError::unknown_prompt(&name);
             let prompt = view.snapshot.prompt(&name).ok_or_else(unknown)?;
             let checked = check_prompt(view, caller, prompt, Some(params.arguments().unwrap_or("{}")));
-            checked.map_err(|error| error.into_rpc(unknown))
+            checked.map(drop).map_err(|error| error.into_rpc(unknown))
         }
         Method::ReadResource => {
             let uri = params.uri()?;
             let unknown = || RpcError::resource_not_found(&uri, revision);
             let (plugin, template) = view.snapshot.route_uri(&uri).ok_or_else(unknown)?;
             let checked = check_uri(view, caller, plugin, &uri, template.as_ref());
-            checked.map_err(|error| error.into_rpc(unknown))
+            checked.map(drop).map_err(|error| error.into_rpc(unknown))
         }
         _ => Ok(()),
     }

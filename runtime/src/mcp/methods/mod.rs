@@ -9,6 +9,7 @@ pub(super) mod lifecycle;
 pub(super) mod lists;
 pub(super) mod logging;
 pub(super) mod prompts;
+mod quotas;
 pub(super) mod resources;
 mod run_guest_call;
 mod string_arguments;

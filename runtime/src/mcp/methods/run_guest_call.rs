@@ -9,15 +9,21 @@ use super::super::call_client::RequestClient;
 use super::super::error::RpcError;
 use super::super::request_context::RequestContext;
 use super::super::server::Server;
+use crate::access::CallCharge;
 use crate::observe::Escaped;
 use crate::plugin::{AuditRecord, FinishedCall, Plugin};
 
 /// The time that a guest has after its call was cancelled, to notice the cancellation and to clean up.
 const CANCEL_GRACE: Duration = Duration::from_millis(100);
 
-/// The client of one call to `plugin`.
-pub(super) fn client(server: &Server, context: &Arc<RequestContext>, plugin: &Plugin) -> Arc<RequestClient> {
-    Arc::new(RequestClient::new(&server.suspended_calls, context, plugin))
+/// The client of one call to `plugin`. What the call uses is charged to `charge`.
+pub(super) fn client(
+    server: &Server,
+    context: &Arc<RequestContext>,
+    plugin: &Plugin,
+    charge: Option<Arc<CallCharge>>,
+) -> Arc<RequestClient> {
+    Arc::new(RequestClient::new(&server.suspended_calls, context, plugin, charge))
 }
 
 /// Runs a call of the item `what`. `None` when the client has cancelled the request. The call is borrowed because its

@@ -37,7 +37,8 @@ pub(in super::super) fn subscribe(
         let unknown = || RpcError::resource_not_found(uri, context.revision);
         let (plugin, template) = view.snapshot.route_uri(uri).ok_or_else(unknown)?;
         let checked = item_access::check_uri(view, &context.caller, plugin, uri, template.as_ref());
-        checked.map_err(|error| error.into_rpc(unknown))?;
+        // A subscription is no call, and no quota counts it.
+        checked.map(drop).map_err(|error| error.into_rpc(unknown))?;
         subscriptions.add(uri)
     };
     change(server, context, params, add_known)

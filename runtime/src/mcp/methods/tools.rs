@@ -14,10 +14,12 @@ use super::super::server::{CatalogView, Server};
 use super::super::wire::ResultView;
 use super::error_mapping::{MappedError, map_tool_error};
 use super::item_access::{self, AccessError};
+use super::quotas::{self, CalledItem};
 use super::run_guest_call;
+use crate::access::{CallCharge, RoleQuota};
 use crate::call_env::Caller;
 use crate::catalog::{PublishedTool, SchemaMismatch};
-use crate::plugin::{AdmittedCall, AuditRecord, CallError, FinishedCall, ToolResult};
+use crate::plugin::{AdmittedCall, AuditRecord, CallError, CallKind, FinishedCall, ToolResult};
 use crate::sandbox::{SMALL, WorkBudget, WorkStopped};
 
 /// Calls a tool. `None` when the client cancelled the request.
@@ -30,13 +32,26 @@ pub(in super::super) async fn call(
     let bytes = params.len();
     let prepared = server.reading().in_place(bytes, || prepare(&view, &context.caller, params)).await;
     drop(view);
-    let (tool, args) = match prepared {
+    let PreparedCall { tool, args, quotas } = match prepared {
         Ok(prepared) => prepared,
         Err(NotCallable::Rpc(error)) => return Some(Err(error)),
         Err(NotCallable::Arguments(why)) => return Some(error_result(server, context, why)),
     };
+    let called = CalledItem {
+        plugin: &tool.plugin,
+        kind: CallKind::CallTool,
+        name: &tool.tool.name,
+        bytes_in: args.len(),
+    };
+    let charge = match quotas::admit(server, context, &quotas, called).await {
+        Ok(charge) => charge,
+        Err(over) if context.leg().has_status => return Some(Err(RpcError::over_quota(&over))),
+        // Where no status code tells the client, the model gets the text.
+        Err(over) => return Some(error_result(server, context, over.to_string())),
+    };
+    let caller = (&context.caller, charge.as_ref());
     let (args, admitted) =
-        match run_guest_call::until_cancelled(context, pin!(check(&tool, &args, &context.caller))).await? {
+        match run_guest_call::until_cancelled(context, pin!(check(&tool, &args, caller))).await? {
             Ok(checked) => checked,
             Err(ArgumentError::Invalid(error)) => return Some(Err(error)),
             Err(ArgumentError::Mismatch(mismatch)) => {
@@ -45,7 +60,7 @@ pub(in super::super) async fn call(
             }
             Err(ArgumentError::Stopped(failure)) => return Some(fail(server, context, &tool, failure)),
         };
-    let client = run_guest_call::client(server, context, &tool.plugin);
+    let client = run_guest_call::client(server, context, &tool.plugin, charge);
     let call = pin!(tool.plugin.call_validated(&tool.tool.name, &args, admitted, client));
     let FinishedCall { outcome, mut record } = run_guest_call::run(context, &tool.name, call).await?;
     match outcome {
@@ -86,17 +101,20 @@ impl From<RpcError> for NotCallable {
     }
 }
 
-/// The tool, and the unparsed text of its arguments.
-fn prepare(
-    view: &CatalogView,
-    caller: &Caller,
-    params: &Params,
-) -> Result<(Arc<PublishedTool>, Arc<str>), NotCallable> {
+/// A tool that may be called.
+struct PreparedCall {
+    tool: Arc<PublishedTool>,
+    /// The unparsed text of the arguments.
+    args: Arc<str>,
+    quotas: Vec<RoleQuota>,
+}
+
+fn prepare(view: &CatalogView, caller: &Caller, params: &Params) -> Result<PreparedCall, NotCallable> {
     let name = params.name()?;
     let tool = view.snapshot.tool(&name).ok_or_else(|| RpcError::unknown_tool(&name))?;
     let arguments = params.arguments().unwrap_or("{}");
     match item_access::check_tool(view, caller, tool, arguments) {
-        Ok(()) => Ok((Arc::clone(tool), arguments.into())),
+        Ok(quotas) => Ok(PreparedCall { tool: Arc::clone(tool), args: arguments.into(), quotas }),
         Err(AccessError::Arguments(why)) => Err(NotCallable::Arguments(why)),
         Err(error) => Err(error.into_rpc(|| RpcError::unknown_tool(&name)).into()),
     }
@@ -158,7 +176,7 @@ fn parse(args: &str) -> Result<Value, ArgumentError> {
 async fn check(
     tool: &Arc<PublishedTool>,
     args: &Arc<str>,
-    caller: &Caller,
+    caller: (&Caller, Option<&Arc<CallCharge>>),
 ) -> Result<(Arc<str>, Option<AdmittedCall>), ArgumentError> {
     if is_short(args, tool.input.text().get()) {
         let mut value = parse(args)?;

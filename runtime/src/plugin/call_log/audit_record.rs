@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use super::CallLog;
 use super::call_line::{CallLine, CallOutcome};
 use super::rejected_calls::RejectionKey;
+use crate::access::CallCharge;
 use crate::call_env::Caller;
 use crate::capability::PluginCtx;
 use crate::observe::Escaped;
@@ -27,6 +28,8 @@ pub struct AuditRecord {
     function: &'static str,
     name: String,
     caller: Caller,
+    /// Gets what the call used; `None`: no quota holds.
+    charge: Option<Arc<CallCharge>>,
     bytes_in: usize,
     bytes_out: usize,
     /// The arguments or their digest, if the operator wants them in the audit; set when the call begins.
@@ -59,6 +62,7 @@ impl AuditRecord {
             function: info.kind.name(),
             name: info.name.to_owned(),
             caller: info.caller.clone(),
+            charge: info.charge.clone(),
             bytes_in: info.arguments.len(),
             bytes_out: 0,
             arguments: None,
@@ -111,6 +115,11 @@ impl AuditRecord {
     /// Whether the guest was entered. If not, the outcome says nothing about the guest.
     pub(in crate::plugin) fn has_entered(&self) -> bool {
         self.has_entered
+    }
+
+    /// Notes the bytes of arguments that are not at hand any more.
+    pub(in crate::plugin) fn received(&mut self, bytes: usize) {
+        self.bytes_in = bytes;
     }
 
     /// The call is rejected and does not begin.
@@ -205,6 +214,11 @@ fn micros(time: Duration) -> u64 {
 
 impl Drop for AuditRecord {
     fn drop(&mut self) {
+        if let Some(charge) = self.charge.take() {
+            // Also of a call that was cancelled or dropped, and of a validation that belongs to another record.
+            let CallUsage { fuel, cpu, .. } = self.usage();
+            charge.used(fuel, cpu);
+        }
         if self.is_discarded {
             return;
         }

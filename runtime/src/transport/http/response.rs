@@ -85,8 +85,14 @@ fn events(
 
 fn json(kind: ResponseKind, body: Bytes) -> Response {
     let mut response = (status(&kind), [(header::CONTENT_TYPE, "application/json")], body).into_response();
-    if let ResponseKind::InsufficientScope(scopes) = kind {
-        response.extensions_mut().insert(NeededScopes(scopes));
+    match kind {
+        ResponseKind::InsufficientScope(scopes) => {
+            response.extensions_mut().insert(NeededScopes(scopes));
+        }
+        ResponseKind::OverQuota { retry_after_s } => {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(retry_after_s));
+        }
+        _ => {}
     }
     response
 }
@@ -103,5 +109,6 @@ fn status(kind: &ResponseKind) -> StatusCode {
         ResponseKind::NotFound => StatusCode::NOT_FOUND,
         ResponseKind::Overloaded => StatusCode::SERVICE_UNAVAILABLE,
         ResponseKind::InsufficientScope(_) => StatusCode::FORBIDDEN,
+        ResponseKind::OverQuota { .. } => StatusCode::TOO_MANY_REQUESTS,
     }
 }

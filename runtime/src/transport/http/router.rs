@@ -64,7 +64,7 @@ struct CallerInfo {
 
 impl CallerInfo {
     fn channel(self, can_send_requests: bool) -> Channel {
-        Channel { caller: self.caller, can_send_requests, is_local: self.is_local }
+        Channel { caller: self.caller, can_send_requests, has_status: true, is_local: self.is_local }
     }
 }
 

@@ -1,7 +1,10 @@
 //! Decisions one by one, and values of arguments.
 
 use super::*;
-use crate::config::{AllowedValue, ArgumentCondition, ArgumentPointer, ItemConditions, PathGlob, PathValue};
+use crate::config::{
+    AllowedValue, ArgumentCondition, ArgumentPointer, ItemConditions, PathGlob, PathValue, QuotaConfig,
+    QuotaKind,
+};
 
 fn rules<T>(texts: &[&str], parse: impl Fn(&str) -> T) -> Vec<Rule<T>> {
     texts
@@ -224,4 +227,31 @@ fn a_path_by_chance_stays_in_its_folder() {
         assert!(rest.split('/').all(|segment| ["data", "a", "x", "a.b"].contains(&segment)), "{path}");
     }
     assert!(matched > 100, "only {matched} paths matched");
+}
+
+#[test]
+fn a_call_is_counted_by_the_roles_that_allow_its_arguments_and_by_none_if_one_is_unlimited() {
+    let limited = |name: &str, values: &[&str]| {
+        let when = ItemConditions {
+            item: rules(&["files-read"], |text| ItemPattern::parse(text).unwrap()).remove(0),
+            arguments: vec![condition("/path", values)],
+        };
+        let when = if values.is_empty() { Vec::new() } else { vec![when] };
+        let quota = Some(QuotaConfig::of(&[(QuotaKind::CallsPerDay, 5)], None));
+        RoleConfig { when, quota, ..role(name, &["anyone"], &["files"], &[]) }
+    };
+    let counted = |roles: Vec<RoleConfig>, arguments: &str| {
+        let policy = Policy::new(&RolesConfig { roles });
+        let (roles, item) = (policy.roles_of(&Subject::Stdio), tool("files-read"));
+        let arguments = Some(Arguments::new(arguments)).filter(|_| policy.has_conditions(roles, &item));
+        let Decision::Allow(by) = policy.decide(roles, &Subject::Stdio, &item, arguments) else { panic!() };
+        policy.quotas_of(by).iter().map(|quota| quota.role.to_string()).collect::<Vec<_>>().join(" ")
+    };
+    let (data, etc) = (r#"{"path":"/data/x"}"#, r#"{"path":"/etc/x"}"#);
+    let both = || vec![limited("a", &[]), limited("b", &["/data/**"])];
+    assert_eq!((counted(both(), data), counted(both(), etc)), ("a b".into(), "a".into()));
+    let unlimited = || RoleConfig { quota: None, ..limited("u", &["/data/**"]) };
+    let with = |roles: Vec<RoleConfig>| roles.into_iter().chain([unlimited()]).collect::<Vec<_>>();
+    assert_eq!((counted(with(both()), data), counted(with(both()), etc)), (String::new(), "a".into()));
+    assert_eq!(counted(vec![role("c", &["anyone"], &["files"], &[])], etc), "");
 }

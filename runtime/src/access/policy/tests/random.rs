@@ -122,6 +122,7 @@ impl Random {
             allow: self.patterns(5),
             deny: if self.half() { self.patterns(2) } else { Vec::new() },
             when: (0..self.below(3)).map(|_| self.conditions()).collect(),
+            quota: None,
         }
     }
 

@@ -1,0 +1,294 @@
+//! The file of quotas in the state folder.
+//!
+//! Lines are added to it, each with a checksum and with the whole of what it says: of two lines about one bucket the
+//! later one holds. So a line that a killed server left half written is skipped, and costs nothing but itself: the call
+//! that waited for it never ran. When many lines have come together, those that still mean something are written to a
+//! new file. Callers are in it as digests, since their ids may be long.
+//!
+//! A killed server loses no line, since the system has it. Only the new file is also flushed to the disk.
+
+use std::collections::HashMap;
+use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use data_encoding::HEXLOWER;
+use sha2::{Digest as _, Sha256};
+
+use super::QuotaCaller;
+use super::table::{BucketKey, EntryKey};
+use crate::config::QuotaKind;
+
+/// The file, and the one that replaces it.
+const FILE: &str = "quotas";
+const NEW_FILE: &str = "quotas.new";
+
+/// Held by the server that writes the file.
+const LOCK: &str = "quotas.lock";
+
+/// Longest file that is read, bytes.
+const MAX_READ: u64 = 256 << 20;
+
+/// Bytes of added lines after which the file is replaced, unless it was longer to begin with.
+const MAX_ADDED: usize = 4 << 20;
+
+/// Bytes of a checksum. It finds torn lines, and protects from nobody.
+const CHECKSUM: usize = 4;
+
+/// When each bucket is whole again, nanoseconds since 1970.
+pub(super) type Moments = HashMap<BucketKey, u64>;
+
+/// The file, as one thread writes it.
+#[derive(Debug)]
+pub(super) struct QuotaFile {
+    folder: PathBuf,
+    /// Everything that the file says.
+    moments: Moments,
+    /// `None` before the first write and after one that failed.
+    opened: Option<OpenedFile>,
+    lock: Option<File>,
+    /// Whether the operator knows that writing fails.
+    has_warned: bool,
+}
+
+#[derive(Debug)]
+struct OpenedFile {
+    file: File,
+    /// Its length when it was new, and what was added since, bytes.
+    new: usize,
+    added: usize,
+}
+
+/// Why the file is not written.
+#[derive(Debug, thiserror::Error)]
+enum QuotaFileError {
+    #[error("another server counts quotas in the state folder {}; this one counts for itself", .0.display())]
+    InUse(PathBuf),
+    #[error(
+        "the quotas in the state folder {} cannot be written ({source}), so a restart will forget what callers have \
+         used; calls go on, and quotas hold until then",
+        folder.display()
+    )]
+    Unwritable { folder: PathBuf, source: io::Error },
+}
+
+impl QuotaFile {
+    /// Reads the file. What cannot be read is nothing; the operator is told.
+    pub(super) fn read(folder: PathBuf, now: u64) -> Self {
+        let moments = read(&folder).unwrap_or_else(|error| {
+            let folder = folder.display();
+            tracing::error!(%error, "the quotas in the state folder {folder} cannot be read; all of them begin anew");
+            Moments::new()
+        });
+        let mut file = Self { folder, moments, opened: None, lock: None, has_warned: false };
+        file.forget_whole(now);
+        file
+    }
+
+    /// What the file says.
+    pub(super) fn moments(&self) -> &Moments {
+        &self.moments
+    }
+
+    /// Writes these moments. Nothing is lost if that fails: the next write replaces the file.
+    pub(super) fn write(&mut self, moments: Moments, now: u64) {
+        let lines: String = moments.iter().map(|(key, moment)| line(key, *moment)).collect();
+        self.moments.extend(moments);
+        let written = match &mut self.opened {
+            Some(opened) if opened.added < MAX_ADDED.max(opened.new) => opened.add(&lines),
+            _ => Err(None),
+        };
+        let written = match written {
+            Ok(()) => Ok(()),
+            Err(None) => self.replace(now),
+            Err(Some(source)) => Err(QuotaFileError::Unwritable { folder: self.folder.clone(), source }),
+        };
+        match written {
+            Ok(()) if std::mem::take(&mut self.has_warned) => {
+                tracing::warn!("the quotas in the state folder are written again");
+            }
+            Ok(()) => {}
+            Err(error) => {
+                self.opened = None;
+                if !std::mem::replace(&mut self.has_warned, true) {
+                    tracing::error!("{error}");
+                }
+            }
+        }
+    }
+
+    fn forget_whole(&mut self, now: u64) {
+        self.moments.retain(|_, moment| *moment > now);
+    }
+
+    /// Writes a new file with what still means something.
+    fn replace(&mut self, now: u64) -> Result<(), QuotaFileError> {
+        let folder = self.folder.clone();
+        let unwritable = |source| QuotaFileError::Unwritable { folder: folder.clone(), source };
+        self.opened = None;
+        DirBuilder::new().recursive(true).mode(0o700).create(&folder).map_err(unwritable)?;
+        if self.lock.is_none() {
+            self.lock =
+                Some(lock(&folder).map_err(unwritable)?.ok_or(QuotaFileError::InUse(folder.clone()))?);
+            // The server before this one may have written more since the file was read.
+            for (key, moment) in read(&folder).map_err(unwritable)? {
+                let known = self.moments.entry(key).or_insert(moment);
+                *known = moment.max(*known);
+            }
+        }
+        self.forget_whole(now);
+        self.opened = Some(self.write_new().map_err(unwritable)?);
+        Ok(())
+    }
+
+    fn write_new(&self) -> io::Result<OpenedFile> {
+        let lines: String = self.moments.iter().map(|(key, moment)| line(key, *moment)).collect();
+        let (path, mut options) = (self.folder.join(NEW_FILE), OpenOptions::new());
+        let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(&path)?;
+        file.write_all(lines.as_bytes())?;
+        file.sync_all()?;
+        std::fs::rename(path, self.folder.join(FILE))?;
+        Ok(OpenedFile { file, new: lines.len(), added: 0 })
+    }
+}
+
+impl OpenedFile {
+    fn add(&mut self, lines: &str) -> Result<(), Option<io::Error>> {
+        self.added = self.added.saturating_add(lines.len());
+        self.file.write_all(lines.as_bytes()).map_err(Some)
+    }
+}
+
+/// Takes the lock of the file; `None`: another process has it. A file system without locks is one server's.
+fn lock(folder: &Path) -> io::Result<Option<File>> {
+    let mut options = OpenOptions::new();
+    let file = options.write(true).create(true).truncate(false).mode(0o600).open(folder.join(LOCK))?;
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Ok(()) | Err(TryLockError::Error(_)) => Ok(Some(file)),
+    }
+}
+
+fn read(folder: &Path) -> io::Result<Moments> {
+    let file = match File::open(folder.join(FILE)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Moments::new()),
+        opened => opened?,
+    };
+    let mut bytes = Vec::new();
+    file.take(MAX_READ).read_to_end(&mut bytes)?;
+    let lines = bytes.split(|byte| *byte == b'\n').filter_map(|line| std::str::from_utf8(line).ok());
+    Ok(lines.filter_map(parse).collect())
+}
+
+/// One line: its checksum, the caller, the key of the quota, the moment and the role.
+fn line(BucketKey { entry: EntryKey { caller, role }, kind }: &BucketKey, moment: u64) -> String {
+    let body = format!("{} {} {moment} {role}", caller.to_text(), kind.key());
+    format!("{} {body}\n", checksum(&body))
+}
+
+fn parse(line: &str) -> Option<(BucketKey, u64)> {
+    let (sum, body) = line.split_once(' ')?;
+    if sum != checksum(body) {
+        return None;
+    }
+    let mut parts = body.splitn(4, ' ');
+    let caller = QuotaCaller::from_text(parts.next()?)?;
+    let key = parts.next()?;
+    let kind = QuotaKind::ALL.into_iter().find(|kind| kind.key() == key)?;
+    let moment = parts.next()?.parse().ok()?;
+    let role = parts.next()?.into();
+    Some((BucketKey { entry: EntryKey { caller, role }, kind }, moment))
+}
+
+fn checksum(body: &str) -> String {
+    HEXLOWER.encode(Sha256::digest(body.as_bytes()).get(..CHECKSUM).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(caller: &str, role: &str) -> BucketKey {
+        let entry = EntryKey { caller: QuotaCaller::principal(caller), role: role.into() };
+        BucketKey { entry, kind: QuotaKind::CallsPerDay }
+    }
+
+    fn of(pairs: &[(&BucketKey, u64)]) -> Moments {
+        pairs.iter().map(|(key, moment)| ((*key).clone(), *moment)).collect()
+    }
+
+    #[test]
+    fn the_last_line_about_a_bucket_holds_and_a_torn_one_is_skipped() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = dir.path().join("state");
+        let (ada, bob) = (key("token:ada", "a"), key("token:bob", "a.b-c"));
+        let mut file = QuotaFile::read(folder.clone(), 0);
+        file.write(of(&[(&ada, 10), (&bob, 20)]), 0);
+        file.write(of(&[(&ada, 30)]), 0);
+        drop(file);
+        let text = std::fs::read_to_string(folder.join(FILE)).unwrap();
+        assert_eq!((text.lines().count(), text.contains("ada")), (3, false), "{text}");
+        for cut in 1..40 {
+            std::fs::write(folder.join(FILE), &text[..text.len() - cut]).unwrap();
+            let ada_has = if cut == 1 { 30 } else { 10 };
+            assert_eq!(
+                *QuotaFile::read(folder.clone(), 0).moments(),
+                of(&[(&ada, ada_has), (&bob, 20)]),
+                "{cut}"
+            );
+        }
+        std::fs::write(folder.join(FILE), [b"\xff\x00 \n\n  \n".as_slice(), text.as_bytes()].concat())
+            .unwrap();
+        assert_eq!(*QuotaFile::read(folder.clone(), 0).moments(), of(&[(&ada, 30), (&bob, 20)]));
+        assert_eq!(*QuotaFile::read(folder, 25).moments(), of(&[(&ada, 30)]), "what is whole means nothing");
+    }
+
+    #[test]
+    fn a_file_that_has_grown_is_replaced() {
+        let dir = tempfile::tempdir().unwrap();
+        let ada = key("token:ada", "a");
+        let mut file = QuotaFile::read(dir.path().to_owned(), 0);
+        let line_bytes = line(&ada, 1_000_000).len();
+        let mut longest = 0;
+        for moment in 1_000_000..1_000_000 + 2 * (MAX_ADDED / line_bytes) as u64 {
+            file.write(of(&[(&ada, moment)]), 0);
+            longest = longest.max(file.opened.as_ref().unwrap().added);
+        }
+        assert!(longest < MAX_ADDED + 2 * line_bytes, "{longest}");
+        assert!(
+            std::fs::metadata(dir.path().join(FILE)).unwrap().len() < (MAX_ADDED + 3 * line_bytes) as u64
+        );
+    }
+
+    #[test]
+    fn of_two_servers_one_writes_and_the_other_takes_over_what_it_wrote() {
+        let dir = tempfile::tempdir().unwrap();
+        let (ada, bob) = (key("token:ada", "a"), key("token:bob", "a"));
+        let mut first = QuotaFile::read(dir.path().to_owned(), 0);
+        let mut second = QuotaFile::read(dir.path().to_owned(), 0);
+        first.write(of(&[(&ada, 10)]), 0);
+        second.write(of(&[(&bob, 20)]), 0);
+        assert!(second.opened.is_none() && second.has_warned);
+        assert_eq!(read(dir.path()).unwrap(), of(&[(&ada, 10)]));
+        drop(first);
+        second.write(of(&[(&bob, 30)]), 0);
+        assert_eq!(read(dir.path()).unwrap(), of(&[(&ada, 10), (&bob, 30)]));
+        assert!(!second.has_warned);
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_written_loses_nothing_until_it_can() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = dir.path().join("state");
+        std::fs::write(&folder, "no folder").unwrap();
+        let ada = key("token:ada", "a");
+        let mut file = QuotaFile::read(folder.clone(), 0);
+        file.has_warned = false;
+        file.write(of(&[(&ada, 10)]), 0);
+        assert!(file.has_warned);
+        std::fs::remove_file(&folder).unwrap();
+        file.write(Moments::new(), 0);
+        assert_eq!(read(&folder).unwrap(), of(&[(&ada, 10)]));
+    }
+}

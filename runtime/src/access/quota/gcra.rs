@@ -1,0 +1,170 @@
+//! One bucket of a quota: GCRA, the generic cell rate algorithm.
+//!
+//! A bucket is one moment: when it would be whole again if nothing more were taken. Taking moves the moment into the
+//! future, and time catches up with it. So a bucket fills evenly without a timer, it is 8 bytes in a file, and after a
+//! restart it has filled by what has passed. Everything is in nanoseconds since 1970, and the time is an argument.
+
+/// The length of time of a whole bucket, and how much it holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Rate {
+    amount: u64,
+    period: u64,
+}
+
+impl Rate {
+    /// `amount` in a `period` of nanoseconds.
+    pub(super) fn new(amount: u64, period: u64) -> Self {
+        Self { amount: amount.max(1), period }
+    }
+
+    /// How long the bucket takes to fill by `amount`, rounded up: rounding never gives anything away.
+    fn cost(self, amount: u64) -> u64 {
+        let cost = (u128::from(amount) * u128::from(self.period)).div_ceil(u128::from(self.amount));
+        u64::try_from(cost).unwrap_or(u64::MAX)
+    }
+}
+
+/// A bucket. The default is a whole one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Bucket {
+    /// When it is whole again.
+    whole_at: u64,
+}
+
+impl Bucket {
+    pub(super) fn whole_at(at: u64) -> Self {
+        Self { whole_at: at }
+    }
+
+    /// When it is whole again: now or later. A call may take more than is left, so a bucket may be in debt, by at most
+    /// one period. The bound also serves when the clock was ahead and goes back: the bucket is empty then, and not for
+    /// years.
+    pub(super) fn moment(self, rate: Rate, now: u64) -> u64 {
+        let last = now.saturating_add(rate.period.saturating_mul(2));
+        self.whole_at.clamp(now, last)
+    }
+
+    /// How long until `amount` may be taken; `None`: it may be taken now.
+    pub(super) fn wait_for(self, amount: u64, rate: Rate, now: u64) -> Option<u64> {
+        let moment = self.moment(rate, now).saturating_add(rate.cost(amount));
+        moment.checked_sub(now.saturating_add(rate.period)).filter(|wait| *wait > 0)
+    }
+
+    /// How long until anything is left; `None`: something is left now.
+    pub(super) fn wait_for_any(self, rate: Rate, now: u64) -> Option<u64> {
+        let over = self.moment(rate, now).checked_sub(now.saturating_add(rate.period));
+        over.map(|over| over.saturating_add(1))
+    }
+
+    /// Takes `amount`, also if there is less.
+    pub(super) fn take(&mut self, amount: u64, rate: Rate, now: u64) {
+        let moment = self.moment(rate, now).saturating_add(rate.cost(amount));
+        *self = Self::whole_at(Self::whole_at(moment).moment(rate, now));
+    }
+
+    /// Puts back what was taken `since` then and not used. What has filled again in the meantime is not put back twice.
+    pub(super) fn give_back(&mut self, amount: u64, rate: Rate, (since, now): (u64, u64)) {
+        let filled = now.saturating_sub(since);
+        self.whole_at = self.whole_at.saturating_sub(rate.cost(amount).saturating_sub(filled));
+    }
+
+    /// Whether nothing is missing, so that a new bucket would be the same.
+    pub(super) fn is_whole(self, now: u64) -> bool {
+        self.whole_at <= now
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const START: u64 = 1_700_000_000_000_000_000;
+    const SECOND: u64 = 1_000_000_000;
+
+    fn taken(bucket: &mut Bucket, rate: Rate, now: u64) -> bool {
+        let is_free = bucket.wait_for(1, rate, now).is_none();
+        if is_free {
+            bucket.take(1, rate, now);
+        }
+        is_free
+    }
+
+    #[test]
+    fn a_bucket_gives_its_amount_at_once_and_then_evenly() {
+        let (rate, mut bucket) = (Rate::new(10, 60 * SECOND), Bucket::default());
+        assert!((0..10).all(|_| taken(&mut bucket, rate, START)));
+        assert_eq!(bucket.wait_for(1, rate, START), Some(6 * SECOND));
+        assert!(!taken(&mut bucket, rate, START + 6 * SECOND - 1));
+        assert!(taken(&mut bucket, rate, START + 6 * SECOND));
+        assert!(!taken(&mut bucket, rate, START + 6 * SECOND));
+        assert!(!bucket.is_whole(START + 60 * SECOND) && bucket.is_whole(START + 66 * SECOND));
+    }
+
+    #[test]
+    fn amounts_that_divide_no_period_never_give_more() {
+        for amount in [1, 7, 13, 999_983, 1_000_000_000_000_000] {
+            let (rate, mut bucket) = (Rate::new(amount, 3_600 * SECOND), Bucket::default());
+            let step = amount.div_ceil(1_000);
+            let mut sum = 0;
+            while bucket.wait_for(step, rate, START).is_none() {
+                bucket.take(step, rate, START);
+                sum += step;
+            }
+            assert!(sum <= amount && amount - sum <= step, "{amount}: {sum}");
+        }
+        let rate = Rate::new(5, SECOND);
+        assert!(Bucket::default().wait_for(6, rate, START).is_some(), "more than there ever is");
+        assert!(Bucket::default().wait_for(u64::MAX, rate, START).is_some());
+    }
+
+    #[test]
+    fn a_clock_that_goes_back_gives_nothing_away_and_locks_nobody_out_for_long() {
+        let (rate, mut bucket) = (Rate::new(4, 60 * SECOND), Bucket::default());
+        assert!((0..4).all(|_| taken(&mut bucket, rate, START)));
+        for back in [1, SECOND, 60 * SECOND, 86_400 * SECOND] {
+            assert!(!taken(&mut bucket, rate, START - back), "{back}");
+        }
+        let year = 365 * 86_400 * SECOND;
+        assert!(!taken(&mut bucket, rate, START - year));
+        let wait = bucket.wait_for(1, rate, START - year).unwrap();
+        assert!(wait <= 75 * SECOND, "{wait}");
+        assert!(taken(&mut bucket, rate, START - year + wait));
+    }
+
+    #[test]
+    fn a_debt_is_bounded_by_a_period() {
+        let (rate, mut bucket) = (Rate::new(100, 60 * SECOND), Bucket::default());
+        assert_eq!(bucket.wait_for_any(rate, START), None);
+        bucket.take(99, rate, START);
+        assert_eq!(bucket.wait_for_any(rate, START), None, "something is left");
+        bucket.take(31, rate, START);
+        assert_eq!(bucket.wait_for_any(rate, START), Some(18 * SECOND + 1));
+        bucket.take(1_000_000, rate, START);
+        assert_eq!(bucket.wait_for_any(rate, START), Some(60 * SECOND + 1));
+        bucket.take(u64::MAX, rate, START);
+        assert_eq!(bucket.wait_for_any(rate, START + 60 * SECOND + 1), None);
+    }
+
+    #[test]
+    fn what_is_given_back_can_be_taken_again() {
+        let (rate, mut bucket) = (Rate::new(100, 60 * SECOND), Bucket::default());
+        bucket.take(100, rate, START);
+        bucket.give_back(40, rate, (START, START));
+        assert!(bucket.wait_for(41, rate, START).is_some() && bucket.wait_for(40, rate, START).is_none());
+        bucket.give_back(60, rate, (START, START));
+        assert!(bucket.wait_for(101, rate, START).is_some(), "it holds no more than before");
+        let later = START + 30 * SECOND;
+        bucket.take(100, rate, START);
+        bucket.take(50, rate, later);
+        bucket.give_back(100, rate, (START, later));
+        assert!(bucket.wait_for(51, rate, later).is_some(), "half of it had filled again");
+    }
+
+    #[test]
+    fn a_changed_number_applies_to_what_was_taken() {
+        let mut bucket = Bucket::default();
+        bucket.take(5, Rate::new(10, 60 * SECOND), START);
+        let half = Rate::new(4, 60 * SECOND);
+        assert!(bucket.wait_for(2, half, START).is_none() && bucket.wait_for(3, half, START).is_some());
+    }
+}

@@ -1,0 +1,247 @@
+//! Quotas: how much each caller may use by a role.
+//!
+//! Whoever serves a call asks [`Quotas::admit`] once, with the quotas of the roles that allow the call, and keeps the
+//! [`CallCharge`] until the call has ended; what the call used is charged to it. Each role counts on its own: a caller
+//! with several roles uses up one after the other, and one role without a quota ends the counting. The policy decides
+//! which roles allow a call (`access/policy`); this module counts, and knows neither items nor MCP.
+//!
+//! What is used has to outlive this process, also one that is killed. A bucket is one moment (`gcra`), and the file
+//! always has a later one than is used (`table`, `store`): a restart takes a little from a caller, and gives nothing.
+
+mod file;
+mod gcra;
+mod over_quota;
+mod store;
+mod table;
+#[cfg(test)]
+mod tests;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use arc_swap::ArcSwapOption;
+use data_encoding::HEXLOWER;
+use parking_lot::Mutex;
+use sha2::{Digest as _, Sha256};
+
+pub use over_quota::OverQuota;
+
+use crate::config::{QuotaConfig, QuotaKind};
+use store::QuotaStore;
+use table::{Ahead, BucketKey, EntryKey, Table};
+
+/// A role that limits what its callers use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RoleQuota {
+    /// The name of the role.
+    pub role: Arc<str>,
+    /// Its quota.
+    pub quota: Arc<QuotaConfig>,
+}
+
+/// Who is counted: the digest of a caller's id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct QuotaCaller {
+    is_authenticated: bool,
+    digest: [u8; 16],
+}
+
+impl QuotaCaller {
+    /// A principal, or the client on stdio, by its id.
+    #[must_use]
+    pub fn principal(id: &str) -> Self {
+        Self { is_authenticated: true, digest: digest(id) }
+    }
+
+    /// A caller that nobody authenticated, by its address.
+    #[must_use]
+    pub fn anonymous(address: &str) -> Self {
+        Self { is_authenticated: false, digest: digest(address) }
+    }
+
+    fn is_authenticated(self) -> bool {
+        self.is_authenticated
+    }
+
+    /// All callers for whom there is no room.
+    fn shared(self) -> Self {
+        Self { digest: [0; 16], ..self }
+    }
+
+    fn to_text(self) -> String {
+        let kind = if self.is_authenticated { 'p' } else { 'a' };
+        format!("{kind}{}", HEXLOWER.encode(&self.digest))
+    }
+
+    fn from_text(text: &str) -> Option<Self> {
+        let (kind, digest) = text.split_at_checked(1)?;
+        let digest = HEXLOWER.decode(digest.as_bytes()).ok()?.try_into().ok()?;
+        Some(Self { is_authenticated: kind == "p", digest })
+    }
+}
+
+fn digest(id: &str) -> [u8; 16] {
+    let whole: [u8; 32] = Sha256::digest(id.as_bytes()).into();
+    whole.first_chunk().copied().unwrap_or_default()
+}
+
+/// Nanoseconds since 1970.
+fn wall_clock() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(now.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// What all callers have used of their quotas. One serves for as long as the process, whatever changes in `[roles]`: a
+/// role keeps by its name what was used.
+#[derive(Debug, Default)]
+pub struct Quotas {
+    folder: Option<PathBuf>,
+    table: Mutex<Table>,
+    /// `None` before a role has a quota, and where nothing can be kept.
+    store: ArcSwapOption<QuotaStore>,
+}
+
+/// Without a store nothing is written, and no call waits.
+impl Ahead for Option<&QuotaStore> {
+    fn put(&self, key: BucketKey, moment: u64) -> u64 {
+        self.map_or(0, |store| store.put(key, moment))
+    }
+}
+
+impl Quotas {
+    /// Quotas that are kept in this state folder; `None`: until the process ends.
+    #[must_use]
+    pub fn new(folder: Option<PathBuf>) -> Self {
+        Self { folder, ..Self::default() }
+    }
+
+    /// Goes on with what callers have used before this process. Called before roles with quotas hold, and does nothing
+    /// when it was called before.
+    pub fn open(&self) {
+        if self.store.load().is_some() {
+            return;
+        }
+        let Some(folder) = self.folder.clone() else {
+            tracing::warn!(
+                "there is no state folder, so a restart forgets what callers have used of their quotas; name one with \
+                 `state_dir` under [server]"
+            );
+            return;
+        };
+        match QuotaStore::start(folder) {
+            Ok((store, moments)) => {
+                let mut table = self.table.lock();
+                moments.into_iter().for_each(|(key, moment)| table.restore(key, moment));
+                self.store.store(Some(Arc::new(store)));
+            }
+            Err(error) => {
+                tracing::error!(%error, "a restart will forget what callers use of their quotas");
+            }
+        }
+    }
+
+    /// Counts a call by one of the roles that allow it. `None`: there are none, and nothing is counted.
+    ///
+    /// # Errors
+    /// When each of the roles has a limit that is used up; with the one that is free again first.
+    pub async fn admit(
+        self: &Arc<Self>,
+        caller: QuotaCaller,
+        roles: &[RoleQuota],
+    ) -> Result<Option<Arc<CallCharge>>, OverQuota> {
+        if roles.is_empty() {
+            return Ok(None);
+        }
+        let admitted = self.with_table(|table, ahead, now| table.admit(caller, roles, now, ahead))?;
+        let Some(admitted) = admitted else { return Ok(None) };
+        let charge = CallCharge { quotas: Arc::clone(self), key: admitted.key, quota: admitted.quota };
+        // From here on the call is counted, and dropping the charge ends it.
+        self.written(admitted.write).await;
+        Ok(Some(Arc::new(charge)))
+    }
+
+    fn with_table<T>(&self, work: impl FnOnce(&mut Table, &Option<&QuotaStore>, u64) -> T) -> T {
+        let store = self.store.load();
+        let ahead = store.as_deref();
+        let mut table = self.table.lock();
+        // Read under the lock, so that time goes in the order of calls.
+        work(&mut table, &ahead, wall_clock())
+    }
+
+    async fn written(&self, write: u64) {
+        if write == 0 {
+            return;
+        }
+        if let Some(store) = self.store.load_full() {
+            store.written(write).await;
+        }
+    }
+}
+
+/// A call that was counted. What it uses is charged to the quota by which it was admitted. Dropping it ends the call.
+#[derive(Debug)]
+pub struct CallCharge {
+    quotas: Arc<Quotas>,
+    key: EntryKey,
+    quota: RoleQuota,
+}
+
+/// Tokens that a request to the client's model may use.
+#[derive(Debug)]
+#[must_use]
+pub struct TokenReservation {
+    tokens: u64,
+    since: u64,
+}
+
+impl CallCharge {
+    /// Charges what a call has used, whether or not that much was left.
+    pub fn used(&self, fuel: u64, cpu: Duration) {
+        let micros = u64::try_from(cpu.as_micros()).unwrap_or(u64::MAX);
+        let quota: &QuotaConfig = &self.quota.quota;
+        let is_limited = |kind| quota.rate(kind).is_some();
+        if !is_limited(QuotaKind::FuelPerHour) && !is_limited(QuotaKind::CpuPerHour) {
+            return;
+        }
+        self.quotas.with_table(|table, ahead, now| {
+            for used in [(QuotaKind::FuelPerHour, fuel), (QuotaKind::CpuPerHour, micros)] {
+                table.take((&self.key, quota), used, now, ahead);
+            }
+        });
+    }
+
+    /// Whether tokens of the client's model are limited.
+    #[must_use]
+    pub fn counts_tokens(&self) -> bool {
+        self.quota.quota.rate(QuotaKind::SamplingTokensPerDay).is_some()
+    }
+
+    /// Reserves tokens for a request to the client's model, before it is sent.
+    ///
+    /// # Errors
+    /// When the caller has fewer left.
+    pub async fn reserve_tokens(&self, tokens: u64) -> Result<TokenReservation, OverQuota> {
+        let wanted = (QuotaKind::SamplingTokensPerDay, tokens);
+        let (write, since) = self.quotas.with_table(|table, ahead, now| {
+            table.reserve((&self.key, &self.quota), wanted, now, ahead).map(|write| (write, now))
+        })?;
+        self.quotas.written(write).await;
+        Ok(TokenReservation { tokens, since })
+    }
+
+    /// Gives back the tokens of a request that was never sent.
+    pub fn give_back(&self, TokenReservation { tokens, since }: TokenReservation) {
+        let quota: &QuotaConfig = &self.quota.quota;
+        let returned = (QuotaKind::SamplingTokensPerDay, tokens);
+        self.quotas.with_table(|table, _, now| {
+            table.give_back((&self.key, quota), returned, (since, now));
+        });
+    }
+}
+
+impl Drop for CallCharge {
+    fn drop(&mut self) {
+        self.quotas.table.lock().end(&self.key);
+    }
+}

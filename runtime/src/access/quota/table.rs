@@ -1,0 +1,305 @@
+//! What each caller has used by each role, in the memory of this process.
+//!
+//! There may be many callers. One whose buckets are whole again is like a new one, and is forgotten when there are
+//! [`MAX_CALLERS`]; one that has used something is never forgotten, or a flood of new callers would give a quota back
+//! to whoever started it. New callers beyond the maximum share one entry, so those of the flood pay. Principals and
+//! addresses have maxima of their own: whoever comes from many addresses takes nothing from a principal.
+//!
+//! This module decides and counts, and writes nothing: [`Ahead`] gets the moments that must be in the file before a
+//! call goes on.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::gcra::{Bucket, Rate};
+use super::over_quota::{OverQuota, QuotaLimit};
+use super::{QuotaCaller, RoleQuota};
+use crate::config::{QuotaConfig, QuotaKind};
+
+/// Callers with an entry of their own for each kind of caller: a caller counts once for each role that it uses.
+pub(super) const MAX_CALLERS: usize = 10_000;
+
+/// Shortest time between two searches for entries that can be forgotten, nanoseconds: each new caller of a flood would
+/// otherwise search all.
+const SWEEP: u64 = 1_000_000_000;
+
+/// A moment is written this part of a period ahead of what is used, so that there are few writes.
+const AHEAD: u64 = 16;
+
+/// Microseconds in a second: processor time is counted in microseconds.
+const MICROS: u64 = 1_000_000;
+
+/// One caller by one role.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct EntryKey {
+    pub(super) caller: QuotaCaller,
+    pub(super) role: Arc<str>,
+}
+
+/// One bucket of it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct BucketKey {
+    pub(super) entry: EntryKey,
+    pub(super) kind: QuotaKind,
+}
+
+/// Takes the moments that must be in the file. Returns the number of the write that has the moment.
+pub(super) trait Ahead {
+    fn put(&self, key: BucketKey, moment: u64) -> u64;
+}
+
+/// A call that was counted.
+#[derive(Debug)]
+pub(super) struct Admitted {
+    pub(super) key: EntryKey,
+    pub(super) quota: RoleQuota,
+    /// The write that must be done before the call goes on.
+    pub(super) write: u64,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Table {
+    principals: Entries,
+    others: Entries,
+}
+
+#[derive(Debug, Default)]
+struct Entries {
+    entries: HashMap<EntryKey, Entry>,
+    swept: u64,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Entry {
+    calls_per_minute: WrittenBucket,
+    calls_per_day: WrittenBucket,
+    fuel_per_hour: WrittenBucket,
+    cpu_per_hour: WrittenBucket,
+    sampling_tokens_per_day: WrittenBucket,
+    running: u32,
+}
+
+/// A bucket, and the moment in the file, which is never behind the bucket's once the write is done.
+#[derive(Debug, Clone, Copy, Default)]
+struct WrittenBucket {
+    bucket: Bucket,
+    written: u64,
+    write: u64,
+}
+
+/// The rate of one kind.
+fn rate(kind: QuotaKind, value: u64) -> Rate {
+    let period = period(kind);
+    match kind {
+        // Calls are counted one by one. Their number divides this period, so that exactly so many fit.
+        QuotaKind::CallsPerMinute | QuotaKind::CallsPerDay => {
+            Rate::new(value, period.next_multiple_of(value.max(1)))
+        }
+        QuotaKind::CpuPerHour => Rate::new(value.saturating_mul(MICROS), period),
+        QuotaKind::FuelPerHour | QuotaKind::SamplingTokensPerDay => Rate::new(value, period),
+    }
+}
+
+fn period(kind: QuotaKind) -> u64 {
+    u64::try_from(kind.period().as_nanos()).unwrap_or(u64::MAX)
+}
+
+impl WrittenBucket {
+    /// Makes sure that the file has at least `moment`; if not, writes one that lies further ahead.
+    fn write_ahead(&mut self, moment: u64, (entry, kind): (&EntryKey, QuotaKind), ahead: &impl Ahead) {
+        if moment > self.written {
+            self.written = moment.saturating_add(period(kind) / AHEAD);
+            self.write = ahead.put(BucketKey { entry: entry.clone(), kind }, self.written);
+        }
+    }
+
+    /// Takes `amount`. Returns the write that has it.
+    fn take(
+        &mut self,
+        amount: u64,
+        (kind, value): (QuotaKind, u64),
+        key: &EntryKey,
+        now: u64,
+        ahead: &impl Ahead,
+    ) -> u64 {
+        let rate = rate(kind, value);
+        self.bucket.take(amount, rate, now);
+        self.write_ahead(self.bucket.moment(rate, now), (key, kind), ahead);
+        self.write
+    }
+}
+
+impl Entry {
+    fn bucket(&mut self, kind: QuotaKind) -> &mut WrittenBucket {
+        match kind {
+            QuotaKind::CallsPerMinute => &mut self.calls_per_minute,
+            QuotaKind::CallsPerDay => &mut self.calls_per_day,
+            QuotaKind::FuelPerHour => &mut self.fuel_per_hour,
+            QuotaKind::CpuPerHour => &mut self.cpu_per_hour,
+            QuotaKind::SamplingTokensPerDay => &mut self.sampling_tokens_per_day,
+        }
+    }
+
+    fn is_unused(&mut self, now: u64) -> bool {
+        self.running == 0 && QuotaKind::ALL.iter().all(|kind| self.bucket(*kind).bucket.is_whole(now))
+    }
+
+    /// The limit that stops a call, and for how long.
+    fn stopping(&mut self, quota: &QuotaConfig, now: u64) -> Option<(QuotaLimit, u64, u64)> {
+        for (kind, value) in quota.rates() {
+            let bucket = self.bucket(kind).bucket;
+            let wait = match kind {
+                QuotaKind::CallsPerMinute | QuotaKind::CallsPerDay => {
+                    bucket.wait_for(1, rate(kind, value), now)
+                }
+                // What the call will use is not known: it begins while anything is left.
+                QuotaKind::FuelPerHour | QuotaKind::CpuPerHour => bucket.wait_for_any(rate(kind, value), now),
+                // A call that sends no request to a model needs none.
+                QuotaKind::SamplingTokensPerDay => None,
+            };
+            if let Some(wait) = wait {
+                return Some((QuotaLimit::Rate(kind), value, wait));
+            }
+        }
+        let max = quota.concurrent().filter(|max| self.running >= *max)?;
+        Some((QuotaLimit::Concurrent, u64::from(max), 0))
+    }
+
+    /// Counts a call that nothing stops. Returns the last write that must be done before it goes on.
+    fn count_call(&mut self, quota: &QuotaConfig, key: &EntryKey, now: u64, ahead: &impl Ahead) -> u64 {
+        self.running = self.running.saturating_add(1);
+        let mut last = 0;
+        for (kind, value) in quota.rates() {
+            let bucket = self.bucket(kind);
+            let write = match kind {
+                QuotaKind::CallsPerMinute | QuotaKind::CallsPerDay => {
+                    bucket.take(1, (kind, value), key, now, ahead)
+                }
+                // Some of what the call will use is written before it runs.
+                QuotaKind::FuelPerHour | QuotaKind::CpuPerHour => {
+                    bucket.take(0, (kind, value), key, now, ahead)
+                }
+                QuotaKind::SamplingTokensPerDay => 0,
+            };
+            last = last.max(write);
+        }
+        last
+    }
+}
+
+impl Entries {
+    /// The key under which a caller is counted: its own, or one that new callers share.
+    fn key_of(&mut self, key: EntryKey, now: u64) -> EntryKey {
+        if self.entries.contains_key(&key) {
+            return key;
+        }
+        if self.entries.len() >= MAX_CALLERS && now.abs_diff(self.swept) >= SWEEP {
+            self.swept = now;
+            self.entries.retain(|_, entry| !entry.is_unused(now));
+        }
+        if self.entries.len() < MAX_CALLERS {
+            return key;
+        }
+        EntryKey { caller: key.caller.shared(), ..key }
+    }
+}
+
+impl Table {
+    fn entries(&mut self, caller: QuotaCaller) -> &mut Entries {
+        if caller.is_authenticated() { &mut self.principals } else { &mut self.others }
+    }
+
+    /// Counts a call by the first of these roles that has enough left.
+    pub(super) fn admit(
+        &mut self,
+        caller: QuotaCaller,
+        roles: &[RoleQuota],
+        now: u64,
+        ahead: &impl Ahead,
+    ) -> Result<Option<Admitted>, OverQuota> {
+        let mut soonest: Option<OverQuota> = None;
+        for quota in roles {
+            let entries = self.entries(caller);
+            let key = entries.key_of(EntryKey { caller, role: Arc::clone(&quota.role) }, now);
+            let entry = entries.entries.entry(key.clone()).or_default();
+            let Some((limit, value, wait)) = entry.stopping(&quota.quota, now) else {
+                let write = entry.count_call(&quota.quota, &key, now, ahead);
+                return Ok(Some(Admitted { key, quota: quota.clone(), write }));
+            };
+            let over =
+                OverQuota { limit, value, role: Arc::clone(&quota.role), wait: Duration::from_nanos(wait) };
+            if soonest.as_ref().is_none_or(|soonest| over.wait < soonest.wait) {
+                soonest = Some(over);
+            }
+        }
+        soonest.map_or(Ok(None), Err)
+    }
+
+    /// A call has ended.
+    pub(super) fn end(&mut self, key: &EntryKey) {
+        if let Some(entry) = self.entries(key.caller).entries.get_mut(key) {
+            entry.running = entry.running.saturating_sub(1);
+        }
+    }
+
+    /// Takes `amount`, whether or not there is enough, as far as the role limits it.
+    pub(super) fn take(
+        &mut self,
+        (key, quota): (&EntryKey, &QuotaConfig),
+        (kind, amount): (QuotaKind, u64),
+        now: u64,
+        ahead: &impl Ahead,
+    ) {
+        let Some(value) = quota.rate(kind).filter(|_| amount > 0) else { return };
+        let entry = self.entries(key.caller).entries.entry(key.clone()).or_default();
+        entry.bucket(kind).take(amount, (kind, value), key, now, ahead);
+    }
+
+    /// Takes `amount` if there is enough. Returns the write that must be done before it is used.
+    pub(super) fn reserve(
+        &mut self,
+        (key, quota): (&EntryKey, &RoleQuota),
+        (kind, amount): (QuotaKind, u64),
+        now: u64,
+        ahead: &impl Ahead,
+    ) -> Result<u64, OverQuota> {
+        let Some(value) = quota.quota.rate(kind) else { return Ok(0) };
+        let entry = self.entries(key.caller).entries.entry(key.clone()).or_default();
+        let bucket = entry.bucket(kind);
+        match bucket.bucket.wait_for(amount, rate(kind, value), now) {
+            None => Ok(bucket.take(amount, (kind, value), key, now, ahead)),
+            Some(wait) => Err(OverQuota {
+                limit: QuotaLimit::Rate(kind),
+                value,
+                role: Arc::clone(&quota.role),
+                wait: Duration::from_nanos(wait),
+            }),
+        }
+    }
+
+    /// Puts back what was reserved and not used.
+    pub(super) fn give_back(
+        &mut self,
+        (key, quota): (&EntryKey, &QuotaConfig),
+        (kind, amount): (QuotaKind, u64),
+        since_and_now: (u64, u64),
+    ) {
+        let Some(value) = quota.rate(kind) else { return };
+        if let Some(entry) = self.entries(key.caller).entries.get_mut(key) {
+            entry.bucket(kind).bucket.give_back(amount, rate(kind, value), since_and_now);
+        }
+    }
+
+    /// Takes over a moment of the file: everything up to it counts as used.
+    pub(super) fn restore(&mut self, key: BucketKey, moment: u64) {
+        let entry = self.entries(key.entry.caller).entries.entry(key.entry).or_default();
+        *entry.bucket(key.kind) =
+            WrittenBucket { bucket: Bucket::whole_at(moment), written: moment, write: 0 };
+    }
+
+    #[cfg(test)]
+    pub(super) fn callers(&self) -> usize {
+        self.principals.entries.len() + self.others.entries.len()
+    }
+}
