@@ -13,6 +13,7 @@ use tokio::sync::watch;
 
 use super::auth_error::AuthError;
 use super::auth_failures::AuthFailures;
+use super::client_network::ClientNetwork;
 use super::oauth::{Issuers, TokenError};
 use super::principal::{Principal, PrincipalKind};
 use super::static_tokens::{self, StaticTokens};
@@ -186,14 +187,18 @@ impl Authenticator {
         credentials: Credentials<'_>,
         address: Option<IpAddr>,
     ) -> Result<Option<Arc<Principal>>, AuthError> {
-        let authenticated = self.check(credentials).await;
+        let authenticated = self.check(credentials, address).await;
         if let Err(error) = &authenticated {
             self.failures.record(address, error);
         }
         authenticated
     }
 
-    async fn check(&self, credentials: Credentials<'_>) -> Result<Option<Arc<Principal>>, AuthError> {
+    async fn check(
+        &self,
+        credentials: Credentials<'_>,
+        address: Option<IpAddr>,
+    ) -> Result<Option<Arc<Principal>>, AuthError> {
         // A guard of `load` must not be held while an issuer is asked, which may take seconds.
         let Some(rules) = self.rules.load_full() else { return Ok(None) };
         let Some(token) = credentials.token else { return rules.without_token(credentials) };
@@ -208,7 +213,8 @@ impl Authenticator {
         }
         let valid = credentials.certificate.filter(|certificate| certificate.not_after > SystemTime::now());
         let thumbprint = valid.map(|certificate| &certificate.sha256);
-        Ok(Some(rules.issuers.authenticate(token, &digest, thumbprint, SystemTime::now()).await?))
+        let (client, now) = (ClientNetwork::of(address), SystemTime::now());
+        Ok(Some(rules.issuers.authenticate(token, &digest, thumbprint, client, now).await?))
     }
 }
 

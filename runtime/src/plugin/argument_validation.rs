@@ -34,6 +34,7 @@ impl Plugin {
             name: tool,
             arguments: arguments.into(),
             caller: caller.clone(),
+            roles: None,
             is_admitted: false,
         };
         let received = info();

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `jwt`, `claims` | the rules for a token: header and signature, then claims |
 //! | `jwks`, `discovery`, `introspection` | what issuers publish and say |
+//! | `introspection_shares` | how much of the introspection each client may use |
 //! | `remote_document`, `fetch` | when something is fetched, and how |
 //! | `expiring_map`, `strict_json`, `error` | what all of these need |
 //!
@@ -21,6 +22,7 @@ mod expiring_map;
 mod fetch;
 pub mod fuzzing;
 mod introspection;
+mod introspection_shares;
 mod jwks;
 mod jwt;
 mod remote_document;
@@ -34,13 +36,15 @@ use std::time::{Duration, SystemTime};
 
 pub use error::TokenError;
 
+use super::client_network::ClientNetwork;
 use super::principal::Principal;
 use crate::config::{AuthConfig, IssuerConfig};
 use claims::{BoundPrincipal, ClaimSource};
 use discovery::Discovery;
 use expiring_map::{Digest, ExpiringMap};
 use fetch::{Fetch, HttpFetch};
-use introspection::{Introspection, RETRY_AFTER, TokenTurns};
+use introspection::{Introspection, RETRY_AFTER, TIMEOUT, TokenTurns};
+use introspection_shares::IntrospectionShares;
 use jwks::IssuerKeys;
 use jwt::Jwt;
 use remote_document::Unavailable;
@@ -70,6 +74,7 @@ pub(crate) struct Issuers {
     principals: ExpiringMap<BoundPrincipal>,
     rejected: ExpiringMap<TokenError>,
     turns: TokenTurns,
+    shares: IntrospectionShares,
 }
 
 /// One authorization server.
@@ -94,15 +99,18 @@ impl Issuers {
             principals: ExpiringMap::new(MAX_KNOWN),
             rejected: ExpiringMap::new(MAX_KNOWN),
             turns: TokenTurns::default(),
+            shares: IntrospectionShares::default(),
         }
     }
 
-    /// The principal of a token. `digest` is the token's SHA-256, and `certificate` that of the client's certificate.
+    /// The principal of a token. `digest` is the token's SHA-256, and `certificate` that of the client's certificate;
+    /// `client` is where the request comes from.
     pub(crate) async fn authenticate(
         &self,
         token: &str,
         digest: &Digest,
         certificate: Option<&Digest>,
+        client: ClientNetwork,
         now: SystemTime,
     ) -> Result<Arc<Principal>, TokenError> {
         if let Some(known) = self.cached(digest, now) {
@@ -110,11 +118,11 @@ impl Issuers {
         }
         check_syntax(token)?;
         let bound = match Jwt::parse(token)? {
-            Some(jwt) => self.read_jwt(&jwt, token, digest, now).await?,
+            Some(jwt) => self.read_jwt(&jwt, (token, client), digest, now).await?,
             None => {
                 let asked =
                     self.issuers.iter().filter(|issuer| issuer.introspection.is_some()).take(MAX_ASKED);
-                self.introspect(&asked.collect::<Vec<_>>(), token, digest, now).await?
+                self.introspect(&asked.collect::<Vec<_>>(), (token, client), digest, now).await?
             }
         };
         bound.for_client(certificate)
@@ -130,14 +138,14 @@ impl Issuers {
     async fn read_jwt(
         &self,
         jwt: &Jwt<'_>,
-        token: &str,
+        sent: (&str, ClientNetwork),
         digest: &Digest,
         now: SystemTime,
     ) -> Result<BoundPrincipal, TokenError> {
         let named = jwt.issuer()?;
         let issuer =
             self.issuers.iter().find(|issuer| &*issuer.id == named).ok_or(TokenError::UnknownIssuer)?;
-        let Some(keys) = &issuer.keys else { return self.introspect(&[issuer], token, digest, now).await };
+        let Some(keys) = &issuer.keys else { return self.introspect(&[issuer], sent, digest, now).await };
         let bound = issuer.verify(jwt, keys, now).await?;
         // A JWT always expires. It is verified again after a while, since its key may have been withdrawn.
         let until = bound.expires().unwrap_or(now).min(now + VERIFIED);
@@ -149,7 +157,7 @@ impl Issuers {
     async fn introspect(
         &self,
         issuers: &[&Issuer],
-        token: &str,
+        (token, client): (&str, ClientNetwork),
         digest: &Digest,
         now: SystemTime,
     ) -> Result<BoundPrincipal, TokenError> {
@@ -158,12 +166,14 @@ impl Issuers {
         if let Some(known) = self.cached(digest, now) {
             return known;
         }
+        let permit = self.shares.acquire(client, TIMEOUT).await.ok_or(unavailable)?;
         let mut error = TokenError::Unknown;
         for issuer in issuers {
             match issuer.introspect(token, now).await {
                 Ok(bound) => {
                     let until = bound.expires().map_or(now + INTROSPECTED, |end| end.min(now + INTROSPECTED));
                     self.principals.insert(*digest, bound.clone(), until);
+                    permit.was_needed();
                     return Ok(bound);
                 }
                 // The issuer that was not reached could have known the token.
@@ -179,6 +189,8 @@ impl Issuers {
         }
         if error != unavailable && error != TokenError::Unknown {
             self.rejected.insert(*digest, error, now + REJECTED);
+        } else {
+            permit.was_needed();
         }
         Err(error)
     }

@@ -16,7 +16,7 @@ use super::super::request_context::RequestContext;
 use super::super::request_id::RequestId;
 use super::super::request_meta::is_reserved;
 use super::super::sessions::client_roots::usable_roots;
-use super::session_request;
+use super::session_request::{self, ResponseCheck};
 use crate::call_env::{
     Caller, Client, ClientInfo, ClientRequest, ClientRequestBody, ClientRequestError, ClientResponses,
     LogLevel,
@@ -38,6 +38,9 @@ pub(crate) struct RequestClient {
     offload: Arc<LargeWork>,
     /// Client requests so far; the number becomes the key of a request to which the guest gave none.
     request_count: AtomicUsize,
+    /// The names of the roles that allow the call.
+    roles: Option<Arc<str>>,
+    response_check: ResponseCheck,
 }
 
 impl RequestClient {
@@ -45,6 +48,8 @@ impl RequestClient {
         suspended_calls: &Arc<SuspendedCalls>,
         context: &Arc<RequestContext>,
         plugin: &Plugin,
+        roles: Option<Arc<str>>,
+        response_check: ResponseCheck,
     ) -> Self {
         let max_suspended = usize::try_from(plugin.config().limits.suspended_calls).unwrap_or(usize::MAX);
         Self {
@@ -54,6 +59,8 @@ impl RequestClient {
             max_suspended,
             offload: Arc::clone(plugin.offload()),
             request_count: AtomicUsize::new(0),
+            roles,
+            response_check,
         }
     }
 
@@ -80,8 +87,17 @@ impl RequestClient {
         let (plugin, max_suspended) = ((plugin, &**offload), *max_suspended);
         let responses = match &context.session {
             Some(session) => {
-                session_request::in_session(context, session, suspended_calls, plugin, max_suspended, open)
-                    .await
+                let check = &self.response_check;
+                session_request::in_session(
+                    context,
+                    session,
+                    suspended_calls,
+                    plugin,
+                    max_suspended,
+                    check,
+                    open,
+                )
+                .await
             }
             None => mrtr::request_input(context, plugin, max_suspended, open).await,
         };
@@ -150,6 +166,10 @@ pub(in super::super) fn send_progress(
 impl Client for RequestClient {
     fn caller(&self) -> Caller {
         self.context.caller.clone()
+    }
+
+    fn roles(&self) -> Option<Arc<str>> {
+        self.roles.clone()
     }
 
     fn info(&self) -> ClientInfo {

@@ -8,3 +8,4 @@ mod client;
 mod session_request;
 
 pub(super) use client::{RequestClient, send_progress};
+pub(super) use session_request::ResponseCheck;

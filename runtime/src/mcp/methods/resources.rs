@@ -11,14 +11,16 @@ use super::super::result_writer::EncodedResult;
 use super::super::server::{CatalogView, Server};
 use super::super::wire::ReadView;
 use super::error_mapping::map_error;
-use super::{item_access, run_guest_call};
+use super::item_access::{self, AllowingRoles};
+use super::run_guest_call;
 use crate::plugin::{FinishedCall, MatchedTemplate, Plugin};
 
-/// The URI of a request, and the plugin and template that the catalog has for it.
+/// The URI of a request, the plugin and template that the catalog has for it, and the roles that allow reading it.
 struct PreparedRead<'p> {
     plugin: Arc<Plugin>,
     template: Option<MatchedTemplate>,
     uri: Cow<'p, str>,
+    roles: AllowingRoles,
 }
 
 /// Reads a resource. `None` when the client cancelled the request.
@@ -31,11 +33,11 @@ pub(in super::super) async fn read(
     let bytes = params.len();
     let prepared = server.reading().in_place(bytes, || prepare(&view, context, params)).await;
     drop(view);
-    let PreparedRead { plugin, template, uri } = match prepared {
+    let PreparedRead { plugin, template, uri, roles } = match prepared {
         Ok(prepared) => prepared,
         Err(error) => return Some(Err(error)),
     };
-    let client = run_guest_call::client(server, context, &plugin);
+    let client = run_guest_call::client(server, context, &plugin, roles);
     let reading = plugin.read_resource(&uri, template.as_ref(), client);
     let FinishedCall { outcome, mut record } = run_guest_call::run(context, &uri, pin!(reading)).await?;
     Some(match outcome {
@@ -62,7 +64,8 @@ fn prepare<'p>(
     let uri = params.uri()?;
     let unknown = || RpcError::resource_not_found(&uri, context.revision);
     let (plugin, template) = view.snapshot.route_uri(&uri).ok_or_else(unknown)?;
-    let checked = item_access::check_uri(view, &context.caller, plugin, &uri, template.as_ref());
-    checked.map_err(|error| error.into_rpc(unknown))?;
-    Ok(PreparedRead { plugin: Arc::clone(plugin), template, uri })
+    let reading = ("resources/read", &*uri);
+    let checked = item_access::check_uri(view, &context.caller, plugin, reading, template.as_ref());
+    let roles = checked.map_err(|error| error.into_rpc(unknown))?;
+    Ok(PreparedRead { plugin: Arc::clone(plugin), template, uri, roles })
 }

@@ -5,19 +5,26 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::super::buffer_budget::{BufferReservation, UNCOUNTED_BYTES};
-use super::super::call_client::RequestClient;
+use super::super::call_client::{RequestClient, ResponseCheck};
 use super::super::error::RpcError;
 use super::super::request_context::RequestContext;
 use super::super::server::Server;
+use super::item_access::{self, AllowingRoles};
 use crate::observe::Escaped;
 use crate::plugin::{AuditRecord, FinishedCall, Plugin};
 
 /// The time that a guest has after its call was cancelled, to notice the cancellation and to clean up.
 const CANCEL_GRACE: Duration = Duration::from_millis(100);
 
-/// The client of one call to `plugin`.
-pub(super) fn client(server: &Server, context: &Arc<RequestContext>, plugin: &Plugin) -> Arc<RequestClient> {
-    Arc::new(RequestClient::new(&server.suspended_calls, context, plugin))
+/// The client of one call to `plugin`, which these roles allow.
+pub(super) fn client(
+    server: &Server,
+    context: &Arc<RequestContext>,
+    plugin: &Plugin,
+    roles: AllowingRoles,
+) -> Arc<RequestClient> {
+    let check = ResponseCheck { catalog: Arc::clone(&server.catalog), check: item_access::check_response };
+    Arc::new(RequestClient::new(&server.suspended_calls, context, plugin, roles, check))
 }
 
 /// Runs a call of the item `what`. `None` when the client has cancelled the request. The call is borrowed because its

@@ -13,7 +13,8 @@ use super::super::result_writer::EncodedResult;
 use super::super::server::{CatalogView, Server};
 use super::super::wire::ResultView;
 use super::error_mapping::{MappedError, map_tool_error};
-use super::item_access::{self, AccessError};
+use super::hidden_items::HiddenLinks;
+use super::item_access::{self, AccessError, AllowingRoles};
 use super::run_guest_call;
 use crate::call_env::Caller;
 use crate::catalog::{PublishedTool, SchemaMismatch};
@@ -30,7 +31,7 @@ pub(in super::super) async fn call(
     let bytes = params.len();
     let prepared = server.reading().in_place(bytes, || prepare(&view, &context.caller, params)).await;
     drop(view);
-    let (tool, args) = match prepared {
+    let (tool, args, roles) = match prepared {
         Ok(prepared) => prepared,
         Err(NotCallable::Rpc(error)) => return Some(Err(error)),
         Err(NotCallable::Arguments(why)) => return Some(error_result(server, context, why)),
@@ -45,7 +46,7 @@ pub(in super::super) async fn call(
             }
             Err(ArgumentError::Stopped(failure)) => return Some(fail(server, context, &tool, failure)),
         };
-    let client = run_guest_call::client(server, context, &tool.plugin);
+    let client = run_guest_call::client(server, context, &tool.plugin, roles);
     let call = pin!(tool.plugin.call_validated(&tool.tool.name, &args, admitted, client));
     let FinishedCall { outcome, mut record } = run_guest_call::run(context, &tool.name, call).await?;
     match outcome {
@@ -86,17 +87,17 @@ impl From<RpcError> for NotCallable {
     }
 }
 
-/// The tool, and the unparsed text of its arguments.
+/// The tool, the unparsed text of its arguments, and the roles that allow the call.
 fn prepare(
     view: &CatalogView,
     caller: &Caller,
     params: &Params,
-) -> Result<(Arc<PublishedTool>, Arc<str>), NotCallable> {
+) -> Result<(Arc<PublishedTool>, Arc<str>, AllowingRoles), NotCallable> {
     let name = params.name()?;
     let tool = view.snapshot.tool(&name).ok_or_else(|| RpcError::unknown_tool(&name))?;
     let arguments = params.arguments().unwrap_or("{}");
     match item_access::check_tool(view, caller, tool, arguments) {
-        Ok(()) => Ok((Arc::clone(tool), arguments.into())),
+        Ok(roles) => Ok((Arc::clone(tool), arguments.into(), roles)),
         Err(AccessError::Arguments(why)) => Err(NotCallable::Arguments(why)),
         Err(error) => Err(error.into_rpc(|| RpcError::unknown_tool(&name)).into()),
     }
@@ -199,7 +200,10 @@ async fn finish(
     let _reservation = run_guest_call::reserve_result(server, context, bytes)?;
     // The client may cancel the call until the result is written, also while this waits for a permit.
     let unchecked = record.checking();
-    let view = match offload.in_place(bytes, || ResultView::new(result)).await {
+    let links = HiddenLinks::of(server, &context.caller, result.content.iter());
+    let work = bytes.saturating_add(links.work());
+    let read = move || ResultView::new(result).map(|view| view.without_resources(|uri| links.hide(uri)));
+    let view = match offload.in_place(work, read).await {
         Ok(view) => check_output(tool, &view, record).await.map(|()| view),
         Err(fault) => Err(ResultError::Contract(fault)),
     };

@@ -16,6 +16,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::fetch::Fetch;
 use super::{Issuers, TokenError};
+use crate::access::client_network::ClientNetwork;
 use crate::access::principal::Principal;
 use crate::config::{AuthConfig, Endpoint, IssuerConfig, JsonPointer, JwksSource, JwtAlgorithm};
 use fake_fetch::FakeFetch;
@@ -74,7 +75,14 @@ impl World {
         certificate: Option<&[u8; 32]>,
         seconds: u64,
     ) -> Result<Arc<Principal>, TokenError> {
-        self.issuers.authenticate(token, &digest(token), certificate, at(seconds)).await
+        let client = ClientNetwork::of(None);
+        self.issuers.authenticate(token, &digest(token), certificate, client, at(seconds)).await
+    }
+
+    /// Authenticates a request from an address.
+    async fn authenticate_from(&self, address: [u8; 4], token: &str) -> Result<Arc<Principal>, TokenError> {
+        let client = ClientNetwork::of(Some(address.into()));
+        self.issuers.authenticate(token, &digest(token), None, client, at(0)).await
     }
 
     /// A token of ECDSA with these claims.
