@@ -6,6 +6,8 @@
 mod foreign_tokens;
 mod oauth;
 mod principal_isolation;
+mod refused_calls;
+mod resource_links;
 mod roles;
 mod static_tokens;
 mod trusted_proxies;

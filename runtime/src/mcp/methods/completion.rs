@@ -117,7 +117,7 @@ fn resolve(
             let plugin = view.snapshot.plugin_for_ref(uri).ok_or_else(unknown)?;
             let target = CompletionTarget::ResourceUri(uri.clone().into_owned());
             let template = view.snapshot.route_uri(uri).and_then(|(_, template)| template);
-            let checked = item_access::check_uri(view, caller, plugin, (FUNCTION, uri), template.as_ref());
+            let checked = item_access::check_uri(view, caller, plugin, (FUNCTION, &**uri), template.as_ref());
             (checked, (plugin, target))
         }
     };

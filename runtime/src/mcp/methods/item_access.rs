@@ -178,7 +178,7 @@ pub(in super::super) fn check_request(
             let uri = params.uri()?;
             let unknown = || RpcError::resource_not_found(&uri, revision);
             let (plugin, template) = view.snapshot.route_uri(&uri).ok_or_else(unknown)?;
-            let checked = check_uri(view, caller, plugin, ("resources/read", &uri), template.as_ref());
+            let checked = check_uri(view, caller, plugin, ("resources/read", &*uri), template.as_ref());
             checked.map(drop).map_err(|error| error.into_rpc(unknown))
         }
         _ => Ok(()),
