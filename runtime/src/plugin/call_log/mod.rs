@@ -2,8 +2,9 @@
 //!
 //! Each call has one [`AuditRecord`]. Dropping the record counts the call and writes its line, so the counters and the
 //! audit agree, and a call whose future is dropped in the middle has its line too. Lines of
-//! [rejected calls](rejected_calls) are written together, and so are those of [forbidden calls](forbidden_call). A call that is cancelled before it begins, such as while it
-//! waits for a permit, has a line and is not counted. Denials are logged and audited by `capability::host_support`.
+//! [rejected calls](rejected_calls) are written together, and so are those of [forbidden calls](forbidden_call). A call
+//! that is cancelled before it begins, such as while it waits for a permit, has a line and is not counted. Denials are
+//! logged and audited by `capability::host_support`.
 
 mod audit_record;
 mod call_line;
