@@ -1,7 +1,8 @@
 //! Requests that were not authenticated, and their lines in the audit.
 //!
-//! Whoever tries tokens without end must not push everything else out of the audit: lines come at a bounded rate, and a
-//! line carries the number of failures before it that have none.
+//! Whoever tries tokens without end must not push everything else out of the audit, nor hide others who try: lines come
+//! at a bounded rate, of which one client gets a part, and a line carries the number of failures before it that have
+//! none.
 
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,17 +11,22 @@ use std::time::Instant;
 use serde::Serialize;
 
 use super::auth_error::AuthError;
+use super::client_network::ClientNetwork;
 use crate::observe::Audit;
-use crate::sandbox::TokenBucket;
+use crate::sandbox::{CallerRates, TokenBucket};
 
 /// Lines in a second; as many may come at once.
 const LINES_PER_SECOND: u64 = 100;
+
+/// The same of one client.
+const LINES_OF_ONE_CLIENT: u64 = 10;
 
 /// Records failures.
 #[derive(Debug)]
 pub(super) struct AuthFailures {
     audit: Audit,
     lines: TokenBucket,
+    clients: CallerRates<ClientNetwork>,
     unlisted: AtomicU64,
 }
 
@@ -29,7 +35,7 @@ struct AuthFailureLine<'a> {
     event: &'static str,
     address: Option<IpAddr>,
     reason: &'a str,
-    /// Failures since the last line that have no line of their own.
+    /// Failures of all addresses since the last line that have no line of their own.
     #[serde(skip_serializing_if = "Option::is_none")]
     unlisted: Option<u64>,
 }
@@ -37,7 +43,8 @@ struct AuthFailureLine<'a> {
 impl AuthFailures {
     pub(super) fn new(audit: Audit) -> Self {
         let lines = TokenBucket::per_second(LINES_PER_SECOND);
-        Self { audit, lines, unlisted: AtomicU64::new(0) }
+        let clients = CallerRates::new(LINES_OF_ONE_CLIENT);
+        Self { audit, lines, clients, unlisted: AtomicU64::new(0) }
     }
 
     pub(super) fn record(&self, address: Option<IpAddr>, error: &AuthError) {
@@ -45,12 +52,37 @@ impl AuthFailures {
         if *error == AuthError::Missing {
             return;
         }
-        if !self.lines.take(1, Instant::now()) {
+        if !self.has_line(address, Instant::now()) {
             self.unlisted.fetch_add(1, Ordering::Relaxed);
             return;
         }
         let unlisted = Some(self.unlisted.swap(0, Ordering::Relaxed)).filter(|count| *count > 0);
         let reason = error.to_string();
         self.audit.record(&AuthFailureLine { event: "unauthenticated", address, reason: &reason, unlisted });
+    }
+
+    /// Whether there is a line for a failure. The client's own rate comes first, so that one that fails without end uses
+    /// up little of the common one.
+    fn has_line(&self, address: Option<IpAddr>, now: Instant) -> bool {
+        self.clients.admit(&ClientNetwork::of(address), now) && self.lines.take(1, now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_address_does_not_take_the_lines_of_another() {
+        let failures = AuthFailures::new(Audit::disabled());
+        let now = Instant::now();
+        let of = |text: &str| failures.has_line(Some(text.parse().unwrap()), now);
+        let lines = (0..1_000).filter(|_| of("192.0.2.1")).count();
+        assert_eq!(lines, 10);
+        assert!(of("192.0.2.2") && of("2001:db8::1"));
+        let lines = (0..1_000).filter(|n| of(&format!("2001:db8::{n}"))).count();
+        assert_eq!(lines, 9, "a network of IPv6 is one client");
+        let many = (0..1_000).filter(|n| of(&format!("10.0.{}.{}", n / 250, n % 250))).count();
+        assert_eq!(many, 100 - 10 - 1 - 10, "all together have a bound too");
     }
 }

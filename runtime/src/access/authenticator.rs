@@ -13,6 +13,7 @@ use tokio::sync::watch;
 
 use super::auth_error::AuthError;
 use super::auth_failures::AuthFailures;
+use super::client_network::ClientNetwork;
 use super::oauth::{
     self, BoundPrincipal, ClientProofs, DpopRequest, Issuers, ProofVerifier, TokenBinding, TokenError,
 };
@@ -89,6 +90,7 @@ impl Rules {
         &self,
         token: &str,
         digest: &[u8; 32],
+        client: ClientNetwork,
         now: SystemTime,
     ) -> Result<BoundPrincipal, AuthError> {
         oauth::check_syntax(token)?;
@@ -100,7 +102,7 @@ impl Rules {
             // It was a token of this server, so no issuer is asked about it.
             return Err(AuthError::Token(TokenError::Unknown));
         }
-        let bound = self.issuers.authenticate(token, digest, now).await?;
+        let bound = self.issuers.authenticate(token, digest, client, now).await?;
         if self.config.require_dpop && !bound.binding().has_key() {
             return Err(AuthError::Token(TokenError::BindingRequired));
         }
@@ -218,19 +220,23 @@ impl Authenticator {
         credentials: Credentials<'_>,
         address: Option<IpAddr>,
     ) -> Result<Option<Arc<Principal>>, AuthError> {
-        let authenticated = self.check(credentials).await;
+        let authenticated = self.check(credentials, address).await;
         if let Err(error) = &authenticated {
             self.failures.record(address, error);
         }
         authenticated
     }
 
-    async fn check(&self, credentials: Credentials<'_>) -> Result<Option<Arc<Principal>>, AuthError> {
+    async fn check(
+        &self,
+        credentials: Credentials<'_>,
+        address: Option<IpAddr>,
+    ) -> Result<Option<Arc<Principal>>, AuthError> {
         // A guard of `load` must not be held while an issuer is asked, which may take seconds.
         let Some(rules) = self.rules.load_full() else { return Ok(None) };
         let Some(token) = credentials.token else { return rules.without_token(credentials) };
         let (digest, now) = (static_tokens::digest(token), SystemTime::now());
-        let bound = rules.identify(token, &digest, now).await?;
+        let bound = rules.identify(token, &digest, ClientNetwork::of(address), now).await?;
         let valid = credentials.certificate.filter(|certificate| certificate.not_after > now);
         let certificate = valid.map(|certificate| &certificate.sha256);
         let shown = ClientProofs { token: &digest, certificate, dpop: credentials.dpop };
@@ -243,7 +249,8 @@ impl Authenticator {
     /// When the token is not valid, or when whoever knows that cannot be reached.
     pub async fn inspect(&self, token: &str) -> Result<Option<(Arc<Principal>, TokenBinding)>, AuthError> {
         let Some(rules) = self.rules.load_full() else { return Ok(None) };
-        let bound = rules.identify(token, &static_tokens::digest(token), SystemTime::now()).await?;
+        let (digest, client) = (static_tokens::digest(token), ClientNetwork::of(None));
+        let bound = rules.identify(token, &digest, client, SystemTime::now()).await?;
         Ok(Some(bound.into_parts()))
     }
 }

@@ -7,6 +7,7 @@
 mod auth_error;
 mod auth_failures;
 mod authenticator;
+mod client_network;
 mod oauth;
 pub mod policy;
 mod principal;
@@ -15,6 +16,7 @@ mod static_tokens;
 
 pub use auth_error::AuthError;
 pub use authenticator::{Authenticator, ClientCertificate, Credentials};
+pub use client_network::network_of_client;
 #[doc(hidden)]
 pub use oauth::fuzzing;
 pub use oauth::{DpopRequest, ProofError, TokenBinding, TokenError};

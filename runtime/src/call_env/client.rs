@@ -5,14 +5,14 @@
 
 use std::fmt;
 use std::future::ready;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 
 use crate::access::policy::Subject;
-use crate::access::{Authenticated, CallCharge};
+use crate::access::{Authenticated, CallCharge, network_of_client};
 use crate::sandbox::CallerKey;
 
 /// Severity of a log message, as in RFC 5424 and the WIT.
@@ -103,13 +103,9 @@ impl Caller {
 }
 
 impl CallerKey for Caller {
-    /// The owner of an IPv6 address commonly has a whole /64 of them, so the /64 is one caller.
     fn key(&self) -> Self {
         let Self::Address(address) = self else { return self.clone() };
-        Self::Address(match address.to_canonical() {
-            IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX))),
-            address => address,
-        })
+        Self::Address(network_of_client(*address))
     }
 }
 
@@ -234,6 +230,10 @@ pub trait Client: Send + Sync {
     fn caller(&self) -> Caller;
     /// What the call is charged to; `None`: no quota holds.
     fn charge(&self) -> Option<Arc<CallCharge>> {
+        None
+    }
+    /// The names of the roles that allow the call, for the audit; `None` without `[roles]`.
+    fn roles(&self) -> Option<Arc<str>> {
         None
     }
     /// What is known of the client.

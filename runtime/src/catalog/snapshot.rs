@@ -5,7 +5,7 @@
 //! names, so a new snapshot can be made when one of them changes.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::caller_view::CallerView;
 use super::item_list::{Item as _, ItemList};
@@ -32,6 +32,8 @@ pub struct Snapshot {
     prompts: ItemList<PublishedPrompt>,
     /// Whose view this is; `None`: everything that is published.
     caller_view: Option<CallerView>,
+    /// What the listed URIs look like, in a caller's view that needed it: comparing all of them takes long.
+    listed_forms: OnceLock<HashSet<String>>,
 }
 
 impl Snapshot {
@@ -96,6 +98,7 @@ impl Snapshot {
             templates,
             prompts,
             caller_view,
+            listed_forms: OnceLock::new(),
         }
     }
 
@@ -115,6 +118,7 @@ impl Snapshot {
             templates: self.templates.filtered(|template| view.sees(template)),
             prompts: self.prompts.filtered(|prompt| view.sees(prompt)),
             caller_view: Some(view),
+            listed_forms: OnceLock::new(),
         }
     }
 
@@ -260,8 +264,9 @@ impl Snapshot {
     fn may_read(&self, plugin: &str, uri: &str, template: Option<&str>) -> bool {
         let Some(view) = &self.caller_view else { return true };
         let looks_listed = || {
-            let form = uri::canonical(uri).text;
-            self.resources.items().iter().any(|listed| uri::canonical(listed.key()).text == form)
+            let listed = self.resources.items().iter();
+            let forms = || listed.map(|resource| uri::canonical(resource.key()).text).collect();
+            self.listed_forms.get_or_init(forms).contains(&uri::canonical(uri).text)
         };
         view.sees_uri(plugin, uri, template) && (template.is_some() || looks_listed())
     }

@@ -102,7 +102,7 @@ pub struct PluginConfig {
     pub require_signature: bool,
     /// The keys whose signatures are trusted.
     pub trusted_keys: Arc<SignatureKeys>,
-    /// The scopes that its items need.
+    /// The scopes that its items need; none in the settings of a loaded plugin, since the policy has them.
     pub scopes: RequiredScopes,
 }
 

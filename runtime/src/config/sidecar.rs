@@ -2,7 +2,7 @@
 //!
 //! It has the keys of `[plugins.NAME]`. A sidecar can come with a plugin unnoticed, in an archive for instance, so it
 //! grants nothing and loosens no limit unless `[server] sidecar_grants` allows it, and it never revokes
-//! `require_signature`.
+//! `require_signature`. Who may use the plugin is never a sidecar's to say, so it has no scopes.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -46,7 +46,15 @@ impl Config {
             ));
         }
         let mut reader = TomlReader::new(text);
-        let root = reader.root();
+        let mut root = reader.root();
+        for key in ["scopes", "tools"] {
+            let Some(entry) = root.take(key) else { continue };
+            let why = format!(
+                "a sidecar cannot say which scopes its plugin needs; write them under [plugins.{name}] of \
+                 plugport.toml, and move what else is here there too"
+            );
+            reader.report(entry.span, &entry.key, why);
+        }
         let base = file.parent().unwrap_or(Path::new(""));
         let plugin = self.read_plugin(name, root, base, &mut reader);
         if !self.server.sidecar_grants {
@@ -189,6 +197,22 @@ mod tests {
         }
         config.server.sidecar_grants = true;
         assert_eq!(read_sidecar(&config, laxer).unwrap().limits.wall_ms, 51);
+    }
+
+    #[test]
+    fn it_says_nothing_about_scopes_whatever_it_may_grant() {
+        let mut config = Config::new("plugins".into());
+        for sidecar_grants in [false, true] {
+            config.server.sidecar_grants = sidecar_grants;
+            let text = "limits = { fuel = 7 }\nscopes = [\"a\"]\n[tools.delete]\nscopes = [\"b\"]\n";
+            let message = read_sidecar(&config, text).unwrap_err().to_string();
+            for expected in [
+                ":2: scopes: a sidecar cannot say which scopes its plugin needs; write them under [plugins.a]",
+                ": tools: a sidecar cannot say",
+            ] {
+                assert!(message.contains(expected), "{expected:?} is not in:\n{message}");
+            }
+        }
     }
 
     #[test]

@@ -83,9 +83,9 @@ fn deferred_check(view: CatalogView, context: &RequestContext) -> Result<Catalog
     Ok(view)
 }
 
-/// What a request waits for.
+/// What a request waits for: the items that it is about.
 #[derive(Debug, PartialEq, Eq)]
-enum WaitSubject<'r> {
+pub(super) enum WaitSubject<'r> {
     AllItems,
     Tool(Cow<'r, str>),
     Prompt(Cow<'r, str>),
@@ -112,7 +112,7 @@ struct CompletionRefParams<'a> {
 
 impl<'r> WaitSubject<'r> {
     /// Malformed parameters give `Nothing`: the handler rejects them.
-    fn from_request(request: &'r Request) -> Self {
+    pub(super) fn from_request(request: &'r Request) -> Self {
         let params = &request.params;
         let subject = match request.method {
             Method::ListTools

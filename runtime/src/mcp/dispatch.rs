@@ -11,7 +11,6 @@ use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
-use super::await_initial_load;
 use super::call_task::{CallTask, HandlerOutcome};
 use super::error::RpcError;
 use super::jsonrpc::{Request, response};
@@ -27,6 +26,7 @@ use super::response_stream::ResponseStream;
 use super::server::{CatalogView, Server};
 use super::sessions::in_flight::{InFlight, InFlightGuard};
 use super::sessions::session::Session;
+use super::{await_initial_load, forbidden_requests};
 use crate::json::RawObject;
 
 /// Serves a stateless request. On stdio the request is entered in `in_flight`, because a notification can cancel it.
@@ -63,7 +63,10 @@ pub(crate) fn stateless(
         return Ok(ResponseStream::new(server, &context, id, reader, guard, CallTask::Fresh(work)));
     };
     // The policy may have changed while the call was suspended.
-    item_access::check_request(&view, &channel.caller, revision, &request)?;
+    if let Err(error) = item_access::check_request(&view, &channel.caller, revision, &request) {
+        forbidden_requests::record_if_hidden(server, &channel.caller, &Arc::new(request));
+        return Err(error);
+    }
     let resumed = (state.as_str(), &mrtr.responses);
     let source = (&*server.suspended_calls, &*server.info, &channel.caller);
     let (context, work) =
@@ -119,7 +122,15 @@ fn start_handler(
     let (server, served) = (Arc::clone(server), Arc::clone(&context));
     let work = async move {
         let _guard = guard;
-        let outcome = handle(&server, view, &served).await;
+        let mut outcome = handle(&server, view, &served).await;
+        let mut caller = &served.caller;
+        if let Some(forbidden) = served.forbidden() {
+            outcome = Some(Err(forbidden.error.clone()));
+            caller = &forbidden.caller;
+        }
+        if let Some(Err(_)) = &outcome {
+            forbidden_requests::record_if_hidden(&server, caller, &served.request);
+        }
         if let Some(session) = &served.session {
             session.touch();
         }

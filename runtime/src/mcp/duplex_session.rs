@@ -126,7 +126,7 @@ impl DuplexSession {
             Ok(Message::Response(id, result)) => {
                 if let (Some(session), Some(id)) = (&self.session, id) {
                     session.touch();
-                    session.pending_requests.complete(&id, result, reservation.map(Arc::new));
+                    session.complete(&id, &self.channel_for(None).caller, result, reservation);
                 }
                 DuplexReply::Nothing
             }
@@ -155,7 +155,8 @@ impl DuplexSession {
     fn reject(&self, message: &OversizedMessage, why: &str, error: &RpcError) -> Bytes {
         if let (OversizedMessage::Response(id), Some(session)) = (message, &self.session) {
             let message = format!("the client's response cannot be used: {why}");
-            session.pending_requests.complete(id, Err(ClientError { code: -32603, message }), None);
+            let result = Err(ClientError { code: -32603, message });
+            session.complete(id, &self.channel_for(None).caller, result, None);
         }
         let id = if let OversizedMessage::Request(id) = message { Some(id) } else { None };
         error_response(id, error)
@@ -202,7 +203,7 @@ impl DuplexSession {
         match kind {
             RequestKind::Stateless(stateless_meta) => {
                 let (view, meta) =
-                    (self.server.catalog_view(&self.channel.caller), (stateless_meta, request_meta));
+                    (self.server.catalog_view(&channel.caller), (stateless_meta, request_meta));
                 dispatch::stateless(&self.server, view, request, meta, Some(&self.stateless), &channel)
                     .map(DuplexReply::Stream)
             }

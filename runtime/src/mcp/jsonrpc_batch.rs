@@ -6,6 +6,7 @@ use bytes::Bytes;
 use serde_json::value::RawValue;
 
 use super::buffer_budget::BufferReservation;
+use super::client_requests::pending_requests::ReceivedResponse;
 use super::dispatch;
 use super::error::RpcError;
 use super::jsonrpc::{Message, Request, error_response};
@@ -58,7 +59,8 @@ pub(crate) fn serve(
             }
             Ok(Message::Notification(notification)) => session.handle_notification(&notification),
             Ok(Message::Response(Some(id), result)) => {
-                session.pending_requests.complete(&id, result, reservation.clone())
+                let (caller, reservation) = (channel.caller.clone(), reservation.clone());
+                session.pending_requests.complete(&id, ReceivedResponse { caller, result, reservation })
             }
             Ok(Message::Response(None, _)) => {}
             Err(malformed) => responses.push(error_response(malformed.id.as_ref(), &malformed.error)),

@@ -17,8 +17,8 @@
 //! - `request_context` is one running request, with its `request_meta`, `notification_queue` and `call_task`; `mrtr`
 //!   suspends it, and `call_client` is the client as its guest sees it.
 //! - `server` is what all requests share.
-//! - `methods`, `await_initial_load`, `response_stream` and `dispatch` serve; `jsonrpc_batch` and `duplex_session` use
-//!   them.
+//! - `methods`, `await_initial_load`, `forbidden_requests`, `response_stream` and `dispatch` serve; `jsonrpc_batch` and
+//!   `duplex_session` use them.
 
 mod await_initial_load;
 mod buffer_budget;
@@ -29,6 +29,7 @@ pub(crate) mod dispatch;
 mod duplex_session;
 mod error;
 mod eviction_policy;
+mod forbidden_requests;
 #[doc(hidden)]
 pub mod fuzzing;
 mod jsonrpc;

@@ -1,6 +1,6 @@
 //! The context of one running request, stateless or of a session, for its handler.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 use serde_json::value::RawValue;
@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::buffer_budget::BufferReservation;
 use super::client_requests::client_capabilities::ClientCapabilities;
+use super::error::RpcError;
 use super::jsonrpc::Request;
 use super::notification_queue::NotificationQueue;
 use super::request_meta::RequestMeta;
@@ -31,6 +32,16 @@ pub(crate) struct RequestContext {
     leg: Mutex<Arc<RequestLeg>>,
     /// For messages after the first: those of later legs, and the responses to client requests in a session.
     reservations: Mutex<Vec<Arc<BufferReservation>>>,
+    forbidden: OnceLock<Forbidden>,
+}
+
+/// Why a call that had begun may not go on.
+#[derive(Debug)]
+pub(crate) struct Forbidden {
+    /// The caller that wanted it to go on.
+    pub(crate) caller: Caller,
+    /// The response to the request.
+    pub(crate) error: RpcError,
 }
 
 /// What one message of the client brings besides its method and parameters.
@@ -85,7 +96,20 @@ impl RequestContext {
             request,
             leg: Mutex::new(Arc::new(first)),
             reservations: Mutex::default(),
+            forbidden: OnceLock::new(),
         }
+    }
+
+    /// Ends the call, because its caller may not make it any more.
+    pub(crate) fn forbid(&self, caller: Caller, error: RpcError) {
+        // Of several responses the first one decides.
+        let _ = self.forbidden.set(Forbidden { caller, error });
+        self.cancel.cancel();
+    }
+
+    /// Why the call may not go on, if it may not.
+    pub(crate) fn forbidden(&self) -> Option<&Forbidden> {
+        self.forbidden.get()
     }
 
     /// The current leg.

@@ -38,6 +38,7 @@ impl Plugin {
             name: tool,
             arguments: arguments.into(),
             caller: caller.clone(),
+            roles: None,
             is_admitted: false,
             charge: charge.cloned(),
         };

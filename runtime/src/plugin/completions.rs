@@ -42,6 +42,7 @@ impl GuestCall for Complete<'_> {
             name: self.partial.argument,
             arguments: self.partial.value.into(),
             caller,
+            roles: self.client.roles(),
             is_admitted: false,
             charge: self.client.charge(),
         }

@@ -65,6 +65,8 @@ pub(super) struct CallInfo<'a> {
     /// JSON, as the client sent it where it sent JSON.
     pub(super) arguments: Cow<'a, str>,
     pub(super) caller: Caller,
+    /// The names of the roles that allow the call; `None` without `[roles]`.
+    pub(super) roles: Option<Arc<str>>,
     /// The rate gate admitted the call before its arguments were validated.
     pub(super) is_admitted: bool,
     /// What the call is charged to; `None`: no quota holds.

@@ -35,6 +35,7 @@ impl GuestCall for List {
             name: "",
             arguments: "".into(),
             caller: Caller::Server,
+            roles: None,
             is_admitted: false,
             charge: None,
         }

@@ -53,6 +53,7 @@ pub use crate::sandbox::CompilePermit;
 pub(crate) use argument_validation::AdmittedCall;
 pub use call_error::{CallError, LimitHit};
 pub use call_log::{AuditRecord, CounterSnapshot};
+pub(crate) use call_log::{ForbiddenCall, ForbiddenReason};
 pub use completions::PartialArgument;
 pub use component_file::{ComponentFile, ComponentFileError, signature_path};
 pub use component_loader::{CachedLoad, LoadedPlugin, Loader, UncompiledFile};
@@ -145,6 +146,11 @@ impl Plugin {
     #[must_use]
     pub fn counters(&self) -> CounterSnapshot {
         self.call_log.counters()
+    }
+
+    /// Counts and audits a call that its caller may not make.
+    pub(crate) fn record_forbidden(&self, call: ForbiddenCall<'_>) {
+        self.call_log.record_forbidden(call);
     }
 
     /// Calls that have begun and not ended.

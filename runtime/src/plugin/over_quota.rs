@@ -19,6 +19,7 @@ impl Plugin {
             name,
             arguments: "".into(),
             caller: caller.clone(),
+            roles: None,
             is_admitted: false,
             charge: None,
         };

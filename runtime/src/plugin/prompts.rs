@@ -27,6 +27,7 @@ impl GuestCall for GetPrompt<'_> {
             name: self.name,
             arguments: arguments_json(self.args).into(),
             caller,
+            roles: self.client.roles(),
             is_admitted: false,
             charge: self.client.charge(),
         }

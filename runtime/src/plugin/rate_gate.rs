@@ -105,7 +105,8 @@ mod tests {
     use super::*;
 
     fn info(kind: CallKind, name: &str) -> CallInfo<'_> {
-        CallInfo { kind, name, arguments: "".into(), caller: Caller::Stdio, is_admitted: false, charge: None }
+        let caller = Caller::Stdio;
+        CallInfo { kind, name, arguments: "".into(), caller, roles: None, is_admitted: false, charge: None }
     }
 
     fn named(rejected: Result<(), CallError>) -> &'static str {

@@ -27,6 +27,7 @@ impl GuestCall for ReadResource<'_> {
             name: self.uri,
             arguments: "".into(),
             caller,
+            roles: self.client.roles(),
             is_admitted: false,
             charge: self.client.charge(),
         }

@@ -29,6 +29,7 @@ impl GuestCall for CallTool<'_> {
             name: self.name,
             arguments: self.args.into(),
             caller,
+            roles: self.client.roles(),
             is_admitted: self.is_admitted,
             charge: self.client.charge(),
         }

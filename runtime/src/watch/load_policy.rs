@@ -9,7 +9,7 @@ use super::folder_scan::name_of;
 use super::rejected_file::LoadFailure;
 use crate::approval::{ApprovalPolicy, LockfileError};
 use crate::catalog::{Claimant, NameOwners, PluginEntry};
-use crate::config::{ApprovalMode, Config, Grants, PluginConfig};
+use crate::config::{ApprovalMode, Config, Grants, PluginConfig, RequiredScopes};
 use crate::plugin::Signer;
 
 /// The configuration and the approvals for loading files.
@@ -69,10 +69,11 @@ impl LoadPolicy {
         settings.map_err(|error| LoadFailure::new(error.to_string().replace("\n  ", " ")))
     }
 
-    /// The settings with which the plugin is loaded.
+    /// The settings with which the plugin is loaded. Its scopes are the policy's and not its own, so a change of scopes
+    /// loads nothing again.
     pub(super) fn effective(&self, settings: PluginConfig) -> PluginConfig {
         let grants = if self.with_grants { settings.grants } else { Grants::default() };
-        PluginConfig { grants, ..settings }
+        PluginConfig { grants, scopes: RequiredScopes::default(), ..settings }
     }
 
     /// Whether a file with this digest and these settings is served already, under the current approvals.

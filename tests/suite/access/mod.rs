@@ -10,6 +10,8 @@ mod keyvalue_per_caller;
 mod oauth;
 mod principal_isolation;
 mod quotas;
+mod refused_calls;
+mod resource_links;
 mod roles;
 mod static_tokens;
 mod trusted_proxies;

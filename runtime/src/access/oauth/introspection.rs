@@ -2,7 +2,8 @@
 //!
 //! Every token that nobody knows costs the issuer a request, and anybody can make tokens up. So at most
 //! [`MAX_REQUESTS`] are under way for one issuer, one of each token ([`TokenTurns`]), and what is learned counts for a
-//! while; `Issuers` keeps that. Without an answer in time nobody knows, and the request fails as such.
+//! while; `Issuers` keeps that, and gives each client a share of the requests. Without an answer in time nobody knows,
+//! and the request fails as such.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -29,7 +30,7 @@ use crate::observe::with_causes;
 const MAX_REQUESTS: usize = 16;
 
 /// How long one introspection may take, with waiting for its turn.
-const TIMEOUT: Duration = Duration::from_secs(2);
+pub(super) const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// When to try again after an introspection that failed.
 pub(super) const RETRY_AFTER: Duration = Duration::from_secs(2);

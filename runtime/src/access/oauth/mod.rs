@@ -9,6 +9,7 @@
 //! | `jwt`, `claims` | the rules for a token: header and signature, then claims |
 //! | `binding`, `dpop` | what a token is bound to, and the client's proofs |
 //! | `jwks`, `discovery`, `introspection` | what issuers publish and say |
+//! | `introspection_shares` | how much of the introspection each client may use |
 //! | `remote_document`, `fetch` | when something is fetched, and how |
 //! | `expiring_map`, `strict_json`, `error`, `proof_error` | what all of these need |
 //!
@@ -24,6 +25,7 @@ mod expiring_map;
 mod fetch;
 pub mod fuzzing;
 mod introspection;
+mod introspection_shares;
 mod jwks;
 mod jwt;
 mod proof_error;
@@ -43,12 +45,14 @@ pub(crate) use dpop::ProofVerifier;
 pub use error::TokenError;
 pub use proof_error::ProofError;
 
+use super::client_network::ClientNetwork;
 use crate::config::{AuthConfig, IssuerConfig};
 use claims::ClaimSource;
 use discovery::Discovery;
 use expiring_map::{Digest, ExpiringMap};
 use fetch::{Fetch, HttpFetch};
-use introspection::{Introspection, RETRY_AFTER, TokenTurns};
+use introspection::{Introspection, RETRY_AFTER, TIMEOUT, TokenTurns};
+use introspection_shares::IntrospectionShares;
 use jwks::IssuerKeys;
 use jwt::Jwt;
 use remote_document::Unavailable;
@@ -78,6 +82,7 @@ pub(crate) struct Issuers {
     principals: ExpiringMap<BoundPrincipal>,
     rejected: ExpiringMap<TokenError>,
     turns: TokenTurns,
+    shares: IntrospectionShares,
 }
 
 /// One authorization server.
@@ -102,25 +107,28 @@ impl Issuers {
             principals: ExpiringMap::new(MAX_KNOWN),
             rejected: ExpiringMap::new(MAX_KNOWN),
             turns: TokenTurns::default(),
+            shares: IntrospectionShares::default(),
         }
     }
 
-    /// The principal of a token, and what the token is bound to. `digest` is the token's SHA-256.
+    /// The principal of a token, and what the token is bound to. `digest` is the token's SHA-256; `client` is where the
+    /// request comes from.
     pub(crate) async fn authenticate(
         &self,
         token: &str,
         digest: &Digest,
+        client: ClientNetwork,
         now: SystemTime,
     ) -> Result<BoundPrincipal, TokenError> {
         if let Some(known) = self.cached(digest, now) {
             return known;
         }
         match Jwt::parse(token)? {
-            Some(jwt) => self.read_jwt(&jwt, token, digest, now).await,
+            Some(jwt) => self.read_jwt(&jwt, (token, client), digest, now).await,
             None => {
                 let asked =
                     self.issuers.iter().filter(|issuer| issuer.introspection.is_some()).take(MAX_ASKED);
-                self.introspect(&asked.collect::<Vec<_>>(), token, digest, now).await
+                self.introspect(&asked.collect::<Vec<_>>(), (token, client), digest, now).await
             }
         }
     }
@@ -135,14 +143,14 @@ impl Issuers {
     async fn read_jwt(
         &self,
         jwt: &Jwt<'_>,
-        token: &str,
+        sent: (&str, ClientNetwork),
         digest: &Digest,
         now: SystemTime,
     ) -> Result<BoundPrincipal, TokenError> {
         let named = jwt.issuer()?;
         let issuer =
             self.issuers.iter().find(|issuer| &*issuer.id == named).ok_or(TokenError::UnknownIssuer)?;
-        let Some(keys) = &issuer.keys else { return self.introspect(&[issuer], token, digest, now).await };
+        let Some(keys) = &issuer.keys else { return self.introspect(&[issuer], sent, digest, now).await };
         let bound = issuer.verify(jwt, keys, now).await?;
         // A JWT always expires. It is verified again after a while, since its key may have been withdrawn.
         let until = bound.expires().unwrap_or(now).min(now + VERIFIED);
@@ -154,7 +162,7 @@ impl Issuers {
     async fn introspect(
         &self,
         issuers: &[&Issuer],
-        token: &str,
+        (token, client): (&str, ClientNetwork),
         digest: &Digest,
         now: SystemTime,
     ) -> Result<BoundPrincipal, TokenError> {
@@ -163,12 +171,14 @@ impl Issuers {
         if let Some(known) = self.cached(digest, now) {
             return known;
         }
+        let permit = self.shares.acquire(client, TIMEOUT).await.ok_or(unavailable)?;
         let mut error = TokenError::Unknown;
         for issuer in issuers {
             match issuer.introspect(token, now).await {
                 Ok(bound) => {
                     let until = bound.expires().map_or(now + INTROSPECTED, |end| end.min(now + INTROSPECTED));
                     self.principals.insert(*digest, bound.clone(), until);
+                    permit.was_needed();
                     return Ok(bound);
                 }
                 // The issuer that was not reached could have known the token.
@@ -184,6 +194,8 @@ impl Issuers {
         }
         if error != unavailable && error != TokenError::Unknown {
             self.rejected.insert(*digest, error, now + REJECTED);
+        } else {
+            permit.was_needed();
         }
         Err(error)
     }

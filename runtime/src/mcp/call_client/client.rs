@@ -16,7 +16,7 @@ use super::super::request_context::RequestContext;
 use super::super::request_id::RequestId;
 use super::super::request_meta::is_reserved;
 use super::super::sessions::client_roots::usable_roots;
-use super::session_request;
+use super::session_request::{self, ResponseCheck};
 use crate::access::{CallCharge, TokenReservation};
 use crate::call_env::{
     Caller, Client, ClientInfo, ClientRequest, ClientRequestBody, ClientRequestError, ClientResponses,
@@ -30,6 +30,15 @@ use crate::sandbox::LargeWork;
 /// The key of the `roots/list` that is sent before the guest starts.
 const ROOTS_KEY: &str = "plugport-roots";
 
+/// What the roles of a caller say of a call that they allow.
+#[derive(Debug, Default)]
+pub(crate) struct AllowedCall {
+    /// The names of the roles that allow the call; `None` without `[roles]`.
+    pub(crate) roles: Option<Arc<str>>,
+    /// What the call is charged to; `None`: no quota holds.
+    pub(crate) charge: Option<Arc<CallCharge>>,
+}
+
 /// The client of one call to one plugin.
 pub(crate) struct RequestClient {
     context: Arc<RequestContext>,
@@ -40,8 +49,8 @@ pub(crate) struct RequestClient {
     offload: Arc<LargeWork>,
     /// Client requests so far; the number becomes the key of a request to which the guest gave none.
     request_count: AtomicUsize,
-    /// What the call is charged to; `None`: no quota holds.
-    charge: Option<Arc<CallCharge>>,
+    allowed: AllowedCall,
+    response_check: ResponseCheck,
 }
 
 impl RequestClient {
@@ -49,7 +58,8 @@ impl RequestClient {
         suspended_calls: &Arc<SuspendedCalls>,
         context: &Arc<RequestContext>,
         plugin: &Plugin,
-        charge: Option<Arc<CallCharge>>,
+        allowed: AllowedCall,
+        response_check: ResponseCheck,
     ) -> Self {
         let max_suspended = usize::try_from(plugin.config().limits.suspended_calls).unwrap_or(usize::MAX);
         Self {
@@ -59,7 +69,8 @@ impl RequestClient {
             max_suspended,
             offload: Arc::clone(plugin.offload()),
             request_count: AtomicUsize::new(0),
-            charge,
+            allowed,
+            response_check,
         }
     }
 
@@ -94,8 +105,17 @@ impl RequestClient {
         let (plugin, max_suspended) = ((plugin, &**offload), *max_suspended);
         let responses = match &context.session {
             Some(session) => {
-                session_request::in_session(context, session, suspended_calls, plugin, max_suspended, open)
-                    .await
+                let check = &self.response_check;
+                session_request::in_session(
+                    context,
+                    session,
+                    suspended_calls,
+                    plugin,
+                    max_suspended,
+                    check,
+                    open,
+                )
+                .await
             }
             None => mrtr::request_input(context, plugin, max_suspended, open).await,
         };
@@ -109,7 +129,7 @@ impl RequestClient {
         for (at, reservation) in reserved {
             let error = results.get(at).and_then(|result| result.as_ref().err());
             if let (Some(charge), true) =
-                (&self.charge, error.is_some_and(ClientRequestError::was_never_sent))
+                (&self.allowed.charge, error.is_some_and(ClientRequestError::was_never_sent))
             {
                 charge.give_back(reservation);
             }
@@ -119,7 +139,7 @@ impl RequestClient {
 
     /// The tokens of the client's model that a request may use, as far as a quota counts them.
     async fn tokens(&self, body: &ClientRequestBody) -> u64 {
-        match (&self.charge, body) {
+        match (&self.allowed.charge, body) {
             (Some(charge), ClientRequestBody::CreateMessage(params)) if charge.counts_tokens() => {
                 self.offload.in_place(params.len(), || sampling_tokens(params)).await
             }
@@ -129,7 +149,7 @@ impl RequestClient {
 
     /// Reserves tokens by the caller's quota, if one holds.
     async fn reserve_tokens(&self, tokens: u64) -> Result<Option<TokenReservation>, ClientRequestError> {
-        let Some(charge) = self.charge.as_ref().filter(|_| tokens > 0) else { return Ok(None) };
+        let Some(charge) = self.allowed.charge.as_ref().filter(|_| tokens > 0) else { return Ok(None) };
         let reserved = charge.reserve_tokens(tokens).await;
         reserved.map(Some).map_err(|over| ClientRequestError::OverQuota(over.to_string()))
     }
@@ -194,7 +214,11 @@ impl Client for RequestClient {
     }
 
     fn charge(&self) -> Option<Arc<CallCharge>> {
-        self.charge.clone()
+        self.allowed.charge.clone()
+    }
+
+    fn roles(&self) -> Option<Arc<str>> {
+        self.allowed.roles.clone()
     }
 
     fn info(&self) -> ClientInfo {

@@ -7,4 +7,5 @@
 mod client;
 mod session_request;
 
-pub(super) use client::{RequestClient, send_progress};
+pub(super) use client::{AllowedCall, RequestClient, send_progress};
+pub(super) use session_request::ResponseCheck;

@@ -7,17 +7,26 @@ use serde_json::json;
 
 use super::super::client_requests::IndexedResult;
 use super::super::client_requests::input_request::InputRequest;
-use super::super::client_requests::pending_requests::PendingReply;
+use super::super::client_requests::pending_requests::{PendingReply, ReceivedResponse};
+use super::super::error::RpcError;
 use super::super::jsonrpc::{ClientError, ClientResult, notification, request};
 use super::super::mrtr::{CallOwner, SuspendedCalls};
 use super::super::notification_queue::OutgoingMessage;
 use super::super::request_context::{RequestContext, RequestLeg};
 use super::super::sessions::session::Session;
-use crate::call_env::ClientRequestError;
+use crate::call_env::{Caller, ClientRequestError};
+use crate::catalog::Catalog;
 use crate::sandbox::LargeWork;
 
 /// The error code with which clients say that their user rejected the request.
 const USER_REJECTED: i64 = -1;
+
+/// Decides whether a call may go on for the caller that sent a response. The roles may have changed while the call
+/// waited, and the response may come with another token than the request.
+pub(crate) struct ResponseCheck {
+    pub(crate) catalog: Arc<Catalog>,
+    pub(crate) check: fn(&Catalog, &Caller, &RequestContext) -> Result<(), RpcError>,
+}
 
 /// Sends all requests at once and waits for all responses, for as long as a call may be suspended.
 pub(in crate::mcp) async fn in_session(
@@ -26,6 +35,7 @@ pub(in crate::mcp) async fn in_session(
     suspended_calls: &Arc<SuspendedCalls>,
     (plugin, offload): (&Arc<str>, &LargeWork),
     max_suspended: usize,
+    check: &ResponseCheck,
     open: Vec<(usize, InputRequest)>,
 ) -> Vec<IndexedResult> {
     let leg = context.leg();
@@ -42,7 +52,7 @@ pub(in crate::mcp) async fn in_session(
     let Some(guard) = suspended_calls.suspend_session_call(owner, max_suspended) else {
         return fail_all(&open, &ClientRequestError::Cancelled);
     };
-    let target = (session, &*leg, offload);
+    let target = (session, &*leg, offload, check);
     let responses = open.iter().map(|(at, input_request)| send(context, target, (*at, input_request)));
     let responses = join_all(responses);
     tokio::select! {
@@ -61,7 +71,7 @@ pub(in crate::mcp) async fn in_session(
 /// Sends one request and waits for the response.
 async fn send(
     context: &RequestContext,
-    (session, leg, offload): (&Arc<Session>, &RequestLeg, &LargeWork),
+    (session, leg, offload, check): (&Arc<Session>, &RequestLeg, &LargeWork, &ResponseCheck),
     (at, input_request): (usize, &InputRequest),
 ) -> IndexedResult {
     let mut sent = CancelOnDrop { leg, reply: session.pending_requests.register(), responded: false };
@@ -71,10 +81,16 @@ async fn send(
     }
     let response = (&mut sent.reply.response).await;
     sent.responded = true;
-    let Ok((response, reservation)) = response else { return (at, Err(ClientRequestError::Cancelled)) };
+    let Ok(ReceivedResponse { caller, result, reservation }) = response else {
+        return (at, Err(ClientRequestError::Cancelled));
+    };
     context.keep_reservation(reservation);
-    let bytes = response.as_ref().map_or(0, |result| result.get().len());
-    (at, offload.in_place(bytes, || read(input_request, response)).await)
+    if let Err(error) = (check.check)(&check.catalog, &caller, context) {
+        context.forbid(caller, error);
+        return (at, Err(ClientRequestError::Cancelled));
+    }
+    let bytes = result.as_ref().map_or(0, |result| result.get().len());
+    (at, offload.in_place(bytes, || read(input_request, result)).await)
 }
 
 fn read(input_request: &InputRequest, response: ClientResult) -> Result<String, ClientRequestError> {

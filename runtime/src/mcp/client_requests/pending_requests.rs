@@ -10,8 +10,19 @@ use tokio::sync::oneshot;
 use super::super::buffer_budget::BufferReservation;
 use super::super::jsonrpc::ClientResult;
 use super::super::request_id::RequestId;
+use crate::call_env::Caller;
 
-type PendingMap = HashMap<i64, oneshot::Sender<(ClientResult, Option<Arc<BufferReservation>>)>>;
+type PendingMap = HashMap<i64, oneshot::Sender<ReceivedResponse>>;
+
+/// A response of the client.
+#[derive(Debug)]
+pub(crate) struct ReceivedResponse {
+    /// Who sent it: the session's principal, maybe with another token than that of the request.
+    pub(crate) caller: Caller,
+    pub(crate) result: ClientResult,
+    /// Of a large response.
+    pub(crate) reservation: Option<Arc<BufferReservation>>,
+}
 
 /// The requests of one session.
 #[derive(Debug, Default)]
@@ -25,7 +36,7 @@ pub(crate) struct PendingRequests {
 pub(crate) struct PendingReply {
     owner: Arc<PendingRequests>,
     pub(crate) id: i64,
-    pub(crate) response: oneshot::Receiver<(ClientResult, Option<Arc<BufferReservation>>)>,
+    pub(crate) response: oneshot::Receiver<ReceivedResponse>,
 }
 
 impl PendingRequests {
@@ -37,19 +48,13 @@ impl PendingRequests {
         PendingReply { owner: Arc::clone(self), id, response }
     }
 
-    /// Hands a response to the waiting request, with its reservation if it is large. A response to an unknown id, or a
-    /// second response, is ignored.
-    pub(crate) fn complete(
-        &self,
-        id: &RequestId,
-        response: ClientResult,
-        reservation: Option<Arc<BufferReservation>>,
-    ) {
+    /// Hands a response to the waiting request. A response to an unknown id, or a second response, is ignored.
+    pub(crate) fn complete(&self, id: &RequestId, response: ReceivedResponse) {
         let RequestId::Number(id) = id else { return };
         let Ok(id) = i64::try_from(*id) else { return };
         if let Some(sender) = self.waiting.lock().remove(&id) {
             // The receiver may have been dropped meanwhile.
-            let _ = sender.send((response, reservation));
+            let _ = sender.send(response);
         }
     }
 }
@@ -71,10 +76,14 @@ mod tests {
         let (mut first, second) = (pending_requests.register(), pending_requests.register());
         assert_ne!(first.id, second.id);
         let no = ClientError { code: -1, message: "no".into() };
-        pending_requests.complete(&RequestId::Number(first.id.into()), Err(no.clone()), None);
-        pending_requests.complete(&RequestId::Number(first.id.into()), Err(no.clone()), None);
-        pending_requests.complete(&RequestId::Text("x".into()), Err(no.clone()), None);
-        assert_eq!(first.response.try_recv().unwrap().0.unwrap_err(), no);
+        let response = || {
+            let (caller, result) = (Caller::Stdio, Err(no.clone()));
+            ReceivedResponse { caller, result, reservation: None }
+        };
+        pending_requests.complete(&RequestId::Number(first.id.into()), response());
+        pending_requests.complete(&RequestId::Number(first.id.into()), response());
+        pending_requests.complete(&RequestId::Text("x".into()), response());
+        assert_eq!(first.response.try_recv().unwrap().result.unwrap_err(), no);
         drop(second);
         assert!(pending_requests.waiting.lock().is_empty());
     }

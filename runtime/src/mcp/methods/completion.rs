@@ -13,12 +13,15 @@ use super::super::result_writer::EncodedResult;
 use super::super::server::{CatalogView, Server};
 use super::super::wire::CompletionView;
 use super::error_mapping::map_error;
+use super::item_access::{self, AllowingRoles};
 use super::quotas::{self, CalledItem};
 use super::string_arguments::StringMap;
-use super::{item_access, read, run_guest_call};
-use crate::access::RoleQuota;
+use super::{read, run_guest_call};
 use crate::call_env::Caller;
 use crate::plugin::{CallKind, Completion, CompletionTarget, PartialArgument, Plugin};
+
+/// What the audit calls it.
+const FUNCTION: &str = "completion/complete";
 
 #[derive(Deserialize)]
 struct CompleteParams<'a> {
@@ -73,7 +76,7 @@ pub(in super::super) async fn complete(
     };
     let resolved = resolve(&view, &context.caller, &params.reference);
     drop(view);
-    let (plugin, target, quotas) = match resolved {
+    let (plugin, target, roles) = match resolved {
         Ok(resolved) => resolved,
         Err(error) => return Some(Err(error)),
     };
@@ -85,11 +88,12 @@ pub(in super::super) async fn complete(
     let Argument { name, value } = &params.argument;
     let partial = PartialArgument { target: &target, argument: name, value, context: &known };
     let called = CalledItem { plugin: &plugin, kind: CallKind::Complete, name, bytes_in: value.len() };
-    let charge = match quotas::admit(server, context, &quotas, called).await {
-        Ok(charge) => charge,
+    let allowed = match quotas::admit(server, context, roles, called).await {
+        Ok(allowed) => allowed,
         Err(over) => return Some(Err(RpcError::over_quota(&over))),
     };
-    let call = pin!(plugin.complete(partial, run_guest_call::client(server, context, &plugin, charge)));
+    let client = run_guest_call::client(server, context, &plugin, allowed);
+    let call = pin!(plugin.complete(partial, client));
     let called = run_guest_call::run(context, name, call).await?;
     Some(match called.outcome {
         Ok(completion) => {
@@ -102,29 +106,30 @@ pub(in super::super) async fn complete(
     })
 }
 
-/// The plugin that a reference names, and the target under the plugin's own name.
+/// The plugin that a reference names, the target under the plugin's own name, and the roles that allow completing it.
 fn resolve(
     view: &CatalogView,
     caller: &Caller,
     reference: &Reference<'_>,
-) -> Result<(Arc<Plugin>, CompletionTarget, Vec<RoleQuota>), RpcError> {
+) -> Result<(Arc<Plugin>, CompletionTarget, AllowingRoles), RpcError> {
     let unknown = || unknown(reference);
     let (checked, resolved) = match reference {
         Reference::Prompt { name } => {
             let prompt = view.snapshot.prompt(name).ok_or_else(unknown)?;
             let target = CompletionTarget::Prompt(prompt.prompt.name.clone());
-            (item_access::check_prompt(view, caller, prompt, None), (&prompt.plugin, target))
+            (item_access::check_prompt(view, caller, prompt, (FUNCTION, None)), (&prompt.plugin, target))
         }
         Reference::Resource { uri } => {
             let plugin = view.snapshot.plugin_for_ref(uri).ok_or_else(unknown)?;
             let target = CompletionTarget::ResourceUri(uri.clone().into_owned());
             let template = view.snapshot.route_uri(uri).and_then(|(_, template)| template);
-            (item_access::check_uri(view, caller, plugin, uri, template.as_ref()), (plugin, target))
+            let checked = item_access::check_uri(view, caller, plugin, (FUNCTION, &**uri), template.as_ref());
+            (checked, (plugin, target))
         }
     };
-    let quotas = checked.map_err(|error| error.into_rpc(unknown))?;
+    let roles = checked.map_err(|error| error.into_rpc(unknown))?;
     let (plugin, target) = resolved;
-    Ok((Arc::clone(plugin), target, quotas))
+    Ok((Arc::clone(plugin), target, roles))
 }
 
 fn unknown(reference: &Reference<'_>) -> RpcError {

@@ -2,21 +2,22 @@
 //!
 //! What a caller does not see is not in its snapshot, so a handler finds nothing there. Scopes and arguments are checked
 //! here, before the plugin is called: a response can still say which scopes are needed. Whoever then calls the plugin
-//! gets the quotas by which the call is counted, none for most.
+//! gets the roles that allow the call, with the quotas by which it is counted.
 
 use std::sync::Arc;
 
 use super::super::error::RpcError;
 use super::super::jsonrpc::Request;
 use super::super::method::Method;
+use super::super::request_context::RequestContext;
 use super::super::revision::Revision;
 use super::super::server::CatalogView;
 use crate::access::RoleQuota;
-use crate::access::policy::{Arguments, Decision, Hints, Item};
+use crate::access::policy::{Arguments, Decision, Hints, Item, Policy, RoleSet};
 use crate::call_env::Caller;
-use crate::catalog::{PublishedPrompt, PublishedTool, hints};
+use crate::catalog::{CallerView, Catalog, PublishedPrompt, PublishedTool, hints};
 use crate::config::ItemKind;
-use crate::plugin::{MatchedTemplate, Plugin};
+use crate::plugin::{ForbiddenCall, ForbiddenReason, MatchedTemplate, Plugin};
 
 /// Why the caller may not use an item.
 #[derive(Debug)]
@@ -40,14 +41,35 @@ impl AccessError {
     }
 }
 
+/// The roles that allow a use of an item.
+#[derive(Debug, Default)]
+pub(super) struct AllowingRoles {
+    /// Their names, for the audit; `None` without `[roles]`.
+    pub(super) names: Option<Arc<str>>,
+    /// The quotas by which the use may be counted; none if one of the roles has no quota.
+    pub(super) quotas: Vec<RoleQuota>,
+}
+
+/// One use of an item, to be decided.
+struct ItemUse<'a> {
+    /// The method of MCP.
+    function: &'static str,
+    plugin: &'a Plugin,
+    /// What the audit calls the item.
+    own_name: &'a str,
+    item: Item<'a>,
+    /// Their text, as the client wrote it.
+    arguments: Option<&'a str>,
+}
+
 /// Checks a call of a tool. `arguments`: their text, as the client wrote it.
 pub(super) fn check_tool(
     view: &CatalogView,
     caller: &Caller,
     tool: &PublishedTool,
     arguments: &str,
-) -> Result<Vec<RoleQuota>, AccessError> {
-    let Some(access) = &view.access else { return Ok(Vec::new()) };
+) -> Result<AllowingRoles, AccessError> {
+    let Some(access) = &view.access else { return Ok(AllowingRoles::default()) };
     let plugin = tool.plugin.name();
     let item = Item {
         plugin,
@@ -57,7 +79,9 @@ pub(super) fn check_tool(
         hints: view.snapshot.entry(plugin).map(|entry| hints(tool, entry)).unwrap_or_default(),
         scopes: access.policy.scopes_of(plugin, Some(&tool.tool.name)),
     };
-    check(view, caller, &item, Some(arguments))
+    let (function, own_name) = ("tools/call", tool.tool.name.as_str());
+    let arguments = Some(arguments);
+    check(access, caller, &ItemUse { function, plugin: &tool.plugin, own_name, item, arguments })
 }
 
 /// Checks the use of a prompt: filling it in, with the text of its arguments, or completing one of them.
@@ -65,13 +89,15 @@ pub(super) fn check_prompt(
     view: &CatalogView,
     caller: &Caller,
     prompt: &PublishedPrompt,
-    arguments: Option<&str>,
-) -> Result<Vec<RoleQuota>, AccessError> {
-    let Some(access) = &view.access else { return Ok(Vec::new()) };
+    (function, arguments): (&'static str, Option<&str>),
+) -> Result<AllowingRoles, AccessError> {
+    let Some(access) = &view.access else { return Ok(AllowingRoles::default()) };
     let plugin = prompt.plugin.name();
     let scopes = access.policy.scopes_of(plugin, None);
     let (kind, hints) = (ItemKind::Prompt, Hints::default());
-    check(view, caller, &Item { plugin, kind, name: &prompt.name, template: None, hints, scopes }, arguments)
+    let item = Item { plugin, kind, name: &prompt.name, template: None, hints, scopes };
+    let own_name = prompt.prompt.name.as_str();
+    check(access, caller, &ItemUse { function, plugin: &prompt.plugin, own_name, item, arguments })
 }
 
 /// Checks the use of a URI, which `plugin` serves: reading it, subscribing to it, or completing one of its variables.
@@ -79,36 +105,55 @@ pub(super) fn check_uri(
     view: &CatalogView,
     caller: &Caller,
     plugin: &Arc<Plugin>,
-    uri: &str,
+    (function, uri): (&'static str, &str),
     template: Option<&MatchedTemplate>,
-) -> Result<Vec<RoleQuota>, AccessError> {
-    let Some(access) = &view.access else { return Ok(Vec::new()) };
-    let plugin = plugin.name();
+) -> Result<AllowingRoles, AccessError> {
+    let Some(access) = &view.access else { return Ok(AllowingRoles::default()) };
     // A listed URI is decided as in the list, also if a template matches it.
     let is_listed = view.snapshot.resources().get(uri).is_some();
     let template = template.filter(|_| !is_listed).map(|template| template.uri_template.as_str());
     let is_template = view.snapshot.templates().get(uri).is_some();
     let kind = if is_template { ItemKind::Template } else { ItemKind::Resource };
-    let (scopes, hints) = (access.policy.scopes_of(plugin, None), Hints::default());
-    check(view, caller, &Item { plugin, kind, name: uri, template, hints, scopes }, None)
+    let (scopes, hints) = (access.policy.scopes_of(plugin.name(), None), Hints::default());
+    let item = Item { plugin: plugin.name(), kind, name: uri, template, hints, scopes };
+    let own_name = template.unwrap_or(uri);
+    check(access, caller, &ItemUse { function, plugin, own_name, item, arguments: None })
 }
 
+/// Decides one use, and has the audit note it if it is forbidden. `forbidden_requests` notes after the response that an
+/// item is hidden.
 fn check(
-    view: &CatalogView,
+    CallerView { policy, roles }: &CallerView,
     caller: &Caller,
-    item: &Item<'_>,
-    arguments: Option<&str>,
-) -> Result<Vec<RoleQuota>, AccessError> {
-    let Some(access) = &view.access else { return Ok(Vec::new()) };
-    let (policy, roles, subject) = (&access.policy, access.roles, caller.subject());
+    item_use: &ItemUse<'_>,
+) -> Result<AllowingRoles, AccessError> {
+    let &ItemUse { function, plugin, own_name, ref item, arguments } = item_use;
+    let (subject, bytes_in) = (caller.subject(), arguments.map_or(0, str::len));
     // Arguments are read only where a rule is about them.
-    let arguments = arguments.filter(|_| policy.has_roles() && policy.has_conditions(roles, item));
-    match policy.decide(roles, &subject, item, arguments.map(Arguments::new)) {
-        Decision::Allow(allowing) => Ok(policy.quotas_of(allowing)),
-        Decision::Hidden => Err(AccessError::Hidden),
-        Decision::NeedsScopes(scopes) => Err(AccessError::Scopes(RpcError::insufficient_scope(scopes))),
-        Decision::ArgumentDenied(denied) => Err(AccessError::Arguments(denied.to_string())),
+    let arguments = arguments.filter(|_| policy.has_roles() && policy.has_conditions(*roles, item));
+    let (error, reason) = match policy.decide(*roles, &subject, item, arguments.map(Arguments::new)) {
+        Decision::Allow(roles) => return Ok(allowing_roles(policy, roles)),
+        Decision::Hidden => return Err(AccessError::Hidden),
+        Decision::NeedsScopes(scopes) => {
+            let reason = ForbiddenReason::Scopes { scopes: scopes.join(" ") };
+            (AccessError::Scopes(RpcError::insufficient_scope(scopes)), reason)
+        }
+        Decision::ArgumentDenied(denied) => {
+            let (argument, role) = (denied.argument.to_owned(), denied.role.to_owned());
+            let reason = ForbiddenReason::Argument { argument, role, line: denied.line };
+            (AccessError::Arguments(denied.to_string()), reason)
+        }
+    };
+    plugin.record_forbidden(ForbiddenCall { function, name: own_name, caller, reason, bytes_in });
+    Err(error)
+}
+
+fn allowing_roles(policy: &Policy, roles: RoleSet) -> AllowingRoles {
+    if !policy.has_roles() {
+        return AllowingRoles::default();
     }
+    let names = policy.role_names(roles).collect::<Vec<_>>().join(", ");
+    AllowingRoles { names: Some(names.into()), quotas: policy.quotas_of(roles) }
 }
 
 /// Checks a request that resumes a suspended call, as if it were the first.
@@ -137,16 +182,32 @@ pub(in super::super) fn check_request(
             let name = params.name()?;
             let unknown = || RpcError::unknown_prompt(&name);
             let prompt = view.snapshot.prompt(&name).ok_or_else(unknown)?;
-            let checked = check_prompt(view, caller, prompt, Some(params.arguments().unwrap_or("{}")));
+            let arguments = ("prompts/get", Some(params.arguments().unwrap_or("{}")));
+            let checked = check_prompt(view, caller, prompt, arguments);
             checked.map(drop).map_err(|error| error.into_rpc(unknown))
         }
         Method::ReadResource => {
             let uri = params.uri()?;
             let unknown = || RpcError::resource_not_found(&uri, revision);
             let (plugin, template) = view.snapshot.route_uri(&uri).ok_or_else(unknown)?;
-            let checked = check_uri(view, caller, plugin, &uri, template.as_ref());
+            let checked = check_uri(view, caller, plugin, ("resources/read", &*uri), template.as_ref());
             checked.map(drop).map_err(|error| error.into_rpc(unknown))
         }
         _ => Ok(()),
     }
+}
+
+/// Checks a call of a session that goes on with a response of its client. `caller` sent the response, with credentials
+/// and roles that may differ from those that the call began with.
+///
+/// # Errors
+/// When that caller may not make the call.
+pub(super) fn check_response(
+    catalog: &Catalog,
+    caller: &Caller,
+    context: &RequestContext,
+) -> Result<(), RpcError> {
+    let (snapshot, access) = catalog.current_for(&caller.subject());
+    let view = CatalogView { snapshot, is_complete: true, access };
+    check_request(&view, caller, context.revision, &context.request)
 }

@@ -4,6 +4,7 @@
 pub(super) mod completion;
 pub(super) mod discover;
 mod error_mapping;
+pub(super) mod hidden_items;
 pub(super) mod item_access;
 pub(super) mod lifecycle;
 pub(super) mod lists;

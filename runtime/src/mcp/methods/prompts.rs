@@ -11,10 +11,11 @@ use super::super::result_writer::EncodedResult;
 use super::super::server::{CatalogView, Server};
 use super::super::wire::PromptView;
 use super::error_mapping::map_error;
+use super::hidden_items::HiddenLinks;
+use super::item_access::{self, AllowingRoles};
 use super::quotas::{self, CalledItem};
+use super::run_guest_call;
 use super::string_arguments::StringMap;
-use super::{item_access, run_guest_call};
-use crate::access::RoleQuota;
 use crate::call_env::Caller;
 use crate::catalog::PublishedPrompt;
 use crate::plugin::{CallKind, FinishedCall, PromptArgument};
@@ -29,25 +30,28 @@ pub(in super::super) async fn get(
     let bytes = params.len();
     let prepared = server.reading().in_place(bytes, || prepare(&view, &context.caller, params)).await;
     drop(view);
-    let (published, args, quotas) = match prepared {
+    let (published, args, roles) = match prepared {
         Ok(prepared) => prepared,
         Err(error) => return Some(Err(error)),
     };
     let plugin = &published.plugin;
     let (kind, name) = (CallKind::GetPrompt, published.prompt.name.as_str());
     let called = CalledItem { plugin, kind, name, bytes_in: bytes };
-    let charge = match quotas::admit(server, context, &quotas, called).await {
-        Ok(charge) => charge,
+    let allowed = match quotas::admit(server, context, roles, called).await {
+        Ok(allowed) => allowed,
         Err(over) => return Some(Err(RpcError::over_quota(&over))),
     };
-    let client = run_guest_call::client(server, context, plugin, charge);
+    let client = run_guest_call::client(server, context, plugin, allowed);
     let call = pin!(plugin.get_prompt(&published.prompt.name, &args, client));
     let FinishedCall { outcome, mut record } = run_guest_call::run(context, &published.name, call).await?;
     Some(match outcome {
         Ok(result) => {
-            let bytes = record.bytes_out();
+            let contents = result.messages.iter().map(|message| &message.content);
+            let links = HiddenLinks::of(server, &context.caller, contents);
+            let bytes = record.bytes_out().saturating_add(links.work());
             let write = || {
                 PromptView::new(&result)
+                    .map(|view| view.without_resources(|uri| links.hide(uri)))
                     .map_err(|fault| {
                         run_guest_call::invalid_result_error(&mut record, plugin, &published.name, &fault)
                     })
@@ -67,20 +71,21 @@ fn prepare(
     view: &CatalogView,
     caller: &Caller,
     params: &Params,
-) -> Result<(Arc<PublishedPrompt>, Arguments, Vec<RoleQuota>), RpcError> {
+) -> Result<(Arc<PublishedPrompt>, Arguments, AllowingRoles), RpcError> {
     let name = params.name()?;
     let arguments =
         params.arguments().map(|json| read::<StringMap>(&"params.arguments", json)).transpose()?;
     let unknown = || RpcError::unknown_prompt(&name);
     let prompt = view.snapshot.prompt(&name).ok_or_else(unknown)?;
-    let checked = item_access::check_prompt(view, caller, prompt, Some(params.arguments().unwrap_or("{}")));
-    let quotas = checked.map_err(|error| error.into_rpc(unknown))?;
+    let checked_arguments = ("prompts/get", Some(params.arguments().unwrap_or("{}")));
+    let checked = item_access::check_prompt(view, caller, prompt, checked_arguments);
+    let roles = checked.map_err(|error| error.into_rpc(unknown))?;
     let args = arguments.unwrap_or_default().0;
     match missing(&prompt.prompt.arguments, &args) {
         Some(name) => {
             Err(RpcError::invalid_params(&format!("the argument `{name}` is required and missing")))
         }
-        None => Ok((Arc::clone(prompt), args, quotas)),
+        None => Ok((Arc::clone(prompt), args, roles)),
     }
 }
 

@@ -3,11 +3,11 @@
 //! Each method that calls a plugin comes here after the item was found and allowed, and before anything is done for the
 //! call. A request that resumes a suspended call does not: the call was counted when it began.
 
-use std::sync::Arc;
-
+use super::super::call_client::AllowedCall;
 use super::super::request_context::RequestContext;
 use super::super::server::Server;
-use crate::access::{CallCharge, OverQuota, QuotaCaller, RoleQuota};
+use super::item_access::AllowingRoles;
+use crate::access::{OverQuota, QuotaCaller};
 use crate::call_env::Caller;
 use crate::plugin::{CallKind, Plugin};
 use crate::sandbox::CallerKey as _;
@@ -23,21 +23,22 @@ pub(super) struct CalledItem<'c> {
     pub(super) bytes_in: usize,
 }
 
-/// Counts a call. `None`: no quota holds. A call over quota has its line in the audit.
+/// Counts a call, if a quota holds. A call over quota has its line in the audit.
 pub(super) async fn admit(
     server: &Server,
     context: &RequestContext,
-    quotas: &[RoleQuota],
+    AllowingRoles { names: roles, quotas }: AllowingRoles,
     called: CalledItem<'_>,
-) -> Result<Option<Arc<CallCharge>>, OverQuota> {
+) -> Result<AllowedCall, OverQuota> {
     if quotas.is_empty() {
-        return Ok(None);
+        return Ok(AllowedCall { roles, charge: None });
     }
-    let admitted = server.quotas().admit(counted_caller(&context.caller), quotas).await;
-    admitted.inspect_err(|over| {
+    let admitted = server.quotas().admit(counted_caller(&context.caller), &quotas).await;
+    let admitted = admitted.inspect_err(|over| {
         let CalledItem { plugin, kind, name, bytes_in } = called;
         plugin.reject_over_quota((kind, name, bytes_in), &context.caller, (over.limit_name(), over.value()));
-    })
+    });
+    Ok(AllowedCall { roles, charge: admitted? })
 }
 
 /// The caller as quotas count it: the same as for rates.

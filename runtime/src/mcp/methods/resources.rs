@@ -11,17 +11,17 @@ use super::super::result_writer::EncodedResult;
 use super::super::server::{CatalogView, Server};
 use super::super::wire::ReadView;
 use super::error_mapping::map_error;
+use super::item_access::{self, AllowingRoles};
 use super::quotas::{self, CalledItem};
-use super::{item_access, run_guest_call};
-use crate::access::RoleQuota;
+use super::run_guest_call;
 use crate::plugin::{CallKind, FinishedCall, MatchedTemplate, Plugin};
 
-/// The URI of a request, and the plugin and template that the catalog has for it.
+/// The URI of a request, the plugin and template that the catalog has for it, and the roles that allow reading it.
 struct PreparedRead<'p> {
     plugin: Arc<Plugin>,
     template: Option<MatchedTemplate>,
     uri: Cow<'p, str>,
-    quotas: Vec<RoleQuota>,
+    roles: AllowingRoles,
 }
 
 /// Reads a resource. `None` when the client cancelled the request.
@@ -34,16 +34,16 @@ pub(in super::super) async fn read(
     let bytes = params.len();
     let prepared = server.reading().in_place(bytes, || prepare(&view, context, params)).await;
     drop(view);
-    let PreparedRead { plugin, template, uri, quotas } = match prepared {
+    let PreparedRead { plugin, template, uri, roles } = match prepared {
         Ok(prepared) => prepared,
         Err(error) => return Some(Err(error)),
     };
     let called = CalledItem { plugin: &plugin, kind: CallKind::ReadResource, name: &uri, bytes_in: 0 };
-    let charge = match quotas::admit(server, context, &quotas, called).await {
-        Ok(charge) => charge,
+    let allowed = match quotas::admit(server, context, roles, called).await {
+        Ok(allowed) => allowed,
         Err(over) => return Some(Err(RpcError::over_quota(&over))),
     };
-    let client = run_guest_call::client(server, context, &plugin, charge);
+    let client = run_guest_call::client(server, context, &plugin, allowed);
     let reading = plugin.read_resource(&uri, template.as_ref(), client);
     let FinishedCall { outcome, mut record } = run_guest_call::run(context, &uri, pin!(reading)).await?;
     Some(match outcome {
@@ -70,7 +70,8 @@ fn prepare<'p>(
     let uri = params.uri()?;
     let unknown = || RpcError::resource_not_found(&uri, context.revision);
     let (plugin, template) = view.snapshot.route_uri(&uri).ok_or_else(unknown)?;
-    let checked = item_access::check_uri(view, &context.caller, plugin, &uri, template.as_ref());
-    let quotas = checked.map_err(|error| error.into_rpc(unknown))?;
-    Ok(PreparedRead { plugin: Arc::clone(plugin), template, uri, quotas })
+    let reading = ("resources/read", &*uri);
+    let checked = item_access::check_uri(view, &context.caller, plugin, reading, template.as_ref());
+    let roles = checked.map_err(|error| error.into_rpc(unknown))?;
+    Ok(PreparedRead { plugin: Arc::clone(plugin), template, uri, roles })
 }

@@ -5,25 +5,26 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::super::buffer_budget::{BufferReservation, UNCOUNTED_BYTES};
-use super::super::call_client::RequestClient;
+use super::super::call_client::{AllowedCall, RequestClient, ResponseCheck};
 use super::super::error::RpcError;
 use super::super::request_context::RequestContext;
 use super::super::server::Server;
-use crate::access::CallCharge;
+use super::item_access;
 use crate::observe::Escaped;
 use crate::plugin::{AuditRecord, FinishedCall, Plugin};
 
 /// The time that a guest has after its call was cancelled, to notice the cancellation and to clean up.
 const CANCEL_GRACE: Duration = Duration::from_millis(100);
 
-/// The client of one call to `plugin`. What the call uses is charged to `charge`.
+/// The client of one call to `plugin`, which the caller's roles allow.
 pub(super) fn client(
     server: &Server,
     context: &Arc<RequestContext>,
     plugin: &Plugin,
-    charge: Option<Arc<CallCharge>>,
+    allowed: AllowedCall,
 ) -> Arc<RequestClient> {
-    Arc::new(RequestClient::new(&server.suspended_calls, context, plugin, charge))
+    let check = ResponseCheck { catalog: Arc::clone(&server.catalog), check: item_access::check_response };
+    Arc::new(RequestClient::new(&server.suspended_calls, context, plugin, allowed, check))
 }
 
 /// Runs a call of the item `what`. `None` when the client has cancelled the request. The call is borrowed because its

@@ -36,7 +36,8 @@ pub(in super::super) fn subscribe(
         // A URI of no plugin would never get an update. A template has all URIs that it matches.
         let unknown = || RpcError::resource_not_found(uri, context.revision);
         let (plugin, template) = view.snapshot.route_uri(uri).ok_or_else(unknown)?;
-        let checked = item_access::check_uri(view, &context.caller, plugin, uri, template.as_ref());
+        let subscribing = ("resources/subscribe", uri);
+        let checked = item_access::check_uri(view, &context.caller, plugin, subscribing, template.as_ref());
         // A subscription is no call, and no quota counts it.
         checked.map(drop).map_err(|error| error.into_rpc(unknown))?;
         subscriptions.add(uri)

@@ -13,10 +13,11 @@ use super::super::result_writer::EncodedResult;
 use super::super::server::{CatalogView, Server};
 use super::super::wire::ResultView;
 use super::error_mapping::{MappedError, map_tool_error};
-use super::item_access::{self, AccessError};
+use super::hidden_items::HiddenLinks;
+use super::item_access::{self, AccessError, AllowingRoles};
 use super::quotas::{self, CalledItem};
 use super::run_guest_call;
-use crate::access::{CallCharge, RoleQuota};
+use crate::access::CallCharge;
 use crate::call_env::Caller;
 use crate::catalog::{PublishedTool, SchemaMismatch};
 use crate::plugin::{AdmittedCall, AuditRecord, CallError, CallKind, FinishedCall, ToolResult};
@@ -32,7 +33,7 @@ pub(in super::super) async fn call(
     let bytes = params.len();
     let prepared = server.reading().in_place(bytes, || prepare(&view, &context.caller, params)).await;
     drop(view);
-    let PreparedCall { tool, args, quotas } = match prepared {
+    let PreparedCall { tool, args, roles } = match prepared {
         Ok(prepared) => prepared,
         Err(NotCallable::Rpc(error)) => return Some(Err(error)),
         Err(NotCallable::Arguments(why)) => return Some(error_result(server, context, why)),
@@ -43,13 +44,13 @@ pub(in super::super) async fn call(
         name: &tool.tool.name,
         bytes_in: args.len(),
     };
-    let charge = match quotas::admit(server, context, &quotas, called).await {
-        Ok(charge) => charge,
+    let allowed = match quotas::admit(server, context, roles, called).await {
+        Ok(allowed) => allowed,
         Err(over) if context.leg().has_status => return Some(Err(RpcError::over_quota(&over))),
         // Where no status code tells the client, the model gets the text.
         Err(over) => return Some(error_result(server, context, over.to_string())),
     };
-    let caller = (&context.caller, charge.as_ref());
+    let caller = (&context.caller, allowed.charge.as_ref());
     let (args, admitted) =
         match run_guest_call::until_cancelled(context, pin!(check(&tool, &args, caller))).await? {
             Ok(checked) => checked,
@@ -60,7 +61,7 @@ pub(in super::super) async fn call(
             }
             Err(ArgumentError::Stopped(failure)) => return Some(fail(server, context, &tool, failure)),
         };
-    let client = run_guest_call::client(server, context, &tool.plugin, charge);
+    let client = run_guest_call::client(server, context, &tool.plugin, allowed);
     let call = pin!(tool.plugin.call_validated(&tool.tool.name, &args, admitted, client));
     let FinishedCall { outcome, mut record } = run_guest_call::run(context, &tool.name, call).await?;
     match outcome {
@@ -106,7 +107,7 @@ struct PreparedCall {
     tool: Arc<PublishedTool>,
     /// The unparsed text of the arguments.
     args: Arc<str>,
-    quotas: Vec<RoleQuota>,
+    roles: AllowingRoles,
 }
 
 fn prepare(view: &CatalogView, caller: &Caller, params: &Params) -> Result<PreparedCall, NotCallable> {
@@ -114,7 +115,7 @@ fn prepare(view: &CatalogView, caller: &Caller, params: &Params) -> Result<Prepa
     let tool = view.snapshot.tool(&name).ok_or_else(|| RpcError::unknown_tool(&name))?;
     let arguments = params.arguments().unwrap_or("{}");
     match item_access::check_tool(view, caller, tool, arguments) {
-        Ok(quotas) => Ok(PreparedCall { tool: Arc::clone(tool), args: arguments.into(), quotas }),
+        Ok(roles) => Ok(PreparedCall { tool: Arc::clone(tool), args: arguments.into(), roles }),
         Err(AccessError::Arguments(why)) => Err(NotCallable::Arguments(why)),
         Err(error) => Err(error.into_rpc(|| RpcError::unknown_tool(&name)).into()),
     }
@@ -217,7 +218,10 @@ async fn finish(
     let _reservation = run_guest_call::reserve_result(server, context, bytes)?;
     // The client may cancel the call until the result is written, also while this waits for a permit.
     let unchecked = record.checking();
-    let view = match offload.in_place(bytes, || ResultView::new(result)).await {
+    let links = HiddenLinks::of(server, &context.caller, result.content.iter());
+    let work = bytes.saturating_add(links.work());
+    let read = move || ResultView::new(result).map(|view| view.without_resources(|uri| links.hide(uri)));
+    let view = match offload.in_place(work, read).await {
         Ok(view) => check_output(tool, &view, record).await.map(|()| view),
         Err(fault) => Err(ResultError::Contract(fault)),
     };

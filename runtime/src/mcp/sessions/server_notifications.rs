@@ -157,8 +157,9 @@ mod tests {
             ServerNotifications::new(&session, catalog.changes(), Duration::from_millis(30));
         let ping = notifications.next().await.unwrap();
         assert_eq!(text(&ping), r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":{}}"#);
-        session.pending_requests.complete(
+        session.complete(
             &RequestId::Number(1),
+            &crate::call_env::Caller::Unknown,
             Ok(serde_json::value::RawValue::from_string("{}".into()).unwrap()),
             None,
         );

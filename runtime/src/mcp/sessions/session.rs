@@ -11,7 +11,7 @@ use tokio_util::task::TaskTracker;
 use super::super::buffer_budget::BufferBudget;
 use super::super::buffer_budget::{BufferReservation, BufferShare};
 use super::super::client_requests::client_capabilities::ClientCapabilities;
-use super::super::client_requests::pending_requests::PendingRequests;
+use super::super::client_requests::pending_requests::{PendingRequests, ReceivedResponse};
 use super::super::jsonrpc::{ClientResult, Notification};
 use super::super::log_level::SharedLogLevel;
 use super::super::request_id::RequestId;
@@ -19,9 +19,7 @@ use super::super::revision::Revision;
 use super::client_roots::CachedRoots;
 use super::in_flight::InFlight;
 use super::subscriptions::Subscriptions;
-#[cfg(test)]
-use crate::call_env::Caller;
-use crate::call_env::{ClientInfo, LogLevel};
+use crate::call_env::{Caller, ClientInfo, LogLevel};
 use crate::catalog::ListDigests;
 use crate::config::fixed_limits::REQUESTS_PER_SESSION;
 
@@ -158,10 +156,12 @@ impl Session {
     pub(crate) fn complete(
         &self,
         id: &RequestId,
+        caller: &Caller,
         result: ClientResult,
         reservation: Option<BufferReservation>,
     ) {
-        self.pending_requests.complete(id, result, reservation.map(Arc::new));
+        let (caller, reservation) = (caller.clone(), reservation.map(Arc::new));
+        self.pending_requests.complete(id, ReceivedResponse { caller, result, reservation });
     }
 
     #[cfg(test)]

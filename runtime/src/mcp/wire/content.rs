@@ -54,6 +54,17 @@ impl<'a> Block<'a> {
     }
 }
 
+impl Block<'_> {
+    /// The URI of the resource that it links to or embeds.
+    pub(super) fn uri(&self) -> Option<&str> {
+        match &self.content.data {
+            ContentData::Embedded(resource) => Some(&resource.uri),
+            ContentData::Link(link) => Some(&link.uri),
+            ContentData::Text(_) | ContentData::Image(_) | ContentData::Audio(_) => None,
+        }
+    }
+}
+
 impl Serialize for Blocks<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut list = serializer.serialize_seq(Some(self.blocks.len()))?;

@@ -76,6 +76,12 @@ impl<'a> PromptView<'a> {
             extra: read_extra(result.extra.as_ref())?,
         })
     }
+
+    /// The same without the messages that link to a hidden resource, or embed one.
+    pub(in super::super) fn without_resources(mut self, is_hidden: impl Fn(&str) -> bool) -> Self {
+        self.messages.retain(|(_, block)| !block.uri().is_some_and(&is_hidden));
+        self
+    }
 }
 
 struct MessagesView<'a>(&'a [(Role, Block<'a>)], Revision);
@@ -170,6 +176,27 @@ mod tests {
         assert_eq!(written(Revision::V2025_06_18)["messages"][2]["content"]["type"], "resource_link");
         let newest = written(Revision::V2026_07_28);
         assert_eq!((&newest["resultType"], &newest["_meta"]["k"]), (&json!("complete"), &json!(1)));
+    }
+
+    #[test]
+    fn messages_with_hidden_resources_are_left_out() {
+        let link = |uri: &str| {
+            let descriptor = ResourceDescriptor {
+                uri: uri.into(),
+                name: "a".into(),
+                title: None,
+                description: None,
+                mime_type: None,
+                annotations: None,
+                extra: None,
+            };
+            message(Role::User, ContentData::Link(descriptor))
+        };
+        let messages = vec![link("n:a"), message(Role::User, ContentData::Text("n:a".into())), link("n:b")];
+        let result = PromptResult { description: None, messages, extra: None };
+        let view = PromptView::new(&result).unwrap().without_resources(|uri| uri == "n:a");
+        let left: Vec<_> = view.messages.iter().map(|(_, block)| block.uri()).collect();
+        assert_eq!(left, [None, Some("n:b")]);
     }
 
     #[test]

@@ -39,6 +39,12 @@ impl<'a> ResultView<'a> {
         })
     }
 
+    /// The same without the blocks that link to a hidden resource, or embed one.
+    pub(in super::super) fn without_resources(mut self, is_hidden: impl Fn(&str) -> bool) -> Self {
+        self.blocks.retain(|block| !block.uri().is_some_and(&is_hidden));
+        self
+    }
+
     /// A result with only an error text.
     pub(in super::super) fn error(text: String) -> Self {
         Self {

@@ -30,6 +30,8 @@ pub struct AuditRecord {
     caller: Caller,
     /// Gets what the call used; `None`: no quota holds.
     charge: Option<Arc<CallCharge>>,
+    /// The names of the roles that allowed the call; `None` without `[roles]`.
+    roles: Option<Arc<str>>,
     bytes_in: usize,
     bytes_out: usize,
     /// The arguments or their digest, if the operator wants them in the audit; set when the call begins.
@@ -63,6 +65,7 @@ impl AuditRecord {
             name: info.name.to_owned(),
             caller: info.caller.clone(),
             charge: info.charge.clone(),
+            roles: info.roles.clone(),
             bytes_in: info.arguments.len(),
             bytes_out: 0,
             arguments: None,
@@ -241,6 +244,7 @@ impl Drop for AuditRecord {
             function: self.function,
             name: Some(Escaped(&self.name).to_string()),
             caller: Some(self.caller.to_string()),
+            roles: self.roles.as_deref(),
             outcome: &self.outcome,
             instance: self.is_reused.then_some("reused"),
             count: None,

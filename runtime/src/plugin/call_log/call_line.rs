@@ -5,6 +5,7 @@
 use serde::Serialize;
 
 use super::counters::CallEnd;
+use super::forbidden_call::ForbiddenReason;
 use crate::observe::Escaped;
 use crate::plugin::call_error::{CallError, only_rejects};
 
@@ -17,6 +18,8 @@ pub(super) struct CallLine<'a> {
     pub(super) function: &'static str,
     pub(super) name: Option<String>,
     pub(super) caller: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) roles: Option<&'a str>,
     #[serde(flatten)]
     pub(super) outcome: &'a CallOutcome,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -56,6 +59,8 @@ pub(super) enum CallOutcome {
     Quarantined,
     Cancelled,
     Replaced,
+    /// The caller may not make this call.
+    Forbidden(ForbiddenReason),
     Host,
 }
 
@@ -81,7 +86,12 @@ impl CallOutcome {
             Self::Cancelled | Self::Replaced => CallEnd::Cancelled,
             Self::Trapped { .. } | Self::Exited { .. } | Self::InvalidResult { .. } => CallEnd::Terminated,
             Self::Limit { limit, .. } if !only_rejects(limit) => CallEnd::Terminated,
-            Self::Error | Self::Limit { .. } | Self::Busy | Self::Quarantined | Self::Host => CallEnd::Failed,
+            Self::Error
+            | Self::Limit { .. }
+            | Self::Busy
+            | Self::Quarantined
+            | Self::Forbidden(_)
+            | Self::Host => CallEnd::Failed,
         }
     }
 }

@@ -2,16 +2,19 @@
 //!
 //! Each call has one [`AuditRecord`]. Dropping the record counts the call and writes its line, so the counters and the
 //! audit agree, and a call whose future is dropped in the middle has its line too. Lines of
-//! [rejected calls](rejected_calls) are written together. A call that is cancelled before it begins, such as while it
-//! waits for a permit, has a line and is not counted. Denials are logged and audited by `capability::host_support`.
+//! [rejected calls](rejected_calls) are written together, and so are those of [forbidden calls](forbidden_call). A call
+//! that is cancelled before it begins, such as while it waits for a permit, has a line and is not counted. Denials are
+//! logged and audited by `capability::host_support`.
 
 mod audit_record;
 mod call_line;
 mod counters;
+mod forbidden_call;
 mod rejected_calls;
 
 pub use audit_record::AuditRecord;
 pub use counters::CounterSnapshot;
+pub(crate) use forbidden_call::{ForbiddenCall, ForbiddenReason};
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,8 +23,9 @@ use serde::Serialize;
 
 use super::guest_call::CallInfo;
 use crate::capability::PluginCtx;
+use call_line::CallOutcome;
 use counters::Counters;
-use rejected_calls::RejectedCalls;
+use rejected_calls::{RejectedCalls, RejectionKey};
 
 /// The calls of one plugin, since it was loaded.
 #[derive(Debug)]
@@ -29,6 +33,7 @@ pub(super) struct CallLog {
     plugin: Arc<PluginCtx>,
     counters: Counters,
     rejected_calls: Arc<RejectedCalls>,
+    forbidden_calls: Arc<RejectedCalls>,
 }
 
 /// The audit's line for the start of a quarantine.
@@ -43,12 +48,25 @@ struct QuarantineLine<'a> {
 impl CallLog {
     pub(super) fn new(plugin: &Arc<PluginCtx>) -> Arc<Self> {
         let rejected_calls = RejectedCalls::new(Arc::clone(plugin));
-        Arc::new(Self { plugin: Arc::clone(plugin), counters: Counters::default(), rejected_calls })
+        let forbidden_calls = RejectedCalls::new(Arc::clone(plugin));
+        let (plugin, counters) = (Arc::clone(plugin), Counters::default());
+        Arc::new(Self { plugin, counters, rejected_calls, forbidden_calls })
     }
 
     /// The record of a call that was received just now.
     pub(super) fn record(self: &Arc<Self>, info: &CallInfo<'_>) -> AuditRecord {
         AuditRecord::new(Arc::clone(self), info)
+    }
+
+    /// Counts and audits a call that its caller may not make.
+    pub(super) fn record_forbidden(&self, call: ForbiddenCall<'_>) {
+        self.counters.rejected();
+        if self.plugin.audit.includes_arguments().is_none() {
+            return;
+        }
+        let ForbiddenCall { function, name, caller, reason, bytes_in } = call;
+        let key = RejectionKey::new(function, name, caller.clone(), CallOutcome::Forbidden(reason));
+        self.forbidden_calls.record(key, bytes_in);
     }
 
     /// Audits that the plugin is quarantined from now on for `time`.

@@ -17,7 +17,8 @@ use crate::observe::Escaped;
 /// For how long calls of one kind are counted before their line is written.
 const WINDOW: Duration = Duration::from_secs(10);
 
-/// Kinds that are kept apart by name and caller. More kinds are kept apart by function and outcome only.
+/// Kinds that are kept apart by name and caller. As many more are kept apart by caller, so that a caller with many
+/// names does not hide others, and all further ones by function and outcome only.
 const MAX_KINDS: usize = 64;
 
 /// Longest name, bytes; the rest is cut.
@@ -27,15 +28,17 @@ const MAX_NAME: usize = 256;
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct RejectionKey {
     function: &'static str,
-    /// `None`: of several names and callers.
-    name_and_caller: Option<(String, Caller)>,
+    /// `None`: several names.
+    name: Option<String>,
+    /// `None`: several callers.
+    caller: Option<Caller>,
     outcome: CallOutcome,
 }
 
 impl RejectionKey {
     pub(super) fn new(function: &'static str, name: &str, caller: Caller, outcome: CallOutcome) -> Self {
         let name = name.get(..name.floor_char_boundary(MAX_NAME)).unwrap_or_default().to_owned();
-        Self { function, name_and_caller: Some((name, caller)), outcome }
+        Self { function, name: Some(name), caller: Some(caller), outcome }
     }
 }
 
@@ -65,8 +68,11 @@ struct RejectionTable {
 impl RejectionTable {
     /// Counts a call. Returns its key if the call is the first of its kind and needs a line at once.
     fn count(&mut self, mut key: RejectionKey, bytes_in: usize, now: Instant) -> Option<RejectionKey> {
-        if !self.kinds.contains_key(&key) && self.kinds.len() >= MAX_KINDS {
-            key.name_and_caller = None;
+        if self.lacks_room(&key, MAX_KINDS) {
+            key.name = None;
+        }
+        if self.lacks_room(&key, 2 * MAX_KINDS) {
+            key.caller = None;
         }
         if let Some(count) = self.kinds.get_mut(&key) {
             count.times += 1;
@@ -75,6 +81,11 @@ impl RejectionTable {
         }
         self.kinds.insert(key.clone(), RejectionCount { since: now, times: 0, bytes_in: 0 });
         Some(key)
+    }
+
+    /// Whether this would be another kind beyond `most`.
+    fn lacks_room(&self, key: &RejectionKey, most: usize) -> bool {
+        self.kinds.len() >= most && !self.kinds.contains_key(key)
     }
 
     /// Removes the kinds whose windows have ended, and returns those that need a line.
@@ -143,7 +154,7 @@ impl RejectedCalls {
 
     fn write_line(
         &self,
-        RejectionKey { function, name_and_caller, outcome }: &RejectionKey,
+        RejectionKey { function, name, caller, outcome }: &RejectionKey,
         times: Option<u64>,
         bytes_in: usize,
     ) {
@@ -153,8 +164,9 @@ impl RejectedCalls {
             plugin,
             digest: format!("sha256:{digest}"),
             function,
-            name: name_and_caller.as_ref().map(|(name, _)| Escaped(name).to_string()),
-            caller: name_and_caller.as_ref().map(|(_, caller)| caller.to_string()),
+            name: name.as_ref().map(|name| Escaped(name).to_string()),
+            caller: caller.as_ref().map(ToString::to_string),
+            roles: None,
             outcome,
             instance: None,
             count: times,
@@ -208,12 +220,20 @@ mod tests {
         assert_eq!((told, table.kinds.len()), (MAX_KINDS + 1, MAX_KINDS + 1));
         let lines = table.ended(WINDOW, start + WINDOW);
         assert_eq!(lines.len(), 1);
-        assert!(
-            lines
-                .iter()
-                .all(|(kind, count)| kind.name_and_caller.is_none() && told as u64 + count.times == 1_000)
-        );
-        assert!(key(&"ä".repeat(MAX_NAME)).name_and_caller.unwrap().0.len() <= MAX_NAME);
+        assert!(lines.iter().all(|(kind, count)| kind.name.is_none() && told as u64 + count.times == 1_000));
+        assert!(key(&"ä".repeat(MAX_NAME)).name.unwrap().len() <= MAX_NAME);
+    }
+
+    #[test]
+    fn a_caller_with_many_names_does_not_hide_the_next_caller() {
+        let (mut table, start) = (RejectionTable::default(), Instant::now());
+        (0..1_000).for_each(|n| drop(table.count(key(&n.to_string()), 1, start)));
+        let of = |caller| RejectionKey::new("tools/call", "a", caller, CallOutcome::Quarantined);
+        let told = table.count(of(Caller::Unknown), 1, start).unwrap();
+        assert_eq!((told.name, told.caller), (None, Some(Caller::Unknown)));
+        let address = |n: u32| Caller::Address(std::net::Ipv4Addr::from_bits(n).into());
+        (0..1_000).for_each(|n| drop(table.count(of(address(n)), 1, start)));
+        assert_eq!(table.kinds.len(), 2 * MAX_KINDS + 1);
     }
 
     #[tokio::test]

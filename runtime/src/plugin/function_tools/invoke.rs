@@ -50,6 +50,7 @@ impl GuestCall for CallFunction<'_> {
             name: self.name,
             arguments: self.args.into(),
             caller,
+            roles: self.client.roles(),
             is_admitted: self.is_admitted,
             charge: self.client.charge(),
         }

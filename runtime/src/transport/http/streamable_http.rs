@@ -86,7 +86,7 @@ impl StreamableHttp {
                     let session = &http_session.session;
                     session.touch();
                     if let Some(id) = id {
-                        session.complete(&id, result, reservation);
+                        session.complete(&id, &channel.caller, result, reservation);
                     }
                     Reply::Accepted
                 });

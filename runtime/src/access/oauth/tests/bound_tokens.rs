@@ -35,7 +35,7 @@ async fn with_proof(
     certificate: Option<&[u8; 32]>,
 ) -> Result<Arc<Principal>, TokenError> {
     let token_digest = digest(token);
-    let bound = world.issuers.authenticate(token, &token_digest, at(0)).await?;
+    let bound = world.issuers.authenticate(token, &token_digest, ClientNetwork::of(None), at(0)).await?;
     let targets = [AUDIENCE.to_owned()];
     let dpop = Some(DpopRequest { proof: Some(proof), method: "POST", targets: &targets });
     bound.for_client(&ClientProofs { token: &token_digest, certificate, dpop }, &world.proofs, at(0))

@@ -180,3 +180,29 @@ async fn issuers_are_asked_in_their_order_until_one_knows_the_token() {
         "the first one, without metadata, may know it"
     );
 }
+
+#[tokio::test]
+async fn a_flood_of_inventions_from_one_address_leaves_the_issuer_to_others() {
+    let world = Arc::new(world_with(JwksSource::Discover));
+    world.fake.say("opaque", &active());
+    world.fake.say("later", &active());
+    world.authenticate_from([192, 0, 2, 1], "opaque").await.unwrap();
+    let flood: Vec<_> = (0..500)
+        .map(|number| {
+            let world = Arc::clone(&world);
+            let token = format!("invention{number}");
+            tokio::spawn(async move { world.authenticate_from([192, 0, 2, 1], &token).await.unwrap_err() })
+        })
+        .collect();
+    assert!(world.authenticate_from([192, 0, 2, 2], "later").await.is_ok(), "another address gets its turn");
+    assert!(
+        world.authenticate_from([192, 0, 2, 1], "opaque").await.is_ok(),
+        "a token that is known needs none"
+    );
+    let mut held_back = 0;
+    for invention in flood {
+        held_back += usize::from(matches!(invention.await.unwrap(), TokenError::Unavailable { .. }));
+    }
+    assert!(held_back > 400, "{held_back}");
+    assert!(world.fake.count(INTROSPECTION_URL) < 100, "{}", world.fake.count(INTROSPECTION_URL));
+}

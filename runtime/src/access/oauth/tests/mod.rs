@@ -17,6 +17,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::fetch::Fetch;
 use super::{ClientProofs, Issuers, ProofVerifier, TokenError, check_syntax};
+use crate::access::client_network::ClientNetwork;
 use crate::access::principal::Principal;
 use crate::config::{AuthConfig, Endpoint, IssuerConfig, JsonPointer, JwksSource, JwtAlgorithm};
 use fake_fetch::FakeFetch;
@@ -77,9 +78,24 @@ impl World {
         certificate: Option<&[u8; 32]>,
         seconds: u64,
     ) -> Result<Arc<Principal>, TokenError> {
+        self.authenticate_as(ClientNetwork::of(None), token, certificate, seconds).await
+    }
+
+    /// Authenticates a request from an address.
+    async fn authenticate_from(&self, address: [u8; 4], token: &str) -> Result<Arc<Principal>, TokenError> {
+        self.authenticate_as(ClientNetwork::of(Some(address.into())), token, None, 0).await
+    }
+
+    async fn authenticate_as(
+        &self,
+        client: ClientNetwork,
+        token: &str,
+        certificate: Option<&[u8; 32]>,
+        seconds: u64,
+    ) -> Result<Arc<Principal>, TokenError> {
         check_syntax(token)?;
         let (digest, now) = (digest(token), at(seconds));
-        let bound = self.issuers.authenticate(token, &digest, now).await?;
+        let bound = self.issuers.authenticate(token, &digest, client, now).await?;
         bound.for_client(&ClientProofs { token: &digest, certificate, dpop: None }, &self.proofs, now)
     }
 

@@ -1,0 +1,67 @@
+//! The audit's lines for requests for items that the caller's roles hide.
+//!
+//! Every request for an item that has failed comes here, and a task looks whether the item is published and hidden. The
+//! response does not wait for the task, so its time tells nothing about hidden items. An item that nobody publishes has
+//! no line, since callers invent names without end.
+
+use std::sync::Arc;
+
+use super::await_initial_load::WaitSubject;
+use super::jsonrpc::Request;
+use super::method::Method;
+use super::methods::hidden_items::HiddenItems;
+use super::server::Server;
+use crate::call_env::Caller;
+use crate::plugin::{ForbiddenCall, ForbiddenReason, Plugin};
+
+/// The name of a method that uses one item, for the audit.
+fn function_of(method: &Method) -> Option<&'static str> {
+    Some(match method {
+        Method::CallTool => "tools/call",
+        Method::ReadResource => "resources/read",
+        Method::GetPrompt => "prompts/get",
+        Method::Complete => "completion/complete",
+        Method::Subscribe => "resources/subscribe",
+        _ => return None,
+    })
+}
+
+/// Has the audit note a failed request of `caller` if its item is hidden.
+pub(super) fn record_if_hidden(server: &Arc<Server>, caller: &Caller, request: &Arc<Request>) {
+    let Some(function) = function_of(&request.method) else { return };
+    if !server.catalog.has_roles() {
+        return;
+    }
+    let (owner, caller, request) = (Arc::clone(server), caller.clone(), Arc::clone(request));
+    server.tasks.spawn(async move {
+        let work = || record(&owner, &caller, function, &request);
+        owner.reading().in_place(request.params.len(), work).await;
+    });
+}
+
+fn record(server: &Server, caller: &Caller, function: &'static str, request: &Request) {
+    let Some(hidden) = HiddenItems::of(server, caller) else { return };
+    let bytes_in = request.params.arguments().map_or(0, str::len);
+    let forbid = |plugin: &Plugin, name: &str| {
+        let reason = ForbiddenReason::Hidden;
+        plugin.record_forbidden(ForbiddenCall { function, name, caller, reason, bytes_in });
+    };
+    match WaitSubject::from_request(request) {
+        WaitSubject::Tool(name) => {
+            if let Some(tool) = hidden.tool(&name) {
+                forbid(&tool.plugin, &tool.tool.name);
+            }
+        }
+        WaitSubject::Prompt(name) => {
+            if let Some(prompt) = hidden.prompt(&name) {
+                forbid(&prompt.plugin, &prompt.prompt.name);
+            }
+        }
+        WaitSubject::Resource(uri) | WaitSubject::Reference(uri) => {
+            if let Some((plugin, name)) = hidden.uri(&uri) {
+                forbid(plugin, &name);
+            }
+        }
+        WaitSubject::AllItems | WaitSubject::Nothing => {}
+    }
+}

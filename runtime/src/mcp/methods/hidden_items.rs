@@ -1,0 +1,95 @@
+//! What is published and does not exist for one caller.
+//!
+//! A handler reads the caller's snapshot, in which hidden items are not there. Two things need to know more: the audit,
+//! which names a hidden item that somebody tried to use, and results, which may link to hidden resources. Both compare
+//! the caller's snapshot with the published one, and neither decides anything. Must not be used for a response to a
+//! request for an item: that one is the same whether the item is hidden or does not exist.
+
+use std::sync::Arc;
+
+use super::super::server::Server;
+use crate::call_env::Caller;
+use crate::catalog::{PublishedPrompt, PublishedTool, Snapshot};
+use crate::plugin::{Content, ContentData, Plugin};
+
+/// Comparing a URI with one template takes as long as reading or writing so many bytes.
+const TEMPLATE_WORK: usize = 32;
+
+/// The hidden items of one caller.
+#[derive(Debug)]
+pub(in super::super) struct HiddenItems {
+    published: Arc<Snapshot>,
+    visible: Arc<Snapshot>,
+}
+
+impl HiddenItems {
+    /// `None`: there are no roles, so nothing is hidden.
+    pub(in super::super) fn of(server: &Server, caller: &Caller) -> Option<Self> {
+        let (visible, view) = server.catalog.current_for(&caller.subject());
+        view.filter(|view| view.policy.has_roles())?;
+        Some(Self { published: server.catalog.current(), visible })
+    }
+
+    /// The hidden tool of this public name.
+    pub(in super::super) fn tool(&self, name: &str) -> Option<&Arc<PublishedTool>> {
+        self.published.tool(name).filter(|_| self.visible.tool(name).is_none())
+    }
+
+    /// The hidden prompt of this public name.
+    pub(in super::super) fn prompt(&self, name: &str) -> Option<&Arc<PublishedPrompt>> {
+        self.published.prompt(name).filter(|_| self.visible.prompt(name).is_none())
+    }
+
+    /// The plugin of a hidden URI, and its own name for what the URI means: the URI of a listed resource, the template
+    /// of another one. A template counts by its text too.
+    pub(in super::super) fn uri(&self, uri: &str) -> Option<(&Arc<Plugin>, String)> {
+        if self.visible.plugin_for_ref(uri).is_some() {
+            return None;
+        }
+        if let Some(template) = self.published.templates().get(uri) {
+            return Some((&template.plugin, uri.to_owned()));
+        }
+        let is_listed = self.published.resources().get(uri).is_some();
+        let (plugin, template) = self.published.route_uri(uri)?;
+        let template = template.filter(|_| !is_listed).map(|template| template.uri_template);
+        Some((plugin, template.unwrap_or_else(|| uri.to_owned())))
+    }
+
+    fn has_resource(&self, uri: &str) -> bool {
+        self.published.plugin_for_uri(uri).is_some() && self.visible.plugin_for_uri(uri).is_none()
+    }
+}
+
+/// Finds the resources that a result links to, or embeds, and that are hidden from its caller. A URI that no plugin
+/// publishes is nobody's to hide.
+#[derive(Debug)]
+pub(super) struct HiddenLinks {
+    /// `None`: nothing is hidden, or the result has no links.
+    hidden: Option<HiddenItems>,
+    links: usize,
+}
+
+impl HiddenLinks {
+    pub(super) fn of<'c>(
+        server: &Server,
+        caller: &Caller,
+        contents: impl Iterator<Item = &'c Content>,
+    ) -> Self {
+        let is_link =
+            |content: &&Content| matches!(content.data, ContentData::Link(_) | ContentData::Embedded(_));
+        let links = contents.filter(is_link).count();
+        let hidden = if links > 0 { HiddenItems::of(server, caller) } else { None };
+        Self { hidden, links }
+    }
+
+    pub(super) fn hide(&self, uri: &str) -> bool {
+        self.hidden.as_ref().is_some_and(|hidden| hidden.has_resource(uri))
+    }
+
+    /// The work of finding them, as bytes that are read: each link may be compared with each template.
+    pub(super) fn work(&self) -> usize {
+        let Some(hidden) = &self.hidden else { return 0 };
+        let templates = hidden.published.templates().items().len();
+        self.links.saturating_mul(templates).saturating_mul(TEMPLATE_WORK)
+    }
+}

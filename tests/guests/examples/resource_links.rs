@@ -1,0 +1,45 @@
+//! Links to whatever it is told, and embeds it, beside resources of its own.
+
+use plugport_sdk::prelude::*;
+
+/// Link to these URIs.
+#[tool(read_only)]
+fn link(uris: Vec<String>) -> Vec<Content> {
+    uris.into_iter().map(|uri| Content::link(uri, "linked")).collect()
+}
+
+/// Embed resources with these URIs.
+#[tool(read_only)]
+fn embed(uris: Vec<String>) -> Vec<Content> {
+    uris.into_iter().map(|uri| Content::text_resource(uri, "text/plain", "embedded")).collect()
+}
+
+/// A prompt with a text, and a link to this URI.
+#[prompt]
+fn tell(uri: String) -> Vec<PromptMessage> {
+    vec![PromptMessage::user("look"), PromptMessage::user(Content::link(uri, "linked"))]
+}
+
+/// For everybody.
+#[resource("links:public", name = "public", mime_type = "text/plain")]
+fn public() -> &'static str {
+    "public"
+}
+
+/// For some.
+#[resource("links:secret", name = "secret", mime_type = "text/plain")]
+fn secret() -> &'static str {
+    "secret"
+}
+
+/// Notes by their numbers.
+#[resource_template("links:note/{id}", name = "note", mime_type = "text/plain")]
+fn note(id: String) -> String {
+    id
+}
+
+plugport_sdk::export! {
+    tools: [link, embed],
+    resources: [public, secret, note],
+    prompts: [tell],
+}
