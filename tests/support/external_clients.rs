@@ -112,6 +112,8 @@ impl ExternalClient {
         };
         let mut command = Command::new(program);
         command.arg(script);
+        // What the scripts in Python share. Nothing is compiled into the repository.
+        command.env("PYTHONPATH", root().join("tests/clients/common")).env("PYTHONDONTWRITEBYTECODE", "1");
         if let Self::Browser = self {
             command.env("PLUGPORT_TEST_BROWSER", browser::program().context("there is no browser")?);
         }
