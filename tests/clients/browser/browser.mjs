@@ -1,4 +1,4 @@
-// What the scripts of this folder share: a browser that touches no network but this machine, and a server for its pages.
+// What the scripts of this folder share: a browser that reaches nothing but this machine, and a server for its pages.
 
 import { createServer } from 'node:http';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -18,7 +18,7 @@ const QUIET = [
     '--disable-background-networking',
     '--disable-component-update',
     '--disable-sync',
-    // No name resolves but the loopback ones, and one of a foreign page, which is this machine as well.
+    // Only loopback names resolve, and the name of a foreign page, which leads to this machine as well.
     '--host-resolver-rules=MAP foreign.test 127.0.0.1, EXCLUDE 127.0.0.1, EXCLUDE localhost, MAP * ~NOTFOUND',
 ];
 
@@ -36,7 +36,7 @@ export async function withBrowser(work) {
     }
 }
 
-/** Serves this folder, its packages too, on a free port of loopback. `/callback` is the page to which a login returns. */
+/** Serves this folder, with its packages, on a free port of loopback. A login returns to `/callback`. */
 export async function servePages() {
     const server = createServer(async (request, response) => {
         const { pathname } = new URL(request.url, 'http://127.0.0.1');

@@ -1,5 +1,5 @@
-// A page of a foreign name, whose address is this machine as well, tries to read from the server. The name is foreign
-// to the server however it is reached: as the origin of a request, and as the name of the server itself (DNS rebinding).
+// A page of a foreign name, which leads to this machine as well, tries to read from the server: first as the origin of
+// its requests, then with its own name as the server's (DNS rebinding).
 //
 // Prints what the page has read, by what it tried, as one JSON line, and exits with 0.
 
@@ -17,6 +17,7 @@ async function tryAll({ url, token }) {
         method: 'initialize',
         params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'page', version: '1' } },
     });
+    const sse = url.replace(/\/mcp$/, '/sse');
     const json = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
     const authorization = { authorization: `Bearer ${token}` };
     const post = (headers, more) => () => fetch(url, { method: 'POST', headers, body: initialize, ...more });
@@ -27,17 +28,18 @@ async function tryAll({ url, token }) {
         'POST that gives up reading': post({ 'content-type': 'text/plain' }, { mode: 'no-cors' }),
         'POST with cookies': post(json, { credentials: 'include' }),
         'GET a stream': () => fetch(url, { headers: { accept: 'text/event-stream', ...authorization } }),
-        'GET of HTTP+SSE': () => fetch(url.replace(/\/mcp$/, '/sse'), { headers: { accept: 'text/event-stream' } }),
-        'DELETE a session': () => fetch(url, { method: 'DELETE', headers: { 'mcp-session-id': 'x', ...authorization } }),
+        'GET of HTTP+SSE': () => fetch(sse, { headers: { accept: 'text/event-stream' } }),
+        'DELETE a session': () =>
+            fetch(url, { method: 'DELETE', headers: { 'mcp-session-id': 'x', ...authorization } }),
     };
     const read = {};
     for (const [attempt, request] of Object.entries(attempts)) {
         read[attempt] = await request()
-            .then(async (response) => (response.type === 'opaque' ? 'opaque' : `${response.status} ${await response.text()}`))
+            .then(async (got) => (got.type === 'opaque' ? 'opaque' : `${got.status} ${await got.text()}`))
             .catch((error) => error.name);
     }
     read['EventSource'] = await new Promise((resolve) => {
-        const source = new EventSource(url.replace(/\/mcp$/, '/sse'));
+        const source = new EventSource(sse);
         const end = (said) => (source.close(), resolve(said));
         source.onopen = () => end('open');
         source.onmessage = ({ data }) => end(data);

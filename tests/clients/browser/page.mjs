@@ -4,7 +4,12 @@
 // It knows the test guests `polite` and `conformance`, of which `polite-add` needs the scope `tools:write`. The report
 // is `window.report`. It holds no token.
 
-import { Client, StreamableHTTPClientTransport, UnauthorizedError, extractWWWAuthenticateParams } from '@modelcontextprotocol/client';
+import {
+    Client,
+    StreamableHTTPClientTransport,
+    UnauthorizedError,
+    extractWWWAuthenticateParams,
+} from '@modelcontextprotocol/client';
 
 const MODERN = '2026-07-28';
 const HEADER_MISMATCH = -32020;
@@ -111,16 +116,19 @@ async function run() {
     const { url, revision } = task.get();
     const modern = revision === MODERN;
     const provider = new Login();
-    const connection = () => new StreamableHTTPClientTransport(new URL(url), { authProvider: provider, fetch: recorded });
+    const options = { authProvider: provider, fetch: recorded };
+    const connection = () => new StreamableHTTPClientTransport(new URL(url), options);
     if (query.has('code')) {
         expect(query.get('state') === provider.expectedState(), 'the state comes back', query.get('state'));
         await connection().finishAuth(query);
     }
-    const versions = modern ? { versionNegotiation: { mode: { pin: revision } } } : { supportedProtocolVersions: [revision] };
+    const pinned = { versionNegotiation: { mode: { pin: revision } } };
+    const versions = modern ? pinned : { supportedProtocolVersions: [revision] };
     const client = new Client({ name: 'plugport-tests', version: '1.0.0' }, versions);
     const transport = connection();
     await client.connect(transport);
-    expect(client.getNegotiatedProtocolVersion() === revision, `the revision is ${revision}`, client.getNegotiatedProtocolVersion());
+    const spoken = client.getNegotiatedProtocolVersion();
+    expect(spoken === revision, `the revision is ${revision}`, spoken);
     expect(modern || transport.sessionId, 'the page reads the id of its session', transport.sessionId);
     if (challenges.get().length < 2) await checkBeforeStepUp(client);
     const added = await client.callTool({ name: 'polite-add', arguments: { a: 2, b: 40 } });

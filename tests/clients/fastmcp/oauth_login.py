@@ -52,7 +52,10 @@ def auth_provider(options):
         )
         assertions = signed.create_assertion_provider()
         return PrivateKeyJWTOAuthProvider(client_id=key["client_id"], assertion_provider=assertions)
-    known = {"document": {"client_metadata_url": server["client_document"]}, "public": {"client_id": server["public_client"]}}
+    known = {
+        "document": {"client_metadata_url": server["client_document"]},
+        "public": {"client_id": server["public_client"]},
+    }
     webbrowser.register("person", None, Person(options.person), preferred=True)
     return OAuth(callback_host="127.0.0.1", **known.get(options.grant, {}))
 
