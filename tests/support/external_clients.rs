@@ -1,5 +1,5 @@
 //! Clients of other projects, at the exact versions in `tests/clients`: the official Python and TypeScript packages,
-//! fastmcp, the Inspector and more.
+//! fastmcp, the Inspector, pages in a browser and more.
 //!
 //! The first test that needs a client installs it into `target/clients`, so neither a person nor CI needs an extra
 //! step. A copy of the requirements beside an installation shows when it is out of date. A lock prevents test processes
@@ -12,6 +12,7 @@ use std::process::Command;
 use anyhow::{Context as _, Result, bail, ensure};
 use serde_json::Value;
 
+use crate::browser;
 use crate::build::root;
 
 /// A client that runs a whole conversation by itself. Its folder in `tests/clients` has its scripts.
@@ -25,11 +26,18 @@ pub enum ExternalClient {
     LangChain,
     PydanticAi,
     Supergateway,
+    /// Pages in Chromium, which `browser.rs` looks for.
+    Browser,
     /// The authorization server of `authorization_server.rs`.
     AuthorizationServer,
 }
 
 impl ExternalClient {
+    /// Installs the client, for a script of another one that starts it.
+    pub async fn install(self) -> Result<()> {
+        tokio::task::spawn_blocking(move || self.command("").map(drop)).await?
+    }
+
     /// Runs a script to its end against a URL, or against a command that serves stdio. Returns its report.
     pub async fn drive(
         self,
@@ -78,6 +86,7 @@ impl ExternalClient {
             Self::LangChain => "langchain",
             Self::PydanticAi => "pydantic-ai",
             Self::Supergateway => "supergateway",
+            Self::Browser => "browser",
             Self::AuthorizationServer => "authorization-server",
         }
     }
@@ -95,6 +104,7 @@ impl ExternalClient {
             | Self::TypeScriptV1
             | Self::Inspector
             | Self::Supergateway
+            | Self::Browser
             | Self::AuthorizationServer => {
                 let dir = home.join(self.folder());
                 (PathBuf::from("node"), typescript(&dir, &source, &format!("{script}.mjs"))?)
@@ -102,6 +112,11 @@ impl ExternalClient {
         };
         let mut command = Command::new(program);
         command.arg(script);
+        // What the scripts in Python share. Nothing is compiled into the repository.
+        command.env("PYTHONPATH", root().join("tests/clients/common")).env("PYTHONDONTWRITEBYTECODE", "1");
+        if let Self::Browser = self {
+            command.env("PLUGPORT_TEST_BROWSER", browser::program().context("there is no browser")?);
+        }
         Ok(command)
     }
 }
@@ -145,8 +160,8 @@ fn typescript(dir: &Path, source: &Path, script: &str) -> Result<PathBuf> {
     node_packages(dir, source)?;
     for entry in std::fs::read_dir(source)? {
         let file = entry?.path();
-        let Some(name) = file.file_name().filter(|_| file.extension().is_some_and(|kind| kind == "mjs"))
-        else {
+        let is_source = file.extension().is_some_and(|kind| kind == "mjs" || kind == "html");
+        let Some(name) = file.file_name().filter(|_| is_source) else {
             continue;
         };
         let (text, copy) = (std::fs::read(&file)?, dir.join(name));

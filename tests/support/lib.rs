@@ -16,6 +16,7 @@
 pub mod answering_client;
 pub mod authorization_server;
 pub mod bad_web_server;
+pub mod browser;
 pub mod build;
 pub mod command;
 pub mod conformance;

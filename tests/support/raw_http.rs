@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
 /// The maximum wait.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// One connection.
-pub struct RawConnection {
-    stream: TcpStream,
+/// One connection, over TCP or TLS.
+pub struct RawConnection<S = TcpStream> {
+    stream: S,
     read: Vec<u8>,
 }
 
@@ -34,7 +34,14 @@ impl RawConnection {
     /// Connects to the server at this URL.
     pub async fn to(url: &str) -> Self {
         let address = url.replace("http://", "").replace("/mcp", "");
-        Self { stream: TcpStream::connect(address).await.unwrap(), read: Vec::new() }
+        Self::over(TcpStream::connect(address).await.unwrap())
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> RawConnection<S> {
+    /// A connection on a stream.
+    pub fn over(stream: S) -> Self {
+        Self { stream, read: Vec::new() }
     }
 
     pub async fn send(&mut self, text: impl AsRef<[u8]>) {
@@ -57,6 +64,15 @@ impl RawConnection {
     pub async fn is_closed(&mut self) -> bool {
         let read = tokio::time::timeout(PATIENCE, self.stream.read(&mut [0; 1])).await;
         self.read.is_empty() && matches!(read.expect("an end in time"), Ok(0) | Err(_))
+    }
+
+    /// All that the server sends until it closes the connection.
+    pub async fn rest(&mut self) -> Vec<u8> {
+        let mut rest = std::mem::take(&mut self.read);
+        // A reset is an end too.
+        let reading = async { while self.stream.read_buf(&mut rest).await.is_ok_and(|read| read > 0) {} };
+        tokio::time::timeout(PATIENCE, reading).await.expect("an end in time");
+        rest
     }
 
     async fn until(&mut self, end: impl Fn(&[u8]) -> Option<usize>) -> Vec<u8> {

@@ -95,6 +95,12 @@ const machine = { grant_types: ['client_credentials'], response_types: [], redir
 const clients = {
     public: { ...person, client_id: 'public' },
     secret: { ...machine, client_id: 'machine-secret', client_secret: 'correct-horse-battery-staple' },
+    post: {
+        ...machine,
+        client_id: 'machine-post',
+        client_secret: 'staple-battery-horse-correct',
+        token_endpoint_auth_method: 'client_secret_post',
+    },
     key: {
         ...machine,
         client_id: 'machine-key',
@@ -268,13 +274,14 @@ const server = createServer((request, response) => {
 server.listen(port, '127.0.0.1', () => {
     issuer = `http://127.0.0.1:${server.address().port}`;
     respond = newProvider().callback();
-    const { secret, key, resource } = clients;
+    const { secret, post, key, resource } = clients;
     const introduction = {
         issuer,
         scopes: SCOPES,
         public_client: clients.public.client_id,
         client_document: document.client_id,
         machine_secret: { client_id: secret.client_id, client_secret: secret.client_secret },
+        machine_post: { client_id: post.client_id, client_secret: post.client_secret },
         machine_key: {
             client_id: key.client_id,
             algorithm: clientKey.algorithm,

@@ -4,27 +4,17 @@ The server is taken for what it says on the wire: this file knows the test guest
 Prints one JSON line and exits with 0, or says on stderr what was wrong and exits with 1.
 """
 
-import argparse
 import asyncio
-import json
-import sys
 import warnings
 from dataclasses import dataclass, field
 
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.shared.exceptions import MCPDeprecationWarning
+from script import MODES, REVISIONS, Surprise, command_parser, expect, run, text
 
-LEGACY, MODERN = "2025-11-25", "2026-07-28"
-REVISIONS = {"legacy": LEGACY, "modern": MODERN, "auto": MODERN}
-MODES = {"legacy": "legacy", "modern": MODERN, "auto": "auto"}
 TOOLS = {"polite-echo", "polite-add", "polite-fail", "polite-narrate"}
 STEPS = 3
-DEADLINE_SECONDS = 120
 ARRIVAL_SECONDS = 5
-
-
-class Surprise(Exception):
-    """The server answered, but not as expected."""
 
 
 @dataclass
@@ -45,15 +35,6 @@ class Heard:
         async with asyncio.timeout(ARRIVAL_SECONDS):
             while min(len(self.progress), len(self.logs)) < STEPS:
                 await asyncio.sleep(0.01)
-
-
-def expect(true, what, found):
-    if not true:
-        raise Surprise(f"{what}; found {found!r}")
-
-
-def text(result):
-    return "\n".join(block.text for block in result.content if block.type == "text")
 
 
 async def check_results(client):
@@ -104,34 +85,9 @@ async def drive(server, mode):
         return {"revision": revision, "tools": tools, "progress": len(heard.progress), "logs": len(heard.logs)}
 
 
-def arguments():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--transport", choices=["http", "stdio"], required=True)
-    parser.add_argument("--mode", choices=list(MODES), required=True)
-    parser.add_argument("target", nargs="+", help="a URL, or `--` and the command of a stdio server")
-    return parser.parse_args()
-
-
-def root_causes(error):
-    """The client runs in task groups, which wrap whatever goes wrong."""
-    if not isinstance(error, BaseExceptionGroup):
-        return [f"{type(error).__name__}: {error}"]
-    return [cause for inner in error.exceptions for cause in root_causes(inner)]
-
-
-async def main():
-    given = arguments()
-    command, *rest = given.target
-    server = command if given.transport == "http" else StdioServerParameters(command=command, args=rest)
-    try:
-        async with asyncio.timeout(DEADLINE_SECONDS):
-            found = await drive(server, given.mode)
-    except Exception as error:
-        sys.exit(f"python client, {given.transport}, {given.mode}: " + "; ".join(root_causes(error)))
-    report = {"client": "python", "transport": given.transport, "mode": given.mode, **found, "ok": True}
-    print(json.dumps(report, ensure_ascii=False))
-
-
 # Logging is deprecated in the newest revision and still served.
 warnings.simplefilter("ignore", MCPDeprecationWarning)
-asyncio.run(main())
+given = command_parser(__doc__, ["http", "stdio"], MODES).parse_args()
+command, *rest = given.target
+server = command if given.transport == "http" else StdioServerParameters(command=command, args=rest)
+run("python", {"transport": given.transport, "mode": given.mode}, drive(server, given.mode))

@@ -4,39 +4,19 @@ The server is taken for what it says on the wire: this file knows the fixtures o
 nothing of Plugport. Prints one JSON line and exits with 0, or says on stderr what was wrong and exits with 1.
 """
 
-import argparse
 import asyncio
-import json
-import sys
 import warnings
 
 from mcp import Client, StdioServerParameters
-from mcp.client import session
 from mcp.client.sse import sse_client
 from mcp.shared.exceptions import MCPDeprecationWarning
 from mcp.types import CreateMessageResult, ElicitResult, ListRootsResult, PromptReference, Root, TextContent
+from script import MODERN, MODES, REVISIONS, Surprise, command_parser, expect, pin, run, text
 
-LEGACY, MODERN = "2025-11-25", "2026-07-28"
-REVISIONS = {"legacy": LEGACY, "modern": MODERN, "auto": MODERN}
-MODES = {"legacy": "legacy", "modern": MODERN, "auto": "auto"}
 OLDER = ["2025-06-18", "2025-03-26", "2024-11-05"]
 FIRST_TO_ELICIT = "2025-06-18"
-DEADLINE_SECONDS = 120
 ARRIVAL_SECONDS = 5
 ROOT = "file:///somewhere"
-
-
-class Surprise(Exception):
-    """The server answered, but not as expected."""
-
-
-def expect(true, what, found):
-    if not true:
-        raise Surprise(f"{what}; found {found!r}")
-
-
-def text(result):
-    return "\n".join(block.text for block in result.content if block.type == "text")
 
 
 class Answers:
@@ -106,11 +86,6 @@ async def check_items(client):
     expect(isinstance(completed.completion.values, list), "an argument is completed", completed)
 
 
-def pin(revision):
-    """The package always asks for the newest revision that has sessions, so that an older one is put in its place."""
-    session.LATEST_HANDSHAKE_VERSION = revision
-
-
 async def drive(server, mode):
     answers, wanted = Answers(), REVISIONS.get(mode, mode)
     elicits = wanted >= FIRST_TO_ELICIT
@@ -136,14 +111,6 @@ async def drive(server, mode):
     return {"revision": revision, "asked": len(answers.asked)}
 
 
-def arguments():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--transport", choices=["http", "stdio", "sse"], required=True)
-    parser.add_argument("--mode", choices=[*MODES, *OLDER], required=True)
-    parser.add_argument("target", nargs="+", help="a URL, or `--` and the command of a stdio server")
-    return parser.parse_args()
-
-
 def server_of(transport, target):
     command, *rest = target
     if transport == "http":
@@ -151,24 +118,8 @@ def server_of(transport, target):
     return sse_client(command) if transport == "sse" else StdioServerParameters(command=command, args=rest)
 
 
-def root_causes(error):
-    """The client runs in task groups, which wrap whatever goes wrong."""
-    if not isinstance(error, BaseExceptionGroup):
-        return [f"{type(error).__name__}: {error}"]
-    return [cause for inner in error.exceptions for cause in root_causes(inner)]
-
-
-async def main():
-    given = arguments()
-    try:
-        async with asyncio.timeout(DEADLINE_SECONDS):
-            found = await drive(server_of(given.transport, given.target), given.mode)
-    except Exception as error:
-        sys.exit(f"python client, {given.transport}, {given.mode}: " + "; ".join(root_causes(error)))
-    report = {"client": "python", "transport": given.transport, "mode": given.mode, **found, "ok": True}
-    print(json.dumps(report, ensure_ascii=False))
-
-
 # Sampling, roots and logging are deprecated in the newest revision and still served.
 warnings.simplefilter("ignore", MCPDeprecationWarning)
-asyncio.run(main())
+given = command_parser(__doc__, ["http", "stdio", "sse"], [*MODES, *OLDER]).parse_args()
+server = server_of(given.transport, given.target)
+run("python", {"transport": given.transport, "mode": given.mode}, drive(server, given.mode))

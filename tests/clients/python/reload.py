@@ -1,26 +1,20 @@
 """Follows a tool that appears, changes and vanishes, with the official Python client.
 
-It looks again only when the server says that its tools have changed, in the way of the client's era. In the folder `--steps`
-it leaves a file for everything that it has seen, so that whoever publishes the tool knows when to go on. Prints one JSON line
-and exits with 0, or says on stderr what was wrong and exits with 1.
+It looks again only when the server says that its tools have changed, in the way of the client's era. In the folder
+`--steps` it leaves a file for everything that it has seen, so that whoever publishes the tool knows when to go on.
+Prints one JSON line and exits with 0, or says on stderr what was wrong and exits with 1.
 """
 
-import argparse
 import asyncio
-import json
-import sys
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 from mcp import Client, StdioServerParameters
 from mcp.types import ToolListChangedNotification
+from script import MODES, REVISIONS, command_parser, run
 
-LEGACY, MODERN = "2025-11-25", "2026-07-28"
-REVISIONS = {"legacy": LEGACY, "modern": MODERN}
-MODES = {"legacy": "legacy", "modern": MODERN}
 TOOL = "r-version"
 STEPS = {"appeared": "Say that this is variant 1.", "changed": "Say that this is variant 2.", "vanished": None}
-DEADLINE_SECONDS = 120
 # A client with a session opens the stream for what comes unasked in the background, and does not say when it has.
 STREAM_SECONDS = 0.5
 
@@ -80,33 +74,14 @@ async def follow(server, mode, steps):
         return {"revision": client.protocol_version, "told": told}
 
 
-def arguments():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--transport", choices=["http", "stdio"], required=True)
-    parser.add_argument("--mode", choices=list(MODES), required=True)
-    parser.add_argument("--steps", type=Path, required=True)
-    parser.add_argument("target", nargs="+", help="a URL, or `--` and the command of a stdio server")
-    return parser.parse_args()
-
-
-def root_causes(error):
-    """The client runs in task groups, which wrap whatever goes wrong."""
-    if not isinstance(error, BaseExceptionGroup):
-        return [f"{type(error).__name__}: {error}"]
-    return [cause for inner in error.exceptions for cause in root_causes(inner)]
-
-
-async def main():
-    given = arguments()
-    command, *rest = given.target
-    server = command if given.transport == "http" else StdioServerParameters(command=command, args=rest)
-    try:
-        async with asyncio.timeout(DEADLINE_SECONDS):
-            found = await follow(server, given.mode, given.steps)
-    except Exception as error:
-        seen = sorted(step.name for step in given.steps.iterdir())
-        sys.exit(f"python client, {given.transport}, {given.mode}, {seen}: " + "; ".join(root_causes(error)))
-    print(json.dumps({"client": "python", "transport": given.transport, "mode": given.mode, **found, "ok": True}))
-
-
-asyncio.run(main())
+options = command_parser(__doc__, ["http", "stdio"], ["legacy", "modern"])
+options.add_argument("--steps", type=Path, required=True)
+given = options.parse_args()
+command, *rest = given.target
+server = command if given.transport == "http" else StdioServerParameters(command=command, args=rest)
+run(
+    "python",
+    {"transport": given.transport, "mode": given.mode},
+    follow(server, given.mode, given.steps),
+    progress=lambda: sorted(step.name for step in given.steps.iterdir()),
+)

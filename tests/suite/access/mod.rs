@@ -12,10 +12,13 @@ mod principal_isolation;
 mod quotas;
 mod refused_calls;
 mod resource_links;
+mod rmcp_login;
 mod roles;
 mod static_tokens;
+mod tls;
 mod trusted_proxies;
 
+use plugport_tests::authorization_server::AuthorizationServer;
 use plugport_tests::http_client::Client;
 use plugport_tests::server::Server;
 use sha2::{Digest as _, Sha256};
@@ -33,6 +36,21 @@ fn section(name: &str, token: &str, more: &str) -> String {
 /// The sections for both callers.
 fn both() -> String {
     section("ada", ADA, "") + &section("bob", BOB, "")
+}
+
+/// Starts a server with these guests, whose tokens `issuer` makes; `polite-add` needs the scope `tools:write`. Its
+/// address is in its configuration, so the port is chosen before.
+pub(crate) async fn protected(issuer: &AuthorizationServer, guests: &[&str], more: &str) -> Server {
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let listen: &'static str = format!("127.0.0.1:{port}").leak();
+    let config = format!(
+        "[auth]\nresource = \"http://{listen}/mcp\"\nscopes = [\"tools\"]\n\
+         [[auth.issuers]]\nissuer = \"{}\"\ngroups = \"/groups\"\n{more}\
+         [plugins.polite.tools.add]\nscopes = [\"tools:write\"]\n",
+        issuer.issuer
+    );
+    let builder = Server::builder().config(&config).listen(listen);
+    guests.iter().fold(builder, |builder, guest| builder.guest(guest)).start().await
 }
 
 fn as_caller(server: &Server, token: &str) -> Client {

@@ -6,27 +6,16 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 use plugport_tests::authorization_server::AuthorizationServer;
-use plugport_tests::external_clients::ExternalClient::{self, Python, TypeScript};
+use plugport_tests::external_clients::ExternalClient::{self, FastMcp, Python, TypeScript};
 use plugport_tests::http_client::Client;
 use plugport_tests::server::Server;
 use serde_json::{Value, json};
 
-/// Starts a server whose tokens `issuer` makes. Its address is in its configuration, so the port is chosen before.
-async fn protected(issuer: &AuthorizationServer, more: &str) -> Server {
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let listen: &'static str = format!("127.0.0.1:{port}").leak();
-    let config = format!(
-        "[auth]\nresource = \"http://{listen}/mcp\"\nscopes = [\"tools\"]\n\
-         [[auth.issuers]]\nissuer = \"{}\"\ngroups = \"/groups\"\n{more}\
-         [plugins.polite.tools.add]\nscopes = [\"tools:write\"]\n",
-        issuer.issuer
-    );
-    Server::builder().guest("polite").config(&config).listen(listen).start().await
-}
+use super::protected;
 
 async fn log_in(client: ExternalClient, logins: &[(&'static str, &str)]) -> Result<()> {
     let issuer = AuthorizationServer::start(&[]).await?;
-    let server = protected(&issuer, "").await;
+    let server = protected(&issuer, &["polite"], "").await;
     for (revision, grant) in logins {
         let target = vec![server.url(), (*grant).to_owned(), issuer.introduction.clone()];
         let report = client.drive("oauth_login", "http", revision, target).await;
@@ -55,6 +44,12 @@ async fn the_python_sdk_logs_in_and_steps_up() -> Result<()> {
     log_in(Python, LOGINS).await
 }
 
+/// The package fastmcp registers or shows a document for a person, and has a secret or a key for a machine.
+#[tokio::test(flavor = "multi_thread")]
+async fn fastmcp_logs_in_and_steps_up() -> Result<()> {
+    log_in(FastMcp, LOGINS).await
+}
+
 /// A token for the server, made without a login.
 async fn token(issuer: &AuthorizationServer, server: &Server, claims: &Value) -> Result<String> {
     let mut all = json!({ "aud": server.url(), "sub": "alice", "scope": "tools", "client_id": "chat" });
@@ -65,7 +60,7 @@ async fn token(issuer: &AuthorizationServer, server: &Server, claims: &Value) ->
 #[tokio::test(flavor = "multi_thread")]
 async fn keys_rotate_under_64_callers_without_one_refusal() -> Result<()> {
     let issuer = AuthorizationServer::start(&[]).await?;
-    let server = Arc::new(protected(&issuer, "").await);
+    let server = Arc::new(protected(&issuer, &["polite"], "").await);
     let first = token(&issuer, &server, &json!({})).await?;
     let calls = tokio::task::JoinSet::from_iter((0..64).map(|_| {
         let client = Client::with_token(server.url(), &first);
@@ -94,7 +89,7 @@ async fn keys_rotate_under_64_callers_without_one_refusal() -> Result<()> {
 #[tokio::test(flavor = "multi_thread")]
 async fn unknown_keys_cost_one_fetch_and_known_ones_serve_without_the_issuer() -> Result<()> {
     let issuer = AuthorizationServer::start(&[]).await?;
-    let server = protected(&issuer, "").await;
+    let server = protected(&issuer, &["polite"], "").await;
     let good = token(&issuer, &server, &json!({})).await?;
     let status = async |token: &str| {
         Client::with_token(server.url(), token).call("polite-whoami", json!({})).await.status
@@ -117,7 +112,7 @@ async fn unknown_keys_cost_one_fetch_and_known_ones_serve_without_the_issuer() -
 async fn without_its_issuer_the_server_starts_and_never_allows() -> Result<()> {
     let issuer = AuthorizationServer::start(&[]).await?;
     issuer.outage(503, 0).await?;
-    let server = protected(&issuer, "").await;
+    let server = protected(&issuer, &["polite"], "").await;
     let token = issuer.mint(&json!({ "claims": { "aud": server.url(), "sub": "alice" } })).await?;
     let client = Client::with_token(server.url(), &token);
     let said = client.call("polite-whoami", json!({})).await;

@@ -5,6 +5,7 @@
 //! The official conformance suite is in `mcp`, and what only the suite's own client can see is in the folder of its
 //! subject. The scripts of the clients are in `tests/clients`.
 
+mod browser;
 mod client_requests;
 mod first_list;
 mod list_changed;

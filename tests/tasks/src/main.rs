@@ -8,6 +8,7 @@
 #![expect(clippy::print_stderr, reason = "reporting what is being done is what this program is for")]
 
 mod bench;
+mod browser;
 mod demo;
 mod docs;
 mod fuzzing;

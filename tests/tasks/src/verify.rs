@@ -6,6 +6,7 @@
 use std::process::Command;
 use std::time::Instant;
 
+use crate::browser;
 use crate::docs;
 use crate::guests;
 use crate::repository::Repository;
@@ -16,6 +17,9 @@ use crate::wasm;
 
 /// The step for which languages other than Rust have to be installed.
 const LANGUAGES: &str = "languages";
+
+/// The step for which a browser has to be installed.
+const TESTS: &str = "tests";
 
 /// One thing that CI checks.
 struct Step {
@@ -36,7 +40,7 @@ const STEPS: &[Step] = &[
     Step { name: "plugins", check: |run| plugins(run.repository) },
     Step { name: "guests", check: |run| guests(run.repository) },
     Step { name: LANGUAGES, check: |run| sdk_unit_tests::verify(run.repository, run.all_languages) },
-    Step { name: "tests", check: |run| tests(run, None) },
+    Step { name: TESTS, check: |run| tests(run, None) },
     Step { name: "docs", check: |run| docs(run.repository) },
     Step { name: "dependencies", check: |run| dependencies(run.repository, false) },
 ];
@@ -89,6 +93,9 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> Outcome {
         if tests_languages {
             // Installing waits for the network while earlier steps compile. The step that needs it reports its errors.
             scope.spawn(|| drop(toolchain::prepare(repository, run.all_languages)));
+        }
+        if chosen.iter().any(|step| step.name == TESTS) {
+            scope.spawn(|| drop(browser::prepare()));
         }
         for (index, step) in chosen.iter().enumerate() {
             let title = format!("[{}/{}] {}", index + 1, chosen.len(), step.name);
@@ -172,6 +179,9 @@ fn tests(run: &Run<'_>, filter: Option<&str>) -> Outcome {
     command.env("RUST_TEST_THREADS", TEST_THREADS);
     // Otherwise the tests build the server once more, without Clippy.
     command.env("PLUGPORT_SERVER_IS_BUILT", "1");
+    if browser::prepare()? {
+        command.env(browser::IS_INSTALLED, "1");
+    }
     if run.all_languages {
         // With this variable a test whose language is missing fails.
         command.env("PLUGPORT_ALL_LANGUAGES", "1");
