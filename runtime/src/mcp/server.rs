@@ -15,6 +15,7 @@ use crate::access::Authenticator;
 use crate::call_env::Caller;
 use crate::catalog::{CallerView, Catalog, ChangeReceiver, ListDigests, ListenerView, Snapshot};
 use crate::config;
+use crate::observe::trace::Tracer;
 use crate::plugin::Plugin;
 use crate::sandbox::LargeWork;
 
@@ -81,6 +82,7 @@ pub struct Server {
     /// The permits for reading large messages of clients.
     pub(super) reading: Arc<LargeWork>,
     authenticator: Arc<Authenticator>,
+    tracer: Tracer,
 }
 
 impl Server {
@@ -100,6 +102,7 @@ impl Server {
             info: serde_json::value::to_raw_value(&info).unwrap_or_else(|_| RawValue::NULL.to_owned()),
             reading: Arc::new(LargeWork::new()),
             authenticator: Arc::default(),
+            tracer: Tracer::default(),
         }
     }
 
@@ -107,6 +110,17 @@ impl Server {
     #[must_use]
     pub fn with_authenticator(self, authenticator: Arc<Authenticator>) -> Self {
         Self { authenticator, ..self }
+    }
+
+    /// The same server, with requests that are recorded.
+    #[must_use]
+    pub fn with_tracer(self, tracer: Tracer) -> Self {
+        Self { tracer, ..self }
+    }
+
+    /// Begins the traces of requests.
+    pub(super) fn tracer(&self) -> &Tracer {
+        &self.tracer
     }
 
     /// Authenticates callers; without `[auth]` it authenticates nobody.

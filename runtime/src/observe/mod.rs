@@ -1,9 +1,10 @@
 //! What operators see: the log on stderr and the audit, with escaped and redacted text of guests.
 //!
-//! Any layer may use this; it uses none. stdout is never touched, since in stdio mode it carries MCP and nothing else.
+//! Any layer may use this; it uses none but `outgoing_connection`. stdout is never touched, since in stdio mode it carries MCP and nothing else.
 
 mod audit;
 mod redact;
+pub mod trace;
 
 pub use audit::{Audit, AuditWriter};
 pub use plugport_common::{Escaped, is_deceptive};

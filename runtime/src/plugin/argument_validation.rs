@@ -35,6 +35,8 @@ impl Plugin {
             arguments: arguments.into(),
             caller: caller.clone(),
             is_admitted: false,
+            // A validation that ends in time is part of the call, whose span begins later.
+            trace: None,
         };
         let received = info();
         let mut record = self.call_log.record(&received);

@@ -43,6 +43,7 @@ impl GuestCall for Complete<'_> {
             arguments: self.partial.value.into(),
             caller,
             is_admitted: false,
+            trace: self.client.trace(),
         }
     }
 

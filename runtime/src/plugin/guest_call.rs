@@ -13,6 +13,7 @@ use wasmtime::component::{Instance, Resource};
 use super::{GuestError, Plugin};
 use crate::call_env::{Caller, Client};
 use crate::capability::{Call, InstanceCtx};
+use crate::observe::trace::SpanScope;
 
 /// What comes back from entering a guest: a trap, the guest's own error, or its output.
 pub(super) type GuestResult<T> = wasmtime::Result<Result<T, GuestError>>;
@@ -66,6 +67,8 @@ pub(super) struct CallInfo<'a> {
     pub(super) caller: Caller,
     /// The rate gate admitted the call before its arguments were validated.
     pub(super) is_admitted: bool,
+    /// The span of the client's request; `None`: it is not recorded.
+    pub(super) trace: Option<SpanScope>,
 }
 
 /// The methods of MCP that call a guest, and listing.

@@ -36,6 +36,7 @@ impl GuestCall for List {
             arguments: "".into(),
             caller: Caller::Server,
             is_admitted: false,
+            trace: None,
         }
     }
 

@@ -28,6 +28,7 @@ impl GuestCall for GetPrompt<'_> {
             arguments: arguments_json(self.args).into(),
             caller,
             is_admitted: false,
+            trace: self.client.trace(),
         }
     }
 

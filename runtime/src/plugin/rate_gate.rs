@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     fn info(kind: CallKind, name: &str) -> CallInfo<'_> {
-        CallInfo { kind, name, arguments: "".into(), caller: Caller::Stdio, is_admitted: false }
+        CallInfo { kind, name, arguments: "".into(), caller: Caller::Stdio, is_admitted: false, trace: None }
     }
 
     fn named(rejected: Result<(), CallError>) -> &'static str {

@@ -28,6 +28,7 @@ impl GuestCall for ReadResource<'_> {
             arguments: "".into(),
             caller,
             is_admitted: false,
+            trace: self.client.trace(),
         }
     }
 

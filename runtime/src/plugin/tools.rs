@@ -30,6 +30,7 @@ impl GuestCall for CallTool<'_> {
             arguments: self.args.into(),
             caller,
             is_admitted: self.is_admitted,
+            trace: self.client.trace(),
         }
     }
 

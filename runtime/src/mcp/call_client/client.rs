@@ -22,6 +22,7 @@ use crate::call_env::{
     LogLevel,
 };
 use crate::json::RawObject;
+use crate::observe::trace::SpanScope;
 use crate::plugin::Plugin;
 use crate::sandbox::LargeWork;
 
@@ -168,6 +169,10 @@ impl Client for RequestClient {
 
     fn cancelled(&self) -> bool {
         self.context.cancel.is_cancelled()
+    }
+
+    fn trace(&self) -> Option<SpanScope> {
+        self.context.trace.as_ref().map(|trace| trace.scope().clone())
     }
 
     fn local_roots(&self) -> BoxFuture<'_, Option<String>> {

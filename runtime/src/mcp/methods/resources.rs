@@ -35,6 +35,9 @@ pub(in super::super) async fn read(
         Ok(prepared) => prepared,
         Err(error) => return Some(Err(error)),
     };
+    if let (Some(trace), None) = (&context.trace, &template) {
+        trace.reads_listed(&uri);
+    }
     let client = run_guest_call::client(server, context, &plugin);
     let reading = plugin.read_resource(&uri, template.as_ref(), client);
     let FinishedCall { outcome, mut record } = run_guest_call::run(context, &uri, pin!(reading)).await?;

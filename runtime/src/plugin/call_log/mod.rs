@@ -9,6 +9,7 @@ mod audit_record;
 mod call_line;
 mod counters;
 mod rejected_calls;
+mod sandbox_span;
 
 pub use audit_record::AuditRecord;
 pub use counters::CounterSnapshot;

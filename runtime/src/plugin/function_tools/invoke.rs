@@ -51,6 +51,7 @@ impl GuestCall for CallFunction<'_> {
             arguments: self.args.into(),
             caller,
             is_admitted: self.is_admitted,
+            trace: self.client.trace(),
         }
     }
 

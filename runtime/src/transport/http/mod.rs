@@ -30,6 +30,7 @@ mod sse;
 mod stream_end;
 mod streamable_http;
 mod tls;
+mod trace_headers;
 
 pub use listener::{Listener, serve};
 pub use router::{PATH, router};
