@@ -1,8 +1,8 @@
 //! Traces: spans of requests and of what they bring about, sent to a collector by OTLP.
 //!
-//! Most requests are not sampled, so their cost decides: one atomic look at the tracer, and at most one token of a
-//! bucket. A request that is sampled has a [`Span`], which is written when it is dropped, so a call that is cancelled in
-//! the middle has its span too. A span goes into a bounded queue and never waits: what the queue cannot hold is dropped
+//! Most requests are not sampled, so their cost decides: one look at the tracer, and at most one at a token bucket. A
+//! request that is sampled has a [`Span`], which is written when it is dropped, so a call that is cancelled in the
+//! middle has its span too. A span goes into a bounded queue and never waits: what the queue cannot hold is dropped
 //! and counted. One task, which `commands` owns and awaits, sends the queue to the collector.
 //!
 //! The queue and the exporter are ours and not those of the OpenTelemetry SDK, for the reasons in

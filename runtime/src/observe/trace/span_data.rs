@@ -1,7 +1,7 @@
 //! One span that has ended, as the exporter gets it.
 //!
-//! Everything in it is bounded, so that the queue bounds the memory of all: texts are cut, and events and links beyond a
-//! number are left out.
+//! Everything in it is bounded, so that the queue bounds the memory of all: texts are cut, and events and links beyond
+//! a number are left out.
 
 use std::borrow::Cow;
 use std::sync::Arc;
