@@ -56,6 +56,7 @@ impl Tracer {
 #[cfg(test)]
 mod tests {
     use super::super::queue::QUEUED_SPANS;
+    use super::super::span_data::Value;
     use super::*;
 
     const SAMPLED: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
@@ -92,7 +93,7 @@ mod tests {
         assert_eq!(inner.parent, Some(ParentSpan { id: outer.span_id, is_remote: false }));
         assert_eq!(outer.parent, Some(ParentSpan { id: parent.span_id, is_remote: true }));
         assert_eq!((inner.trace_id, outer.trace_id), (parent.trace_id, parent.trace_id));
-        assert_eq!(outer.attributes, [("a", 2_u64.into()), ("error.type", "tool_error".into())]);
+        assert_eq!(outer.attributes, [("a", Value::Int(2)), ("error.type", Value::from("tool_error"))]);
         assert!(outer.has_failed && outer.ended_unix_nanos >= outer.begun_unix_nanos);
     }
 

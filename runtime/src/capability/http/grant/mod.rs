@@ -6,6 +6,8 @@
 //! it leads to, and an address grants that address in any network. So the owner of a name can never make it lead into a
 //! private network.
 
+#[cfg(test)]
+mod read_tests;
 mod uri_host;
 
 use std::fmt;
@@ -135,7 +137,7 @@ impl HttpGrant {
 
     /// Reads an element of the array `http`. `None`: it is wrong, which is reported.
     fn read(entry: TomlEntry<'_>, reader: &mut TomlReader<'_>) -> Option<Self> {
-        if matches!(entry.value, DeValue::String(_)) {
+        if !matches!(entry.value, DeValue::Table(_)) {
             return Self::read_pattern(&entry, reader);
         }
         let (key, span) = (entry.key.clone(), entry.span.clone());
