@@ -28,6 +28,8 @@ pub enum ExternalClient {
     Supergateway,
     /// Pages in Chromium, which `browser.rs` looks for.
     Browser,
+    /// Decodes what collectors get.
+    OtlpDecoder,
     /// The authorization server of `authorization_server.rs`.
     AuthorizationServer,
 }
@@ -63,6 +65,11 @@ impl ExternalClient {
         self.run(script, options.into(), target).await
     }
 
+    /// Runs a script that reads a file.
+    pub async fn read(self, script: &'static str, file: &Path) -> Result<Value> {
+        self.run(script, Vec::new(), vec![file.display().to_string()]).await
+    }
+
     async fn run(self, script: &'static str, options: Vec<String>, target: Vec<String>) -> Result<Value> {
         tokio::task::spawn_blocking(move || {
             let mut command = self.command(script)?;
@@ -87,6 +94,7 @@ impl ExternalClient {
             Self::PydanticAi => "pydantic-ai",
             Self::Supergateway => "supergateway",
             Self::Browser => "browser",
+            Self::OtlpDecoder => "otlp-decoder",
             Self::AuthorizationServer => "authorization-server",
         }
     }
@@ -97,7 +105,7 @@ impl ExternalClient {
         let _lock = install_lock(&home)?;
         let source = root().join("tests/clients").join(self.folder());
         let (program, script) = match self {
-            Self::Python | Self::FastMcp | Self::LangChain | Self::PydanticAi => {
+            Self::Python | Self::FastMcp | Self::LangChain | Self::PydanticAi | Self::OtlpDecoder => {
                 (python(&home.join(self.folder()), &source)?, source.join(format!("{script}.py")))
             }
             Self::TypeScript

@@ -30,6 +30,7 @@ pub mod hostile_files;
 pub mod http_client;
 pub mod languages;
 pub mod mcp_schema;
+pub mod otlp_receiver;
 pub mod raw_http;
 pub mod raw_post;
 pub mod raw_server;

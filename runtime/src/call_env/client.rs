@@ -13,6 +13,7 @@ use futures_util::future::BoxFuture;
 
 use crate::access::policy::Subject;
 use crate::access::{Authenticated, CallCharge, network_of_client};
+use crate::observe::trace::SpanScope;
 use crate::sandbox::CallerKey;
 
 /// Severity of a log message, as in RFC 5424 and the WIT.
@@ -162,6 +163,16 @@ pub enum ClientRequestBody {
 }
 
 impl ClientRequestBody {
+    /// Its method.
+    #[must_use]
+    pub fn method(&self) -> &'static str {
+        match self {
+            Self::CreateMessage(_) => "sampling/createMessage",
+            Self::Elicit(_) => "elicitation/create",
+            Self::ListRoots => "roots/list",
+        }
+    }
+
     /// The client capability that the request needs.
     #[must_use]
     pub fn capability(&self) -> &'static str {
@@ -244,6 +255,10 @@ pub trait Client: Send + Sync {
     fn meta(&self) -> Option<String>;
     /// Whether the client has withdrawn the request.
     fn cancelled(&self) -> bool;
+    /// The span of the request; `None`: the request is not recorded.
+    fn trace(&self) -> Option<SpanScope> {
+        None
+    }
     /// The client's roots, as the JSON of its response, if the client supports roots and is on this machine. Sends
     /// `roots/list` if they are not known yet.
     fn local_roots(&self) -> BoxFuture<'_, Option<String>> {

@@ -15,6 +15,7 @@ use super::{InstanceCtx, PerInstance, PluginCtx};
 use crate::call_env::{Caller, GuestLog, GuestOutput};
 use crate::config::fixed_limits::HANDLES;
 use crate::config::{PluginConfig, mib};
+use crate::observe::trace::SpanScope;
 use crate::sandbox::{HostFuel, StoreLimiter, Suspension};
 
 /// Entries of the resource table that an instance may keep between calls: streams, files and the like. Some, such as
@@ -61,6 +62,7 @@ impl InstanceCtx {
             suspension,
             request_budget: RequestBudget::new(limits.client_requests),
             denials,
+            trace: None,
             plugin: Arc::clone(plugin),
             announces: true,
         })
@@ -70,6 +72,7 @@ impl InstanceCtx {
     /// instance has taken so much memory or so many handles that the next call or other instances would lack them.
     pub(crate) fn end_call(&mut self) -> bool {
         self.current_call.end();
+        self.set_trace(None);
         self.output.end_lines();
         self.suspension.end();
         self.host_fuel.end();
@@ -92,6 +95,13 @@ impl InstanceCtx {
         let parts = InstanceParts { caller, host_fuel: &self.host_fuel, denials: &self.denials };
         self.capabilities.begin_call(&self.plugin, &parts);
         self.suspension = suspension;
+    }
+
+    /// What the call does from now on is recorded in this span.
+    pub(crate) fn set_trace(&mut self, trace: Option<SpanScope>) {
+        self.denials.set_trace(trace.clone());
+        self.capabilities.http.set_trace(trace.clone());
+        self.trace = trace;
     }
 
     /// From now on the changes that the guest announces are ignored.

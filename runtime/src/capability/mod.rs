@@ -75,6 +75,7 @@ use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 use crate::call_env::{GrantHint, GuestLog, GuestOutput, HintAudience};
 use crate::config::{Grants, PluginConfig};
 use crate::observe::Audit;
+use crate::observe::trace::SpanScope;
 use crate::sandbox::{
     GuestMemory, HostFuel, KvDatabase, LargeWork, PluginMemory, StoreLimiter, Suspension, TokenBucket,
 };
@@ -173,6 +174,8 @@ pub(crate) struct InstanceCtx {
     suspension: Suspension,
     request_budget: RequestBudget,
     denials: DenialLog,
+    /// The span of the call; `None`: it is not recorded.
+    trace: Option<SpanScope>,
     /// The state of each capability.
     capabilities: PerInstance,
     /// What all instances of its plugin share.

@@ -19,6 +19,7 @@ mod roles;
 mod server;
 mod sidecar;
 mod signatures;
+mod telemetry;
 mod tls;
 mod user_dirs;
 
@@ -54,6 +55,7 @@ pub(crate) use roles::{comparable_uri, has_dot_segment};
 pub use server::{ServerConfig, parse_listen};
 pub use sidecar::sidecar_path;
 pub use signatures::{KeyId, SignatureKeys, TrustedKey};
+pub use telemetry::{OtlpConfig, OtlpEndpoint, OtlpEndpointError, TelemetryConfig};
 pub use tls::TlsConfig;
 pub use user_dirs::{all_user_state_dirs, user_cache_dir, user_state_dir};
 
@@ -83,6 +85,8 @@ pub struct Config {
     pub auth: Option<AuthConfig>,
     /// Who may see and call what; empty: every caller everything.
     pub roles: RolesConfig,
+    /// What other programs learn of the server.
+    pub telemetry: TelemetryConfig,
     /// The lockfile.
     pub lock: PathBuf,
 }
@@ -121,6 +125,7 @@ impl Config {
             audit: AuditConfig::default(),
             auth: None,
             roles: RolesConfig::default(),
+            telemetry: TelemetryConfig::default(),
             lock: PathBuf::from(LOCK),
         }
     }
@@ -193,6 +198,9 @@ impl Config {
         if let Some(entry) = root.take("roles") {
             config.roles = RolesConfig::read(entry, &mut reader);
         }
+        if let Some(table) = root.take("telemetry").and_then(|entry| entry.table(&mut reader)) {
+            config.telemetry = TelemetryConfig::read(table, base, &mut reader);
+        }
         if let Some(mut table) = root.take("plugins").and_then(|entry| entry.table(&mut reader)) {
             for (name, entry) in table.take_all() {
                 if let Some(table) = entry.table(&mut reader) {
@@ -201,7 +209,7 @@ impl Config {
                 }
             }
         }
-        root.finish(&mut reader, &["server", "limits", "audit", "auth", "roles", "plugins"]);
+        root.finish(&mut reader, &["server", "limits", "audit", "auth", "roles", "telemetry", "plugins"]);
         reader.finish(config).map_err(|mistakes| ConfigError::invalid(file, mistakes))
     }
 
@@ -263,7 +271,8 @@ impl Config {
     pub fn needs_no_restart_after(&self, other: &Self) -> bool {
         let (server, state, audit) =
             (self.server.needs_no_restart_after(&other.server), &self.state_dir, &self.audit);
-        server && *state == other.state_dir && *audit == other.audit
+        let telemetry = self.telemetry == other.telemetry;
+        server && *state == other.state_dir && *audit == other.audit && telemetry
     }
 
     /// Remarks on several plugins together that the operator may not expect, one sentence each.

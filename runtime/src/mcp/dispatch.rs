@@ -22,7 +22,9 @@ use super::mrtr::{self, MrtrParams};
 use super::notification_queue::NotificationQueue;
 use super::request_context::{Channel, LogThreshold, RequestContext, RequestLeg, Requester};
 use super::request_meta::{RequestMeta, StatelessMeta};
+use super::request_trace::{RequestTrace, TraceSource};
 use super::response_stream::ResponseStream;
+use super::revision::Revision;
 use super::server::{CatalogView, Server};
 use super::sessions::in_flight::{InFlight, InFlightGuard};
 use super::sessions::session::Session;
@@ -47,6 +49,11 @@ pub(crate) fn stateless(
     let id = request.id.clone();
     let StatelessMeta { revision, mut client, capabilities, .. } = stateless_meta;
     client.is_local = channel.is_local;
+    let trace = match &mrtr.request_state {
+        None => begin_trace(server, &request, revision, &request_meta, channel),
+        // The span of the suspended call goes on.
+        Some(_) => None,
+    };
     let leg = |responses| RequestLeg {
         capabilities,
         threshold,
@@ -57,7 +64,8 @@ pub(crate) fn stateless(
         has_status: channel.has_status,
     };
     let Some(state) = mrtr.request_state else {
-        let requester = Requester { revision, client, caller: channel.caller.clone(), session: None, cancel };
+        let caller = channel.caller.clone();
+        let requester = Requester { revision, client, caller, session: None, cancel, trace };
         let context = RequestContext::new(requester, Arc::new(request), leg(mrtr.responses));
         let (context, work) = start_handler(server, view, context, None);
         return Ok(ResponseStream::new(server, &context, id, reader, guard, CallTask::Fresh(work)));
@@ -88,6 +96,7 @@ pub(crate) fn in_session(
     let (queue, reader) = NotificationQueue::new(&server.buffers, &channel.caller);
     let threshold = LogThreshold::Session(Arc::clone(session));
     let capabilities = session.capabilities;
+    let trace = begin_trace(server, &request, session.revision, &request_meta, channel);
     let leg = RequestLeg {
         capabilities,
         threshold,
@@ -103,6 +112,7 @@ pub(crate) fn in_session(
         caller: channel.caller.clone(),
         session: Some(Arc::clone(session)),
         cancel,
+        trace,
     };
     let id = request.id.clone();
     let context = RequestContext::new(requester, Arc::new(request), leg);
@@ -110,6 +120,22 @@ pub(crate) fn in_session(
     let (context, work) =
         start_handler(server, server.catalog_view(&channel.caller), context, Some(Arc::clone(&guard)));
     Ok(ResponseStream::new(server, &context, id, reader, Some(guard), CallTask::Fresh(work)))
+}
+
+fn begin_trace(
+    server: &Server,
+    request: &Request,
+    revision: Revision,
+    request_meta: &RequestMeta,
+    channel: &Channel,
+) -> Option<RequestTrace> {
+    let source = TraceSource {
+        tracer: server.tracer(),
+        has_auth: server.authenticator().is_configured(),
+        caller: &channel.caller,
+        transport: channel.trace.as_ref(),
+    };
+    source.begin((&request.method, &request.id), revision, request_meta.trace.as_ref())
 }
 
 fn start_handler(
@@ -130,6 +156,9 @@ fn start_handler(
         }
         if let Some(Err(_)) = &outcome {
             forbidden_requests::record_if_hidden(&server, caller, &served.request);
+        }
+        if let Some(trace) = &served.trace {
+            trace.end(&outcome);
         }
         if let Some(session) = &served.session {
             session.touch();

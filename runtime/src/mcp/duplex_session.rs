@@ -61,7 +61,7 @@ impl DuplexSession {
     pub fn new(server: Arc<Server>, ping: Duration, caller: Caller, is_local: bool) -> Self {
         let share = server.buffers.share(&caller);
         let stateless = InFlight::new(REQUESTS_PER_SESSION, share.clone());
-        let channel = Channel { caller, can_send_requests: true, has_status: false, is_local };
+        let channel = Channel { caller, can_send_requests: true, has_status: false, is_local, trace: None };
         let (session, notifications) = (None, None);
         let sender = None;
         Self { server, session, notifications, ready: false, stateless, share, ping, channel, sender }

@@ -14,7 +14,8 @@
 //! - `jsonrpc`, with `request_id`, `method`, `params`, `error` and `revision`, is messages; `result_writer` and `wire`
 //!   are results.
 //! - `client_requests` is client requests as data, and `sessions` is the state of clients of older revisions.
-//! - `request_context` is one running request, with its `request_meta`, `notification_queue` and `call_task`; `mrtr`
+//! - `request_context` is one running request, with its `request_meta`, `request_trace`, `notification_queue` and
+//!   `call_task`; `mrtr`
 //!   suspends it, and `call_client` is the client as its guest sees it.
 //! - `server` is what all requests share.
 //! - `methods`, `await_initial_load`, `forbidden_requests`, `response_stream` and `dispatch` serve; `jsonrpc_batch` and
@@ -46,6 +47,7 @@ mod random_tokens;
 mod request_context;
 mod request_id;
 mod request_meta;
+mod request_trace;
 mod response_stream;
 mod result_writer;
 mod revision;

@@ -12,10 +12,12 @@ use super::error::RpcError;
 use super::jsonrpc::Request;
 use super::notification_queue::NotificationQueue;
 use super::request_meta::RequestMeta;
+use super::request_trace::RequestTrace;
 use super::revision::Revision;
 use super::sessions::session::Session;
 use crate::call_env::{Caller, ClientInfo, LogLevel};
 use crate::json::RawObject;
+use crate::observe::trace::TraceContext;
 
 /// One running request. A stateless call may have several legs: a message of the client begins each, and the work goes
 /// on.
@@ -29,6 +31,8 @@ pub(crate) struct RequestContext {
     pub(crate) session: Option<Arc<Session>>,
     /// The message of the first leg; the messages of later legs repeat it.
     pub(crate) request: Arc<Request>,
+    /// Its span; `None`: it is not recorded.
+    pub(crate) trace: Option<RequestTrace>,
     leg: Mutex<Arc<RequestLeg>>,
     /// For messages after the first: those of later legs, and the responses to client requests in a session.
     reservations: Mutex<Vec<Arc<BufferReservation>>>,
@@ -86,7 +90,7 @@ impl RequestLeg {
 
 impl RequestContext {
     pub(crate) fn new(requester: Requester, request: Arc<Request>, first: RequestLeg) -> Self {
-        let Requester { revision, client, caller, session, cancel } = requester;
+        let Requester { revision, client, caller, session, cancel, trace } = requester;
         Self {
             revision,
             client,
@@ -94,6 +98,7 @@ impl RequestContext {
             cancel,
             session,
             request,
+            trace,
             leg: Mutex::new(Arc::new(first)),
             reservations: Mutex::default(),
             forbidden: OnceLock::new(),
@@ -119,6 +124,9 @@ impl RequestContext {
 
     /// Begins another leg, for another message of the client.
     pub(crate) fn next_leg(&self, leg: RequestLeg) {
+        if let (Some(trace), Some(context)) = (&self.trace, &leg.request_meta.trace) {
+            trace.scope().link(context);
+        }
         *self.leg.lock() = Arc::new(leg);
     }
 
@@ -137,6 +145,7 @@ pub(crate) struct Requester {
     pub(crate) caller: Caller,
     pub(crate) session: Option<Arc<Session>>,
     pub(crate) cancel: CancellationToken,
+    pub(crate) trace: Option<RequestTrace>,
 }
 
 /// Where a message comes from, and what can be sent back.
@@ -150,6 +159,8 @@ pub struct Channel {
     pub has_status: bool,
     /// Whether the client certainly runs on this machine, so that its folders are also the server's folders.
     pub is_local: bool,
+    /// The trace context that came beside the message.
+    pub trace: Option<TraceContext>,
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! for ids; knows no messages.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use serde::Serialize;
 use serde::de::Error as _;
@@ -50,6 +51,15 @@ impl RequestId {
                 IdText::new(&text).map(Self::Text).ok_or_else(|| serde_json::Error::custom(Self::FORM))
             }
             _ => serde_json::from_str(raw.get()).or_else(|error| whole(raw).ok_or(error)).map(Self::Number),
+        }
+    }
+}
+
+impl fmt::Display for RequestId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => number.fmt(f),
+            Self::Text(IdText(text)) => text.fmt(f),
         }
     }
 }

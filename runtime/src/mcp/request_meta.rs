@@ -18,12 +18,16 @@ use super::request_id::RequestId;
 use super::revision::Revision;
 use crate::call_env::{ClientInfo, LogLevel};
 use crate::catalog::PublishedTool;
+use crate::observe::trace::TraceContext;
 
 /// Prefix of the keys of `_meta` that MCP reserves.
 const RESERVED: &str = "io.modelcontextprotocol/";
 
 /// Stored bytes of a client's name and of its version, which a session keeps until it ends.
 const NAME_BYTES: usize = 256;
+
+/// Longest `traceparent` or `tracestate` that is read, bytes as JSON.
+const TRACE_BYTES: usize = 1_024;
 
 /// How a request is to be served.
 #[derive(Debug)]
@@ -51,6 +55,8 @@ pub(crate) struct RequestMeta {
     /// The JSON text from the client.
     pub(crate) raw: Option<Box<str>>,
     pub(crate) progress_token: Option<RequestId>,
+    /// The span of the client in which it sent the request (SEP-414).
+    pub(crate) trace: Option<TraceContext>,
     /// Set if the transport could not check the arguments yet, because the tool was not published.
     pub(crate) deferred_check: Option<Box<dyn ArgumentsCheck>>,
 }
@@ -74,6 +80,10 @@ struct RawMeta<'a> {
     log_level: Option<Cow<'a, str>>,
     #[serde(borrow, rename = "progressToken")]
     progress_token: Option<&'a RawValue>,
+    #[serde(borrow)]
+    traceparent: Option<&'a RawValue>,
+    #[serde(borrow)]
+    tracestate: Option<&'a RawValue>,
 }
 
 /// Name and version of a client.
@@ -121,11 +131,12 @@ impl RequestKind {
             RpcError::invalid_meta(&param_errors::describe::<RawMeta<'_>>("params._meta", raw, &error))
         })?;
         let progress_token = meta.progress_token.map(token).transpose()?.flatten();
+        let trace = trace(meta.traceparent, meta.tracestate);
         let kind = match meta.version {
             None => without_version,
             Some(version) => Self::Stateless(StatelessMeta::read(version, meta)?),
         };
-        Ok((kind, RequestMeta { raw: Some(raw.into()), progress_token, deferred_check: None }))
+        Ok((kind, RequestMeta { raw: Some(raw.into()), progress_token, trace, deferred_check: None }))
     }
 }
 
@@ -138,6 +149,15 @@ fn token(raw: &RawValue) -> Result<Option<RequestId>, RpcError> {
         }
         Err(_) => Ok(None),
     }
+}
+
+/// Reads the trace context. One that is not valid counts as absent, since no request fails because of its trace.
+fn trace(traceparent: Option<&RawValue>, tracestate: Option<&RawValue>) -> Option<TraceContext> {
+    let text = |raw: &RawValue| -> Option<String> {
+        let raw = raw.get();
+        if raw.len() <= TRACE_BYTES { serde_json::from_str(raw).ok() } else { None }
+    };
+    TraceContext::parse(&text(traceparent?)?, tracestate.and_then(text).as_deref())
 }
 
 impl StatelessMeta {
@@ -203,6 +223,22 @@ mod tests {
         let level =
             r#","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/logLevel":"loud""#;
         assert_eq!(version("\"2026-07-28\"", level).0, -32602);
+    }
+
+    #[test]
+    fn a_trace_context_is_read_and_never_makes_a_request_fail() {
+        let trace = |meta: &str| read("ping", &format!(r#"{{"_meta":{meta}}}"#)).unwrap().1.trace;
+        let parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+        let context = TraceContext::parse(parent, Some("a=1"));
+        assert_eq!(trace(&format!(r#"{{"traceparent":"{parent}","tracestate":"a=1"}}"#)), context);
+        for meta in [
+            r#"{"traceparent":null}"#.to_owned(),
+            r#"{"traceparent":{"a":1}}"#.to_owned(),
+            r#"{"tracestate":"a=1"}"#.to_owned(),
+            format!(r#"{{"traceparent":"{}"}}"#, "0".repeat(1 << 20)),
+        ] {
+            assert_eq!(trace(&meta), None);
+        }
     }
 
     #[test]

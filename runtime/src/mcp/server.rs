@@ -15,6 +15,7 @@ use crate::access::{Authenticator, Quotas};
 use crate::call_env::Caller;
 use crate::catalog::{CallerView, Catalog, ChangeReceiver, ListDigests, ListenerView, Snapshot};
 use crate::config;
+use crate::observe::trace::Tracer;
 use crate::plugin::Plugin;
 use crate::sandbox::LargeWork;
 
@@ -82,6 +83,7 @@ pub struct Server {
     pub(super) reading: Arc<LargeWork>,
     authenticator: Arc<Authenticator>,
     quotas: Arc<Quotas>,
+    tracer: Tracer,
 }
 
 impl Server {
@@ -102,6 +104,7 @@ impl Server {
             reading: Arc::new(LargeWork::new()),
             authenticator: Arc::default(),
             quotas: Arc::default(),
+            tracer: Tracer::default(),
         }
     }
 
@@ -120,6 +123,17 @@ impl Server {
     /// What callers have used of their quotas.
     pub(super) fn quotas(&self) -> &Arc<Quotas> {
         &self.quotas
+    }
+
+    /// The same server, with requests that are recorded.
+    #[must_use]
+    pub fn with_tracer(self, tracer: Tracer) -> Self {
+        Self { tracer, ..self }
+    }
+
+    /// Begins the traces of requests.
+    pub(super) fn tracer(&self) -> &Tracer {
+        &self.tracer
     }
 
     /// Authenticates callers; without `[auth]` it authenticates nobody.

@@ -1,10 +1,11 @@
 //! What operators see: the log on stderr and the audit, with escaped and redacted text of guests.
 //!
-//! Any layer may use this; it uses none. stdout is never touched, since in stdio mode it carries MCP and nothing else.
+//! Any layer may use this; it uses none but `outgoing_connection`. stdout is never touched, since in stdio mode it carries MCP and nothing else.
 
 mod audit;
 mod error_causes;
 mod redact;
+pub mod trace;
 
 pub use audit::{Audit, AuditWriter};
 pub(crate) use error_causes::with_causes;

@@ -41,6 +41,8 @@ impl Plugin {
             roles: None,
             is_admitted: false,
             charge: charge.cloned(),
+            // A validation that ends in time is part of the call, whose span begins later.
+            trace: None,
         };
         let received = info();
         let mut record = self.call_log.record(&received);

@@ -45,6 +45,7 @@ impl GuestCall for Complete<'_> {
             roles: self.client.roles(),
             is_admitted: false,
             charge: self.client.charge(),
+            trace: self.client.trace(),
         }
     }
 

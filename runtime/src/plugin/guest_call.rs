@@ -14,6 +14,7 @@ use super::{GuestError, Plugin};
 use crate::access::CallCharge;
 use crate::call_env::{Caller, Client};
 use crate::capability::{Call, InstanceCtx};
+use crate::observe::trace::SpanScope;
 
 /// What comes back from entering a guest: a trap, the guest's own error, or its output.
 pub(super) type GuestResult<T> = wasmtime::Result<Result<T, GuestError>>;
@@ -71,6 +72,8 @@ pub(super) struct CallInfo<'a> {
     pub(super) is_admitted: bool,
     /// What the call is charged to; `None`: no quota holds.
     pub(super) charge: Option<Arc<CallCharge>>,
+    /// The span of the client's request; `None`: it is not recorded.
+    pub(super) trace: Option<SpanScope>,
 }
 
 /// The methods of MCP that call a guest, and listing.

@@ -116,6 +116,7 @@ impl Plugin {
             self.report(&failure, &self.detail(&error));
             failure
         })?;
+        store.data_mut().set_trace(record.trace());
         let outcome = self.run(wall, call, &mut store, suspension, record).await;
         if let (Some(lease), Ok(_) | Err(CallError::Guest(_))) = (lease, &outcome) {
             lease.hand_back(store);
@@ -269,6 +270,7 @@ impl Drop for RunningCall<'_> {
             elapsed: self.begun.elapsed().saturating_sub(self.suspension.suspended_for()),
             cpu: state.host_fuel.cpu(),
         });
+        self.record.peak_memory(state.limiter.memory());
         state.logs.close();
     }
 }

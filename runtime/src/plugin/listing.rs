@@ -38,6 +38,7 @@ impl GuestCall for List {
             roles: None,
             is_admitted: false,
             charge: None,
+            trace: None,
         }
     }
 

@@ -22,6 +22,7 @@ impl Plugin {
             roles: None,
             is_admitted: false,
             charge: None,
+            trace: None,
         };
         let mut record = self.call_log.record(&info);
         record.received(bytes_in);

@@ -30,6 +30,7 @@ impl GuestCall for GetPrompt<'_> {
             roles: self.client.roles(),
             is_admitted: false,
             charge: self.client.charge(),
+            trace: self.client.trace(),
         }
     }
 

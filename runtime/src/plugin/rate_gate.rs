@@ -105,8 +105,8 @@ mod tests {
     use super::*;
 
     fn info(kind: CallKind, name: &str) -> CallInfo<'_> {
-        let caller = Caller::Stdio;
-        CallInfo { kind, name, arguments: "".into(), caller, roles: None, is_admitted: false, charge: None }
+        let (arguments, caller) = ("".into(), Caller::Stdio);
+        CallInfo { kind, name, arguments, caller, roles: None, is_admitted: false, charge: None, trace: None }
     }
 
     fn named(rejected: Result<(), CallError>) -> &'static str {

@@ -30,6 +30,7 @@ impl GuestCall for ReadResource<'_> {
             roles: self.client.roles(),
             is_admitted: false,
             charge: self.client.charge(),
+            trace: self.client.trace(),
         }
     }
 

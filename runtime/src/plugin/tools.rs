@@ -32,6 +32,7 @@ impl GuestCall for CallTool<'_> {
             roles: self.client.roles(),
             is_admitted: self.is_admitted,
             charge: self.client.charge(),
+            trace: self.client.trace(),
         }
     }
 

@@ -22,22 +22,23 @@ use source::{Source, parts, sources, sources_of};
 use source_text::{climbs, code, is_own_module, names_after, product_code};
 
 /// Crates that only some layers may use. Other layers get what such a crate does as plain types.
-const CRATES: [(&str, &[&str]); 15] = [
+const CRATES: [(&str, &[&str]); 16] = [
     ("plugport_authoring", &["cli", "commands"]),
     ("plugport_common", &["observe", "catalog", "watch", "commands"]),
     ("wasmtime", &["sandbox", "capability", "plugin", "bindings"]),
     ("wasmtime_wasi", &["sandbox", "call_env", "capability", "plugin"]),
     ("wasmtime_wasi_http", &["capability"]),
     ("axum", &["transport"]),
-    ("hyper", &["transport", "capability", "access"]),
-    ("hyper_util", &["transport", "capability", "access"]),
-    ("http", &["transport", "capability", "access", "config", "grants"]),
+    ("hyper", &["transport", "capability", "access", "observe"]),
+    ("hyper_util", &["transport", "capability", "access", "observe"]),
+    ("http", &["transport", "capability", "access", "config", "grants", "observe"]),
     ("http_body", &["transport", "capability"]),
     ("clap", &["cli", "main"]),
     ("toml", &["toml_reader", "grants", "config", "approval", "commands"]),
     ("minisign_verify", &["config", "plugin"]),
     ("notify", &["watch"]),
     ("x509_parser", &["transport"]),
+    ("prost", &["observe"]),
 ];
 
 /// The other crates of `runtime`, and what each must not depend on.

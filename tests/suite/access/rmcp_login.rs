@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result, ensure};
 use plugport_tests::authorization_server::AuthorizationServer;
 use reqwest::redirect::Policy;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResult, ClientCapabilities, ClientInfo, Implementation, ProtocolVersion,
+    CallToolRequestParams, CallToolResult, ClientCapabilities, ClientConfig, Implementation, ProtocolVersion,
 };
 use rmcp::service::{ClientInitializeError, RunningService};
 use rmcp::transport::auth::{AuthorizationCallback, OAuthState};
@@ -45,9 +45,9 @@ struct Handler {
 }
 
 impl ClientHandler for Handler {
-    fn get_info(&self) -> ClientInfo {
+    fn get_info(&self) -> ClientConfig {
         let info =
-            ClientInfo::new(ClientCapabilities::default(), Implementation::new("plugport-tests", "1.0.0"));
+            ClientConfig::new(ClientCapabilities::default(), Implementation::new("plugport-tests", "1.0.0"));
         info.with_protocol_version(self.revision.clone())
     }
 }

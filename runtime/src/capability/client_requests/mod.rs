@@ -6,6 +6,7 @@
 //! any of these capabilities.
 
 pub(super) mod grant;
+mod request_span;
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -83,7 +84,10 @@ impl InstanceCtx {
         if granted.is_empty() {
             return Ok(decisions.into_iter().filter_map(Decision::rejection).collect());
         }
-        let mut responses = self.suspension.suspend_while(client.send_requests(granted)).await.into_iter();
+        let spans = request_span::begin(self.trace.as_ref(), &granted);
+        let responses = self.suspension.suspend_while(client.send_requests(granted)).await;
+        request_span::end(spans, &responses);
+        let mut responses = responses.into_iter();
         let mut size = 0;
         let mut next_response = |reservation: R| {
             let response = responses.next().unwrap_or(Err(ClientRequestError::TimedOut));

@@ -10,6 +10,7 @@ use serde::Serialize;
 use crate::call_env::GrantHint;
 use crate::capability::PluginCtx;
 use crate::observe::Escaped;
+use crate::observe::trace::SpanScope;
 
 /// Different entries of one call that are recorded. A call with more of them has one last entry that says so.
 const MAX_RECORDED: usize = 64;
@@ -20,7 +21,14 @@ const MAX_LOGGED: usize = 16;
 /// The denials of one call and the limits that it reached, each recorded once. Clones are of the same call.
 #[derive(Debug, Clone, Default)]
 pub(in crate::capability) struct DenialLog {
-    recorded: Arc<Mutex<HashSet<String>>>,
+    call: Arc<CallDenials>,
+}
+
+#[derive(Debug, Default)]
+struct CallDenials {
+    recorded: Mutex<HashSet<String>>,
+    /// The span of the call, which gets an event for each entry.
+    trace: Mutex<Option<SpanScope>>,
 }
 
 /// An entry that was not recorded before.
@@ -51,7 +59,7 @@ struct LimitLine<'a> {
 impl DenialLog {
     /// Adds an entry. `None`: the call has the same entry already, or too many others.
     fn add(&self, plugin: &PluginCtx, entry: &str) -> Option<DenialEntry> {
-        let mut recorded = self.recorded.lock();
+        let mut recorded = self.call.recorded.lock();
         if recorded.len() > MAX_RECORDED || !recorded.insert(entry.to_owned()) {
             return None;
         }
@@ -66,9 +74,25 @@ impl DenialLog {
         Some(DenialEntry { is_logged: recorded.len() <= MAX_LOGGED })
     }
 
+    /// From now on each entry is an event of this span too.
+    pub(in crate::capability) fn set_trace(&self, trace: Option<SpanScope>) {
+        *self.call.trace.lock() = trace;
+    }
+
+    /// Adds an event with the name of a limit or of a grant. What the guest requested is in the audit alone: it may be
+    /// anything.
+    fn add_event(&self, event: &'static str, attribute: &'static str, name: Option<&str>) {
+        if let Some(span) = &*self.call.trace.lock() {
+            let name = name.filter(|name| is_name(name));
+            span.event(event, name.map(|name| (attribute, name.to_owned().into())));
+        }
+    }
+
     /// Records that the plugin reached a limit that did not end its call.
     pub(in crate::capability) fn record_limit(&self, plugin: &PluginCtx, why: &str) {
         let Some(entry) = self.add(plugin, why) else { return };
+        let limit = why.split_once("(limit `").and_then(|(_, rest)| rest.split('`').next());
+        self.add_event("limit reached", "plugport.limit", limit);
         let PluginCtx { name, digest, audit, .. } = plugin;
         let (why, digest) = (shown(plugin, why), format!("sha256:{digest}"));
         audit.record(&LimitLine { event: "limit", plugin: name, digest, reason: &why });
@@ -87,6 +111,7 @@ impl DenialLog {
         let Some(entry) = self.add(plugin, requested) else { return };
         let PluginCtx { name, digest, audit, audience, .. } = plugin;
         let hint = hint.into();
+        self.add_event("denied", "plugport.grant", hint.line.split(' ').next());
         let (requested, line) = (shown(plugin, requested), shown(plugin, &hint.line));
         let digest = format!("sha256:{digest}");
         audit.record(&DeniedLine {
@@ -134,6 +159,11 @@ impl DenialLog {
     }
 }
 
+/// Whether a text is a name such as this program gives to limits and grants.
+fn is_name(text: &str) -> bool {
+    (1..=32).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')
+}
+
 /// A guest's text with the plugin's secrets redacted and deceptive characters escaped.
 fn shown(plugin: &PluginCtx, text: &str) -> String {
     Escaped(&plugin.config.grants.config.secrets.redactor().text(text)).to_string()
@@ -152,6 +182,6 @@ mod tests {
             denials.record_denied(&plugin, "thing 0", "x = true");
             denials.record_limit(&plugin, "the end");
         }
-        assert_eq!(denials.recorded.lock().len(), MAX_RECORDED + 1);
+        assert_eq!(denials.call.recorded.lock().len(), MAX_RECORDED + 1);
     }
 }

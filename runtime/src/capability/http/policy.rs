@@ -32,6 +32,12 @@ impl Target {
         self.allowed(grants, &self.host)
     }
 
+    /// Whether a grant that allows the request lets the host learn its trace.
+    pub(crate) fn is_traced(&self, grants: &[HttpGrant]) -> bool {
+        let allows = |grant: &&HttpGrant| grant.allows(&self.method, self.scheme, &self.host, self.port);
+        grants.iter().filter(allows).any(HttpGrant::is_traced)
+    }
+
     /// Whether a grant allows the same request to another host.
     pub(super) fn allowed(&self, grants: &[HttpGrant], host: &Host) -> bool {
         grants.iter().any(|grant| grant.allows(&self.method, self.scheme, host, self.port))

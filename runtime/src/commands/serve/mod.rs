@@ -88,7 +88,7 @@ async fn serve(
     listener: Option<http::Listener>,
     signals: Signals,
 ) -> Result<ExitCode, CommandError> {
-    let ServerParts { server, refresher, folder, catalog, load_status, mut opening } = parts;
+    let ServerParts { server, refresher, folder, catalog, load_status, exporter, mut opening } = parts;
     let address = listener.as_ref().map(|listener| format!("{}{}", listener.url(), http::PATH));
     let calls = RunningCalls(Arc::clone(&catalog));
     let status = StatusSource::new(config, catalog, load_status);
@@ -97,6 +97,7 @@ async fn serve(
     let refreshing = tokio::spawn(refresher.run(stop.clone()));
     let following = tokio::spawn(folder.run(stop.clone()));
     let trimming = tokio::spawn(give_back_memory(stop.clone()));
+    let exporting = exporter.map(|exporter| tokio::spawn(exporter.run(stop.clone())));
     let served = match listener {
         None => serve_stdio(server, signals, &calls).await,
         Some(listener) => serve_http(server, listener, signals, &calls).await,
@@ -106,6 +107,9 @@ async fn serve(
     refreshing.await.context("listing plugins again failed")?;
     following.await.context("following the plugin folder failed")?;
     trimming.await.context("giving back memory failed")?;
+    if let Some(exporting) = exporting {
+        exporting.await.context("sending traces failed")?;
+    }
     while opening.join_next().await.is_some() {}
     served
 }

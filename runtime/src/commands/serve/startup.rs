@@ -12,8 +12,9 @@ use crate::access::policy::Policy;
 use crate::access::{Authenticator, Quotas};
 use crate::catalog::Catalog;
 use crate::cli::Source;
-use crate::config::{self, AuditConfig, Config, RequiredScopes, user_cache_dir};
+use crate::config::{self, AuditConfig, Config, OtlpConfig, RequiredScopes, user_cache_dir};
 use crate::mcp::Server;
+use crate::observe::trace::{OtlpTarget, TraceExporter, Tracer};
 use crate::observe::{Audit, AuditWriter, Escaped};
 use crate::plugin::Loader;
 use crate::sandbox::{CodeCache, Compiler, KvDatabase};
@@ -57,6 +58,8 @@ pub(super) struct ServerParts {
     pub(super) folder: FolderWatcher,
     pub(super) catalog: Arc<Catalog>,
     pub(super) load_status: Arc<LoadStatus>,
+    /// Sends the spans of requests; `None`: there are no traces.
+    pub(super) exporter: Option<TraceExporter>,
     /// Opens the key-value store in advance and reports failures; serving does not wait for it.
     pub(super) opening: JoinSet<()>,
 }
@@ -83,6 +86,7 @@ pub(super) fn prepare(
             }
         });
     }
+    let (tracer, exporter) = tracer(config.telemetry.otlp.as_ref())?;
     let authenticator = Arc::new(Authenticator::new(config.auth.as_ref(), audit.clone()));
     let loader = Loader::new(&settings, store, audit, compiler(&config)).context("cannot start")?;
     config.remarks().iter().for_each(|remark| console::eprint(remark));
@@ -115,8 +119,22 @@ pub(super) fn prepare(
     let refresher = folder.list_refresher();
     let server =
         Server::new(Arc::clone(&catalog), settings).with_authenticator(authenticator).with_quotas(quotas);
-    let server = Arc::new(server);
-    Ok(ServerParts { server, refresher, folder, catalog, load_status, opening })
+    let server = Arc::new(server.with_tracer(tracer));
+    Ok(ServerParts { server, refresher, folder, catalog, load_status, exporter, opening })
+}
+
+/// What records requests, and what sends the spans to the collector, if one is configured.
+fn tracer(otlp: Option<&OtlpConfig>) -> Result<(Tracer, Option<TraceExporter>), CommandError> {
+    let Some(OtlpConfig { endpoint, headers, traces_per_second }) = otlp else {
+        return Ok((Tracer::default(), None));
+    };
+    let headers: Vec<(&str, &str)> =
+        headers.iter().map(|(name, secret)| (name.as_str(), secret.expose_secret())).collect();
+    let place = (endpoint.host(), endpoint.port(), endpoint.is_tls());
+    let target = OtlpTarget::new(place, &endpoint.authority(), endpoint.traces_path(), &headers)
+        .map_err(|error| CommandError::Usage(error.into()))?;
+    let (tracer, spans) = Tracer::new(*traces_per_second);
+    Ok((tracer, Some(TraceExporter::new(spans, target))))
 }
 
 /// Reads what callers have used of their quotas, before a role with a quota holds.

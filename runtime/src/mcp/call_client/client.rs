@@ -24,6 +24,7 @@ use crate::call_env::{
 };
 use crate::capability::sampling_tokens;
 use crate::json::RawObject;
+use crate::observe::trace::SpanScope;
 use crate::plugin::Plugin;
 use crate::sandbox::LargeWork;
 
@@ -237,6 +238,10 @@ impl Client for RequestClient {
 
     fn cancelled(&self) -> bool {
         self.context.cancel.is_cancelled()
+    }
+
+    fn trace(&self) -> Option<SpanScope> {
+        self.context.trace.as_ref().map(|trace| trace.scope().clone())
     }
 
     fn local_roots(&self) -> BoxFuture<'_, Option<String>> {

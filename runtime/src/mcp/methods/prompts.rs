@@ -34,6 +34,9 @@ pub(in super::super) async fn get(
         Ok(prepared) => prepared,
         Err(error) => return Some(Err(error)),
     };
+    if let Some(trace) = &context.trace {
+        trace.gets_prompt(&published.name);
+    }
     let plugin = &published.plugin;
     let (kind, name) = (CallKind::GetPrompt, published.prompt.name.as_str());
     let called = CalledItem { plugin, kind, name, bytes_in: bytes };

@@ -39,6 +39,9 @@ pub(in super::super) async fn read(
         Err(error) => return Some(Err(error)),
     };
     let called = CalledItem { plugin: &plugin, kind: CallKind::ReadResource, name: &uri, bytes_in: 0 };
+    if let (Some(trace), None) = (&context.trace, &template) {
+        trace.reads_listed(&uri);
+    }
     let allowed = match quotas::admit(server, context, roles, called).await {
         Ok(allowed) => allowed,
         Err(over) => return Some(Err(RpcError::over_quota(&over))),

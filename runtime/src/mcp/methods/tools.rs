@@ -38,6 +38,9 @@ pub(in super::super) async fn call(
         Err(NotCallable::Rpc(error)) => return Some(Err(error)),
         Err(NotCallable::Arguments(why)) => return Some(error_result(server, context, why)),
     };
+    if let Some(trace) = &context.trace {
+        trace.calls_tool(&tool.name);
+    }
     let called = CalledItem {
         plugin: &tool.plugin,
         kind: CallKind::CallTool,
@@ -227,6 +230,9 @@ async fn finish(
     };
     match view {
         Ok(view) => {
+            if let Some(trace) = context.trace.as_ref().filter(|_| view.is_error()) {
+                trace.tool_failed();
+            }
             let write = || EncodedResult::new(&view, context.revision, &server.info);
             let written = offload.in_place(bytes, write).await;
             record.checked(unchecked);
@@ -279,6 +285,9 @@ async fn check_output(
 
 /// A tool result with an error text for the model.
 fn error_result(server: &Server, context: &RequestContext, text: String) -> Result<EncodedResult, RpcError> {
+    if let Some(trace) = &context.trace {
+        trace.tool_failed();
+    }
     EncodedResult::new(&ResultView::error(text), context.revision, &server.info)
 }
 

@@ -8,10 +8,12 @@ use std::time::{Duration, Instant};
 use super::CallLog;
 use super::call_line::{CallLine, CallOutcome};
 use super::rejected_calls::RejectionKey;
+use super::sandbox_span::SandboxSpan;
 use crate::access::CallCharge;
 use crate::call_env::Caller;
 use crate::capability::PluginCtx;
 use crate::observe::Escaped;
+use crate::observe::trace::SpanScope;
 use crate::plugin::call_error::CallError;
 use crate::plugin::component_file::sha256;
 use crate::plugin::guest_call::{CallInfo, CallKind, CallUsage, ResultSize};
@@ -50,6 +52,8 @@ pub struct AuditRecord {
     is_rejected: bool,
     /// Nothing is counted or written: another record has the call, or there was nothing to call.
     is_discarded: bool,
+    /// The span of the call, if its request is recorded.
+    span: Option<SandboxSpan>,
 }
 
 /// How the guest's call ended, while the server still validates and writes the result.
@@ -58,7 +62,9 @@ pub(crate) struct UnvalidatedOutcome(CallOutcome);
 
 impl AuditRecord {
     pub(super) fn new(log: Arc<CallLog>, info: &CallInfo<'_>) -> Self {
+        let span = SandboxSpan::begin(info.trace.as_ref(), &log.plugin.name);
         Self {
+            span,
             log,
             received: Instant::now(),
             function: info.kind.name(),
@@ -91,6 +97,9 @@ impl AuditRecord {
 
     /// The call has its permit and begins. `info` is called only if the audit includes arguments.
     pub(in crate::plugin) fn began<'j>(&mut self, info: impl FnOnce() -> CallInfo<'j>) {
+        if let Some(span) = &mut self.span {
+            span.waited(self.received.elapsed());
+        }
         if !self.is_listing() {
             self.log.counters.began();
             self.is_counted = true;
@@ -103,6 +112,18 @@ impl AuditRecord {
         } else {
             format!("sha256:{}", sha256(arguments.as_bytes()))
         });
+    }
+
+    /// The call's span from within, if the request is recorded.
+    pub(in crate::plugin) fn trace(&self) -> Option<SpanScope> {
+        self.span.as_ref().map(|span| span.scope().clone())
+    }
+
+    /// Notes the linear memory of the store, which never shrinks.
+    pub(in crate::plugin) fn peak_memory(&mut self, bytes: usize) {
+        if let Some(span) = &mut self.span {
+            span.peak_memory(bytes);
+        }
     }
 
     /// The call has an instance that served a call before.
@@ -222,8 +243,13 @@ impl Drop for AuditRecord {
             let CallUsage { fuel, cpu, .. } = self.usage();
             charge.used(fuel, cpu);
         }
+        let span = self.span.take();
         if self.is_discarded {
+            span.into_iter().for_each(SandboxSpan::discard);
             return;
+        }
+        if let Some(span) = span {
+            span.end(self.usage(), self.is_reused, &self.outcome);
         }
         self.count();
         if self.includes_arguments().is_none() {

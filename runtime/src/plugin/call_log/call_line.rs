@@ -79,6 +79,24 @@ impl CallOutcome {
         }
     }
 
+    /// Its name, as the audit writes it.
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Error => "error",
+            Self::Limit { .. } => "limit",
+            Self::Trapped { .. } => "trapped",
+            Self::Exited { .. } => "exited",
+            Self::InvalidResult { .. } => "invalid_result",
+            Self::Busy => "busy",
+            Self::Quarantined => "quarantined",
+            Self::Forbidden(_) => "forbidden",
+            Self::Cancelled => "cancelled",
+            Self::Replaced => "replaced",
+            Self::Host => "host",
+        }
+    }
+
     /// The counter for a call that began and ended like this.
     pub(super) fn end(&self) -> CallEnd {
         match self {

@@ -11,6 +11,7 @@ mod call_line;
 mod counters;
 mod forbidden_call;
 mod rejected_calls;
+mod sandbox_span;
 
 pub use audit_record::AuditRecord;
 pub use counters::CounterSnapshot;

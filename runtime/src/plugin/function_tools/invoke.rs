@@ -53,6 +53,7 @@ impl GuestCall for CallFunction<'_> {
             roles: self.client.roles(),
             is_admitted: self.is_admitted,
             charge: self.client.charge(),
+            trace: self.client.trace(),
         }
     }
 

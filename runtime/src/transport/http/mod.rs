@@ -31,6 +31,7 @@ mod stream_end;
 mod streamable_http;
 mod target_uri;
 mod tls;
+mod trace_headers;
 
 pub use listener::{Listener, serve};
 pub use router::{PATH, router};

@@ -32,6 +32,7 @@ use super::response;
 use super::sse;
 use super::stream_end;
 use super::streamable_http::StreamableHttp;
+use super::trace_headers;
 use crate::access::Authenticated;
 use crate::mcp::{Caller, Channel, Server};
 
@@ -63,8 +64,9 @@ struct CallerInfo {
 }
 
 impl CallerInfo {
-    fn channel(self, can_send_requests: bool) -> Channel {
-        Channel { caller: self.caller, can_send_requests, has_status: true, is_local: self.is_local }
+    fn channel(self, headers: &HeaderMap, can_send_requests: bool) -> Channel {
+        let Self { caller, is_local, .. } = self;
+        Channel { caller, can_send_requests, has_status: true, is_local, trace: trace_headers::read(headers) }
     }
 }
 
@@ -194,7 +196,11 @@ async fn route(state: &AppState, parts: &Parts, client: CallerInfo, body: &mut B
         (PATH, &Method::DELETE) => delete_session(state, &parts.headers, &client.caller),
         (PATH, _) => not_allowed(METHODS, "MCP is spoken with POST, GET and DELETE\n"),
         (legacy_sse::STREAM, &Method::GET) => {
-            match state.legacy_sse.open(state.endpoint.server(), &parts.headers, client.channel(true)) {
+            match state.legacy_sse.open(
+                state.endpoint.server(),
+                &parts.headers,
+                client.channel(&parts.headers, true),
+            ) {
                 Ok(events) => sse::stream(events),
                 Err(rejection) => rejection.into_response(),
             }
@@ -216,7 +222,7 @@ async fn post_message(state: &AppState, parts: &Parts, client: CallerInfo, body:
         Err(rejection) => return rejection.into_response(),
     };
     // A client that does not read event streams gets no client requests.
-    let channel = client.channel(accepts.events);
+    let channel = client.channel(headers, accepts.events);
     let CountedBody { bytes, reservation } = match state.read_body(body, &channel.caller).await {
         Ok(body) => body,
         Err(error) => return error.into_response(),

@@ -1,16 +1,20 @@
 //! `http`: requests to hosts. `"https://*.example.com"`, `"GET https://api.example.org:8443"`,
-//! `"http://127.0.0.1:9000"`; on the command line `http=PATTERN`.
+//! `"http://127.0.0.1:9000"`; on the command line `http=PATTERN`. With `{ pattern = PATTERN, trace = true }` the host
+//! learns which trace a request belongs to.
 //!
 //! A pattern is parsed once, and a request is compared with the parsed values. A name grants the public addresses that
 //! it leads to, and an address grants that address in any network. So the owner of a name can never make it lead into a
 //! private network.
 
+#[cfg(test)]
+mod read_tests;
 mod uri_host;
 
 use std::fmt;
 use std::net::IpAddr;
 use std::path::Path;
 
+use toml::de::DeValue;
 pub use uri_host::{Host, HostParseError};
 
 use crate::capability::grant_trait::{
@@ -38,6 +42,8 @@ pub struct HttpGrant {
     scheme: Scheme,
     host: HostPattern,
     port: u16,
+    /// Whether the host learns which trace a request belongs to.
+    trace: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -126,11 +132,27 @@ impl HttpGrant {
         }
         let (host, port) = split_port(rest)?;
         let host = read_host(host)?;
-        Ok(Self { methods, scheme, host, port: port.unwrap_or(scheme.port()) })
+        Ok(Self { methods, scheme, host, port: port.unwrap_or(scheme.port()), trace: false })
     }
 
     /// Reads an element of the array `http`. `None`: it is wrong, which is reported.
-    fn read(entry: &TomlEntry<'_>, reader: &mut TomlReader<'_>) -> Option<Self> {
+    fn read(entry: TomlEntry<'_>, reader: &mut TomlReader<'_>) -> Option<Self> {
+        if !matches!(entry.value, DeValue::Table(_)) {
+            return Self::read_pattern(&entry, reader);
+        }
+        let (key, span) = (entry.key.clone(), entry.span.clone());
+        let mut table = entry.table(reader)?;
+        let pattern = table.take("pattern");
+        let trace = table.take("trace").and_then(|entry| entry.boolean(reader)).unwrap_or_default();
+        table.finish(reader, &["pattern", "trace"]);
+        let Some(pattern) = pattern else {
+            reader.report(span, &key, "needs `pattern`, such as \"https://api.example.com\"");
+            return None;
+        };
+        Self::read_pattern(&pattern, reader).map(|grant| Self { trace, ..grant })
+    }
+
+    fn read_pattern(entry: &TomlEntry<'_>, reader: &mut TomlReader<'_>) -> Option<Self> {
         let text = entry.string(reader)?;
         match Self::parse(&text) {
             Ok(grant) => Some(grant),
@@ -145,6 +167,12 @@ impl HttpGrant {
     #[must_use]
     pub fn is_method(name: &str) -> bool {
         METHODS.contains(&name)
+    }
+
+    /// Whether the host learns which trace a request belongs to.
+    #[must_use]
+    pub fn is_traced(&self) -> bool {
+        self.trace
     }
 
     /// Whether it allows requests with this method to this host and port.
@@ -166,7 +194,7 @@ impl Grant for Granted {
 
     fn read(&mut self, _: &str, entry: TomlEntry<'_>, _: GrantContext<'_>, reader: &mut TomlReader<'_>) {
         for entry in entry.array(reader) {
-            self.extend(HttpGrant::read(&entry, reader));
+            self.extend(HttpGrant::read(entry, reader));
         }
     }
 
@@ -176,7 +204,11 @@ impl Grant for Granted {
     }
 
     fn describe(&self, _: &dyn Fn(&Path) -> String, sentences: &mut Vec<GrantSentence>) {
-        sentences.extend(list("http", "send HTTP requests:", self.iter().map(ToString::to_string)));
+        let shown = self.iter().map(|grant| match grant.trace {
+            true => format!("{grant} (with trace context)"),
+            false => grant.to_string(),
+        });
+        sentences.extend(list("http", "send HTTP requests:", shown));
     }
 
     fn is_subset_of(&self, other: &Self) -> bool {

@@ -10,6 +10,7 @@ mod counted_io;
 mod error_codes;
 mod fields;
 mod linker;
+mod request_span;
 mod send_request;
 
 use std::sync::Arc;
@@ -24,8 +25,10 @@ use crate::capability::host_support::denial_log::DenialLog;
 use crate::capability::{InstanceCtx, PluginCtx};
 use crate::config::fixed_limits::HTTP_HEADER_KIB;
 use crate::config::kib;
+use crate::observe::trace::SpanScope;
 use crate::sandbox::HostFuel;
 use budget::HttpBudget;
+use request_span::RequestSpan;
 use send_request::{ConnectionTask, OutgoingRequest};
 
 #[cfg(test)]
@@ -47,6 +50,8 @@ pub(in crate::capability) struct HttpCtx {
 
 struct Hooks {
     budget: Arc<HttpBudget>,
+    /// The span of the call; `None`: it is not recorded.
+    trace: Option<SpanScope>,
 }
 
 impl HttpCtx {
@@ -54,7 +59,12 @@ impl HttpCtx {
         let mut context = WasiHttpCtx::new();
         context.set_field_size_limit(kib(HTTP_HEADER_KIB));
         let budget = HttpBudget::new(Arc::clone(plugin), host_fuel.clone(), denials.clone());
-        Self { context, hooks: Hooks { budget: Arc::new(budget) } }
+        Self { context, hooks: Hooks { budget: Arc::new(budget), trace: None } }
+    }
+
+    /// Requests from now on are recorded in this span.
+    pub(in crate::capability) fn set_trace(&mut self, trace: Option<SpanScope>) {
+        self.hooks.trace = trace;
     }
 
     /// Whether no request is under way and no response is being read: each of them has a clone of the budget.
@@ -100,7 +110,7 @@ impl Hooks {
     /// Checks everything that needs no network.
     fn check(
         &self,
-        request: Request<WasiBody>,
+        mut request: Request<WasiBody>,
         options: Option<RequestOptions>,
     ) -> Result<OutgoingRequest, Error> {
         let target = target(request.method().as_str(), request.uri()).map_err(|error| match error {
@@ -114,6 +124,10 @@ impl Hooks {
             return Err(Error::HttpRequestDenied);
         }
         let permit = budget.start_request()?;
-        Ok(OutgoingRequest { target, request, options: options.unwrap_or_default(), budget, permit })
+        let span = RequestSpan::begin(self.trace.as_ref(), &target);
+        if target.is_traced(&budget.plugin.config.grants.http) {
+            request_span::set_headers(request.headers_mut(), span.as_ref());
+        }
+        Ok(OutgoingRequest { target, request, options: options.unwrap_or_default(), budget, permit, span })
     }
 }

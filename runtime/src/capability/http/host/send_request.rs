@@ -22,6 +22,7 @@ use super::body::{RequestBody, ResponseBody};
 use super::budget::{HttpBudget, RequestPermit};
 use super::counted_io::{CountedIo, HeadLimit};
 use super::error_codes;
+use super::request_span::RequestSpan;
 use crate::capability::PluginCtx;
 use crate::capability::http::egress::{ByteStream, EgressError};
 use crate::capability::http::policy::Target;
@@ -49,10 +50,20 @@ pub(super) struct OutgoingRequest {
     pub(super) options: RequestOptions,
     pub(super) budget: Arc<HttpBudget>,
     pub(super) permit: RequestPermit,
+    pub(super) span: Option<RequestSpan>,
 }
 
 impl OutgoingRequest {
-    pub(super) async fn run(self) -> Result<(Response<WasiBody>, ConnectionTask), Error> {
+    pub(super) async fn run(mut self) -> Result<(Response<WasiBody>, ConnectionTask), Error> {
+        let span = self.span.take();
+        let sent = self.run_in_time().await;
+        if let Some(span) = span {
+            span.end(sent.as_ref().map(|(response, _)| response.status().as_u16()));
+        }
+        sent
+    }
+
+    async fn run_in_time(self) -> Result<(Response<WasiBody>, ConnectionTask), Error> {
         let budget = Arc::clone(&self.budget);
         let time = budget.limits().http_time();
         let deadline = Instant::now() + time;
@@ -75,7 +86,7 @@ impl OutgoingRequest {
         permit_timeout: Duration,
         connection_permit: SharedPermit,
     ) -> Result<(Response<WasiBody>, ConnectionTask), Error> {
-        let Self { target, request, options, budget, permit } = self;
+        let Self { target, request, options, budget, permit, .. } = self;
         let too_long = Arc::new(AtomicBool::new(false));
         let outgoing =
             |body| RequestBody { body, budget: Arc::clone(&budget), too_long: Arc::clone(&too_long) };

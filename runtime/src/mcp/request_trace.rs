@@ -1,0 +1,174 @@
+//! The server span of one request, by the semantic conventions for MCP.
+//!
+//! Names in it are those of the catalog and of the protocol: what a client made up is `_OTHER`, so a client can neither
+//! write into the operator's traces nor make more names than there are items. The session id is left out, since it
+//! opens the session to whoever knows it; URIs that no plugin lists are left out, since they may be made of arguments.
+//!
+//! A call that is suspended and resumed is one span; the contexts of its later messages become links.
+
+use parking_lot::Mutex;
+
+use super::call_task::HandlerOutcome;
+use super::method::Method;
+use super::request_id::RequestId;
+use super::revision::Revision;
+use crate::call_env::Caller;
+use crate::observe::trace::{Span, SpanScope, TraceContext, Tracer};
+
+/// What the trace of a request depends on besides the request.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct TraceSource<'s> {
+    pub(super) tracer: &'s Tracer,
+    /// Whether clients authenticate, so that a caller without a principal is somebody unknown.
+    pub(super) has_auth: bool,
+    pub(super) caller: &'s Caller,
+    /// The context that came with the transport's own headers.
+    pub(super) transport: Option<&'s TraceContext>,
+}
+
+/// The span of a request that is recorded. It ends with the response, or when this is dropped.
+#[derive(Debug)]
+pub(crate) struct RequestTrace {
+    scope: SpanScope,
+    span: Mutex<Option<Span>>,
+}
+
+/// What a request says of its trace: the context that becomes the parent, and those that become links.
+#[derive(Debug, PartialEq, Eq)]
+struct Origin<'c> {
+    parent: Option<&'c TraceContext>,
+    links: [Option<&'c TraceContext>; 2],
+}
+
+impl<'c> Origin<'c> {
+    /// The context in `_meta` comes before the transport's, which may be that of a proxy. An unknown caller decides
+    /// neither what is recorded nor under which trace.
+    fn new(meta: Option<&'c TraceContext>, transport: Option<&'c TraceContext>, is_known: bool) -> Self {
+        match (meta, transport) {
+            (meta, transport) if !is_known => Self { parent: None, links: [meta, transport] },
+            (Some(meta), transport) => Self { parent: Some(meta), links: [transport, None] },
+            (None, transport) => Self { parent: transport, links: [None, None] },
+        }
+    }
+}
+
+impl<'s> TraceSource<'s> {
+    /// Begins the span of a request with this context in its `_meta`. `None`: the request is not recorded.
+    pub(super) fn begin(
+        self,
+        (method, id): (&Method, &RequestId),
+        revision: Revision,
+        meta: Option<&'s TraceContext>,
+    ) -> Option<RequestTrace> {
+        if !self.tracer.is_enabled() {
+            return None;
+        }
+        let is_known = !self.has_auth || matches!(self.caller, Caller::Stdio | Caller::Principal(_));
+        let Origin { parent, links } = Origin::new(meta, self.transport, is_known);
+        let method_name = method_name(method);
+        let mut span = self.tracer.begin(method_name, parent)?;
+        links.into_iter().flatten().for_each(|context| span.scope().link(context));
+        span.set("mcp.method.name", method_name.to_owned());
+        span.set("mcp.protocol.version", revision.as_str());
+        span.set("jsonrpc.request.id", id.to_string());
+        span.set("network.transport", if *self.caller == Caller::Stdio { "pipe" } else { "tcp" });
+        match method {
+            Method::CallTool => {
+                span.set("gen_ai.operation.name", "execute_tool");
+                span.set("gen_ai.tool.name", OTHER);
+            }
+            Method::GetPrompt => span.set("gen_ai.prompt.name", OTHER),
+            _ => {}
+        }
+        Some(RequestTrace { scope: span.scope().clone(), span: Mutex::new(Some(span)) })
+    }
+}
+
+/// Stands for a name that the server does not know.
+const OTHER: &str = "_OTHER";
+
+fn method_name(method: &Method) -> &str {
+    match method {
+        Method::Unknown(_) => OTHER,
+        known => known.as_str(),
+    }
+}
+
+impl RequestTrace {
+    /// The span from within.
+    pub(crate) fn scope(&self) -> &SpanScope {
+        &self.scope
+    }
+
+    /// The request calls this published tool.
+    pub(super) fn calls_tool(&self, name: &str) {
+        self.name("tools/call", "gen_ai.tool.name", name);
+    }
+
+    /// The request fills in this published prompt.
+    pub(super) fn gets_prompt(&self, name: &str) {
+        self.name("prompts/get", "gen_ai.prompt.name", name);
+    }
+
+    /// The request reads this resource, which a plugin lists.
+    pub(super) fn reads_listed(&self, uri: &str) {
+        self.with(|span| span.set("mcp.resource.uri", uri.to_owned()));
+    }
+
+    /// The response is a tool result with `isError`.
+    pub(super) fn tool_failed(&self) {
+        self.with(|span| span.fail("tool_error"));
+    }
+
+    /// The handler has ended; `None`: the client has cancelled the request.
+    pub(super) fn end(&self, outcome: &HandlerOutcome) {
+        let Some(mut span) = self.span.lock().take() else { return };
+        match outcome {
+            Some(Ok(_)) => {}
+            Some(Err(error)) => {
+                span.fail(error.code.to_string());
+                span.set("rpc.response.status_code", error.code.to_string());
+            }
+            None => span.fail("cancelled"),
+        }
+    }
+
+    fn name(&self, method: &'static str, attribute: &'static str, name: &str) {
+        self.with(|span| {
+            span.rename(format!("{method} {name}"));
+            span.set(attribute, name.to_owned());
+        });
+    }
+
+    fn with(&self, change: impl FnOnce(&mut Span)) {
+        if let Some(span) = &mut *self.span.lock() {
+            change(span);
+        }
+    }
+}
+
+impl Drop for RequestTrace {
+    fn drop(&mut self) {
+        // The request was dropped in the middle, such as with its connection.
+        self.end(&None);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_is_unknown_decides_neither_the_trace_nor_whether_it_is_recorded() {
+        let context =
+            |id: &str| TraceContext::parse(&format!("00-{}-{id}-01", "a".repeat(32)), None).unwrap();
+        let (meta, transport) = (context("00000000000000aa"), context("00000000000000bb"));
+        let (meta, transport) = (Some(&meta), Some(&transport));
+        let origin = |parent, links| Origin { parent, links };
+        assert_eq!(Origin::new(meta, transport, true), origin(meta, [transport, None]));
+        assert_eq!(Origin::new(meta, None, true), origin(meta, [None, None]));
+        assert_eq!(Origin::new(None, transport, true), origin(transport, [None, None]));
+        assert_eq!(Origin::new(meta, transport, false), origin(None, [meta, transport]));
+        assert_eq!(Origin::new(None, None, false), origin(None, [None, None]));
+    }
+}

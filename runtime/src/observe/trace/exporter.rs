@@ -1,0 +1,224 @@
+//! The task that sends ended spans to the collector, in batches.
+//!
+//! A collector may be gone, slow or broken. Then spans are lost and nothing else happens: the queue is bounded, a batch
+//! has a time in which it is sent or lost, and the log has one line a minute with how many were lost. Nothing is sent
+//! twice: a collector that answers 500 may have stored the batch, and spans that wait for a second try would take the
+//! room of newer ones.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::time::{Instant, sleep, timeout};
+use tokio_util::sync::CancellationToken;
+
+use super::http_sender::{OtlpTarget, SendError};
+use super::otlp;
+use super::queue::{QueuedSpan, SpanReceiver};
+
+/// Most spans of one batch.
+const BATCH: usize = 512;
+
+/// How long a batch waits for more spans.
+const LINGER: Duration = Duration::from_secs(1);
+
+/// Time for sending one batch.
+const EXPORT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Time for sending what is left when the server stops.
+const FLUSH_TIME: Duration = Duration::from_secs(2);
+
+/// How often lost spans are logged at most.
+const LOG_PERIOD: Duration = Duration::from_secs(60);
+
+/// Sends spans to a collector.
+#[derive(Debug)]
+pub struct TraceExporter {
+    spans: SpanReceiver,
+    target: OtlpTarget,
+    lost: LostSpans,
+}
+
+/// Spans that were lost and not logged yet.
+#[derive(Debug, Default)]
+struct LostSpans {
+    count: u64,
+    /// Why the last batch was lost; `None`: only the queue was full.
+    why: Option<String>,
+    logged: Option<Instant>,
+}
+
+impl TraceExporter {
+    /// An exporter of these spans.
+    #[must_use]
+    pub fn new(spans: SpanReceiver, target: OtlpTarget) -> Self {
+        Self { spans, target, lost: LostSpans::default() }
+    }
+
+    /// Sends spans until `stop`, and then what is left, for as long as the flush may take.
+    pub async fn run(mut self, stop: CancellationToken) {
+        let too_late = async {
+            stop.cancelled().await;
+            sleep(FLUSH_TIME).await;
+        };
+        tokio::select! {
+            biased;
+            () = self.follow(&stop) => {}
+            () = too_late => self.lost.why = Some("the server stopped before they were sent".to_owned()),
+        }
+        self.lost.count += self.spans.take_dropped() + self.spans.waiting() as u64;
+        self.lost.log();
+    }
+
+    async fn follow(&mut self, stop: &CancellationToken) {
+        loop {
+            let batch = self.next_batch(stop).await;
+            if batch.is_empty() {
+                return;
+            }
+            let count = batch.len() as u64;
+            // Counted as lost until it is sent, since the flush may be cut off in the middle.
+            self.lost.count += count;
+            match self.send(batch).await {
+                Ok(()) => self.lost.count -= count,
+                Err(error) => self.lost.why = Some(with_causes(&error)),
+            }
+            self.lost.count += self.spans.take_dropped();
+            self.lost.log_in_time();
+        }
+    }
+
+    /// Waits for the first span and a moment for more. When the server stops, it returns what waits; an empty batch
+    /// means that there is nothing more to send.
+    async fn next_batch(&mut self, stop: &CancellationToken) -> Vec<QueuedSpan> {
+        let mut batch = Vec::new();
+        let fill = async {
+            let mut received = self.spans.receive(&mut batch, BATCH).await;
+            let mut linger = std::pin::pin!(sleep(LINGER));
+            while received > 0 && batch.len() < BATCH {
+                let missing = BATCH - batch.len();
+                received = tokio::select! {
+                    biased;
+                    received = self.spans.receive(&mut batch, missing) => received,
+                    () = &mut linger => 0,
+                };
+            }
+        };
+        if stop.run_until_cancelled(fill).await.is_none() {
+            let missing = BATCH.saturating_sub(batch.len());
+            self.spans.take_waiting(&mut batch, missing);
+        }
+        batch
+    }
+
+    async fn send(&self, batch: Vec<QueuedSpan>) -> Result<(), SendError> {
+        let body = Bytes::from(otlp::encode(batch.into_iter().map(|span| *span)));
+        timeout(EXPORT_TIMEOUT, self.target.post(body)).await.unwrap_or(Err(SendError::TimedOut))
+    }
+}
+
+impl LostSpans {
+    fn log_in_time(&mut self) {
+        if self.logged.is_none_or(|logged| logged.elapsed() >= LOG_PERIOD) {
+            self.log();
+        }
+    }
+
+    fn log(&mut self) {
+        if self.count == 0 {
+            return;
+        }
+        let (lost, why) = (self.count, self.why.take());
+        let why = why.as_deref().unwrap_or("more of them ended than it took");
+        tracing::warn!(lost, "spans were lost on their way to the collector of [telemetry]: {why}");
+        *self = Self { logged: Some(Instant::now()), ..Self::default() };
+    }
+}
+
+/// The error and what caused it.
+fn with_causes(error: &SendError) -> String {
+    let mut text = error.to_string();
+    let mut cause = std::error::Error::source(error);
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::TcpListener;
+
+    use super::super::tracer::Tracer;
+    use super::*;
+
+    /// An exporter to a collector of this machine, with three spans to send.
+    fn exporter(port: u16) -> (Tracer, TraceExporter) {
+        let (tracer, spans) = Tracer::new(1_000);
+        (0..3).for_each(|_| drop(tracer.begin("a", None).unwrap()));
+        let place = ("127.0.0.1".to_owned(), port, false);
+        let target = OtlpTarget::new(place, "127.0.0.1", "/v1/traces".to_owned(), &[("x-key", "k3y")]);
+        (tracer, TraceExporter::new(spans, target.unwrap()))
+    }
+
+    #[tokio::test]
+    async fn what_is_left_is_sent_when_the_server_stops() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let (_tracer, exporter) = exporter(listener.local_addr().unwrap().port());
+        let stop = CancellationToken::new();
+        stop.cancel();
+        let collector = async {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let mut request = vec![0; 4_096];
+            let length = stream.read(&mut request).await.unwrap();
+            // The body never ends, and nobody waits for it.
+            stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n").await.unwrap();
+            (String::from_utf8_lossy(&request[..length]).into_owned(), stream)
+        };
+        let begun = Instant::now();
+        let ((), (request, _stream)) = tokio::join!(exporter.run(stop), collector);
+        assert!(begun.elapsed() < FLUSH_TIME, "{:?}", begun.elapsed());
+        assert!(request.starts_with("POST /v1/traces HTTP/1.1\r\n"), "{request}");
+        assert!(request.contains("content-type: application/x-protobuf\r\n"), "{request}");
+        assert!(request.contains("x-key: k3y\r\n"), "{request}");
+    }
+
+    #[tokio::test]
+    async fn a_collector_that_never_answers_does_not_hold_up_the_end() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let (_tracer, exporter) = exporter(listener.local_addr().unwrap().port());
+        let stop = CancellationToken::new();
+        stop.cancel();
+        let begun = Instant::now();
+        exporter.run(stop).await;
+        assert!(begun.elapsed() < FLUSH_TIME + Duration::from_secs(1), "{:?}", begun.elapsed());
+    }
+
+    #[tokio::test]
+    async fn a_lost_batch_is_counted_and_logged_once_a_minute() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        drop(listener);
+        let (tracer, mut exporter) = exporter(port);
+        let stop = CancellationToken::new();
+        drop(tracer);
+        exporter.lost.logged = Some(Instant::now());
+        exporter.follow(&stop).await;
+        assert_eq!(exporter.lost.count, 3);
+        assert!(exporter.lost.why.as_deref().is_some_and(|why| why.starts_with("it could not be reached: ")));
+        exporter.lost.log();
+        assert_eq!((exporter.lost.count, exporter.lost.why.is_some()), (0, false));
+    }
+
+    #[test]
+    fn an_invalid_header_is_named_without_its_value() {
+        let place = || ("a".to_owned(), 1, false);
+        for (name, value) in [("x y", "secret"), ("x", "secret\r\ny: z")] {
+            let error = OtlpTarget::new(place(), "a", "/".to_owned(), &[(name, value)]).unwrap_err();
+            assert!(!error.to_string().contains("secret"), "{error}");
+        }
+        let target = OtlpTarget::new(place(), "a", "/".to_owned(), &[("x", "secret")]).unwrap();
+        assert!(!format!("{target:?}").contains("secret"));
+    }
+}
