@@ -75,6 +75,7 @@ use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 use crate::call_env::{GrantHint, GuestLog, GuestOutput, HintAudience};
 use crate::config::{Grants, PluginConfig};
 use crate::observe::Audit;
+use crate::observe::metrics::Tally;
 use crate::sandbox::{
     GuestMemory, HostFuel, KvDatabase, LargeWork, PluginMemory, StoreLimiter, Suspension, TokenBucket,
 };
@@ -111,6 +112,8 @@ pub(crate) struct PluginCtx {
     pub(crate) memory: Arc<PluginMemory>,
     /// The audit of its calls.
     pub(crate) audit: Audit,
+    /// What its instances were denied, by the grant that would allow it.
+    pub(crate) denials: Arc<Tally>,
     /// Who reads the hints about missing grants.
     audience: HintAudience,
     /// Bounds what its calls log together.
@@ -135,6 +138,7 @@ impl PluginCtx {
             memory: memory.of_plugin(),
             offload: Arc::new(LargeWork::new()),
             audit,
+            denials: Arc::default(),
             audience,
         }
     }

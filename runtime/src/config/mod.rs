@@ -18,6 +18,7 @@ mod roles;
 mod server;
 mod sidecar;
 mod signatures;
+mod telemetry;
 mod tls;
 mod user_dirs;
 
@@ -53,6 +54,7 @@ pub(crate) use roles::{comparable_uri, has_dot_segment};
 pub use server::{ServerConfig, parse_listen};
 pub use sidecar::sidecar_path;
 pub use signatures::{KeyId, SignatureKeys, TrustedKey};
+pub use telemetry::TelemetryConfig;
 pub use tls::TlsConfig;
 pub use user_dirs::{all_user_state_dirs, user_cache_dir, user_state_dir};
 
@@ -78,6 +80,8 @@ pub struct Config {
     pub compiled_cache_dir: Option<PathBuf>,
     /// How the audit is written.
     pub audit: AuditConfig,
+    /// What the server tells about itself to other programs.
+    pub telemetry: TelemetryConfig,
     /// How callers are authenticated; `None`: they are not.
     pub auth: Option<AuthConfig>,
     /// Who may see and call what; empty: every caller everything.
@@ -118,6 +122,7 @@ impl Config {
             folder,
             file: None,
             audit: AuditConfig::default(),
+            telemetry: TelemetryConfig::default(),
             auth: None,
             roles: RolesConfig::default(),
             lock: PathBuf::from(LOCK),
@@ -185,6 +190,9 @@ impl Config {
         if let Some(table) = root.take("audit").and_then(|entry| entry.table(&mut reader)) {
             config.audit = AuditConfig::read(table, base, &mut reader);
         }
+        if let Some(table) = root.take("telemetry").and_then(|entry| entry.table(&mut reader)) {
+            config.telemetry = TelemetryConfig::read(table, &mut reader);
+        }
         config.auth = root
             .take("auth")
             .and_then(|entry| entry.table(&mut reader))
@@ -200,7 +208,7 @@ impl Config {
                 }
             }
         }
-        root.finish(&mut reader, &["server", "limits", "audit", "auth", "roles", "plugins"]);
+        root.finish(&mut reader, &["server", "limits", "audit", "telemetry", "auth", "roles", "plugins"]);
         reader.finish(config).map_err(|mistakes| ConfigError::invalid(file, mistakes))
     }
 
@@ -260,9 +268,10 @@ impl Config {
     /// Whether a running server can take over all differences to another configuration.
     #[must_use]
     pub fn needs_no_restart_after(&self, other: &Self) -> bool {
-        let (server, state, audit) =
-            (self.server.needs_no_restart_after(&other.server), &self.state_dir, &self.audit);
-        server && *state == other.state_dir && *audit == other.audit
+        self.server.needs_no_restart_after(&other.server)
+            && self.state_dir == other.state_dir
+            && self.audit == other.audit
+            && self.telemetry == other.telemetry
     }
 
     /// Remarks on several plugins together that the operator may not expect, one sentence each.

@@ -16,7 +16,7 @@
 //! - `client_requests` is client requests as data, and `sessions` is the state of clients of older revisions.
 //! - `request_context` is one running request, with its `request_meta`, `notification_queue` and `call_task`; `mrtr`
 //!   suspends it, and `call_client` is the client as its guest sees it.
-//! - `server` is what all requests share.
+//! - `operation_metrics` counts requests and sessions, and `server` is what all requests share.
 //! - `methods`, `await_initial_load`, `response_stream` and `dispatch` serve; `jsonrpc_batch` and `duplex_session` use
 //!   them.
 
@@ -38,6 +38,7 @@ mod method;
 mod methods;
 mod mrtr;
 mod notification_queue;
+mod operation_metrics;
 mod oversized_message;
 mod param_errors;
 mod params;

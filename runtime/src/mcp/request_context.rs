@@ -1,6 +1,6 @@
 //! The context of one running request, stateless or of a session, for its handler.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 use serde_json::value::RawValue;
@@ -15,6 +15,7 @@ use super::revision::Revision;
 use super::sessions::session::Session;
 use crate::call_env::{Caller, ClientInfo, LogLevel};
 use crate::json::RawObject;
+use crate::observe::metrics::Operations;
 
 /// One running request. A stateless call may have several legs: a message of the client begins each, and the work goes
 /// on.
@@ -31,6 +32,8 @@ pub(crate) struct RequestContext {
     leg: Mutex<Arc<RequestLeg>>,
     /// For messages after the first: those of later legs, and the responses to client requests in a session.
     reservations: Mutex<Vec<Arc<BufferReservation>>>,
+    /// Where requests for its item are counted, once the item is known.
+    operations: OnceLock<Arc<Operations>>,
 }
 
 /// What one message of the client brings besides its method and parameters.
@@ -83,7 +86,20 @@ impl RequestContext {
             request,
             leg: Mutex::new(Arc::new(first)),
             reservations: Mutex::default(),
+            operations: OnceLock::new(),
         }
+    }
+
+    /// Notes where requests for its item are counted.
+    pub(super) fn note_operations(&self, operations: Option<&Arc<Operations>>) {
+        if let Some(operations) = operations {
+            self.operations.get_or_init(|| Arc::clone(operations));
+        }
+    }
+
+    /// Where requests for its item are counted; `None`: its item is not known, or it is about none.
+    pub(super) fn operations(&self) -> Option<&Arc<Operations>> {
+        self.operations.get()
     }
 
     /// The current leg.

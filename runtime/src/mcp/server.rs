@@ -11,10 +11,12 @@ use tokio_util::task::TaskTracker;
 
 use super::buffer_budget::{BufferBudget, BufferShare};
 use super::mrtr::SuspendedCalls;
+use super::operation_metrics::OperationMetrics;
 use crate::access::Authenticator;
 use crate::call_env::Caller;
 use crate::catalog::{CallerView, Catalog, ChangeReceiver, ListDigests, ListenerView, Snapshot};
 use crate::config;
+use crate::observe::metrics::{MetricFamily, MetricKind};
 use crate::plugin::Plugin;
 use crate::sandbox::LargeWork;
 
@@ -81,6 +83,8 @@ pub struct Server {
     /// The permits for reading large messages of clients.
     pub(super) reading: Arc<LargeWork>,
     authenticator: Arc<Authenticator>,
+    /// Counts requests and sessions; `None`: nobody reads the counts.
+    pub(super) metrics: Option<Arc<OperationMetrics>>,
 }
 
 impl Server {
@@ -100,6 +104,7 @@ impl Server {
             info: serde_json::value::to_raw_value(&info).unwrap_or_else(|_| RawValue::NULL.to_owned()),
             reading: Arc::new(LargeWork::new()),
             authenticator: Arc::default(),
+            metrics: None,
         }
     }
 
@@ -107,6 +112,26 @@ impl Server {
     #[must_use]
     pub fn with_authenticator(self, authenticator: Arc<Authenticator>) -> Self {
         Self { authenticator, ..self }
+    }
+
+    /// The same server, which counts requests and sessions.
+    #[must_use]
+    pub fn with_metrics(self) -> Self {
+        Self { metrics: Some(OperationMetrics::new()), ..self }
+    }
+
+    /// What was counted of requests, sessions and suspended calls.
+    #[must_use]
+    pub fn metric_families(&self) -> Vec<MetricFamily> {
+        let counted = self.metrics.as_ref().map(|metrics| metrics.families(&self.catalog.current()));
+        let mut families = counted.unwrap_or_default();
+        families.push(MetricFamily::single(
+            MetricKind::Gauge,
+            "plugport_calls_suspended",
+            "Calls that wait for a response of their client.",
+            self.suspended_calls.count(),
+        ));
+        families
     }
 
     /// Authenticates callers; without `[auth]` it authenticates nobody.

@@ -1,8 +1,9 @@
-//! What operators see: the log on stderr and the audit, with escaped and redacted text of guests.
+//! What operators see: the log on stderr, the audit and metrics, with escaped and redacted text of guests.
 //!
 //! Any layer may use this; it uses none. stdout is never touched, since in stdio mode it carries MCP and nothing else.
 
 mod audit;
+pub mod metrics;
 mod redact;
 
 pub use audit::{Audit, AuditWriter};

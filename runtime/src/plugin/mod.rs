@@ -51,7 +51,7 @@ pub use crate::safe_open::OpenError;
 pub use crate::sandbox::CompilePermit;
 pub(crate) use argument_validation::AdmittedCall;
 pub use call_error::{CallError, LimitHit};
-pub use call_log::{AuditRecord, CounterSnapshot};
+pub use call_log::{AuditRecord, CallTotals, CounterSnapshot};
 pub use completions::PartialArgument;
 pub use component_file::{ComponentFile, ComponentFileError, signature_path};
 pub use component_loader::{CachedLoad, LoadedPlugin, Loader, UncompiledFile};
@@ -149,6 +149,12 @@ impl Plugin {
     #[must_use]
     pub fn running(&self) -> u64 {
         self.call_log.running()
+    }
+
+    /// Calls that wait for a permit.
+    #[must_use]
+    pub fn queued(&self) -> u64 {
+        self.permits.queued()
     }
 
     /// For how much longer it is quarantined because its calls keep failing, if it is.

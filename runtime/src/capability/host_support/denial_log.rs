@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use crate::call_env::GrantHint;
 use crate::capability::PluginCtx;
+use crate::config::Grants;
 use crate::observe::Escaped;
 
 /// Different entries of one call that are recorded. A call with more of them has one last entry that says so.
@@ -87,6 +88,7 @@ impl DenialLog {
         let Some(entry) = self.add(plugin, requested) else { return };
         let PluginCtx { name, digest, audit, audience, .. } = plugin;
         let hint = hint.into();
+        plugin.denials.add(Grants::key_of(&hint.line).unwrap_or("_OTHER"));
         let (requested, line) = (shown(plugin, requested), shown(plugin, &hint.line));
         let digest = format!("sha256:{digest}");
         audit.record(&DeniedLine {
@@ -153,5 +155,12 @@ mod tests {
             denials.record_limit(&plugin, "the end");
         }
         assert_eq!(denials.recorded.lock().len(), MAX_RECORDED + 1);
+        assert_eq!(plugin.denials.read().into_iter().map(|(grant, _)| grant).collect::<Vec<_>>(), ["_OTHER"]);
+        DenialLog::default().record_denied(
+            &plugin,
+            "the host a.example",
+            "http = [\"GET https://a.example\"]",
+        );
+        assert_eq!(plugin.denials.read().get("http"), Some(&1));
     }
 }

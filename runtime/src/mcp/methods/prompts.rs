@@ -31,6 +31,9 @@ pub(in super::super) async fn get(
         Ok(prepared) => prepared,
         Err(error) => return Some(Err(error)),
     };
+    if let Some(metrics) = &server.metrics {
+        metrics.note_prompt(context, &published);
+    }
     let plugin = &published.plugin;
     let client = run_guest_call::client(server, context, plugin);
     let call = pin!(plugin.get_prompt(&published.prompt.name, &args, client));

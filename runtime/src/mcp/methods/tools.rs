@@ -35,6 +35,9 @@ pub(in super::super) async fn call(
         Err(NotCallable::Rpc(error)) => return Some(Err(error)),
         Err(NotCallable::Arguments(why)) => return Some(error_result(server, context, why)),
     };
+    if let Some(metrics) = &server.metrics {
+        metrics.note_tool(context, &tool);
+    }
     let (args, admitted) =
         match run_guest_call::until_cancelled(context, pin!(check(&tool, &args, &context.caller))).await? {
             Ok(checked) => checked,

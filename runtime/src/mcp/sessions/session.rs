@@ -24,6 +24,7 @@ use crate::call_env::Caller;
 use crate::call_env::{ClientInfo, LogLevel};
 use crate::catalog::ListDigests;
 use crate::config::fixed_limits::REQUESTS_PER_SESSION;
+use crate::observe::metrics::SessionTimer;
 
 /// One session.
 #[derive(Debug)]
@@ -50,6 +51,8 @@ pub(crate) struct Session {
     pub(crate) stopping: CancellationToken,
     /// Open connections for server notifications.
     attached: AtomicUsize,
+    /// Times the session, if the server has metrics.
+    _timer: Option<SessionTimer>,
 }
 
 /// When a session was last active, and how often: a message came, a request ended, or a connection was attached or
@@ -113,7 +116,13 @@ impl Session {
             ended: CancellationToken::new(),
             stopping,
             attached: AtomicUsize::new(0),
+            _timer: None,
         }
+    }
+
+    /// The same session, which is timed.
+    pub(crate) fn with_timer(self, timer: SessionTimer) -> Self {
+        Self { _timer: Some(timer), ..self }
     }
 
     pub(crate) fn touch(&self) {

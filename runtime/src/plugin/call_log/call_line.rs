@@ -74,6 +74,23 @@ impl CallOutcome {
         }
     }
 
+    /// Why a call that did not begin was rejected, as a name for its count.
+    pub(super) fn rejection(&self) -> &'static str {
+        match self {
+            Self::Limit { limit, .. } => limit,
+            Self::Busy => "concurrent_calls",
+            Self::Quarantined => "quarantined",
+            Self::Replaced => "replaced",
+            Self::Ok
+            | Self::Error
+            | Self::Trapped { .. }
+            | Self::Exited { .. }
+            | Self::InvalidResult { .. }
+            | Self::Cancelled
+            | Self::Host => "other",
+        }
+    }
+
     /// The counter for a call that began and ended like this.
     pub(super) fn end(&self) -> CallEnd {
         match self {

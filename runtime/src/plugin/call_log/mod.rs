@@ -1,4 +1,4 @@
-//! What is known of a plugin's calls afterwards: counters for `plugport status`, and lines in the audit.
+//! What is known of a plugin's calls afterwards: counters for `plugport status` and metrics, and lines in the audit.
 //!
 //! Each call has one [`AuditRecord`]. Dropping the record counts the call and writes its line, so the counters and the
 //! audit agree, and a call whose future is dropped in the middle has its line too. Lines of
@@ -7,10 +7,12 @@
 
 mod audit_record;
 mod call_line;
+mod call_totals;
 mod counters;
 mod rejected_calls;
 
 pub use audit_record::AuditRecord;
+pub use call_totals::CallTotals;
 pub use counters::CounterSnapshot;
 
 use std::sync::Arc;
@@ -27,7 +29,8 @@ use rejected_calls::RejectedCalls;
 #[derive(Debug)]
 pub(super) struct CallLog {
     plugin: Arc<PluginCtx>,
-    counters: Counters,
+    counters: Arc<Counters>,
+    totals: Arc<CallTotals>,
     rejected_calls: Arc<RejectedCalls>,
 }
 
@@ -41,9 +44,11 @@ struct QuarantineLine<'a> {
 }
 
 impl CallLog {
-    pub(super) fn new(plugin: &Arc<PluginCtx>) -> Arc<Self> {
+    pub(super) fn new(plugin: &Arc<PluginCtx>, totals: &Arc<CallTotals>) -> Arc<Self> {
         let rejected_calls = RejectedCalls::new(Arc::clone(plugin));
-        Arc::new(Self { plugin: Arc::clone(plugin), counters: Counters::default(), rejected_calls })
+        let counters = Arc::new(Counters::new(Arc::clone(&plugin.denials)));
+        totals.add(&plugin.name, &counters);
+        Arc::new(Self { plugin: Arc::clone(plugin), counters, totals: Arc::clone(totals), rejected_calls })
     }
 
     /// The record of a call that was received just now.
@@ -65,5 +70,12 @@ impl CallLog {
     /// Calls that have begun and not ended.
     pub(super) fn running(&self) -> u64 {
         self.counters.running()
+    }
+}
+
+/// When the last call of a version has ended, its counts are added to those of the versions before it.
+impl Drop for CallLog {
+    fn drop(&mut self) {
+        self.totals.remove(&self.plugin.name, &self.counters);
     }
 }

@@ -1,0 +1,38 @@
+//! The `[telemetry]` table: what the server tells about itself to other programs, and where.
+
+use std::net::SocketAddr;
+
+use super::server::parse_address;
+use super::toml_reader::{TomlReader, TomlTable};
+
+/// The port that scrapers know from the exporters of OpenTelemetry.
+const DEFAULT_PORT: u16 = 9464;
+
+/// What the server tells about itself. By default, nothing.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TelemetryConfig {
+    /// Where metrics and probes are served.
+    pub listen: Option<SocketAddr>,
+}
+
+const KEYS: &[&str] = &["listen"];
+
+impl TelemetryConfig {
+    pub(super) fn read(mut from: TomlTable<'_>, reader: &mut TomlReader<'_>) -> Self {
+        let telemetry = Self { listen: read_listen(&mut from, reader) };
+        from.finish(reader, KEYS);
+        telemetry
+    }
+}
+
+fn read_listen(from: &mut TomlTable<'_>, reader: &mut TomlReader<'_>) -> Option<SocketAddr> {
+    let entry = from.take("listen")?;
+    let text = entry.string(reader)?;
+    match parse_address(&text, DEFAULT_PORT) {
+        Ok(address) => Some(address),
+        Err(message) => {
+            reader.report(entry.span, &entry.key, message);
+            None
+        }
+    }
+}
