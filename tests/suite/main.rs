@@ -22,5 +22,6 @@ mod http;
 mod languages;
 mod limits;
 mod mcp;
+mod observe;
 mod reload;
 mod repository;

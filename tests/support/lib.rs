@@ -29,6 +29,7 @@ pub mod hostile_files;
 pub mod http_client;
 pub mod languages;
 pub mod mcp_schema;
+pub mod prometheus_text;
 pub mod raw_http;
 pub mod raw_post;
 pub mod raw_server;

@@ -1,9 +1,9 @@
 //! How long requests take, by method, tool or prompt, and how they ended.
 //!
-//! A request is timed from when its handler is made until its response is: what a client waits for. The response stream
-//! has the timer, since it alone sees all ends: a response, `input_required`, and a client that went away. Each leg of a
-//! suspended call is a request. The handler says which item was called, since it alone has found it in the catalog; so
-//! no name that a client made up becomes a label.
+//! A request is timed from when its handler is made until its response is: what a client waits for. The response
+//! stream has the timer, since it alone sees all ends: a response, `input_required`, and a client that went away. Each
+//! leg of a suspended call is a request. The handler says which item was called, since it alone has found it in the
+//! catalog; so no name that a client made up becomes a label.
 //!
 //! Without metrics there is no timer, and nothing of this happens.
 

@@ -1,9 +1,9 @@
 //! The listener of `[telemetry]`: metrics for a scraper, and probes for whoever starts and stops the server.
 //!
-//! A socket of its own and not a path beside `/mcp`, since scrapers and probes have no tokens, and clients of MCP have no
-//! business here. It has no authentication, so its responses say nothing that calls brought along, and a connection is
-//! cheap: one request, a bounded time, and a bounded number at once. When there are too many, the oldest ends, which is
-//! one that stalls: an honest one takes milliseconds.
+//! A socket of its own and not a path beside `/mcp`, since scrapers and probes have no tokens, and clients of MCP have
+//! no business here. It has no authentication, so its responses say nothing that calls brought along, and a connection
+//! is cheap: one request, a bounded time, and a bounded number at once. When there are too many, the oldest ends, which
+//! is one that stalls: an honest one takes milliseconds.
 //!
 //! Knows no plugin: the caller makes the text of the metrics.
 

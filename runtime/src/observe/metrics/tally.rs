@@ -1,7 +1,7 @@
 //! Counts of rare events, by names that this program chooses.
 //!
-//! A lock and not atomics, since the names that occur are few and come with the event. It is for denials and limits, and
-//! not for what every call does.
+//! A lock and not atomics, since the names that occur are few and come with the event. It is for denials and limits,
+//! and not for what every call does.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! Counts of calls over all versions of a plugin, so that a sum does not begin again when a file is replaced.
 //!
-//! Each version counts for itself. The totals know the counters of versions that are in use, and what those counted that
-//! are gone. A plugin whose last version is gone is forgotten, so names that come and go do not pile up.
+//! Each version counts for itself. The totals know the counters of versions that are in use, and what those counted
+//! that are gone. A plugin whose last version is gone is forgotten, so names that come and go do not pile up.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
