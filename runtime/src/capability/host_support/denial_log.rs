@@ -155,7 +155,7 @@ mod tests {
             denials.record_limit(&plugin, "the end");
         }
         assert_eq!(denials.recorded.lock().len(), MAX_RECORDED + 1);
-        assert_eq!(plugin.denials.read().into_iter().map(|(grant, _)| grant).collect::<Vec<_>>(), ["_OTHER"]);
+        assert_eq!(plugin.denials.read().into_keys().collect::<Vec<_>>(), ["_OTHER"]);
         DenialLog::default().record_denied(
             &plugin,
             "the host a.example",
