@@ -1,7 +1,7 @@
 //! Measures what metrics cost a call, in one run: `POST /mcp` without a socket, without and with `[telemetry]`.
 //!
-//! The two take turns, a thousand calls each, and the figure is the minimum of the rounds: what else runs on the machine
-//! only adds to it.
+//! The two take turns, a thousand calls each, and the figure is the minimum of the rounds: what else runs on the
+//! machine only adds to it.
 
 #![allow(
     missing_docs,
