@@ -11,6 +11,7 @@ use std::time::SystemTime;
 use arc_swap::ArcSwapOption;
 use tokio::sync::watch;
 
+use super::auth_counts::AuthCounts;
 use super::auth_error::AuthError;
 use super::auth_failures::AuthFailures;
 use super::client_network::ClientNetwork;
@@ -60,6 +61,7 @@ pub struct Authenticator {
     /// Notified when the rules were replaced.
     replaced: watch::Sender<()>,
     failures: AuthFailures,
+    counts: AuthCounts,
 }
 
 /// The contents of `[auth]`.
@@ -151,7 +153,19 @@ impl Authenticator {
             rules: ArcSwapOption::from_pointee(config.map(|config| Rules::new(config, None))),
             replaced: watch::Sender::new(()),
             failures: AuthFailures::new(audit),
+            counts: AuthCounts::default(),
         }
+    }
+
+    /// How often requests had valid credentials, and why others were not authenticated.
+    #[must_use]
+    pub fn counts(&self) -> [(&'static str, u64); 6] {
+        self.counts.read()
+    }
+
+    fn record_failure(&self, address: Option<IpAddr>, error: &AuthError) {
+        self.counts.failed(error);
+        self.failures.record(address, error);
     }
 
     /// Replaces the rules, unless they are the same. Principals of requests under way stay what they are.
@@ -208,7 +222,7 @@ impl Authenticator {
 
     /// Records credentials that could not be read.
     pub fn reject_malformed(&self, address: Option<IpAddr>) {
-        self.failures.record(address, &AuthError::Token(TokenError::Malformed));
+        self.record_failure(address, &AuthError::Token(TokenError::Malformed));
     }
 
     /// The principal of a request from `address`; `None`: it has no credentials and needs none.
@@ -221,8 +235,10 @@ impl Authenticator {
         address: Option<IpAddr>,
     ) -> Result<Option<Arc<Principal>>, AuthError> {
         let authenticated = self.check(credentials, address).await;
-        if let Err(error) = &authenticated {
-            self.failures.record(address, error);
+        match &authenticated {
+            Ok(Some(_)) => self.counts.succeeded(),
+            Ok(None) => {}
+            Err(error) => self.record_failure(address, error),
         }
         authenticated
     }

@@ -4,6 +4,7 @@
 //! [`Principal`] on as the caller; no layer below sees a token. This layer knows credentials, not where they stood: it
 //! knows no header, no status code and no MCP.
 
+mod auth_counts;
 mod auth_error;
 mod auth_failures;
 mod authenticator;

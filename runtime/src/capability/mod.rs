@@ -75,6 +75,7 @@ use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 use crate::call_env::{GrantHint, GuestLog, GuestOutput, HintAudience};
 use crate::config::{Grants, PluginConfig};
 use crate::observe::Audit;
+use crate::observe::metrics::Tally;
 use crate::observe::trace::SpanScope;
 use crate::sandbox::{
     GuestMemory, HostFuel, KvDatabase, LargeWork, PluginMemory, StoreLimiter, Suspension, TokenBucket,
@@ -112,6 +113,8 @@ pub(crate) struct PluginCtx {
     pub(crate) memory: Arc<PluginMemory>,
     /// The audit of its calls.
     pub(crate) audit: Audit,
+    /// What its instances were denied, by the grant that would allow it.
+    pub(crate) denials: Arc<Tally>,
     /// Who reads the hints about missing grants.
     audience: HintAudience,
     /// Bounds what its calls log together.
@@ -136,6 +139,7 @@ impl PluginCtx {
             memory: memory.of_plugin(),
             offload: Arc::new(LargeWork::new()),
             audit,
+            denials: Arc::default(),
             audience,
         }
     }

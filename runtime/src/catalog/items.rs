@@ -9,6 +9,7 @@ use super::param_headers::ParamHeader;
 use super::schema::{Schema, SchemaMismatch};
 use super::uri_template::UriTemplate;
 use crate::json::RawObject;
+use crate::observe::metrics::ItemOperations;
 use crate::plugin::{ItemKind, MatchedTemplate, Plugin, Prompt, ResourceDescriptor, ResourceTemplate, Tool};
 use crate::sandbox::{SMALL, WorkBudget, WorkStopped};
 
@@ -29,6 +30,8 @@ pub struct PublishedTool {
     pub headers: Vec<ParamHeader>,
     /// Further MCP fields.
     pub extra: RawObject,
+    /// Where its calls are counted, if the server has metrics.
+    pub(crate) operations: ItemOperations,
     /// See [`Item::digest`].
     pub(super) digest: ItemDigest,
 }
@@ -72,6 +75,8 @@ pub struct PublishedPrompt {
     pub prompt: Prompt,
     /// Further MCP fields.
     pub extra: RawObject,
+    /// Where its requests are counted, if the server has metrics.
+    pub(crate) operations: ItemOperations,
     /// See [`Item::digest`].
     pub(super) digest: ItemDigest,
 }

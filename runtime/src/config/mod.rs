@@ -81,12 +81,12 @@ pub struct Config {
     pub compiled_cache_dir: Option<PathBuf>,
     /// How the audit is written.
     pub audit: AuditConfig,
+    /// What the server tells about itself to other programs.
+    pub telemetry: TelemetryConfig,
     /// How callers are authenticated; `None`: they are not.
     pub auth: Option<AuthConfig>,
     /// Who may see and call what; empty: every caller everything.
     pub roles: RolesConfig,
-    /// What other programs learn of the server.
-    pub telemetry: TelemetryConfig,
     /// The lockfile.
     pub lock: PathBuf,
 }
@@ -123,9 +123,9 @@ impl Config {
             folder,
             file: None,
             audit: AuditConfig::default(),
+            telemetry: TelemetryConfig::default(),
             auth: None,
             roles: RolesConfig::default(),
-            telemetry: TelemetryConfig::default(),
             lock: PathBuf::from(LOCK),
         }
     }
@@ -191,15 +191,15 @@ impl Config {
         if let Some(table) = root.take("audit").and_then(|entry| entry.table(&mut reader)) {
             config.audit = AuditConfig::read(table, base, &mut reader);
         }
+        if let Some(table) = root.take("telemetry").and_then(|entry| entry.table(&mut reader)) {
+            config.telemetry = TelemetryConfig::read(table, base, &mut reader);
+        }
         config.auth = root
             .take("auth")
             .and_then(|entry| entry.table(&mut reader))
             .map(|table| AuthConfig::read(table, base, &mut reader));
         if let Some(entry) = root.take("roles") {
             config.roles = RolesConfig::read(entry, &mut reader);
-        }
-        if let Some(table) = root.take("telemetry").and_then(|entry| entry.table(&mut reader)) {
-            config.telemetry = TelemetryConfig::read(table, base, &mut reader);
         }
         if let Some(mut table) = root.take("plugins").and_then(|entry| entry.table(&mut reader)) {
             for (name, entry) in table.take_all() {
@@ -209,7 +209,7 @@ impl Config {
                 }
             }
         }
-        root.finish(&mut reader, &["server", "limits", "audit", "auth", "roles", "telemetry", "plugins"]);
+        root.finish(&mut reader, &["server", "limits", "audit", "telemetry", "auth", "roles", "plugins"]);
         reader.finish(config).map_err(|mistakes| ConfigError::invalid(file, mistakes))
     }
 
@@ -269,10 +269,10 @@ impl Config {
     /// Whether a running server can take over all differences to another configuration.
     #[must_use]
     pub fn needs_no_restart_after(&self, other: &Self) -> bool {
-        let (server, state, audit) =
-            (self.server.needs_no_restart_after(&other.server), &self.state_dir, &self.audit);
-        let telemetry = self.telemetry == other.telemetry;
-        server && *state == other.state_dir && *audit == other.audit && telemetry
+        self.server.needs_no_restart_after(&other.server)
+            && self.state_dir == other.state_dir
+            && self.audit == other.audit
+            && self.telemetry == other.telemetry
     }
 
     /// Remarks on several plugins together that the operator may not expect, one sentence each.

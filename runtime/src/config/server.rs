@@ -66,6 +66,8 @@ pub struct ServerConfig {
     pub initial_load_wait: Duration,
     /// How long calls of a replaced version may run.
     pub drain: Duration,
+    /// How long running requests may go on when the server stops.
+    pub shutdown: Duration,
     /// Files of the plugin folder that are loaded.
     pub max_plugins: usize,
     /// Calls of all plugins together that run at the same time.
@@ -115,6 +117,7 @@ impl Default for ServerConfig {
             require_signature: false,
             initial_load_wait: Duration::from_secs(50),
             drain: Duration::from_secs(60),
+            shutdown: Duration::from_secs(5),
             max_plugins: 1_000,
             concurrent_calls: 256,
             caller_calls_per_second: 5_000,
@@ -153,6 +156,7 @@ const KEYS: &[&str] = &[
     "require_signature",
     "initial_load_wait_ms",
     "drain_s",
+    "shutdown_s",
     "max_plugins",
     "concurrent_calls",
     "caller_calls_per_second",
@@ -242,6 +246,7 @@ impl ServerConfig {
         time("session_idle_s", 1, 7 * 24 * 3600, Duration::from_secs, &mut server.session_idle);
         time("initial_load_wait_ms", 0, 600_000, Duration::from_millis, &mut server.initial_load_wait);
         time("drain_s", 0, 24 * 3600, Duration::from_secs, &mut server.drain);
+        time("shutdown_s", 0, 3600, Duration::from_secs, &mut server.shutdown);
         time("write_timeout_s", 1, 3600, Duration::from_secs, &mut server.write_timeout);
         time("idle_instance_s", 1, 24 * 3600, Duration::from_secs, &mut server.idle_instance);
         time("suspended_call_s", 1, 24 * 3600, Duration::from_secs, &mut server.suspended_call);
@@ -304,13 +309,18 @@ fn read_network(entry: &TomlEntry<'_>, reader: &mut TomlReader<'_>) -> Option<Ip
 /// # Errors
 /// With a sentence that says what to write.
 pub fn parse_listen(text: &str) -> Result<SocketAddr, String> {
+    parse_address(text, DEFAULT_PORT)
+}
+
+/// The same for a listener with another default port.
+pub(super) fn parse_address(text: &str, default_port: u16) -> Result<SocketAddr, String> {
     let named = text.strip_prefix("localhost:").map(|port| format!("127.0.0.1:{port}"));
     let address = named.as_deref().unwrap_or(text);
     address.parse().map_err(|_| {
         let meant = match (text.parse::<IpAddr>(), text.strip_prefix(':').unwrap_or(text).parse::<u16>()) {
-            (Ok(host), _) => SocketAddr::from((host, DEFAULT_PORT)),
+            (Ok(host), _) => SocketAddr::from((host, default_port)),
             (_, Ok(port)) => SocketAddr::from((Ipv4Addr::LOCALHOST, port)),
-            _ => SocketAddr::from((Ipv4Addr::LOCALHOST, DEFAULT_PORT)),
+            _ => SocketAddr::from((Ipv4Addr::LOCALHOST, default_port)),
         };
         format!("`{text}` is not an address with a port; write one such as {meant}")
     })

@@ -110,3 +110,26 @@ fn text_that_is_not_toml_names_the_line() {
     let message = parse("[server\nlisten = 1").unwrap_err().to_string();
     assert!(message.contains("plugport.toml:1:"), "{message}");
 }
+
+#[test]
+fn the_listener_of_metrics_is_off_and_its_mistakes_name_its_own_port() {
+    assert_eq!(parse("").unwrap().telemetry.listen, None);
+    let listening = parse("[telemetry]\nlisten = \"[::1]:9464\"\n").unwrap();
+    assert_eq!(listening.telemetry.listen, Some("[::1]:9464".parse().unwrap()));
+    assert!(!parse("").unwrap().needs_no_restart_after(&listening));
+    let message = parse("[telemetry]\nlisten = \"0.0.0.0\"\nport = 1\n").unwrap_err().to_string();
+    for expected in
+        [":2: telemetry.listen: `0.0.0.0` is not", "such as 0.0.0.0:9464", ":3: telemetry.port: unknown key"]
+    {
+        assert!(message.contains(expected), "{expected:?} is not in:\n{message}");
+    }
+}
+
+#[test]
+fn the_end_of_the_server_is_bounded() {
+    let shutdown = |text: &str| parse(text).map(|config| config.server.shutdown.as_secs());
+    assert_eq!(shutdown("").unwrap(), 5);
+    assert_eq!(shutdown("[server]\nshutdown_s = 0\n").unwrap(), 0);
+    assert_eq!(shutdown("[server]\nshutdown_s = 3600\n").unwrap(), 3600);
+    assert!(shutdown("[server]\nshutdown_s = 3601\n").is_err());
+}

@@ -4,6 +4,7 @@
 //! gathers what the request needs in a `RequestContext`, and makes one [`ResponseStream`] of its work.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use bytes::Bytes;
 use futures_util::FutureExt as _;
@@ -20,6 +21,7 @@ use super::methods::{
 };
 use super::mrtr::{self, MrtrParams};
 use super::notification_queue::NotificationQueue;
+use super::operation_metrics::error_type;
 use super::request_context::{Channel, LogThreshold, RequestContext, RequestLeg, Requester};
 use super::request_meta::{RequestMeta, StatelessMeta};
 use super::request_trace::{RequestTrace, TraceSource};
@@ -215,6 +217,18 @@ async fn handle(
 
 /// Creates the session of an `initialize`, and the response. The session's memory counts for the channel's caller.
 pub(crate) fn initialize(
+    server: &Arc<Server>,
+    request: &Request,
+    channel: &Channel,
+) -> Result<(Session, Bytes), RpcError> {
+    let Some(metrics) = &server.metrics else { return begin_session(server, request, channel) };
+    let begun = Instant::now();
+    let initialized = begin_session(server, request, channel);
+    metrics.record(&Method::Initialize, begun.elapsed(), error_type(initialized.as_ref(), |_| false));
+    initialized.map(|(session, response)| (session.with_timer(metrics.sessions.begin()), response))
+}
+
+fn begin_session(
     server: &Arc<Server>,
     request: &Request,
     channel: &Channel,

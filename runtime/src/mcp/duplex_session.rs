@@ -173,6 +173,12 @@ impl DuplexSession {
         self.server.stopping.clone()
     }
 
+    /// How long running requests may go on when the server stops; `None`: it does not stop.
+    #[must_use]
+    pub fn shutdown_time(&self) -> Option<Duration> {
+        self.server.ending.is_cancelled().then_some(self.server.settings.shutdown)
+    }
+
     /// How long requests may still have to wait for the initial load.
     #[must_use]
     pub fn startup_wait(&self) -> Duration {

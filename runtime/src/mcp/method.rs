@@ -12,6 +12,9 @@ const SHORT_PARAMS: usize = 64 << 10;
 /// Longest parameters of `subscriptions/listen`, bytes: all URIs that one client may subscribe to, escaped.
 const LISTEN_PARAMS: usize = 256 << 10;
 
+/// Stands for every unknown method in metrics.
+const UNKNOWN_LABEL: &str = "_OTHER";
+
 /// A request's method.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Method {
@@ -78,6 +81,31 @@ impl Method {
         }
     }
 
+    /// The values of [`Self::label`].
+    pub(super) const LABELS: [&'static str; 16] = [
+        "initialize",
+        "ping",
+        "server/discover",
+        "logging/setLevel",
+        "tools/list",
+        "tools/call",
+        "resources/subscribe",
+        "resources/unsubscribe",
+        "subscriptions/listen",
+        "resources/list",
+        "resources/templates/list",
+        "resources/read",
+        "prompts/list",
+        "prompts/get",
+        "completion/complete",
+        UNKNOWN_LABEL,
+    ];
+
+    /// The name for a label of a metric: the same for all methods that are unknown.
+    pub(super) fn label(&self) -> &'static str {
+        Self::LABELS.into_iter().find(|label| *label == self.as_str()).unwrap_or(UNKNOWN_LABEL)
+    }
+
     /// Rejects parameters that are longer than this method can use, before they are parsed.
     ///
     /// # Errors
@@ -111,6 +139,16 @@ impl Method {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_method_has_a_label_and_unknown_ones_share_theirs() {
+        for label in Method::LABELS {
+            let method = Method::parse(label);
+            assert_eq!(method.label(), label);
+            assert_eq!(matches!(method, Method::Unknown(_)), label == UNKNOWN_LABEL);
+        }
+        assert_eq!(Method::parse("x/y").label(), UNKNOWN_LABEL);
+    }
 
     #[test]
     fn parameters_are_as_long_as_their_method_can_use() {

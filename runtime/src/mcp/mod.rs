@@ -17,7 +17,7 @@
 //! - `request_context` is one running request, with its `request_meta`, `request_trace`, `notification_queue` and
 //!   `call_task`; `mrtr`
 //!   suspends it, and `call_client` is the client as its guest sees it.
-//! - `server` is what all requests share.
+//! - `operation_metrics` counts requests and sessions, and `server` is what all requests share.
 //! - `methods`, `await_initial_load`, `forbidden_requests`, `response_stream` and `dispatch` serve; `jsonrpc_batch` and
 //!   `duplex_session` use them.
 
@@ -40,6 +40,7 @@ mod method;
 mod methods;
 mod mrtr;
 mod notification_queue;
+mod operation_metrics;
 mod oversized_message;
 mod param_errors;
 mod params;

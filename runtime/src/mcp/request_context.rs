@@ -17,6 +17,7 @@ use super::revision::Revision;
 use super::sessions::session::Session;
 use crate::call_env::{Caller, ClientInfo, LogLevel};
 use crate::json::RawObject;
+use crate::observe::metrics::Operations;
 use crate::observe::trace::TraceContext;
 
 /// One running request. A stateless call may have several legs: a message of the client begins each, and the work goes
@@ -37,6 +38,8 @@ pub(crate) struct RequestContext {
     /// For messages after the first: those of later legs, and the responses to client requests in a session.
     reservations: Mutex<Vec<Arc<BufferReservation>>>,
     forbidden: OnceLock<Forbidden>,
+    /// Where requests for its item are counted, once the item is known.
+    operations: OnceLock<Arc<Operations>>,
 }
 
 /// Why a call that had begun may not go on.
@@ -102,7 +105,20 @@ impl RequestContext {
             leg: Mutex::new(Arc::new(first)),
             reservations: Mutex::default(),
             forbidden: OnceLock::new(),
+            operations: OnceLock::new(),
         }
+    }
+
+    /// Notes where requests for its item are counted.
+    pub(super) fn note_operations(&self, operations: Option<&Arc<Operations>>) {
+        if let Some(operations) = operations {
+            self.operations.get_or_init(|| Arc::clone(operations));
+        }
+    }
+
+    /// Where requests for its item are counted; `None`: its item is not known, or it is about none.
+    pub(super) fn operations(&self) -> Option<&Arc<Operations>> {
+        self.operations.get()
     }
 
     /// Ends the call, because its caller may not make it any more.

@@ -18,6 +18,7 @@ use super::error::{ResponseKind, RpcError};
 use super::jsonrpc::{error_response, response};
 use super::mrtr::{self, SuspendedCall};
 use super::notification_queue::{NotificationQueue, NotificationReceiver, OutgoingMessage};
+use super::operation_metrics::OperationTimer;
 use super::request_context::RequestContext;
 use super::request_id::RequestId;
 use super::result_writer::EncodedResult;
@@ -46,16 +47,25 @@ pub struct ResponseStream {
 }
 
 enum ResponseSource {
-    Call { id: RequestId, task: CallTask, server: Arc<Server>, context: Arc<RequestContext> },
+    Call {
+        id: RequestId,
+        task: CallTask,
+        server: Arc<Server>,
+        context: Arc<RequestContext>,
+        timer: Option<OperationTimer>,
+    },
     Batch(BoxFuture<'static, EncodedResponse>),
 }
 
 impl ResponseSource {
     async fn run(&mut self) -> EncodedResponse {
         match self {
-            Self::Call { id, task, server, context } => {
-                let outcome = task.outcome().await?;
-                Some(encode(server, &context.caller, id, outcome))
+            Self::Call { id, task, server, context, timer } => {
+                let outcome = task.outcome().await;
+                if let Some(timer) = timer.take() {
+                    timer.end(&outcome);
+                }
+                Some(encode(server, &context.caller, id, outcome?))
             }
             Self::Batch(future) => future.await,
         }
@@ -64,15 +74,14 @@ impl ResponseSource {
     /// Suspends the call, and returns the result `input_required`, which ends this stream.
     fn suspend(self, pending_input: PendingInput) -> EncodedResponse {
         match self {
-            Self::Call { id, task, server, context } => {
+            Self::Call { id, task, server, context, timer } => {
                 let caller = context.caller.clone();
                 let call = SuspendedCall { task, context, pending_input };
-                Some(encode(
-                    &server,
-                    &caller,
-                    &id,
-                    mrtr::suspend(&server.suspended_calls, &server.info, call),
-                ))
+                let suspended = Some(mrtr::suspend(&server.suspended_calls, &server.info, call));
+                if let Some(timer) = timer {
+                    timer.end(&suspended);
+                }
+                Some(encode(&server, &caller, &id, suspended?))
             }
             // Only stateless calls are suspended this way, and no batch has a stateless call.
             Self::Batch(_) => None,
@@ -111,7 +120,8 @@ impl ResponseStream {
         task: CallTask,
     ) -> Self {
         let (server, context) = (Arc::clone(server), Arc::clone(context));
-        let source = ResponseSource::Call { id, task, server, context };
+        let timer = OperationTimer::start(server.metrics.as_ref(), &context);
+        let source = ResponseSource::Call { id, task, server, context, timer };
         Self { source: Some(source), response: None, queue, _guard: guard }
     }
 

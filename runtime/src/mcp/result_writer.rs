@@ -16,7 +16,10 @@ pub(super) const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 
 /// A result as JSON.
 #[derive(Debug)]
-pub(crate) struct EncodedResult(Vec<u8>);
+pub(crate) struct EncodedResult {
+    json: Vec<u8>,
+    is_tool_error: bool,
+}
 
 /// The fields of one kind of result.
 pub(crate) trait ResultFields {
@@ -26,6 +29,11 @@ pub(crate) trait ResultFields {
     /// The plugin's further fields, with `_meta`.
     fn extra(&self) -> Option<&RawObject> {
         None
+    }
+
+    /// Whether a tool says in it that it failed.
+    fn is_tool_error(&self) -> bool {
+        false
     }
 }
 
@@ -55,16 +63,23 @@ impl EncodedResult {
         server: &RawValue,
     ) -> Result<Self, RpcError> {
         let result = serde_json::to_vec(&ResultObject { fields, revision, server });
-        result.map(Self).map_err(|error| RpcError::internal(&error.to_string()))
+        let is_tool_error = fields.is_tool_error();
+        result
+            .map(|json| Self { json, is_tool_error })
+            .map_err(|error| RpcError::internal(&error.to_string()))
     }
 
     /// A result from its JSON.
     pub(super) fn from_json(json: Vec<u8>) -> Self {
-        Self(json)
+        Self { json, is_tool_error: false }
+    }
+
+    pub(super) fn is_tool_error(&self) -> bool {
+        self.is_tool_error
     }
 
     pub(crate) fn as_json(&self) -> &[u8] {
-        &self.0
+        &self.json
     }
 }
 

@@ -11,10 +11,12 @@ use tokio_util::task::TaskTracker;
 
 use super::buffer_budget::{BufferBudget, BufferShare};
 use super::mrtr::SuspendedCalls;
+use super::operation_metrics::OperationMetrics;
 use crate::access::{Authenticator, Quotas};
 use crate::call_env::Caller;
 use crate::catalog::{CallerView, Catalog, ChangeReceiver, ListDigests, ListenerView, Snapshot};
 use crate::config;
+use crate::observe::metrics::{MetricFamily, MetricKind};
 use crate::observe::trace::Tracer;
 use crate::plugin::Plugin;
 use crate::sandbox::LargeWork;
@@ -84,6 +86,8 @@ pub struct Server {
     authenticator: Arc<Authenticator>,
     quotas: Arc<Quotas>,
     tracer: Tracer,
+    /// Counts requests and sessions; `None`: nobody reads the counts.
+    pub(super) metrics: Option<Arc<OperationMetrics>>,
 }
 
 impl Server {
@@ -105,6 +109,7 @@ impl Server {
             authenticator: Arc::default(),
             quotas: Arc::default(),
             tracer: Tracer::default(),
+            metrics: None,
         }
     }
 
@@ -134,6 +139,26 @@ impl Server {
     /// Begins the traces of requests.
     pub(super) fn tracer(&self) -> &Tracer {
         &self.tracer
+    }
+
+    /// The same server, which counts requests and sessions.
+    #[must_use]
+    pub fn with_metrics(self) -> Self {
+        Self { metrics: Some(OperationMetrics::new()), ..self }
+    }
+
+    /// What was counted of requests, sessions and suspended calls.
+    #[must_use]
+    pub fn metric_families(&self) -> Vec<MetricFamily> {
+        let counted = self.metrics.as_ref().map(|metrics| metrics.families(&self.catalog.current()));
+        let mut families = counted.unwrap_or_default();
+        families.push(MetricFamily::single(
+            MetricKind::Gauge,
+            "plugport_calls_suspended",
+            "Calls that wait for a response of their client.",
+            self.suspended_calls.count(),
+        ));
+        families
     }
 
     /// Authenticates callers; without `[auth]` it authenticates nobody.

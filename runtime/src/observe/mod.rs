@@ -1,9 +1,11 @@
-//! What operators see: the log on stderr and the audit, with escaped and redacted text of guests.
+//! What operators see: the log on stderr, the audit, metrics and traces, with escaped and redacted text of guests.
 //!
-//! Any layer may use this; it uses none but `outgoing_connection`. stdout is never touched, since in stdio mode it carries MCP and nothing else.
+//! Any layer may use this; it uses none but `outgoing_connection`. stdout is never touched, since in stdio mode it
+//! carries MCP and nothing else.
 
 mod audit;
 mod error_causes;
+pub mod metrics;
 mod redact;
 pub mod trace;
 

@@ -10,7 +10,7 @@ use tokio::sync::Semaphore;
 use wasmtime::Engine;
 use wasmtime::component::{Component, InstancePre, Linker};
 
-use super::call_log::CallLog;
+use super::call_log::{CallLog, CallTotals};
 use super::component_file::{file_name, signature_path};
 use super::drain::Drain;
 use super::exports::FEATURES;
@@ -41,6 +41,7 @@ pub struct Loader {
     call_permits: Arc<Semaphore>,
     callers: Arc<CallerRates<Caller>>,
     instance_pool: Arc<InstancePool>,
+    call_totals: Arc<CallTotals>,
     common: ServerCtx,
 }
 
@@ -127,6 +128,7 @@ impl Loader {
             call_permits: Arc::new(Semaphore::new(settings.concurrent_calls)),
             callers: Arc::new(CallerRates::new(settings.caller_calls_per_second)),
             instance_pool: InstancePool::new(settings),
+            call_totals: Arc::default(),
             common: ServerCtx {
                 changes: Arc::default(),
                 store,
@@ -149,6 +151,17 @@ impl Loader {
     #[must_use]
     pub fn changes(&self) -> &Arc<PendingChanges> {
         &self.common.changes
+    }
+
+    /// The counts of calls of all its plugins.
+    #[must_use]
+    pub fn call_totals(&self) -> &Arc<CallTotals> {
+        &self.call_totals
+    }
+
+    /// The memory of all instances.
+    pub(crate) fn guest_memory(&self) -> &Arc<GuestMemory> {
+        &self.common.memory
     }
 
     /// The audit.
@@ -233,7 +246,7 @@ impl Loader {
         let permits = Arc::new(CallPermits::new(&config.limits, Arc::clone(&self.call_permits)));
         let shared = Arc::new(PluginCtx::new(name, digest, config, self.common.clone()));
         let rate_gate = RateGate::new(&shared.config.limits, Arc::clone(&self.callers));
-        let (call_log, drain) = (CallLog::new(&shared), Drain::default());
+        let (call_log, drain) = (CallLog::new(&shared, &self.call_totals), Drain::default());
         let pool = PluginPool::of(&shared, &self.instance_pool);
         let (ticker, poll_share) = (Arc::clone(&self.ticker), self.ticker.poll_permits().share());
         let plugin = Plugin {
@@ -353,43 +366,4 @@ fn listed(names: &[String]) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::sandbox::engine;
-
-    fn linked(component: &str) -> Result<(Interfaces, InstancePre<InstanceCtx>, Exports), LoadError> {
-        let engine = engine(&config::ServerConfig::default()).unwrap();
-        let mut linker = Linker::new(&engine);
-        capability::add_to_linker(&mut linker).unwrap();
-        let component = Component::new(&engine, wat::parse_str(component).unwrap()).unwrap();
-        link(&linker, &component, &DocsSection::of(&[]), &Limits::default())
-    }
-
-    #[test]
-    fn a_component_for_another_version_is_told_both_and_what_to_do() {
-        let request = |version| format!("(import \"plugport:plugin/request@{version}\" (instance))");
-        let tools = |version| {
-            format!("(instance $tools) (export \"plugport:plugin/tools@{version}\" (instance $tools))")
-        };
-        for (component, expected) in [
-            (
-                request("0.1.0") + &tools("0.9.0"),
-                "was built for plugport:plugin@0.9.0, whose tools it exports; this server",
-            ),
-            (
-                request("0.9.0") + &tools("0.1.0"),
-                "was built for plugport:plugin@0.9.0, whose request it imports; this server",
-            ),
-            (request("1.0.0"), "was built for plugport:plugin@1.0.0, whose request it imports; this server"),
-        ] {
-            let Err(error) = linked(&format!("(component {component})")) else { panic!("{component}") };
-            let error = error.to_string();
-            assert!(
-                error.starts_with(expected) && error.contains("speaks plugport:plugin@0.1.0, so rebuild"),
-                "{error}"
-            );
-        }
-        let Err(error) = linked("(component)") else { panic!() };
-        assert!(matches!(error, LoadError::OtherWorld { .. }), "{error}");
-    }
-}
+mod tests;

@@ -52,7 +52,7 @@ pub use crate::safe_open::OpenError;
 pub use crate::sandbox::CompilePermit;
 pub(crate) use argument_validation::AdmittedCall;
 pub use call_error::{CallError, LimitHit};
-pub use call_log::{AuditRecord, CounterSnapshot};
+pub use call_log::{AuditRecord, CallTotals, CounterSnapshot};
 pub(crate) use call_log::{ForbiddenCall, ForbiddenReason};
 pub use completions::PartialArgument;
 pub use component_file::{ComponentFile, ComponentFileError, signature_path};
@@ -157,6 +157,12 @@ impl Plugin {
     #[must_use]
     pub fn running(&self) -> u64 {
         self.call_log.running()
+    }
+
+    /// Calls that wait for a permit.
+    #[must_use]
+    pub fn queued(&self) -> u64 {
+        self.permits.queued()
     }
 
     /// For how much longer it is quarantined because its calls keep failing, if it is.

@@ -72,6 +72,11 @@ impl CallPermits {
         self.wait().await.ok()
     }
 
+    /// Calls that wait for a permit, without those that were suspended.
+    pub(crate) fn queued(&self) -> u64 {
+        self.waiting.load(Ordering::Relaxed)
+    }
+
     fn try_acquire(&self) -> Option<CallPermit> {
         let own = Arc::clone(&self.own).try_acquire_owned().ok()?;
         let common = Arc::clone(&self.common).try_acquire_owned().ok()?;

@@ -66,6 +66,11 @@ impl GuestMemory {
         Arc::new(Self { max, instance, used: AtomicUsize::new(0) })
     }
 
+    /// What all instances have now, bytes.
+    pub(crate) fn used(&self) -> usize {
+        self.used.load(Ordering::Relaxed)
+    }
+
     /// For one plugin's instances.
     pub(crate) fn of_plugin(self: &Arc<Self>) -> Arc<PluginMemory> {
         Arc::new(PluginMemory { all: Arc::clone(self), used: AtomicUsize::new(0) })

@@ -86,7 +86,10 @@ impl Duplex {
                 Some(line) => self.line = Some(line),
                 // A client that requested a list before all plugins were compiled gets the list, if the client still
                 // reads.
-                None => self.closing = Some(Instant::now() + DRAIN + self.connection.startup_wait()),
+                None => {
+                    let drain = self.connection.shutdown_time().unwrap_or(DRAIN);
+                    self.closing = Some(Instant::now() + drain + self.connection.startup_wait());
+                }
             }
         }
     }

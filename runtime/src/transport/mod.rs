@@ -7,3 +7,4 @@ pub mod fuzzing;
 pub mod http;
 pub mod status_socket;
 pub mod stdio;
+pub mod telemetry;

@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
@@ -27,6 +28,14 @@ pub struct LoadStatus {
     files: Mutex<BTreeMap<PathBuf, RejectedVersion>>,
     problems: Mutex<BTreeMap<ProblemSource, String>>,
     replaced: Mutex<Vec<ReplacedVersion<Plugin>>>,
+    loads: LoadCounts,
+}
+
+/// How many files were loaded and how many were rejected, since the start.
+#[derive(Debug, Default)]
+struct LoadCounts {
+    loaded: AtomicU64,
+    rejected: AtomicU64,
 }
 
 /// What the folder watcher reads besides the plugins' files.
@@ -114,8 +123,20 @@ impl LoadStatus {
     /// An empty status, for at most `max_files` files.
     #[must_use]
     pub fn new(max_files: usize, mode: ApprovalMode) -> Self {
-        let (files, problems, replaced) = Default::default();
-        Self { max_files, approval_mode: Mutex::new(mode), files, problems, replaced }
+        let (files, problems, replaced, loads) = Default::default();
+        Self { max_files, approval_mode: Mutex::new(mode), files, problems, replaced, loads }
+    }
+
+    /// Counts a file that was loaded or rejected.
+    pub(super) fn count_load(&self, is_loaded: bool) {
+        let count = if is_loaded { &self.loads.loaded } else { &self.loads.rejected };
+        count.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How many files were loaded since the start, and how many were rejected.
+    #[must_use]
+    pub fn loads(&self) -> (u64, u64) {
+        (self.loads.loaded.load(Ordering::Relaxed), self.loads.rejected.load(Ordering::Relaxed))
     }
 
     /// Sets how strictly plugins are compared with their approvals.
@@ -219,7 +240,7 @@ fn retire<V: DrainingVersion>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::atomic::AtomicBool;
 
     #[derive(Default)]
     struct Fake(AtomicBool);

@@ -142,6 +142,7 @@ impl Publisher {
                 self.ready.insert(name, ReadyPlugin { entry: Arc::new(entry), path });
             }
             Err(failure) => {
+                self.status.count_load(false);
                 audit_load(&self.audit, path, Err(&failure));
                 self.emit(FolderEvent::Rejected(&failure.at(path)));
             }
@@ -254,6 +255,7 @@ impl Publisher {
         }
         let current = self.catalog.current();
         for ReadyPlugin { entry, path } in ready.values() {
+            self.status.count_load(true);
             audit_load(&self.audit, path, Ok(entry));
             self.emit(FolderEvent::Published(&current, entry));
         }

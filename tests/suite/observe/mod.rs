@@ -1,7 +1,8 @@
-//! What operators see of a running server with other programs: traces in a collector.
+//! What operators see of a running server with other programs: metrics and probes, and traces in a collector.
 //!
-//! Each test starts the real binary and plays the other program. The log, the audit and `plugport status` are in `cli`
-//! and beside what they tell of.
+//! Each test starts the real binary and plays the other program. The audit and `plugport status` are in `cli`, since
+//! commands read them.
 
 mod bad_collectors;
+mod metrics;
 mod traces;

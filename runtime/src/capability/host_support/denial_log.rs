@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use crate::call_env::GrantHint;
 use crate::capability::PluginCtx;
+use crate::config::Grants;
 use crate::observe::Escaped;
 use crate::observe::trace::SpanScope;
 
@@ -111,7 +112,9 @@ impl DenialLog {
         let Some(entry) = self.add(plugin, requested) else { return };
         let PluginCtx { name, digest, audit, audience, .. } = plugin;
         let hint = hint.into();
-        self.add_event("denied", "plugport.grant", hint.line.split(' ').next());
+        let grant = Grants::key_of(&hint.line).unwrap_or("_OTHER");
+        self.add_event("denied", "plugport.grant", Some(grant));
+        plugin.denials.add(grant);
         let (requested, line) = (shown(plugin, requested), shown(plugin, &hint.line));
         let digest = format!("sha256:{digest}");
         audit.record(&DeniedLine {
@@ -183,5 +186,12 @@ mod tests {
             denials.record_limit(&plugin, "the end");
         }
         assert_eq!(denials.call.recorded.lock().len(), MAX_RECORDED + 1);
+        assert_eq!(plugin.denials.read().into_keys().collect::<Vec<_>>(), ["_OTHER"]);
+        DenialLog::default().record_denied(
+            &plugin,
+            "the host a.example",
+            "http = [\"GET https://a.example\"]",
+        );
+        assert_eq!(plugin.denials.read().get("http"), Some(&1));
     }
 }

@@ -97,6 +97,13 @@ macro_rules! grants {
                 false
             }
 
+            /// The key that a line under a plugin's grants sets.
+            pub(crate) fn key_of(line: &str) -> Option<&'static str> {
+                let key = line.split([' ', '=', '.']).next().unwrap_or_default();
+                let keys = [$(<crate::capability::$folder::grant::Granted as Grant>::KEYS),*].concat();
+                keys.into_iter().find(|known| *known == key)
+            }
+
             /// All imports that lead outside the sandbox, with the grants that open them.
             pub(crate) fn imports() -> Vec<ImportGrants> {
                 let mut imports = Vec::new();

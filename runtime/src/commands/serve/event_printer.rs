@@ -63,7 +63,9 @@ impl EventPrinter {
             FolderEvent::Reconfigured { restart, .. } => {
                 console::eprint("the configuration has changed");
                 if *restart {
-                    console::eprint("  changes of [server] and [audit] take effect at the next start");
+                    console::eprint(
+                        "  changes of [server], [audit] and [telemetry] take effect at the next start",
+                    );
                 }
             }
             FolderEvent::Withdrawn(plugin) => {

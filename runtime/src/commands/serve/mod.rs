@@ -1,16 +1,19 @@
 //! `plugport serve`: prints how to connect, loads the folder and serves it until told to stop.
 
 mod event_printer;
+mod metrics_source;
 mod signals;
 mod startup;
 
+use std::net::SocketAddr;
 use std::pin::pin;
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use tokio::task::JoinHandle;
 use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 
@@ -22,11 +25,13 @@ use crate::cli;
 use crate::config::{self, Config, ConfigError, parse_listen};
 use crate::mcp::Server;
 use crate::sandbox::{TRIM_INTERVAL, set_mmap_threshold, trim_heap};
+use crate::transport::telemetry::TelemetryListener;
 use crate::transport::{http, stdio};
 use crate::watch::{ScanError, scan};
 #[cfg(feature = "authoring")]
 pub(super) use event_printer::NO_TOOLS;
 use event_printer::welcome;
+use metrics_source::MetricsSource;
 use signals::Signals;
 pub(super) use startup::policy;
 use startup::{ServerParts, open_audit, prepare};
@@ -34,9 +39,6 @@ use startup::{ServerParts, open_audit, prepare};
 /// How long the server waits for the first scan of the folder before it serves: longer than a disk takes, and too short
 /// to notice.
 const FIRST_SCAN_TIMEOUT: Duration = Duration::from_millis(250);
-
-/// How long calls that outlive their connections may go on when the server stops.
-const DRAIN: Duration = Duration::from_secs(5);
 
 /// How long a client on stdio may take to read its last responses.
 const FLUSH_TIME: Duration = Duration::from_secs(1);
@@ -60,6 +62,7 @@ pub(super) async fn run(args: cli::Serve) -> Result<ExitCode, CommandError> {
         true => None,
         false => Some(listen(&settings)?),
     };
+    let telemetry = config.telemetry.listen.map(listen_for_scrapers).transpose()?;
     let listening = listener.as_ref().map(|listener| listener.address);
     let parts = prepare(&args.source, config.clone(), settings, listening, audit)?;
     print_memory_estimate(&config);
@@ -67,7 +70,7 @@ pub(super) async fn run(args: cli::Serve) -> Result<ExitCode, CommandError> {
     if let Some(listener) = &listener {
         welcome(listener, &config, args.source.file().as_deref());
     }
-    serve(parts, &config, listener, signals).await
+    serve(parts, &config, listener, telemetry, signals).await
 }
 
 /// Fails if there is no plugin folder, before anything is made. A file system may block the scan for ever; then the
@@ -86,11 +89,16 @@ async fn serve(
     parts: ServerParts,
     config: &Config,
     listener: Option<http::Listener>,
+    telemetry: Option<TelemetryListener>,
     signals: Signals,
 ) -> Result<ExitCode, CommandError> {
-    let ServerParts { server, refresher, folder, catalog, load_status, exporter, mut opening } = parts;
+    let ServerParts { server, refresher, folder, catalog, load_status, exporter, metrics, mut opening } =
+        parts;
     let address = listener.as_ref().map(|listener| format!("{}{}", listener.url(), http::PATH));
-    let calls = RunningCalls(Arc::clone(&catalog));
+    let calls = RunningCalls { catalog: Arc::clone(&catalog), shutdown: server.settings().shutdown };
+    let connections = listener.as_ref().map(http::Listener::connections);
+    let scraped =
+        telemetry.map(|telemetry| Scraped::start(telemetry, MetricsSource { connections, ..metrics }));
     let status = StatusSource::new(config, catalog, load_status);
     let status_server = status.serve(address.unwrap_or_else(|| "stdio".to_owned())).await;
     let stop = CancellationToken::new();
@@ -103,6 +111,9 @@ async fn serve(
         Some(listener) => serve_http(server, listener, signals, &calls).await,
     };
     stop.cancel();
+    if let Some(scraped) = scraped {
+        scraped.shut_down().await.context("serving metrics failed")?;
+    }
     status_server.shut_down().await;
     refreshing.await.context("listing plugins again failed")?;
     following.await.context("following the plugin folder failed")?;
@@ -126,6 +137,41 @@ fn listen(settings: &config::ServerConfig) -> Result<http::Listener, CommandErro
         Some(tls) => listener.with_tls(tls),
         None => listener,
     })
+}
+
+/// Binds the listener of `[telemetry]`, and says where it is.
+fn listen_for_scrapers(address: SocketAddr) -> Result<TelemetryListener, CommandError> {
+    let listener = TelemetryListener::bind(address).with_context(|| {
+        format!(
+            "cannot serve metrics on {address}; stop what uses it, or choose another address with `listen` under \
+             [telemetry]"
+        )
+    })?;
+    let address = listener.address;
+    console::eprint(&format!("serving metrics at http://{address}/metrics"));
+    if !address.ip().is_loopback() {
+        console::eprint("  warning: other machines can read them, and need no credentials");
+    }
+    Ok(listener)
+}
+
+/// The listener of `[telemetry]`, which serves until the last call has ended, so that probes see the server stop.
+struct Scraped {
+    stop: CancellationToken,
+    serving: JoinHandle<()>,
+}
+
+impl Scraped {
+    fn start(listener: TelemetryListener, metrics: MetricsSource) -> Self {
+        let stop = CancellationToken::new();
+        let serving = tokio::spawn(listener.serve(metrics, stop.clone()));
+        Self { stop, serving }
+    }
+
+    async fn shut_down(self) -> Result<(), tokio::task::JoinError> {
+        self.stop.cancel();
+        self.serving.await
+    }
 }
 
 /// Raises the limit on open files to the system's maximum: every connection takes one, and every file of a guest.
@@ -175,7 +221,7 @@ async fn serve_stdio(
     }
     // Draining takes a while; a second signal stops at once.
     tokio::select! {
-        served = tokio::time::timeout(DRAIN + FLUSH_TIME, serving) => match served {
+        served = tokio::time::timeout(calls.shutdown + FLUSH_TIME, serving) => match served {
             Ok(served) => served.context(failed)?,
             Err(_) => tracing::warn!("cancelled calls that were still running"),
         },
@@ -190,12 +236,14 @@ async fn serve_http(
     mut signals: Signals,
     calls: &RunningCalls,
 ) -> Result<ExitCode, CommandError> {
-    let stop = CancellationToken::new();
+    let (stop, stopped) = (CancellationToken::new(), OnceLock::new());
     let router = http::router(Arc::clone(&server));
     let mut serving = pin!(async {
         let serving = http::serve(listener, router, server.settings(), stop.clone());
         tokio::join!(serving, server.run_housekeeping());
-        if tokio::time::timeout(DRAIN, server.finish()).await.is_err() {
+        // Calls that outlive their connections have what is left of the time.
+        let left = calls.shutdown.saturating_sub(stopped.get().map_or(Duration::ZERO, Instant::elapsed));
+        if tokio::time::timeout(left, server.finish()).await.is_err() {
             tracing::warn!("cancelled calls that were still running");
         }
     });
@@ -203,6 +251,7 @@ async fn serve_http(
         () = serving.as_mut() => return Ok(ExitCode::SUCCESS),
         () = signals.stopped() => {
             calls.report_stopping();
+            stopped.get_or_init(Instant::now);
             server.stop();
             stop.cancel();
         }
@@ -214,16 +263,20 @@ async fn serve_http(
     }
 }
 
-/// The catalog, whose running calls are counted when the server stops.
-struct RunningCalls(Arc<Catalog>);
+/// The running calls, which are counted when the server stops.
+struct RunningCalls {
+    catalog: Arc<Catalog>,
+    /// How long they may then go on.
+    shutdown: Duration,
+}
 
 impl RunningCalls {
     fn report_stopping(&self) {
-        let running: u64 = self.0.current().entries().iter().map(|entry| entry.plugin.running()).sum();
+        let running: u64 = self.catalog.current().entries().iter().map(|entry| entry.plugin.running()).sum();
         let ends = match running {
             0 => "stopping".to_owned(),
-            1 => format!("stopping; 1 call has {} s to end", DRAIN.as_secs()),
-            _ => format!("stopping; {running} calls have {} s to end", DRAIN.as_secs()),
+            1 => format!("stopping; 1 call has {} s to end", self.shutdown.as_secs()),
+            _ => format!("stopping; {running} calls have {} s to end", self.shutdown.as_secs()),
         };
         console::eprint(&format!("{ends}; to stop at once, ask again"));
     }
@@ -232,7 +285,6 @@ impl RunningCalls {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Instant;
 
     #[tokio::test]
     async fn a_folder_that_hangs_holds_up_no_client() {

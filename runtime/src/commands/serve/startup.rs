@@ -2,11 +2,13 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use anyhow::Context as _;
 use tokio::task::JoinSet;
 
 use super::event_printer::EventPrinter;
+use super::metrics_source::MetricsSource;
 use super::{CommandError, console};
 use crate::access::policy::Policy;
 use crate::access::{Authenticator, Quotas};
@@ -60,6 +62,8 @@ pub(super) struct ServerParts {
     pub(super) load_status: Arc<LoadStatus>,
     /// Sends the spans of requests; `None`: there are no traces.
     pub(super) exporter: Option<TraceExporter>,
+    /// What `/metrics` says, without the connections of clients.
+    pub(super) metrics: MetricsSource,
     /// Opens the key-value store in advance and reports failures; serving does not wait for it.
     pub(super) opening: JoinSet<()>,
 }
@@ -88,7 +92,9 @@ pub(super) fn prepare(
     }
     let (tracer, exporter) = tracer(config.telemetry.otlp.as_ref())?;
     let authenticator = Arc::new(Authenticator::new(config.auth.as_ref(), audit.clone()));
-    let loader = Loader::new(&settings, store, audit, compiler(&config)).context("cannot start")?;
+    let loader = Loader::new(&settings, store, audit.clone(), compiler(&config)).context("cannot start")?;
+    let (call_totals, guest_memory) = (Arc::clone(loader.call_totals()), Arc::clone(loader.guest_memory()));
+    let has_metrics = config.telemetry.listen.is_some();
     config.remarks().iter().for_each(|remark| console::eprint(remark));
     warn_legacy_state(&config);
     let catalog = Arc::new(Catalog::empty());
@@ -119,8 +125,19 @@ pub(super) fn prepare(
     let refresher = folder.list_refresher();
     let server =
         Server::new(Arc::clone(&catalog), settings).with_authenticator(authenticator).with_quotas(quotas);
-    let server = Arc::new(server.with_tracer(tracer));
-    Ok(ServerParts { server, refresher, folder, catalog, load_status, exporter, opening })
+    let server = server.with_tracer(tracer);
+    let server = Arc::new(if has_metrics { server.with_metrics() } else { server });
+    let metrics = MetricsSource {
+        started: SystemTime::now(),
+        server: Arc::clone(&server),
+        catalog: Arc::clone(&catalog),
+        load_status: Arc::clone(&load_status),
+        call_totals,
+        guest_memory,
+        audit,
+        connections: None,
+    };
+    Ok(ServerParts { server, refresher, folder, catalog, load_status, exporter, metrics, opening })
 }
 
 /// What records requests, and what sends the spans to the collector, if one is configured.

@@ -34,6 +34,9 @@ pub(in super::super) async fn get(
         Ok(prepared) => prepared,
         Err(error) => return Some(Err(error)),
     };
+    if let Some(metrics) = &server.metrics {
+        metrics.note_prompt(context, &published);
+    }
     if let Some(trace) = &context.trace {
         trace.gets_prompt(&published.name);
     }

@@ -38,6 +38,9 @@ pub(in super::super) async fn call(
         Err(NotCallable::Rpc(error)) => return Some(Err(error)),
         Err(NotCallable::Arguments(why)) => return Some(error_result(server, context, why)),
     };
+    if let Some(metrics) = &server.metrics {
+        metrics.note_tool(context, &tool);
+    }
     if let Some(trace) = &context.trace {
         trace.calls_tool(&tool.name);
     }

@@ -208,6 +208,11 @@ impl SuspendedCalls {
         self.entries.lock().closed
     }
 
+    /// Number of suspended calls.
+    pub(crate) fn count(&self) -> usize {
+        self.entries.lock().by_id.len()
+    }
+
     /// Drops all calls, because the server is stopping.
     pub(crate) fn clear(&self) {
         let closed = Entries { closed: true, ..Entries::default() };

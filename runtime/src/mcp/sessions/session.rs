@@ -22,6 +22,7 @@ use super::subscriptions::Subscriptions;
 use crate::call_env::{Caller, ClientInfo, LogLevel};
 use crate::catalog::ListDigests;
 use crate::config::fixed_limits::REQUESTS_PER_SESSION;
+use crate::observe::metrics::SessionTimer;
 
 /// One session.
 #[derive(Debug)]
@@ -48,6 +49,8 @@ pub(crate) struct Session {
     pub(crate) stopping: CancellationToken,
     /// Open connections for server notifications.
     attached: AtomicUsize,
+    /// Times the session, if the server has metrics.
+    _timer: Option<SessionTimer>,
 }
 
 /// When a session was last active, and how often: a message came, a request ended, or a connection was attached or
@@ -111,7 +114,13 @@ impl Session {
             ended: CancellationToken::new(),
             stopping,
             attached: AtomicUsize::new(0),
+            _timer: None,
         }
+    }
+
+    /// The same session, which is timed.
+    pub(crate) fn with_timer(self, timer: SessionTimer) -> Self {
+        Self { _timer: Some(timer), ..self }
     }
 
     pub(crate) fn touch(&self) {

@@ -99,6 +99,10 @@ impl ResultFields for ResultView<'_> {
     fn extra(&self) -> Option<&RawObject> {
         Some(&self.extra)
     }
+
+    fn is_tool_error(&self) -> bool {
+        self.is_error
+    }
 }
 
 /// A result in the newest revision with sessions, for `plugport call --json`.

@@ -82,6 +82,12 @@ impl Audit {
         self.queue.is_some().then_some(self.arguments)
     }
 
+    /// Lines that were lost because the disk did not keep up.
+    #[must_use]
+    pub fn lost(&self) -> u64 {
+        self.queue.as_ref().map_or(0, |queue| queue.lost_lines())
+    }
+
     /// Records an event: an object whose first field names the kind of event.
     pub fn record<E: Serialize>(&self, event: &E) {
         let Some(queue) = &self.queue else { return };

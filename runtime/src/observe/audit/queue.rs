@@ -45,6 +45,8 @@ struct Lines {
     full_since: Option<Instant>,
     /// Number of lines that were dropped after those that wait.
     lost: u64,
+    /// Number of all lines that were lost.
+    all_lost: u64,
     /// The writer is about to end or has ended.
     closed: bool,
 }
@@ -77,6 +79,7 @@ impl Queue {
         while let Some(left) = lines.wait_left(Instant::now()) {
             if left.is_zero() {
                 lines.lost += 1;
+                lines.all_lost += 1;
                 return;
             }
             self.emptied.wait_for(&mut lines, left);
@@ -85,6 +88,11 @@ impl Queue {
             self.added.notify_one();
         }
         lines.waiting.append(&mut line);
+    }
+
+    /// Number of lines that were lost so far.
+    pub(super) fn lost_lines(&self) -> u64 {
+        self.lines.lock().all_lost
     }
 
     /// Lets the writer end when all lines are written.

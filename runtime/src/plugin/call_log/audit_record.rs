@@ -190,9 +190,10 @@ impl AuditRecord {
             _ => {}
         }
         if self.is_counted {
-            counters.ended(self.outcome.end(), self.usage().fuel);
+            let CallUsage { fuel, cpu, .. } = self.usage();
+            counters.ended(self.outcome.end(), fuel, cpu);
         } else if self.is_rejected && !self.is_listing() {
-            counters.rejected();
+            counters.rejected(self.outcome.rejection());
         }
     }
 

@@ -97,6 +97,15 @@ impl CallOutcome {
         }
     }
 
+    /// Why a call that did not begin was rejected, as a name for its count.
+    pub(super) fn rejection(&self) -> &'static str {
+        match self {
+            Self::Limit { limit, .. } => limit,
+            Self::Busy => "concurrent_calls",
+            rejected => rejected.name(),
+        }
+    }
+
     /// The counter for a call that began and ended like this.
     pub(super) fn end(&self) -> CallEnd {
         match self {

@@ -1,14 +1,16 @@
-//! Counters of a plugin's calls since it was loaded, for `plugport status`.
+//! Counters of a plugin's calls since it was loaded, for `plugport status` and for metrics.
 //!
-//! Every call is counted, so counting is a few atomic additions; only a call that hit a limit takes a lock. Only
+//! Every call is counted, so counting is a few atomic additions; only a call that hit a limit or was rejected takes a
+//! lock. Only
 //! [`AuditRecord`](super::AuditRecord) counts, so the counters and the audit agree. Of the server's own calls of
 //! `list-*` functions only the limits that they hit are counted.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use parking_lot::Mutex;
+use crate::observe::metrics::Tally;
 
 /// The counters at one moment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -30,10 +32,39 @@ pub struct CounterSnapshot {
     pub rejected: u64,
     /// Fuel that all calls used.
     pub fuel: u64,
+    /// Processor time that all calls used.
+    pub cpu: Duration,
     /// When the last one began.
     pub last: Option<SystemTime>,
     /// The limits that were hit, and how often.
     pub limits: BTreeMap<&'static str, u64>,
+    /// Why calls were rejected before they began, and how often.
+    pub rejections: BTreeMap<&'static str, u64>,
+    /// The grants that were missing when the plugin was denied something, and how often.
+    pub denials: BTreeMap<&'static str, u64>,
+}
+
+impl CounterSnapshot {
+    /// Adds the counts of another version of the same plugin.
+    pub(super) fn add(&mut self, other: &Self) {
+        self.begun += other.begun;
+        self.running += other.running;
+        self.ok += other.ok;
+        self.failed += other.failed;
+        self.terminated += other.terminated;
+        self.cancelled += other.cancelled;
+        self.rejected += other.rejected;
+        self.fuel = self.fuel.saturating_add(other.fuel);
+        self.cpu = self.cpu.saturating_add(other.cpu);
+        self.last = self.last.max(other.last);
+        for (sums, more) in [
+            (&mut self.limits, &other.limits),
+            (&mut self.rejections, &other.rejections),
+            (&mut self.denials, &other.denials),
+        ] {
+            more.iter().for_each(|(name, times)| *sums.entry(*name).or_default() += times);
+        }
+    }
 }
 
 /// How a call that began has ended.
@@ -54,15 +85,21 @@ pub(super) struct Counters {
     failed: AtomicU64,
     terminated: AtomicU64,
     cancelled: AtomicU64,
-    rejected: AtomicU64,
     fuel: AtomicU64,
+    cpu_micros: AtomicU64,
     /// Milliseconds since 1970; zero: never.
     last: AtomicU64,
-    /// By the names of limits, of which there are few.
-    limits: Mutex<BTreeMap<&'static str, u64>>,
+    limits: Tally,
+    rejections: Tally,
+    /// Host functions count these.
+    denials: Arc<Tally>,
 }
 
 impl Counters {
+    pub(super) fn new(denials: Arc<Tally>) -> Self {
+        Self { denials, ..Self::default() }
+    }
+
     pub(super) fn began(&self) {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         self.last.store(u64::try_from(now.as_millis()).unwrap_or(u64::MAX), Ordering::Relaxed);
@@ -70,7 +107,7 @@ impl Counters {
         add(&self.running, 1);
     }
 
-    pub(super) fn ended(&self, end: CallEnd, fuel: u64) {
+    pub(super) fn ended(&self, end: CallEnd, fuel: u64, cpu: Duration) {
         let count = match end {
             CallEnd::Ok => &self.ok,
             CallEnd::Failed => &self.failed,
@@ -79,15 +116,16 @@ impl Counters {
         };
         add(count, 1);
         add(&self.fuel, fuel);
+        add(&self.cpu_micros, u64::try_from(cpu.as_micros()).unwrap_or(u64::MAX));
         self.running.fetch_sub(1, Ordering::Relaxed);
     }
 
-    pub(super) fn rejected(&self) {
-        add(&self.rejected, 1);
+    pub(super) fn rejected(&self, reason: &'static str) {
+        self.rejections.add(reason);
     }
 
     pub(super) fn hit(&self, limit: &'static str) {
-        *self.limits.lock().entry(limit).or_default() += 1;
+        self.limits.add(limit);
     }
 
     pub(super) fn running(&self) -> u64 {
@@ -97,6 +135,7 @@ impl Counters {
     pub(super) fn read(&self) -> CounterSnapshot {
         let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
         let last = Some(of(&self.last)).filter(|last| *last > 0);
+        let rejections = self.rejections.read();
         CounterSnapshot {
             begun: of(&self.begun),
             running: of(&self.running),
@@ -104,10 +143,13 @@ impl Counters {
             failed: of(&self.failed),
             terminated: of(&self.terminated),
             cancelled: of(&self.cancelled),
-            rejected: of(&self.rejected),
+            rejected: rejections.values().sum(),
             fuel: of(&self.fuel),
+            cpu: Duration::from_micros(of(&self.cpu_micros)),
             last: last.and_then(|last| UNIX_EPOCH.checked_add(Duration::from_millis(last))),
-            limits: self.limits.lock().clone(),
+            limits: self.limits.read(),
+            rejections,
+            denials: self.denials.read(),
         }
     }
 }
@@ -128,8 +170,8 @@ mod tests {
         ends.iter().for_each(|_| counters.began());
         counters.began();
         assert_eq!(counters.running(), 6);
-        ends.iter().for_each(|end| counters.ended(*end, 7));
-        counters.rejected();
+        ends.iter().for_each(|end| counters.ended(*end, 7, Duration::from_millis(2)));
+        counters.rejected("quarantined");
         counters.hit("wall_ms");
         counters.hit("wall_ms");
         let snapshot = counters.read();
@@ -137,6 +179,8 @@ mod tests {
         assert_eq!((snapshot.ok, snapshot.failed, snapshot.terminated), (2, 1, 1));
         assert_eq!((snapshot.cancelled, snapshot.rejected), (1, 1));
         assert_eq!(snapshot.limits, BTreeMap::from([("wall_ms", 2)]));
+        assert_eq!(snapshot.rejections, BTreeMap::from([("quarantined", 1)]));
+        assert_eq!(snapshot.cpu, Duration::from_millis(10));
         assert!(
             snapshot.last.is_some_and(|last| last.elapsed().is_ok_and(|ago| ago < Duration::from_secs(60)))
         );

@@ -1,4 +1,4 @@
-//! What is known of a plugin's calls afterwards: counters for `plugport status`, and lines in the audit.
+//! What is known of a plugin's calls afterwards: counters for `plugport status` and metrics, and lines in the audit.
 //!
 //! Each call has one [`AuditRecord`]. Dropping the record counts the call and writes its line, so the counters and the
 //! audit agree, and a call whose future is dropped in the middle has its line too. Lines of
@@ -8,12 +8,14 @@
 
 mod audit_record;
 mod call_line;
+mod call_totals;
 mod counters;
 mod forbidden_call;
 mod rejected_calls;
 mod sandbox_span;
 
 pub use audit_record::AuditRecord;
+pub use call_totals::CallTotals;
 pub use counters::CounterSnapshot;
 pub(crate) use forbidden_call::{ForbiddenCall, ForbiddenReason};
 
@@ -32,7 +34,8 @@ use rejected_calls::{RejectedCalls, RejectionKey};
 #[derive(Debug)]
 pub(super) struct CallLog {
     plugin: Arc<PluginCtx>,
-    counters: Counters,
+    counters: Arc<Counters>,
+    totals: Arc<CallTotals>,
     rejected_calls: Arc<RejectedCalls>,
     forbidden_calls: Arc<RejectedCalls>,
 }
@@ -47,11 +50,13 @@ struct QuarantineLine<'a> {
 }
 
 impl CallLog {
-    pub(super) fn new(plugin: &Arc<PluginCtx>) -> Arc<Self> {
+    pub(super) fn new(plugin: &Arc<PluginCtx>, totals: &Arc<CallTotals>) -> Arc<Self> {
         let rejected_calls = RejectedCalls::new(Arc::clone(plugin));
         let forbidden_calls = RejectedCalls::new(Arc::clone(plugin));
-        let (plugin, counters) = (Arc::clone(plugin), Counters::default());
-        Arc::new(Self { plugin, counters, rejected_calls, forbidden_calls })
+        let counters = Arc::new(Counters::new(Arc::clone(&plugin.denials)));
+        totals.add(&plugin.name, &counters);
+        let (plugin, totals) = (Arc::clone(plugin), Arc::clone(totals));
+        Arc::new(Self { plugin, counters, totals, rejected_calls, forbidden_calls })
     }
 
     /// The record of a call that was received just now.
@@ -61,7 +66,7 @@ impl CallLog {
 
     /// Counts and audits a call that its caller may not make.
     pub(super) fn record_forbidden(&self, call: ForbiddenCall<'_>) {
-        self.counters.rejected();
+        self.counters.rejected("forbidden");
         if self.plugin.audit.includes_arguments().is_none() {
             return;
         }
@@ -84,5 +89,12 @@ impl CallLog {
     /// Calls that have begun and not ended.
     pub(super) fn running(&self) -> u64 {
         self.counters.running()
+    }
+}
+
+/// When the last call of a version has ended, its counts are added to those of the versions before it.
+impl Drop for CallLog {
+    fn drop(&mut self) {
+        self.totals.remove(&self.plugin.name, &self.counters);
     }
 }

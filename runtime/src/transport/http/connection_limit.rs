@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::time::Instant;
 
 use parking_lot::Mutex;
@@ -31,6 +31,8 @@ pub(super) enum ConnectionState {
 pub(super) struct ConnectionLimit {
     max: usize,
     begun: Instant,
+    /// The number of open connections, for metrics.
+    count: Arc<AtomicUsize>,
     open: Mutex<OpenConnections>,
 }
 
@@ -60,8 +62,9 @@ pub(super) struct ConnectionPermit {
 }
 
 impl ConnectionLimit {
-    pub(super) fn new(max: usize) -> Arc<Self> {
-        Arc::new(Self { max, begun: Instant::now(), open: Mutex::default() })
+    /// At most `max` connections, whose number is kept in `count`.
+    pub(super) fn new(max: usize, count: Arc<AtomicUsize>) -> Arc<Self> {
+        Arc::new(Self { max, begun: Instant::now(), count, open: Mutex::default() })
     }
 
     /// A permit for a new connection. `None`: the limit is reached, and all open connections are at work.
@@ -81,6 +84,7 @@ impl ConnectionLimit {
         });
         activity.set(ConnectionState::Waiting);
         open.by_number.insert(number, (caller, Arc::clone(&activity)));
+        self.count.store(open.by_number.len(), Ordering::Relaxed);
         Some(ConnectionPermit { limit: Arc::clone(self), number, activity })
     }
 }
@@ -107,7 +111,9 @@ impl Activity {
 
 impl Drop for ConnectionPermit {
     fn drop(&mut self) {
-        self.limit.open.lock().by_number.remove(&self.number);
+        let mut open = self.limit.open.lock();
+        open.by_number.remove(&self.number);
+        self.limit.count.store(open.by_number.len(), Ordering::Relaxed);
     }
 }
 
@@ -121,7 +127,7 @@ mod tests {
 
     #[test]
     fn a_newcomer_displaces_what_waits_of_the_caller_who_has_the_most() {
-        let connections = ConnectionLimit::new(4);
+        let connections = ConnectionLimit::new(4, Arc::default());
         let enter = |from| connections.acquire(caller(from)).unwrap();
         let (lone, streams, works, waits) = (enter(1), enter(2), enter(2), enter(2));
         streams.activity.set(ConnectionState::Streaming);

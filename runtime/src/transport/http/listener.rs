@@ -10,6 +10,7 @@
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
 use axum::Router;
@@ -50,9 +51,6 @@ const RECEIVE_BUFFER: u32 = 64 << 10;
 /// Connections that wait to be accepted.
 const BACKLOG: u32 = 1_024;
 
-/// How long running requests may go on when the server stops.
-const DRAIN: Duration = Duration::from_secs(5);
-
 /// For how long, and for how many bytes, a client may go on sending after the last response of its connection.
 const LINGER: Duration = Duration::from_secs(1);
 const LINGER_BYTES: u64 = 8 << 20;
@@ -91,6 +89,7 @@ pub struct Listener {
     /// Its address, with the port that the system chose for port 0.
     pub address: SocketAddr,
     tls: Option<Arc<TlsAcceptor>>,
+    connections: Arc<AtomicUsize>,
 }
 
 impl Listener {
@@ -107,13 +106,19 @@ impl Listener {
         socket.set_recv_buffer_size(RECEIVE_BUFFER)?;
         socket.bind(address)?;
         let socket = socket.listen(BACKLOG)?;
-        Ok(Self { address: socket.local_addr()?, socket, tls: None })
+        Ok(Self { address: socket.local_addr()?, socket, tls: None, connections: Arc::default() })
     }
 
     /// Serves HTTPS instead of HTTP.
     #[must_use]
     pub fn with_tls(self, tls: TlsAcceptor) -> Self {
         Self { tls: Some(Arc::new(tls)), ..self }
+    }
+
+    /// The number of open connections, which changes while it serves.
+    #[must_use]
+    pub fn connections(&self) -> Arc<AtomicUsize> {
+        Arc::clone(&self.connections)
     }
 
     /// The URL of the server, without a path.
@@ -142,7 +147,7 @@ async fn serve_connections(
     settings: &ServerConfig,
     stop: &CancellationToken,
 ) {
-    let connections = ConnectionLimit::new(settings.max_connections);
+    let connections = ConnectionLimit::new(settings.max_connections, Arc::clone(&listener.connections));
     let tasks = TaskTracker::new();
     loop {
         let accepted = tokio::select! {
@@ -163,7 +168,7 @@ async fn serve_connections(
     }
     drop(listener);
     tasks.close();
-    if tokio::time::timeout(DRAIN, tasks.wait()).await.is_err() {
+    if tokio::time::timeout(settings.shutdown, tasks.wait()).await.is_err() {
         tracing::warn!("cancelled requests that were still running");
     }
 }

@@ -1,0 +1,49 @@
+//! How often requests were authenticated, and how often they were not, for metrics.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::auth_error::AuthError;
+use super::oauth::TokenError;
+
+/// Counts by outcome.
+#[derive(Debug, Default)]
+pub(super) struct AuthCounts {
+    authenticated: AtomicU64,
+    missing: AtomicU64,
+    expired: AtomicU64,
+    invalid: AtomicU64,
+    malformed: AtomicU64,
+    unavailable: AtomicU64,
+}
+
+impl AuthCounts {
+    /// Counts a request with valid credentials.
+    pub(super) fn succeeded(&self) {
+        self.authenticated.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts a request that was not authenticated.
+    pub(super) fn failed(&self, error: &AuthError) {
+        let count = match error {
+            AuthError::Missing => &self.missing,
+            AuthError::Expired | AuthError::Token(TokenError::Expired) => &self.expired,
+            AuthError::Token(TokenError::Malformed) => &self.malformed,
+            AuthError::Token(TokenError::Unavailable { .. }) => &self.unavailable,
+            AuthError::Token(_) => &self.invalid,
+        };
+        count.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Each outcome with its count.
+    pub(super) fn read(&self) -> [(&'static str, u64); 6] {
+        let counts = [
+            ("authenticated", &self.authenticated),
+            ("missing", &self.missing),
+            ("expired", &self.expired),
+            ("invalid", &self.invalid),
+            ("malformed", &self.malformed),
+            ("unavailable", &self.unavailable),
+        ];
+        counts.map(|(outcome, count)| (outcome, count.load(Ordering::Relaxed)))
+    }
+}

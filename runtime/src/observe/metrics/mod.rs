@@ -1,0 +1,23 @@
+//! Metrics: counters, gauges and histograms of atomics, and how a scraper reads them.
+//!
+//! A library of metrics brings a registry, which looks up the labels of each call in a hash table behind a lock. Here
+//! the counted thing owns its atomics, so counting is an addition, and only a scrape gathers them as
+//! [`MetricFamily`]s. The text format of Prometheus is one function over these, and another exporter may read the same.
+//!
+//! Nothing here knows what is counted.
+
+mod family;
+mod histogram;
+mod operations;
+mod process;
+mod prometheus_text;
+mod sessions;
+mod tally;
+
+pub use family::{Labels, MetricFamily, MetricKind, MetricValue, Sample};
+pub use histogram::{Histogram, HistogramSnapshot};
+pub use operations::{ErrorType, ItemOperations, OperationTable, Operations};
+pub use process::process_families;
+pub use prometheus_text::prometheus_text;
+pub use sessions::{SessionMetrics, SessionTimer};
+pub use tally::Tally;

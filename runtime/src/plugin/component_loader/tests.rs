@@ -1,0 +1,37 @@
+use super::*;
+use crate::sandbox::engine;
+
+fn linked(component: &str) -> Result<(Interfaces, InstancePre<InstanceCtx>, Exports), LoadError> {
+    let engine = engine(&config::ServerConfig::default()).unwrap();
+    let mut linker = Linker::new(&engine);
+    capability::add_to_linker(&mut linker).unwrap();
+    let component = Component::new(&engine, wat::parse_str(component).unwrap()).unwrap();
+    link(&linker, &component, &DocsSection::of(&[]), &Limits::default())
+}
+
+#[test]
+fn a_component_for_another_version_is_told_both_and_what_to_do() {
+    let request = |version| format!("(import \"plugport:plugin/request@{version}\" (instance))");
+    let tools =
+        |version| format!("(instance $tools) (export \"plugport:plugin/tools@{version}\" (instance $tools))");
+    for (component, expected) in [
+        (
+            request("0.1.0") + &tools("0.9.0"),
+            "was built for plugport:plugin@0.9.0, whose tools it exports; this server",
+        ),
+        (
+            request("0.9.0") + &tools("0.1.0"),
+            "was built for plugport:plugin@0.9.0, whose request it imports; this server",
+        ),
+        (request("1.0.0"), "was built for plugport:plugin@1.0.0, whose request it imports; this server"),
+    ] {
+        let Err(error) = linked(&format!("(component {component})")) else { panic!("{component}") };
+        let error = error.to_string();
+        assert!(
+            error.starts_with(expected) && error.contains("speaks plugport:plugin@0.1.0, so rebuild"),
+            "{error}"
+        );
+    }
+    let Err(error) = linked("(component)") else { panic!() };
+    assert!(matches!(error, LoadError::OtherWorld { .. }), "{error}");
+}

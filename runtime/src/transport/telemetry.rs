@@ -1,0 +1,241 @@
+//! The listener of `[telemetry]`: metrics for a scraper, and probes for whoever starts and stops the server.
+//!
+//! A socket of its own and not a path beside `/mcp`, since scrapers and probes have no tokens, and clients of MCP have
+//! no business here. It has no authentication, so its responses say nothing that calls brought along, and a connection
+//! is cheap: one request, a bounded time, and a bounded number at once. When there are too many, the oldest ends, which
+//! is one that stalls: an honest one takes milliseconds.
+//!
+//! Knows no plugin: the caller makes the text of the metrics.
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue, X_CONTENT_TYPE_OPTIONS};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::sync::Semaphore;
+use tokio::task::{AbortHandle, JoinSet};
+use tokio_util::sync::CancellationToken;
+
+/// Open connections.
+const MAX_CONNECTIONS: usize = 16;
+
+/// How long a client may take to send its header.
+const HEADER_TIME: Duration = Duration::from_secs(5);
+
+/// How long a connection may take altogether.
+const CONNECTION_TIME: Duration = Duration::from_secs(10);
+
+/// Longest header, bytes.
+const BUFFER: usize = 16 << 10;
+
+/// Connections that wait to be accepted.
+const BACKLOG: u32 = 64;
+
+/// After running out of file descriptors, accepting again at once would only spin.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+const PLAIN: &str = "text/plain; charset=utf-8";
+const PROMETHEUS: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// What the listener shows.
+pub trait TelemetryPages: Send + Sync + 'static {
+    /// The metrics, in the text format of Prometheus. May take milliseconds.
+    fn metrics(&self) -> String;
+
+    /// Whether clients should be sent to this server.
+    ///
+    /// # Errors
+    /// With the reason why not.
+    fn ready(&self) -> Result<(), &'static str>;
+}
+
+/// A bound socket.
+#[derive(Debug)]
+pub struct TelemetryListener {
+    socket: TcpListener,
+    /// Its address, with the port that the system chose for port 0.
+    pub address: SocketAddr,
+}
+
+impl TelemetryListener {
+    /// Binds a socket, within the async runtime.
+    ///
+    /// # Errors
+    /// When the address is in use or may not be used.
+    pub fn bind(address: SocketAddr) -> std::io::Result<Self> {
+        let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+        // A server that is started again can use its address at once.
+        socket.set_reuseaddr(true)?;
+        socket.bind(address)?;
+        let socket = socket.listen(BACKLOG)?;
+        Ok(Self { address: socket.local_addr()?, socket })
+    }
+
+    /// Serves the pages until `stop`. All connections end with it.
+    pub async fn serve(self, pages: impl TelemetryPages, stop: CancellationToken) {
+        let routes = Arc::new(Routes { pages: Arc::new(pages), scrapes: Arc::new(Semaphore::new(1)) });
+        let (mut connections, mut by_age) = (JoinSet::new(), VecDeque::<AbortHandle>::new());
+        while let Some(accepted) = stop.run_until_cancelled(self.socket.accept()).await {
+            let Ok((stream, _)) = accepted else {
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+                continue;
+            };
+            while connections.try_join_next().is_some() {}
+            by_age.retain(|connection| !connection.is_finished());
+            if by_age.len() >= MAX_CONNECTIONS
+                && let Some(oldest) = by_age.pop_front()
+            {
+                oldest.abort();
+            }
+            by_age.push_back(connections.spawn(connection(stream, Arc::clone(&routes))));
+        }
+    }
+}
+
+/// Serves one request.
+async fn connection<P: TelemetryPages>(stream: TcpStream, routes: Arc<Routes<P>>) {
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new()).header_read_timeout(HEADER_TIME).max_buf_size(BUFFER).keep_alive(false);
+    let service = service_fn(move |request: Request<Incoming>| {
+        let routes = Arc::clone(&routes);
+        async move { Ok::<_, Infallible>(routes.respond(request.method(), request.uri().path()).await) }
+    });
+    let served = http.serve_connection(TokioIo::new(stream), service);
+    match tokio::time::timeout(CONNECTION_TIME, served).await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => tracing::debug!("a connection for metrics failed: {error}"),
+        Err(_) => tracing::debug!("a client of metrics did not read its response"),
+    }
+}
+
+struct Routes<P> {
+    pages: Arc<P>,
+    /// One scrape at a time: however many ask, they take one thread.
+    scrapes: Arc<Semaphore>,
+}
+
+impl<P: TelemetryPages> Routes<P> {
+    async fn respond(&self, method: &Method, path: &str) -> Response<Full<Bytes>> {
+        if !matches!(path, "/metrics" | "/health" | "/ready") {
+            return text(StatusCode::NOT_FOUND, "there are /metrics, /health and /ready\n");
+        }
+        if !matches!(*method, Method::GET | Method::HEAD) {
+            let mut response = text(StatusCode::METHOD_NOT_ALLOWED, "use GET\n");
+            response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
+            return response;
+        }
+        match path {
+            "/metrics" => self.metrics().await,
+            "/ready" => match self.pages.ready() {
+                Ok(()) => text(StatusCode::OK, "ready\n"),
+                Err(why) => text(StatusCode::SERVICE_UNAVAILABLE, format!("{why}\n")),
+            },
+            _ => text(StatusCode::OK, "ok\n"),
+        }
+    }
+
+    async fn metrics(&self) -> Response<Full<Bytes>> {
+        let failed = || text(StatusCode::SERVICE_UNAVAILABLE, "the metrics cannot be read\n");
+        let Ok(permit) = Arc::clone(&self.scrapes).acquire_owned().await else { return failed() };
+        let pages = Arc::clone(&self.pages);
+        let making = tokio::task::spawn_blocking(move || {
+            let text = pages.metrics();
+            drop(permit);
+            text
+        });
+        let Ok(metrics) = making.await else { return failed() };
+        let mut response = text(StatusCode::OK, metrics);
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(PROMETHEUS));
+        response
+    }
+}
+
+/// A response that no cache stores, and that no page of another origin may embed.
+fn text(status: StatusCode, body: impl Into<Bytes>) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::new(body.into()));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(PLAIN));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert("cross-origin-resource-policy", HeaderValue::from_static("same-origin"));
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+    struct Pages(Arc<AtomicBool>);
+
+    impl TelemetryPages for Pages {
+        fn metrics(&self) -> String {
+            "# TYPE x gauge\nx 1\n".repeat(500_000)
+        }
+
+        fn ready(&self) -> Result<(), &'static str> {
+            if self.0.load(Ordering::Relaxed) { Ok(()) } else { Err("not yet") }
+        }
+    }
+
+    async fn response(address: SocketAddr, request: &str) -> String {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        let mut read = Vec::new();
+        // A connection with an unread rest of a long header is reset.
+        let _ = stream.write_all(request.as_bytes()).await;
+        let _ = stream.read_to_end(&mut read).await;
+        String::from_utf8(read).unwrap()
+    }
+
+    fn request(method: &str, path: &str) -> String {
+        format!("{method} {path} HTTP/1.1\r\nHost: anything.example\r\n\r\n")
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn three_pages_are_served_beside_clients_that_stall() {
+        let listener = TelemetryListener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
+        let (address, is_ready, stop) =
+            (listener.address, Arc::<AtomicBool>::default(), CancellationToken::new());
+        let serving = tokio::spawn(listener.serve(Pages(Arc::clone(&is_ready)), stop.clone()));
+        let get = async |path: &str| response(address, &request("GET", path)).await;
+        let mut stalled = Vec::new();
+        for number in 0..3 * MAX_CONNECTIONS {
+            let mut stream = TcpStream::connect(address).await.unwrap();
+            // Some send nothing, and some do not read.
+            if number % 2 == 0 {
+                stream.write_all(request("GET", "/metrics").as_bytes()).await.unwrap();
+            }
+            stalled.push(stream);
+        }
+        assert!(get("/health").await.starts_with("HTTP/1.1 200 OK\r\n"));
+        let waiting = get("/ready").await;
+        assert!(waiting.starts_with("HTTP/1.1 503 ") && waiting.ends_with("\r\n\r\nnot yet\n"), "{waiting}");
+        is_ready.store(true, Ordering::Relaxed);
+        assert!(get("/ready").await.ends_with("\r\n\r\nready\n"));
+        let metrics = get("/metrics").await;
+        assert!(metrics.contains("content-type: text/plain; version=0.0.4; charset=utf-8\r\n"));
+        assert!(metrics.ends_with("x 1\n") && !metrics.to_ascii_lowercase().contains("access-control"));
+        let head = response(address, &request("HEAD", "/ready")).await;
+        assert!(head.starts_with("HTTP/1.1 200 ") && head.ends_with("\r\n\r\n"), "{head}");
+        assert!(get("/metrics/x").await.starts_with("HTTP/1.1 404 "));
+        let posted = response(address, &request("POST", "/metrics")).await;
+        assert!(posted.starts_with("HTTP/1.1 405 ") && posted.contains("allow: GET, HEAD\r\n"), "{posted}");
+        let long = format!("GET /{} HTTP/1.1\r\n\r\n", "x".repeat(2 * BUFFER));
+        assert!(!response(address, &long).await.starts_with("HTTP/1.1 200"));
+        stop.cancel();
+        serving.await.unwrap();
+        assert!(TcpStream::connect(address).await.is_err());
+    }
+}
