@@ -136,7 +136,9 @@ async fn arguments_are_bounded_by_conditions() {
         assert!(denied.tool_error().contains("/message"), "{message}: {denied:?}");
         assert_eq!(echo(&ada, message).await.tool_text(), message);
     }
-    let is_bobs = |line: &Value| line["event"] == "call" && line["caller"] == "token:bob";
+    let is_bobs = |line: &Value| {
+        line["event"] == "call" && line["caller"] == "token:bob" && line["outcome"] != "forbidden"
+    };
     assert_eq!(server.wait_for_audit_lines(is_bobs, 1).await.len(), 1, "the guest ran once");
 }
 
