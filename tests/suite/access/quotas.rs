@@ -12,6 +12,8 @@ use plugport_tests::stdio_client::StdioClient;
 use serde_json::{Value, json};
 
 use super::{ADA, BOB, as_caller, both};
+use crate::limits::rates::{assert_sampled, rejected_for};
+use crate::mcp::session_client_requests::{GRANTED, capabilities};
 
 /// How long a changed configuration may take until it holds.
 const RELOAD: Duration = Duration::from_secs(10);
@@ -188,6 +190,22 @@ async fn a_heavy_caller_is_stopped_when_its_fuel_is_used_up() {
     assert_eq!(echo(&ada).await.status, 200, "a call begins while anything is left");
     assert_over_quota(&echo(&ada).await, "fuel_per_hour");
     assert_eq!(echo(&bob).await.status, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tokens_of_the_model_are_counted_for_each_caller() {
+    let config = format!("{}{GRANTED}{}", role("sampling_tokens_per_day = 900"), both());
+    let server = Server::builder().guest("client_requests").config(&config).start().await;
+    let session = as_caller(&server, ADA).session_with("2025-11-25", capabilities()).await;
+    assert_sampled(&session, 1_001, 500).await;
+    let why = rejected_for(&session, 500).await;
+    assert!(why.contains("`team`") && why.contains("quota `sampling_tokens_per_day`"), "{why}");
+    // The rejected request took nothing.
+    assert_sampled(&session, 1_002, 10).await;
+    let of_bob = as_caller(&server, BOB).session_with("2025-11-25", capabilities()).await;
+    assert_sampled(&of_bob, 1_001, 500).await;
+    let noted = server.wait_for_audit("limit", 1).await;
+    assert!(noted[0]["reason"].as_str().unwrap().contains("quota `sampling_tokens_per_day`"), "{noted:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
