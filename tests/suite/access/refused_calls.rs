@@ -77,7 +77,8 @@ async fn invented_uris_of_a_hidden_template_have_one_name_and_two_lines() {
     let server = Server::builder().guest("library").config(&config).start().await;
     let bob = as_caller(&server, BOB);
     let session = bob.session("2025-06-18").await;
-    for number in 0..100 {
+    // Few enough for the ten seconds in which they share one line.
+    for number in 0..20 {
         let uri = json!({ "uri": format!("lib:item/{number}/data") });
         assert_eq!(session.request("resources/read", uri).await.error_code(), -32002);
         let invented = json!({ "uri": format!("lib:invented/{number}") });
@@ -96,7 +97,7 @@ async fn invented_uris_of_a_hidden_template_have_one_name_and_two_lines() {
     );
     server.signal("-TERM").await;
     let counted = server.wait_for_audit_lines(|line| line["count"].is_number(), 1).await;
-    assert_eq!((&counted[0]["count"], &counted[0]["reason"]), (&json!(99), &json!("hidden")));
+    assert_eq!((&counted[0]["count"], &counted[0]["reason"]), (&json!(19), &json!("hidden")));
 }
 
 /// Waits until Bob's list of tools is empty.

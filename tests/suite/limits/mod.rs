@@ -10,5 +10,5 @@ mod fairness;
 mod handle_memory;
 mod instance_pool;
 mod large_work;
-mod rates;
+pub(crate) mod rates;
 mod time_and_logs;

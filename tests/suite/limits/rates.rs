@@ -148,7 +148,7 @@ fn ask(tokens: u64) -> Value {
 }
 
 /// Asks the client's model for at most so many tokens, and asserts that the model's text comes back.
-async fn assert_sampled(session: &Session, id: u64, tokens: u64) {
+pub(crate) async fn assert_sampled(session: &Session, id: u64, tokens: u64) {
     let mut stream = session.stream(json!(id), "tools/call", ask(tokens)).await;
     let client_request = stream.message().await;
     session.respond(&client_request, model_says("sure")).await;
@@ -157,7 +157,7 @@ async fn assert_sampled(session: &Session, id: u64, tokens: u64) {
 }
 
 /// The reason why the client gets no request.
-async fn rejected_for(session: &Session, tokens: u64) -> String {
+pub(crate) async fn rejected_for(session: &Session, tokens: u64) -> String {
     session.request("tools/call", ask(tokens)).await.tool_text().to_owned()
 }
 

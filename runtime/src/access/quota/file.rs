@@ -111,6 +111,8 @@ impl QuotaFile {
             Ok(()) => {}
             Err(error) => {
                 self.opened = None;
+                // Nothing else bounds what waits for a file that cannot be written.
+                self.forget_whole(now);
                 if !std::mem::replace(&mut self.has_warned, true) {
                     tracing::error!("{error}");
                 }
@@ -290,5 +292,17 @@ mod tests {
         std::fs::remove_file(&folder).unwrap();
         file.write(Moments::new(), 0);
         assert_eq!(read(&folder).unwrap(), of(&[(&ada, 10)]));
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_forgotten_once_it_means_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = dir.path().join("state");
+        std::fs::write(&folder, "no folder").unwrap();
+        let mut file = QuotaFile::read(folder, 0);
+        for now in 0..100 {
+            file.write(of(&[(&key(&format!("token:{now}"), "a"), now + 10)]), now);
+        }
+        assert_eq!(file.moments.len(), 10);
     }
 }

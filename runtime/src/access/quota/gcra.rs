@@ -37,11 +37,17 @@ impl Bucket {
     }
 
     /// When it is whole again: now or later. A call may take more than is left, so a bucket may be in debt, by at most
-    /// one period. The bound also serves when the clock was ahead and goes back: the bucket is empty then, and not for
-    /// years.
+    /// one period.
     pub(super) fn moment(self, rate: Rate, now: u64) -> u64 {
-        let last = now.saturating_add(rate.period.saturating_mul(2));
-        self.whole_at.clamp(now, last)
+        self.whole_at.clamp(now, last(rate, now))
+    }
+
+    /// Bounds the bucket when the clock was ahead and goes back: it is in debt by a period then, and fills from there.
+    /// Returns whether it had to.
+    pub(super) fn bound(&mut self, rate: Rate, now: u64) -> bool {
+        let is_beyond = self.whole_at > last(rate, now);
+        self.whole_at = self.whole_at.min(last(rate, now));
+        is_beyond
     }
 
     /// How long until `amount` may be taken; `None`: it may be taken now.
@@ -58,8 +64,8 @@ impl Bucket {
 
     /// Takes `amount`, also if there is less.
     pub(super) fn take(&mut self, amount: u64, rate: Rate, now: u64) {
-        let moment = self.moment(rate, now).saturating_add(rate.cost(amount));
-        *self = Self::whole_at(Self::whole_at(moment).moment(rate, now));
+        self.whole_at = self.moment(rate, now).saturating_add(rate.cost(amount));
+        self.bound(rate, now);
     }
 
     /// Puts back what was taken `since` then and not used. What has filled again in the meantime is not put back twice.
@@ -74,6 +80,11 @@ impl Bucket {
     }
 }
 
+/// The last moment at which a bucket may be whole again.
+fn last(rate: Rate, now: u64) -> u64 {
+    now.saturating_add(rate.period.saturating_mul(2))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -82,6 +93,7 @@ mod tests {
     const SECOND: u64 = 1_000_000_000;
 
     fn taken(bucket: &mut Bucket, rate: Rate, now: u64) -> bool {
+        bucket.bound(rate, now);
         let is_free = bucket.wait_for(1, rate, now).is_none();
         if is_free {
             bucket.take(1, rate, now);

@@ -18,6 +18,7 @@ mod tests;
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use arc_swap::ArcSwapOption;
@@ -98,7 +99,9 @@ fn wall_clock() -> u64 {
 pub struct Quotas {
     folder: Option<PathBuf>,
     table: Mutex<Table>,
-    /// `None` before a role has a quota, and where nothing can be kept.
+    /// A role has or had a quota.
+    is_open: AtomicBool,
+    /// `None` before that, and where nothing can be kept.
     store: ArcSwapOption<QuotaStore>,
 }
 
@@ -119,7 +122,7 @@ impl Quotas {
     /// Goes on with what callers have used before this process. Called before roles with quotas hold, and does nothing
     /// when it was called before.
     pub fn open(&self) {
-        if self.store.load().is_some() {
+        if self.is_open.swap(true, Ordering::Relaxed) {
             return;
         }
         let Some(folder) = self.folder.clone() else {

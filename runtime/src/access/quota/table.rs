@@ -106,6 +106,14 @@ fn period(kind: QuotaKind) -> u64 {
 }
 
 impl WrittenBucket {
+    /// The bucket as it is now. A clock that goes back leaves no moment far in the future, here or in the file.
+    fn at(&mut self, rate: Rate, now: u64) -> Bucket {
+        if self.bucket.bound(rate, now) {
+            self.written = 0;
+        }
+        self.bucket
+    }
+
     /// Makes sure that the file has at least `moment`; if not, writes one that lies further ahead.
     fn write_ahead(&mut self, moment: u64, (entry, kind): (&EntryKey, QuotaKind), ahead: &impl Ahead) {
         if moment > self.written {
@@ -148,13 +156,12 @@ impl Entry {
     /// The limit that stops a call, and for how long.
     fn stopping(&mut self, quota: &QuotaConfig, now: u64) -> Option<(QuotaLimit, u64, u64)> {
         for (kind, value) in quota.rates() {
-            let bucket = self.bucket(kind).bucket;
+            let rate = rate(kind, value);
+            let bucket = self.bucket(kind).at(rate, now);
             let wait = match kind {
-                QuotaKind::CallsPerMinute | QuotaKind::CallsPerDay => {
-                    bucket.wait_for(1, rate(kind, value), now)
-                }
+                QuotaKind::CallsPerMinute | QuotaKind::CallsPerDay => bucket.wait_for(1, rate, now),
                 // What the call will use is not known: it begins while anything is left.
-                QuotaKind::FuelPerHour | QuotaKind::CpuPerHour => bucket.wait_for_any(rate(kind, value), now),
+                QuotaKind::FuelPerHour | QuotaKind::CpuPerHour => bucket.wait_for_any(rate, now),
                 // A call that sends no request to a model needs none.
                 QuotaKind::SamplingTokensPerDay => None,
             };
@@ -267,7 +274,8 @@ impl Table {
         let Some(value) = quota.quota.rate(kind) else { return Ok(0) };
         let entry = self.entries(key.caller).entries.entry(key.clone()).or_default();
         let bucket = entry.bucket(kind);
-        match bucket.bucket.wait_for(amount, rate(kind, value), now) {
+        let rate = rate(kind, value);
+        match bucket.at(rate, now).wait_for(amount, rate, now) {
             None => Ok(bucket.take(amount, (kind, value), key, now, ahead)),
             Some(wait) => Err(OverQuota {
                 limit: QuotaLimit::Rate(kind),

@@ -112,6 +112,25 @@ fn a_server_that_is_killed_at_any_moment_gives_no_more() {
 }
 
 #[test]
+fn a_clock_that_goes_back_locks_nobody_out_also_after_a_restart() {
+    let (role, file) = ([calls("a", 2)], FakeFile::default());
+    let mut table = Table::default();
+    assert!((0..2).all(|_| is_admitted(&mut table, ada(), &role, START, &file)));
+    let back = START - 365 * 86_400 * SECOND;
+    let over = table.admit(ada(), &role, back, &file).unwrap_err();
+    assert_eq!(over.retry_after_s(), 36 * 3_600, "a day of debt, and what one call needs");
+    let free = back + 36 * 3_600 * SECOND;
+    assert!(!is_admitted(&mut table, ada(), &role, free - 1, &file));
+    assert!(is_admitted(&mut table, ada(), &role, free, &file));
+    let mut table = Table::default();
+    for (key, moment) in file.0.into_inner() {
+        table.restore(key, moment);
+    }
+    let over = table.admit(ada(), &role, free, &FakeFile::default()).unwrap_err();
+    assert!(over.retry_after_s() < 14 * 3_600, "the file has the moment of the new clock: {over}");
+}
+
+#[test]
 fn there_are_few_writes() {
     let (role, file) = ([calls("a", 3_200)], FakeFile::default());
     let mut table = Table::default();

@@ -87,6 +87,11 @@ impl InstanceCtx {
         let spans = request_span::begin(self.trace.as_ref(), &granted);
         let responses = self.suspension.suspend_while(client.send_requests(granted)).await;
         request_span::end(spans, &responses);
+        for response in &responses {
+            if let Err(ClientRequestError::OverQuota(why)) = response {
+                self.limit_reached(why);
+            }
+        }
         let mut responses = responses.into_iter();
         let mut size = 0;
         let mut next_response = |reservation: R| {
