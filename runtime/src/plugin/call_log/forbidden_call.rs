@@ -1,8 +1,8 @@
 //! A call that its caller may not make, as the audit has it.
 //!
 //! The layer `mcp` decides and responds. A forbidden call never reaches the plugin, so it has no audit record of its
-//! own. A caller may try in a loop, so lines are counted as those of other rejected
-//! calls are, and apart from them: a flood of one kind does not hide the other.
+//! own. A caller may try in a loop, so lines are counted as those of other rejected calls are, and apart from them: a
+//! flood of one kind does not hide the other.
 
 use serde::Serialize;
 
