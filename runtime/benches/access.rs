@@ -1,6 +1,5 @@
 //! Measures what access costs a call, in one run: `POST /mcp` without a socket, without `[auth]`, with a static token,
-//! with a token of an authorization server that was verified before, with roles, and with a
-//! role that has a quota.
+//! with a token of an authorization server that was verified before, with roles, and with a role that has a quota.
 //!
 //! The cases take turns, a thousand calls each, so that a machine that becomes slower becomes slower for all. The figures
 //! are the fastest round of each case, which the rest of the machine disturbed least, and the median of the rounds. What
@@ -19,7 +18,7 @@
 
 mod support;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -36,7 +35,7 @@ use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair as 
 use sha2::{Digest as _, Sha256};
 use support::http::InProcess;
 use support::in_process::{BenchFn as _, runtime, thread_cpu};
-use support::{GUEST, entry, loader};
+use support::{entry, guest_file, loader};
 
 const ROUNDS: usize = 60;
 const CALLS: usize = 1_000;
@@ -51,8 +50,7 @@ const ISSUER: &str = "https://idp.example.com";
 const RESOURCE: &str = "https://tools.example.com/mcp";
 
 fn main() {
-    let guest = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../target/guests")).join(GUEST);
-    assert!(guest.is_file(), "{} is missing; run `cargo measure access`, which builds it", guest.display());
+    let guest = guest_file("access");
     let folder = std::env::temp_dir().join(format!("plugport-bench-access-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let jwt = signed_token(&folder);

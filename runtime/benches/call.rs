@@ -16,13 +16,12 @@
 
 mod support;
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use support::http::{InProcess, Load, bare_router, measure_http, run_load_if_child};
 use support::in_process::measure_in_process;
 use support::raw_wasmtime::RawInstance;
-use support::{GUEST, Row, plugin_router, published};
+use support::{Row, guest_file, plugin_router, published};
 
 const SECONDS: u64 = 4;
 const CONNECTIONS: usize = 16;
@@ -31,8 +30,7 @@ fn main() {
     if run_load_if_child() {
         return;
     }
-    let guest = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../target/guests")).join(GUEST);
-    assert!(guest.is_file(), "{} is missing; run `cargo measure call`, which builds it", guest.display());
+    let guest = guest_file("call");
     let time = Duration::from_secs(SECONDS);
     println!(
         "echo of 32 bytes, {SECONDS} s per row, one thread for the server, {CONNECTIONS} connections for HTTP\n"

@@ -16,7 +16,7 @@
 
 mod support;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 
 use plugport::config::{Config, ServerConfig};
@@ -25,14 +25,13 @@ use plugport::plugin::{ComponentFile, Loader};
 use plugport::sandbox::{CodeCache, Compiler, KvDatabase};
 
 use support::in_process::runtime;
-use support::{GUEST, Row};
+use support::{GUEST, Row, guest_file};
 
 const COMPILED: usize = 10;
 const RECALLED: usize = 500;
 
 fn main() {
-    let file = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../target/guests")).join(GUEST);
-    assert!(file.is_file(), "{} is missing; run `cargo measure load`, which builds it", file.display());
+    let file = guest_file("load");
     runtime().block_on(measure(&file));
 }
 

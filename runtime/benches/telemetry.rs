@@ -16,7 +16,7 @@
 
 mod support;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use plugport::catalog::{Catalog, Snapshot};
@@ -25,18 +25,13 @@ use plugport::mcp::Server;
 use plugport::transport::http::router;
 use support::http::InProcess;
 use support::in_process::{BenchFn as _, runtime, thread_cpu};
-use support::{GUEST, entry, loader};
+use support::{entry, guest_file, loader};
 
 const ROUNDS: usize = 60;
 const CALLS: usize = 1_000;
 
 fn main() {
-    let guest = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../target/guests")).join(GUEST);
-    assert!(
-        guest.is_file(),
-        "{} is missing; run `cargo measure telemetry`, which builds it",
-        guest.display()
-    );
+    let guest = guest_file("telemetry");
     runtime().block_on(async {
         let mut subjects = [subject(&guest, false).await, subject(&guest, true).await];
         let mut minima = [f64::INFINITY; 2];

@@ -17,7 +17,7 @@
 mod support;
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -36,7 +36,7 @@ use plugport::plugin::{ComponentFile, Loader};
 use plugport::sandbox::{CodeCache, Compiler, KvDatabase};
 use plugport::transport::http::router;
 use sha2::{Digest as _, Sha256};
-use support::GUEST;
+use support::guest_file;
 use support::in_process::runtime;
 use tower_service::Service as _;
 
@@ -46,8 +46,7 @@ const ROLES: usize = 5;
 const VERSION: &str = "2026-07-28";
 
 fn main() {
-    let guest = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../target/guests")).join(GUEST);
-    assert!(guest.is_file(), "{} is missing; run `cargo measure views`, which builds it", guest.display());
+    let guest = guest_file("views");
     let folder = std::env::temp_dir().join(format!("plugport-bench-views-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let file = folder.join("plugport.toml");

@@ -5,7 +5,7 @@ pub mod in_process;
 pub mod raw_wasmtime;
 
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use axum::Router;
@@ -22,6 +22,17 @@ use in_process::BenchFn;
 
 pub const GUEST: &str = "polite.wasm";
 pub const ARGS: &str = r#"{"message":"0123456789abcdef"}"#;
+
+/// The file of the guest. `cargo measure BENCHMARK` builds it.
+pub fn guest_file(benchmark: &str) -> PathBuf {
+    let file = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../target/guests")).join(GUEST);
+    assert!(
+        file.is_file(),
+        "{} is missing; run `cargo measure {benchmark}`, which builds it",
+        file.display()
+    );
+    file
+}
 
 /// One line of the table.
 pub struct Row {

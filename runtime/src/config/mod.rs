@@ -21,6 +21,7 @@ mod sidecar;
 mod signatures;
 mod telemetry;
 mod tls;
+mod url_authority;
 mod user_dirs;
 
 use std::collections::BTreeMap;

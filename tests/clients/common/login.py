@@ -70,5 +70,16 @@ def parse_options(description, transports):
     return options.parse_args()
 
 
+def client_assertions(parameters, key):
+    """What a machine signs to show who it is. `parameters` is the class of the package."""
+    signed = parameters(
+        issuer=key["client_id"],
+        subject=key["client_id"],
+        signing_key=key["private_key"],
+        signing_algorithm=key["algorithm"],
+    )
+    return signed.create_assertion_provider()
+
+
 def choice(options):
     return {"transport": options.transport, "mode": options.mode, "grant": options.grant}

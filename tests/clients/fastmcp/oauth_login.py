@@ -15,7 +15,7 @@ import webbrowser
 from fastmcp import Client
 from fastmcp.client.auth import ClientCredentialsOAuthProvider, OAuth, PrivateKeyJWTOAuthProvider, SignedJWTParameters
 from fastmcp.client.transports import StreamableHttpTransport
-from login import DEADLINE_SECONDS, Recorder, check_login, check_step_up, choice, parse_options
+from login import DEADLINE_SECONDS, Recorder, check_login, check_step_up, choice, client_assertions, parse_options
 from script import MODERN, expect, pin, run
 
 
@@ -44,13 +44,7 @@ def auth_provider(options):
     if options.grant == "secret":
         return ClientCredentialsOAuthProvider(**server["machine_secret"])
     if options.grant == "key":
-        signed = SignedJWTParameters(
-            issuer=key["client_id"],
-            subject=key["client_id"],
-            signing_key=key["private_key"],
-            signing_algorithm=key["algorithm"],
-        )
-        assertions = signed.create_assertion_provider()
+        assertions = client_assertions(SignedJWTParameters, key)
         return PrivateKeyJWTOAuthProvider(client_id=key["client_id"], assertion_provider=assertions)
     known = {
         "document": {"client_metadata_url": server["client_document"]},

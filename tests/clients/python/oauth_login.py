@@ -10,7 +10,7 @@ import logging
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import httpx2
-from login import DEADLINE_SECONDS, Recorder, check_login, check_step_up, choice, parse_options
+from login import DEADLINE_SECONDS, Recorder, check_login, check_step_up, choice, client_assertions, parse_options
 from mcp import Client
 from mcp.client.auth import OAuthClientProvider
 from mcp.client.auth.extensions.client_credentials import (
@@ -74,13 +74,7 @@ def machine_provider(url, storage, grant, server):
     if grant == "secret":
         return ClientCredentialsOAuthProvider(url, storage, **server["machine_secret"], issuer=server["issuer"])
     key = server["machine_key"]
-    signed = SignedJWTParameters(
-        issuer=key["client_id"],
-        subject=key["client_id"],
-        signing_key=key["private_key"],
-        signing_algorithm=key["algorithm"],
-    )
-    assertions = signed.create_assertion_provider()
+    assertions = client_assertions(SignedJWTParameters, key)
     return PrivateKeyJWTOAuthProvider(url, storage, key["client_id"], assertions, issuer=server["issuer"])
 
 

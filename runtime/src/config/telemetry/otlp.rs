@@ -10,11 +10,9 @@ use std::path::Path;
 use http::{HeaderName, HeaderValue, Uri};
 
 use crate::capability::plugin_grants::config::Secret;
+use crate::config::url_authority::{MAX_URL, host_and_port};
 use crate::config::{Host, Scheme};
 use crate::toml_reader::{TomlEntry, TomlReader};
-
-/// Longest URL, bytes.
-const MAX_URL: usize = 2_048;
 
 /// Most headers of a request to the collector.
 const MAX_HEADERS: usize = 16;
@@ -81,15 +79,7 @@ impl OtlpEndpoint {
             Some(_) => return Err(OtlpEndpointError::Scheme),
             None => return Err(OtlpEndpointError::NoUrl),
         };
-        let authority = uri.authority().ok_or(OtlpEndpointError::NoUrl)?;
-        let host = Host::parse(authority.host()).map_err(|_| OtlpEndpointError::NoUrl)?;
-        // A user before the host leaves a remainder that does not begin with the host.
-        let rest = authority.as_str().strip_prefix(authority.host()).ok_or(OtlpEndpointError::NoUrl)?;
-        let port = match rest.strip_prefix(':') {
-            Some(digits) => digits.parse().ok().filter(|port| *port != 0).ok_or(OtlpEndpointError::NoUrl)?,
-            None if rest.is_empty() => scheme.port(),
-            None => return Err(OtlpEndpointError::NoUrl),
-        };
+        let (host, port) = host_and_port(&uri, scheme).ok_or(OtlpEndpointError::NoUrl)?;
         let path = format!("{}/", uri.path().trim_end_matches('/'));
         Ok(Self { scheme, host, port, path })
     }

@@ -134,9 +134,9 @@ mod tests {
         PromptMessage { role, content: Content { data, annotations: None, extra: None } }
     }
 
-    fn written(revision: Revision) -> Value {
-        let link = ResourceDescriptor {
-            uri: "n:a".into(),
+    fn link(uri: &str) -> PromptMessage {
+        let descriptor = ResourceDescriptor {
+            uri: uri.into(),
             name: "a".into(),
             title: None,
             description: None,
@@ -144,6 +144,10 @@ mod tests {
             annotations: None,
             extra: None,
         };
+        message(Role::User, ContentData::Link(descriptor))
+    }
+
+    fn written(revision: Revision) -> Value {
         let result = PromptResult {
             description: Some("d".into()),
             messages: vec![
@@ -152,7 +156,7 @@ mod tests {
                     Role::Assistant,
                     ContentData::Audio(Media { data: vec![0], mime_type: "audio/wav".into() }),
                 ),
-                message(Role::User, ContentData::Link(link)),
+                link("n:a"),
             ],
             extra: Some(r#"{"messages":"forged","_meta":{"k":1}}"#.into()),
         };
@@ -180,18 +184,6 @@ mod tests {
 
     #[test]
     fn messages_with_hidden_resources_are_left_out() {
-        let link = |uri: &str| {
-            let descriptor = ResourceDescriptor {
-                uri: uri.into(),
-                name: "a".into(),
-                title: None,
-                description: None,
-                mime_type: None,
-                annotations: None,
-                extra: None,
-            };
-            message(Role::User, ContentData::Link(descriptor))
-        };
         let messages = vec![link("n:a"), message(Role::User, ContentData::Text("n:a".into())), link("n:b")];
         let result = PromptResult { description: None, messages, extra: None };
         let view = PromptView::new(&result).unwrap().without_resources(|uri| uri == "n:a");

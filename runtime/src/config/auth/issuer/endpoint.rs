@@ -7,10 +7,8 @@ use std::fmt;
 
 use http::Uri;
 
+use crate::config::url_authority::{MAX_URL, host_and_port};
 use crate::config::{Host, Scheme};
-
-/// Longest URL, bytes.
-const MAX_URL: usize = 2_048;
 
 /// Where a request to an authorization server goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,15 +50,7 @@ impl Endpoint {
             Some(_) => return Err(EndpointError::Insecure),
             None => return Err(EndpointError::NoUrl),
         };
-        let authority = uri.authority().ok_or(EndpointError::NoUrl)?;
-        let host = Host::parse(authority.host()).map_err(|_| EndpointError::NoUrl)?;
-        // A user before the host leaves a remainder that does not begin with the host.
-        let rest = authority.as_str().strip_prefix(authority.host()).ok_or(EndpointError::NoUrl)?;
-        let port = match rest.strip_prefix(':') {
-            Some(digits) => read_port(digits).ok_or(EndpointError::NoUrl)?,
-            None if rest.is_empty() => scheme.port(),
-            None => return Err(EndpointError::NoUrl),
-        };
+        let (host, port) = host_and_port(&uri, scheme).ok_or(EndpointError::NoUrl)?;
         let query = uri.query().map(|query| format!("?{query}")).unwrap_or_default();
         let endpoint = Self { scheme, host, port, path: format!("{}{query}", uri.path()) };
         match scheme {
@@ -111,11 +101,6 @@ impl fmt::Display for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}://{}{}", self.scheme, self.authority(), self.path)
     }
-}
-
-fn read_port(digits: &str) -> Option<u16> {
-    let is_plain = digits.bytes().all(|byte| byte.is_ascii_digit()) && !digits.starts_with('0');
-    digits.parse().ok().filter(|_| is_plain)
 }
 
 #[cfg(test)]
