@@ -17,6 +17,7 @@ use data_encoding::HEXLOWER;
 use sha2::{Digest as _, Sha256};
 
 use super::QuotaCaller;
+use super::gcra::Moment;
 use super::table::{BucketKey, EntryKey};
 use crate::config::QuotaKind;
 
@@ -37,7 +38,7 @@ const MAX_ADDED: usize = 4 << 20;
 const CHECKSUM: usize = 4;
 
 /// When each bucket is whole again, nanoseconds since 1970.
-pub(super) type Moments = HashMap<BucketKey, u64>;
+pub(super) type Moments = HashMap<BucketKey, Moment>;
 
 /// The file, as one thread writes it.
 #[derive(Debug)]
@@ -121,7 +122,7 @@ impl QuotaFile {
     }
 
     fn forget_whole(&mut self, now: u64) {
-        self.moments.retain(|_, moment| *moment > now);
+        self.moments.retain(|_, moment| moment.whole_at > now);
     }
 
     /// Writes a new file with what still means something.
@@ -183,24 +184,26 @@ fn read(folder: &Path) -> io::Result<Moments> {
     Ok(lines.filter_map(parse).collect())
 }
 
-/// One line: its checksum, the caller, the key of the quota, the moment and the role.
-fn line(BucketKey { entry: EntryKey { caller, role }, kind }: &BucketKey, moment: u64) -> String {
-    let body = format!("{} {} {moment} {role}", caller.to_text(), kind.key());
+/// One line: its checksum, the caller, the key of the quota and its number, the moment and the role.
+fn line(BucketKey { entry: EntryKey { caller, role }, kind }: &BucketKey, moment: Moment) -> String {
+    let Moment { whole_at, value } = moment;
+    let body = format!("{} {} {value} {whole_at} {role}", caller.to_text(), kind.key());
     format!("{} {body}\n", checksum(&body))
 }
 
-fn parse(line: &str) -> Option<(BucketKey, u64)> {
+fn parse(line: &str) -> Option<(BucketKey, Moment)> {
     let (sum, body) = line.split_once(' ')?;
     if sum != checksum(body) {
         return None;
     }
-    let mut parts = body.splitn(4, ' ');
+    let mut parts = body.splitn(5, ' ');
     let caller = QuotaCaller::from_text(parts.next()?)?;
     let key = parts.next()?;
     let kind = QuotaKind::ALL.into_iter().find(|kind| kind.key() == key)?;
-    let moment = parts.next()?.parse().ok()?;
+    let value = parts.next()?.parse().ok()?;
+    let whole_at = parts.next()?.parse().ok()?;
     let role = parts.next()?.into();
-    Some((BucketKey { entry: EntryKey { caller, role }, kind }, moment))
+    Some((BucketKey { entry: EntryKey { caller, role }, kind }, Moment { whole_at, value }))
 }
 
 fn checksum(body: &str) -> String {
@@ -216,8 +219,12 @@ mod tests {
         BucketKey { entry, kind: QuotaKind::CallsPerDay }
     }
 
+    fn moment(whole_at: u64) -> Moment {
+        Moment { whole_at, value: 3 }
+    }
+
     fn of(pairs: &[(&BucketKey, u64)]) -> Moments {
-        pairs.iter().map(|(key, moment)| ((*key).clone(), *moment)).collect()
+        pairs.iter().map(|(key, at)| ((*key).clone(), moment(*at))).collect()
     }
 
     #[test]
@@ -251,7 +258,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let ada = key("token:ada", "a");
         let mut file = QuotaFile::read(dir.path().to_owned(), 0);
-        let line_bytes = line(&ada, 1_000_000).len();
+        let line_bytes = line(&ada, moment(1_000_000)).len();
         let mut longest = 0;
         for moment in 1_000_000..1_000_000 + 2 * (MAX_ADDED / line_bytes) as u64 {
             file.write(of(&[(&ada, moment)]), 0);

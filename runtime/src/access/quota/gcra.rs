@@ -24,6 +24,15 @@ impl Rate {
     }
 }
 
+/// What the file says of a bucket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Moment {
+    /// When the bucket is whole again.
+    pub(super) whole_at: u64,
+    /// The number of the quota by which this was computed.
+    pub(super) value: u64,
+}
+
 /// A bucket. The default is a whole one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Bucket {
@@ -72,6 +81,13 @@ impl Bucket {
     pub(super) fn give_back(&mut self, amount: u64, rate: Rate, (since, now): (u64, u64)) {
         let filled = now.saturating_sub(since);
         self.whole_at = self.whole_at.saturating_sub(rate.cost(amount).saturating_sub(filled));
+    }
+
+    /// Goes on with another number of the quota: what was used stays used, so a larger number leaves more.
+    pub(super) fn rescale(&mut self, (old, new): (u64, u64), now: u64) {
+        let missing = u128::from(self.whole_at.saturating_sub(now)) * u128::from(old);
+        let missing = u64::try_from(missing.div_ceil(u128::from(new.max(1)))).unwrap_or(u64::MAX);
+        self.whole_at = now.saturating_add(missing);
     }
 
     /// Whether nothing is missing, so that a new bucket would be the same.
@@ -141,6 +157,21 @@ mod tests {
         let wait = bucket.wait_for(1, rate, START - year).unwrap();
         assert!(wait <= 75 * SECOND, "{wait}");
         assert!(taken(&mut bucket, rate, START - year + wait));
+    }
+
+    #[test]
+    fn a_changed_number_keeps_what_was_used() {
+        let left = |old: u64, used: u64, new: u64| {
+            let (before, rate) = (Rate::new(old, 60 * SECOND), Rate::new(new, 60 * SECOND));
+            let mut bucket = Bucket::default();
+            bucket.take(used, before, START);
+            bucket.rescale((old, new), START);
+            (0..).take_while(|_| taken(&mut bucket, rate, START)).count()
+        };
+        assert_eq!(
+            [left(3, 3, 5), left(3, 1, 5), left(5, 2, 3), left(5, 5, 3), left(4, 0, 2)],
+            [2, 4, 1, 0, 2]
+        );
     }
 
     #[test]

@@ -29,6 +29,7 @@ use sha2::{Digest as _, Sha256};
 pub use over_quota::OverQuota;
 
 use crate::config::{QuotaConfig, QuotaKind};
+use gcra::Moment;
 use store::QuotaStore;
 use table::{Ahead, BucketKey, EntryKey, Table};
 
@@ -107,7 +108,7 @@ pub struct Quotas {
 
 /// Without a store nothing is written, and no call waits.
 impl Ahead for Option<&QuotaStore> {
-    fn put(&self, key: BucketKey, moment: u64) -> u64 {
+    fn put(&self, key: BucketKey, moment: Moment) -> u64 {
         self.map_or(0, |store| store.put(key, moment))
     }
 }

@@ -18,6 +18,7 @@ use parking_lot::{Condvar, Mutex};
 use tokio::sync::watch;
 
 use super::file::{Moments, QuotaFile};
+use super::gcra::Moment;
 use super::table::{Ahead, BucketKey};
 use super::wall_clock;
 
@@ -88,7 +89,7 @@ impl QuotaStore {
 }
 
 impl Ahead for QuotaStore {
-    fn put(&self, key: BucketKey, moment: u64) -> u64 {
+    fn put(&self, key: BucketKey, moment: Moment) -> u64 {
         let mut pending = self.shared.pending.lock();
         pending.moments.insert(key, moment);
         self.shared.added.notify_one();

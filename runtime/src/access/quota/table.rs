@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::gcra::{Bucket, Rate};
+use super::gcra::{Bucket, Moment, Rate};
 use super::over_quota::{OverQuota, QuotaLimit};
 use super::{QuotaCaller, RoleQuota};
 use crate::config::{QuotaConfig, QuotaKind};
@@ -46,7 +46,7 @@ pub(super) struct BucketKey {
 
 /// Takes the moments that must be in the file. Returns the number of the write that has the moment.
 pub(super) trait Ahead {
-    fn put(&self, key: BucketKey, moment: u64) -> u64;
+    fn put(&self, key: BucketKey, moment: Moment) -> u64;
 }
 
 /// A call that was counted.
@@ -84,6 +84,8 @@ struct Entry {
 #[derive(Debug, Clone, Copy, Default)]
 struct WrittenBucket {
     bucket: Bucket,
+    /// The number of the quota when something was taken last; zero: nothing was taken.
+    value: u64,
     written: u64,
     write: u64,
 }
@@ -106,8 +108,15 @@ fn period(kind: QuotaKind) -> u64 {
 }
 
 impl WrittenBucket {
-    /// The bucket as it is now. A clock that goes back leaves no moment far in the future, here or in the file.
-    fn at(&mut self, rate: Rate, now: u64) -> Bucket {
+    /// The bucket as it is now, by this number of the quota. A clock that goes back leaves no moment far in the future,
+    /// here or in the file.
+    fn at(&mut self, value: u64, rate: Rate, now: u64) -> Bucket {
+        if self.value != value {
+            if self.value != 0 {
+                self.bucket.rescale((self.value, value), now);
+            }
+            (self.value, self.written) = (value, 0);
+        }
         if self.bucket.bound(rate, now) {
             self.written = 0;
         }
@@ -118,7 +127,8 @@ impl WrittenBucket {
     fn write_ahead(&mut self, moment: u64, (entry, kind): (&EntryKey, QuotaKind), ahead: &impl Ahead) {
         if moment > self.written {
             self.written = moment.saturating_add(period(kind) / AHEAD);
-            self.write = ahead.put(BucketKey { entry: entry.clone(), kind }, self.written);
+            let moment = Moment { whole_at: self.written, value: self.value };
+            self.write = ahead.put(BucketKey { entry: entry.clone(), kind }, moment);
         }
     }
 
@@ -132,6 +142,7 @@ impl WrittenBucket {
         ahead: &impl Ahead,
     ) -> u64 {
         let rate = rate(kind, value);
+        self.at(value, rate, now);
         self.bucket.take(amount, rate, now);
         self.write_ahead(self.bucket.moment(rate, now), (key, kind), ahead);
         self.write
@@ -157,7 +168,7 @@ impl Entry {
     fn stopping(&mut self, quota: &QuotaConfig, now: u64) -> Option<(QuotaLimit, u64, u64)> {
         for (kind, value) in quota.rates() {
             let rate = rate(kind, value);
-            let bucket = self.bucket(kind).at(rate, now);
+            let bucket = self.bucket(kind).at(value, rate, now);
             let wait = match kind {
                 QuotaKind::CallsPerMinute | QuotaKind::CallsPerDay => bucket.wait_for(1, rate, now),
                 // What the call will use is not known: it begins while anything is left.
@@ -275,7 +286,7 @@ impl Table {
         let entry = self.entries(key.caller).entries.entry(key.clone()).or_default();
         let bucket = entry.bucket(kind);
         let rate = rate(kind, value);
-        match bucket.at(rate, now).wait_for(amount, rate, now) {
+        match bucket.at(value, rate, now).wait_for(amount, rate, now) {
             None => Ok(bucket.take(amount, (kind, value), key, now, ahead)),
             Some(wait) => Err(OverQuota {
                 limit: QuotaLimit::Rate(kind),
@@ -300,10 +311,10 @@ impl Table {
     }
 
     /// Takes over a moment of the file: everything up to it counts as used.
-    pub(super) fn restore(&mut self, key: BucketKey, moment: u64) {
+    pub(super) fn restore(&mut self, key: BucketKey, Moment { whole_at, value }: Moment) {
         let entry = self.entries(key.entry.caller).entries.entry(key.entry).or_default();
         *entry.bucket(key.kind) =
-            WrittenBucket { bucket: Bucket::whole_at(moment), written: moment, write: 0 };
+            WrittenBucket { bucket: Bucket::whole_at(whole_at), value, written: whole_at, write: 0 };
     }
 
     #[cfg(test)]

@@ -22,10 +22,10 @@ fn ada() -> QuotaCaller {
 
 /// A file that is never flushed: what it would have.
 #[derive(Default)]
-struct FakeFile(RefCell<Vec<(BucketKey, u64)>>);
+struct FakeFile(RefCell<Vec<(BucketKey, Moment)>>);
 
 impl Ahead for FakeFile {
-    fn put(&self, key: BucketKey, moment: u64) -> u64 {
+    fn put(&self, key: BucketKey, moment: Moment) -> u64 {
         let mut lines = self.0.borrow_mut();
         lines.push((key, moment));
         lines.len() as u64
