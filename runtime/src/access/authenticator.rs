@@ -251,8 +251,10 @@ impl Authenticator {
         // A guard of `load` must not be held while an issuer is asked, which may take seconds.
         let Some(rules) = self.rules.load_full() else { return Ok(None) };
         let Some(token) = credentials.token else { return rules.without_token(credentials) };
-        let (digest, now) = (static_tokens::digest(token), SystemTime::now());
-        let bound = rules.identify(token, &digest, ClientNetwork::of(address), now).await?;
+        let digest = static_tokens::digest(token);
+        let bound = rules.identify(token, &digest, ClientNetwork::of(address), SystemTime::now()).await?;
+        // An issuer may have taken seconds, in which a proof that was used before could have been forgotten.
+        let now = SystemTime::now();
         let valid = credentials.certificate.filter(|certificate| certificate.not_after > now);
         let certificate = valid.map(|certificate| &certificate.sha256);
         let shown = ClientProofs { token: &digest, certificate, dpop: credentials.dpop };

@@ -21,5 +21,5 @@ pub use client_network::network_of_client;
 #[doc(hidden)]
 pub use oauth::fuzzing;
 pub use oauth::{DpopRequest, ProofError, TokenBinding, TokenError};
-pub use principal::{Authenticated, Principal, PrincipalKind};
+pub use principal::{AuthenticatedCaller, Principal, PrincipalKind};
 pub use quota::{CallCharge, OverQuota, QuotaCaller, Quotas, RoleQuota, TokenReservation};

@@ -57,22 +57,22 @@ impl Principal {
 
 /// A principal, and where it calls from. Two are equal if their principals are: where one calls from changes.
 #[derive(Debug, Clone)]
-pub struct Authenticated {
+pub struct AuthenticatedCaller {
     /// The principal.
     pub principal: Arc<Principal>,
     /// Its address, behind the operator's proxies; `None` if it is not known.
     pub address: Option<IpAddr>,
 }
 
-impl PartialEq for Authenticated {
+impl PartialEq for AuthenticatedCaller {
     fn eq(&self, other: &Self) -> bool {
         self.principal == other.principal
     }
 }
 
-impl Eq for Authenticated {}
+impl Eq for AuthenticatedCaller {}
 
-impl Hash for Authenticated {
+impl Hash for AuthenticatedCaller {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.principal.hash(state);
     }

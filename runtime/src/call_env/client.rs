@@ -12,7 +12,7 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 
 use crate::access::policy::Subject;
-use crate::access::{Authenticated, CallCharge, network_of_client};
+use crate::access::{AuthenticatedCaller, CallCharge, network_of_client};
 use crate::observe::trace::SpanScope;
 use crate::sandbox::CallerKey;
 
@@ -43,7 +43,7 @@ pub enum Caller {
     /// The client that started this process and holds its pipes.
     Stdio,
     /// An authenticated client of HTTP.
-    Principal(Authenticated),
+    Principal(AuthenticatedCaller),
     /// A client of HTTP without credentials.
     Address(IpAddr),
     /// Not known.
@@ -93,7 +93,7 @@ impl Caller {
     #[must_use]
     pub fn subject(&self) -> Subject<'_> {
         match self {
-            Self::Principal(Authenticated { principal, address }) => {
+            Self::Principal(AuthenticatedCaller { principal, address }) => {
                 Subject::Http { principal: Some(principal), address: *address }
             }
             Self::Address(address) => Subject::Http { principal: None, address: Some(*address) },

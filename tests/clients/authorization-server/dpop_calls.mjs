@@ -5,6 +5,7 @@
 // for each call its status and challenge. No token is printed.
 
 import { createHash, randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 
 import { SignJWT, exportJWK, generateKeyPair } from 'jose';
@@ -16,6 +17,9 @@ const { positionals, values } = parseArgs({
 const [server, introduction] = positionals;
 const algorithm = values.mode; // of the client's key
 const authorizationServer = JSON.parse(introduction);
+
+// The audit has at most 10 lines in a second about credentials of one address that were refused.
+const PAUSE_MS = 120;
 
 const digest = (text) => createHash('sha256').update(text).digest('base64url');
 
@@ -44,33 +48,57 @@ async function accessToken(key) {
     return token.access_token;
 }
 
-const BODY = JSON.stringify({
-    jsonrpc: '2.0',
-    id: 1,
-    method: 'tools/call',
-    params: {
-        name: 'polite-whoami',
-        arguments: {},
-        _meta: {
-            'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-            'io.modelcontextprotocol/clientCapabilities': {},
+const CALL = {
+    headers: { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'polite-whoami' },
+    body: JSON.stringify({
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'tools/call',
+        params: {
+            name: 'polite-whoami',
+            arguments: {},
+            _meta: {
+                'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+                'io.modelcontextprotocol/clientCapabilities': {},
+            },
         },
-    },
+    }),
+};
+
+const INITIALIZE = {
+    body: JSON.stringify({
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'initialize',
+        params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'dpop', version: '1' } },
+    }),
+};
+
+// The id of the session that `INITIALIZE` has begun.
+let session;
+
+const inSession = (method) => ({
+    method,
+    headers: { 'mcp-protocol-version': '2025-11-25', 'mcp-session-id': session },
 });
 
-async function send(scheme, token, proofs, { method = 'POST', url = server } = {}) {
+async function send(scheme, token, proofs, { method = 'POST', headers: more, body } = CALL) {
     const headers = new Headers({
         'content-type': 'application/json',
         accept: 'application/json, text/event-stream',
-        'mcp-protocol-version': '2026-07-28',
-        'mcp-method': 'tools/call',
-        'mcp-name': 'polite-whoami',
+        ...more,
     });
     if (token) headers.set('authorization', `${scheme} ${token}`);
     // Several values become one line with commas, as a proxy may join them.
     for (const value of proofs) headers.append('dpop', value);
-    const response = await fetch(url, { method, headers, body: method === 'POST' ? BODY : undefined });
+    const response = await fetch(server, { method, headers, body });
     const challenge = response.headers.get('www-authenticate');
+    session ??= response.headers.get('mcp-session-id') ?? undefined;
+    if (method === 'GET' && response.ok) {
+        // The stream has no end of its own.
+        await response.body.cancel();
+        return { status: response.status, challenge, principal: null };
+    }
     const text = await response.text();
     return { status: response.status, challenge, principal: /"principal":"([^"]*)"/.exec(text)?.[1] ?? null };
 }
@@ -110,10 +138,16 @@ const calls = {
         ]),
     'a free token': () => send('Bearer', free, []),
     'a free token as DPoP': async () => send('DPoP', free, [await good({ ath: digest(free) })]),
-    'no such session': async () =>
-        send('DPoP', token, [await good({ htm: 'DELETE' })], { method: 'DELETE' }),
-    'a stream': async () => send('DPoP', token, [await good({ htm: 'POST' })], { method: 'GET' }),
+    'no such session': async () => send('DPoP', token, [await good({ htm: 'DELETE' })], { method: 'DELETE' }),
+    'a session': async () => send('DPoP', token, [await good()], INITIALIZE),
+    'its stream': async () => send('DPoP', token, [await good({ htm: 'GET' })], inSession('GET')),
+    'its stream with the proof of a POST': async () => send('DPoP', token, [await good()], inSession('GET')),
+    'its end without a proof': () => send('DPoP', token, [], inSession('DELETE')),
+    'its end': async () => send('DPoP', token, [await good({ htm: 'DELETE' })], inSession('DELETE')),
 };
 const report = {};
-for (const [name, call] of Object.entries(calls)) report[name] = await call();
+for (const [name, call] of Object.entries(calls)) {
+    report[name] = await call();
+    if (report[name].status === 401) await sleep(PAUSE_MS);
+}
 console.log(JSON.stringify(report));

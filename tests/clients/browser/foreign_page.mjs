@@ -17,6 +17,20 @@ async function tryAll({ url, token }) {
         method: 'initialize',
         params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'page', version: '1' } },
     });
+    const call = JSON.stringify({
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'tools/call',
+        params: {
+            name: 'polite-whoami',
+            arguments: {},
+            _meta: {
+                'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+                'io.modelcontextprotocol/clientCapabilities': {},
+            },
+        },
+    });
+    const named = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'polite-whoami' };
     const sse = url.replace(/\/mcp$/, '/sse');
     const json = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
     const authorization = { authorization: `Bearer ${token}` };
@@ -26,6 +40,8 @@ async function tryAll({ url, token }) {
         'POST without a token': post(json),
         'POST as plain text, without a preflight': post({ 'content-type': 'text/plain' }),
         'POST that gives up reading': post({ 'content-type': 'text/plain' }, { mode: 'no-cors' }),
+        'POST of a call': post({ ...json, ...authorization, ...named }, { body: call }),
+        'POST of a call as plain text': post({ 'content-type': 'text/plain' }, { body: call }),
         'POST with cookies': post(json, { credentials: 'include' }),
         'GET a stream': () => fetch(url, { headers: { accept: 'text/event-stream', ...authorization } }),
         'GET of HTTP+SSE': () => fetch(sse, { headers: { accept: 'text/event-stream' } }),

@@ -32,7 +32,7 @@ class Person(webbrowser.BaseBrowser):
 
     def visit(self, url):
         # The package begins to listen for the code after it has opened the browser.
-        for _ in range(50):
+        for _ in range(DEADLINE_SECONDS * 10):
             try:
                 return urllib.request.urlopen(url, timeout=DEADLINE_SECONDS).read()
             except urllib.error.URLError:

@@ -199,6 +199,22 @@ fn a_mistake_in_who_says_what_to_write() {
 }
 
 #[test]
+fn a_subject_of_one_of_several_issuers_has_credentials() {
+    let plugins = plugins();
+    let issuer = |name: &str| format!("[[auth.issuers]]\nissuer = \"https://{name}.example.com\"\n");
+    let roles = "[roles.a]\nwho = [\"sub:alice\"]\nallow = [\"polite\"]\n";
+    let auth = "[auth]\nresource = \"https://tools.example.com/mcp\"\n";
+    let config = format!("{auth}{}{}{roles}", issuer("a"), issuer("b"));
+    let (code, out, err) = run("access", plugins.path(), &config, &["sub:alice", "--tool", "polite-echo"]);
+    assert_eq!((code, err.as_str()), (Some(0), ""), "{out}");
+    for said in
+        ["caller: sub:alice of some issuer; no groups; no scopes\n", "remark: which issuer is not said"]
+    {
+        assert!(out.contains(said), "{said:?} is not in:\n{out}");
+    }
+}
+
+#[test]
 fn without_roles_everybody_who_may_connect_sees_everything() {
     let plugins = plugins();
     let (code, out, err) = run("access", plugins.path(), "", &["anonymous", "--tool", "polite-echo"]);

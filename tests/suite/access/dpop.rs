@@ -5,7 +5,9 @@ use anyhow::{Result, ensure};
 use plugport_tests::authorization_server::AuthorizationServer;
 use plugport_tests::external_clients::ExternalClient;
 use plugport_tests::server::Server;
-use serde_json::Value;
+use serde_json::{Value, json};
+
+use super::{check_token, free_address};
 
 /// Calls that are refused, each with the scheme and the error of its challenge.
 const REFUSED: &[(&str, &str, &str)] = &[
@@ -26,13 +28,13 @@ const REFUSED: &[(&str, &str, &str)] = &[
     ("the key of a thief", "DPoP", "invalid_dpop_proof"),
     ("signed by a thief", "DPoP", "invalid_dpop_proof"),
     ("a free token as DPoP", "DPoP", "invalid_token"),
-    ("a stream", "DPoP", "invalid_dpop_proof"),
+    ("its stream with the proof of a POST", "DPoP", "invalid_dpop_proof"),
+    ("its end without a proof", "DPoP", "invalid_dpop_proof"),
 ];
 
 /// Starts a server whose tokens `issuer` makes, with more keys of `[auth]`.
 async fn protected(issuer: &AuthorizationServer, more: &str) -> Server {
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let listen: &'static str = format!("127.0.0.1:{port}").leak();
+    let listen = free_address();
     let config = format!(
         "[auth]\nresource = \"http://{listen}/mcp\"\n{more}[[auth.issuers]]\nissuer = \"{}\"\n",
         issuer.issuer
@@ -77,7 +79,11 @@ async fn a_bound_token_is_for_the_holder_of_its_key() -> Result<()> {
         }
         let first = report["no token"]["challenge"].as_str().unwrap_or_default();
         ensure!(status(&report, "no token") == 401 && first.starts_with("Bearer "), "{report}");
-        ensure!(status(&report, "no such session") == 405, "its proof was good: {report}");
+        for (call, expected) in
+            [("no such session", 405), ("a session", 200), ("its stream", 200), ("its end", 204)]
+        {
+            ensure!(status(&report, call) == expected, "{algorithm}, the proof of {call} was good: {report}");
+        }
         let is_refusal = |line: &Value| line["event"] == "unauthenticated";
         let lines = server.wait_for_audit_lines(is_refusal, REFUSED.len()).await.len();
         ensure!(lines == REFUSED.len(), "{lines} lines in the audit");
@@ -112,8 +118,7 @@ async fn an_opaque_token_is_bound_by_its_introspection() -> Result<()> {
     let issuer = AuthorizationServer::start(&["--format", "opaque"]).await?;
     let introduction: Value = serde_json::from_str(&issuer.introduction)?;
     let client = &introduction["introspection"];
-    let port = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
-    let listen: &'static str = format!("127.0.0.1:{port}").leak();
+    let listen = free_address();
     let config = format!(
         "[auth]\nresource = \"http://{listen}/mcp\"\n[[auth.issuers]]\nissuer = \"{}\"\n\
          introspection = {{ client_id = {}, secret = {{ file = \"secret\" }} }}\n",
@@ -126,6 +131,33 @@ async fn an_opaque_token_is_bound_by_its_introspection() -> Result<()> {
     let report = calls(&issuer, &server, "ES256").await?;
     for (call, expected) in [("proven", 200), ("replayed", 401), ("as Bearer", 401), ("a free token", 200)] {
         ensure!(status(&report, call) == expected, "{call}: {report}");
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_command_line_says_to_what_a_token_is_bound() -> Result<()> {
+    let issuer = AuthorizationServer::start(&[]).await?;
+    let (folder, resource) = (tempfile::tempdir()?, "https://tools.example.com/mcp");
+    let file = folder.path().join("plugport.toml");
+    let digest = "0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I";
+    let mint = async |confirmation: Value| {
+        issuer.mint(&json!({ "claims": { "aud": resource, "cnf": confirmation } })).await
+    };
+    let (key, certificate) = (json!({ "jkt": digest }), json!({ "x5t#S256": digest }));
+    for (confirmation, more, code, text) in [
+        (key.clone(), "", 0, "the token is bound to a key; the server will ask for a proof (DPoP)"),
+        (key, "require_dpop = true\n", 0, "the token is bound to a key"),
+        (certificate.clone(), "", 0, "the token is bound to a client certificate"),
+        (certificate, "require_dpop = true\n", 1, "refused: the token is bound to no key"),
+        (json!({ "kid": "1" }), "", 1, "refused: the token is bound to something"),
+    ] {
+        let auth = format!("[auth]\nresource = \"{resource}\"\n{more}");
+        std::fs::write(&file, format!("{auth}[[auth.issuers]]\nissuer = \"{}\"\n", issuer.issuer))?;
+        let token = mint(confirmation).await?;
+        let (exit, said) = check_token(&file, &token).await;
+        ensure!(exit == Some(code) && said.contains(text), "{text:?} is not in:\n{said}");
+        ensure!(!said.contains(&token), "the token was printed");
     }
     Ok(())
 }

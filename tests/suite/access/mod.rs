@@ -18,10 +18,15 @@ mod static_tokens;
 mod tls;
 mod trusted_proxies;
 
+use std::path::Path;
+use std::process::Stdio;
+
 use plugport_tests::authorization_server::AuthorizationServer;
 use plugport_tests::http_client::Client;
-use plugport_tests::server::Server;
+use plugport_tests::server::{Server, program};
 use sha2::{Digest as _, Sha256};
+use tokio::io::AsyncWriteExt as _;
+use tokio::process::Command;
 
 /// The tokens of two callers.
 const ADA: &str = "plugport_ada-0123456789abcdefghijklmnopqrstuvwxyz";
@@ -41,8 +46,7 @@ fn both() -> String {
 /// Starts a server with these guests, whose tokens `issuer` makes; `polite-add` needs the scope `tools:write`. Its
 /// address is in its configuration, so the port is chosen before.
 pub(crate) async fn protected(issuer: &AuthorizationServer, guests: &[&str], more: &str) -> Server {
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let listen: &'static str = format!("127.0.0.1:{port}").leak();
+    let listen = free_address();
     let config = format!(
         "[auth]\nresource = \"http://{listen}/mcp\"\nscopes = [\"tools\"]\n\
          [[auth.issuers]]\nissuer = \"{}\"\ngroups = \"/groups\"\n{more}\
@@ -51,6 +55,25 @@ pub(crate) async fn protected(issuer: &AuthorizationServer, guests: &[&str], mor
     );
     let builder = Server::builder().config(&config).listen(listen);
     guests.iter().fold(builder, |builder, guest| builder.guest(guest)).start().await
+}
+
+/// An address of this machine that nobody uses now.
+fn free_address() -> &'static str {
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    format!("127.0.0.1:{port}").leak()
+}
+
+/// The exit code and the output of `plugport token check`.
+async fn check_token(config: &Path, token: &str) -> (Option<i32>, String) {
+    let mut checking = Command::from(program());
+    checking.args(["token", "check", "--config"]).arg(config);
+    checking.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = checking.spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(token.as_bytes()).await.unwrap();
+    drop(stdin);
+    let checked = child.wait_with_output().await.unwrap();
+    (checked.status.code(), String::from_utf8([checked.stdout, checked.stderr].concat()).unwrap())
 }
 
 fn as_caller(server: &Server, token: &str) -> Client {

@@ -11,7 +11,7 @@ use plugport_tests::http_client::Client;
 use plugport_tests::server::Server;
 use serde_json::{Value, json};
 
-use super::protected;
+use super::{free_address, protected};
 
 async fn log_in(client: ExternalClient, logins: &[(&'static str, &str)]) -> Result<()> {
     let issuer = AuthorizationServer::start(&[]).await?;
@@ -135,8 +135,7 @@ async fn opaque_tokens_are_introspected() -> Result<()> {
         "introspection = {{ client_id = {}, secret = {{ file = \"secret\" }} }}\n",
         toml::Value::from(client["client_id"].as_str().unwrap())
     );
-    let port = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
-    let listen: &'static str = format!("127.0.0.1:{port}").leak();
+    let listen = free_address();
     let config = format!(
         "[auth]\nresource = \"http://{listen}/mcp\"\nscopes = [\"tools\"]\n\
          [[auth.issuers]]\nissuer = \"{}\"\n{more}[plugins.polite.tools.add]\nscopes = [\"tools:write\"]\n",

@@ -1,6 +1,5 @@
 //! Tokens of the configuration: who gets in, what the guest and the audit learn, and how a token is taken away.
 
-use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use plugport_tests::http_client::{Client, LEGACY};
@@ -9,7 +8,7 @@ use plugport_tests::server::{Server, program};
 use serde_json::{Value, json};
 use tokio::process::Command;
 
-use super::{ADA, BOB, as_caller, both, section};
+use super::{ADA, BOB, as_caller, both, check_token, section};
 
 /// How long a changed configuration may take until it holds.
 const RELOAD: Duration = Duration::from_secs(10);
@@ -171,16 +170,8 @@ async fn a_token_is_made_used_and_checked_on_the_command_line() {
     let file = folder.path().join("plugport.toml");
     std::fs::write(&file, section).unwrap();
     for (token, code, text) in [(token, 0, "token:ci"), ("plugport_other", 1, "refused: ")] {
-        let mut checking = Command::from(program());
-        checking.args(["token", "check", "--config"]).arg(&file);
-        checking.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = checking.spawn().unwrap();
-        let mut stdin = child.stdin.take().unwrap();
-        tokio::io::AsyncWriteExt::write_all(&mut stdin, token.as_bytes()).await.unwrap();
-        drop(stdin);
-        let checked = child.wait_with_output().await.unwrap();
-        let said = String::from_utf8([checked.stdout, checked.stderr].concat()).unwrap();
-        assert!(checked.status.code() == Some(code) && said.contains(text), "{said}");
+        let (exit, said) = check_token(&file, token).await;
+        assert!(exit == Some(code) && said.contains(text), "{said}");
         assert!(!said.contains(token), "{said}");
     }
 }

@@ -5,6 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use anyhow::{Result, ensure};
+use data_encoding::BASE64URL_NOPAD;
+use plugport_tests::authorization_server::AuthorizationServer;
 use plugport_tests::http_client::stateless_meta;
 use plugport_tests::raw_http::{RawConnection, RawResponse};
 use plugport_tests::server::Server;
@@ -12,6 +15,7 @@ use rcgen::{
     BasicConstraints, Certificate, CertificateParams, DistinguishedName, DnType, IsCa, Issuer, KeyPair,
 };
 use serde_json::json;
+use sha2::{Digest as _, Sha256};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
@@ -167,6 +171,34 @@ async fn a_client_certificate_names_the_principal() {
         let of_caller = |line: &serde_json::Value| line["event"] == "call" && line["caller"] == principal;
         server.wait_for_audit_lines(of_caller, 1).await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_that_is_bound_to_a_certificate_needs_it() -> Result<()> {
+    let (issuer, authority) = (AuthorizationServer::start(&[]).await?, Authority::new());
+    let resource = "https://tools.example.com/mcp";
+    let auth =
+        format!("[auth]\nresource = \"{resource}\"\n[[auth.issuers]]\nissuer = \"{}\"\n", issuer.issuer);
+    let (server, _) = authority.server(&auth).await;
+    let (own, other) = (authority.issue("ada", &[]), authority.issue("bob", &[]));
+    let thumbprint = BASE64URL_NOPAD.encode(&Sha256::digest(own.0.der()));
+    let claims = json!({ "aud": resource, "cnf": { "x5t#S256": thumbprint } });
+    let token = issuer.mint(&json!({ "claims": claims })).await?;
+    let request = request(&server, &format!("Authorization: Bearer {token}\r\n"));
+    for (what, shown, status) in
+        [("its own", Some(own), 200), ("another", Some(other), 401), ("none", None, 401)]
+    {
+        let (mut connection, _) = authority.connect(&server, shown).await?;
+        connection.send(&request).await;
+        let response = connection.response().await;
+        ensure!(response.status == status, "{what}: {response:?}");
+        let is_told = response.head.contains("www-authenticate: bearer error=\"invalid_token\"");
+        ensure!(is_told == (status == 401), "{what}: {response:?}");
+        // The token names the principal, and not the certificate.
+        let is_of_token = response.body.contains(&format!("\"principal\":\"oauth:{}#alice\"", issuer.issuer));
+        ensure!(is_of_token == (status == 200), "{what}: {response:?}");
+    }
+    Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]

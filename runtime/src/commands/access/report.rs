@@ -35,6 +35,8 @@ pub(super) struct AccessReport<'e> {
 pub(super) struct CallerReport {
     /// `stdio`, the id of the principal, or `null`.
     pub(super) principal: Option<String>,
+    /// The subject alone, which is known without the issuer.
+    pub(super) subject: Option<String>,
     pub(super) client: Option<String>,
     pub(super) groups: Vec<String>,
     pub(super) scopes: Vec<String>,
@@ -140,9 +142,11 @@ impl CallerReport {
             Subject::Stdio => (None, None),
             Subject::Http { principal, address } => (principal, address),
         };
-        let id = principal.map(|principal| principal.id.to_string()).filter(|id| !id.is_empty());
+        let known = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+        let id = principal.and_then(|principal| known(&principal.id));
         Self {
             principal: if matches!(subject, Subject::Stdio) { Some("stdio".to_owned()) } else { id },
+            subject: principal.and_then(|principal| known(&principal.subject)),
             client: principal.and_then(|principal| principal.client.as_deref()).map(str::to_owned),
             groups: principal.map(|principal| names(&principal.groups)).unwrap_or_default(),
             scopes: principal.map(|principal| names(&principal.scopes)).unwrap_or_default(),

@@ -39,13 +39,15 @@ fn caller_line(caller: &CallerReport) -> String {
         [one] => format!("{what} {one}"),
         several => format!("{what}s {}", several.join(", ")),
     };
-    let CallerReport { principal, client, groups, scopes, address } = caller;
-    let is_authenticated =
-        principal.is_some() || client.is_some() || !groups.is_empty() || !scopes.is_empty();
-    let who = match principal {
-        Some(principal) => principal.as_str(),
-        None if is_authenticated => "some principal",
-        None => "no credentials",
+    let CallerReport { principal, subject, client, groups, scopes, address } = caller;
+    let is_authenticated = [principal, subject, client].into_iter().any(Option::is_some)
+        || !groups.is_empty()
+        || !scopes.is_empty();
+    let who = match (principal, subject) {
+        (Some(principal), _) => principal.clone(),
+        (None, Some(subject)) => format!("sub:{subject} of some issuer"),
+        (None, None) if is_authenticated => "some principal".to_owned(),
+        (None, None) => "no credentials".to_owned(),
     };
     let mut parts = vec![format!("caller: {who}")];
     if is_authenticated && who != "stdio" {

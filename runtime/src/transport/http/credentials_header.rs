@@ -18,8 +18,8 @@ pub(super) enum TokenScheme {
     Dpop,
 }
 
-/// The token of a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The token of a request. It has no `Debug`, since tokens are not for logs.
+#[derive(Clone, Copy)]
 pub(super) struct HeaderToken<'h> {
     pub(super) scheme: TokenScheme,
     pub(super) token: &'h str,

@@ -33,7 +33,7 @@ use super::sse;
 use super::stream_end;
 use super::streamable_http::StreamableHttp;
 use super::trace_headers;
-use crate::access::Authenticated;
+use crate::access::AuthenticatedCaller;
 use crate::mcp::{Caller, Channel, Server};
 
 /// Where MCP is served.
@@ -151,7 +151,7 @@ async fn authenticate_and_route(
             Caller::Address(address) => Some(address),
             _ => None,
         };
-        client.caller = Caller::Principal(Authenticated { principal: Arc::clone(principal), address });
+        client.caller = Caller::Principal(AuthenticatedCaller { principal: Arc::clone(principal), address });
     }
     let mut response = route(state, parts, client, body).await;
     authentication::challenge_for_scopes(authenticator, parts, principal.is_some(), &mut response);
