@@ -238,7 +238,8 @@ fn a_check_remarks_entries_of_roles_that_mean_nothing() {
                   deny = [\"polit-*\", \"resource:lib:item/secret\"]\n\
                   when = { \"polite-ehco\" = { \"/message\" = [\"/data/**\"] } }\n";
     let (code, out, _) = run("check", plugins.path(), config, &[]);
-    assert_eq!(code, Some(0), "a remark is no fault: {out}");
+    let (without_roles, ..) = run("check", plugins.path(), "", &[]);
+    assert_eq!(code, without_roles, "a remark is no fault: {out}");
     let remarks: Vec<&str> = out.lines().filter(|line| line.starts_with("remark: [roles.a]")).collect();
     let expected = [
         "remark: [roles.a] line 3: `polite-ecko` in `allow` means no plugin and no tool; did you mean `polite-echo`?",

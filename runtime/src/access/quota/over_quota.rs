@@ -10,6 +10,8 @@ use crate::config::QuotaKind;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum QuotaLimit {
     Rate(QuotaKind),
+    /// One request wants more than the whole of it.
+    Whole(QuotaKind),
     Concurrent,
 }
 
@@ -29,11 +31,13 @@ impl OverQuota {
     pub fn limit_name(&self) -> &'static str {
         match self.limit {
             QuotaLimit::Concurrent => "quota:concurrent",
-            QuotaLimit::Rate(QuotaKind::CallsPerMinute) => "quota:calls_per_minute",
-            QuotaLimit::Rate(QuotaKind::CallsPerDay) => "quota:calls_per_day",
-            QuotaLimit::Rate(QuotaKind::FuelPerHour) => "quota:fuel_per_hour",
-            QuotaLimit::Rate(QuotaKind::CpuPerHour) => "quota:cpu_s_per_hour",
-            QuotaLimit::Rate(QuotaKind::SamplingTokensPerDay) => "quota:sampling_tokens_per_day",
+            QuotaLimit::Rate(kind) | QuotaLimit::Whole(kind) => match kind {
+                QuotaKind::CallsPerMinute => "quota:calls_per_minute",
+                QuotaKind::CallsPerDay => "quota:calls_per_day",
+                QuotaKind::FuelPerHour => "quota:fuel_per_hour",
+                QuotaKind::CpuPerHour => "quota:cpu_s_per_hour",
+                QuotaKind::SamplingTokensPerDay => "quota:sampling_tokens_per_day",
+            },
         }
     }
 
@@ -66,6 +70,15 @@ impl fmt::Display for OverQuota {
                     f,
                     "over quota: the role `{role}` allows {value} calls at the same time (quota `concurrent`), and as \
                      many of yours are running; try again when one of them has ended"
+                );
+            }
+            QuotaLimit::Whole(kind) => {
+                return write!(
+                    f,
+                    "over quota: the role `{role}` allows {value} {} (quota `{}`), and one request wants more; ask for \
+                     fewer",
+                    what(kind),
+                    kind.key()
                 );
             }
             QuotaLimit::Rate(kind) => (what(kind), kind.key()),
@@ -104,6 +117,8 @@ mod tests {
             assert!(parts.iter().all(|part| text.contains(part)), "{text}");
             assert_eq!(over.limit_name(), format!("quota:{}", kind.key()));
         }
+        let whole = over(QuotaLimit::Whole(QuotaKind::SamplingTokensPerDay), Duration::ZERO).to_string();
+        assert!(whole.contains("ask for fewer") && !whole.contains("try again"), "{whole}");
         let running = over(QuotaLimit::Concurrent, Duration::ZERO);
         assert!(running.to_string().contains("`concurrent`") && running.retry_after_s() == 1);
     }

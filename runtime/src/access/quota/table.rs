@@ -289,7 +289,7 @@ impl Table {
         match bucket.at(value, rate, now).wait_for(amount, rate, now) {
             None => Ok(bucket.take(amount, (kind, value), key, now, ahead)),
             Some(wait) => Err(OverQuota {
-                limit: QuotaLimit::Rate(kind),
+                limit: if amount > value { QuotaLimit::Whole(kind) } else { QuotaLimit::Rate(kind) },
                 value,
                 role: Arc::clone(&quota.role),
                 wait: Duration::from_nanos(wait),

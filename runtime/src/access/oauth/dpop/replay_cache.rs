@@ -22,7 +22,7 @@ use crate::access::oauth::proof_error::ProofError;
 /// Most proofs that are remembered.
 const MAX_PROOFS: usize = 100_000;
 
-/// Most proofs of one principal: 33 requests in each second.
+/// Most proofs of one principal: 27 requests in each second.
 const MAX_OF_ONE: usize = MAX_PROOFS / 10;
 
 /// Seconds in which the proofs of one bucket expire.

@@ -11,7 +11,9 @@ use crate::capability::keyvalue::KvAccess;
 const NAMES: [&str; 2] = ["", "default"];
 
 /// The line that gives a store also to callers without credentials.
-const SHARED: &str = "kv = { per = \"plugin\" }   # one store for all callers";
+fn shared(quota_mib: u64) -> String {
+    format!("kv = {{ quota_mib = {quota_mib}, per = \"plugin\" }}   # one store for all callers")
+}
 
 impl Host for InstanceCtx {
     async fn open(&mut self, identifier: String) -> wasmtime::Result<Result<Resource<Bucket>, Error>> {
@@ -23,7 +25,8 @@ impl Host for InstanceCtx {
                 return Ok(Err(Error::AccessDenied));
             }
             KvAccess::UnknownCaller => {
-                self.deny("the key-value store of a caller without credentials", SHARED);
+                let quota_mib = self.plugin.config.grants.keyvalue.map_or(0, |grant| grant.quota_mib);
+                self.deny("the key-value store of a caller without credentials", shared(quota_mib));
                 return Ok(Err(Error::AccessDenied));
             }
         };
