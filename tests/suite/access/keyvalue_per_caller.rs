@@ -158,7 +158,7 @@ async fn a_caller_without_credentials_has_no_store() {
         assert_eq!(told, "Error::AccessDenied", "{tool}");
     }
     let denied = server.wait_for_audit("denied", 5).await;
-    let line = "kv = { quota_mib = 16, per = \"plugin\" }   # one store for all callers";
+    let line = "kv = { quota_mib = 1, per = \"plugin\" }   # one store for all callers";
     assert!(denied.iter().all(|denied| denied["missing_grant"] == line), "{denied:?}");
     assert!(probe(&ada).await.contains(SECRET));
 }
