@@ -167,7 +167,8 @@ async fn clients_that_stall_hold_up_no_scrape_and_no_page_reads_it() {
     let mut stalled = Vec::new();
     for number in 0..64 {
         let mut stream = TcpStream::connect(&address).await.unwrap();
-        let piece: &[u8] = if number % 2 == 0 { b"GET /met" } else { b"GET /metrics HTTP/1.1\r\n\r\n" };
+        let piece: &[u8] =
+            if number % 2 == 0 { b"GET /met" } else { b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n" };
         // The oldest may have been closed already.
         let _ = stream.write_all(piece).await;
         stalled.push(stream);
@@ -179,6 +180,12 @@ async fn clients_that_stall_hold_up_no_scrape_and_no_page_reads_it() {
     let url = format!("http://{address}/metrics");
     let page = http.get(&url).header("origin", "http://localhost:3000").send().await.unwrap();
     assert!(!page.headers().keys().any(|name| name.as_str().starts_with("access-control")));
+    // The name of a page that was rebound to this address.
+    let rebound = |url: &str| http.get(url).header("host", "evil.example:9464").send();
+    let rebound_page = rebound(&url).await.unwrap();
+    assert_eq!(rebound_page.status(), 403);
+    assert!(rebound_page.text().await.unwrap().contains("`allowed_hosts`"));
+    assert_eq!(rebound(&url.replace("/metrics", "/ready")).await.unwrap().status(), 200);
     assert_eq!(http.post(&url).send().await.unwrap().status(), 405);
     assert_eq!(http.get(format!("http://{address}/mcp")).send().await.unwrap().status(), 404);
     assert_eq!(Client::new(server.url()).at(server.url().replace("/mcp", "/metrics")).get().await, 404);
