@@ -17,7 +17,7 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 use tokio::process::Command;
 
-const TELEMETRY: &str = "[telemetry]\nlisten = \"127.0.0.1:0\"\n";
+pub(super) const TELEMETRY: &str = "[telemetry]\nlisten = \"127.0.0.1:0\"\n";
 
 /// The address of the listener, as the server printed it.
 fn address(server: &Server) -> String {
@@ -38,7 +38,7 @@ async fn scrape(server: &Server) -> Scrape {
 }
 
 /// Scrapes until a condition holds, since a call is counted a moment after its response.
-async fn scrape_until(server: &Server, is_met: impl Fn(&Scrape) -> bool) -> Scrape {
+pub(super) async fn scrape_until(server: &Server, is_met: impl Fn(&Scrape) -> bool) -> Scrape {
     let deadline = Instant::now() + Duration::from_secs(20);
     loop {
         let scraped = scrape(server).await;
