@@ -261,6 +261,7 @@ mod tests {
         serving.await.unwrap();
         assert!(TcpStream::connect(address).await.is_err());
     }
+
     #[tokio::test]
     async fn a_page_that_rebinds_its_name_reads_no_metrics() {
         let listener = listener(&["plugport"]);
