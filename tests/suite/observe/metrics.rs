@@ -151,10 +151,15 @@ async fn the_server_is_ready_until_it_stops_and_a_running_call_ends() {
     scrape_until(&server, runs).await;
     server.signal("-TERM").await;
     server.wait_for_log("1 call has 15 s to end").await;
+    // The server stops a moment after it says so.
+    let mcp = server.url().replace("http://", "").replace("/mcp", "");
+    while TcpStream::connect(&mcp).await.is_ok() {
+        assert!(!nap.is_finished(), "clients can still connect");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
     let (status, why) = get(&server, "/ready").await;
     assert!(status == 503 && why.starts_with("stopping"), "{status} {why}");
     assert_eq!(get(&server, "/health").await.0, 200);
-    assert!(TcpStream::connect(server.url().replace("http://", "").replace("/mcp", "")).await.is_err());
     // Longer than the time that there is by default.
     assert_eq!(nap.await.unwrap().tool_text(), "rested");
     assert_eq!(server.wait_for_exit().await, Some(0));
@@ -243,8 +248,10 @@ async fn a_scrape_of_two_hundred_plugins_is_short() {
         get(&server, "/metrics").await;
         times.push(begun.elapsed());
     }
-    let (series, bytes) = (scraped.series(), scraped.text.len());
-    println!("a scrape of 200 plugins, {series} series and {bytes} bytes: {:?}", times.iter().min().unwrap());
+    let (series, bytes, fastest) = (scraped.series(), scraped.text.len(), times.iter().min().unwrap());
+    println!("a scrape of 200 plugins, {series} series and {bytes} bytes: {fastest:?}");
+    // An optimised build takes a hundredth of it; work that grows with the square of the series takes longer.
+    assert!(*fastest < Duration::from_millis(500), "{fastest:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
