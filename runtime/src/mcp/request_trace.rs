@@ -62,9 +62,6 @@ impl<'s> TraceSource<'s> {
         revision: Revision,
         meta: Option<&'s TraceContext>,
     ) -> Option<RequestTrace> {
-        if !self.tracer.is_enabled() {
-            return None;
-        }
         let is_known = !self.has_auth || matches!(self.caller, Caller::Stdio | Caller::Principal(_));
         let Origin { parent, links } = Origin::new(meta, self.transport, is_known);
         let method_name = method_name(method);
