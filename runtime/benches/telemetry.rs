@@ -1,10 +1,10 @@
 //! Measures what telemetry costs a call, in one run: `POST /mcp` without a socket, without `[telemetry]`, with metrics,
 //! with a trace that is not sampled, and with one that is.
 //!
-//! The cases take turns, a thousand calls each, so that a machine that becomes slower becomes slower for all. The figures
-//! are the fastest round of each case, which the rest of the machine disturbed least, and the median of the rounds. What
-//! counts is the difference to the first case. Between two rounds the exporter empties the queue, into a port at which
-//! nobody listens; what it takes for a call's spans is the last line.
+//! The cases take turns, a thousand calls each, so that a machine that becomes slower becomes slower for all. The
+//! figures are the fastest round of each case, which the rest of the machine disturbed least, and the median of the
+//! rounds. What counts is the difference to the first case. After a round with sampled traces the exporter empties the
+//! queue, into a port at which nobody listens; the last line is what it takes for the spans of a call.
 
 #![allow(
     missing_docs,

@@ -1,8 +1,8 @@
 //! Counters of a plugin's calls since it was loaded, for `plugport status` and for metrics.
 //!
 //! Every call is counted, so counting is a few atomic additions; only a call that hit a limit or was rejected takes a
-//! lock. Only [`AuditRecord`](super::AuditRecord) counts, so the counters and the audit agree. Of the server's own calls
-//! of `list-*` functions only the limits that they hit are counted.
+//! lock. Only [`AuditRecord`](super::AuditRecord) counts, so the counters and the audit agree. Of the server's own
+//! calls of `list-*` functions only the limits that they hit are counted.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
