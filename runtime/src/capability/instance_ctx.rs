@@ -99,7 +99,10 @@ impl InstanceCtx {
 
     /// What the call does from now on is recorded in this span.
     pub(crate) fn set_trace(&mut self, trace: Option<SpanScope>) {
-        self.denials.set_trace(trace.clone());
+        // A call that is not recorded takes no lock.
+        if trace.is_some() || self.trace.is_some() {
+            self.denials.set_trace(trace.clone());
+        }
         self.capabilities.http.set_trace(trace.clone());
         self.trace = trace;
     }

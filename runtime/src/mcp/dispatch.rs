@@ -131,6 +131,9 @@ fn begin_trace(
     request_meta: &RequestMeta,
     channel: &Channel,
 ) -> Option<RequestTrace> {
+    if !server.records_traces() {
+        return None;
+    }
     let source = TraceSource {
         tracer: server.tracer(),
         has_auth: server.authenticator().is_configured(),

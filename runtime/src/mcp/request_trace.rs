@@ -1,8 +1,9 @@
 //! The server span of one request, by the semantic conventions for MCP.
 //!
 //! Names in it are those of the catalog and of the protocol: what a client made up is `_OTHER`, so a client can neither
-//! write into the operator's traces nor make more names than there are items. The session id is left out, since it
-//! opens the session to whoever knows it; URIs that no plugin lists are left out, since they may be made of arguments.
+//! write into the operator's traces nor make more names than there are items. A plugin chose the names of its items, so
+//! secrets that it can read are redacted in them. The session id is left out, since it opens the session to whoever
+//! knows it; URIs that no plugin lists are left out, since they may be made of arguments.
 //!
 //! A call that is suspended and resumed is one span; the contexts of its later messages become links.
 
@@ -14,6 +15,7 @@ use super::request_id::RequestId;
 use super::revision::Revision;
 use crate::call_env::Caller;
 use crate::observe::trace::{Span, SpanScope, TraceContext, Tracer};
+use crate::plugin::Plugin;
 
 /// What the trace of a request depends on besides the request.
 #[derive(Debug, Clone, Copy)]
@@ -60,9 +62,6 @@ impl<'s> TraceSource<'s> {
         revision: Revision,
         meta: Option<&'s TraceContext>,
     ) -> Option<RequestTrace> {
-        if !self.tracer.is_enabled() {
-            return None;
-        }
         let is_known = !self.has_auth || matches!(self.caller, Caller::Stdio | Caller::Principal(_));
         let Origin { parent, links } = Origin::new(meta, self.transport, is_known);
         let method_name = method_name(method);
@@ -101,18 +100,19 @@ impl RequestTrace {
     }
 
     /// The request calls this published tool.
-    pub(super) fn calls_tool(&self, name: &str) {
-        self.name("tools/call", "gen_ai.tool.name", name);
+    pub(super) fn calls_tool(&self, plugin: &Plugin, name: &str) {
+        self.name("tools/call", "gen_ai.tool.name", &plugin.redactor().text(name));
     }
 
     /// The request fills in this published prompt.
-    pub(super) fn gets_prompt(&self, name: &str) {
-        self.name("prompts/get", "gen_ai.prompt.name", name);
+    pub(super) fn gets_prompt(&self, plugin: &Plugin, name: &str) {
+        self.name("prompts/get", "gen_ai.prompt.name", &plugin.redactor().text(name));
     }
 
     /// The request reads this resource, which a plugin lists.
-    pub(super) fn reads_listed(&self, uri: &str) {
-        self.with(|span| span.set("mcp.resource.uri", uri.to_owned()));
+    pub(super) fn reads_listed(&self, plugin: &Plugin, uri: &str) {
+        let uri = plugin.redactor().text(uri).into_owned();
+        self.with(|span| span.set("mcp.resource.uri", uri));
     }
 
     /// The response is a tool result with `isError`.

@@ -136,6 +136,11 @@ impl Server {
         Self { tracer, ..self }
     }
 
+    /// Whether any request is recorded.
+    pub(crate) fn records_traces(&self) -> bool {
+        self.tracer.is_enabled()
+    }
+
     /// Begins the traces of requests.
     pub(super) fn tracer(&self) -> &Tracer {
         &self.tracer

@@ -5,6 +5,10 @@
 //! is cheap: one request, a bounded time, and a bounded number at once. When there are too many, the oldest ends, which
 //! is one that stalls: an honest one takes milliseconds.
 //!
+//! Metrics are for programs: a request for them passes the same check of `Host`, `Origin` and `Sec-Fetch-Site` as
+//! requests of MCP, so that no page of a browser reads them by rebinding its name. Probes pass no check: some send no
+//! `Host`, and they learn one word.
+//!
 //! Knows no plugin: the caller makes the text of the metrics.
 
 use std::collections::VecDeque;
@@ -19,12 +23,15 @@ use hyper::body::Incoming;
 use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue, X_CONTENT_TYPE_OPTIONS};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::{Method, Request, Response, StatusCode};
+use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::task::{AbortHandle, JoinSet};
 use tokio_util::sync::CancellationToken;
+
+use super::http::OriginCheck;
+use crate::config::ServerConfig;
 
 /// Open connections.
 const MAX_CONNECTIONS: usize = 16;
@@ -65,27 +72,30 @@ pub struct TelemetryListener {
     socket: TcpListener,
     /// Its address, with the port that the system chose for port 0.
     pub address: SocketAddr,
+    origin_check: OriginCheck,
 }
 
 impl TelemetryListener {
-    /// Binds a socket, within the async runtime.
+    /// Binds a socket, within the async runtime. `settings` say which hosts and origins are allowed.
     ///
     /// # Errors
     /// When the address is in use or may not be used.
-    pub fn bind(address: SocketAddr) -> std::io::Result<Self> {
+    pub fn bind(address: SocketAddr, settings: &ServerConfig) -> std::io::Result<Self> {
         let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
         // A server that is started again can use its address at once.
         socket.set_reuseaddr(true)?;
         socket.bind(address)?;
         let socket = socket.listen(BACKLOG)?;
-        Ok(Self { address: socket.local_addr()?, socket })
+        Ok(Self { address: socket.local_addr()?, socket, origin_check: OriginCheck::new(settings) })
     }
 
     /// Serves the pages until `stop`. All connections end with it.
     pub async fn serve(self, pages: impl TelemetryPages, stop: CancellationToken) {
-        let routes = Arc::new(Routes { pages: Arc::new(pages), scrapes: Arc::new(Semaphore::new(1)) });
+        let Self { socket, origin_check, .. } = self;
+        let (pages, scrapes) = (Arc::new(pages), Arc::new(Semaphore::new(1)));
+        let routes = Arc::new(Routes { pages, scrapes, origin_check });
         let (mut connections, mut by_age) = (JoinSet::new(), VecDeque::<AbortHandle>::new());
-        while let Some(accepted) = stop.run_until_cancelled(self.socket.accept()).await {
+        while let Some(accepted) = stop.run_until_cancelled(socket.accept()).await {
             let Ok((stream, _)) = accepted else {
                 tokio::time::sleep(ACCEPT_PAUSE).await;
                 continue;
@@ -108,7 +118,10 @@ async fn connection<P: TelemetryPages>(stream: TcpStream, routes: Arc<Routes<P>>
     http.timer(TokioTimer::new()).header_read_timeout(HEADER_TIME).max_buf_size(BUFFER).keep_alive(false);
     let service = service_fn(move |request: Request<Incoming>| {
         let routes = Arc::clone(&routes);
-        async move { Ok::<_, Infallible>(routes.respond(request.method(), request.uri().path()).await) }
+        async move {
+            let response = routes.respond(request.method(), request.uri().path(), request.headers()).await;
+            Ok::<_, Infallible>(response)
+        }
     });
     let served = http.serve_connection(TokioIo::new(stream), service);
     match tokio::time::timeout(CONNECTION_TIME, served).await {
@@ -122,10 +135,11 @@ struct Routes<P> {
     pages: Arc<P>,
     /// One scrape at a time: however many ask, they take one thread.
     scrapes: Arc<Semaphore>,
+    origin_check: OriginCheck,
 }
 
 impl<P: TelemetryPages> Routes<P> {
-    async fn respond(&self, method: &Method, path: &str) -> Response<Full<Bytes>> {
+    async fn respond(&self, method: &Method, path: &str, headers: &HeaderMap) -> Response<Full<Bytes>> {
         if !matches!(path, "/metrics" | "/health" | "/ready") {
             return text(StatusCode::NOT_FOUND, "there are /metrics, /health and /ready\n");
         }
@@ -135,7 +149,10 @@ impl<P: TelemetryPages> Routes<P> {
             return response;
         }
         match path {
-            "/metrics" => self.metrics().await,
+            "/metrics" => match self.origin_check.check(headers) {
+                Ok(_) => self.metrics().await,
+                Err((status, why)) => text(status, why),
+            },
             "/ready" => match self.pages.ready() {
                 Ok(()) => text(StatusCode::OK, "ready\n"),
                 Err(why) => text(StatusCode::SERVICE_UNAVAILABLE, format!("{why}\n")),
@@ -190,6 +207,12 @@ mod tests {
         }
     }
 
+    fn listener(allowed_hosts: &[&str]) -> TelemetryListener {
+        let allowed_hosts = allowed_hosts.iter().map(|host| (*host).to_owned()).collect();
+        let settings = ServerConfig { allowed_hosts, ..ServerConfig::default() };
+        TelemetryListener::bind(SocketAddr::from(([127, 0, 0, 1], 0)), &settings).unwrap()
+    }
+
     async fn response(address: SocketAddr, request: &str) -> String {
         let mut stream = TcpStream::connect(address).await.unwrap();
         let mut read = Vec::new();
@@ -200,12 +223,12 @@ mod tests {
     }
 
     fn request(method: &str, path: &str) -> String {
-        format!("{method} {path} HTTP/1.1\r\nHost: anything.example\r\n\r\n")
+        format!("{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:9464\r\n\r\n")
     }
 
     #[tokio::test(flavor = "multi_thread")]
     async fn three_pages_are_served_beside_clients_that_stall() {
-        let listener = TelemetryListener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
+        let listener = listener(&[]);
         let (address, is_ready, stop) =
             (listener.address, Arc::<AtomicBool>::default(), CancellationToken::new());
         let serving = tokio::spawn(listener.serve(Pages(Arc::clone(&is_ready)), stop.clone()));
@@ -237,5 +260,29 @@ mod tests {
         stop.cancel();
         serving.await.unwrap();
         assert!(TcpStream::connect(address).await.is_err());
+    }
+
+    #[tokio::test]
+    async fn a_page_that_rebinds_its_name_reads_no_metrics() {
+        let listener = listener(&["plugport"]);
+        let (address, stop) = (listener.address, CancellationToken::new());
+        let serving = tokio::spawn(listener.serve(Pages(Arc::default()), stop.clone()));
+        for (path, headers, status) in [
+            ("/metrics", "Host: localhost:9464", 200),
+            ("/metrics", "Host: 10.0.0.5:9464", 200),
+            ("/metrics", "Host: plugport:9464", 200),
+            ("/metrics", "Host: evil.example:9464", 403),
+            ("/metrics", "Host: localhost\r\nHost: evil.example", 403),
+            ("/metrics", "Host: localhost\r\nOrigin: https://evil.example", 403),
+            ("/metrics", "Host: localhost\r\nSec-Fetch-Site: cross-site", 403),
+            ("/metrics", "Accept: */*", 403),
+            ("/health", "Host: evil.example:9464", 200),
+            ("/health", "Accept: */*", 200),
+        ] {
+            let said = response(address, &format!("HEAD {path} HTTP/1.1\r\n{headers}\r\n\r\n")).await;
+            assert!(said.starts_with(&format!("HTTP/1.1 {status} ")), "{path} {headers}: {said}");
+        }
+        stop.cancel();
+        serving.await.unwrap();
     }
 }

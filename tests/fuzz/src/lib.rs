@@ -38,6 +38,7 @@ pub const TARGETS: &[Target] = &[
     targets::request_state::TARGET,
     targets::token::TARGET,
     targets::dpop_proof::TARGET,
+    targets::trace_context::TARGET,
     targets::roots::TARGET,
     targets::urls::TARGET,
 ];

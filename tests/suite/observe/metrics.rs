@@ -17,7 +17,7 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 use tokio::process::Command;
 
-const TELEMETRY: &str = "[telemetry]\nlisten = \"127.0.0.1:0\"\n";
+pub(super) const TELEMETRY: &str = "[telemetry]\nlisten = \"127.0.0.1:0\"\n";
 
 /// The address of the listener, as the server printed it.
 fn address(server: &Server) -> String {
@@ -38,7 +38,7 @@ async fn scrape(server: &Server) -> Scrape {
 }
 
 /// Scrapes until a condition holds, since a call is counted a moment after its response.
-async fn scrape_until(server: &Server, is_met: impl Fn(&Scrape) -> bool) -> Scrape {
+pub(super) async fn scrape_until(server: &Server, is_met: impl Fn(&Scrape) -> bool) -> Scrape {
     let deadline = Instant::now() + Duration::from_secs(20);
     loop {
         let scraped = scrape(server).await;
@@ -151,10 +151,15 @@ async fn the_server_is_ready_until_it_stops_and_a_running_call_ends() {
     scrape_until(&server, runs).await;
     server.signal("-TERM").await;
     server.wait_for_log("1 call has 15 s to end").await;
+    // The server stops a moment after it says so.
+    let mcp = server.url().replace("http://", "").replace("/mcp", "");
+    while TcpStream::connect(&mcp).await.is_ok() {
+        assert!(!nap.is_finished(), "clients can still connect");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
     let (status, why) = get(&server, "/ready").await;
     assert!(status == 503 && why.starts_with("stopping"), "{status} {why}");
     assert_eq!(get(&server, "/health").await.0, 200);
-    assert!(TcpStream::connect(server.url().replace("http://", "").replace("/mcp", "")).await.is_err());
     // Longer than the time that there is by default.
     assert_eq!(nap.await.unwrap().tool_text(), "rested");
     assert_eq!(server.wait_for_exit().await, Some(0));
@@ -167,7 +172,8 @@ async fn clients_that_stall_hold_up_no_scrape_and_no_page_reads_it() {
     let mut stalled = Vec::new();
     for number in 0..64 {
         let mut stream = TcpStream::connect(&address).await.unwrap();
-        let piece: &[u8] = if number % 2 == 0 { b"GET /met" } else { b"GET /metrics HTTP/1.1\r\n\r\n" };
+        let piece: &[u8] =
+            if number % 2 == 0 { b"GET /met" } else { b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n" };
         // The oldest may have been closed already.
         let _ = stream.write_all(piece).await;
         stalled.push(stream);
@@ -179,6 +185,12 @@ async fn clients_that_stall_hold_up_no_scrape_and_no_page_reads_it() {
     let url = format!("http://{address}/metrics");
     let page = http.get(&url).header("origin", "http://localhost:3000").send().await.unwrap();
     assert!(!page.headers().keys().any(|name| name.as_str().starts_with("access-control")));
+    // The name of a page that was rebound to this address.
+    let rebound = |url: &str| http.get(url).header("host", "evil.example:9464").send();
+    let rebound_page = rebound(&url).await.unwrap();
+    assert_eq!(rebound_page.status(), 403);
+    assert!(rebound_page.text().await.unwrap().contains("`allowed_hosts`"));
+    assert_eq!(rebound(&url.replace("/metrics", "/ready")).await.unwrap().status(), 200);
     assert_eq!(http.post(&url).send().await.unwrap().status(), 405);
     assert_eq!(http.get(format!("http://{address}/mcp")).send().await.unwrap().status(), 404);
     assert_eq!(Client::new(server.url()).at(server.url().replace("/mcp", "/metrics")).get().await, 404);
@@ -236,8 +248,10 @@ async fn a_scrape_of_two_hundred_plugins_is_short() {
         get(&server, "/metrics").await;
         times.push(begun.elapsed());
     }
-    let (series, bytes) = (scraped.series(), scraped.text.len());
-    println!("a scrape of 200 plugins, {series} series and {bytes} bytes: {:?}", times.iter().min().unwrap());
+    let (series, bytes, fastest) = (scraped.series(), scraped.text.len(), times.iter().min().unwrap());
+    println!("a scrape of 200 plugins, {series} series and {bytes} bytes: {fastest:?}");
+    // An optimised build takes milliseconds; work that grows with the square of the series would take longer than this.
+    assert!(*fastest < Duration::from_millis(500), "{fastest:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -92,7 +92,8 @@ impl DenialLog {
     /// Records that the plugin reached a limit that did not end its call.
     pub(in crate::capability) fn record_limit(&self, plugin: &PluginCtx, why: &str) {
         let Some(entry) = self.add(plugin, why) else { return };
-        let limit = why.split_once("(limit `").and_then(|(_, rest)| rest.split('`').next());
+        // The sentence ends with its limit; something of the guest may stand before.
+        let limit = why.rsplit_once("(limit `").and_then(|(_, rest)| rest.split('`').next());
         self.add_event("limit reached", "plugport.limit", limit);
         let PluginCtx { name, digest, audit, .. } = plugin;
         let (why, digest) = (shown(plugin, why), format!("sha256:{digest}"));

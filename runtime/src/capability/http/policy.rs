@@ -34,8 +34,23 @@ impl Target {
 
     /// Whether a grant that allows the request lets the host learn its trace.
     pub(crate) fn is_traced(&self, grants: &[HttpGrant]) -> bool {
-        let allows = |grant: &&HttpGrant| grant.allows(&self.method, self.scheme, &self.host, self.port);
-        grants.iter().filter(allows).any(HttpGrant::is_traced)
+        self.granting(grants).any(HttpGrant::is_traced)
+    }
+
+    /// The host as the operator wrote it: `*.NAME` if only that grants it, since below NAME the guest chooses.
+    pub(crate) fn granted_host(&self, grants: &[HttpGrant]) -> String {
+        // `None` is the minimum, so a grant that names the host comes first.
+        match (self.granting(grants).map(HttpGrant::parent_name).min().flatten(), &self.host) {
+            (Some(parent), _) => format!("*.{parent}"),
+            (None, Host::Address(address)) => address.to_string(),
+            (None, Host::Name(name)) => name.clone(),
+        }
+    }
+
+    /// The grants that allow the request.
+    fn granting<'g>(&self, grants: &'g [HttpGrant]) -> impl Iterator<Item = &'g HttpGrant> {
+        let allows = move |grant: &&HttpGrant| grant.allows(&self.method, self.scheme, &self.host, self.port);
+        grants.iter().filter(allows)
     }
 
     /// Whether a grant allows the same request to another host.
@@ -124,5 +139,15 @@ mod tests {
         for method in ["CONNECT", "TRACE", "PROPFIND", "get"] {
             assert!(target(method, &"http://example.com/".parse().unwrap()).is_err(), "{method}");
         }
+    }
+
+    #[test]
+    fn a_host_is_recorded_as_the_operator_wrote_it() {
+        let grants = ["https://*.example.com", "https://api.example.com", "http://[::1]:9000"];
+        let grants = grants.map(|pattern| HttpGrant::parse(pattern).unwrap());
+        let recorded = |uri: &str| target("GET", &uri.parse().unwrap()).unwrap().granted_host(&grants);
+        assert_eq!(recorded("https://api.example.com/"), "api.example.com");
+        assert_eq!(recorded("https://c4n4ry.example.com/"), "*.example.com");
+        assert_eq!(recorded("http://[::1]:9000/"), "::1");
     }
 }

@@ -10,6 +10,7 @@ use crate::catalog::Catalog;
 use crate::mcp::Server;
 use crate::observe::Audit;
 use crate::observe::metrics::{MetricFamily, MetricKind, process_families, prometheus_text};
+use crate::observe::trace::SpanCounts;
 use crate::plugin::{CallTotals, CounterSnapshot};
 use crate::sandbox::GuestMemory;
 use crate::transport::telemetry::TelemetryPages;
@@ -24,6 +25,8 @@ pub(super) struct MetricsSource {
     pub(super) call_totals: Arc<CallTotals>,
     pub(super) guest_memory: Arc<GuestMemory>,
     pub(super) audit: Audit,
+    /// What became of spans; `None`: there are no traces.
+    pub(super) spans: Option<Arc<SpanCounts>>,
     /// Open connections of clients; `None` on stdio.
     pub(super) connections: Option<Arc<AtomicUsize>>,
 }
@@ -63,6 +66,7 @@ impl MetricsSource {
             "Lines of the audit that were lost because the disk did not keep up.",
             self.audit.lost(),
         ));
+        families.extend(self.spans.iter().flat_map(|spans| span_families(spans)));
         let help = "Memory that all instances of guests have.";
         families.push(gauge("plugport_guest_memory_bytes", help, self.guest_memory.used()));
         families.extend(process_families(self.started));
@@ -119,7 +123,7 @@ impl MetricsSource {
     }
 
     fn authentications(&self) -> MetricFamily {
-        let help = "Requests with valid credentials, and those that were refused for theirs.";
+        let help = "Requests with valid credentials, and those that were rejected for theirs.";
         let mut family = MetricFamily::new(MetricKind::Counter, "plugport_authentications_total", help);
         for (outcome, count) in self.server.authenticator().counts() {
             family.add([("outcome", outcome)], count);
@@ -137,6 +141,18 @@ fn build_info() -> MetricFamily {
         MetricFamily::new(MetricKind::Gauge, "plugport_build_info", "The version of this program.");
     family.add([("version", env!("CARGO_PKG_VERSION"))], 1_u64);
     family
+}
+
+fn span_families(spans: &SpanCounts) -> [MetricFamily; 2] {
+    let counter = |name, help, count: u64| MetricFamily::single(MetricKind::Counter, name, help, count);
+    [
+        counter("plugport_spans_exported_total", "Spans that the collector took.", spans.exported()),
+        counter(
+            "plugport_spans_dropped_total",
+            "Spans that were lost because the collector did not take them in time.",
+            spans.dropped(),
+        ),
+    ]
 }
 
 /// The counts of calls, which each plugin has whether or not anybody reads them.
@@ -193,6 +209,7 @@ mod tests {
             call_totals: Arc::default(),
             guest_memory: GuestMemory::new(&ServerConfig::default()),
             audit: Audit::disabled(),
+            spans: Some(Arc::default()),
             connections: None,
         }
     }

@@ -62,7 +62,8 @@ pub(super) async fn run(args: cli::Serve) -> Result<ExitCode, CommandError> {
         true => None,
         false => Some(listen(&settings)?),
     };
-    let telemetry = config.telemetry.listen.map(listen_for_scrapers).transpose()?;
+    let telemetry =
+        config.telemetry.listen.map(|address| listen_for_scrapers(address, &settings)).transpose()?;
     let listening = listener.as_ref().map(|listener| listener.address);
     let parts = prepare(&args.source, config.clone(), settings, listening, audit)?;
     print_memory_estimate(&config);
@@ -140,8 +141,11 @@ fn listen(settings: &config::ServerConfig) -> Result<http::Listener, CommandErro
 }
 
 /// Binds the listener of `[telemetry]`, and says where it is.
-fn listen_for_scrapers(address: SocketAddr) -> Result<TelemetryListener, CommandError> {
-    let listener = TelemetryListener::bind(address).with_context(|| {
+fn listen_for_scrapers(
+    address: SocketAddr,
+    settings: &config::ServerConfig,
+) -> Result<TelemetryListener, CommandError> {
+    let listener = TelemetryListener::bind(address, settings).with_context(|| {
         format!(
             "cannot serve metrics on {address}; stop what uses it, or choose another address with `listen` under \
              [telemetry]"

@@ -135,6 +135,7 @@ pub(super) fn prepare(
         call_totals,
         guest_memory,
         audit,
+        spans: exporter.as_ref().map(TraceExporter::counts),
         connections: None,
     };
     Ok(ServerParts { server, refresher, folder, catalog, load_status, exporter, metrics, opening })

@@ -38,7 +38,7 @@ pub(in super::super) async fn get(
         metrics.note_prompt(context, &published);
     }
     if let Some(trace) = &context.trace {
-        trace.gets_prompt(&published.name);
+        trace.gets_prompt(&published.plugin, &published.name);
     }
     let plugin = &published.plugin;
     let (kind, name) = (CallKind::GetPrompt, published.prompt.name.as_str());

@@ -40,7 +40,7 @@ pub(in super::super) async fn read(
     };
     let called = CalledItem { plugin: &plugin, kind: CallKind::ReadResource, name: &uri, bytes_in: 0 };
     if let (Some(trace), None) = (&context.trace, &template) {
-        trace.reads_listed(&uri);
+        trace.reads_listed(&plugin, &uri);
     }
     let allowed = match quotas::admit(server, context, roles, called).await {
         Ok(allowed) => allowed,

@@ -42,7 +42,7 @@ pub(in super::super) async fn call(
         metrics.note_tool(context, &tool);
     }
     if let Some(trace) = &context.trace {
-        trace.calls_tool(&tool.name);
+        trace.calls_tool(&tool.plugin, &tool.name);
     }
     let called = CalledItem {
         plugin: &tool.plugin,

@@ -15,7 +15,7 @@ use parking_lot::Mutex;
 use super::histogram::{Histogram, HistogramSnapshot};
 
 /// Values of the label `error_type`; the first stands for a request without an error.
-const ERROR_TYPES: [&str; 15] = [
+const ERROR_TYPES: [&str; 16] = [
     "",
     "tool_error",
     "cancelled",
@@ -27,6 +27,7 @@ const ERROR_TYPES: [&str; 15] = [
     "-32603",
     "-32002",
     "-32010",
+    "-32011",
     "-32020",
     "-32021",
     "-32022",

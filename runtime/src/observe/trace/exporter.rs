@@ -5,6 +5,7 @@
 //! twice: a collector that answers 500 may have stored the batch, and spans that wait for a second try would take the
 //! room of newer ones.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -13,7 +14,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::http_sender::{OtlpTarget, SendError};
 use super::otlp;
-use super::queue::{QueuedSpan, SpanReceiver};
+use super::queue::{QueuedSpan, SpanCounts, SpanReceiver};
+use crate::observe::with_causes;
 
 /// Most spans of one batch.
 const BATCH: usize = 512;
@@ -35,13 +37,16 @@ const LOG_PERIOD: Duration = Duration::from_secs(60);
 pub struct TraceExporter {
     spans: SpanReceiver,
     target: OtlpTarget,
-    lost: LostSpans,
+    log: LossLog,
+    /// Spans of the batch that is being sent, which are lost if the flush is cut off.
+    sending: u64,
 }
 
-/// Spans that were lost and not logged yet.
+/// What the log was told of lost spans.
 #[derive(Debug, Default)]
-struct LostSpans {
-    count: u64,
+struct LossLog {
+    /// Lost spans that were logged.
+    told: u64,
     /// Why the last batch was lost; `None`: only the queue was full.
     why: Option<String>,
     logged: Option<Instant>,
@@ -51,7 +56,13 @@ impl TraceExporter {
     /// An exporter of these spans.
     #[must_use]
     pub fn new(spans: SpanReceiver, target: OtlpTarget) -> Self {
-        Self { spans, target, lost: LostSpans::default() }
+        Self { spans, target, log: LossLog::default(), sending: 0 }
+    }
+
+    /// What became of spans, which changes while it runs.
+    #[must_use]
+    pub fn counts(&self) -> Arc<SpanCounts> {
+        Arc::clone(self.spans.counts())
     }
 
     /// Sends spans until `stop`, and then what is left, for as long as the flush may take.
@@ -63,10 +74,11 @@ impl TraceExporter {
         tokio::select! {
             biased;
             () = self.follow(&stop) => {}
-            () = too_late => self.lost.why = Some("the server stopped before they were sent".to_owned()),
+            () = too_late => self.log.why = Some("the server stopped before they were sent".to_owned()),
         }
-        self.lost.count += self.spans.take_dropped() + self.spans.waiting() as u64;
-        self.lost.log();
+        let counts = self.spans.counts();
+        counts.add_dropped(self.sending + self.spans.waiting() as u64);
+        self.log.write(counts);
     }
 
     async fn follow(&mut self, stop: &CancellationToken) {
@@ -75,15 +87,17 @@ impl TraceExporter {
             if batch.is_empty() {
                 return;
             }
-            let count = batch.len() as u64;
-            // Counted as lost until it is sent, since the flush may be cut off in the middle.
-            self.lost.count += count;
-            match self.send(batch).await {
-                Ok(()) => self.lost.count -= count,
-                Err(error) => self.lost.why = Some(with_causes(&error)),
+            self.sending = batch.len() as u64;
+            let sent = self.send(batch).await;
+            let (counts, count) = (self.spans.counts(), std::mem::take(&mut self.sending));
+            match sent {
+                Ok(()) => counts.add_exported(count),
+                Err(error) => {
+                    counts.add_dropped(count);
+                    self.log.why = Some(with_causes(&error));
+                }
             }
-            self.lost.count += self.spans.take_dropped();
-            self.lost.log_in_time();
+            self.log.write_in_time(counts);
         }
     }
 
@@ -116,33 +130,25 @@ impl TraceExporter {
     }
 }
 
-impl LostSpans {
-    fn log_in_time(&mut self) {
+impl LossLog {
+    fn write_in_time(&mut self, counts: &SpanCounts) {
         if self.logged.is_none_or(|logged| logged.elapsed() >= LOG_PERIOD) {
-            self.log();
+            self.write(counts);
         }
     }
 
-    fn log(&mut self) {
-        if self.count == 0 {
+    /// Writes how many spans were lost since the last line, if any were.
+    fn write(&mut self, counts: &SpanCounts) {
+        let dropped = counts.dropped();
+        let lost = dropped.saturating_sub(self.told);
+        if lost == 0 {
             return;
         }
-        let (lost, why) = (self.count, self.why.take());
+        let why = self.why.take();
         let why = why.as_deref().unwrap_or("more of them ended than it took");
         tracing::warn!(lost, "spans were lost on their way to the collector of [telemetry]: {why}");
-        *self = Self { logged: Some(Instant::now()), ..Self::default() };
+        *self = Self { told: dropped, why: None, logged: Some(Instant::now()) };
     }
-}
-
-/// The error and what caused it.
-fn with_causes(error: &SendError) -> String {
-    let mut text = error.to_string();
-    let mut cause = std::error::Error::source(error);
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
-    }
-    text
 }
 
 #[cfg(test)]
@@ -177,8 +183,10 @@ mod tests {
             (String::from_utf8_lossy(&request[..length]).into_owned(), stream)
         };
         let begun = Instant::now();
+        let counts = exporter.counts();
         let ((), (request, _stream)) = tokio::join!(exporter.run(stop), collector);
         assert!(begun.elapsed() < FLUSH_TIME, "{:?}", begun.elapsed());
+        assert_eq!((counts.exported(), counts.dropped()), (3, 0));
         assert!(request.starts_with("POST /v1/traces HTTP/1.1\r\n"), "{request}");
         assert!(request.contains("content-type: application/x-protobuf\r\n"), "{request}");
         assert!(request.contains("x-key: k3y\r\n"), "{request}");
@@ -191,8 +199,10 @@ mod tests {
         let stop = CancellationToken::new();
         stop.cancel();
         let begun = Instant::now();
+        let counts = exporter.counts();
         exporter.run(stop).await;
-        assert!(begun.elapsed() < FLUSH_TIME + Duration::from_secs(1), "{:?}", begun.elapsed());
+        assert!(begun.elapsed() < FLUSH_TIME + Duration::from_secs(5), "{:?}", begun.elapsed());
+        assert_eq!((counts.exported(), counts.dropped()), (0, 3));
     }
 
     #[tokio::test]
@@ -203,12 +213,13 @@ mod tests {
         let (tracer, mut exporter) = exporter(port);
         let stop = CancellationToken::new();
         drop(tracer);
-        exporter.lost.logged = Some(Instant::now());
+        exporter.log.logged = Some(Instant::now());
         exporter.follow(&stop).await;
-        assert_eq!(exporter.lost.count, 3);
-        assert!(exporter.lost.why.as_deref().is_some_and(|why| why.starts_with("it could not be reached: ")));
-        exporter.lost.log();
-        assert_eq!((exporter.lost.count, exporter.lost.why.is_some()), (0, false));
+        let counts = exporter.counts();
+        assert_eq!((counts.exported(), counts.dropped(), exporter.log.told), (0, 3, 0));
+        assert!(exporter.log.why.as_deref().is_some_and(|why| why.starts_with("it could not be reached: ")));
+        exporter.log.write(&counts);
+        assert_eq!((exporter.log.told, exporter.log.why.is_some()), (3, false));
     }
 
     #[test]

@@ -25,7 +25,7 @@ mod tracer;
 pub use context::TraceContext;
 pub use exporter::TraceExporter;
 pub use http_sender::{InvalidHeader, OtlpTarget};
-pub use queue::SpanReceiver;
+pub use queue::{SpanCounts, SpanReceiver};
 pub use span::{Span, SpanScope};
 pub use span_data::{SpanKind, Value};
 pub use tracer::Tracer;

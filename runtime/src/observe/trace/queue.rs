@@ -1,4 +1,4 @@
-//! The way of ended spans to the exporter: a bounded queue that never makes a call wait.
+//! The way of ended spans to the exporter: a bounded queue that never makes a call wait, and what became of them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,32 +13,61 @@ pub(super) type QueuedSpan = Box<SpanData>;
 /// Most spans that wait for the exporter.
 pub(super) const QUEUED_SPANS: usize = 2_048;
 
+/// What became of spans since the start, for metrics.
+#[derive(Debug, Default)]
+pub struct SpanCounts {
+    exported: AtomicU64,
+    dropped: AtomicU64,
+}
+
 /// The end of the queue for those who end spans.
 #[derive(Debug)]
 pub(super) struct SpanQueue {
     sender: mpsc::Sender<QueuedSpan>,
-    dropped: Arc<AtomicU64>,
+    counts: Arc<SpanCounts>,
 }
 
 /// The other end of the queue, for the exporter.
 #[derive(Debug)]
 pub struct SpanReceiver {
     receiver: mpsc::Receiver<QueuedSpan>,
-    dropped: Arc<AtomicU64>,
+    counts: Arc<SpanCounts>,
 }
 
 /// A queue and its other end.
 pub(super) fn queue() -> (SpanQueue, SpanReceiver) {
     let (sender, receiver) = mpsc::channel(QUEUED_SPANS);
-    let dropped = Arc::<AtomicU64>::default();
-    (SpanQueue { sender, dropped: Arc::clone(&dropped) }, SpanReceiver { receiver, dropped })
+    let counts = Arc::<SpanCounts>::default();
+    (SpanQueue { sender, counts: Arc::clone(&counts) }, SpanReceiver { receiver, counts })
+}
+
+impl SpanCounts {
+    /// Spans that the collector took.
+    #[must_use]
+    pub fn exported(&self) -> u64 {
+        self.exported.load(Ordering::Relaxed)
+    }
+
+    /// Spans that were lost: the queue had no room for them, or the collector did not take them.
+    #[must_use]
+    pub fn dropped(&self) -> u64 {
+        self.dropped.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn add_exported(&self, spans: u64) {
+        self.exported.fetch_add(spans, Ordering::Relaxed);
+    }
+
+    pub(super) fn add_dropped(&self, spans: u64) {
+        self.dropped.fetch_add(spans, Ordering::Relaxed);
+    }
 }
 
 impl SpanQueue {
     /// Adds a span. A span for which there is no room is dropped and counted.
     pub(super) fn push(&self, span: QueuedSpan) {
         if self.sender.try_send(span).is_err() {
-            self.dropped.fetch_add(1, Ordering::Relaxed);
+            self.counts.add_dropped(1);
         }
     }
 }
@@ -60,8 +89,8 @@ impl SpanReceiver {
         self.receiver.len()
     }
 
-    /// Spans that were dropped since this was last asked.
-    pub(super) fn take_dropped(&self) -> u64 {
-        self.dropped.swap(0, Ordering::Relaxed)
+    /// What became of spans so far.
+    pub(super) fn counts(&self) -> &Arc<SpanCounts> {
+        &self.counts
     }
 }

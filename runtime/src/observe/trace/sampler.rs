@@ -8,11 +8,11 @@ use parking_lot::Mutex;
 #[derive(Debug)]
 pub(super) struct Sampler {
     per_second: f64,
-    level: Mutex<Level>,
+    bucket: Mutex<Bucket>,
 }
 
 #[derive(Debug)]
-struct Level {
+struct Bucket {
     tokens: f64,
     at: Instant,
 }
@@ -21,18 +21,18 @@ impl Sampler {
     pub(super) fn new(per_second: u64, now: Instant) -> Self {
         // Far below where a whole number has no `f64` of its own: the configuration bounds the rate.
         let per_second = per_second as f64;
-        Self { per_second, level: Mutex::new(Level { tokens: per_second, at: now }) }
+        Self { per_second, bucket: Mutex::new(Bucket { tokens: per_second, at: now }) }
     }
 
     /// Whether another trace may begin.
     pub(super) fn admit(&self, now: Instant) -> bool {
-        let mut level = self.level.lock();
-        let elapsed = now.saturating_duration_since(level.at).as_secs_f64();
-        level.tokens = (level.tokens + elapsed * self.per_second).min(self.per_second);
-        level.at = level.at.max(now);
-        let is_admitted = level.tokens >= 1.0;
+        let mut bucket = self.bucket.lock();
+        let elapsed = now.saturating_duration_since(bucket.at).as_secs_f64();
+        bucket.tokens = (bucket.tokens + elapsed * self.per_second).min(self.per_second);
+        bucket.at = bucket.at.max(now);
+        let is_admitted = bucket.tokens >= 1.0;
         if is_admitted {
-            level.tokens -= 1.0;
+            bucket.tokens -= 1.0;
         }
         is_admitted
     }

@@ -34,5 +34,6 @@ mod tls;
 mod trace_headers;
 
 pub use listener::{Listener, serve};
+pub(super) use origin_check::OriginCheck;
 pub use router::{PATH, router};
 pub use tls::{TlsAcceptor, TlsError};

@@ -21,14 +21,14 @@ use crate::config::{Host, ServerConfig};
 
 /// The hosts and origins that are allowed besides loopback ones.
 #[derive(Debug)]
-pub(super) struct OriginCheck {
+pub(in crate::transport) struct OriginCheck {
     hosts: Vec<String>,
     origins: Vec<String>,
 }
 
 /// What an allowed `Host` names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum HostName {
+pub(in crate::transport) enum HostName {
     /// `localhost`, or a loopback address.
     Loopback,
     /// An address, or a name that the operator allowed.
@@ -54,7 +54,7 @@ const BAD_SITE: PlainRejection = (
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 impl OriginCheck {
-    pub(super) fn new(settings: &ServerConfig) -> Self {
+    pub(in crate::transport) fn new(settings: &ServerConfig) -> Self {
         let lower = |names: &[String]| names.iter().map(|name| name.to_ascii_lowercase()).collect();
         Self { hosts: lower(&settings.allowed_hosts), origins: lower(&settings.allowed_origins) }
     }
@@ -63,7 +63,7 @@ impl OriginCheck {
     ///
     /// # Errors
     /// With 403 when one is there twice, is malformed or names a host or an origin that is not allowed.
-    pub(super) fn check(&self, headers: &HeaderMap) -> Result<HostName, PlainRejection> {
+    pub(in crate::transport) fn check(&self, headers: &HeaderMap) -> Result<HostName, PlainRejection> {
         let host = only(headers, &header::HOST).map_err(|()| BAD_HOST)?;
         let host = host.and_then(|host| self.host_name(host)).ok_or(BAD_HOST)?;
         match only(headers, &header::ORIGIN).map_err(|()| BAD_ORIGIN)? {

@@ -35,6 +35,7 @@ use super::streamable_http::StreamableHttp;
 use super::trace_headers;
 use crate::access::AuthenticatedCaller;
 use crate::mcp::{Caller, Channel, Server};
+use crate::observe::trace::TraceContext;
 
 /// Where MCP is served.
 pub const PATH: &str = "/mcp";
@@ -64,9 +65,10 @@ struct CallerInfo {
 }
 
 impl CallerInfo {
-    fn channel(self, headers: &HeaderMap, can_send_requests: bool) -> Channel {
+    /// `trace`: the trace context of the message.
+    fn channel(self, trace: Option<TraceContext>, can_send_requests: bool) -> Channel {
         let Self { caller, is_local, .. } = self;
-        Channel { caller, can_send_requests, has_status: true, is_local, trace: trace_headers::read(headers) }
+        Channel { caller, can_send_requests, has_status: true, is_local, trace }
     }
 }
 
@@ -199,7 +201,8 @@ async fn route(state: &AppState, parts: &Parts, client: CallerInfo, body: &mut B
             match state.legacy_sse.open(
                 state.endpoint.server(),
                 &parts.headers,
-                client.channel(&parts.headers, true),
+                // The stream is not of one message.
+                client.channel(None, true),
             ) {
                 Ok(events) => sse::stream(events),
                 Err(rejection) => rejection.into_response(),
@@ -222,7 +225,9 @@ async fn post_message(state: &AppState, parts: &Parts, client: CallerInfo, body:
         Err(rejection) => return rejection.into_response(),
     };
     // A client that does not read event streams gets no client requests.
-    let channel = client.channel(headers, accepts.events);
+    let is_traced = state.endpoint.server().records_traces();
+    let trace = if is_traced { trace_headers::read(headers) } else { None };
+    let channel = client.channel(trace, accepts.events);
     let CountedBody { bytes, reservation } = match state.read_body(body, &channel.caller).await {
         Ok(body) => body,
         Err(error) => return error.into_response(),

@@ -11,4 +11,5 @@ pub(crate) mod grants;
 pub(crate) mod request_state;
 pub(crate) mod roots;
 pub(crate) mod token;
+pub(crate) mod trace_context;
 pub(crate) mod urls;

@@ -175,6 +175,14 @@ impl HttpGrant {
         self.trace
     }
 
+    /// The name below which it allows every name; `None`: it names its host.
+    pub(crate) fn parent_name(&self) -> Option<&str> {
+        match &self.host {
+            HostPattern::Exactly(_) => None,
+            HostPattern::Below(parent) => Some(parent),
+        }
+    }
+
     /// Whether it allows requests with this method to this host and port.
     #[must_use]
     pub fn allows(&self, method: &str, scheme: Scheme, host: &Host, port: u16) -> bool {

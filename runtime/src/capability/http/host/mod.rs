@@ -124,8 +124,9 @@ impl Hooks {
             return Err(Error::HttpRequestDenied);
         }
         let permit = budget.start_request()?;
-        let span = RequestSpan::begin(self.trace.as_ref(), &target);
-        if target.is_traced(&budget.plugin.config.grants.http) {
+        let grants = &budget.plugin.config.grants.http;
+        let span = RequestSpan::begin(self.trace.as_ref(), &target, grants);
+        if target.is_traced(grants) {
             request_span::set_headers(request.headers_mut(), span.as_ref());
         }
         Ok(OutgoingRequest { target, request, options: options.unwrap_or_default(), budget, permit, span })

@@ -1,12 +1,13 @@
 //! The span of one request of a guest, by the semantic conventions for HTTP clients, and the headers that name it.
 //!
-//! The path and the query are left out: guests put keys and arguments into them.
+//! The path and the query are left out: guests put keys and arguments into them. So is the name of a host that is
+//! granted by `*.NAME`: the guest could write anything there.
 
 use http::{HeaderMap, HeaderValue};
 use wasmtime_wasi_http::Error;
 
 use crate::capability::http::policy::Target;
-use crate::config::Host;
+use crate::config::HttpGrant;
 use crate::observe::trace::{Span, SpanKind, SpanScope};
 
 const TRACEPARENT: &str = "traceparent";
@@ -17,14 +18,10 @@ pub(super) struct RequestSpan(Span);
 
 impl RequestSpan {
     /// Begins the span inside the span of a call.
-    pub(super) fn begin(call: Option<&SpanScope>, target: &Target) -> Option<Self> {
+    pub(super) fn begin(call: Option<&SpanScope>, target: &Target, grants: &[HttpGrant]) -> Option<Self> {
         let mut span = call?.begin(target.method.clone(), SpanKind::Client)?;
         span.set("http.request.method", target.method.clone());
-        let host = match &target.host {
-            Host::Address(address) => address.to_string(),
-            Host::Name(name) => name.clone(),
-        };
-        span.set("server.address", host);
+        span.set("server.address", target.granted_host(grants));
         span.set("server.port", u64::from(target.port));
         // Until there is a response: the guest may drop the request.
         span.fail("cancelled");
