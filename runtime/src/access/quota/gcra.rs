@@ -83,10 +83,12 @@ impl Bucket {
         self.whole_at = self.whole_at.saturating_sub(rate.cost(amount).saturating_sub(filled));
     }
 
-    /// Goes on with another number of the quota: what was used stays used, so a larger number leaves more.
-    pub(super) fn rescale(&mut self, (old, new): (u64, u64), now: u64) {
-        let missing = u128::from(self.whole_at.saturating_sub(now)) * u128::from(old);
-        let missing = u64::try_from(missing.div_ceil(u128::from(new.max(1)))).unwrap_or(u64::MAX);
+    /// Goes on with another number of the quota, which has this rate: what was used stays used, so a larger number
+    /// leaves more. A smaller one leaves nothing at worst, and makes no debt: what was used was allowed.
+    pub(super) fn rescale(&mut self, (old, new): (u64, u64), rate: Rate, now: u64) {
+        let before = self.whole_at.saturating_sub(now);
+        let missing = (u128::from(before) * u128::from(old)).div_ceil(u128::from(new.max(1)));
+        let missing = u64::try_from(missing).unwrap_or(u64::MAX).min(before.max(rate.period));
         self.whole_at = now.saturating_add(missing);
     }
 
@@ -165,7 +167,7 @@ mod tests {
             let (before, rate) = (Rate::new(old, 60 * SECOND), Rate::new(new, 60 * SECOND));
             let mut bucket = Bucket::default();
             bucket.take(used, before, START);
-            bucket.rescale((old, new), START);
+            bucket.rescale((old, new), rate, START);
             (0..).take_while(|_| taken(&mut bucket, rate, START)).count()
         };
         assert_eq!(

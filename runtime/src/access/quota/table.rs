@@ -84,7 +84,7 @@ struct Entry {
 #[derive(Debug, Clone, Copy, Default)]
 struct WrittenBucket {
     bucket: Bucket,
-    /// The number of the quota when something was taken last; zero: nothing was taken.
+    /// The number of the quota when a call was last admitted or rejected; zero: none was.
     value: u64,
     written: u64,
     write: u64,
@@ -113,7 +113,7 @@ impl WrittenBucket {
     fn at(&mut self, value: u64, rate: Rate, now: u64) -> Bucket {
         if self.value != value {
             if self.value != 0 {
-                self.bucket.rescale((self.value, value), now);
+                self.bucket.rescale((self.value, value), rate, now);
             }
             (self.value, self.written) = (value, 0);
         }
@@ -121,6 +121,12 @@ impl WrittenBucket {
             self.written = 0;
         }
         self.bucket
+    }
+
+    /// The number by which a call that has begun goes on: that of the last call that was admitted or rejected. With its
+    /// own, it would scale the bucket back after a change.
+    fn present_value(&self, own: u64) -> u64 {
+        if self.value == 0 { own } else { self.value }
     }
 
     /// Makes sure that the file has at least `moment`; if not, writes one that lies further ahead.
@@ -271,7 +277,9 @@ impl Table {
     ) {
         let Some(value) = quota.rate(kind).filter(|_| amount > 0) else { return };
         let entry = self.entries(key.caller).entries.entry(key.clone()).or_default();
-        entry.bucket(kind).take(amount, (kind, value), key, now, ahead);
+        let bucket = entry.bucket(kind);
+        let value = bucket.present_value(value);
+        bucket.take(amount, (kind, value), key, now, ahead);
     }
 
     /// Takes `amount` if there is enough. Returns the write that must be done before it is used.
@@ -285,6 +293,7 @@ impl Table {
         let Some(value) = quota.quota.rate(kind) else { return Ok(0) };
         let entry = self.entries(key.caller).entries.entry(key.clone()).or_default();
         let bucket = entry.bucket(kind);
+        let value = bucket.present_value(value);
         let rate = rate(kind, value);
         match bucket.at(value, rate, now).wait_for(amount, rate, now) {
             None => Ok(bucket.take(amount, (kind, value), key, now, ahead)),
@@ -306,7 +315,9 @@ impl Table {
     ) {
         let Some(value) = quota.rate(kind) else { return };
         if let Some(entry) = self.entries(key.caller).entries.get_mut(key) {
-            entry.bucket(kind).bucket.give_back(amount, rate(kind, value), since_and_now);
+            let bucket = entry.bucket(kind);
+            let rate = rate(kind, bucket.present_value(value));
+            bucket.bucket.give_back(amount, rate, since_and_now);
         }
     }
 

@@ -131,6 +131,43 @@ fn a_clock_that_goes_back_locks_nobody_out_also_after_a_restart() {
 }
 
 #[test]
+fn after_a_restart_a_smaller_number_makes_nobody_wait_for_a_day() {
+    let file = FakeFile::default();
+    assert!(is_admitted(&mut Table::default(), ada(), &[calls("a", 1_000)], START, &file));
+    let mut table = Table::default();
+    for (key, moment) in file.0.into_inner() {
+        table.restore(key, moment);
+    }
+    let over = table.admit(ada(), &[calls("a", 10)], START, &FakeFile::default()).unwrap_err();
+    assert!(over.retry_after_s() <= 86_400 / 10, "{over}");
+}
+
+#[tokio::test]
+async fn a_call_that_runs_while_the_number_changes_goes_on_by_the_new_one() {
+    let quotas = Arc::new(Quotas::default());
+    let tokens = |number| [role("a", &[(QuotaKind::SamplingTokensPerDay, number)], None)];
+    let begun = quotas.admit(ada(), &tokens(1_000_000)).await.unwrap().unwrap();
+    assert!(begun.reserve_tokens(500_000).await.is_ok());
+    for _ in 0..3 {
+        assert!(quotas.admit(ada(), &tokens(1_000)).await.is_ok(), "a call needs no tokens");
+        let over = begun.reserve_tokens(900).await.unwrap_err();
+        assert_eq!(over.value(), 1_000, "half of a million was used");
+    }
+}
+
+#[tokio::test]
+async fn no_more_is_given_back_after_a_change_than_was_reserved() {
+    let quotas = Arc::new(Quotas::default());
+    let tokens = |number| [role("a", &[(QuotaKind::SamplingTokensPerDay, number)], None)];
+    let begun = quotas.admit(ada(), &tokens(100)).await.unwrap().unwrap();
+    let reservation = begun.reserve_tokens(100).await.unwrap();
+    let later = quotas.admit(ada(), &tokens(1_000)).await.unwrap().unwrap();
+    assert!(later.reserve_tokens(900).await.is_ok());
+    begun.give_back(reservation);
+    assert!(later.reserve_tokens(200).await.is_err(), "900 of 1,000 are used");
+}
+
+#[test]
 fn there_are_few_writes() {
     let (role, file) = ([calls("a", 3_200)], FakeFile::default());
     let mut table = Table::default();
