@@ -7,8 +7,8 @@ use plugport_tests::http_client::Client;
 use plugport_tests::server::{Builder, Server};
 use serde_json::{Value, json};
 
-/// The audit has at most 50 lines in a second about credentials of one address that were refused.
-const PAUSE: Duration = Duration::from_millis(25);
+/// The audit has at most 40 lines in a second about credentials of one address that were refused.
+const PAUSE: Duration = Duration::from_millis(30);
 
 const VECTORS: &str = include_str!("../../support/oauth_vectors.json");
 

@@ -28,6 +28,7 @@ pub mod fuzzing;
 mod item;
 mod pattern_set;
 mod role;
+mod role_names;
 mod role_set;
 mod subject;
 #[cfg(test)]
@@ -37,6 +38,7 @@ mod unmatched;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::sync::Arc;
 
 pub use arguments::{ArgumentFault, Arguments};
 pub use described_caller::{DescribedCaller, DescribedCallerError};
@@ -50,6 +52,7 @@ use crate::access::quota::RoleQuota;
 use crate::config::{ArgumentCondition, RequiredScopes, RolesConfig, WhoPattern};
 use item::ItemTarget;
 use role::Role;
+use role_names::RoleNames;
 use role_set::RoleBit;
 
 /// The rules of `[roles]`, prepared for decisions. A changed configuration makes a new policy.
@@ -62,6 +65,7 @@ pub struct Policy {
     has_networks: bool,
     /// The scopes that the items of a plugin need, by its name.
     scopes: BTreeMap<String, RequiredScopes>,
+    names: RoleNames,
 }
 
 /// What a caller may do with an item.
@@ -101,7 +105,13 @@ impl Policy {
         let roles: Box<[Role]> = RoleBit::all().zip(sorted).map(|(bit, role)| Role::new(bit, role)).collect();
         let mut who = roles.iter().flat_map(|role| &role.config.who);
         let has_networks = who.any(|rule| matches!(rule.value, WhoPattern::Address(_)));
-        Self { roles, id: hasher.finish(), has_networks, scopes: BTreeMap::new() }
+        Self {
+            roles,
+            id: hasher.finish(),
+            has_networks,
+            scopes: BTreeMap::new(),
+            names: RoleNames::default(),
+        }
     }
 
     /// The same policy with the scopes that plugins need, by their names.
@@ -201,6 +211,12 @@ impl Policy {
     /// Whether one of these roles has a quota, so that it matters which of them allow a call.
     fn is_any_limited(&self, roles: RoleSet) -> bool {
         self.held(roles).any(|role| role.quota.is_some())
+    }
+
+    /// The names of these roles in one text, for the audit.
+    #[must_use]
+    pub fn joined_names(&self, roles: RoleSet) -> Arc<str> {
+        self.names.of(roles, || self.role_names(roles).collect::<Vec<_>>().join(", "))
     }
 
     /// The names of these roles, in order.

@@ -152,8 +152,7 @@ fn allowing_roles(policy: &Policy, roles: RoleSet) -> AllowingRoles {
     if !policy.has_roles() {
         return AllowingRoles::default();
     }
-    let names = policy.role_names(roles).collect::<Vec<_>>().join(", ");
-    AllowingRoles { names: Some(names.into()), quotas: policy.quotas_of(roles) }
+    AllowingRoles { names: Some(policy.joined_names(roles)), quotas: policy.quotas_of(roles) }
 }
 
 /// Checks a request that resumes a suspended call, as if it were the first.
