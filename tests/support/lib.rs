@@ -31,6 +31,7 @@ pub mod http_client;
 pub mod languages;
 pub mod mcp_schema;
 pub mod otlp_receiver;
+pub mod prometheus;
 pub mod prometheus_text;
 pub mod raw_http;
 pub mod raw_post;

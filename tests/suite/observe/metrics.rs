@@ -6,12 +6,13 @@ use std::time::{Duration, Instant};
 use plugport_tests::build::root;
 use plugport_tests::guests::guest;
 use plugport_tests::http_client::{Client, LEGACY};
+use plugport_tests::prometheus;
 use plugport_tests::prometheus_text::Scrape;
 use plugport_tests::raw_http::RawConnection;
 use plugport_tests::raw_post::{call_body, call_headers, post_head};
 use plugport_tests::reload::{install_bytes, wait_for_result};
 use plugport_tests::server::{Server, program};
-use serde_json::json;
+use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
@@ -262,6 +263,48 @@ async fn the_alerts_are_what_their_tests_say() {
     promtool(&["test", "rules", &file("alerts_test.yml")], None).await;
 }
 
+/// Prometheus itself scrapes the server, and loads the alerts.
+#[tokio::test(flavor = "multi_thread")]
+async fn prometheus_scrapes_it() {
+    let Some(program) = prometheus::program("prometheus") else { return };
+    let server = Server::builder().guest("polite").config(TELEMETRY).start().await;
+    for _ in 0..3 {
+        Client::new(server.url()).call("polite-echo", json!({ "message": "x" })).await;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let rules = root().join("docs/telemetry/alerts.yml");
+    let config = format!(
+        "global: {{ scrape_interval: 1s }}\nrule_files: [{rules:?}]\nscrape_configs:\n  - job_name: plugport\n    \
+         static_configs: [{{ targets: [{:?}] }}]\n",
+        address(&server)
+    );
+    let file = folder.path().join("prometheus.yml");
+    std::fs::write(&file, config).unwrap();
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let mut command = Command::new(program);
+    command.arg(format!("--config.file={}", file.display()));
+    command.arg(format!("--storage.tsdb.path={}", folder.path().join("data").display()));
+    command.arg(format!("--web.listen-address={free}"));
+    let _running = command.stdout(Stdio::null()).stderr(Stdio::null()).kill_on_drop(true).spawn().unwrap();
+    let ask = async |path: &str| -> Value {
+        let response = reqwest::get(format!("http://{free}/api/v1/{path}")).await;
+        match response {
+            Ok(response) => response.json().await.unwrap_or_default(),
+            Err(_) => Value::Null,
+        }
+    };
+    let query = "query?query=sum(plugport_calls_total{plugin=%22polite%22,outcome=%22ok%22})";
+    let deadline = Instant::now() + Duration::from_secs(60);
+    let mut told = Value::Null;
+    while told["data"]["result"][0]["value"][1] != "3" {
+        assert!(Instant::now() < deadline, "it scraped something else: {told}");
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        told = ask(query).await;
+    }
+    let rules = ask("rules").await;
+    assert!(rules["data"]["groups"][0]["rules"].as_array().is_some_and(|rules| rules.len() > 3), "{rules}");
+}
+
 /// Rules and the dashboard name only metrics that there are.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_dashboard_and_the_alerts_name_metrics_that_there_are() {
@@ -287,14 +330,12 @@ async fn the_dashboard_and_the_alerts_name_metrics_that_there_are() {
     }
 }
 
-/// Runs Prometheus' own tool where it is installed (`apt install prometheus`).
+/// Runs Prometheus' own tool where it is installed.
 async fn promtool(arguments: &[&str], input: Option<&str>) {
-    let mut command = Command::new("promtool");
+    let Some(program) = prometheus::program("promtool") else { return };
+    let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let Ok(mut child) = command.spawn() else {
-        println!("promtool {} is left out, since it is not installed", arguments.join(" "));
-        return;
-    };
+    let mut child = command.spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
     if let Some(input) = input {
         // If it ends early, its output says why.

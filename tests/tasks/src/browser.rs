@@ -55,16 +55,17 @@ fn version() -> Option<String> {
 }
 
 /// Other systems with apt have no package of this name.
-fn is_debian() -> bool {
+pub(crate) fn is_debian() -> bool {
     let release = std::fs::read_to_string("/etc/os-release").unwrap_or_default();
     release.lines().any(|line| line == "ID=debian")
 }
 
-fn is_root() -> bool {
+pub(crate) fn is_root() -> bool {
     Command::new("id").arg("-u").output().is_ok_and(|output| output.stdout == b"0\n")
 }
 
-fn apt(words: &[&str]) -> Command {
+/// `apt-get`, which asks nothing.
+pub(crate) fn apt(words: &[&str]) -> Command {
     let mut command = Command::new("apt-get");
     command.args(["-qq", "-o", "DPkg::Lock::Timeout=300"]).args(words);
     command.env("DEBIAN_FRONTEND", "noninteractive").stdin(Stdio::null()).stdout(Stdio::null());

@@ -15,6 +15,7 @@ mod fuzzing;
 mod guests;
 mod languages;
 mod other_languages;
+mod prometheus;
 mod repository;
 mod run_command;
 mod sdk_unit_tests;

@@ -9,6 +9,7 @@ use std::time::Instant;
 use crate::browser;
 use crate::docs;
 use crate::guests;
+use crate::prometheus;
 use crate::repository::Repository;
 use crate::run_command::{self, Failure, Outcome};
 use crate::sdk_unit_tests;
@@ -18,7 +19,7 @@ use crate::wasm;
 /// The step for which languages other than Rust have to be installed.
 const LANGUAGES: &str = "languages";
 
-/// The step for which a browser has to be installed.
+/// The step for which a browser and Prometheus have to be installed.
 const TESTS: &str = "tests";
 
 /// One thing that CI checks.
@@ -95,7 +96,8 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> Outcome {
             scope.spawn(|| drop(toolchain::prepare(repository, run.all_languages)));
         }
         if chosen.iter().any(|step| step.name == TESTS) {
-            scope.spawn(|| drop(browser::prepare()));
+            // One after the other: both use Debian's packages.
+            scope.spawn(|| drop((browser::prepare(), prometheus::prepare(repository))));
         }
         for (index, step) in chosen.iter().enumerate() {
             let title = format!("[{}/{}] {}", index + 1, chosen.len(), step.name);
@@ -181,6 +183,9 @@ fn tests(run: &Run<'_>, filter: Option<&str>) -> Outcome {
     command.env("PLUGPORT_SERVER_IS_BUILT", "1");
     if browser::prepare()? {
         command.env(browser::IS_INSTALLED, "1");
+    }
+    if prometheus::prepare(run.repository)? {
+        command.env(prometheus::IS_INSTALLED, "1");
     }
     if run.all_languages {
         // With this variable a test whose language is missing fails.
