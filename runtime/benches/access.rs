@@ -1,9 +1,9 @@
 //! Measures what access costs a call, in one run: `POST /mcp` without a socket, without `[auth]`, with a static token,
 //! with a token of an authorization server that was verified before, with roles, and with a role that has a quota.
 //!
-//! The cases take turns, a thousand calls each, so that a machine that becomes slower becomes slower for all. The figures
-//! are the fastest round of each case, which the rest of the machine disturbed least, and the median of the rounds. What
-//! counts is the difference to the first case.
+//! The cases take turns, a thousand calls each, so that a machine that becomes slower becomes slower for all. The
+//! figures are the fastest round of each case, which the rest of the machine disturbed least, and the median of the
+//! rounds. What counts is the difference to the first case.
 
 #![allow(
     missing_docs,

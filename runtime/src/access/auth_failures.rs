@@ -61,8 +61,8 @@ impl AuthFailures {
         self.audit.record(&AuthFailureLine { event: "unauthenticated", address, reason: &reason, unlisted });
     }
 
-    /// Whether there is a line for a failure. The client's own rate comes first, so that one that fails without end uses
-    /// up little of the common one.
+    /// Whether there is a line for a failure. The client's own rate comes first, so that one that fails without end
+    /// uses up little of the common one.
     fn has_line(&self, address: Option<IpAddr>, now: Instant) -> bool {
         self.clients.admit(&ClientNetwork::of(address), now) && self.lines.take(1, now)
     }

@@ -76,9 +76,9 @@ impl Caller {
     }
 
     /// The name of the store that each plugin has for this caller, where callers have stores. `None`: there is none,
-    /// since nobody knows who calls, and an address is shared and changes hands. Whoever runs this program is one caller
-    /// on stdio and on the command line, as for roles. The server lists plugins with a store of its own, since every
-    /// caller sees the lists. A principal's id begins with its kind, so none is one of these names.
+    /// since nobody knows who calls, and an address is shared and changes hands. Whoever runs this program is one
+    /// caller on stdio and on the command line, as for roles. The server lists plugins with a store of its own, since
+    /// every caller sees the lists. A principal's id begins with its kind, so none is one of these names.
     #[must_use]
     pub fn store_name(&self) -> Option<&str> {
         match self {

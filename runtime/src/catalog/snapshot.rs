@@ -259,8 +259,8 @@ impl Snapshot {
         matching.find(may_serve).map(|(template, matched)| (&template.plugin, matched))
     }
 
-    /// Whether the caller may read a URI that no plugin lists in this spelling, through `template`. `None`: it looks like
-    /// a listed URI. Then it is decided as that one, which the caller must see, and not by the template.
+    /// Whether the caller may read a URI that no plugin lists in this spelling, through `template`. `None`: it looks
+    /// like a listed URI. Then it is decided as that one, which the caller must see, and not by the template.
     fn may_read(&self, plugin: &str, uri: &str, template: Option<&str>) -> bool {
         let Some(view) = &self.caller_view else { return true };
         let looks_listed = || {

@@ -196,8 +196,8 @@ impl DuplexSession {
         Ok(response_stream.map_or(DuplexReply::Nothing, DuplexReply::Stream))
     }
 
-    /// The channel of the present message. What waits for changes belongs to the caller that opened the connection, which
-    /// ends with that caller's credentials.
+    /// The channel of the present message. What waits for changes belongs to the caller that opened the connection,
+    /// which ends with that caller's credentials.
     fn channel_for(&self, method: Option<&Method>) -> Channel {
         let sender = self.sender.clone().filter(|_| method != Some(&Method::Listen));
         Channel { caller: sender.unwrap_or_else(|| self.channel.caller.clone()), ..self.channel.clone() }

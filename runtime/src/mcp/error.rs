@@ -103,8 +103,8 @@ impl RpcError {
         Self::new(-32020, format!("Header mismatch: {detail}")).with_kind(ResponseKind::Malformed)
     }
 
-    /// -32010: the caller's token lacks some of the scopes that the operation needs. All of them are named, since a client
-    /// asks for a new token with exactly these.
+    /// -32010: the caller's token lacks some of the scopes that the operation needs. All of them are named, since a
+    /// client asks for a new token with exactly these.
     pub(crate) fn insufficient_scope(scopes: &[Box<str>]) -> Self {
         let data = json!({ "scopes": scopes });
         let error = Self::new(-32010, format!("Insufficient scope: this needs {}", scopes.join(", ")));

@@ -135,8 +135,8 @@ impl ListRefresher {
     }
 }
 
-/// The announced URIs that `plugin` may announce, and the others. Matching hostile templates takes milliseconds, so this
-/// is done on a thread for blocking work; other plugins wait for it.
+/// The announced URIs that `plugin` may announce, and the others. Matching hostile templates takes milliseconds, so
+/// this is done on a thread for blocking work; other plugins wait for it.
 async fn partition_updates(
     snapshot: &Arc<Snapshot>,
     plugin: &Arc<str>,

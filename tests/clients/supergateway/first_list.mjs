@@ -1,5 +1,6 @@
-// Prints the names of the tools in the first list that comes through supergateway, as one line of JSON: over HTTP in front of a
-// server on stdio, or over stdio in front of one on HTTP. It does not speak MCP itself, so neither does more than a client has to.
+// Prints the names of the tools in the first list that comes through supergateway, as one line of JSON: over HTTP in
+// front of a server on stdio, or over stdio in front of one on HTTP. It does not speak MCP itself, so neither does more
+// than a client has to.
 
 import { spawn } from "node:child_process";
 import { createServer } from "node:net";

@@ -1,4 +1,5 @@
-// Lets a server's tools ask this client, over the official TypeScript package of the first line (1.x), and checks what comes of it.
+// Lets a server's tools ask this client, over the official TypeScript package of the first line (1.x), and checks what
+// comes of it.
 //
 // The server is taken for what it says on the wire: this file knows the fixtures of the official conformance suite and
 // nothing of Plugport. Prints one JSON line and exits with 0, or says on stderr what was wrong and exits with 1.

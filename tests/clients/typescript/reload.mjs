@@ -1,8 +1,8 @@
 // Follows a tool that appears, changes and vanishes, with the official TypeScript client.
 //
 // It looks again only when the server says that its tools have changed, in the way of the client's era. In the folder
-// `--steps` it leaves a file for everything that it has seen, so that whoever publishes the tool knows when to go on. Prints
-// one JSON line and exits with 0, or says on stderr what was wrong and exits with 1.
+// `--steps` it leaves a file for everything that it has seen, so that whoever publishes the tool knows when to go on.
+// Prints one JSON line and exits with 0, or says on stderr what was wrong and exits with 1.
 
 import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
-//! A real authorization server (`oidc-provider`) and the official SDKs: discovery, token, call, step-up, call; keys that
-//! rotate, and a server that is away.
+//! A real authorization server (`oidc-provider`) and the official SDKs: discovery, token, call, step-up, call; keys
+//! that rotate, and a server that is away.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -1,5 +1,5 @@
-//! What the audit has of calls that roles, scopes and conditions forbid, and of the roles that allow a call. A call that
-//! waits for its client is decided again when the client responds.
+//! What the audit has of calls that roles, scopes and conditions forbid, and of the roles that allow a call. A call
+//! that waits for its client is decided again when the client responds.
 
 use std::time::{Duration, Instant};
 

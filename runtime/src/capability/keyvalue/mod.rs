@@ -3,7 +3,8 @@
 //!
 //! The bucket is the plugin's or that of the call's caller, and is chosen when the call begins, from what the transport
 //! authenticated: nothing that a guest says or drops changes it. A reused instance may still have handles of the bucket
-//! from earlier calls. The instance pool gives it calls of the same caller only, so these are handles of the same store.
+//! from earlier calls. The instance pool gives it calls of the same caller only, so these are handles of the same
+//! store.
 
 pub mod grant;
 mod host;

@@ -1,7 +1,7 @@
 //! The `[auth]` table: who may call.
 //!
-//! Without the table everybody who reaches the port may call, as far as `[server]` lets them. With it, a request needs a
-//! token or a client certificate, unless `anonymous` says otherwise.
+//! Without the table everybody who reaches the port may call, as far as `[server]` lets them. With it, a request needs
+//! a token or a client certificate, unless `anonymous` says otherwise.
 
 mod issuer;
 mod resource;

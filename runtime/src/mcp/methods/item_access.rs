@@ -1,8 +1,8 @@
 //! Whether the caller may use an item that it sees, and with these arguments.
 //!
-//! What a caller does not see is not in its snapshot, so a handler finds nothing there. Scopes and arguments are checked
-//! here, before the plugin is called: a response can still say which scopes are needed. Whoever then calls the plugin
-//! gets the roles that allow the call, with the quotas by which it is counted.
+//! What a caller does not see is not in its snapshot, so a handler finds nothing there. Scopes and arguments are
+//! checked here, before the plugin is called: a response can still say which scopes are needed. Whoever then calls the
+//! plugin gets the roles that allow the call, with the quotas by which it is counted.
 
 use std::sync::Arc;
 

@@ -106,8 +106,8 @@ impl SessionRegistry {
     }
 }
 
-/// Whether the session was begun by the same principal. Callers without a principal share their sessions, as far as they
-/// know the ids of each other's.
+/// Whether the session was begun by the same principal. Callers without a principal share their sessions, as far as
+/// they know the ids of each other's.
 fn is_owner(caller: &Caller, http_session: &HttpSession) -> bool {
     http_session.session.share.caller().principal_id() == caller.principal_id()
 }

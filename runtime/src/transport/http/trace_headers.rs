@@ -1,7 +1,7 @@
 //! The trace context in the headers `traceparent` and `tracestate` (W3C Trace Context).
 //!
-//! A proxy on the way may have written these headers. The layer `mcp` decides what they mean beside the context that the
-//! client wrote into the message.
+//! A proxy on the way may have written these headers. The layer `mcp` decides what they mean beside the context that
+//! the client wrote into the message.
 
 use axum::http::HeaderMap;
 
