@@ -110,7 +110,7 @@ async fn run_load(address: SocketAddr, load: &Load) -> Vec<f64> {
 async fn client(address: SocketAddr, until: Instant) -> Vec<f64> {
     let mut stream = TcpStream::connect(address).await.unwrap();
     stream.set_nodelay(true).unwrap();
-    let request = request(address);
+    let request = request(address, None);
     let mut buffer = vec![0; 16 << 10];
     let mut latencies = Vec::new();
     while Instant::now() < until {
@@ -156,9 +156,12 @@ impl BenchFn for InProcess {
     }
 }
 
-fn request(address: SocketAddr) -> String {
+/// The bytes of a request.
+pub fn request(address: SocketAddr, token: Option<&str>) -> String {
     let (headers, body) = head_and_body(&address.to_string());
-    let head: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+    let authorization = token.map(|token| ("authorization", format!("Bearer {token}")));
+    let headers = headers.into_iter().chain(authorization);
+    let head: String = headers.map(|(name, value)| format!("{name}: {value}\r\n")).collect();
     format!("POST /mcp HTTP/1.1\r\n{head}Content-Length: {}\r\n\r\n{body}", body.len())
 }
 
