@@ -98,13 +98,23 @@ async fn what_is_counted_is_what_was_called() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn names_that_clients_make_up_make_no_series() {
+    make_up(10_000).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "takes a minute"]
+async fn soak_a_hundred_thousand_names_make_no_series() {
+    make_up(100_000).await;
+}
+
+async fn make_up(names: usize) {
     let server = Server::builder().guest("polite").config(TELEMETRY).start().await;
     let before = Client::new(server.url()).call("no-tool", json!({})).await;
     assert_eq!(before.error_code(), -32602);
     let known = scrape(&server).await.series();
     let authority = server.url().replace("http://", "").replace("/mcp", "");
     let mut connection = RawConnection::to(&server.url()).await;
-    for number in 0..20_000 {
+    for number in 0..names {
         let name = format!("made-up-{number}");
         let body = call_body(&json!(number), &name, &json!({}), &json!({}));
         connection.send(post_head(&authority, &call_headers(&name), body.len()) + &body).await;
@@ -112,7 +122,7 @@ async fn names_that_clients_make_up_make_no_series() {
     }
     let unknown = |scraped: &Scrape| {
         scraped.get(DURATION, &[("mcp_method_name", "tools/call"), ("error_type", "-32602")])
-            == Some(20_001.0)
+            == Some((names + 1) as f64)
     };
     let scraped = scrape_until(&server, unknown).await;
     assert_eq!(scraped.series(), known);
