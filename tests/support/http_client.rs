@@ -1,5 +1,7 @@
 //! A client of Streamable HTTP that shows headers, status and messages.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
@@ -157,7 +159,9 @@ impl Client {
         assert_eq!(reply.status, 200, "{reply:?}");
         let id = reply.headers["mcp-session-id"].to_str().unwrap().to_owned();
         let revision = reply.result()["protocolVersion"].as_str().unwrap().to_owned();
-        let session = Session { client: self.clone(), id, revision };
+        // Above the ids that tests choose.
+        let next_request = Arc::new(AtomicU64::new(1_000_000));
+        let session = Session { client: self.clone(), id, revision, next_request };
         session.notify("notifications/initialized", json!({})).await;
         session
     }
@@ -218,6 +222,8 @@ pub struct Session {
     client: Client,
     pub id: String,
     pub revision: String,
+    /// The id of the next request whose caller chooses none: a client must not use an id again in its session.
+    next_request: Arc<AtomicU64>,
 }
 
 impl Session {
@@ -227,7 +233,8 @@ impl Session {
     }
 
     pub async fn request(&self, method: &str, params: Value) -> HttpResponse {
-        self.request_as(json!(1), method, params).await
+        let id = self.next_request.fetch_add(1, Ordering::Relaxed);
+        self.request_as(json!(id), method, params).await
     }
 
     pub async fn call(&self, tool: &str, arguments: Value) -> HttpResponse {
