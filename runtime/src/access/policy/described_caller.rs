@@ -94,7 +94,7 @@ impl DescribedCaller {
     /// # Errors
     /// When the words describe no caller, or one that the configuration does not know.
     pub fn parse(words: &[String], auth: Option<&AuthConfig>, now: SystemTime) -> Result<Self, E> {
-        let mut facts = Facts::default();
+        let mut facts = CallerFacts::default();
         for word in words {
             facts.add(word)?;
         }
@@ -154,7 +154,7 @@ impl DescribedCaller {
     }
 
     /// The principal of an access token, of which the operator may leave the subject open.
-    fn access_token(&mut self, facts: &Facts, auth: &AuthConfig) -> Result<Principal, E> {
+    fn access_token(&mut self, facts: &CallerFacts, auth: &AuthConfig) -> Result<Principal, E> {
         let subject = match &facts.identity {
             Some((word, Identity::Subject { issuer, name })) => {
                 let known = known_issuer(word, issuer.as_deref(), auth)?;
@@ -188,7 +188,7 @@ impl DescribedCaller {
 
 /// What the words say, each with the word.
 #[derive(Debug, Default)]
-struct Facts {
+struct CallerFacts {
     stdio: Option<String>,
     anonymous: Option<String>,
     identity: Option<(String, Identity)>,
@@ -211,7 +211,7 @@ enum Identity {
     },
 }
 
-impl Facts {
+impl CallerFacts {
     fn add(&mut self, word: &str) -> Result<(), E> {
         let owned = || word.to_owned();
         if word == ANONYMOUS {

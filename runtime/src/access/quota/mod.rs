@@ -31,7 +31,7 @@ pub use over_quota::OverQuota;
 use crate::config::{QuotaConfig, QuotaKind};
 use gcra::Moment;
 use store::QuotaStore;
-use table::{Ahead, BucketKey, EntryKey, Table};
+use table::{BucketKey, EntryKey, Table, WriteAheadLog};
 
 /// A role that limits what its callers use.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -107,7 +107,7 @@ pub struct Quotas {
 }
 
 /// Without a store nothing is written, and no call waits.
-impl Ahead for Option<&QuotaStore> {
+impl WriteAheadLog for Option<&QuotaStore> {
     fn put(&self, key: BucketKey, moment: Moment) -> u64 {
         self.map_or(0, |store| store.put(key, moment))
     }

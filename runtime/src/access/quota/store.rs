@@ -19,7 +19,7 @@ use tokio::sync::watch;
 
 use super::file::{Moments, QuotaFile};
 use super::gcra::Moment;
-use super::table::{Ahead, BucketKey};
+use super::table::{BucketKey, WriteAheadLog};
 use super::wall_clock;
 
 /// How long a call waits for its moment to be written.
@@ -88,7 +88,7 @@ impl QuotaStore {
     }
 }
 
-impl Ahead for QuotaStore {
+impl WriteAheadLog for QuotaStore {
     fn put(&self, key: BucketKey, moment: Moment) -> u64 {
         let mut pending = self.shared.pending.lock();
         pending.moments.insert(key, moment);

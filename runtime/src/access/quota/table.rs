@@ -5,7 +5,7 @@
 //! to whoever started it. New callers beyond the maximum share one entry, so those of the flood pay. Principals and
 //! addresses have maxima of their own: whoever comes from many addresses takes nothing from a principal.
 //!
-//! This module decides and counts, and writes nothing: [`Ahead`] gets the moments that must be in the file before a
+//! This module decides and counts, and writes nothing: [`WriteAheadLog`] gets the moments that must be in the file before a
 //! call goes on.
 
 use std::collections::HashMap;
@@ -45,13 +45,13 @@ pub(super) struct BucketKey {
 }
 
 /// Takes the moments that must be in the file. Returns the number of the write that has the moment.
-pub(super) trait Ahead {
+pub(super) trait WriteAheadLog {
     fn put(&self, key: BucketKey, moment: Moment) -> u64;
 }
 
 /// A call that was counted.
 #[derive(Debug)]
-pub(super) struct Admitted {
+pub(super) struct CountedCall {
     pub(super) key: EntryKey,
     pub(super) quota: RoleQuota,
     /// The write that must be done before the call goes on.
@@ -60,12 +60,12 @@ pub(super) struct Admitted {
 
 #[derive(Debug, Default)]
 pub(super) struct Table {
-    principals: Entries,
-    others: Entries,
+    principals: CallerEntries,
+    others: CallerEntries,
 }
 
 #[derive(Debug, Default)]
-struct Entries {
+struct CallerEntries {
     entries: HashMap<EntryKey, Entry>,
     swept: u64,
 }
@@ -130,7 +130,12 @@ impl WrittenBucket {
     }
 
     /// Makes sure that the file has at least `moment`; if not, writes one that lies further ahead.
-    fn write_ahead(&mut self, moment: u64, (entry, kind): (&EntryKey, QuotaKind), ahead: &impl Ahead) {
+    fn write_ahead(
+        &mut self,
+        moment: u64,
+        (entry, kind): (&EntryKey, QuotaKind),
+        ahead: &impl WriteAheadLog,
+    ) {
         if moment > self.written {
             self.written = moment.saturating_add(period(kind) / AHEAD);
             let moment = Moment { whole_at: self.written, value: self.value };
@@ -145,7 +150,7 @@ impl WrittenBucket {
         (kind, value): (QuotaKind, u64),
         key: &EntryKey,
         now: u64,
-        ahead: &impl Ahead,
+        ahead: &impl WriteAheadLog,
     ) -> u64 {
         let rate = rate(kind, value);
         self.at(value, rate, now);
@@ -191,7 +196,13 @@ impl Entry {
     }
 
     /// Counts a call that nothing stops. Returns the last write that must be done before it goes on.
-    fn count_call(&mut self, quota: &QuotaConfig, key: &EntryKey, now: u64, ahead: &impl Ahead) -> u64 {
+    fn count_call(
+        &mut self,
+        quota: &QuotaConfig,
+        key: &EntryKey,
+        now: u64,
+        ahead: &impl WriteAheadLog,
+    ) -> u64 {
         self.running = self.running.saturating_add(1);
         let mut last = 0;
         for (kind, value) in quota.rates() {
@@ -212,7 +223,7 @@ impl Entry {
     }
 }
 
-impl Entries {
+impl CallerEntries {
     /// The key under which a caller is counted: its own, or one that new callers share.
     fn key_of(&mut self, key: EntryKey, now: u64) -> EntryKey {
         if self.entries.contains_key(&key) {
@@ -230,7 +241,7 @@ impl Entries {
 }
 
 impl Table {
-    fn entries(&mut self, caller: QuotaCaller) -> &mut Entries {
+    fn entries(&mut self, caller: QuotaCaller) -> &mut CallerEntries {
         if caller.is_authenticated() { &mut self.principals } else { &mut self.others }
     }
 
@@ -240,8 +251,8 @@ impl Table {
         caller: QuotaCaller,
         roles: &[RoleQuota],
         now: u64,
-        ahead: &impl Ahead,
-    ) -> Result<Option<Admitted>, OverQuota> {
+        ahead: &impl WriteAheadLog,
+    ) -> Result<Option<CountedCall>, OverQuota> {
         let mut soonest: Option<OverQuota> = None;
         for quota in roles {
             let entries = self.entries(caller);
@@ -249,7 +260,7 @@ impl Table {
             let entry = entries.entries.entry(key.clone()).or_default();
             let Some((limit, value, wait)) = entry.stopping(&quota.quota, now) else {
                 let write = entry.count_call(&quota.quota, &key, now, ahead);
-                return Ok(Some(Admitted { key, quota: quota.clone(), write }));
+                return Ok(Some(CountedCall { key, quota: quota.clone(), write }));
             };
             let over =
                 OverQuota { limit, value, role: Arc::clone(&quota.role), wait: Duration::from_nanos(wait) };
@@ -273,7 +284,7 @@ impl Table {
         (key, quota): (&EntryKey, &QuotaConfig),
         (kind, amount): (QuotaKind, u64),
         now: u64,
-        ahead: &impl Ahead,
+        ahead: &impl WriteAheadLog,
     ) {
         let Some(value) = quota.rate(kind).filter(|_| amount > 0) else { return };
         let entry = self.entries(key.caller).entries.entry(key.clone()).or_default();
@@ -288,7 +299,7 @@ impl Table {
         (key, quota): (&EntryKey, &RoleQuota),
         (kind, amount): (QuotaKind, u64),
         now: u64,
-        ahead: &impl Ahead,
+        ahead: &impl WriteAheadLog,
     ) -> Result<u64, OverQuota> {
         let Some(value) = quota.quota.rate(kind) else { return Ok(0) };
         let entry = self.entries(key.caller).entries.entry(key.clone()).or_default();

@@ -24,7 +24,7 @@ fn ada() -> QuotaCaller {
 #[derive(Default)]
 struct FakeFile(RefCell<Vec<(BucketKey, Moment)>>);
 
-impl Ahead for FakeFile {
+impl WriteAheadLog for FakeFile {
     fn put(&self, key: BucketKey, moment: Moment) -> u64 {
         let mut lines = self.0.borrow_mut();
         lines.push((key, moment));

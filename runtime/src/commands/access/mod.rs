@@ -3,7 +3,7 @@
 //! The policy, the items and the route of a URI are those of a server: nothing is decided here. Plugins are loaded as
 //! `check` loads them, so that the command can run beside a server and changes nothing.
 
-mod connection;
+mod connect_decision;
 mod report;
 mod text;
 
@@ -20,7 +20,7 @@ use crate::access::policy::{DescribedCaller, Hints, Item, Policy, RoleSet};
 use crate::catalog::{CallerView, Item as _, Snapshot};
 use crate::cli;
 use crate::config::{ItemKind, nearest};
-use connection::Connection;
+use connect_decision::ConnectDecision;
 use report::{AccessReport, ItemReport};
 
 pub(super) async fn run(args: cli::Access) -> Result<ExitCode, CommandError> {
@@ -32,8 +32,8 @@ pub(super) async fn run(args: cli::Access) -> Result<ExitCode, CommandError> {
     let folder = UngrantedFolder::load(&config).await?;
     let policy = serve::policy(&config);
     let roles = policy.roles_of(&caller.subject());
-    let connection = Connection::of(&caller, &config, now);
-    let explainer = Explainer { policy, roles, caller, folder, connection };
+    let connection = ConnectDecision::of(&caller, &config, now);
+    let explainer = AccessExplainer { policy, roles, caller, folder, connection };
     let asked = explainer.asked(&args)?;
     let report = AccessReport::new(&explainer, &config, asked);
     if args.json {
@@ -65,16 +65,16 @@ fn check_arguments(args: &cli::Access) -> Result<(), CommandError> {
 }
 
 /// A caller, and everything that decides what it may use.
-struct Explainer {
+struct AccessExplainer {
     policy: Arc<Policy>,
     /// The roles of the caller.
     roles: RoleSet,
     caller: DescribedCaller,
     folder: UngrantedFolder,
-    connection: Connection,
+    connection: ConnectDecision,
 }
 
-impl Explainer {
+impl AccessExplainer {
     /// The report on the one item that was asked for; `None`: on all.
     fn asked(&self, args: &cli::Access) -> Result<Option<ItemReport>, CommandError> {
         let snapshot = &self.folder.snapshot;

@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use super::Explainer;
-use super::connection::{Connection, who_may_connect};
+use super::AccessExplainer;
+use super::connect_decision::{ConnectDecision, who_may_connect};
 use crate::access::policy::{Arguments, Decision, Item, MatchedRule, Subject};
 use crate::config::Config;
 
@@ -14,7 +14,7 @@ pub(super) struct AccessReport<'e> {
     /// Whether the caller may use the item that was asked for; `true` if none was.
     pub(super) allowed: bool,
     pub(super) caller: CallerReport,
-    pub(super) connection: &'e Connection,
+    pub(super) connection: &'e ConnectDecision,
     /// Everybody who may connect, in words.
     pub(super) who_may_connect: String,
     /// Whether the configuration has roles.
@@ -108,7 +108,7 @@ pub(super) struct UnlistedReport {
 
 impl<'e> AccessReport<'e> {
     /// The report on one item, or on all.
-    pub(super) fn new(explainer: &'e Explainer, config: &Config, asked: Option<ItemReport>) -> Self {
+    pub(super) fn new(explainer: &'e AccessExplainer, config: &Config, asked: Option<ItemReport>) -> Self {
         let is_one_item = asked.is_some();
         let items = asked.map_or_else(|| explainer.all(), |item| vec![item]);
         let may_use = |item: &ItemReport| matches!(item.decision, Verdict::Allowed | Verdict::Conditional);
@@ -158,12 +158,12 @@ impl CallerReport {
 impl ItemReport {
     /// What the caller may do with an item. `is_visible`: `false` if nothing leads the caller to it.
     pub(super) fn of(
-        explainer: &Explainer,
+        explainer: &AccessExplainer,
         item: &Item<'_>,
         arguments: Option<&str>,
         is_visible: bool,
     ) -> Self {
-        let Explainer { policy, roles, caller, connection, .. } = explainer;
+        let AccessExplainer { policy, roles, caller, connection, .. } = explainer;
         let may_see = connection.allowed && is_visible;
         let decision = match may_see {
             true => policy.decide(*roles, &caller.subject(), item, arguments.map(Arguments::new)),

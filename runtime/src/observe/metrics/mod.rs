@@ -6,18 +6,18 @@
 //!
 //! Nothing here knows what is counted.
 
-mod family;
 mod histogram;
+mod metric_family;
 mod operations;
-mod process;
+mod process_metrics;
 mod prometheus_text;
 mod sessions;
 mod tally;
 
-pub use family::{Labels, MetricFamily, MetricKind, MetricValue, Sample};
 pub use histogram::{Histogram, HistogramSnapshot};
+pub use metric_family::{Labels, MetricFamily, MetricKind, MetricValue, Sample};
 pub use operations::{ErrorType, ItemOperations, OperationTable, Operations};
-pub use process::process_families;
+pub use process_metrics::process_families;
 pub use prometheus_text::prometheus_text;
 pub use sessions::{SessionMetrics, SessionTimer};
 pub use tally::Tally;

@@ -2,8 +2,8 @@
 
 use std::fmt::{self, Write as _};
 
-use super::family::{Labels, MetricFamily, MetricKind, MetricValue, Sample};
 use super::histogram::HistogramSnapshot;
+use super::metric_family::{Labels, MetricFamily, MetricKind, MetricValue, Sample};
 
 /// Writes metrics for a scraper.
 #[must_use]

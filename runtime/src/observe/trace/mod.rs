@@ -8,11 +8,10 @@
 //! The queue and the exporter are ours and not those of the OpenTelemetry SDK, for the reasons in
 //! `docs/decisions/0031-traces.md`. No span has arguments, results, tokens, or text of a guest.
 //!
-//! From the bottom: `context` is W3C Trace Context, `span_data` one ended span, `queue` the way to the exporter, `span`
+//! From the bottom: `trace_context` is W3C Trace Context, `span_data` one ended span, `queue` the way to the exporter, `span`
 //! one span while it runs, `sampler` and `tracer` begin traces; `otlp` is the wire format, `http_sender` one request to
 //! the collector, `exporter` the task.
 
-mod context;
 mod exporter;
 mod http_sender;
 mod otlp;
@@ -20,12 +19,13 @@ mod queue;
 mod sampler;
 mod span;
 mod span_data;
+mod trace_context;
 mod tracer;
 
-pub use context::TraceContext;
 pub use exporter::TraceExporter;
 pub use http_sender::{InvalidHeader, OtlpTarget};
 pub use queue::{SpanCounts, SpanReceiver};
 pub use span::{Span, SpanScope};
 pub use span_data::{SpanKind, Value};
+pub use trace_context::TraceContext;
 pub use tracer::Tracer;

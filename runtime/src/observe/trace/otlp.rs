@@ -6,8 +6,8 @@
 
 use prost::Message as _;
 
-use super::context::TraceContext;
 use super::span_data::{Attribute, SpanData, SpanEvent, SpanKind, Value};
+use super::trace_context::TraceContext;
 
 /// The context of a link or of a parent is known to be of another program, or not (bits 8 and 9 of `flags`).
 const HAS_IS_REMOTE: u32 = 0x100;

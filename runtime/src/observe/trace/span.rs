@@ -9,11 +9,11 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use parking_lot::Mutex;
 
-use super::context::{SpanId, TraceContext, TraceId};
 use super::queue::SpanQueue;
 use super::span_data::{
     Attribute, MAX_EVENTS, MAX_LINKS, ParentSpan, SpanData, SpanEvent, SpanKind, Value, bounded,
 };
+use super::trace_context::{SpanId, TraceContext, TraceId};
 
 /// A span that is recorded. It ends when it is dropped.
 #[derive(Debug)]

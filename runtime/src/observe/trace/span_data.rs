@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::context::{SpanId, TraceContext, TraceId};
+use super::trace_context::{SpanId, TraceContext, TraceId};
 
 /// Longest text of an attribute and longest name of a span, bytes.
 pub(super) const MAX_TEXT: usize = 256;

@@ -3,18 +3,18 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::context::{TraceContext, TraceId};
 use super::queue::{SpanQueue, SpanReceiver, queue};
 use super::sampler::Sampler;
 use super::span::{Span, SpanStart};
 use super::span_data::{ParentSpan, SpanKind};
+use super::trace_context::{TraceContext, TraceId};
 
 /// Begins the traces of this program. By default it records nothing. Clones share their rate.
 #[derive(Debug, Clone, Default)]
-pub struct Tracer(Option<Arc<Enabled>>);
+pub struct Tracer(Option<Arc<EnabledTracer>>);
 
 #[derive(Debug)]
-struct Enabled {
+struct EnabledTracer {
     sampler: Sampler,
     queue: Arc<SpanQueue>,
 }
@@ -25,7 +25,7 @@ impl Tracer {
     pub fn new(traces_per_second: u64) -> (Self, SpanReceiver) {
         let (queue, receiver) = queue();
         let sampler = Sampler::new(traces_per_second, Instant::now());
-        (Self(Some(Arc::new(Enabled { sampler, queue: Arc::new(queue) }))), receiver)
+        (Self(Some(Arc::new(EnabledTracer { sampler, queue: Arc::new(queue) }))), receiver)
     }
 
     /// Whether any request is recorded.
@@ -38,7 +38,7 @@ impl Tracer {
     /// more begin than the rate allows.
     #[must_use]
     pub fn begin(&self, name: &str, parent: Option<&TraceContext>) -> Option<Span> {
-        let Enabled { sampler, queue } = self.0.as_deref()?;
+        let EnabledTracer { sampler, queue } = self.0.as_deref()?;
         if parent.is_some_and(|parent| !parent.is_sampled) || !sampler.admit(Instant::now()) {
             return None;
         }

@@ -28,7 +28,7 @@ use std::time::SystemTime;
 use super::error::TokenError;
 use super::expiring_map::Digest;
 use super::proof_error::ProofError;
-use proof::Expected;
+use proof::ExpectedClaims;
 use replay_cache::ReplayCache;
 
 /// What a request with the scheme `DPoP` brings beside its token, and what the proof has to name. It has no `Debug`,
@@ -66,7 +66,7 @@ impl ProofVerifier {
         now: SystemTime,
     ) -> Result<(), TokenError> {
         let text = request.proof.ok_or(ProofError::NotOne)?;
-        let expected = Expected {
+        let expected = ExpectedClaims {
             method: request.method,
             targets: request.targets,
             token,

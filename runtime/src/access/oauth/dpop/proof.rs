@@ -24,7 +24,7 @@ const MAX_PROOF: usize = 16 << 10;
 const WINDOW: Duration = Duration::from_secs(5 * 60);
 
 /// What a proof has to say.
-pub(super) struct Expected<'e> {
+pub(super) struct ExpectedClaims<'e> {
     pub(super) method: &'e str,
     pub(super) targets: &'e [String],
     /// The SHA-256 of the token.
@@ -46,7 +46,7 @@ pub(super) struct AcceptedProof {
 }
 
 /// Verifies a proof.
-pub(super) fn verify(text: &str, expected: &Expected<'_>) -> Result<AcceptedProof, ProofError> {
+pub(super) fn verify(text: &str, expected: &ExpectedClaims<'_>) -> Result<AcceptedProof, ProofError> {
     if text.len() > MAX_PROOF {
         return Err(ProofError::TooLong);
     }
@@ -82,7 +82,10 @@ fn check_header(
 }
 
 /// The id of a proof, and when it was made.
-fn check_claims<'c>(claims: &'c Value, expected: &Expected<'_>) -> Result<(&'c str, SystemTime), ProofError> {
+fn check_claims<'c>(
+    claims: &'c Value,
+    expected: &ExpectedClaims<'_>,
+) -> Result<(&'c str, SystemTime), ProofError> {
     let text = |name: &str| claims.get(name).and_then(Value::as_str).ok_or(ProofError::ClaimFormat);
     let (jti, method, uri, token) = (text("jti")?, text("htm")?, text("htu")?, text("ath")?);
     let issued = claims.get("iat").and_then(Value::as_f64).ok_or(ProofError::ClaimFormat)?;

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use rustix::process::{Resource, getrlimit};
 use rustix::time::{ClockId, clock_gettime};
 
-use super::family::{MetricFamily, MetricKind};
+use super::metric_family::{MetricFamily, MetricKind};
 
 /// The metrics of this process, which began at `started`. Where the system does not say something, it is left out.
 #[must_use]

@@ -11,14 +11,14 @@ use crate::config::{AnonymousAccess, AuthConfig, Config};
 
 /// Whether a caller may connect.
 #[derive(Debug, Serialize)]
-pub(super) struct Connection {
+pub(super) struct ConnectDecision {
     /// Whether it may.
     pub(super) allowed: bool,
     /// Why.
     pub(super) reason: &'static str,
 }
 
-impl Connection {
+impl ConnectDecision {
     /// Whether this caller may connect at the time `now`.
     pub(super) fn of(caller: &DescribedCaller, config: &Config, now: SystemTime) -> Self {
         let (allowed, reason) = match caller.subject() {
