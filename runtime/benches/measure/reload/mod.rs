@@ -4,16 +4,6 @@
 //! `cargo measure reload` builds the guests and runs this. It fails when an aim is missed three times in a row: one run
 //! may share the machine with other work, which makes waits longer.
 
-#![allow(
-    missing_docs,
-    unreachable_pub,
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::print_stdout,
-    clippy::indexing_slicing,
-    reason = "a benchmark stops at the first surprise"
-)]
-
 mod many_plugins;
 mod publishing;
 mod server;
@@ -38,7 +28,7 @@ const DESCRIPTION: &str = "Say which build this is.";
 /// Maximum number of runs; the first that meets every aim ends the benchmark.
 const RUNS: usize = 3;
 
-fn main() -> ExitCode {
+pub fn run() -> ExitCode {
     let runtime =
         tokio::runtime::Builder::new_current_thread().event_interval(2).enable_all().build().unwrap();
     runtime.block_on(async {

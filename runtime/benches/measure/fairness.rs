@@ -5,19 +5,6 @@
 //! `cargo measure fairness` builds the guests and runs this. It fails when the aim is missed three times in a row: one
 //! run may share the machine with other work, which makes waits longer.
 
-#![allow(
-    missing_docs,
-    unreachable_pub,
-    dead_code,
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::print_stdout,
-    clippy::indexing_slicing,
-    reason = "a benchmark stops at the first surprise, and uses a part of what benchmarks share"
-)]
-
-mod support;
-
 use std::io::Write as _;
 use std::os::unix::net::UnixStream as Sender;
 use std::path::PathBuf;
@@ -31,7 +18,7 @@ use tokio::io::AsyncReadExt as _;
 use tokio::net::UnixStream;
 use tokio::task::JoinSet;
 
-use support::{ARGS, GUEST, entry, loader};
+use crate::support::{ARGS, GUEST, entry, loader};
 
 const SPINNER: &str = "hostile_loop_in_call.wasm";
 const SPINNERS: usize = 8;
@@ -46,7 +33,7 @@ const AIM: Duration = Duration::from_millis(5);
 /// Maximum number of runs; the first that meets the aim ends the benchmark.
 const RUNS: usize = 3;
 
-fn main() -> ExitCode {
+pub fn run() -> ExitCode {
     // As in the server itself.
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)

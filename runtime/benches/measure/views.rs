@@ -3,24 +3,13 @@
 //! It prints how long `tools/list` takes, the first one of each role set and the later ones, and how much memory the
 //! views take. A page has 100 tools, as in a server without a configuration.
 
-#![allow(
-    missing_docs,
-    unreachable_pub,
-    dead_code,
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::print_stdout,
-    clippy::indexing_slicing,
-    reason = "a benchmark stops at the first surprise"
-)]
-
-mod support;
-
 use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
+use crate::support::guest_file;
+use crate::support::in_process::runtime;
 use axum::Router;
 use axum::body::Body;
 use axum::http::Request;
@@ -36,8 +25,6 @@ use plugport::plugin::{ComponentFile, Loader};
 use plugport::sandbox::{CodeCache, Compiler, KvDatabase};
 use plugport::transport::http::router;
 use sha2::{Digest as _, Sha256};
-use support::guest_file;
-use support::in_process::runtime;
 use tower_service::Service as _;
 
 const PLUGINS: usize = 200;
@@ -45,7 +32,7 @@ const PRINCIPALS: usize = 1_000;
 const ROLES: usize = 5;
 const VERSION: &str = "2026-07-28";
 
-fn main() {
+pub fn run() {
     let guest = guest_file("views");
     let folder = std::env::temp_dir().join(format!("plugport-bench-views-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();

@@ -134,7 +134,6 @@ impl InProcess {
     }
 
     /// With this bearer token in each request.
-    #[allow(dead_code, reason = "only the benchmark `access` uses it")]
     pub fn with_token(self, token: &str) -> Self {
         Self { authorization: Some(format!("Bearer {token}")), ..self }
     }

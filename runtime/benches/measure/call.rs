@@ -4,32 +4,17 @@
 //! `cargo measure call` builds the guest and runs this. Servers run on one thread of their own, whose CPU clock gives
 //! the cost per request without the load generator's share. Figures of a shared machine: compare rows of one run.
 
-#![allow(
-    missing_docs,
-    unreachable_pub,
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::print_stdout,
-    clippy::indexing_slicing,
-    reason = "a benchmark stops at the first surprise"
-)]
-
-mod support;
-
 use std::time::Duration;
 
-use support::http::{InProcess, Load, bare_router, measure_http, run_load_if_child};
-use support::in_process::measure_in_process;
-use support::raw_wasmtime::RawInstance;
-use support::{Row, guest_file, plugin_router, published};
+use crate::support::http::{InProcess, Load, bare_router, measure_http};
+use crate::support::in_process::measure_in_process;
+use crate::support::raw_wasmtime::RawInstance;
+use crate::support::{Row, guest_file, plugin_router, published};
 
 const SECONDS: u64 = 4;
 const CONNECTIONS: usize = 16;
 
-fn main() {
-    if run_load_if_child() {
-        return;
-    }
+pub fn run() {
     let guest = guest_file("call");
     let time = Duration::from_secs(SECONDS);
     println!(

@@ -12,8 +12,8 @@ use plugport::observe::Audit;
 use plugport::plugin::{ComponentFile, Loader, Plugin};
 use plugport::sandbox::{Compiler, KvDatabase};
 
-use super::support::in_process::{BenchFn, measure_in_process, runtime};
-use super::support::loader;
+use crate::support::in_process::{BenchFn, measure_in_process, runtime};
+use crate::support::loader;
 
 const TIME: Duration = Duration::from_secs(4);
 const ARGS: &str = r#"{"name":"Ada"}"#;

@@ -4,19 +4,6 @@
 //! sends a request each two milliseconds and gets 429. The figures are the median and the 99th percentile of the first
 //! caller's calls, in the windows with and without the second one.
 
-#![allow(
-    missing_docs,
-    unreachable_pub,
-    dead_code,
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::print_stdout,
-    clippy::indexing_slicing,
-    reason = "a benchmark stops at the first surprise"
-)]
-
-mod support;
-
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
@@ -24,6 +11,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
+use crate::support::http::request;
+use crate::support::in_process::runtime;
+use crate::support::{entry, guest_file, loader};
 use data_encoding::HEXLOWER;
 use plugport::access::policy::Policy;
 use plugport::access::{Authenticator, Quotas};
@@ -33,9 +23,6 @@ use plugport::mcp::Server;
 use plugport::observe::Audit;
 use plugport::transport::http::{Listener, router, serve};
 use sha2::{Digest as _, Sha256};
-use support::http::request;
-use support::in_process::runtime;
-use support::{entry, guest_file, loader};
 use tokio_util::sync::CancellationToken;
 
 const WINDOWS: usize = 20;
@@ -47,7 +34,7 @@ const PAUSE: Duration = Duration::from_millis(2);
 const BUSY: &str = "plugport_0123456789abcdefghijklmnopqrstuvwxyz012345";
 const AT_QUOTA: &str = "plugport_543210zyxwvutsrqponmlkjihgfedcba9876543210";
 
-fn main() {
+pub fn run() {
     let guest = guest_file("quotas");
     let folder = std::env::temp_dir().join(format!("plugport-bench-quotas-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();

@@ -4,23 +4,8 @@
 //! `plugport new` and `plugport build`, prints one table and writes it into `docs/languages.md`. The row of a language
 //! that cannot be built on this machine is empty. The figures are of a shared machine: compare rows of one run.
 
-#![allow(
-    missing_docs,
-    unreachable_pub,
-    dead_code,
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::print_stdout,
-    clippy::indexing_slicing,
-    reason = "a benchmark stops at the first surprise, and uses a part of what benchmarks share"
-)]
-
 mod project;
 mod serving;
-#[path = "../support/mod.rs"]
-mod support;
-
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -55,7 +40,7 @@ struct Row {
     reused_us: Option<f64>,
 }
 
-fn main() {
+pub fn run() {
     let home = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../target/languages/measured"));
     let mut table = String::from(HEAD);
     println!("{HEAD}");

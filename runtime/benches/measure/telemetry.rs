@@ -6,32 +6,19 @@
 //! rounds. What counts is the difference to the first case. After a round with sampled traces the exporter empties the
 //! queue, into a port at which nobody listens; the last line is what it takes for the spans of a call.
 
-#![allow(
-    missing_docs,
-    unreachable_pub,
-    dead_code,
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::print_stdout,
-    clippy::indexing_slicing,
-    reason = "a benchmark stops at the first surprise"
-)]
-
-mod support;
-
 use std::net::TcpListener;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::support::http::InProcess;
+use crate::support::in_process::{BenchFn as _, runtime, thread_cpu};
+use crate::support::{entry, guest_file, loader};
 use plugport::catalog::{Catalog, Snapshot};
 use plugport::config::ServerConfig;
 use plugport::mcp::Server;
 use plugport::observe::trace::{OtlpTarget, TraceExporter, Tracer};
 use plugport::transport::http::router;
-use support::http::InProcess;
-use support::in_process::{BenchFn as _, runtime, thread_cpu};
-use support::{entry, guest_file, loader};
 use tokio_util::sync::CancellationToken;
 
 const ROUNDS: usize = 60;
@@ -54,7 +41,7 @@ const CASES: [Case; 5] = [
     ("metrics and a trace that is sampled", true, Some(EVERY_TRACE)),
 ];
 
-fn main() {
+pub fn run() {
     let guest = guest_file("telemetry");
     runtime().block_on(async {
         let mut subjects = Vec::new();

@@ -3,19 +3,6 @@
 //!
 //! `cargo measure suspended_calls` builds the guest and runs this. Requests go to the routes without a socket.
 
-#![allow(
-    missing_docs,
-    unreachable_pub,
-    dead_code,
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::print_stdout,
-    clippy::indexing_slicing,
-    reason = "a benchmark stops at the first surprise, and uses a part of what benchmarks share"
-)]
-
-mod support;
-
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
@@ -34,14 +21,14 @@ use plugport::transport::http::router;
 use serde_json::{Value, json};
 use tower_service::Service as _;
 
-use support::in_process::runtime;
+use crate::support::in_process::runtime;
 
 const SUSPENDED: usize = 10_000;
 const ORDINARY: usize = 2_000;
 const GUEST: &str = "client_requests";
 const VERSION: &str = "2026-07-28";
 
-fn main() {
+pub fn run() {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/guests/client_requests.wasm");
     let file = PathBuf::from(file);
     assert!(

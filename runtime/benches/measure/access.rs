@@ -5,23 +5,13 @@
 //! figures are the fastest round of each case, which the rest of the machine disturbed least, and the median of the
 //! rounds. What counts is the difference to the first case.
 
-#![allow(
-    missing_docs,
-    unreachable_pub,
-    dead_code,
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::print_stdout,
-    clippy::indexing_slicing,
-    reason = "a benchmark stops at the first surprise"
-)]
-
-mod support;
-
 use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use crate::support::http::InProcess;
+use crate::support::in_process::{BenchFn as _, runtime, thread_cpu};
+use crate::support::{entry, guest_file, loader};
 use data_encoding::{BASE64URL_NOPAD, HEXLOWER};
 use plugport::access::Authenticator;
 use plugport::access::policy::Policy;
@@ -33,9 +23,6 @@ use plugport::transport::http::router;
 use ring::rand::SystemRandom;
 use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair as _};
 use sha2::{Digest as _, Sha256};
-use support::http::InProcess;
-use support::in_process::{BenchFn as _, runtime, thread_cpu};
-use support::{entry, guest_file, loader};
 
 const ROUNDS: usize = 60;
 const CALLS: usize = 1_000;
@@ -49,7 +36,7 @@ const LIMITED: &str = "[roles.limited]\nwho = [\"token:ci\"]\nallow = [\"*\"]\n\
 const ISSUER: &str = "https://idp.example.com";
 const RESOURCE: &str = "https://tools.example.com/mcp";
 
-fn main() {
+pub fn run() {
     let guest = guest_file("access");
     let folder = std::env::temp_dir().join(format!("plugport-bench-access-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();

@@ -3,19 +3,6 @@
 //! `cargo measure load` builds the guest and runs this. Loading is everything from the bytes of the file to a plugin
 //! with a validated listing.
 
-#![allow(
-    missing_docs,
-    unreachable_pub,
-    dead_code,
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::print_stdout,
-    clippy::indexing_slicing,
-    reason = "a benchmark stops at the first surprise, and uses a part of what benchmarks share"
-)]
-
-mod support;
-
 use std::path::Path;
 use std::time::Instant;
 
@@ -24,13 +11,13 @@ use plugport::observe::Audit;
 use plugport::plugin::{ComponentFile, Loader};
 use plugport::sandbox::{CodeCache, Compiler, KvDatabase};
 
-use support::in_process::runtime;
-use support::{GUEST, Row, guest_file};
+use crate::support::in_process::runtime;
+use crate::support::{GUEST, Row, guest_file};
 
 const COMPILED: usize = 10;
 const RECALLED: usize = 500;
 
-fn main() {
+pub fn run() {
     let file = guest_file("load");
     runtime().block_on(measure(&file));
 }
