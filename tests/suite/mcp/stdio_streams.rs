@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read, Seek as _, Write};
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Child, Stdio};
@@ -54,12 +54,7 @@ fn is_nonblocking(process: &str, descriptor: i32) -> bool {
 }
 
 #[cfg(target_os = "linux")]
-fn serves_and_changes_no_flags(
-    mut client: impl Write + AsRawFd,
-    stdin: OwnedFd,
-    stdout: OwnedFd,
-    output: impl Read,
-) {
+fn serves_and_changes_no_flags(mut client: impl Write, stdin: OwnedFd, stdout: OwnedFd, output: impl Read) {
     let folder = folder(&["polite"]);
     // As with `2>&1`, and with a parent that keeps what it passes on.
     let copies = [&stdin, &stdout, &stdout].map(|shared| shared.try_clone().unwrap());
@@ -72,7 +67,7 @@ fn serves_and_changes_no_flags(
     drop(client);
     assert!(server.wait().unwrap().success());
     for shared in [&stdin, &stdout] {
-        assert!(!is_nonblocking("self", shared.as_raw_fd()));
+        assert!(!is_nonblocking("self", std::os::fd::AsRawFd::as_raw_fd(shared)));
     }
 }
 
@@ -133,7 +128,7 @@ fn without_input_the_server_stops() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_that_does_not_read_can_cancel() {
-    const BYTES: usize = 16 << 10;
+    const BYTES: usize = 12 << 10;
     let folder = folder(&["polite"]);
     let mut pipe = StdioClient::start(folder.path());
     pipe.initialize("2025-11-25").await;
