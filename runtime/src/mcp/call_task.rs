@@ -1,8 +1,8 @@
 //! The work of one request, independent of its driver.
 //!
 //! Most calls end with their first poll, and need no task. All others become a tokio task, so that a client which does
-//! not read cannot stop the clocks of its guest. The response stream of a request drives the work, and a suspended call keeps the work
-//! from one stream to the next. [`CallTask`] knows neither of them, nor the request.
+//! not read cannot stop the clocks of its guest. The response stream of a request drives the work, and a suspended call
+//! keeps the work from one stream to the next. [`CallTask`] knows neither of them, nor the request.
 
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};

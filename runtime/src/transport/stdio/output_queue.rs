@@ -118,7 +118,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_waits_is_written_in_order_with_as_few_calls_as_possible() {
-        for (bytes, calls) in [(100, &["one\ntwo\nthree\n"][..]), (5, &["one\nt", "wo\nth", "ree\n"])] {
+        for (bytes, calls) in [(100, &["one\ntwo\nthree\n"][..]), (5, &["one\nt", "wo\nth", "ree\n"][..])] {
             let mut queue = OutputQueue::new(Calls { bytes, calls: Vec::new() });
             for message in ["one", "two", "three"] {
                 queue.push(Bytes::from_static(message.as_bytes()));
