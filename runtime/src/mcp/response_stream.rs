@@ -205,7 +205,8 @@ impl ResponseStream {
         }
     }
 
-    /// Polls the request, if it was not polled yet. Most requests end with that, and need no task when they are detached.
+    /// Polls the request, if it was not polled yet. Most requests end with that, and need no task when they are
+    /// detached.
     pub(crate) fn poll_once(&mut self) {
         if let Some(ResponseSource::Call { task, .. }) = &mut self.source {
             task.poll_once();
