@@ -1,11 +1,12 @@
 //! The work of one request, independent of its driver.
 //!
-//! Most calls end with their first poll. All others become a tokio task, so that a client which does not read cannot
-//! stop the clocks of its guest. The response stream of a request drives the work, and a suspended call keeps the work
-//! from one stream to the next. [`CallTask`] knows neither of them, nor the request.
+//! Most calls end with their first poll, and need no task. All others become a tokio task, so that a client which does
+//! not read cannot stop the clocks of its guest. The response stream of a request drives the work, and a suspended call
+//! keeps the work from one stream to the next. [`CallTask`] knows neither of them, nor the request.
 
 use std::future::poll_fn;
-use std::task::Poll;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::task::{Context, Poll, Waker};
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
@@ -22,6 +23,8 @@ pub(super) type HandlerOutcome = Option<Result<EncodedResult, RpcError>>;
 pub(super) enum CallTask {
     /// Not polled yet. Most calls end with their first poll and need no task.
     Fresh(BoxFuture<'static, HandlerOutcome>),
+    /// It ended with its first poll, and its outcome was not read yet.
+    Ended(HandlerOutcome),
     /// A task that ends when this is dropped.
     Task(AbortOnDropHandle<HandlerOutcome>),
     /// A task with another owner, which goes on when this is dropped.
@@ -33,6 +36,7 @@ impl CallTask {
     pub(super) fn is_finished(&self) -> bool {
         match self {
             Self::Fresh(_) => false,
+            Self::Ended(_) => true,
             Self::Task(task) => task.is_finished(),
             Self::Detached(task) => task.is_finished(),
         }
@@ -46,28 +50,83 @@ impl CallTask {
         }
     }
 
+    /// Polls work that was not polled yet, which is all that most calls need.
+    pub(super) fn poll_once(&mut self) {
+        self.first_poll(&mut Context::from_waker(Waker::noop()));
+    }
+
+    fn first_poll(&mut self, context: &mut Context<'_>) {
+        let Self::Fresh(future) = self else { return };
+        let polled = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context)));
+        // What panicked has no outcome, as in a task.
+        if let Poll::Ready(outcome) = polled.unwrap_or(Poll::Ready(None)) {
+            *self = Self::Ended(outcome);
+        }
+    }
+
     /// Drives the work until it ends.
     pub(super) async fn outcome(&mut self) -> HandlerOutcome {
+        poll_fn(|context| {
+            self.first_poll(context);
+            Poll::Ready(())
+        })
+        .await;
         if let Self::Fresh(future) = self {
-            if let Some(outcome) = poll_fn(|context| Poll::Ready(ready(future.as_mut().poll(context)))).await
-            {
-                return outcome;
-            }
             let future = std::mem::replace(future, std::future::ready(None).boxed());
             *self = Self::Task(AbortOnDropHandle::new(tokio::spawn(future)));
         }
         // A task that was aborted, or that panicked, has no outcome.
         match self {
             Self::Fresh(future) => future.await,
+            Self::Ended(outcome) => outcome.take(),
             Self::Task(task) => task.await.unwrap_or_default(),
             Self::Detached(task) => task.await.unwrap_or_default(),
         }
     }
 }
 
-fn ready<T>(poll: Poll<T>) -> Option<T> {
-    match poll {
-        Poll::Ready(value) => Some(value),
-        Poll::Pending => None,
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fresh(work: impl Future<Output = ()> + Send + 'static) -> CallTask {
+        CallTask::Fresh(work.map(|()| Some(Err(RpcError::invalid_request("done")))).boxed())
+    }
+
+    #[tokio::test]
+    async fn work_that_ends_with_its_first_poll_is_no_task() {
+        let owner = TaskTracker::new();
+        let mut call = fresh(std::future::ready(()));
+        call.poll_once();
+        call.detach(&owner);
+        assert!(call.is_finished() && owner.is_empty());
+        assert!(call.outcome().await.is_some());
+    }
+
+    #[tokio::test]
+    async fn work_that_goes_on_is_a_task_of_its_owner_and_needs_nobody_to_drive_it() {
+        let owner = TaskTracker::new();
+        let (begin, begun) = tokio::sync::oneshot::channel();
+        let (end, ended) = tokio::sync::oneshot::channel();
+        let mut call = fresh(async move {
+            let _ = begun.await;
+            let _ = end.send(());
+        });
+        call.poll_once();
+        call.detach(&owner);
+        assert!(!call.is_finished() && owner.len() == 1);
+        drop(call);
+        begin.send(()).unwrap();
+        assert!(ended.await.is_ok());
+    }
+
+    #[tokio::test]
+    async fn work_that_panics_has_no_outcome_and_takes_nothing_with_it() {
+        let broken = || fresh(std::future::poll_fn(|_| panic!("for the test")));
+        assert!(broken().outcome().await.is_none());
+        let mut call = broken();
+        call.poll_once();
+        call.detach(&TaskTracker::new());
+        assert!(call.outcome().await.is_none());
     }
 }

@@ -205,6 +205,14 @@ impl ResponseStream {
         }
     }
 
+    /// Polls the request, if it was not polled yet. Most requests end with that, and need no task when they are
+    /// detached.
+    pub(crate) fn poll_once(&mut self) {
+        if let Some(ResponseSource::Call { task, .. }) = &mut self.source {
+            task.poll_once();
+        }
+    }
+
     /// Makes the request a task of `owner`, which goes on when this stream is dropped.
     pub(crate) fn detach(mut self, owner: &TaskTracker) -> Self {
         if let Some(ResponseSource::Call { task, .. }) = &mut self.source {

@@ -1,13 +1,18 @@
 //! One client on a duplex connection: messages in one way, messages out the other, many requests running at once.
 //!
-//! Stdio and HTTP+SSE differ only in how bytes come and go, so both read the messages to write from here. Requests run
-//! concurrently, so a slow one delays no other. The messages that wait to be written are bounded, and when a client
-//! does not read, no more of its input is read.
+//! Stdio and HTTP+SSE differ only in how bytes come and go, so both bring an [`Input`], and read the messages to write
+//! from here. Most requests end with their first poll. If no other line waits, the task that has read such a request
+//! also serves it, and nothing is handed from task to task. If others wait, each request becomes a task, so that they
+//! are served on several cores; a request that goes on becomes a task in any case, so that it delays no other.
+//!
+//! The messages that wait to be written are bounded. When a client does not read, its input is still handled, so that
+//! it can cancel, up to the first message that has to be answered at once.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::FutureExt as _;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -29,13 +34,40 @@ pub(super) struct InputLine {
     pub(super) sender: Option<Caller>,
 }
 
+/// Where the lines of a client come from.
+pub(super) trait Input: Send {
+    /// The next line; `None` at the end. Cancel-safe.
+    fn next(&mut self) -> impl Future<Output = Option<InputLine>> + Send;
+
+    /// Reads no more. Returns the next line that was read already; `None` after the last one.
+    fn stop(&mut self) -> Option<InputLine>;
+
+    /// Whether another line was read already.
+    fn has_line(&self) -> bool;
+}
+
+impl Input for mpsc::Receiver<InputLine> {
+    async fn next(&mut self) -> Option<InputLine> {
+        self.recv().await
+    }
+
+    fn stop(&mut self) -> Option<InputLine> {
+        self.close();
+        self.try_recv().ok()
+    }
+
+    fn has_line(&self) -> bool {
+        !self.is_empty()
+    }
+}
+
 /// How long running requests may go on when the input has ended.
 pub(super) const DRAIN: Duration = Duration::from_secs(5);
 
 /// Both directions of one connection.
-pub(super) struct Duplex {
+pub(super) struct Duplex<I> {
     connection: DuplexSession,
-    input: mpsc::Receiver<InputLine>,
+    input: I,
     max_bytes: usize,
     requests: JoinSet<()>,
     sender: mpsc::Sender<Bytes>,
@@ -44,43 +76,80 @@ pub(super) struct Duplex {
     reading: Arc<LargeWork>,
     /// The line that was read and not handled yet: a large message waits for a permit.
     line: Option<InputLine>,
+    /// The reply to the last line, if nobody took it yet. Until then no other line is read.
+    reply: Option<Bytes>,
     /// Until when running requests may go on, once the input has ended.
     closing: Option<Instant>,
 }
 
-impl Duplex {
+impl<I: Input> Duplex<I> {
     /// Serves `connection` with messages of at most `max_bytes` bytes from `input`.
-    pub(super) fn new(connection: DuplexSession, input: mpsc::Receiver<InputLine>, max_bytes: usize) -> Self {
+    pub(super) fn new(connection: DuplexSession, input: I, max_bytes: usize) -> Self {
         let (sender, output) = mpsc::channel(WAITING);
         let stopping = connection.stopping();
         let (requests, reading) = (JoinSet::new(), connection.reading());
-        let (line, closing) = (None, None);
-        Self { connection, input, max_bytes, requests, sender, output, stopping, reading, line, closing }
+        let (line, reply, closing) = (None, None, None);
+        Self {
+            connection,
+            input,
+            max_bytes,
+            requests,
+            sender,
+            output,
+            stopping,
+            reading,
+            line,
+            reply,
+            closing,
+        }
+    }
+
+    /// Ends the connection and its running requests.
+    pub(super) fn into_input(self) -> I {
+        self.input
     }
 
     /// The next message for the client, on one line; `None` at the end of the connection. Cancel-safe.
     pub(super) async fn next(&mut self) -> Option<Bytes> {
+        self.run(true).await
+    }
+
+    /// A message of a running request that waits already.
+    pub(super) fn try_next(&mut self) -> Option<Bytes> {
+        self.output.try_recv().ok()
+    }
+
+    /// Handles the input of a client that does not read. Returns at the end of the connection. Cancel-safe.
+    pub(super) async fn handle_input(&mut self) {
+        self.run(false).await;
+    }
+
+    /// Handles input until there is a message for the client. Without `has_room` for a message, only the end of the
+    /// connection is returned.
+    async fn run(&mut self, has_room: bool) -> Option<Bytes> {
         loop {
-            if self.line.is_some()
-                && let Some(reply) = self.receive_line().await
-            {
-                return Some(reply);
+            // The ends of requests wake nobody: without a message they change nothing.
+            while self.requests.try_join_next().is_some() {}
+            if self.line.is_some() {
+                self.reply = self.receive_line(has_room).await;
+            }
+            if has_room && self.reply.is_some() {
+                return self.reply.take();
             }
             if let Some(end) = self.closing {
-                return self.drain(end).await;
+                return self.drain(end, has_room).await;
+            }
+            if self.reply.is_some() {
+                return std::future::pending().await;
             }
             // Without `biased`: a guest that floods its client must not keep the client from cancelling, nor the other
             // way round.
             let line = tokio::select! {
-                Some(message) = self.output.recv() => return Some(message),
-                Some(_) = self.requests.join_next(), if !self.requests.is_empty() => continue,
-                line = self.input.recv() => line,
-                // A line that was read before the stop is still handled: the end of the input also stops a server.
-                () = self.stopping.cancelled() => {
-                    self.input.close();
-                    self.input.try_recv().ok()
-                }
-                notification = self.connection.next_notification() => return notification,
+                Some(message) = self.output.recv(), if has_room => return Some(message),
+                line = self.input.next() => line,
+                // A line that was read before the stop is still handled.
+                () = self.stopping.cancelled() => self.input.stop(),
+                notification = self.connection.next_notification(), if has_room => return notification,
             };
             match line {
                 Some(line) => self.line = Some(line),
@@ -94,8 +163,8 @@ impl Duplex {
         }
     }
 
-    /// Handles `line`, which stays until there is a permit: the caller of `next` may drop the future and call again.
-    async fn receive_line(&mut self) -> Option<Bytes> {
+    /// Handles `line`, which stays until there is a permit: the caller of `run` may drop the future and call again.
+    async fn receive_line(&mut self, has_room: bool) -> Option<Bytes> {
         let bytes = match &self.line {
             Some(InputLine { line: Line::Whole(line), .. }) => line.len(),
             _ => 0,
@@ -110,32 +179,47 @@ impl Duplex {
             }
             Some(InputLine { line: Line::Whole(_), .. }) | None => DuplexReply::Nothing,
         };
-        match reading.in_place(bytes, receive).await {
+        let reply = reading.in_place(bytes, receive).await;
+        match reply {
             DuplexReply::Nothing => None,
             DuplexReply::Message(reply) => Some(reply),
-            DuplexReply::Stream(stream) => {
-                self.requests.spawn(pump(stream, self.sender.clone()));
-                None
-            }
+            DuplexReply::Stream(stream) => self.start(stream, has_room),
         }
     }
 
+    /// Starts a request. Returns its first message, if that can be written now and comes with the first poll.
+    fn start(&mut self, mut stream: ResponseStream, has_room: bool) -> Option<Bytes> {
+        let is_alone = has_room && !self.input.has_line();
+        let polled = if is_alone { stream.next().now_or_never() } else { None };
+        let first = match polled {
+            Some(Some(ResponsePart::Response(response, _))) => return Some(response),
+            Some(Some(ResponsePart::Message(message))) => Some(message),
+            // Cancelled.
+            Some(None) => return None,
+            None => None,
+        };
+        self.requests.spawn(pump(stream, self.sender.clone()));
+        first
+    }
+
     /// Lets running requests finish.
-    async fn drain(&mut self, end: Instant) -> Option<Bytes> {
+    async fn drain(&mut self, end: Instant, has_room: bool) -> Option<Bytes> {
         loop {
-            if let Ok(message) = self.output.try_recv() {
+            if has_room && let Ok(message) = self.output.try_recv() {
                 return Some(message);
             }
             tokio::select! {
                 biased;
-                Some(message) = self.output.recv() => return Some(message),
-                finished = self.requests.join_next() => {
+                Some(message) = self.output.recv(), if has_room => return Some(message),
+                finished = self.requests.join_next(), if has_room => {
                     if finished.is_none() {
                         return self.output.try_recv().ok();
                     }
                 }
                 () = tokio::time::sleep_until(end) => {
-                    tracing::warn!("cancelled requests that were still running when the input ended");
+                    if !self.requests.is_empty() {
+                        tracing::warn!("cancelled requests that were still running when the input ended");
+                    }
                     return None;
                 }
             }

@@ -3,7 +3,7 @@
 //! A line that is too long is read to its end and reported, not buffered: the lines after it can still be read, and the
 //! client gets an error for the request that was too long.
 
-use tokio::io::{AsyncBufRead, AsyncBufReadExt as _};
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader};
 
 use crate::mcp::{IdScanner, OversizedMessage};
 
@@ -16,59 +16,85 @@ pub(super) enum Line {
     TooLong(OversizedMessage),
 }
 
-/// Reads the next line of at most `max` bytes. `None` at the end of the input.
-///
-/// # Errors
-/// When the input fails.
-pub(super) async fn next(
-    input: &mut (impl AsyncBufRead + Unpin),
+/// Cuts input into lines of at most `max` bytes.
+#[derive(Debug)]
+pub(super) struct LineReader<R> {
+    input: BufReader<R>,
     max: usize,
-) -> std::io::Result<Option<Line>> {
-    let mut line = Vec::new();
-    let mut scanner: Option<IdScanner> = None;
-    loop {
-        let buffer = input.fill_buf().await?;
-        if buffer.is_empty() {
-            let nothing = line.is_empty() && scanner.is_none();
-            return Ok(if nothing { None } else { Some(finish(line, scanner)) });
-        }
-        let end = buffer.iter().position(|byte| *byte == b'\n');
-        let piece = end.map_or(buffer, |end| buffer.get(..end).unwrap_or_default());
-        if scanner.is_some() || line.len() + piece.len() > max {
-            let scanner = scanner.get_or_insert_default();
-            scanner.feed(&std::mem::take(&mut line));
-            scanner.feed(piece);
-        } else {
-            line.extend_from_slice(piece);
-        }
-        let used = end.map_or(buffer.len(), |end| end + 1);
-        input.consume(used);
-        if end.is_some() {
-            return Ok(Some(finish(line, scanner)));
-        }
-    }
+    /// What was read of the next line.
+    line: Vec<u8>,
+    /// Scans the next line, if it is too long.
+    scanner: Option<IdScanner>,
 }
 
-fn finish(mut line: Vec<u8>, scanner: Option<IdScanner>) -> Line {
-    if let Some(scanner) = scanner {
-        return Line::TooLong(scanner.finish());
+impl<R: AsyncRead + Unpin> LineReader<R> {
+    pub(super) fn new(input: BufReader<R>, max: usize) -> Self {
+        Self { input, max, line: Vec::new(), scanner: None }
     }
-    if line.last() == Some(&b'\r') {
-        line.pop();
+
+    /// Reads the next line; `None` at the end of the input. Cancel-safe: what was read of a line stays here.
+    ///
+    /// # Errors
+    /// When the input fails.
+    pub(super) async fn next(&mut self) -> std::io::Result<Option<Line>> {
+        loop {
+            if let Some(line) = self.next_buffered() {
+                return Ok(Some(line));
+            }
+            if self.input.fill_buf().await?.is_empty() {
+                let nothing = self.line.is_empty() && self.scanner.is_none();
+                return Ok(if nothing { None } else { Some(self.finish()) });
+            }
+        }
     }
-    Line::Whole(line)
+
+    /// The next line, if it was read to its end already.
+    pub(super) fn next_buffered(&mut self) -> Option<Line> {
+        let buffer = self.input.buffer();
+        let end = buffer.iter().position(|byte| *byte == b'\n');
+        let piece = end.map_or(buffer, |end| buffer.get(..end).unwrap_or_default());
+        if self.scanner.is_some() || self.line.len() + piece.len() > self.max {
+            let scanner = self.scanner.get_or_insert_default();
+            scanner.feed(&std::mem::take(&mut self.line));
+            scanner.feed(piece);
+        } else {
+            self.line.extend_from_slice(piece);
+        }
+        let used = end.map_or(buffer.len(), |end| end + 1);
+        self.input.consume(used);
+        end.map(|_| self.finish())
+    }
+
+    /// Whether another line was read to its end already.
+    pub(super) fn has_line(&self) -> bool {
+        self.input.buffer().contains(&b'\n')
+    }
+
+    fn finish(&mut self) -> Line {
+        let mut line = std::mem::take(&mut self.line);
+        if let Some(scanner) = self.scanner.take() {
+            return Line::TooLong(scanner.finish());
+        }
+        if line.last() == Some(&b'\r') {
+            line.pop();
+        }
+        Line::Whole(line)
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use futures_util::FutureExt as _;
+    use tokio::io::AsyncWriteExt as _;
+
     use super::*;
 
     #[tokio::test]
     async fn lines_are_cut_at_breaks_and_long_ones_are_skipped() {
         let text = format!("one\r\n{}\ntwo\n\nlast", "x".repeat(50));
-        let mut input = tokio::io::BufReader::with_capacity(7, text.as_bytes());
+        let mut input = LineReader::new(BufReader::with_capacity(7, text.as_bytes()), 10);
         let mut seen = Vec::new();
-        while let Some(line) = next(&mut input, 10).await.unwrap() {
+        while let Some(line) = input.next().await.unwrap() {
             seen.push(line);
         }
         let whole = |text: &str| Line::Whole(text.as_bytes().to_vec());
@@ -76,5 +102,22 @@ mod tests {
             seen,
             [whole("one"), Line::TooLong(OversizedMessage::Other), whole("two"), whole(""), whole("last")]
         );
+    }
+
+    #[tokio::test]
+    async fn the_beginning_of_a_line_is_kept_while_nobody_waits_for_its_end() {
+        let (mut client, server) = tokio::io::duplex(64);
+        let mut input = LineReader::new(BufReader::new(server), 10);
+        client.write_all(b"on").await.unwrap();
+        assert!(input.next().now_or_never().is_none());
+        client.write_all(b"e\ntwo\nth").await.unwrap();
+        assert!(!input.has_line() && input.next_buffered().is_none());
+        assert_eq!(input.next().await.unwrap(), Some(Line::Whole(b"one".to_vec())));
+        assert!(input.has_line());
+        assert_eq!(input.next_buffered(), Some(Line::Whole(b"two".to_vec())));
+        assert!(!input.has_line() && input.next_buffered().is_none());
+        drop(client);
+        assert_eq!(input.next().await.unwrap(), Some(Line::Whole(b"th".to_vec())));
+        assert_eq!(input.next().await.unwrap(), None);
     }
 }

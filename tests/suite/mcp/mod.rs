@@ -17,4 +17,5 @@ mod resources_prompts_completion;
 pub(crate) mod session_client_requests;
 mod session_streams;
 mod stdio;
+mod stdio_streams;
 mod tools;

@@ -213,7 +213,7 @@ async fn serve_stdio(
     calls: &RunningCalls,
 ) -> Result<ExitCode, CommandError> {
     console::eprint("serving MCP on stdin and stdout");
-    let serving = stdio::serve(Arc::clone(&server), tokio::io::stdin(), tokio::io::stdout());
+    let serving = stdio::serve(Arc::clone(&server), stdio::stdin(), stdio::stdout());
     let mut serving = pin!(async { tokio::join!(serving, server.run_housekeeping()).0 });
     let failed = "the client's pipe failed";
     tokio::select! {

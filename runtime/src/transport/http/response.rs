@@ -44,6 +44,11 @@ async fn write_stream(
     accepts: AcceptHeader,
     stream_close: Duration,
 ) -> Response {
+    if let Some(http_session) = &session {
+        // A broken connection does not stop a request of a session. Nothing is awaited between the request and here.
+        stream.poll_once();
+        stream = stream.detach(&http_session.session.tasks);
+    }
     // A stream can be resumed from its start only if it begins with a priming event, which has an id.
     let is_resumable =
         session.as_ref().is_some_and(|http_session| http_session.session.revision.has_priming_events());

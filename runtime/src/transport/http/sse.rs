@@ -12,8 +12,9 @@ use axum::response::{IntoResponse as _, Response};
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt as _;
 use futures_util::stream;
+use tokio::sync::mpsc;
 
-use super::super::duplex::Duplex;
+use super::super::duplex::{Duplex, InputLine};
 use super::event_store::Event;
 use crate::mcp::{ResponsePart, ResponseStream, UNCOUNTED_BYTES};
 
@@ -100,13 +101,17 @@ impl EventSource for UnresumableStream {
 /// The stream of HTTP+SSE: where to post, then every message.
 pub(super) struct LegacyStream {
     endpoint: Option<String>,
-    duplex: Duplex,
+    duplex: Duplex<mpsc::Receiver<InputLine>>,
     _guard: Box<dyn Send>,
 }
 
 impl LegacyStream {
     /// `guard` is dropped with the stream.
-    pub(super) fn new(endpoint: String, duplex: Duplex, guard: Box<dyn Send>) -> Self {
+    pub(super) fn new(
+        endpoint: String,
+        duplex: Duplex<mpsc::Receiver<InputLine>>,
+        guard: Box<dyn Send>,
+    ) -> Self {
         Self { endpoint: Some(endpoint), duplex, _guard: guard }
     }
 }

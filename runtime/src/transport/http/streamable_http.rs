@@ -126,7 +126,7 @@ impl StreamableHttp {
                 let http_session = self.session(headers, &channel.caller)?;
                 let session = &http_session.session;
                 let stream = dispatch::in_session(&self.server, session, request, request_meta, channel)?;
-                Ok(session_stream(http_session, stream))
+                Ok(Reply::Stream(stream, Some(http_session)))
             }
         }
     }
@@ -143,7 +143,7 @@ impl StreamableHttp {
         }
         let http_session = self.session(headers, &channel.caller)?;
         Ok(match jsonrpc_batch::serve(&self.server, &http_session.session, messages, reservation, channel)? {
-            Some(stream) => session_stream(http_session, stream),
+            Some(stream) => Reply::Stream(stream, Some(http_session)),
             None => Reply::Accepted,
         })
     }
@@ -225,12 +225,6 @@ impl StreamableHttp {
                 .with_kind(ResponseKind::NotFound)
         })
     }
-}
-
-/// The reply to a request or a batch of a session; its stream goes on without its connection.
-fn session_stream(http_session: Arc<HttpSession>, stream: ResponseStream) -> Reply {
-    let stream = stream.detach(&http_session.session.tasks);
-    Reply::Stream(stream, Some(http_session))
 }
 
 /// Compares the headers of a stateless request with its body. `false`: the arguments could not be compared yet, since
