@@ -19,7 +19,7 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::process::Command;
 
 /// So many functions take seconds to compile in any build.
-const BURDEN: u32 = 20_000;
+const BURDEN: u32 = 30_000;
 
 const BOTH: [&str; 2] = ["polite-echo", "slow-version"];
 
