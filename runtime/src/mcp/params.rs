@@ -13,6 +13,7 @@ use serde_json::value::RawValue;
 
 use super::error::RpcError;
 use super::param_errors;
+use crate::sandbox::json_work;
 
 /// The parameters of one request.
 #[derive(Debug, Default)]
@@ -90,6 +91,11 @@ impl Params {
     /// The length of the text, bytes.
     pub(crate) fn len(&self) -> usize {
         self.raw().map_or(0, |text| text.get().len())
+    }
+
+    /// The work of reading the text, for `LargeWork::in_place`.
+    pub(crate) fn work(&self) -> usize {
+        self.raw().map_or(0, |text| json_work(text.get().as_bytes()))
     }
 
     /// The JSON text of `_meta`.

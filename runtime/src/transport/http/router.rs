@@ -36,6 +36,7 @@ use super::trace_headers;
 use crate::access::AuthenticatedCaller;
 use crate::mcp::{Caller, Channel, Server};
 use crate::observe::trace::TraceContext;
+use crate::sandbox::json_work;
 
 /// Where MCP is served.
 pub const PATH: &str = "/mcp";
@@ -235,7 +236,7 @@ async fn post_message(state: &AppState, parts: &Parts, client: CallerInfo, body:
     mark_working(&parts.extensions);
     let server = state.endpoint.server();
     let post = || state.endpoint.post(headers, &bytes, reservation, &channel);
-    let reply = server.reading().in_place(bytes.len(), post).await;
+    let reply = server.reading().in_place(json_work(&bytes), post).await;
     drop(bytes);
     response::write(reply, accepts, server.settings().sse_close).await
 }
