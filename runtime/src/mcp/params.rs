@@ -13,6 +13,7 @@ use serde_json::value::RawValue;
 
 use super::error::RpcError;
 use super::param_errors;
+use crate::json::Text;
 use crate::sandbox::json_work;
 
 /// The parameters of one request.
@@ -51,10 +52,6 @@ struct Fields<'a> {
 fn with_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
     <&RawValue>::deserialize(deserializer).map(Some)
 }
-
-/// A string, borrowed where it has no escapes.
-#[derive(Deserialize)]
-struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
 impl Params {
     /// Finds the fields of an object; `None` stands for absent parameters.

@@ -93,6 +93,14 @@ fn extra_work(extra: &Option<String>) -> usize {
 }
 
 impl Block<'_> {
+    /// Bytes of its text.
+    pub(super) fn text_bytes(&self) -> usize {
+        match &self.content.data {
+            ContentData::Text(text) => text.len(),
+            _ => 0,
+        }
+    }
+
     /// The URI of the resource that it links to or embeds.
     pub(super) fn uri(&self) -> Option<&str> {
         match &self.content.data {

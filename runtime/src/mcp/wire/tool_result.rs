@@ -111,6 +111,11 @@ impl ResultFields for ResultView<'_> {
     fn is_tool_error(&self) -> bool {
         self.is_error
     }
+
+    fn size_hint(&self) -> usize {
+        let texts: usize = self.blocks.iter().map(Block::text_bytes).sum();
+        texts + self.structured().map_or(0, |structured| structured.get().len())
+    }
 }
 
 /// A result in the newest revision with sessions, for `plugport call --json`.
