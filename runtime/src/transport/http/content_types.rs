@@ -24,16 +24,16 @@ pub(super) struct AcceptHeader {
 impl AcceptHeader {
     /// Reads the header. A client without it reads everything.
     pub(super) fn read(headers: &HeaderMap) -> Self {
-        let lines = headers.get_all(header::ACCEPT).iter().filter_map(|line| line.to_str().ok());
-        let accept = lines.collect::<Vec<_>>().join(",").to_ascii_lowercase();
-        let named = |kind: &str| {
-            accept.split(',').any(|range| range.split(';').next().unwrap_or_default().trim() == kind)
-        };
-        let any = accept.is_empty() || named("*/*");
-        Self {
-            json: any || named("application/json") || named("application/*"),
-            events: any || named("text/event-stream") || named("text/*"),
+        let lines = || headers.get_all(header::ACCEPT).iter().filter_map(|line| line.to_str().ok());
+        let is_absent = lines().count() < 2 && lines().all(str::is_empty);
+        let mut accepts = Self { json: is_absent, events: is_absent };
+        for range in lines().flat_map(|line| line.split(',')) {
+            let kind = range.split(';').next().unwrap_or_default().trim();
+            let is = |name: &str| kind.eq_ignore_ascii_case(name);
+            accepts.json |= is("application/json") || is("*/*") || is("application/*");
+            accepts.events |= is("text/event-stream") || is("*/*") || is("text/*");
         }
+        accepts
     }
 
     /// The same, for a response that may have either form.

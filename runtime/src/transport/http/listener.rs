@@ -18,7 +18,7 @@ use hyper::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::{Service as _, service_fn};
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
@@ -28,6 +28,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::connection_limit::{Activity, ConnectionLimit, ConnectionPermit, ConnectionState};
+use super::header_timer::HeaderTimer;
 use super::tls::{FailedHandshake, TlsAcceptor, TlsClient};
 use crate::access::ClientCertificate;
 use crate::config::ServerConfig;
@@ -237,7 +238,7 @@ async fn connection(
     ConnectionContext { peer, permit, router, stop }: ConnectionContext,
 ) {
     let mut http = http1::Builder::new();
-    http.timer(TokioTimer::new()).header_read_timeout(HEADER_TIME).max_buf_size(BUFFER);
+    http.timer(HeaderTimer::default()).header_read_timeout(HEADER_TIME).max_buf_size(BUFFER);
     let routes = TowerToHyperService::new(router);
     let activity = Arc::clone(&permit.activity);
     let service = service_fn(move |mut request: Request<Incoming>| {

@@ -14,6 +14,7 @@ mod cors;
 mod credentials_header;
 mod event_store;
 mod forwarded_for;
+mod header_timer;
 mod header_validation;
 mod headers;
 mod legacy_sse;
