@@ -25,6 +25,7 @@ mod resource_metadata;
 mod response;
 mod resumable_stream;
 mod router;
+mod routes;
 mod session_registry;
 mod session_streams;
 mod sse;
@@ -36,5 +37,6 @@ mod trace_headers;
 
 pub use listener::{Listener, serve};
 pub(super) use origin_check::OriginCheck;
-pub use router::{PATH, router};
+pub use router::{PATH, ServerRoutes, router};
+pub use routes::Routes;
 pub use tls::{TlsAcceptor, TlsError};
