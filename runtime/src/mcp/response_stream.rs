@@ -181,7 +181,7 @@ impl ResponseStream {
         if let Some(source) = &mut self.source {
             tokio::select! {
                 biased;
-                Some(outgoing) = self.queue.recv() => return self.next_part(outgoing),
+                outgoing = self.queue.recv() => return self.next_part(outgoing),
                 response = source.run() => {
                     self.source = None;
                     self.response = response;
