@@ -63,3 +63,34 @@ pub(super) fn check_json_body(headers: &HeaderMap) -> Result<(), PlainRejection>
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn accepts(lines: &[&'static str]) -> (bool, bool) {
+        let mut headers = HeaderMap::new();
+        for line in lines {
+            headers.append(header::ACCEPT, HeaderValue::from_static(line));
+        }
+        let AcceptHeader { json, events } = AcceptHeader::read(&headers);
+        (json, events)
+    }
+
+    #[test]
+    fn a_client_without_accept_reads_everything() {
+        for lines in [&[][..], &[""], &["*/*"], &["text/html, */*;q=0.1"]] {
+            assert_eq!(accepts(lines), (true, true), "{lines:?}");
+        }
+        assert_eq!(accepts(&["", ""]), (false, false));
+    }
+
+    #[test]
+    fn each_line_and_each_range_counts() {
+        assert_eq!(accepts(&["application/json", "text/event-stream"]), (true, true));
+        assert_eq!(accepts(&["Application/JSON; q=0.5 , text/html"]), (true, false));
+        assert_eq!(accepts(&["text/*"]), (false, true));
+        assert_eq!(accepts(&["application/*"]), (true, false));
+        assert_eq!(accepts(&["image/png"]), (false, false));
+    }
+}
