@@ -27,7 +27,7 @@ const OWN: &[&str] = &[
     "annotations",
 ];
 
-/// Work of a block besides its data, as bytes of [JSON](json_work).
+/// Work of a block besides its data, in bytes of JSON.
 const BLOCK: usize = 64;
 
 /// Bytes in Base64 that are written in the time of one byte of JSON.
