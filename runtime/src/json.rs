@@ -3,6 +3,7 @@
 //! A plugin's schemas, `_meta` and future fields must reach the client as they were written. Parsing them into a tree
 //! and writing the tree would reorder and reformat them, and take time. Leaf module; any layer may use it.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
 
@@ -53,6 +54,10 @@ impl RawObject {
         self.0.is_empty()
     }
 }
+
+/// A string, borrowed where it has no escapes. An `Option` of a `Cow` would always be copied.
+#[derive(Debug, serde::Deserialize)]
+pub struct Text<'a>(#[serde(borrow)] pub Cow<'a, str>);
 
 /// How deep a value is nested.
 #[must_use]

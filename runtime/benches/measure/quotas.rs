@@ -21,7 +21,7 @@ use plugport::catalog::{Catalog, Snapshot};
 use plugport::config::{Config, ServerConfig};
 use plugport::mcp::Server;
 use plugport::observe::Audit;
-use plugport::transport::http::{Listener, router, serve};
+use plugport::transport::http::{Listener, ServerRoutes, serve};
 use sha2::{Digest as _, Sha256};
 use tokio_util::sync::CancellationToken;
 
@@ -105,7 +105,8 @@ fn start_server(guest: &Path, folder: &Path) -> SocketAddr {
             let listener = Listener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
             send.send(listener.address).unwrap();
             let settings = ServerConfig::default();
-            serve(listener, router(Arc::new(server)), &settings, CancellationToken::new()).await;
+            let routes = ServerRoutes::new(Arc::new(server));
+            serve(listener, routes, &settings, CancellationToken::new()).await;
         });
     });
     receive.recv().unwrap()

@@ -11,7 +11,7 @@ use super::uri_template::UriTemplate;
 use crate::json::RawObject;
 use crate::observe::metrics::ItemOperations;
 use crate::plugin::{ItemKind, MatchedTemplate, Plugin, Prompt, ResourceDescriptor, ResourceTemplate, Tool};
-use crate::sandbox::{SMALL, WorkBudget, WorkStopped};
+use crate::sandbox::{SMALL, WorkBudget, WorkStopped, json_work};
 
 /// A tool that clients can see and call.
 #[derive(Debug)]
@@ -94,11 +94,11 @@ impl PublishedTool {
             Some(Ok(schema_and_text)) => schema_and_text,
             Some(Err(fault)) => return Some(Err(fault)),
         };
-        if text.len() > SMALL {
+        if json_work(text.as_bytes()) > SMALL {
             return None;
         }
         match serde_json::from_str(text) {
-            Ok(value) => schema.validate_if_short(&value).map(unfit),
+            Ok(value) => schema.validate_if_short(&value, text.len()).map(unfit),
             Err(error) => Some(Err(error.to_string())),
         }
     }

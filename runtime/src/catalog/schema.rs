@@ -23,7 +23,7 @@ use crate::config::fixed_limits::{PATTERN_KIB, PATTERNS, SCHEMA_DEPTH};
 use crate::config::{Limits, kib};
 use crate::json;
 use crate::observe::truncate;
-use crate::sandbox::{SMALL, WorkBudget, WorkStopped};
+use crate::sandbox::{WorkBudget, WorkStopped};
 
 /// Faults that one message names.
 const FAULTS: usize = 5;
@@ -35,8 +35,9 @@ const FAULT_LENGTH: usize = 300;
 const STEPS: u64 = 1_000_000;
 const STEPS_PER_BYTE: u64 = 20;
 
-/// Steps of a validation that is done in place: about 100 microseconds.
+/// Steps of a validation that is done in place: about 100 microseconds. Further ones let a long text be read once.
 const SHORT_STEPS: u64 = 4_000;
+const SHORT_BYTES_PER_STEP: usize = 100;
 
 /// Bytes of a schema with references that a validation in place may recurse through: some thousand references.
 const SHORT_RECURSION: usize = 64 << 10;
@@ -173,9 +174,14 @@ impl Schema {
         self.patterns
     }
 
-    /// Validates a small value; `None` if that might take long.
-    pub(crate) fn validate_if_short(&self, value: &Value) -> Option<Result<(), SchemaMismatch>> {
-        let budget = self.budget(SHORT_STEPS, SMALL, None);
+    /// Validates a value that was `bytes` long as text; `None` if that might take long.
+    pub(crate) fn validate_if_short(
+        &self,
+        value: &Value,
+        bytes: usize,
+    ) -> Option<Result<(), SchemaMismatch>> {
+        let steps = SHORT_STEPS + (bytes / SHORT_BYTES_PER_STEP) as u64;
+        let budget = self.budget(steps, bytes, None);
         let check = || match self.fits(value, &budget).ok()? {
             true => Some(Ok(())),
             false => self.explain(value, &budget).ok().map(Err),

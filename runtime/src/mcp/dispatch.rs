@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::call_task::{CallTask, HandlerOutcome};
 use super::error::RpcError;
-use super::jsonrpc::{Request, response};
+use super::jsonrpc::Request;
 use super::method::Method;
 use super::methods::{
     completion, discover, item_access, lifecycle, lists, logging, prompts, resources, subscriptions, tools,
@@ -242,5 +242,5 @@ fn begin_session(
     let (lists, client) = (server.released_lists(&channel.caller), (client, capabilities));
     let session = Session::new(server.share(&channel.caller), revision, client, lists, tasks, stopping);
     let result = lifecycle::initialized(server, revision)?;
-    Ok((session, response(&request.id, result.as_json())))
+    Ok((session, result.into_response(&request.id)))
 }

@@ -3,10 +3,9 @@
 //! Only the envelope and the positions of the common fields of `params` are read here. Any bytes give either a message
 //! or an error that can be sent, with the id if it could be read.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
-use bytes::Bytes;
+use bytes::{Buf as _, Bytes};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
@@ -17,6 +16,7 @@ use super::method::Method;
 use super::oversized_message::IdScanner;
 use super::params::Params;
 use super::request_id::RequestId;
+use crate::json::Text;
 
 /// A message from the client.
 #[derive(Debug)]
@@ -64,11 +64,11 @@ pub(crate) struct Malformed {
 #[derive(Deserialize)]
 struct Envelope<'a> {
     #[serde(borrow)]
-    jsonrpc: Option<Cow<'a, str>>,
+    jsonrpc: Option<Text<'a>>,
     #[serde(borrow, default, deserialize_with = "present")]
     id: Option<&'a RawValue>,
     #[serde(borrow)]
-    method: Option<Cow<'a, str>>,
+    method: Option<Text<'a>>,
     #[serde(default)]
     params: Option<Box<RawValue>>,
     #[serde(borrow, default, deserialize_with = "present")]
@@ -114,7 +114,7 @@ impl Message {
             Err(_) if envelope.method.is_none() && envelope.error.is_some() => None,
             Err(_) => return invalid(None, &format!("`id` {}", RequestId::FORM)),
         };
-        if envelope.jsonrpc.as_deref() != Some("2.0") {
+        if !envelope.jsonrpc.is_some_and(|Text(version)| version == "2.0") {
             return invalid(id, "`jsonrpc` must be \"2.0\"");
         }
         let params = envelope.params;
@@ -122,14 +122,14 @@ impl Message {
             return invalid(id, "`params` must be an object");
         }
         match (envelope.method, id) {
-            (Some(method), Some(id)) => match Params::parse(params) {
+            (Some(Text(method)), Some(id)) => match Params::parse(params) {
                 Ok(params) => {
                     let method = Method::parse(&method);
                     Ok(Self::Request(Request { id, method, params, reservation: None }))
                 }
                 Err(error) => Err(Malformed { id: Some(id), error }),
             },
-            (Some(method), None) => {
+            (Some(Text(method)), None) => {
                 Ok(Self::Notification(Notification { method: method.into_owned(), params }))
             }
             (None, id) => match (envelope.result, envelope.error) {
@@ -181,14 +181,21 @@ fn read_error(raw: &RawValue) -> ClientError {
     ClientError { code, message }
 }
 
-/// A response on one line. `result` is the JSON text of the result.
-pub(crate) fn response(id: &RequestId, result: &[u8]) -> Bytes {
-    let mut line = Vec::with_capacity(result.len() + 64);
-    line.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
-    append(&mut line, id);
-    line.extend_from_slice(br#","result":"#);
-    line.extend_from_slice(result);
-    finish(line)
+/// Bytes in front of a result for what its response begins with, so that the result need not be copied.
+pub(crate) const RESPONSE_HEAD: usize = 96;
+
+/// A response on one line. `result` has the JSON text of the result after [`RESPONSE_HEAD`] bytes.
+pub(crate) fn response(id: &RequestId, mut result: Vec<u8>) -> Bytes {
+    let mut head = Vec::with_capacity(RESPONSE_HEAD);
+    head.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
+    append(&mut head, id);
+    head.extend_from_slice(br#","result":"#);
+    let start = RESPONSE_HEAD.saturating_sub(head.len());
+    // A long id takes more room than there is.
+    drop(result.splice(start..RESPONSE_HEAD, head));
+    let mut line = finish(result);
+    line.advance(start);
+    line
 }
 
 /// Ends a message and puts it on one line. JSON of a plugin or a client may have line breaks; they can only stand
@@ -199,12 +206,10 @@ fn finish(mut line: Vec<u8>) -> Bytes {
     line.into()
 }
 
-/// In place, because the message may be large.
+/// In place, because the message may be large. Every byte is written, so that many are compared at once.
 fn replace_line_breaks(message: &mut [u8]) {
     for byte in message {
-        if matches!(*byte, b'\n' | b'\r') {
-            *byte = b' ';
-        }
+        *byte = if (*byte == b'\n') | (*byte == b'\r') { b' ' } else { *byte };
     }
 }
 

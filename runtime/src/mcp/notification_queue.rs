@@ -4,12 +4,20 @@
 //! read must not block a guest, a session or another request: a notification that does not fit is dropped and counted.
 //! Only a client request waits for space, since its guest waits anyway. Queued messages count against the
 //! [buffer budget](super::buffer_budget) of the caller.
+//!
+//! A list and not a channel of tokio: every request has a queue, most queues stay empty, and such a channel begins with
+//! room for 32 messages.
 
+use std::collections::VecDeque;
+use std::future::poll_fn;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::task::Poll;
 
 use bytes::Bytes;
-use tokio::sync::{Semaphore, mpsc};
+use futures_util::task::AtomicWaker;
+use parking_lot::Mutex;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::buffer_budget::{BufferBudget, BufferReservation, BufferShare};
 use super::client_requests::pending_input::PendingInput;
@@ -36,14 +44,12 @@ pub(crate) enum OutgoingMessage {
 /// The sending half. Clones send to the same queue.
 #[derive(Debug, Clone)]
 pub(crate) struct NotificationQueue {
-    sender: mpsc::Sender<QueueEntry>,
     state: Arc<QueueState>,
 }
 
 /// The receiving half.
 #[derive(Debug)]
 pub(crate) struct NotificationReceiver {
-    receiver: mpsc::Receiver<QueueEntry>,
     state: Arc<QueueState>,
 }
 
@@ -57,6 +63,11 @@ struct QueueEntry {
 
 #[derive(Debug)]
 struct QueueState {
+    /// `None` once the receiver is gone.
+    entries: Mutex<Option<VecDeque<QueueEntry>>>,
+    /// Woken when an entry was added.
+    receiver: AtomicWaker,
+    free_entries: Semaphore,
     free_bytes: Semaphore,
     dropped: AtomicU64,
     buffers: Arc<BufferBudget>,
@@ -71,15 +82,17 @@ pub(crate) struct QueueClosed;
 
 impl NotificationQueue {
     pub(crate) fn new(buffers: &Arc<BufferBudget>, caller: &Caller) -> (Self, NotificationReceiver) {
-        let (sender, receiver) = mpsc::channel(CAPACITY);
         let state = Arc::new(QueueState {
+            entries: Mutex::new(Some(VecDeque::new())),
+            receiver: AtomicWaker::new(),
+            free_entries: Semaphore::new(CAPACITY),
             free_bytes: Semaphore::new(CAPACITY_BYTES as usize),
             dropped: AtomicU64::new(0),
             buffers: Arc::clone(buffers),
             caller: caller.clone(),
             share: OnceLock::new(),
         });
-        (Self { sender, state: Arc::clone(&state) }, NotificationReceiver { receiver, state })
+        (Self { state: Arc::clone(&state) }, NotificationReceiver { state })
     }
 
     /// Sends a notification, or drops it if the queue is full.
@@ -91,17 +104,11 @@ impl NotificationQueue {
 
     fn try_send(&self, message: Bytes) -> Option<()> {
         let permits = permits_for(message.len());
-        let permit = self.state.free_bytes.try_acquire_many(permits).ok()?;
+        let bytes = self.state.free_bytes.try_acquire_many(permits).ok()?;
         let reservation = Some(self.state.reserve(message.len())?);
-        self.sender
-            .try_send(QueueEntry {
-                outgoing: OutgoingMessage::Message(message),
-                permits,
-                _reservation: reservation,
-            })
-            .ok()?;
-        permit.forget();
-        Some(())
+        let entry = self.state.free_entries.try_acquire().ok()?;
+        let outgoing = OutgoingMessage::Message(message);
+        self.state.push(QueueEntry { outgoing, permits, _reservation: reservation }, [bytes, entry]).ok()
     }
 
     /// Sends a message that must not be dropped; waits while the queue is full.
@@ -112,13 +119,9 @@ impl NotificationQueue {
             }
             OutgoingMessage::InputRequired(_) => (0, None),
         };
-        let permit = self.state.free_bytes.acquire_many(permits).await.map_err(|_| QueueClosed)?;
-        self.sender
-            .send(QueueEntry { outgoing, permits, _reservation: reservation })
-            .await
-            .map_err(|_| QueueClosed)?;
-        permit.forget();
-        Ok(())
+        let bytes = self.state.free_bytes.acquire_many(permits).await.map_err(|_| QueueClosed)?;
+        let entry = self.state.free_entries.acquire().await.map_err(|_| QueueClosed)?;
+        self.state.push(QueueEntry { outgoing, permits, _reservation: reservation }, [bytes, entry])
     }
 }
 
@@ -127,30 +130,47 @@ fn permits_for(bytes: usize) -> u32 {
 }
 
 impl NotificationReceiver {
-    pub(crate) async fn recv(&mut self) -> Option<OutgoingMessage> {
-        let entry = self.receiver.recv().await?;
-        Some(self.dequeue(entry))
+    /// The next message, which may never come. Cancel-safe.
+    pub(crate) async fn recv(&mut self) -> OutgoingMessage {
+        poll_fn(|context| {
+            if let Some(outgoing) = self.try_recv() {
+                return Poll::Ready(outgoing);
+            }
+            self.state.receiver.register(context.waker());
+            // It may have been added in between.
+            self.try_recv().map_or(Poll::Pending, Poll::Ready)
+        })
+        .await
     }
 
     /// A message that is queued already.
     pub(crate) fn try_recv(&mut self) -> Option<OutgoingMessage> {
-        let entry = self.receiver.try_recv().ok()?;
-        Some(self.dequeue(entry))
-    }
-
-    fn dequeue(&self, entry: QueueEntry) -> OutgoingMessage {
+        let entry = self.state.entries.lock().as_mut()?.pop_front()?;
+        self.state.free_entries.add_permits(1);
         self.state.free_bytes.add_permits(entry.permits as usize);
-        entry.outgoing
+        Some(entry.outgoing)
     }
 }
 
 impl Drop for NotificationReceiver {
     fn drop(&mut self) {
         self.state.free_bytes.close();
+        self.state.free_entries.close();
+        // What is queued ends here, although senders may still have the queue: a guest may wait for its client request.
+        let entries = self.state.entries.lock().take();
+        drop(entries);
     }
 }
 
 impl QueueState {
+    /// Adds an entry, which keeps `permits` until it is received.
+    fn push(&self, entry: QueueEntry, permits: [SemaphorePermit<'_>; 2]) -> Result<(), QueueClosed> {
+        self.entries.lock().as_mut().ok_or(QueueClosed)?.push_back(entry);
+        permits.into_iter().for_each(SemaphorePermit::forget);
+        self.receiver.wake();
+        Ok(())
+    }
+
     fn reserve(&self, bytes: usize) -> Option<BufferReservation> {
         self.share.get_or_init(|| self.buffers.share(&self.caller)).reserve(bytes + ENTRY_OVERHEAD)
     }
@@ -202,6 +222,19 @@ mod tests {
         let _reservation = buffers.share(&Caller::Stdio).reserve(32 << 10).unwrap();
         queue.send(vec![b'x'; 24 << 10].into());
         assert_eq!(drain(&mut reader), 0);
+    }
+
+    #[tokio::test]
+    async fn a_message_wakes_the_receiver_and_none_stays_without_it() {
+        let (queue, mut reader, buffers) = queue(8 << 20);
+        let sending = async { queue.send(Bytes::from_static(b"{}")) };
+        let (received, ()) = tokio::join!(reader.recv(), sending);
+        assert!(matches!(received, OutgoingMessage::Message(message) if message == "{}"));
+        queue.send(Bytes::from_static(b"{}"));
+        drop(reader);
+        assert_eq!(buffers.used(), 0);
+        queue.send(Bytes::from_static(b"{}"));
+        assert_eq!(buffers.used(), 0);
     }
 
     #[tokio::test]

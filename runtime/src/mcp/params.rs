@@ -13,6 +13,8 @@ use serde_json::value::RawValue;
 
 use super::error::RpcError;
 use super::param_errors;
+use crate::json::Text;
+use crate::sandbox::json_work;
 
 /// The parameters of one request.
 #[derive(Debug, Default)]
@@ -51,10 +53,6 @@ fn with_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de R
     <&RawValue>::deserialize(deserializer).map(Some)
 }
 
-/// A string, borrowed where it has no escapes.
-#[derive(Deserialize)]
-struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
-
 impl Params {
     /// Finds the fields of an object; `None` stands for absent parameters.
     ///
@@ -90,6 +88,11 @@ impl Params {
     /// The length of the text, bytes.
     pub(crate) fn len(&self) -> usize {
         self.raw().map_or(0, |text| text.get().len())
+    }
+
+    /// The work of reading the text, for `LargeWork::in_place`.
+    pub(crate) fn work(&self) -> usize {
+        self.raw().map_or(0, |text| json_work(text.get().as_bytes()))
     }
 
     /// The JSON text of `_meta`.

@@ -15,7 +15,7 @@ use tokio_util::task::TaskTracker;
 use super::call_task::CallTask;
 use super::client_requests::pending_input::PendingInput;
 use super::error::{ResponseKind, RpcError};
-use super::jsonrpc::{error_response, response};
+use super::jsonrpc::error_response;
 use super::mrtr::{self, SuspendedCall};
 use super::notification_queue::{NotificationQueue, NotificationReceiver, OutgoingMessage};
 use super::operation_metrics::OperationTimer;
@@ -97,7 +97,7 @@ fn encode(
     outcome: Result<EncodedResult, RpcError>,
 ) -> (Bytes, ResponseKind) {
     let (message, kind) = match outcome {
-        Ok(result) => (response(id, result.as_json()), ResponseKind::Served),
+        Ok(result) => (result.into_response(id), ResponseKind::Served),
         Err(error) => (error_response(Some(id), &error), error.kind),
     };
     match server.buffers.counted(caller, message) {
@@ -181,7 +181,7 @@ impl ResponseStream {
         if let Some(source) = &mut self.source {
             tokio::select! {
                 biased;
-                Some(outgoing) = self.queue.recv() => return self.next_part(outgoing),
+                outgoing = self.queue.recv() => return self.next_part(outgoing),
                 response = source.run() => {
                     self.source = None;
                     self.response = response;

@@ -3,20 +3,27 @@
 //! Every result of the stateless revision carries `resultType` and should name the server in `_meta`, which is merged
 //! with the `_meta` of the plugin while it is written.
 
+use bytes::Bytes;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use serde_json::value::RawValue;
 
 use super::error::RpcError;
+use super::jsonrpc::{RESPONSE_HEAD, response};
+use super::request_id::RequestId;
 use super::revision::Revision;
 use crate::json::RawObject;
 
 /// `_meta` key for the name of the server.
 pub(super) const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 
+/// Bytes of most results besides what [`ResultFields::size_hint`] counts.
+const USUAL_BYTES: usize = 416;
+
 /// A result as JSON.
 #[derive(Debug)]
 pub(crate) struct EncodedResult {
+    /// The JSON, after [`RESPONSE_HEAD`] bytes for the beginning of the response.
     json: Vec<u8>,
     is_tool_error: bool,
 }
@@ -34,6 +41,11 @@ pub(crate) trait ResultFields {
     /// Whether a tool says in it that it failed.
     fn is_tool_error(&self) -> bool {
         false
+    }
+
+    /// About how many bytes the texts in it have.
+    fn size_hint(&self) -> usize {
+        0
     }
 }
 
@@ -62,16 +74,21 @@ impl EncodedResult {
         revision: Revision,
         server: &RawValue,
     ) -> Result<Self, RpcError> {
-        let result = serde_json::to_vec(&ResultObject { fields, revision, server });
-        let is_tool_error = fields.is_tool_error();
-        result
-            .map(|json| Self { json, is_tool_error })
-            .map_err(|error| RpcError::internal(&error.to_string()))
+        let json = written(&ResultObject { fields, revision, server }, fields.size_hint())?;
+        Ok(Self { json, is_tool_error: fields.is_tool_error() })
     }
 
-    /// A result from its JSON.
-    pub(super) fn from_json(json: Vec<u8>) -> Self {
-        Self { json, is_tool_error: false }
+    /// A result that is none of a method.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub(super) fn of(result: &impl Serialize) -> Result<Self, RpcError> {
+        Ok(Self { json: written(result, 0)?, is_tool_error: false })
+    }
+
+    /// The response to the request with this id.
+    pub(super) fn into_response(self, id: &RequestId) -> Bytes {
+        response(id, self.json)
     }
 
     pub(super) fn is_tool_error(&self) -> bool {
@@ -79,8 +96,16 @@ impl EncodedResult {
     }
 
     pub(crate) fn as_json(&self) -> &[u8] {
-        &self.json
+        self.json.get(RESPONSE_HEAD..).unwrap_or_default()
     }
+}
+
+/// A result after the room for the beginning of its response, with texts of about `bytes`.
+fn written(result: &impl Serialize, bytes: usize) -> Result<Vec<u8>, RpcError> {
+    let mut json = Vec::with_capacity(RESPONSE_HEAD + USUAL_BYTES + bytes);
+    json.resize(RESPONSE_HEAD, b' ');
+    serde_json::to_writer(&mut json, result).map_err(|error| RpcError::internal(&error.to_string()))?;
+    Ok(json)
 }
 
 impl<F: ResultFields> Serialize for ResultObject<'_, F> {

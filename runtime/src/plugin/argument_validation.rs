@@ -61,7 +61,7 @@ impl Plugin {
             // Work is abandoned only when this future is dropped, so `Abandoned` is never seen here.
             Err(WorkStopped::Cpu | WorkStopped::Abandoned) => {
                 let failure = CallError::limit(limits, "cpu_ms");
-                self.offload().in_place(record.bytes_noted(), || record.began(info)).await;
+                self.offload().in_place(record.noting_work(), || record.began(info)).await;
                 record.ended(Err(&failure));
                 tracing::warn!(target: "plugin", plugin = self.name(), "validating arguments: {failure}");
                 Err(failure)

@@ -103,7 +103,7 @@ impl Plugin {
             record.rejected();
             return Err(CallError::Replaced);
         }
-        self.offload().in_place(record.bytes_noted(), || record.began(|| call.info())).await;
+        self.offload().in_place(record.noting_work(), || record.began(|| call.info())).await;
         let suspension = Suspension::new(Arc::clone(&self.permits), permit);
         let lease = self.pool.as_ref().and_then(|pool| pool.lease(&call.info()));
         let idle = lease.as_ref().and_then(Lease::take_idle);

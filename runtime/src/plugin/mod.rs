@@ -101,6 +101,11 @@ impl Plugin {
         &self.shared.name
     }
 
+    /// The same, for those that keep it.
+    pub(crate) fn shared_name(&self) -> &Arc<str> {
+        &self.shared.name
+    }
+
     /// SHA-256 of the file, as lower-case hex.
     #[must_use]
     pub fn digest(&self) -> &str {

@@ -20,7 +20,7 @@ use super::host_fuel::nanos;
 use super::shared_permits::{SharedPermit, SharedPermits};
 use super::thread_cpu_clock::thread_time;
 
-/// Largest JSON that is read or written in place without a permit, bytes: some hundred microseconds.
+/// Largest work that is done in place without a permit, as bytes of the most expensive JSON: about a millisecond.
 pub(crate) const SMALL: usize = 64 << 10;
 
 /// Threads of one plugin for long work: while one of its calls validates for long, another can go on.
@@ -159,8 +159,9 @@ impl LargeWork {
         on_a_thread(permit, work).await
     }
 
-    /// Does `work` that reads or writes `bytes` on this thread. If they are more than [`SMALL`], the work takes a
-    /// permit, and the other tasks of this worker go on elsewhere. For work that ends by itself: about 20 ms for a MiB.
+    /// Does `work` that reads or writes on this thread, as long as `bytes` of JSON of the most expensive kind. If they
+    /// are more than [`SMALL`], the work takes a permit, and the other tasks of this worker go on elsewhere. For work
+    /// that ends by itself: about 20 ms for a MiB.
     pub(crate) async fn in_place<T>(&self, bytes: usize, work: impl FnOnce() -> T) -> T {
         if bytes <= SMALL {
             return work();

@@ -14,6 +14,7 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::post;
 use bytes::Bytes;
 use http_body_util::BodyExt as _;
+use hyper_util::service::TowerToHyperService;
 use plugport::config::ServerConfig;
 use plugport::transport::http::{Listener, serve};
 use serde::Deserialize;
@@ -47,7 +48,8 @@ pub fn measure_http(name: &str, load: &Load, make: impl AsyncFnOnce() -> Router 
             let listener = Listener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
             send_address.send(listener.address).unwrap();
             let cpu = thread_cpu();
-            serve(listener, router, &ServerConfig::default(), stopped).await;
+            let routes = TowerToHyperService::new(router);
+            serve(listener, routes, &ServerConfig::default(), stopped).await;
             thread_cpu() - cpu
         })
     });

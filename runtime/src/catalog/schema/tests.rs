@@ -252,18 +252,18 @@ fn a_check_that_nobody_waits_for_ends() {
 #[test]
 fn only_what_is_short_is_checked_at_once() {
     let schema = compile(r#"{"type":"object","properties":{"a":{"items":{"type":"integer"}}}}"#).unwrap();
-    assert_eq!(schema.validate_if_short(&json!({"a": [1, 2]})), Some(Ok(())));
-    assert!(schema.validate_if_short(&json!({"a": ["x"]})).is_some_and(|checked| checked.is_err()));
-    assert_eq!(schema.validate_if_short(&json!({"a": vec![1; 20_000]})), None);
+    assert_eq!(schema.validate_if_short(&json!({"a": [1, 2]}), 11), Some(Ok(())));
+    assert!(schema.validate_if_short(&json!({"a": ["x"]}), 11).is_some_and(|checked| checked.is_err()));
+    assert_eq!(schema.validate_if_short(&json!({"a": vec![1; 20_000]}), 40_007), None);
     let deep = compile(r##"{"type":"object","properties":{"a":{"$ref":"#"}}}"##).unwrap();
-    assert_eq!(deep.validate_if_short(&json!({"a": {"a": {}}})), Some(Ok(())));
-    assert!(deep.validate_if_short(&json!({"a": {"a": 1}})).is_some_and(|checked| checked.is_err()));
+    assert_eq!(deep.validate_if_short(&json!({"a": {"a": {}}}), 15), Some(Ok(())));
+    assert!(deep.validate_if_short(&json!({"a": {"a": 1}}), 15).is_some_and(|checked| checked.is_err()));
     let chain: serde_json::Map<String, Value> =
         (0..1_000).map(|n| (format!("{n}"), json!({ "$ref": format!("#/$defs/{}", n + 1) }))).collect();
     let mut long = json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/0"}}, "$defs": chain});
     long["$defs"]["1000"] = json!({"properties": {"a": {"$ref": "#/$defs/0"}}});
     let long = compile(&long.to_string()).unwrap();
-    assert_eq!(long.validate_if_short(&json!({"a": {"a": {"a": {"a": {}}}}})), None);
+    assert_eq!(long.validate_if_short(&json!({"a": {"a": {"a": {"a": {}}}}}), 27), None);
 }
 
 #[test]

@@ -241,9 +241,9 @@ async fn serve_http(
     calls: &RunningCalls,
 ) -> Result<ExitCode, CommandError> {
     let (stop, stopped) = (CancellationToken::new(), OnceLock::new());
-    let router = http::router(Arc::clone(&server));
+    let routes = http::ServerRoutes::new(Arc::clone(&server));
     let mut serving = pin!(async {
-        let serving = http::serve(listener, router, server.settings(), stop.clone());
+        let serving = http::serve(listener, routes, server.settings(), stop.clone());
         tokio::join!(serving, server.run_housekeeping());
         // Calls that outlive their connections have what is left of the time.
         let left = calls.shutdown.saturating_sub(stopped.get().map_or(Duration::ZERO, Instant::elapsed));

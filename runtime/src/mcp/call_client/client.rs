@@ -66,7 +66,7 @@ impl RequestClient {
         Self {
             context: Arc::clone(context),
             suspended_calls: Arc::clone(suspended_calls),
-            plugin: plugin.name().into(),
+            plugin: Arc::clone(plugin.shared_name()),
             max_suspended,
             offload: Arc::clone(plugin.offload()),
             request_count: AtomicUsize::new(0),

@@ -82,7 +82,7 @@ fn an_id_is_any_integer_of_json_and_goes_back_as_its_value() {
         let text = format!(r#"{{"jsonrpc":"2.0","id":{written},"method":"ping"}}"#);
         let Ok(Message::Request(request)) = Message::parse(text.as_bytes()) else { panic!("{text}") };
         let line = format!(r#"{{"jsonrpc":"2.0","id":{value},"result":{{}}}}"#);
-        assert_eq!(response(&request.id, b"{}"), line);
+        assert_eq!(response_to(&request.id, b"{}"), line);
     }
     for bad in ["1.5", "1e30", "9007199254740993.0", "170141183460469231731687303715884105728"] {
         assert_eq!(
@@ -92,11 +92,23 @@ fn an_id_is_any_integer_of_json_and_goes_back_as_its_value() {
     }
 }
 
+fn response_to(id: &RequestId, result: &[u8]) -> Bytes {
+    response(id, [&[b' '; RESPONSE_HEAD][..], result].concat())
+}
+
+#[test]
+fn the_longest_id_fits_into_a_response() {
+    let id = "\"".repeat(IdText::MAX_BYTES);
+    let line = response_to(&RequestId::Text(id.as_str().into()), b"{}");
+    let escaped = id.replace('"', "\\\"");
+    assert_eq!(line, format!(r#"{{"jsonrpc":"2.0","id":"{escaped}","result":{{}}}}"#));
+}
+
 #[test]
 fn responses_are_single_lines() {
-    let line = response(&RequestId::Text("a\"\n".into()), b"{}");
+    let line = response_to(&RequestId::Text("a\"\n".into()), b"{}");
     assert_eq!(line, r#"{"jsonrpc":"2.0","id":"a\"\n","result":{}}"#);
-    let line = response(&RequestId::Number(1), b"{\r\n\"a\":\n1}");
+    let line = response_to(&RequestId::Number(1), b"{\r\n\"a\":\n1}");
     assert_eq!(line, r#"{"jsonrpc":"2.0","id":1,"result":{  "a": 1}}"#);
     let line = error_response(None, &RpcError::parse("x"));
     assert_eq!(line, r#"{"jsonrpc":"2.0","error":{"code":-32700,"message":"Parse error: x"}}"#);

@@ -1,5 +1,6 @@
 //! `tools/call`.
 
+use std::borrow::Cow;
 use std::pin::pin;
 use std::sync::Arc;
 
@@ -21,7 +22,7 @@ use crate::access::CallCharge;
 use crate::call_env::Caller;
 use crate::catalog::{PublishedTool, SchemaMismatch};
 use crate::plugin::{AdmittedCall, AuditRecord, CallError, CallKind, FinishedCall, ToolResult};
-use crate::sandbox::{SMALL, WorkBudget, WorkStopped};
+use crate::sandbox::{SMALL, WorkBudget, WorkStopped, json_work};
 
 /// Calls a tool. `None` when the client cancelled the request.
 pub(in super::super) async fn call(
@@ -30,10 +31,10 @@ pub(in super::super) async fn call(
     context: &Arc<RequestContext>,
     params: &Params,
 ) -> Option<Result<EncodedResult, RpcError>> {
-    let bytes = params.len();
-    let prepared = server.reading().in_place(bytes, || prepare(&view, &context.caller, params)).await;
+    let prepare = || prepare(&view, &context.caller, params);
+    let prepared = server.reading().in_place(params.work(), prepare).await;
     drop(view);
-    let PreparedCall { tool, args, roles } = match prepared {
+    let PreparedCall { tool, roles } = match prepared {
         Ok(prepared) => prepared,
         Err(NotCallable::Rpc(error)) => return Some(Err(error)),
         Err(NotCallable::Arguments(why)) => return Some(error_result(server, context, why)),
@@ -48,7 +49,7 @@ pub(in super::super) async fn call(
         plugin: &tool.plugin,
         kind: CallKind::CallTool,
         name: &tool.tool.name,
-        bytes_in: args.len(),
+        bytes_in: arguments(params).len(),
     };
     let allowed = match quotas::admit(server, context, roles, called).await {
         Ok(allowed) => allowed,
@@ -56,9 +57,9 @@ pub(in super::super) async fn call(
         // Where no status code tells the client, the model gets the text.
         Err(over) => return Some(error_result(server, context, over.to_string())),
     };
-    let caller = (&context.caller, allowed.charge.as_ref());
+    let charge = allowed.charge.as_ref();
     let (args, admitted) =
-        match run_guest_call::until_cancelled(context, pin!(check(&tool, &args, caller))).await? {
+        match run_guest_call::until_cancelled(context, pin!(check(&tool, context, charge))).await? {
             Ok(checked) => checked,
             Err(ArgumentError::Invalid(error)) => return Some(Err(error)),
             Err(ArgumentError::Mismatch(mismatch)) => {
@@ -111,17 +112,19 @@ impl From<RpcError> for NotCallable {
 /// A tool that may be called.
 struct PreparedCall {
     tool: Arc<PublishedTool>,
-    /// The unparsed text of the arguments.
-    args: Arc<str>,
     roles: AllowingRoles,
+}
+
+/// The unparsed text of the arguments.
+fn arguments(params: &Params) -> &str {
+    params.arguments().unwrap_or("{}")
 }
 
 fn prepare(view: &CatalogView, caller: &Caller, params: &Params) -> Result<PreparedCall, NotCallable> {
     let name = params.name()?;
     let tool = view.snapshot.tool(&name).ok_or_else(|| RpcError::unknown_tool(&name))?;
-    let arguments = params.arguments().unwrap_or("{}");
-    match item_access::check_tool(view, caller, tool, arguments) {
-        Ok(roles) => Ok(PreparedCall { tool: Arc::clone(tool), args: arguments.into(), roles }),
+    match item_access::check_tool(view, caller, tool, arguments(params)) {
+        Ok(roles) => Ok(PreparedCall { tool: Arc::clone(tool), roles }),
         Err(AccessError::Arguments(why)) => Err(NotCallable::Arguments(why)),
         Err(error) => Err(error.into_rpc(|| RpcError::unknown_tool(&name)).into()),
     }
@@ -160,14 +163,15 @@ const SHORT: usize = 4 << 10;
 
 /// Whether all steps before validation are short for these arguments.
 fn is_short(args: &str, schema: &str) -> bool {
-    let is_small = args.len() <= SMALL && schema.len() <= SMALL;
+    let is_small = json_work(args.as_bytes()) <= SMALL && schema.len() <= SMALL;
     is_small && (args.len() + schema.len() <= SHORT || !args.contains("null"))
 }
 
 /// Parses arguments.
 fn parse(args: &str) -> Result<Value, ArgumentError> {
     let invalid = |why: &str| ArgumentError::Invalid(RpcError::invalid_params(why));
-    if args.len() > SMALL && has_too_many_values(args) {
+    // What is little work has few values.
+    if json_work(args.as_bytes()) > SMALL && has_too_many_values(args) {
         return Err(invalid(&format!("`params.arguments` has more than {MAX_VALUES} values")));
     }
     let value: Value = serde_json::from_str(args)
@@ -180,37 +184,40 @@ fn parse(args: &str) -> Result<Value, ArgumentError> {
 
 /// Validates arguments: at once if that is short, else as offloaded work of the plugin with this schema. Returns the
 /// text for the tool, and the admitted call if the validation needed one.
-async fn check(
+async fn check<'c>(
     tool: &Arc<PublishedTool>,
-    args: &Arc<str>,
-    caller: (&Caller, Option<&Arc<CallCharge>>),
-) -> Result<(Arc<str>, Option<AdmittedCall>), ArgumentError> {
+    context: &'c Arc<RequestContext>,
+    charge: Option<&Arc<CallCharge>>,
+) -> Result<(Cow<'c, str>, Option<AdmittedCall>), ArgumentError> {
+    let args = arguments(&context.request.params);
+    let as_written = |without_nulls: Option<String>| without_nulls.map_or(Cow::Borrowed(args), Cow::Owned);
     if is_short(args, tool.input.text().get()) {
         let mut value = parse(args)?;
-        let text = tool.input.remove_nulls(args, &mut value, None);
-        let text = text.map_or_else(|| Arc::clone(args), Arc::from);
-        if let Some(checked) = tool.input.validate_if_short(&value) {
-            return checked.map(|()| (text, None)).map_err(ArgumentError::Mismatch);
+        let without_nulls = tool.input.remove_nulls(args, &mut value, None);
+        if let Some(checked) = tool.input.validate_if_short(&value, args.len()) {
+            return checked.map(|()| (as_written(without_nulls), None)).map_err(ArgumentError::Mismatch);
         }
     }
-    let (validated_tool, text) = (Arc::clone(tool), Arc::clone(args));
+    let (validated_tool, request) = (Arc::clone(tool), Arc::clone(&context.request));
     let work = move |budget: &WorkBudget| -> Result<_, WorkStopped> {
+        let text = arguments(&request.params);
         // Parsed in this work, because a value may take thirty times the memory of its text, and time to drop.
-        let mut value = match parse(&text) {
+        let mut value = match parse(text) {
             Ok(value) => value,
             Err(error) => return Ok(Err(error)),
         };
         // The budget begins anew, because the client and not the schema determines how long parsing takes.
         let budget = budget.renewed();
-        let without_nulls = validated_tool.input.remove_nulls(&text, &mut value, Some(&budget));
+        let without_nulls = validated_tool.input.remove_nulls(text, &mut value, Some(&budget));
         budget.check()?;
-        let text = without_nulls.map_or(text, Arc::from);
-        let fits = validated_tool.input.validate(&value, text.len(), &budget)?;
-        Ok(fits.map(|()| text).map_err(ArgumentError::Mismatch))
+        let bytes = without_nulls.as_ref().map_or(text.len(), String::len);
+        let fits = validated_tool.input.validate(&value, bytes, &budget)?;
+        Ok(fits.map(|()| without_nulls).map_err(ArgumentError::Mismatch))
     };
+    let caller = (&context.caller, charge);
     let validation = tool.plugin.validate_arguments(&tool.tool.name, args, caller, work);
     let (checked, admitted) = validation.await.map_err(ArgumentError::Stopped)?;
-    checked.map(|text| (text, Some(admitted)))
+    checked.map(|without_nulls| (as_written(without_nulls), Some(admitted)))
 }
 
 async fn finish(
@@ -220,8 +227,9 @@ async fn finish(
     result: &ToolResult,
     record: &mut AuditRecord,
 ) -> Result<EncodedResult, RpcError> {
-    let (offload, bytes) = (tool.plugin.offload(), record.bytes_out());
-    let _reservation = run_guest_call::reserve_result(server, context, bytes)?;
+    let offload = tool.plugin.offload();
+    let _reservation = run_guest_call::reserve_result(server, context, record.bytes_out())?;
+    let bytes = ResultView::work(result);
     // The client may cancel the call until the result is written, also while this waits for a permit.
     let unchecked = record.checking();
     let links = HiddenLinks::of(server, &context.caller, result.content.iter());
@@ -305,7 +313,8 @@ mod tests {
         assert!(is_short(null, &long("{}", SHORT - null.len())));
         assert!(!is_short(null, &long("{}", SHORT)) && !is_short(&long(null, SHORT), "{}"));
         assert!(is_short(&long(text, SMALL), &long("{}", SMALL)));
-        assert!(!is_short(&long(text, SMALL + 1), "{}") && !is_short(text, &long("{}", SMALL + 1)));
+        assert!(is_short(&long(text, SMALL + 1), "{}") && !is_short(text, &long("{}", SMALL + 1)));
+        assert!(!is_short(&"[".repeat(SMALL + 1), "{}"));
     }
 
     #[test]

@@ -50,6 +50,5 @@ pub(in crate::mcp) fn suspend(
         request_state: &state,
         meta: BTreeMap::from([(SERVER_INFO, server)]),
     };
-    let encoded = serde_json::to_vec(&result).map(EncodedResult::from_json);
-    encoded.map_err(|error| RpcError::internal(&error.to_string()))
+    EncodedResult::of(&result)
 }

@@ -10,7 +10,8 @@ use super::annotations::AnnotationsView;
 use super::extension_fields::{has_field, read_extra, write_fields};
 use super::resource::ContentsView;
 use crate::json::RawObject;
-use crate::plugin::{Content, ContentData, Media, ResourceDescriptor};
+use crate::plugin::{Content, ContentData, Media, ResourceContents, ResourceData, ResourceDescriptor};
+use crate::sandbox::{json_work, string_work};
 
 const OWN: &[&str] = &[
     "type",
@@ -25,6 +26,12 @@ const OWN: &[&str] = &[
     "blob",
     "annotations",
 ];
+
+/// Work of a block besides its data, in bytes of JSON.
+const BLOCK: usize = 64;
+
+/// Bytes in Base64 that are written in the time of one byte of JSON.
+const BASE64_BYTES: usize = 8;
 
 /// A content block with its parsed further fields.
 pub(super) struct Block<'a> {
@@ -52,9 +59,48 @@ impl<'a> Block<'a> {
         };
         Ok(Self { content, extra: read_extra(content.extra.as_ref())?, inner: read_extra(inner.as_ref())? })
     }
+
+    /// The work of parsing and writing a block, for `LargeWork::in_place`.
+    pub(super) fn work(content: &Content) -> usize {
+        let data = match &content.data {
+            ContentData::Text(text) => string_work(text),
+            ContentData::Image(media) | ContentData::Audio(media) => {
+                media.data.len() / BASE64_BYTES + media.mime_type.len()
+            }
+            ContentData::Embedded(resource) => contents_work(resource),
+            ContentData::Link(link) => {
+                let texts = [&link.title, &link.description, &link.mime_type];
+                let texts: usize = texts.into_iter().flatten().map(String::len).sum();
+                texts + link.uri.len() + link.name.len() + extra_work(&link.extra)
+            }
+        };
+        BLOCK + data + extra_work(&content.extra)
+    }
+}
+
+fn contents_work(resource: &ResourceContents) -> usize {
+    let data = match &resource.data {
+        ResourceData::Text(text) => string_work(text),
+        ResourceData::Blob(blob) => blob.len() / BASE64_BYTES,
+    };
+    data + resource.uri.len()
+        + resource.mime_type.as_ref().map_or(0, String::len)
+        + extra_work(&resource.extra)
+}
+
+fn extra_work(extra: &Option<String>) -> usize {
+    extra.as_ref().map_or(0, |extra| json_work(extra.as_bytes()))
 }
 
 impl Block<'_> {
+    /// Bytes of its text.
+    pub(super) fn text_bytes(&self) -> usize {
+        match &self.content.data {
+            ContentData::Text(text) => text.len(),
+            _ => 0,
+        }
+    }
+
     /// The URI of the resource that it links to or embeds.
     pub(super) fn uri(&self) -> Option<&str> {
         match &self.content.data {

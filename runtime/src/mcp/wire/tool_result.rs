@@ -10,6 +10,7 @@ use super::content::{Block, Blocks};
 use super::extension_fields::read_extra;
 use crate::json::{self, RawObject};
 use crate::plugin::ToolResult;
+use crate::sandbox::json_work;
 
 const OWN: &[&str] = &["content", "structuredContent", "isError", "resultType"];
 
@@ -37,6 +38,13 @@ impl<'a> ResultView<'a> {
             is_error: result.is_error,
             extra: read_extra(result.extra.as_ref())?,
         })
+    }
+
+    /// The work of parsing and writing a result, for `LargeWork::in_place`.
+    pub(in super::super) fn work(result: &ToolResult) -> usize {
+        let json = |text: &Option<String>| text.as_ref().map_or(0, |text| json_work(text.as_bytes()));
+        let blocks: usize = result.content.iter().map(Block::work).sum();
+        blocks + json(&result.structured) + json(&result.extra)
     }
 
     /// The same without the blocks that link to a hidden resource, or embed one.
@@ -102,6 +110,11 @@ impl ResultFields for ResultView<'_> {
 
     fn is_tool_error(&self) -> bool {
         self.is_error
+    }
+
+    fn size_hint(&self) -> usize {
+        let texts: usize = self.blocks.iter().map(Block::text_bytes).sum();
+        texts + self.structured().map_or(0, |structured| structured.get().len())
     }
 }
 

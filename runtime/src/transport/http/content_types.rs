@@ -24,16 +24,16 @@ pub(super) struct AcceptHeader {
 impl AcceptHeader {
     /// Reads the header. A client without it reads everything.
     pub(super) fn read(headers: &HeaderMap) -> Self {
-        let lines = headers.get_all(header::ACCEPT).iter().filter_map(|line| line.to_str().ok());
-        let accept = lines.collect::<Vec<_>>().join(",").to_ascii_lowercase();
-        let named = |kind: &str| {
-            accept.split(',').any(|range| range.split(';').next().unwrap_or_default().trim() == kind)
-        };
-        let any = accept.is_empty() || named("*/*");
-        Self {
-            json: any || named("application/json") || named("application/*"),
-            events: any || named("text/event-stream") || named("text/*"),
+        let lines = || headers.get_all(header::ACCEPT).iter().filter_map(|line| line.to_str().ok());
+        let is_absent = lines().count() < 2 && lines().all(str::is_empty);
+        let mut accepts = Self { json: is_absent, events: is_absent };
+        for range in lines().flat_map(|line| line.split(',')) {
+            let kind = range.split(';').next().unwrap_or_default().trim();
+            let is = |name: &str| kind.eq_ignore_ascii_case(name);
+            accepts.json |= is("application/json") || is("*/*") || is("application/*");
+            accepts.events |= is("text/event-stream") || is("*/*") || is("text/*");
         }
+        accepts
     }
 
     /// The same, for a response that may have either form.
@@ -62,4 +62,35 @@ pub(super) fn check_json_body(headers: &HeaderMap) -> Result<(), PlainRejection>
         return Err(COMPRESSED);
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn accepts(lines: &[&'static str]) -> (bool, bool) {
+        let mut headers = HeaderMap::new();
+        for line in lines {
+            headers.append(header::ACCEPT, HeaderValue::from_static(line));
+        }
+        let AcceptHeader { json, events } = AcceptHeader::read(&headers);
+        (json, events)
+    }
+
+    #[test]
+    fn a_client_without_accept_reads_everything() {
+        for lines in [&[][..], &[""], &["*/*"], &["text/html, */*;q=0.1"]] {
+            assert_eq!(accepts(lines), (true, true), "{lines:?}");
+        }
+        assert_eq!(accepts(&["", ""]), (false, false));
+    }
+
+    #[test]
+    fn each_line_and_each_range_counts() {
+        assert_eq!(accepts(&["application/json", "text/event-stream"]), (true, true));
+        assert_eq!(accepts(&["Application/JSON; q=0.5 , text/html"]), (true, false));
+        assert_eq!(accepts(&["text/*"]), (false, true));
+        assert_eq!(accepts(&["application/*"]), (true, false));
+        assert_eq!(accepts(&["image/png"]), (false, false));
+    }
 }

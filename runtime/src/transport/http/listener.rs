@@ -13,13 +13,11 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
-use axum::Router;
 use hyper::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
-use hyper::service::{Service as _, service_fn};
-use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::service::TowerToHyperService;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio_io_timeout::TimeoutStream;
@@ -28,6 +26,8 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::connection_limit::{Activity, ConnectionLimit, ConnectionPermit, ConnectionState};
+use super::header_timer::HeaderTimer;
+use super::routes::Routes;
 use super::tls::{FailedHandshake, TlsAcceptor, TlsClient};
 use crate::access::ClientCertificate;
 use crate::config::ServerConfig;
@@ -58,9 +58,13 @@ const LINGER_BYTES: u64 = 8 << 20;
 /// After running out of file descriptors, accepting again at once would only spin.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// The client's address. Each request of a connection has it as an extension.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct PeerAddr(pub(super) IpAddr);
+/// A connection, as an extension of each of its requests.
+#[derive(Debug, Clone)]
+pub(super) struct Connection {
+    /// The client's address.
+    pub(super) peer: IpAddr,
+    pub(super) activity: Arc<Activity>,
+}
 
 type TimeoutTcpStream = Pin<Box<TimeoutStream<TcpStream>>>;
 
@@ -129,10 +133,15 @@ impl Listener {
     }
 }
 
-/// Serves `router` within the limits of `settings`, until `stop`, then lets running requests finish.
-pub async fn serve(listener: Listener, router: Router, settings: &ServerConfig, stop: CancellationToken) {
+/// Serves `routes` within the limits of `settings`, until `stop`, then lets running requests finish.
+pub async fn serve(
+    listener: Listener,
+    routes: impl Routes,
+    settings: &ServerConfig,
+    stop: CancellationToken,
+) {
     let tls = listener.tls.clone();
-    let serving = serve_connections(listener, router, settings, &stop);
+    let serving = serve_connections(listener, routes, settings, &stop);
     match tls {
         None => serving.await,
         Some(tls) => {
@@ -143,7 +152,7 @@ pub async fn serve(listener: Listener, router: Router, settings: &ServerConfig, 
 
 async fn serve_connections(
     listener: Listener,
-    router: Router,
+    routes: impl Routes,
     settings: &ServerConfig,
     stop: &CancellationToken,
 ) {
@@ -158,9 +167,9 @@ async fn serve_connections(
         let Some((stream, peer)) = accepted else { continue };
         // When the requests of all connections are being served, the new connection is closed: if it waited, all later
         // ones would wait behind it.
-        let Some(permit) = connections.acquire(Caller::Address(peer.0)) else { continue };
+        let Some(permit) = connections.acquire(Caller::Address(peer)) else { continue };
         let stream = with_write_timeout(stream, settings.write_timeout);
-        let context = ConnectionContext { peer, permit, router: router.clone(), stop: stop.clone() };
+        let context = ConnectionContext { peer, permit, routes: routes.clone(), stop: stop.clone() };
         match &listener.tls {
             None => tasks.spawn(connection(stream, None, context)),
             Some(tls) => tasks.spawn(tls_connection(Arc::clone(tls), stream, context)),
@@ -173,9 +182,9 @@ async fn serve_connections(
     }
 }
 
-async fn accept(socket: &TcpListener) -> Option<(TcpStream, PeerAddr)> {
+async fn accept(socket: &TcpListener) -> Option<(TcpStream, IpAddr)> {
     match socket.accept().await {
-        Ok((stream, address)) => Some((stream, PeerAddr(address.ip()))),
+        Ok((stream, address)) => Some((stream, address.ip())),
         Err(error) => {
             tracing::warn!("cannot accept a connection: {error}");
             tokio::time::sleep(ACCEPT_PAUSE).await;
@@ -194,21 +203,21 @@ fn with_write_timeout(stream: TcpStream, timeout: Duration) -> TimeoutTcpStream 
     Box::pin(stream)
 }
 
-/// The activity of a request's connection, as an extension of the request.
-#[derive(Debug, Clone)]
-pub(super) struct ConnectionHandle(pub(super) Arc<Activity>);
-
 /// What belongs to one connection besides its stream.
-struct ConnectionContext {
-    peer: PeerAddr,
+struct ConnectionContext<R> {
+    peer: IpAddr,
     permit: ConnectionPermit,
-    router: Router,
+    routes: R,
     stop: CancellationToken,
 }
 
 /// Serves a connection that begins with a TLS handshake. Until the handshake has ended, the connection waits for its
 /// client and can be evicted.
-async fn tls_connection(tls: Arc<TlsAcceptor>, stream: TimeoutTcpStream, context: ConnectionContext) {
+async fn tls_connection(
+    tls: Arc<TlsAcceptor>,
+    stream: TimeoutTcpStream,
+    context: ConnectionContext<impl Routes>,
+) {
     let accepted = tokio::select! {
         accepted = tls.accept(stream) => accepted,
         () = context.permit.activity.evicted.cancelled() => return log_eviction(),
@@ -234,17 +243,15 @@ async fn tls_connection(tls: Arc<TlsAcceptor>, stream: TimeoutTcpStream, context
 async fn connection(
     stream: impl ClientStream,
     certificate: Option<Arc<ClientCertificate>>,
-    ConnectionContext { peer, permit, router, stop }: ConnectionContext,
+    ConnectionContext { peer, permit, routes, stop }: ConnectionContext<impl Routes>,
 ) {
     let mut http = http1::Builder::new();
-    http.timer(TokioTimer::new()).header_read_timeout(HEADER_TIME).max_buf_size(BUFFER);
-    let routes = TowerToHyperService::new(router);
+    http.timer(HeaderTimer::default()).header_read_timeout(HEADER_TIME).max_buf_size(BUFFER);
     let activity = Arc::clone(&permit.activity);
     let service = service_fn(move |mut request: Request<Incoming>| {
         activity.set(ConnectionState::Waiting);
         let extensions = request.extensions_mut();
-        extensions.insert(peer);
-        extensions.insert(ConnectionHandle(Arc::clone(&activity)));
+        extensions.insert(Connection { peer, activity: Arc::clone(&activity) });
         if let Some(certificate) = &certificate {
             extensions.insert(Arc::clone(certificate));
         }
@@ -293,6 +300,9 @@ async fn lingering_close(stream: TimeoutTcpStream) {
 
 #[cfg(test)]
 mod tests {
+    use axum::Router;
+    use hyper_util::service::TowerToHyperService;
+
     use super::super::tls::tests::{TestFiles, localhost};
     use super::*;
 
@@ -311,10 +321,11 @@ mod tests {
         let listener = Listener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).unwrap().with_tls(tls);
         let address = listener.address;
         assert_eq!(listener.url(), format!("https://{address}"));
-        let (router, stop) = (Router::new().fallback(client_name), CancellationToken::new());
+        let routes = TowerToHyperService::new(Router::new().fallback(client_name));
+        let stop = CancellationToken::new();
         let stopped = stop.clone();
         let serving =
-            tokio::spawn(async move { serve(listener, router, &ServerConfig::default(), stopped).await });
+            tokio::spawn(async move { serve(listener, routes, &ServerConfig::default(), stopped).await });
         let _stalled = TcpStream::connect(address).await.unwrap();
         let mut plain = TcpStream::connect(address).await.unwrap();
         plain.write_all(GET).await.unwrap();

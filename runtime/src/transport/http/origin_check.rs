@@ -86,6 +86,9 @@ impl OriginCheck {
 
     /// What an allowed host names; `None` for any other.
     fn host_name(&self, host: &str) -> Option<HostName> {
+        if is_plain_loopback(host) {
+            return Some(HostName::Loopback);
+        }
         let authority = host.parse::<Authority>().ok()?;
         let bare = authority.as_str() == authority.host();
         if authority.as_str().contains('@') || !(bare || authority.port_u16().is_some()) {
@@ -111,6 +114,16 @@ impl OriginCheck {
         };
         matches!(uri.scheme_str(), Some("http" | "https")) && uri.host().is_some_and(is_loopback)
     }
+}
+
+/// Whether a host is this machine as most clients write it, which needs no parsing.
+fn is_plain_loopback(host: &str) -> bool {
+    let is_port = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit()) && port.parse::<u16>().is_ok();
+    let name = match host.rsplit_once(':') {
+        Some((name, port)) if is_port(port) => name,
+        _ => host,
+    };
+    matches!(name, "localhost" | "127.0.0.1" | "[::1]")
 }
 
 /// The only value of a header.
@@ -166,13 +179,16 @@ mod tests {
         let settings =
             ServerConfig { allowed_hosts: vec!["tools.example".into()], ..ServerConfig::default() };
         let host_name = |host: &str| OriginCheck::new(&settings).host_name(host);
-        for host in ["localhost", "LOCALHOST:7584", "127.0.0.1:7584", "127.9.9.9", "[::1]:7584"] {
+        for host in ["localhost", "LOCALHOST:7584", "127.0.0.1:7584", "127.9.9.9", "[::1]", "[::1]:7584"] {
             assert_eq!(host_name(host), Some(HostName::Loopback), "{host}");
         }
         for host in ["tools.example", "10.0.0.5"] {
             assert_eq!(host_name(host), Some(HostName::Other), "{host}");
         }
         assert_eq!(host_name("evil.example"), None);
+        for host in ["localhost:", "localhost:x", "localhost:99999", "localhost:80:80", "::1"] {
+            assert!(!is_plain_loopback(host), "{host}");
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@
 //! get what is known of the client as [`CallerInfo`]. Metadata and preflights need no credentials, since clients send
 //! them to learn which credentials they need.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 
 use axum::Router;
@@ -15,6 +16,10 @@ use axum::extract::{Request, State};
 use axum::http::request::Parts;
 use axum::http::{Extensions, HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use hyper::body::Incoming;
+use hyper::service::Service;
 
 use super::authentication;
 use super::client_locality::LocalityCheck;
@@ -24,7 +29,7 @@ use super::cors;
 use super::forwarded_for::TrustedProxies;
 use super::headers::{METHOD, SESSION_ID};
 use super::legacy_sse::{self, LegacySseStreams};
-use super::listener::{ConnectionHandle, PeerAddr};
+use super::listener::Connection;
 use super::origin_check::{HostName, OriginCheck};
 use super::request_body::{self, BodyError, CountedBody};
 use super::resource_metadata::ResourceMetadata;
@@ -36,6 +41,7 @@ use super::trace_headers;
 use crate::access::AuthenticatedCaller;
 use crate::mcp::{Caller, Channel, Server};
 use crate::observe::trace::TraceContext;
+use crate::sandbox::json_work;
 
 /// Where MCP is served.
 pub const PATH: &str = "/mcp";
@@ -72,8 +78,36 @@ impl CallerInfo {
     }
 }
 
-/// The routes of a server. Called within the async runtime, since sessions are swept by a task.
+/// The routes of a server, for [`serve`](super::serve).
+#[derive(Clone)]
+pub struct ServerRoutes(Arc<AppState>);
+
+impl ServerRoutes {
+    /// Called within the async runtime, since sessions are swept by a task.
+    #[must_use]
+    pub fn new(server: Arc<Server>) -> Self {
+        Self(app_state(server))
+    }
+}
+
+impl Service<hyper::Request<Incoming>> for ServerRoutes {
+    type Response = Response;
+    type Error = Infallible;
+    type Future = BoxFuture<'static, Result<Response, Infallible>>;
+
+    fn call(&self, request: hyper::Request<Incoming>) -> Self::Future {
+        let state = Arc::clone(&self.0);
+        // In a box, so that a connection without a request does not have the memory of one.
+        async move { Ok(handle(State(state), request.map(Body::new)).await) }.boxed()
+    }
+}
+
+/// The same routes as a router of axum, for requests without a connection. It boxes and copies more for each request.
 pub fn router(server: Arc<Server>) -> Router {
+    Router::new().fallback(handle).with_state(app_state(server))
+}
+
+fn app_state(server: Arc<Server>) -> Arc<AppState> {
     let origin_check = OriginCheck::new(server.settings());
     let locality_check = LocalityCheck::new(server.settings());
     let trusted_proxies = TrustedProxies::new(&server.settings().trusted_proxies);
@@ -83,8 +117,7 @@ pub fn router(server: Arc<Server>) -> Router {
     let endpoint = StreamableHttp::new(server);
     let state =
         AppState { endpoint, origin_check, locality_check, trusted_proxies, resource_metadata, legacy_sse };
-    let state = Arc::new(state);
-    Router::new().fallback(handle).with_state(state)
+    Arc::new(state)
 }
 
 /// Handles one request. Rejected requests pass through here too, so that the rest of every body is read, or
@@ -171,8 +204,8 @@ impl AppState {
     /// Checks the headers of every request, and finds out which client sent it.
     fn check(&self, parts: &Parts) -> Result<CallerInfo, PlainRejection> {
         let host = self.origin_check.check(&parts.headers)?;
-        let caller = match parts.extensions.get::<PeerAddr>() {
-            Some(PeerAddr(peer)) => {
+        let caller = match parts.extensions.get::<Connection>() {
+            Some(Connection { peer, .. }) => {
                 Caller::Address(self.trusted_proxies.client_address(*peer, &parts.headers))
             }
             None => Caller::Unknown,
@@ -235,14 +268,14 @@ async fn post_message(state: &AppState, parts: &Parts, client: CallerInfo, body:
     mark_working(&parts.extensions);
     let server = state.endpoint.server();
     let post = || state.endpoint.post(headers, &bytes, reservation, &channel);
-    let reply = server.reading().in_place(bytes.len(), post).await;
+    let reply = server.reading().in_place(json_work(&bytes), post).await;
     drop(bytes);
     response::write(reply, accepts, server.settings().sse_close).await
 }
 
 /// Marks the connection as working: the whole request has been read.
 fn mark_working(extensions: &Extensions) {
-    if let Some(ConnectionHandle(activity)) = extensions.get() {
+    if let Some(Connection { activity, .. }) = extensions.get() {
         activity.set(ConnectionState::Working);
     }
 }

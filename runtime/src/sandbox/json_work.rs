@@ -1,0 +1,87 @@
+//! How long reading and writing JSON takes, estimated before it is done.
+//!
+//! Bytes alone say little: a megabyte of one string is read in less time than 64 KiB of objects with one member each.
+//! So what can begin or separate tokens is counted, and what can be whitespace or part of a number. Both are counted
+//! within strings too, where they cost nothing: the estimate may be too high, and is never far too low.
+
+use super::large_work_threads::SMALL;
+
+/// Bytes counted at once: the counts of a block fit into one byte each, so that they are counted many at a time.
+const BLOCK: usize = 255;
+
+/// Bytes of strings that are read in the time of one unit, and hashed where a call is resumed. A byte of whitespace or
+/// of a number adds its part to that.
+const STRING: usize = 20;
+const NUMBER: usize = 16;
+
+/// Escapes that are written in the time of one unit.
+const ESCAPES: usize = 2;
+
+/// Units of what begins or separates a token: a member of an object has a name and a value to allocate and to hash.
+const TOKEN: usize = 2;
+
+/// The work of reading a JSON text, for [`LargeWork::in_place`](super::LargeWork::in_place): the bytes of JSON of the
+/// most expensive kind that take as long, some 15 ns each. A text of up to [`SMALL`] bytes counts by its length.
+pub(crate) fn json_work(text: &[u8]) -> usize {
+    if text.len() <= SMALL {
+        return text.len();
+    }
+    let (mut tokens, mut numbers) = (0, 0);
+    for block in text.chunks(BLOCK) {
+        tokens += usize::from(block.iter().map(|byte| u8::from(is_token(*byte))).sum::<u8>());
+        numbers += usize::from(block.iter().map(|byte| u8::from(*byte <= b'9')).sum::<u8>());
+    }
+    text.len() / STRING + numbers / NUMBER + TOKEN * tokens
+}
+
+/// The same for writing a text as a JSON string.
+pub(crate) fn string_work(text: &str) -> usize {
+    if text.len() <= SMALL {
+        return text.len();
+    }
+    let is_escaped = |byte: u8| (byte < b' ') | (byte == b'"') | (byte == b'\\');
+    let count = |block: &[u8]| usize::from(block.iter().map(|byte| u8::from(is_escaped(*byte))).sum::<u8>());
+    let escapes: usize = text.as_bytes().chunks(BLOCK).map(count).sum();
+    text.len() / STRING + escapes / ESCAPES
+}
+
+/// Whether a byte can begin or separate a token, or an escape. Without branches, so that many are compared at once.
+fn is_token(byte: u8) -> bool {
+    let opens = (byte == b'[') | (byte == b'{');
+    let separates = (byte == b',') | (byte == b':');
+    opens | separates | (byte == b'"') | (byte == b'\\')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn repeated(piece: &str, bytes: usize) -> usize {
+        json_work(format!("[\"{}\"]", piece.repeat(bytes / piece.len())).as_bytes())
+    }
+
+    #[test]
+    fn a_long_string_is_little_work() {
+        assert_eq!(json_work(&vec![b'['; SMALL]), SMALL);
+        assert!(repeated("x", 1 << 20) <= SMALL);
+        assert!(repeated("aGVsbG8gd29ybGQh", 1 << 20) <= SMALL, "base64");
+        assert!(repeated("x", 4 << 20) > SMALL);
+    }
+
+    #[test]
+    fn escapes_are_more_work_to_write_than_other_text() {
+        assert_eq!(string_work("short"), 5);
+        assert!(string_work(&"ü".repeat(512 << 10)) <= SMALL);
+        assert!(string_work(&"\n".repeat(512 << 10)) > SMALL);
+    }
+
+    #[test]
+    fn tokens_whitespace_and_numbers_are_more_work_than_strings() {
+        for piece in ["[", "{\"\":0},", "0,", "\\n", "\"\","] {
+            assert!(repeated(piece, 2 * SMALL) > SMALL, "{piece}");
+        }
+        for piece in [" ", "\n", "7"] {
+            assert!(repeated(piece, 1 << 20) > SMALL, "{piece}");
+        }
+    }
+}
