@@ -11,7 +11,8 @@ use plugport_test_guests::raw::{self, Call, Error, Guest, Tool, ToolResult};
 use plugport_test_guests::variant;
 use serde::Deserialize;
 
-const MESSAGE: &str = r#"{"type":"object","properties":{"message":{"type":"string"}},"required":["message"]}"#;
+const MESSAGE: &str =
+    r#"{"type":"object","properties":{"message":{"type":"string"}},"required":["message"]}"#;
 const STEPS: &str = r#"{"type":"object","properties":{"steps":{"type":"integer"}},"required":["steps"]}"#;
 const NOTHING: &str = r#"{"type":"object"}"#;
 

@@ -67,9 +67,15 @@ impl Task {
 /// Where the server is.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Target {
-    Http { address: SocketAddr, pid: u32 },
+    Http {
+        address: SocketAddr,
+        pid: u32,
+    },
     /// The load generator starts the server.
-    Stdio { command: Vec<String>, folder: PathBuf },
+    Stdio {
+        command: Vec<String>,
+        folder: PathBuf,
+    },
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]

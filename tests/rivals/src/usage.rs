@@ -30,7 +30,8 @@ impl CpuTime {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"))?;
         // The name of the program may contain spaces; user and system time are the 12th and 13th field after it.
         let (_, fields) = stat.rsplit_once(") ").context("/proc/PID/stat has another form")?;
-        let ticks: f64 = fields.split(' ').skip(11).take(2).filter_map(|field| f64::from_str(field).ok()).sum();
+        let ticks: f64 =
+            fields.split(' ').skip(11).take(2).filter_map(|field| f64::from_str(field).ok()).sum();
         Ok(Self { threads: nanos / 1e9, process: ticks * TICK })
     }
 
@@ -47,7 +48,11 @@ pub fn memory(pid: u32) -> Result<Memory> {
     // Another user's process would not show it.
     let maps = std::fs::read_to_string(maps).unwrap_or_default();
     let private = ["Private_Clean:", "Private_Dirty:"].map(|name| kib(&maps, name));
-    Ok(Memory { resident: kib(&status, "VmRSS:"), peak: kib(&status, "VmHWM:"), private: private.iter().sum() })
+    Ok(Memory {
+        resident: kib(&status, "VmRSS:"),
+        peak: kib(&status, "VmHWM:"),
+        private: private.iter().sum(),
+    })
 }
 
 fn kib(text: &str, name: &str) -> u64 {

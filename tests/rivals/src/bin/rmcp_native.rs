@@ -126,7 +126,8 @@ async fn main() {
         return;
     }
     // Requests of 2026-07-28 never have a session.
-    let config = StreamableHttpServerConfig::default().with_legacy_session_mode(true).with_json_response(true);
+    let config =
+        StreamableHttpServerConfig::default().with_legacy_session_mode(true).with_json_response(true);
     let service = StreamableHttpService::new(
         move || Ok(native.clone()),
         Arc::new(LocalSessionManager::default()),

@@ -38,7 +38,8 @@ impl Results {
         let mut values: Vec<f64> = self.reports.get(&(cell, rival))?.iter().map(figure).collect();
         values.sort_by(f64::total_cmp);
         let middle = values.len() / 2;
-        let median = if values.len() % 2 == 1 { values[middle] } else { (values[middle - 1] + values[middle]) / 2.0 };
+        let median =
+            if values.len() % 2 == 1 { values[middle] } else { (values[middle - 1] + values[middle]) / 2.0 };
         Some(median)
     }
 }

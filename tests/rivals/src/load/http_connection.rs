@@ -55,7 +55,12 @@ impl Connection {
             self.read().await?;
         }
         let body = &self.buffer[head.body_at..self.filled];
-        ensure!((200..300).contains(&head.status), "status {}: {}", head.status, String::from_utf8_lossy(body));
+        ensure!(
+            (200..300).contains(&head.status),
+            "status {}: {}",
+            head.status,
+            String::from_utf8_lossy(body)
+        );
         Ok(body)
     }
 
@@ -75,7 +80,8 @@ impl Connection {
                 ensure!(head.status == 200, "status {}: {text}", head.status);
                 // A line that has come whole.
                 let lines = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
-                let found = lines.filter_map(|line| line.strip_prefix("data:")).find(|data| data.contains(mark));
+                let found =
+                    lines.filter_map(|line| line.strip_prefix("data:")).find(|data| data.contains(mark));
                 if let Some(data) = found {
                     return Ok(data.trim().to_owned());
                 }
@@ -109,8 +115,10 @@ fn head(bytes: &[u8]) -> Result<Option<Head>> {
     let start = &bytes[..bytes.len().min(4_096)];
     let Some(end) = start.windows(4).position(|window| window == b"\r\n\r\n") else { return Ok(None) };
     let text = std::str::from_utf8(&start[..end])?;
-    let status = text.split(' ').nth(1).and_then(|status| status.parse().ok()).context("there is no status")?;
-    let length = text.lines().find_map(|line| field(line, "content-length")).map(str::parse::<usize>).transpose()?;
+    let status =
+        text.split(' ').nth(1).and_then(|status| status.parse().ok()).context("there is no status")?;
+    let length =
+        text.lines().find_map(|line| field(line, "content-length")).map(str::parse::<usize>).transpose()?;
     let chunked = text.lines().any(|line| field(line, "transfer-encoding").is_some());
     // 204 and the like have neither.
     let length = length.or(if chunked { None } else { Some(0) });
@@ -149,7 +157,8 @@ mod tests {
         let whole = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
         let parsed = head(whole).unwrap().unwrap();
         assert_eq!((parsed.status, parsed.length, text(&parsed, whole).as_str()), (200, Some(2), "ok"));
-        let chunked = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n";
+        let chunked =
+            b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n";
         let parsed = head(chunked).unwrap().unwrap();
         assert_eq!((parsed.length, text(&parsed, chunked).as_str()), (None, "abcde"));
         assert!(head(b"HTTP/1.1 200 OK\r\nContent").unwrap().is_none());

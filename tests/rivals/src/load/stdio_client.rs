@@ -45,6 +45,10 @@ impl StdioClient {
             client.reply().await?;
             client.input.write_all(format!("{}\n", messages::initialized()).as_bytes()).await?;
         }
+        // A list waits until the server's tools are loaded.
+        let list = request(plan.era, Task::List(0));
+        client.input.write_all(format!("{list}\n").as_bytes()).await?;
+        client.reply().await?;
         Ok(client)
     }
 
