@@ -60,6 +60,9 @@ impl Rival {
             (Self::Bare, Task::Sample, Era::Session, _) => Some("the bare handler sends no requests"),
             (Self::Reused, Task::List(_), ..) => Some("listing never reuses an instance"),
             (Self::FastMcp, Task::Work, ..) => Some("the loop takes half a second in Python"),
+            (Self::FastMcp, Task::Narrate, ..) | (Self::TypeScript, Task::Narrate, Era::Session, _) => {
+                Some("answers in JSON, and then sends no notifications")
+            }
             (Self::FastMcp | Self::TypeScript, Task::Sample, ..) => {
                 Some("the script of this server does not sample")
             }

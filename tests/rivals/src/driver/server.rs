@@ -41,7 +41,8 @@ impl Home {
         let home = tempfile::tempdir()?;
         if rival.is_plugport() {
             let instances = if rival == Rival::Reused { "reuse" } else { "fresh" };
-            let sampling = "{ calls_per_hour = 1000000000, tokens_per_hour = 1000000000 }";
+            // The most that can be granted.
+            let sampling = "{ calls_per_hour = 1000000, tokens_per_hour = 10000000000 }";
             let settings = format!(
                 "{SETTINGS}instances = \"{instances}\"\n[plugins.rivals.grants]\nsampling = {sampling}\n"
             );

@@ -135,6 +135,8 @@ pub fn check(reply: &[u8], task: Task) -> Result<()> {
         let text = std::str::from_utf8(reply)?;
         let fails = [r#""error":{"#, r#""isError":true"#].iter().any(|mark| text.contains(mark));
         ensure!(!fails && text.contains(r#""result""#), "a call failed: {}", shown());
+        let told = task != Task::Narrate || text.contains("notifications/progress");
+        ensure!(told, "a notification is missing: {}", shown());
     }
     Ok(())
 }
@@ -155,8 +157,9 @@ mod tests {
 
     #[test]
     fn an_error_is_no_result() {
-        assert!(check(br#"{"jsonrpc":"2.0","id":1,"result":{"content":[]}}"#, Task::Narrate).is_ok());
-        assert!(check(br#"{"jsonrpc":"2.0","id":1,"error":{"code":1}}"#, Task::Narrate).is_err());
+        assert!(check(br#"{"jsonrpc":"2.0","id":1,"result":{"content":[]}}"#, Task::Sample).is_ok());
+        assert!(check(br#"{"jsonrpc":"2.0","id":1,"result":{"content":[]}}"#, Task::Narrate).is_err());
+        assert!(check(br#"{"jsonrpc":"2.0","id":1,"error":{"code":1}}"#, Task::Sample).is_err());
         assert!(check(br#"{"result":{}}"#, Task::Echo(32)).is_err());
     }
 }
