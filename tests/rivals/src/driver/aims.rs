@@ -1,7 +1,7 @@
 //! What must hold, beside what was measured.
 
 use super::cell::{Cell, SMALL};
-use super::results::Results;
+use super::results::{Figure, Results};
 use super::rival::Rival;
 use crate::plan::{Era, Report, Task};
 
@@ -84,7 +84,7 @@ pub fn aims(results: &Results) -> Vec<Aim> {
 
 type At = (Cell, Rival);
 
-pub fn ratio(results: &Results, figure: fn(&Report) -> f64, one: At, other: At) -> Option<f64> {
+pub fn ratio(results: &Results, figure: Figure, one: At, other: At) -> Option<f64> {
     Some(results.figure(one.0, one.1, figure)? / results.figure(other.0, other.1, figure)?)
 }
 

@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 
 use super::cell::{CONNECTIONS, Cell, SMALL};
-use super::results::Results;
+use super::results::{Figure, Results};
 use super::rival::{RIVALS, Rival};
-use crate::plan::{Era, Report};
+use crate::plan::Era;
 
 const WIDTH: f64 = 640.0;
 const HEIGHT: f64 = 360.0;
@@ -25,7 +25,7 @@ struct Line {
 pub fn plots(results: &Results) -> Vec<(String, String)> {
     let mut files = Vec::new();
     for (era, name) in [(Era::Stateless, "stateless"), (Era::Session, "session")] {
-        let figures: [(&str, &str, fn(&Report) -> f64); 2] = [
+        let figures: [(&str, &str, Figure); 2] = [
             ("throughput", "calls per second", |report| report.per_second),
             ("p50", "p50, µs", |report| report.p50_us),
         ];
@@ -41,7 +41,7 @@ pub fn plots(results: &Results) -> Vec<(String, String)> {
     files
 }
 
-fn line(results: &Results, era: Era, rival: Rival, figure: fn(&Report) -> f64) -> Option<Line> {
+fn line(results: &Results, era: Era, rival: Rival, figure: Figure) -> Option<Line> {
     let point = |connections: usize| {
         let value = results.figure(Cell::http(SMALL, era, connections), rival, figure)?;
         Some((connections as f64, value))
@@ -141,6 +141,7 @@ fn draw(svg: &mut String, line: &Line, across: &Axis, up: &Axis, legend: f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::Report;
 
     #[test]
     fn a_power_of_ten_lies_on_its_line() {

@@ -6,6 +6,9 @@ use super::cell::Cell;
 use super::rival::Rival;
 use crate::plan::{Memory, Report};
 
+/// One number of a report.
+pub type Figure = fn(&Report) -> f64;
+
 #[derive(Default)]
 pub struct Results {
     reports: BTreeMap<(Cell, Rival), Vec<Report>>,
@@ -34,7 +37,7 @@ impl Results {
     }
 
     /// The median of a figure over the rounds.
-    pub fn figure(&self, cell: Cell, rival: Rival, figure: fn(&Report) -> f64) -> Option<f64> {
+    pub fn figure(&self, cell: Cell, rival: Rival, figure: Figure) -> Option<f64> {
         let mut values: Vec<f64> = self.reports.get(&(cell, rival))?.iter().map(figure).collect();
         values.sort_by(f64::total_cmp);
         let middle = values.len() / 2;

@@ -5,16 +5,15 @@ use std::fmt::Write as _;
 
 use super::aims::{Bound, aims, ratio};
 use super::cell::Cell;
-use super::results::Results;
+use super::results::{Figure, Results};
 use super::rival::{RIVALS, Rival};
-use crate::plan::Report;
 
 /// Everything of one run.
 pub fn tables(results: &Results) -> String {
     let mut notes = Notes::default();
     let mut text = aims_table(results);
     text += &ratio_table(results);
-    let figures: [(&str, fn(&Report) -> f64); 4] = [
+    let figures: [(&str, Figure); 4] = [
         ("Calls per second", |report| report.per_second),
         ("p50, µs", |report| report.p50_us),
         ("p99, µs", |report| report.p99_us),
@@ -48,8 +47,8 @@ fn ratio_table(results: &Results) -> String {
             .to_owned();
     for cell in results.cells() {
         let of = |figure, rival, other| two_digits(ratio(results, figure, (cell, rival), (cell, other)));
-        let cpu: fn(&Report) -> f64 = |report| report.cpu_us;
-        let p50: fn(&Report) -> f64 = |report| report.p50_us;
+        let cpu: Figure = |report| report.cpu_us;
+        let p50: Figure = |report| report.p50_us;
         let columns = [
             of(cpu, Rival::Fresh, Rival::Bare),
             of(cpu, Rival::Fresh, Rival::Rmcp),
@@ -63,7 +62,7 @@ fn ratio_table(results: &Results) -> String {
     text + "\n"
 }
 
-fn figure_table(results: &Results, title: &str, figure: fn(&Report) -> f64, notes: &mut Notes) -> String {
+fn figure_table(results: &Results, title: &str, figure: Figure, notes: &mut Notes) -> String {
     let mut text = head(title);
     for cell in results.cells() {
         let columns = RIVALS.map(|rival| match results.figure(cell, rival, figure) {
@@ -81,7 +80,7 @@ fn memory_table(results: &Results) -> String {
     let idle = RIVALS.map(|rival| mib(results.idle.get(&rival).map(|memory| memory.resident)));
     writeln!(text, "| resident, idle | {} |", idle.join(" | ")).unwrap();
     for cell in results.cells().into_iter().filter(|cell| cell.task == super::cell::SMALL) {
-        let figures: [(&str, fn(&Report) -> f64); 2] = [
+        let figures: [(&str, Figure); 2] = [
             ("resident", |report| report.memory.resident as f64),
             ("private", |report| report.memory.private as f64),
         ];
@@ -146,7 +145,7 @@ fn number(value: f64) -> String {
 mod tests {
     use super::*;
     use crate::driver::cell::SMALL;
-    use crate::plan::Era;
+    use crate::plan::{Era, Report};
 
     #[test]
     fn numbers_are_as_exact_as_they_are_read() {
