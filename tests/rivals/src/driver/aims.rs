@@ -39,7 +39,7 @@ fn rate(report: &Report) -> f64 {
 }
 
 pub fn aims(results: &Results) -> Vec<Aim> {
-    let of = |cell, figure, rival, other| ratio(results, figure, (cell, rival), (cell, other));
+    let of = |cell: Cell, figure: Figure, rival, other| ratio(results, figure, (cell, rival), (cell, other));
     let mut aims = Vec::new();
     let mut add = |what: &str, bound, measured| aims.push(Aim { what: what.to_owned(), bound, measured });
     for (era, name) in [(Era::Stateless, "stateless"), (Era::Session, "session")] {

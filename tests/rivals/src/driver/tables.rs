@@ -46,7 +46,8 @@ fn ratio_table(results: &Results) -> String {
                     |---|---|---|---|---|---|---|\n"
             .to_owned();
     for cell in results.cells() {
-        let of = |figure, rival, other| two_digits(ratio(results, figure, (cell, rival), (cell, other)));
+        let of =
+            |figure: Figure, rival, other| two_digits(ratio(results, figure, (cell, rival), (cell, other)));
         let cpu: Figure = |report| report.cpu_us;
         let p50: Figure = |report| report.p50_us;
         let columns = [
