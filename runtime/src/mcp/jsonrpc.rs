@@ -114,7 +114,7 @@ impl Message {
             Err(_) if envelope.method.is_none() && envelope.error.is_some() => None,
             Err(_) => return invalid(None, &format!("`id` {}", RequestId::FORM)),
         };
-        if !envelope.jsonrpc.is_some_and(|Text(version)| version == "2.0") {
+        if envelope.jsonrpc.is_none_or(|Text(version)| version != "2.0") {
             return invalid(id, "`jsonrpc` must be \"2.0\"");
         }
         let params = envelope.params;

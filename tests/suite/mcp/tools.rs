@@ -1,5 +1,6 @@
 //! `tools/list` and `tools/call`, in every revision.
 
+use plugport_tests::guests::guest;
 use plugport_tests::http_client::{Client, STATELESS, stateless_meta};
 use plugport_tests::server::Server;
 use serde_json::{Value, json};
@@ -30,6 +31,22 @@ async fn pages_follow_each_other_in_one_order() {
     assert!(
         names.contains(&"polite-echo".to_owned()) && names.iter().any(|name| name.starts_with("schemas-"))
     );
+}
+
+/// The guest of `cargo measure rivals`, so that the benchmark measures what it says.
+#[tokio::test]
+async fn the_guest_of_the_benchmark_works_and_lists_a_hundred_tools() {
+    let mut many = std::fs::read(guest("rivals")).unwrap();
+    let mark = b"hostile-variant:";
+    let at = many.windows(mark.len()).position(|window| window == mark).unwrap();
+    many[at + mark.len()] = b'2';
+    let server = Server::builder().guest("rivals").file("many.wasm", &many).start().await;
+    let client = Client::new(server.url());
+    assert_eq!(client.call("rivals-work", json!({ "steps": 3 })).await.tool_text(), "2064144800");
+    assert_eq!(client.call("rivals-echo", json!({ "message": "x" })).await.tool_text(), "x");
+    let reply = client.request("tools/list", json!({})).await;
+    let tools = reply.result()["tools"].as_array().unwrap();
+    assert_eq!((tools.len(), &tools[99]["name"]), (100, &json!("many-tool-0099")));
 }
 
 #[tokio::test]

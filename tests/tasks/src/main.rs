@@ -17,6 +17,7 @@ mod languages;
 mod other_languages;
 mod prometheus;
 mod repository;
+mod rivals;
 mod run_command;
 mod sdk_unit_tests;
 mod toolchain;
@@ -38,6 +39,7 @@ The repository's own commands:
   cargo plugins SERVER                        build the example plugins with this plugport
   cargo toolchain [--all-languages]           install what builds plugins in other languages to target/toolchain
   cargo measure [NAME...]                     run the benchmarks
+  cargo measure rivals [quick] [OPTION...]    measure plugport beside other MCP servers
   cargo fuzzing [TARGET] [SECONDS]            look for inputs that break a promise of tests/fuzz
 ";
 

@@ -1,0 +1,83 @@
+//! A client over stdio, which starts the server.
+
+use std::path::Path;
+use std::process::Stdio;
+
+use anyhow::{Context as _, Result, ensure};
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+
+use super::messages::{self, Prepared, check, request};
+use crate::plan::{Era, Plan, Task};
+
+pub struct StdioClient {
+    child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+    task: Task,
+    prepared: Prepared,
+    line: Vec<u8>,
+}
+
+impl StdioClient {
+    pub async fn start(command: &[String], folder: &Path, plan: &Plan) -> Result<Self> {
+        let (program, arguments) = command.split_first().context("there is no command")?;
+        let mut command = Command::new(program);
+        command.args(arguments).current_dir(folder).kill_on_drop(true);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().with_context(|| format!("cannot start {program}"))?;
+        let input = child.stdin.take().context("there is no stdin")?;
+        let output = child.stdout.take().context("there is no stdout")?;
+        let message = request(plan.era, plan.task);
+        let mut client = Self {
+            child,
+            input,
+            output: BufReader::with_capacity(64 << 10, output),
+            task: plan.task,
+            prepared: Prepared::new(&message, |_| String::new()),
+            line: Vec::new(),
+        };
+        // The message is one line.
+        client.prepared.end_with(b"\n");
+        if plan.era == Era::Session {
+            let message = messages::initialize(plan.era, plan.task);
+            client.input.write_all(format!("{message}\n").as_bytes()).await?;
+            client.reply().await?;
+            client.input.write_all(format!("{}\n", messages::initialized()).as_bytes()).await?;
+        }
+        // A list waits until the server's tools are loaded.
+        let list = request(plan.era, Task::List(0));
+        client.input.write_all(format!("{list}\n").as_bytes()).await?;
+        client.reply().await?;
+        Ok(client)
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.child.id().unwrap_or_default()
+    }
+
+    pub async fn call(&mut self) -> Result<()> {
+        self.input.write_all(self.prepared.next()).await?;
+        self.reply().await?;
+        check(&self.line, self.task)
+    }
+
+    pub async fn end(mut self) -> Result<()> {
+        drop(self.input);
+        self.child.kill().await.context("the server does not end")
+    }
+
+    /// Reads up to the next response; notifications come before it.
+    async fn reply(&mut self) -> Result<()> {
+        loop {
+            self.line.clear();
+            let read = self.output.read_until(b'\n', &mut self.line).await?;
+            ensure!(read > 0, "the server closed its stdout");
+            // Only messages of the server's own begin have a method.
+            let start = &self.line[..self.line.len().min(200)];
+            if !start.windows(9).any(|window| window == br#""method":"#) {
+                return Ok(());
+            }
+        }
+    }
+}
