@@ -5,9 +5,10 @@
 //! is cheap: one request, a bounded time, and a bounded number at once. When there are too many, the oldest ends, which
 //! is one that stalls: an honest one takes milliseconds.
 //!
-//! Metrics are for programs: a request for them passes the same check of `Host`, `Origin` and `Sec-Fetch-Site` as
-//! requests of MCP, so that no page of a browser reads them by rebinding its name. Probes pass no check: some send no
-//! `Host`, and they learn one word.
+//! A request for metrics must name an allowed `Host`, so that no page of a browser reads them by rebinding its name.
+//! `Origin` and `Sec-Fetch-Site` are not checked as for MCP: a GET changes nothing here, a page of another origin cannot
+//! read the response, and the links of Prometheus' own pages lead here. Probes pass no check: some send no `Host`, and
+//! they learn one word.
 //!
 //! Knows no plugin: the caller makes the text of the metrics.
 
@@ -76,7 +77,7 @@ pub struct TelemetryListener {
 }
 
 impl TelemetryListener {
-    /// Binds a socket, within the async runtime. `settings` say which hosts and origins are allowed.
+    /// Binds a socket, within the async runtime. `settings` say which hosts are allowed.
     ///
     /// # Errors
     /// When the address is in use or may not be used.
@@ -149,7 +150,7 @@ impl<P: TelemetryPages> Routes<P> {
             return response;
         }
         match path {
-            "/metrics" => match self.origin_check.check(headers) {
+            "/metrics" => match self.origin_check.check_host(headers) {
                 Ok(_) => self.metrics().await,
                 Err((status, why)) => text(status, why),
             },
@@ -263,7 +264,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_page_that_rebinds_its_name_reads_no_metrics() {
+    async fn a_page_that_rebinds_its_name_reads_no_metrics_and_a_link_leads_to_them() {
         let listener = listener(&["plugport"]);
         let (address, stop) = (listener.address, CancellationToken::new());
         let serving = tokio::spawn(listener.serve(Pages(Arc::default()), stop.clone()));
@@ -273,8 +274,8 @@ mod tests {
             ("/metrics", "Host: plugport:9464", 200),
             ("/metrics", "Host: evil.example:9464", 403),
             ("/metrics", "Host: localhost\r\nHost: evil.example", 403),
-            ("/metrics", "Host: localhost\r\nOrigin: https://evil.example", 403),
-            ("/metrics", "Host: localhost\r\nSec-Fetch-Site: cross-site", 403),
+            ("/metrics", "Host: evil.example\r\nSec-Fetch-Site: same-origin", 403),
+            ("/metrics", "Host: localhost\r\nSec-Fetch-Site: cross-site", 200),
             ("/metrics", "Accept: */*", 403),
             ("/health", "Host: evil.example:9464", 200),
             ("/health", "Accept: */*", 200),
