@@ -205,7 +205,7 @@ impl DuplexSession {
     }
 
     fn request(&mut self, request: Request) -> Result<DuplexReply, RpcError> {
-        let (kind, request_meta) = RequestKind::parse(&request)?;
+        let (kind, request_meta) = RequestKind::parse(&request, self.server.records_traces())?;
         let channel = self.channel_for(Some(&request.method));
         match kind {
             RequestKind::Stateless(stateless_meta) => {

@@ -79,7 +79,7 @@ fn start_request(
     if request.method == Method::Initialize {
         return Err(RpcError::invalid_request("`initialize` cannot be part of a batch"));
     }
-    match RequestKind::parse(&request)? {
+    match RequestKind::parse(&request, server.records_traces())? {
         (RequestKind::Stateless(_), _) => Err(unknown()),
         (_, request_meta) => {
             let response_stream = dispatch::in_session(server, session, request, request_meta, channel)?;

@@ -117,11 +117,14 @@ pub(crate) fn is_reserved(key: &str) -> bool {
 }
 
 impl RequestKind {
-    /// Decides how a request is served, and reads its `_meta`.
+    /// Decides how a request is served, and reads its `_meta`; the trace context only if traces are recorded.
     ///
     /// # Errors
     /// When `_meta` is malformed, or lacks a required key of a stateless request.
-    pub(crate) fn parse(request: &Request) -> Result<(Self, RequestMeta), RpcError> {
+    pub(crate) fn parse(
+        request: &Request,
+        are_traces_recorded: bool,
+    ) -> Result<(Self, RequestMeta), RpcError> {
         let without_version =
             if request.method == Method::Initialize { Self::Initialize } else { Self::Session };
         let Some(raw) = request.params.meta() else { return Ok((without_version, RequestMeta::default())) };
@@ -132,7 +135,8 @@ impl RequestKind {
             RpcError::invalid_meta(&param_errors::describe::<RawMeta<'_>>("params._meta", raw, &error))
         })?;
         let progress_token = meta.progress_token.map(token).transpose()?.flatten();
-        let trace = trace(meta.traceparent, meta.tracestate);
+        let trace = meta.traceparent.filter(|_| are_traces_recorded);
+        let trace = trace.and_then(|parent| read_trace(parent, meta.tracestate));
         let kind = match meta.version {
             None => without_version,
             Some(version) => Self::Stateless(StatelessMeta::read(version, meta)?),
@@ -153,12 +157,12 @@ fn token(raw: &RawValue) -> Result<Option<RequestId>, RpcError> {
 }
 
 /// Reads the trace context. One that is not valid counts as absent, since no request fails because of its trace.
-fn trace(traceparent: Option<&RawValue>, tracestate: Option<&RawValue>) -> Option<TraceContext> {
+fn read_trace(traceparent: &RawValue, tracestate: Option<&RawValue>) -> Option<TraceContext> {
     let text = |raw: &RawValue| -> Option<String> {
         let raw = raw.get();
         if raw.len() <= TRACE_BYTES { serde_json::from_str(raw).ok() } else { None }
     };
-    TraceContext::parse(&text(traceparent?)?, tracestate.and_then(text).as_deref())
+    TraceContext::parse(&text(traceparent)?, tracestate.and_then(text).as_deref())
 }
 
 impl StatelessMeta {
@@ -185,13 +189,13 @@ mod tests {
     use super::*;
     use crate::mcp::ResponseKind;
 
+    fn request(method: &str, params: &str) -> Request {
+        let (id, method) = (RequestId::Number(1), Method::parse(method));
+        Request { id, method, params: params.into(), reservation: None }
+    }
+
     fn read(method: &str, params: &str) -> Result<(RequestKind, RequestMeta), RpcError> {
-        RequestKind::parse(&Request {
-            id: RequestId::Number(1),
-            method: Method::parse(method),
-            params: params.into(),
-            reservation: None,
-        })
+        RequestKind::parse(&request(method, params), true)
     }
 
     fn kind(method: &str, params: &str) -> Result<RequestKind, RpcError> {
@@ -231,7 +235,10 @@ mod tests {
         let trace = |meta: &str| read("ping", &format!(r#"{{"_meta":{meta}}}"#)).unwrap().1.trace;
         let parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
         let context = TraceContext::parse(parent, Some("a=1"));
-        assert_eq!(trace(&format!(r#"{{"traceparent":"{parent}","tracestate":"a=1"}}"#)), context);
+        let meta = format!(r#"{{"traceparent":"{parent}","tracestate":"a=1"}}"#);
+        assert_eq!(trace(&meta), context);
+        let unread = RequestKind::parse(&request("ping", &format!(r#"{{"_meta":{meta}}}"#)), false);
+        assert_eq!(unread.unwrap().1.trace, None, "nothing is recorded");
         for meta in [
             r#"{"traceparent":null}"#.to_owned(),
             r#"{"traceparent":{"a":1}}"#.to_owned(),

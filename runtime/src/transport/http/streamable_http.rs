@@ -109,8 +109,8 @@ impl StreamableHttp {
     }
 
     fn request(&self, headers: &HeaderMap, request: Request, channel: &Channel) -> Result<Reply, RpcError> {
-        let (kind, mut request_meta) =
-            RequestKind::parse(&request).map_err(|error| prefer_header_mismatch(headers, error))?;
+        let (kind, mut request_meta) = RequestKind::parse(&request, self.server.records_traces())
+            .map_err(|error| prefer_header_mismatch(headers, error))?;
         match kind {
             RequestKind::Stateless(stateless_meta) => {
                 let view = self.server.catalog_view(&channel.caller);
