@@ -14,6 +14,7 @@ pub(super) struct AuthCounts {
     invalid: AtomicU64,
     malformed: AtomicU64,
     unavailable: AtomicU64,
+    too_many_proofs: AtomicU64,
 }
 
 impl AuthCounts {
@@ -29,13 +30,14 @@ impl AuthCounts {
             AuthError::Expired | AuthError::Token(TokenError::Expired) => &self.expired,
             AuthError::Token(TokenError::Malformed) => &self.malformed,
             AuthError::Token(TokenError::Unavailable { .. }) => &self.unavailable,
+            AuthError::Token(TokenError::TooManyProofs) => &self.too_many_proofs,
             AuthError::Token(_) => &self.invalid,
         };
         count.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Each outcome with its count.
-    pub(super) fn read(&self) -> [(&'static str, u64); 6] {
+    pub(super) fn read(&self) -> [(&'static str, u64); 7] {
         let counts = [
             ("authenticated", &self.authenticated),
             ("missing", &self.missing),
@@ -43,7 +45,28 @@ impl AuthCounts {
             ("invalid", &self.invalid),
             ("malformed", &self.malformed),
             ("unavailable", &self.unavailable),
+            ("too_many_proofs", &self.too_many_proofs),
         ];
         counts.map(|(outcome, count)| (outcome, count.load(Ordering::Relaxed)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_wrong_with_the_server_or_with_the_rate_is_no_invalid_token() {
+        let counts = AuthCounts::default();
+        let retry_after = std::time::Duration::from_secs(5);
+        counts.succeeded();
+        for error in
+            [TokenError::TooManyProofs, TokenError::Unavailable { retry_after }, TokenError::BadSignature]
+        {
+            counts.failed(&AuthError::Token(error));
+        }
+        let counted = counts.read().into_iter().filter(|(_, count)| *count > 0);
+        let counted: Vec<_> = counted.map(|(outcome, _)| outcome).collect();
+        assert_eq!(counted, ["authenticated", "invalid", "unavailable", "too_many_proofs"]);
     }
 }

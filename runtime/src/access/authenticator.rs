@@ -159,7 +159,7 @@ impl Authenticator {
 
     /// How often requests had valid credentials, and why others were not authenticated.
     #[must_use]
-    pub fn counts(&self) -> [(&'static str, u64); 6] {
+    pub fn counts(&self) -> [(&'static str, u64); 7] {
         self.counts.read()
     }
 
