@@ -125,6 +125,7 @@ fn the_exit_code_says_whether_an_item_may_be_used() {
         ("stdio --tool polite-echo", 1, "denied\n  the caller has no role\n"),
         ("anonymous --tool polite-echo", 1, "may not connect: [auth] needs credentials"),
         ("group:staff --tool polite-echo", 0, ": allowed\n"),
+        ("group:staff scope:none --tool polite-echo", 0, "remark: `scope:none` is nobody, since no token"),
     ] {
         let args: Vec<&str> = args.split(' ').collect();
         let (code, out, err) = access(plugins.path(), &args);

@@ -172,6 +172,10 @@ impl DescribedCaller {
         if let (Some((word, _)), true) = (&facts.client, auth.issuers.is_empty()) {
             return Err(no_issuer(word, auth));
         }
+        let of_groups = facts.groups.iter().map(|(word, name)| (word, auth.why_nobody_has_group(name)));
+        let of_scopes = facts.scopes.iter().map(|(word, name)| (word, auth.why_nobody_has_scope(name)));
+        let nobody = of_groups.chain(of_scopes).filter_map(|(word, why)| Some((word, why?)));
+        self.remarks.extend(nobody.map(|(word, why)| format!("`{}` {why}", word.escape_debug())));
         // Without subject and issuer no entry names the principal by them: neither text of an entry is empty.
         let (issuer, name) = subject.unwrap_or_default();
         let id = issuer.map(|issuer| format!("oauth:{issuer}#{name}")).unwrap_or_default();

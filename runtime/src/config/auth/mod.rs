@@ -83,6 +83,26 @@ impl AuthConfig {
         from.finish(reader, KEYS);
         auth
     }
+
+    /// Why nobody can belong to a group, if nobody can.
+    #[must_use]
+    pub fn why_nobody_has_group(&self, group: &str) -> Option<&'static str> {
+        let is_given = self.issuers.iter().any(|issuer| issuer.groups.is_some())
+            || self.tokens.iter().any(|token| token.groups.iter().any(|given| given == group));
+        let why = "is nobody, since no token of [[auth.tokens]] has this group, and no issuer has `groups`, which \
+                   says where its tokens name theirs";
+        (!is_given).then_some(why)
+    }
+
+    /// Why no token can have a scope, if none can.
+    #[must_use]
+    pub fn why_nobody_has_scope(&self, scope: &str) -> Option<&'static str> {
+        let is_given = !self.issuers.is_empty()
+            || self.tokens.iter().any(|token| token.scopes.iter().any(|given| given == scope));
+        let why = "is nobody, since no token of [[auth.tokens]] has this scope, and [[auth.issuers]] has no issuer of \
+                   access tokens";
+        (!is_given).then_some(why)
+    }
 }
 
 impl AnonymousAccess {

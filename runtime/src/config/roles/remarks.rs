@@ -25,6 +25,14 @@ fn why_remarked(pattern: &WhoPattern, auth: Option<&AuthConfig>) -> Option<Strin
         let why = "is nobody, since there is no [auth] and no caller is authenticated";
         return pattern.needs_authentication().then(|| why.to_owned());
     };
+    let nobody = match pattern {
+        WhoPattern::Group(name) => auth.why_nobody_has_group(name),
+        WhoPattern::Scope(name) => auth.why_nobody_has_scope(name),
+        _ => None,
+    };
+    if let Some(why) = nobody {
+        return Some(why.to_owned());
+    }
     match pattern {
         WhoPattern::Token(name) if !auth.tokens.iter().any(|token| *token.name == **name) => {
             Some("is nobody, since [[auth.tokens]] has no token of this name".to_owned())

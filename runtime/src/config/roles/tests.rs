@@ -170,13 +170,33 @@ fn roles_that_nobody_can_have_are_remarked() {
     assert!(remarks("")[0].starts_with("[roles.a] line 2: `token:ci` is nobody"), "{:?}", remarks(""));
     let token = format!("[[auth.tokens]]\nname = \"ci\"\nsha256 = \"{}\"\n", "0f".repeat(32));
     let with_token = remarks(&token);
-    assert_eq!(with_token.len(), 1, "{with_token:?}");
+    assert_eq!(with_token.len(), 2, "{with_token:?}");
     assert!(with_token[0].contains("`sub:alice` is nobody"), "{with_token:?}");
+    assert!(with_token[1].contains("`group:g` is nobody"), "{with_token:?}");
+    let with_group = remarks(&format!("{token}groups = [\"g\"]\n"));
+    assert_eq!(with_group.len(), 1, "{with_group:?}");
     let issuers: String = ["a", "b"]
         .iter()
-        .map(|host| format!("[[auth.issuers]]\nissuer = \"https://{host}.example.com\"\n"))
+        .map(|host| format!("[[auth.issuers]]\nissuer = \"https://{host}.example.com\"\ngroups = \"/g\"\n"))
         .collect();
     let with_issuers = remarks(&format!("[auth]\nresource = \"https://t.example.com/mcp\"\n{issuers}"));
     assert_eq!(with_issuers.len(), 3, "{with_issuers:?}");
     assert!(with_issuers[1].contains("principal:oauth:ISSUER#alice"), "{with_issuers:?}");
+    assert!(with_issuers[2].contains("`group:g` counts whichever"), "{with_issuers:?}");
+}
+
+#[test]
+fn a_scope_that_nothing_gives_is_remarked() {
+    let role = "[roles.a]\nwho = [\"scope:data\"]\nallow = [\"*\"]\n";
+    let remarks = |text: &str| {
+        let config = parse(&format!("{role}{text}")).unwrap();
+        config.roles.remarks(config.auth.as_ref())
+    };
+    let token = format!("[[auth.tokens]]\nname = \"ci\"\nsha256 = \"{}\"\n", "0f".repeat(32));
+    let told = remarks(&token);
+    assert!(matches!(&*told, [one] if one.contains("`scope:data` is nobody")), "{told:?}");
+    assert!(remarks(&format!("{token}scopes = [\"data\"]\n")).is_empty());
+    let issuer = "[auth]\nresource = \"https://t.example.com/mcp\"\n\
+                  [[auth.issuers]]\nissuer = \"https://a.example.com\"\n";
+    assert!(remarks(issuer).is_empty());
 }

@@ -51,6 +51,11 @@ fn groups_and_scopes_describe_whoever_has_them() {
     let caller = parse(&["group:analysts", "group:staff", "scope:data"], Some(&auth)).unwrap();
     assert!(is(&caller, "group:analysts") && is(&caller, "group:staff") && is(&caller, "authenticated"));
     assert!(caller.subject().has_scopes(&["data".into()]) && !is(&caller, "token:ci"));
+    let told = caller.remarks();
+    assert!(told.len() == 3 && told[0].starts_with("`group:analysts` is nobody"), "{told:?}");
+    assert!(told[2].starts_with("`scope:data` is nobody"), "{told:?}");
+    let given = parse(&["group:build", "scope:tools"], Some(&auth)).unwrap();
+    assert!(given.remarks().is_empty(), "a token has them: {:?}", given.remarks());
 }
 
 #[test]
