@@ -205,6 +205,7 @@ async fn handle(
         Method::Discover if stateless => discover::discover(server, context),
         Method::Listen if stateless => {
             drop(view);
+            forbidden_requests::record_hidden_subscriptions(server, &context.caller, &context.request);
             return subscriptions::listen(server, context, params).await;
         }
         Method::Ping if !stateless => lifecycle::ping(server, context),

@@ -10,6 +10,7 @@ use super::await_initial_load::WaitSubject;
 use super::jsonrpc::Request;
 use super::method::Method;
 use super::methods::hidden_items::HiddenItems;
+use super::methods::subscriptions::listened_uris;
 use super::server::Server;
 use crate::call_env::Caller;
 use crate::plugin::{ForbiddenCall, ForbiddenReason, Plugin};
@@ -39,13 +40,35 @@ pub(super) fn record_if_hidden(server: &Arc<Server>, caller: &Caller, request: &
     });
 }
 
+/// Has the audit note the hidden URIs of a `subscriptions/listen`. It does not fail because of them: a client may name
+/// any URI, and hears nothing of a hidden one.
+pub(super) fn record_hidden_subscriptions(server: &Arc<Server>, caller: &Caller, request: &Arc<Request>) {
+    if !server.catalog.has_roles() {
+        return;
+    }
+    let (owner, caller, request) = (Arc::clone(server), caller.clone(), Arc::clone(request));
+    server.tasks.spawn(async move {
+        let params = &request.params;
+        let uris = owner.reading().in_place(params.len(), || listened_uris(params)).await;
+        let Some(hidden) = HiddenItems::of(&owner, &caller) else { return };
+        let work = || {
+            for (plugin, name) in uris.iter().filter_map(|uri| hidden.uri(uri)) {
+                forbid(plugin, ("subscriptions/listen", name.as_str()), &caller, 0);
+            }
+        };
+        owner.reading().in_place(hidden.work(uris.len()), work).await;
+    });
+}
+
+fn forbid(plugin: &Plugin, (function, name): (&'static str, &str), caller: &Caller, bytes_in: usize) {
+    let reason = ForbiddenReason::Hidden;
+    plugin.record_forbidden(ForbiddenCall { function, name, caller, reason, bytes_in });
+}
+
 fn record(server: &Server, caller: &Caller, function: &'static str, request: &Request) {
     let Some(hidden) = HiddenItems::of(server, caller) else { return };
     let bytes_in = request.params.arguments().map_or(0, str::len);
-    let forbid = |plugin: &Plugin, name: &str| {
-        let reason = ForbiddenReason::Hidden;
-        plugin.record_forbidden(ForbiddenCall { function, name, caller, reason, bytes_in });
-    };
+    let forbid = |plugin: &Plugin, name: &str| forbid(plugin, (function, name), caller, bytes_in);
     match WaitSubject::from_request(request) {
         WaitSubject::Tool(name) => {
             if let Some(tool) = hidden.tool(&name) {

@@ -3,6 +3,7 @@
 
 use std::time::{Duration, Instant};
 
+use plugport_tests::http_client::{STATELESS, stateless_meta};
 use plugport_tests::server::Server;
 use serde_json::{Value, json};
 
@@ -98,6 +99,28 @@ async fn invented_uris_of_a_hidden_template_have_one_name_and_two_lines() {
     server.signal("-TERM").await;
     let counted = server.wait_for_audit_lines(|line| line["count"].is_number(), 1).await;
     assert_eq!((&counted[0]["count"], &counted[0]["reason"]), (&json!(19), &json!("hidden")));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn hidden_resources_of_a_subscription_have_lines() {
+    let roles = "[roles.some]\nwho = [\"token:bob\"]\nallow = [\"resource:lib:page/static\"]\n";
+    let config = format!("{roles}{}", both());
+    let server = Server::builder().guest("library").config(&config).start().await;
+    let uris = ["lib:page/static", "lib:binary", "lib:item/7/data", "lib:invented"];
+    let params = json!({ "notifications": { "resourceSubscriptions": uris }, "_meta": stateless_meta() });
+    let body = json!({ "jsonrpc": "2.0", "id": "l", "method": "subscriptions/listen", "params": params });
+    let headers = [("mcp-protocol-version", STATELESS), ("mcp-method", "subscriptions/listen")];
+    let mut stream = as_caller(&server, BOB).stream(&headers, &body).await;
+    let acknowledged = stream.message().await;
+    let accepted = acknowledged["params"]["notifications"]["resourceSubscriptions"].as_array().unwrap();
+    assert_eq!(accepted.len(), uris.len(), "a hidden URI is accepted as an unknown one is: {acknowledged}");
+    let lines = server.wait_for_audit_lines(is_forbidden, 2).await;
+    let named: Vec<_> =
+        lines.iter().map(|line| (&line["function"], &line["name"], &line["reason"])).collect();
+    let (function, reason) = (&json!("subscriptions/listen"), &json!("hidden"));
+    let expected =
+        [(function, &json!("lib:binary"), reason), (function, &json!("lib:item/{id}/data"), reason)];
+    assert_eq!(named, expected);
 }
 
 /// Waits until Bob's list of tools is empty.

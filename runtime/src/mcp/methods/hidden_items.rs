@@ -55,6 +55,11 @@ impl HiddenItems {
         Some((plugin, template.unwrap_or_else(|| uri.to_owned())))
     }
 
+    /// The work of looking up so many URIs, as bytes that are read: each may be compared with each template.
+    pub(in super::super) fn work(&self, uris: usize) -> usize {
+        uris.saturating_mul(self.published.templates().items().len()).saturating_mul(TEMPLATE_WORK)
+    }
+
     fn has_resource(&self, uri: &str) -> bool {
         self.published.plugin_for_uri(uri).is_some() && self.visible.plugin_for_uri(uri).is_none()
     }
@@ -86,10 +91,8 @@ impl HiddenLinks {
         self.hidden.as_ref().is_some_and(|hidden| hidden.has_resource(uri))
     }
 
-    /// The work of finding them, as bytes that are read: each link may be compared with each template.
+    /// The work of finding them, as bytes that are read.
     pub(super) fn work(&self) -> usize {
-        let Some(hidden) = &self.hidden else { return 0 };
-        let templates = hidden.published.templates().items().len();
-        self.links.saturating_mul(templates).saturating_mul(TEMPLATE_WORK)
+        self.hidden.as_ref().map_or(0, |hidden| hidden.work(self.links))
     }
 }

@@ -17,7 +17,7 @@ use super::super::result_writer::{EmptyResult, EncodedResult, ResultFields};
 use super::super::revision::Revision;
 use super::super::server::{CatalogView, Server};
 use super::super::sessions::server_notifications::method_of;
-use super::super::sessions::subscriptions::Subscriptions;
+use super::super::sessions::subscriptions::{MAX_URIS, Subscriptions};
 use super::{item_access, read};
 use crate::catalog::CatalogChange;
 use crate::json::RawObject;
@@ -88,6 +88,14 @@ struct SubscriptionStream {
     id: Value,
     filter: SubscriptionFilter,
     uris: Subscriptions,
+}
+
+/// The URIs that a `subscriptions/listen` names, as far as it may; none if its parameters are malformed.
+pub(in super::super) fn listened_uris(params: &Params) -> Vec<String> {
+    let filter = read(params).map(|ListenParams { notifications }| notifications).unwrap_or_default();
+    let mut uris = filter.resource_subscriptions;
+    uris.truncate(MAX_URIS);
+    uris
 }
 
 /// Sends notifications of changes until the client cancels the request or the server stops. Only a stop gives a result.

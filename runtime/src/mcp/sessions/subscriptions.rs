@@ -8,7 +8,7 @@ use super::super::buffer_budget::{BufferReservation, BufferShare};
 use super::super::error::RpcError;
 
 /// URIs of one client.
-const MAX_URIS: usize = 1_000;
+pub(crate) const MAX_URIS: usize = 1_000;
 
 /// Bytes of all URIs of one client.
 const MAX_BYTES: usize = 128 << 10;
