@@ -105,19 +105,23 @@ impl Rules {
             return Err(AuthError::Token(TokenError::Unknown));
         }
         let bound = self.issuers.authenticate(token, digest, client, now).await?;
-        if self.config.require_dpop && !bound.binding().has_key() {
+        if !self.is_bound_enough(bound.principal()) {
             return Err(AuthError::Token(TokenError::BindingRequired));
         }
         Ok(bound)
+    }
+
+    /// Whether the access token of a principal is bound to a key, if it has to be.
+    fn is_bound_enough(&self, principal: &Principal) -> bool {
+        principal.has_key || !self.config.require_dpop
     }
 
     /// Whether these rules accept the credentials of a principal that was authenticated before.
     fn holds(&self, principal: &Arc<Principal>) -> bool {
         match principal.kind {
             PrincipalKind::Token => self.tokens.holds(principal),
-            PrincipalKind::OAuth => {
-                self.config.issuers.iter().any(|issuer| Some(&*issuer.issuer) == principal.issuer.as_deref())
-            }
+            // The token is not at hand to be verified again, so a client has to come back when an issuer has changed.
+            PrincipalKind::OAuth => self.is_bound_enough(principal) && self.issuers.holds(principal),
             // The listener decides which certificates are valid.
             PrincipalKind::Certificate => true,
         }
@@ -131,10 +135,15 @@ impl Rules {
             }
             return Ok(Some(Arc::new(certificate_principal(certificate))));
         }
+        if self.lets_in_anonymous(credentials.is_loopback) { Ok(None) } else { Err(AuthError::Missing) }
+    }
+
+    /// Whether a caller without credentials may call.
+    fn lets_in_anonymous(&self, is_loopback: bool) -> bool {
         match self.config.anonymous {
-            AnonymousAccess::Allow => Ok(None),
-            AnonymousAccess::Loopback if credentials.is_loopback => Ok(None),
-            AnonymousAccess::Loopback | AnonymousAccess::Deny => Err(AuthError::Missing),
+            AnonymousAccess::Allow => true,
+            AnonymousAccess::Loopback => is_loopback,
+            AnonymousAccess::Deny => false,
         }
     }
 }
@@ -190,9 +199,9 @@ impl Authenticator {
         self.rules.load().is_some()
     }
 
-    /// Waits until the credentials of a principal are no longer valid: they have expired, or the operator has removed
-    /// them. `None`: until callers need credentials.
-    pub async fn ended(&self, principal: Option<&Arc<Principal>>) {
+    /// Waits until the credentials of a principal are no longer valid: they have expired, or a changed configuration
+    /// does not accept them. `None`: until such a caller, on this machine or not, needs credentials.
+    pub async fn ended(&self, principal: Option<&Arc<Principal>>, is_loopback: bool) {
         let mut replaced = self.replaced.subscribe();
         let expired = async {
             match principal
@@ -203,7 +212,8 @@ impl Authenticator {
                 None => std::future::pending().await,
             }
         };
-        let removed = async { while self.holds(principal) && replaced.changed().await.is_ok() {} };
+        let removed =
+            async { while self.holds(principal, is_loopback) && replaced.changed().await.is_ok() {} };
         tokio::select! {
             () = expired => {}
             () = removed => {}
@@ -211,10 +221,10 @@ impl Authenticator {
     }
 
     /// Whether a principal that was authenticated before, or nobody, may still call.
-    fn holds(&self, principal: Option<&Arc<Principal>>) -> bool {
+    fn holds(&self, principal: Option<&Arc<Principal>>, is_loopback: bool) -> bool {
         match (self.rules.load_full(), principal) {
             (Some(rules), Some(principal)) => rules.holds(principal),
-            (Some(rules), None) => rules.config.anonymous != AnonymousAccess::Deny,
+            (Some(rules), None) => rules.lets_in_anonymous(is_loopback),
             (None, Some(_)) => false,
             (None, None) => true,
         }
@@ -282,6 +292,7 @@ fn certificate_principal(certificate: &ClientCertificate) -> Principal {
         client: None,
         scopes: Vec::new(),
         groups: Vec::new(),
+        has_key: false,
         expires: Some(certificate.not_after),
     }
 }

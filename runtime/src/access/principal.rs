@@ -38,6 +38,8 @@ pub struct Principal {
     pub scopes: Vec<Box<str>>,
     /// The groups or roles that the token or the configuration names.
     pub groups: Vec<Box<str>>,
+    /// Whether the access token is bound to a key of the client (DPoP).
+    pub has_key: bool,
     /// When the credentials expire.
     pub expires: Option<SystemTime>,
 }

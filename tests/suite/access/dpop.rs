@@ -1,13 +1,16 @@
 //! Tokens that are bound to a key (DPoP): a real authorization server binds them, a foreign library signs the proofs,
 //! and each misuse of token or proof is refused with the right challenge and has one line in the audit.
 
+use std::time::Duration;
+
 use anyhow::{Result, ensure};
 use plugport_tests::authorization_server::AuthorizationServer;
 use plugport_tests::external_clients::ExternalClient;
+use plugport_tests::http_client::{Client, LEGACY};
 use plugport_tests::server::Server;
 use serde_json::{Value, json};
 
-use super::{check_token, free_address};
+use super::{ADA, as_caller, check_token, free_address, section};
 
 /// Calls that are refused, each with the scheme and the error of its challenge.
 const REFUSED: &[(&str, &str, &str)] = &[
@@ -110,6 +113,37 @@ async fn a_server_can_require_bound_tokens() -> Result<()> {
     }
     let metadata = metadata(&server).await?;
     ensure!(metadata["dpop_bound_access_tokens_required"] == true, "{metadata}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_ends_when_its_token_is_not_accepted_any_more() -> Result<()> {
+    let issuer = AuthorizationServer::start(&[]).await?;
+    let config = |resource: &str, of_auth: &str, of_issuer: &str| {
+        let auth = format!("[auth]\nresource = \"{resource}\"\n{of_auth}{}", section("ada", ADA, ""));
+        format!("{auth}[[auth.issuers]]\nissuer = \"{}\"\n{of_issuer}", issuer.issuer)
+    };
+    for (of_auth, of_issuer) in
+        [("require_dpop = true\n", ""), ("", "audience = \"https://other.example\"\n")]
+    {
+        let listen = free_address();
+        let resource = format!("http://{listen}/mcp");
+        let before = config(&resource, "", "");
+        let server = Server::builder().guest("polite").config(&before).listen(listen).start().await;
+        let token = issuer.mint(&json!({ "claims": { "aud": resource, "sub": "alice" } })).await?;
+        let unbound = Client::with_token(server.url(), &token).session(LEGACY).await;
+        let of_ada = as_caller(&server, ADA).session(LEGACY).await;
+        let (mut stream, mut other) = (unbound.listen(None).await, of_ada.listen(None).await);
+        ensure!((stream.status, other.status) == (200, 200), "{}", server.log());
+        std::fs::write(server.folder().join("plugport.toml"), config(&resource, of_auth, of_issuer))?;
+        let ended = async { while stream.event().await.is_some() {} };
+        let ended = tokio::time::timeout(Duration::from_secs(10), ended).await;
+        ensure!(ended.is_ok(), "{of_auth}{of_issuer}: the stream went on:\n{}", server.log());
+        ensure!(unbound.request("tools/list", json!({})).await.status == 401, "{of_auth}{of_issuer}");
+        let goes_on = async { while other.event().await.is_some() {} };
+        let goes_on = tokio::time::timeout(Duration::from_millis(500), goes_on).await;
+        ensure!(goes_on.is_err(), "the stream of a token of [[auth.tokens]] ended too");
+    }
     Ok(())
 }
 

@@ -108,9 +108,9 @@ impl BoundPrincipal {
         (self.principal, self.binding)
     }
 
-    /// What the token is bound to.
-    pub(crate) fn binding(&self) -> TokenBinding {
-        self.binding
+    /// Whose token it is, before anything is proven.
+    pub(crate) fn principal(&self) -> &Principal {
+        &self.principal
     }
 
     /// When the token expires.

@@ -61,6 +61,7 @@ pub(super) fn principal(
         client: client.map(Into::into),
         scopes: claims.scopes()?,
         groups: claims.groups(config.groups.as_ref())?,
+        has_key: binding.has_key(),
         expires,
     };
     Ok(BoundPrincipal::new(Arc::new(principal), binding))

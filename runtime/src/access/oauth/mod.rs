@@ -46,6 +46,7 @@ pub use error::TokenError;
 pub use proof_error::ProofError;
 
 use super::client_network::ClientNetwork;
+use super::principal::Principal;
 use crate::config::{AuthConfig, IssuerConfig};
 use claims::ClaimSource;
 use discovery::Discovery;
@@ -131,6 +132,14 @@ impl Issuers {
                 self.introspect(&asked.collect::<Vec<_>>(), (token, client), digest, now).await
             }
         }
+    }
+
+    /// Whether this is the principal of one of these issuers, and not of one that was removed, or from before the
+    /// configuration of issuers changed.
+    pub(crate) fn holds(&self, principal: &Principal) -> bool {
+        let is_its_issuer =
+            |known: &Arc<str>| self.issuers.iter().any(|issuer| Arc::ptr_eq(&issuer.id, known));
+        principal.issuer.as_ref().is_some_and(is_its_issuer)
     }
 
     /// What is known of a token without asking anybody.

@@ -378,6 +378,7 @@ fn new_principal(kind: PrincipalKind, id: String, subject: &str) -> Principal {
         client: None,
         scopes: Vec::new(),
         groups: Vec::new(),
+        has_key: false,
         expires: None,
     }
 }

@@ -79,6 +79,7 @@ mod tests {
             client: Some("bot".into()),
             scopes: vec!["data".into()],
             groups: vec!["analysts".into()],
+            has_key: false,
             expires: None,
         }
     }

@@ -173,9 +173,8 @@ async fn authenticate_and_route(
     body: &mut Body,
 ) -> Response {
     let authenticator = state.endpoint.server().authenticator();
-    let mut principal = None;
+    let (mut principal, is_loopback) = (None, client.is_on_this_machine);
     if authenticator.is_configured() {
-        let is_loopback = client.is_on_this_machine;
         match authentication::authenticate(authenticator, parts, &client.caller, is_loopback).await {
             Ok(authenticated) => principal = authenticated,
             Err(rejection) => return rejection,
@@ -191,7 +190,10 @@ async fn authenticate_and_route(
     let mut response = route(state, parts, client, body).await;
     authentication::challenge_for_scopes(authenticator, parts, principal.is_some(), &mut response);
     // A call that began in time may end: only streams that wait for changes end with the credentials.
-    if is_listener(parts) { stream_end::bind(response, authenticator, principal) } else { response }
+    match is_listener(parts) {
+        true => stream_end::bind(response, authenticator, principal, is_loopback),
+        false => response,
+    }
 }
 
 /// Whether a request opens a stream that waits for changes.

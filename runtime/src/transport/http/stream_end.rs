@@ -1,8 +1,9 @@
 //! Ends event streams of principals whose credentials are no longer valid.
 //!
 //! A request is authenticated when it arrives, and an event stream may then stay open for days. The body of such a
-//! response ends when its principal's credentials expire or are removed; the client comes back with others, and resumes
-//! its session.
+//! response ends when its principal's credentials expire, or when a changed configuration does not accept them any
+//! more; the client comes back with others, and resumes its session. What a caller hears on its stream follows its
+//! roles at each moment, so a change of roles ends no stream.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -24,17 +25,18 @@ struct CredentialBound {
 }
 
 /// Bounds a response to the time in which the credentials of `principal` are valid, if the response is a stream.
-/// `None`: to the time in which callers need none.
+/// `None`: to the time in which such a caller, on this machine or not, needs none.
 pub(super) fn bind(
     response: Response,
     authenticator: &Arc<Authenticator>,
     principal: Option<Arc<Principal>>,
+    is_loopback: bool,
 ) -> Response {
     if !sse::is_stream(&response) {
         return response;
     }
     let authenticator = Arc::clone(authenticator);
-    let ended = async move { authenticator.ended(principal.as_ref()).await }.boxed();
+    let ended = async move { authenticator.ended(principal.as_ref(), is_loopback).await }.boxed();
     response.map(|body| Body::new(CredentialBound { body, ended }))
 }
 

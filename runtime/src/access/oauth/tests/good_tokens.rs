@@ -45,6 +45,13 @@ async fn a_principal_has_what_the_claims_say() {
 }
 
 #[tokio::test]
+async fn a_principal_is_of_the_issuers_that_made_it_and_not_of_later_ones() {
+    let (world, later) = (World::new(), World::new());
+    let principal = world.authenticate(&world.token(&good_claims())).await.unwrap();
+    assert!(world.issuers.holds(&principal) && !later.issuers.holds(&principal));
+}
+
+#[tokio::test]
 async fn claims_have_several_forms() {
     let world = World::new();
     for (name, value) in [

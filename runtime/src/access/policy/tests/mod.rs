@@ -27,6 +27,7 @@ fn principal(random: &mut Random) -> Principal {
         client: None,
         scopes,
         groups,
+        has_key: false,
         expires: None,
     }
 }
