@@ -69,10 +69,12 @@ mod sockets;
 use std::any::Any;
 use std::sync::Arc;
 
-use wasmtime::component::{Instance, Linker, ResourceTable};
-use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
+use wasmtime::component::{Instance, Linker, Resource, ResourceTable, TypedFunc};
+use wasmtime_wasi::{WasiCtxBuilder, WasiCtxView, WasiView};
 
-use crate::call_env::{GrantHint, GuestLog, GuestOutput, HintAudience};
+use crate::bindings::exports::plugport::plugin::tools::ToolResult;
+use crate::bindings::plugport::plugin::types::Error;
+use crate::call_env::{Caller, GrantHint, GuestLog, HintAudience};
 use crate::config::{Grants, PluginConfig};
 use crate::observe::Audit;
 use crate::observe::metrics::Tally;
@@ -80,11 +82,12 @@ use crate::observe::trace::SpanScope;
 use crate::sandbox::{
     GuestMemory, HostFuel, KvDatabase, LargeWork, PluginMemory, StoreLimiter, Suspension, TokenBucket,
 };
-use capability_trait::{Capability, InstanceParts, PluginParts};
+use capability_trait::{Capability, PluginParts};
 use client_requests::RequestBudget;
 use host_support::current_call::CurrentCall;
 use host_support::denial_log::DenialLog;
 use host_support::handle_memory::HandleMemory;
+use host_support::wasi_ctx::LazyWasiCtx;
 
 pub use always_granted::{PendingChanges, PluginChanges};
 pub use host_support::current_call::Call;
@@ -156,16 +159,21 @@ pub(crate) struct ServerCtx {
     pub(crate) memory: Arc<GuestMemory>,
 }
 
+/// The function `call-tool` of an instance. It takes arguments of any lifetime: the engine copies them.
+pub(crate) type CallToolFunc =
+    TypedFunc<(Resource<Call>, &'static str, &'static str), (Result<ToolResult, Error>,)>;
+
 /// What the host keeps for one instance: the `T` of its `Store<T>`. It is dropped with the store, so a call finds
 /// nothing of the call before. Where the operator lets an instance serve several calls of one caller, the state of a
 /// call begins anew with each call.
 pub(crate) struct InstanceCtx {
-    wasi: WasiCtx,
-    output: GuestOutput,
+    wasi: LazyWasiCtx,
     pub(crate) table: ResourceTable,
     pub(crate) current_call: CurrentCall,
     /// The instance that serves the calls of clients, once it is made.
     pub(crate) instance: Option<Instance>,
+    /// Its function `call-tool`, whose type the engine has checked.
+    pub(crate) call_tool: Option<CallToolFunc>,
     /// Calls that it has served or begun to serve.
     pub(crate) served: u32,
     pub(crate) limiter: StoreLimiter,
@@ -212,7 +220,8 @@ impl WasiView for InstanceCtx {
     // Every function of WASI calls this one, and none of them charges for itself.
     fn ctx(&mut self) -> WasiCtxView<'_> {
         self.host_fuel.charge_call();
-        WasiCtxView { ctx: &mut self.wasi, table: &mut self.table }
+        let ctx = self.wasi.get(&self.plugin.config.grants, &self.logs, &self.host_fuel);
+        WasiCtxView { ctx, table: &mut self.table }
     }
 }
 
@@ -237,13 +246,13 @@ macro_rules! states {
         }
 
         impl PerInstance {
-            fn new(plugin: &Arc<PluginCtx>, instance: &InstanceParts<'_>) -> Self {
-                Self { $($folder: self::$folder::$capability::for_instance(plugin, instance),)* }
+            fn new(plugin: &Arc<PluginCtx>, caller: &Caller) -> Self {
+                Self { $($folder: self::$folder::$capability::for_instance(plugin, caller),)* }
             }
 
             /// Begins another call in the same instance.
-            fn begin_call(&mut self, plugin: &Arc<PluginCtx>, instance: &InstanceParts<'_>) {
-                $(self::$folder::$capability::begin_call(&mut self.$folder, plugin, instance);)*
+            fn begin_call(&mut self, plugin: &Arc<PluginCtx>, caller: &Caller) {
+                $(self::$folder::$capability::begin_call(&mut self.$folder, plugin, caller);)*
             }
 
             /// Whether nothing of the call that ended goes on.
@@ -263,13 +272,9 @@ macro_rules! states {
             Ok(())
         }
 
-        /// Adds what is granted to a WASI context.
-        ///
-        /// # Errors
-        /// When something that was granted is gone.
-        fn build_wasi(grants: &Grants, wasi: &mut WasiCtxBuilder) -> wasmtime::Result<()> {
-            $(self::$folder::$capability::build_wasi(&grants.$folder, wasi)?;)*
-            Ok(())
+        /// Adds what is granted to a WASI context, except for directories.
+        fn build_wasi(grants: &Grants, wasi: &mut WasiCtxBuilder) {
+            $(self::$folder::$capability::build_wasi(&grants.$folder, wasi);)*
         }
 
         /// Size of what the host keeps behind a handle, as far as a guest decides it, bytes.
