@@ -104,6 +104,8 @@ pub(crate) struct PluginCtx {
     pub(crate) name: Arc<str>,
     /// SHA-256 of the file, as lower-case hex.
     pub(crate) digest: String,
+    /// The same with the name of the algorithm, as the audit writes it.
+    pub(crate) audit_digest: Arc<str>,
     /// The operator's settings for it.
     pub(crate) config: PluginConfig,
     /// Records the changes that it announces.
@@ -133,6 +135,7 @@ impl PluginCtx {
         let ServerCtx { changes, store, audit, audience, memory, .. } = server;
         Self {
             name: name.into(),
+            audit_digest: format!("sha256:{digest}").into(),
             digest,
             log_bucket: Arc::new(GuestLog::token_bucket(&config.limits)),
             capabilities,
