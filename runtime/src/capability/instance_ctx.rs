@@ -1,13 +1,12 @@
 //! The life of an [`InstanceCtx`]: how it is made, ends a call and begins another. These functions go through all parts
 //! of an instance. The layer `plugin` calls them, and no host function does.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use wasmtime::component::ResourceTable;
 
 use super::client_requests::RequestBudget;
 use super::host_support::current_call::CurrentCall;
-use super::host_support::denial_log::DenialLog;
 use super::host_support::handle_memory::HandleMemory;
 use super::host_support::wasi_ctx::LazyWasiCtx;
 use super::{InstanceCtx, PerInstance, PluginCtx, filesystem};
@@ -61,7 +60,7 @@ impl InstanceCtx {
             handle_memory: HandleMemory::new(transfer),
             suspension,
             request_budget: RequestBudget::new(limits.client_requests),
-            denials: DenialLog::default(),
+            denials: OnceLock::new(),
             trace: None,
             plugin: Arc::clone(plugin),
             announces: true,
@@ -91,16 +90,15 @@ impl InstanceCtx {
         self.logs.reset_for_next_call(limits);
         self.limiter.begin_again();
         self.request_budget = RequestBudget::new(limits.client_requests);
-        self.denials = DenialLog::default();
+        self.denials = OnceLock::new();
         self.capabilities.begin_call(&self.plugin, caller);
         self.suspension = suspension;
     }
 
     /// What the call does from now on is recorded in this span.
     pub(crate) fn set_trace(&mut self, trace: Option<SpanScope>) {
-        // A call that is not recorded takes no lock.
-        if trace.is_some() || self.trace.is_some() {
-            self.denials.set_trace(trace.clone());
+        if let Some(denials) = self.denials.get() {
+            denials.set_trace(trace.clone());
         }
         if let Some(http) = &mut self.capabilities.http {
             http.set_trace(trace.clone());

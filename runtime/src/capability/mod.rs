@@ -67,7 +67,7 @@ mod sampling;
 mod sockets;
 
 use std::any::Any;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use wasmtime::component::{Instance, Linker, Resource, ResourceTable, TypedFunc};
 use wasmtime_wasi::{WasiCtxBuilder, WasiCtxView, WasiView};
@@ -188,7 +188,8 @@ pub(crate) struct InstanceCtx {
     handle_memory: HandleMemory,
     suspension: Suspension,
     request_budget: RequestBudget,
-    denials: DenialLog,
+    /// Made with the first entry.
+    denials: OnceLock<DenialLog>,
     /// The span of the call; `None`: it is not recorded.
     trace: Option<SpanScope>,
     /// The state of each capability.
@@ -202,12 +203,16 @@ pub(crate) struct InstanceCtx {
 impl InstanceCtx {
     /// Records what the guest was denied, and what would grant it.
     fn deny(&mut self, requested: &str, hint: impl Into<GrantHint>) {
-        self.denials.record_denied(&self.plugin, requested, hint);
+        self.denials().record_denied(&self.plugin, requested, hint);
     }
 
     /// Records that the guest reached a limit and may go on. `why` is the sentence that the guest got.
     fn limit_reached(&mut self, why: &str) {
-        self.denials.record_limit(&self.plugin, why);
+        self.denials().record_limit(&self.plugin, why);
+    }
+
+    fn denials(&self) -> &DenialLog {
+        self.denials.get_or_init(|| DenialLog::new(self.trace.clone()))
     }
 
     /// Reserves memory for a handle that the guest is about to get.

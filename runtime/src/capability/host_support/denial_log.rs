@@ -58,6 +58,11 @@ struct LimitLine<'a> {
 }
 
 impl DenialLog {
+    /// For a call that is recorded in this span.
+    pub(in crate::capability) fn new(trace: Option<SpanScope>) -> Self {
+        Self { call: Arc::new(CallDenials { recorded: Mutex::default(), trace: Mutex::new(trace) }) }
+    }
+
     /// Adds an entry. `None`: the call has the same entry already, or too many others.
     fn add(&self, plugin: &PluginCtx, entry: &str) -> Option<DenialEntry> {
         let mut recorded = self.call.recorded.lock();

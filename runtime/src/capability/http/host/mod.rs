@@ -82,7 +82,10 @@ impl WasiHttpView for InstanceCtx {
     fn http(&mut self) -> WasiHttpCtxView<'_> {
         self.host_fuel.charge_call();
         let Self { plugin, host_fuel, denials, trace, capabilities, table, .. } = self;
-        let begin = || HttpCtx::new(plugin, host_fuel, denials, trace.clone());
+        let begin = || {
+            let denials = denials.get_or_init(|| DenialLog::new(trace.clone()));
+            HttpCtx::new(plugin, host_fuel, denials, trace.clone())
+        };
         let HttpCtx { context, hooks } = capabilities.http.get_or_insert_with(begin);
         WasiHttpCtxView { hooks, table, ctx: context }
     }
