@@ -19,7 +19,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::framing::Line;
-use crate::mcp::{BufferReservation, Caller, DuplexReply, DuplexSession, ResponsePart, ResponseStream};
+use crate::mcp::{BufferReservation, Caller, DuplexReply, DuplexSession, ResponseStream};
 use crate::sandbox::LargeWork;
 
 /// Messages that may wait for a client that is slow to read.
@@ -229,8 +229,7 @@ impl<I: Input> Duplex<I> {
 
 async fn pump(mut stream: ResponseStream, sender: mpsc::Sender<Bytes>) {
     while let Some(part) = stream.next().await {
-        let (ResponsePart::Message(line) | ResponsePart::Response(line, _)) = part;
-        if sender.send(line).await.is_err() {
+        if sender.send(part.into_bytes()).await.is_err() {
             return;
         }
     }
