@@ -192,7 +192,10 @@ mod tests {
     }
 
     fn list(notes: &[(&'static str, &'static str, &'static str)]) -> ItemList<Note> {
-        ItemList::new(notes.iter().map(|(uri, owner, text)| note(uri, owner, text)).collect(), &Arc::default())
+        ItemList::new(
+            notes.iter().map(|(uri, owner, text)| note(uri, owner, text)).collect(),
+            &Arc::default(),
+        )
     }
 
     #[test]
@@ -229,7 +232,10 @@ mod tests {
         };
         let (first, second) = (all.filtered(|note| note.key() == "n:a"), all.filtered(|_| true));
         let other = all.filtered(|note| note.key() == "n:b");
-        assert_eq!((&*page(&all), &*page(&first), &*page(&other)), (&b"n:a n:b"[..], &b"n:a"[..], &b"n:b"[..]));
+        assert_eq!(
+            (&*page(&all), &*page(&first), &*page(&other)),
+            (&b"n:a n:b"[..], &b"n:a"[..], &b"n:b"[..])
+        );
         assert_eq!(page(&second).as_ptr(), page(&all).as_ptr());
         assert_eq!(page(&first).as_ptr(), page(&first).as_ptr());
         assert_ne!(page(&list(&notes)).as_ptr(), page(&all).as_ptr(), "a reload makes new lists");

@@ -95,9 +95,8 @@ fn page<T: ListItem>(
     let page = Page::at(params.cursor.as_deref(), list.items(), list.id(), server.settings.page_size)
         .map_err(|error| RpcError::invalid_params(&error.to_string()))?;
     let cache_scope = server.cache_scope();
-    let write = |ttl_ms| {
-        EncodedResult::new(&ListResult { page: &page, ttl_ms, cache_scope }, revision, &server.info)
-    };
+    let write =
+        |ttl_ms| EncodedResult::new(&ListResult { page: &page, ttl_ms, cache_scope }, revision, &server.info);
     // During the initial load the list may change in a moment.
     if !view.is_complete {
         return write(0);
