@@ -16,10 +16,10 @@ use http_body_util::BodyExt as _;
 use plugport::catalog::{Catalog, Snapshot};
 use plugport::config::{Config, ServerConfig};
 use plugport::mcp::Server;
-use plugport::transport::http::router;
+use plugport::transport::http::{ServerRoutes, router};
 use tower_service::Service as _;
 
-use crate::support::http::{Load, list_head_and_body, measure_http};
+use crate::support::http::{Load, list_head_and_body, measure_http, measure_routes};
 use crate::support::in_process::{BenchFn, measure_in_process, runtime};
 use crate::support::{Row, copies, guest_file};
 
@@ -42,9 +42,9 @@ pub fn run() {
 }
 
 fn measure(guest: &Path, folder: &Path, tools: usize) {
-    let sandboxed = || list_router(guest.to_owned(), folder.to_owned(), tools);
+    let sandboxed = || list_server(guest.to_owned(), folder.to_owned(), tools);
     let page = runtime().block_on(async {
-        let response = request(&mut sandboxed()().await).await;
+        let response = request(&mut router(sandboxed()().await)).await;
         response.into_body().collect().await.unwrap().to_bytes()
     });
     let text = std::str::from_utf8(&page).unwrap();
@@ -52,7 +52,7 @@ fn measure(guest: &Path, folder: &Path, tools: usize) {
     println!("\n{tools} tools, {} KiB\n{}", page.len() >> 10, Row::HEAD);
     let (length, bare) = (page.len(), || bare_router(page.clone()));
     let row = measure_in_process("without a socket: tools/list", TIME, async || InProcessList {
-        router: sandboxed()().await,
+        router: router(sandboxed()().await),
         length,
     });
     println!("{row}");
@@ -64,7 +64,8 @@ fn measure(guest: &Path, folder: &Path, tools: usize) {
     let load = Load::lists(CONNECTIONS, TIME);
     let (mut ours, mut floor) = (f64::INFINITY, f64::INFINITY);
     for _ in 0..ROUNDS {
-        let row = measure_http("HTTP tools/list", &load, sandboxed());
+        let server = sandboxed();
+        let row = measure_routes("HTTP tools/list", &load, async move || ServerRoutes::new(server().await));
         println!("{row}");
         ours = ours.min(row.cpu_us);
         let row = measure_http("HTTP bare axum handler", &load, bare());
@@ -74,17 +75,17 @@ fn measure(guest: &Path, folder: &Path, tools: usize) {
     println!("  -> {:.2} times the CPU of the bare handler (aim: at most {AIM})", ours / floor);
 }
 
-/// The real routes for plugins with so many tools on the first page.
-fn list_router(
+/// A server with so many tools on the first page. Made on its own thread.
+fn list_server(
     guest: PathBuf,
     folder: PathBuf,
     tools: usize,
-) -> impl AsyncFnOnce() -> Router + Send + 'static {
+) -> impl AsyncFnOnce() -> Arc<Server> + Send + 'static {
     async move || {
         let config = Config::new(folder.clone());
         let plugins = copies(&guest, &folder, &config, tools.div_ceil(TOOLS)).await;
         let settings = ServerConfig { page_size: tools, ..ServerConfig::default() };
-        router(Arc::new(Server::new(Arc::new(Catalog::new(Snapshot::new(plugins))), settings)))
+        Arc::new(Server::new(Arc::new(Catalog::new(Snapshot::new(plugins))), settings))
     }
 }
 

@@ -13,48 +13,61 @@ use crate::call_env::Caller;
 
 /// A response.
 #[derive(Debug)]
-pub struct ResponseLine {
-    start: Bytes,
-    /// Empty: all of the response is in `start`.
-    shared: Bytes,
+pub struct ResponseLine(Chunks);
+
+#[derive(Debug)]
+enum Chunks {
+    One(Bytes),
+    /// The second is shared. In a box, since few responses have two.
+    Two(Box<[Bytes; 2]>),
 }
 
 impl ResponseLine {
     /// A response that ends with bytes which other responses have too.
     pub(super) fn with_shared_end(start: Bytes, shared: Bytes) -> Self {
-        Self { start, shared }
+        Self(Chunks::Two(Box::new([start, shared])))
     }
 
     /// The same response, counted as long as any part of it exists. `None` when the budget has too few bytes left.
     /// Shared bytes are counted for each client: one that does not read can keep them when their snapshot is gone.
     pub(super) fn counted(self, buffers: &Arc<BufferBudget>, caller: &Caller) -> Option<Self> {
-        let Self { start, shared } = self;
-        Some(match shared.is_empty() {
-            true => Self { start: buffers.counted(caller, start)?, shared },
-            false => Self { start, shared: buffers.counted(caller, shared)? },
-        })
+        let chunks = match self.0 {
+            Chunks::One(line) => Chunks::One(buffers.counted(caller, line)?),
+            Chunks::Two(mut chunks) => {
+                let [_, shared] = &mut *chunks;
+                *shared = buffers.counted(caller, std::mem::take(shared))?;
+                Chunks::Two(chunks)
+            }
+        };
+        Some(Self(chunks))
     }
 
     /// The chunks in their order. The second may be empty.
     #[must_use]
     pub fn into_chunks(self) -> [Bytes; 2] {
-        [self.start, self.shared]
+        match self.0 {
+            Chunks::One(line) => [line, Bytes::new()],
+            Chunks::Two(chunks) => *chunks,
+        }
     }
 
     /// All in one chunk, for which a shared end is copied.
     #[must_use]
     pub fn into_bytes(self) -> Bytes {
-        if self.shared.is_empty() {
-            return self.start;
+        match self.0 {
+            Chunks::One(line) => line,
+            Chunks::Two(chunks) => {
+                let [start, shared] = *chunks;
+                let line = [&*start, &*shared].concat();
+                Bytes::from_owner(JoinedLine(line, shared))
+            }
         }
-        let line = [&*self.start, &*self.shared].concat();
-        Bytes::from_owner(JoinedLine(line, self.shared))
     }
 }
 
 impl From<Bytes> for ResponseLine {
     fn from(line: Bytes) -> Self {
-        Self { start: line, shared: Bytes::new() }
+        Self(Chunks::One(line))
     }
 }
 

@@ -19,7 +19,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::framing::Line;
-use crate::mcp::{BufferReservation, Caller, DuplexReply, DuplexSession, ResponseStream};
+use crate::mcp::{BufferReservation, Caller, DuplexReply, DuplexSession, ResponsePart, ResponseStream};
 use crate::sandbox::LargeWork;
 
 /// Messages that may wait for a client that is slow to read.
@@ -192,7 +192,7 @@ impl<I: Input> Duplex<I> {
         let is_alone = has_room && !self.input.has_line();
         let polled = if is_alone { stream.next().now_or_never() } else { None };
         let first = match polled {
-            Some(Some(ResponsePart::Response(response, _))) => return Some(response),
+            Some(Some(ResponsePart::Response(response, _))) => return Some(response.into_bytes()),
             Some(Some(ResponsePart::Message(message))) => Some(message),
             // Cancelled.
             Some(None) => return None,

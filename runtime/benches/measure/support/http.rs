@@ -17,7 +17,7 @@ use bytes::Bytes;
 use http_body_util::BodyExt as _;
 use hyper_util::service::TowerToHyperService;
 use plugport::config::ServerConfig;
-use plugport::transport::http::{Listener, serve};
+use plugport::transport::http::{Listener, Routes, serve};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -53,18 +53,26 @@ impl Load {
     }
 }
 
-/// Sends load to the routes of `make`, and measures the server thread's processor time.
+/// The same for a router of axum.
 pub fn measure_http(name: &str, load: &Load, make: impl AsyncFnOnce() -> Router + Send + 'static) -> Row {
+    measure_routes(name, load, async move || TowerToHyperService::new(make().await))
+}
+
+/// Sends load to the routes of `make`, and measures the server thread's processor time.
+pub fn measure_routes<R: Routes>(
+    name: &str,
+    load: &Load,
+    make: impl AsyncFnOnce() -> R + Send + 'static,
+) -> Row {
     let stop = CancellationToken::new();
     let (send_address, address) = blocking::sync_channel(1);
     let stopped = stop.clone();
     let server = std::thread::spawn(move || {
         runtime().block_on(async {
-            let router = make().await;
+            let routes = make().await;
             let listener = Listener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
             send_address.send(listener.address).unwrap();
             let cpu = thread_cpu();
-            let routes = TowerToHyperService::new(router);
             serve(listener, routes, &ServerConfig::default(), stopped).await;
             thread_cpu() - cpu
         })

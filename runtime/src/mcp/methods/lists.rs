@@ -227,7 +227,8 @@ mod tests {
         }
         assert_eq!(pages.len(), 2 * Revision::ALL.len(), "each revision and page has its own bytes");
         let reloaded = self::list(5, 10_000);
-        let [_, shared] = first(&server, stateless, &reloaded).into_response(&RequestId::Number(1)).into_chunks();
+        let [_, shared] =
+            first(&server, stateless, &reloaded).into_response(&RequestId::Number(1)).into_chunks();
         assert!(!pages.contains(&shared.as_ptr()), "a reload makes new lists");
     }
 
