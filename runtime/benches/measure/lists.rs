@@ -1,5 +1,5 @@
-//! Measures what a list costs besides writing its bytes: `tools/list` with 100 and with 5,000 tools on its page, against
-//! a bare handler that writes the same bytes.
+//! Measures what a list costs besides writing its bytes: `tools/list` with 100 and with 5,000 tools on its page,
+//! against a bare handler that writes the same bytes.
 //!
 //! `cargo measure lists` builds the guest and runs this. Servers run on one thread of their own, whose CPU clock gives
 //! the cost per request. Both handlers are measured in turns, and the ratio is that of their fastest rounds.

@@ -1,8 +1,9 @@
 //! A response on one line, in one chunk or two.
 //!
 //! Many responses may have the same result: a page of a list. Then the response's own chunk is only its beginning, with
-//! its id, and all of them share the rest, which no response copies. A transport writes both chunks one after the other,
-//! or asks for one chunk. Small responses are one chunk anyway, because copying them costs less than a second chunk.
+//! its id, and all of them share the rest, which no response copies. A transport writes both chunks, one after the
+//! other, or asks for one chunk. Small responses are one chunk anyway, because copying them costs less than a second
+//! chunk.
 
 use std::sync::Arc;
 
