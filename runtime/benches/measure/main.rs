@@ -21,6 +21,7 @@ mod access;
 mod call;
 mod fairness;
 mod languages;
+mod lists;
 mod load;
 mod quotas;
 mod reload;
@@ -40,6 +41,7 @@ const BENCHMARKS: &[(&str, Benchmark)] = &[
     ("call", || done(call::run())),
     ("fairness", fairness::run),
     ("languages", || done(languages::run())),
+    ("lists", || done(lists::run())),
     ("load", || done(load::run())),
     ("quotas", || done(quotas::run())),
     ("reload", reload::run),
