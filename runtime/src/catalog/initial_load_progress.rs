@@ -37,15 +37,16 @@ impl InitialLoad {
         self.over.load(Ordering::Acquire)
     }
 
-    /// `None`: it is over, and stays so.
+    /// `None`: it is over, and stays so. Only the end wakes those who watch: many requests may wait for many plugins,
+    /// and each of them reads the progress when it is due.
     pub(super) fn set(&self, progress: Option<LoadProgress>) {
         self.over.fetch_or(progress.is_none(), Ordering::Release);
         self.progress.send_if_modified(|known| {
-            let is_new = known.is_some() && *known != progress;
-            if is_new {
+            let was_over = known.is_none();
+            if !was_over {
                 *known = progress;
             }
-            is_new
+            !was_over && progress.is_none()
         });
     }
 
@@ -70,7 +71,9 @@ mod tests {
         let progress = Some(LoadProgress { remaining: 1, total: 2, compiling: true });
         load.set(progress);
         assert_eq!((load.is_over(), load.is_compiling(), *watch.borrow()), (false, true, progress));
+        assert!(watch.has_changed().is_ok_and(|changed| !changed), "who waits is woken at the end only");
         load.set(None);
+        assert!(watch.has_changed().is_ok_and(|changed| changed));
         load.set(Some(LoadProgress { remaining: 2, total: 2, compiling: true }));
         assert_eq!((load.is_over(), *watch.borrow()), (true, None));
         assert!(InitialLoad::new(true).is_over());

@@ -119,7 +119,7 @@ impl Catalog {
         });
     }
 
-    /// Watches the progress of the first load.
+    /// Watches the progress of the first load. It can be read at any time; only its end is a change.
     #[must_use]
     pub fn load_progress(&self) -> watch::Receiver<Option<LoadProgress>> {
         self.initial_load.watch()
