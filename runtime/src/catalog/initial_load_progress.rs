@@ -37,16 +37,14 @@ impl InitialLoad {
         self.over.load(Ordering::Acquire)
     }
 
-    /// `None`: it is over, and stays so. Only the end wakes those who watch: many requests may wait for many plugins,
-    /// and each of them reads the progress when it is due.
+    /// `None`: it is over, and stays so. A loaded file wakes nobody who watches, since many requests may wait for many
+    /// plugins: only the end does, and the first file to compile, which changes how long requests wait.
     pub(super) fn set(&self, progress: Option<LoadProgress>) {
         self.over.fetch_or(progress.is_none(), Ordering::Release);
         self.progress.send_if_modified(|known| {
-            let was_over = known.is_none();
-            if !was_over {
-                *known = progress;
-            }
-            !was_over && progress.is_none()
+            let Some(before) = *known else { return false };
+            *known = progress;
+            progress.is_none_or(|now| now.compiling != before.compiling)
         });
     }
 
@@ -66,14 +64,18 @@ mod tests {
     #[test]
     fn a_first_look_is_over_once_and_for_all() {
         let load = InitialLoad::new(false);
-        let watch = load.watch();
+        let mut watch = load.watch();
         assert!(!load.is_compiling());
         let progress = Some(LoadProgress { remaining: 1, total: 2, compiling: true });
         load.set(progress);
         assert_eq!((load.is_over(), load.is_compiling(), *watch.borrow()), (false, true, progress));
-        assert!(watch.has_changed().is_ok_and(|changed| !changed), "who waits is woken at the end only");
+        assert!(watch.has_changed().unwrap(), "it compiles now");
+        watch.mark_unchanged();
+        let progress = Some(LoadProgress { remaining: 0, total: 2, compiling: true });
+        load.set(progress);
+        assert_eq!((watch.has_changed().unwrap(), *watch.borrow()), (false, progress));
         load.set(None);
-        assert!(watch.has_changed().is_ok_and(|changed| changed));
+        assert!(watch.has_changed().unwrap());
         load.set(Some(LoadProgress { remaining: 2, total: 2, compiling: true }));
         assert_eq!((load.is_over(), *watch.borrow()), (true, None));
         assert!(InitialLoad::new(true).is_over());
