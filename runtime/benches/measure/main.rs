@@ -25,6 +25,7 @@ mod lists;
 mod load;
 mod quotas;
 mod reload;
+mod scale;
 mod support;
 mod suspended_calls;
 mod telemetry;
@@ -45,6 +46,7 @@ const BENCHMARKS: &[(&str, Benchmark)] = &[
     ("load", || done(load::run())),
     ("quotas", || done(quotas::run())),
     ("reload", reload::run),
+    ("scale", scale::run),
     ("suspended_calls", || done(suspended_calls::run())),
     ("telemetry", || done(telemetry::run())),
     ("views", || done(views::run())),

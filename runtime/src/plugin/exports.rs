@@ -97,6 +97,6 @@ impl<I> ExportedInterface<I> {
         P: ComponentNamedList + Lower,
         R: ComponentNamedList + Lift,
     {
-        instance.get_typed_func(store, &self.entry)
+        instance.get_typed_func(store, self.entry)
     }
 }

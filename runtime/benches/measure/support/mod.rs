@@ -3,6 +3,8 @@
 pub mod http;
 pub mod in_process;
 pub mod raw_wasmtime;
+pub mod server;
+pub mod svg;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
