@@ -5,7 +5,11 @@
 wasmtime::component::bindgen!({
     path: "../wit",
     world: "plugin",
-    imports: { default: async | trappable },
+    imports: {
+        // Every call ends with it, and it has nothing to wait for.
+        "plugport:plugin/request.[drop]call": trappable,
+        default: async | trappable,
+    },
     exports: { default: async },
     with: { "plugport:plugin/request.call": crate::capability::Call },
     trappable_error_type: { "plugport:plugin/types.error" => crate::capability::HostCallError },

@@ -4,6 +4,10 @@
 //! [`CallBackend`], which is the host's handle inside a plugin and a [`TestClient`](crate::testing::TestClient) in a
 //! test. The backend is reference-counted, because the log bridges need it for as long as the tool runs and cannot hold
 //! a borrow.
+//!
+//! The backend is an enum, so that a plugin imports only the functions of the host that it calls. An object with both
+//! behind one trait would make every plugin import all of them, and each import costs time in every fresh instance. So
+//! each interface's own module calls the host, too, and the operator sees which capabilities a plugin really uses.
 
 use std::cell::OnceCell;
 use std::fmt::{self, Display};
@@ -13,44 +17,38 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::bindings::request;
-use crate::client_requests::RequestTarget;
-use crate::json;
+use crate::client_requests::ClientRequest;
+use crate::{Error, json};
 
 pub use crate::bindings::request::{ClientInfo, LogLevel as Level};
 
-/// What a call uses: the host's handle or a test client. Data and meta are JSON.
-pub(crate) trait CallBackend {
+/// What a call uses.
+pub(crate) enum CallBackend {
+    /// The host's handle.
+    Host(request::Call),
+    /// A test's client.
+    Test(Box<dyn ScriptedClient>),
+}
+
+/// Stands in for the host and its client in a test. Data and meta are JSON.
+pub(crate) trait ScriptedClient {
     fn client(&self) -> ClientInfo;
     fn principal(&self) -> Option<String>;
     fn meta(&self) -> Option<String>;
     fn cancelled(&self) -> bool;
     fn log(&self, level: Level, logger: Option<&str>, data: &str);
     fn progress(&self, done: f64, total: Option<f64>, message: Option<&str>);
-    /// Where requests to the client go.
-    fn request_target(&self) -> RequestTarget<'_>;
+    /// The result of the MCP request, in JSON.
+    fn respond(&self, key: Option<&str>, request: &ClientRequest) -> Result<String, Error>;
 }
 
-impl CallBackend for request::Call {
-    fn client(&self) -> ClientInfo {
-        self.client()
-    }
-    fn principal(&self) -> Option<String> {
-        self.principal()
-    }
-    fn meta(&self) -> Option<String> {
-        self.meta()
-    }
-    fn cancelled(&self) -> bool {
-        self.cancelled()
-    }
-    fn log(&self, level: Level, logger: Option<&str>, data: &str) {
-        self.log(level, logger, data);
-    }
-    fn progress(&self, done: f64, total: Option<f64>, message: Option<&str>) {
-        self.progress(done, total, message);
-    }
-    fn request_target(&self) -> RequestTarget<'_> {
-        RequestTarget::Host(self)
+impl CallBackend {
+    /// Logs data, which is JSON.
+    pub(crate) fn log(&self, level: Level, logger: Option<&str>, data: &str) {
+        match self {
+            Self::Host(handle) => handle.log(level, logger, data),
+            Self::Test(client) => client.log(level, logger, data),
+        }
     }
 }
 
@@ -58,21 +56,27 @@ impl CallBackend for request::Call {
 ///
 /// A tool gets it by having a parameter of type `&Call`.
 pub struct Call {
-    backend: Rc<dyn CallBackend>,
+    backend: Rc<CallBackend>,
     client: OnceCell<ClientInfo>,
 }
 
 impl Call {
-    pub(crate) fn new(backend: impl CallBackend + 'static) -> Self {
+    /// The call of this handle.
+    pub(crate) fn new(handle: request::Call) -> Self {
+        Self::with(CallBackend::Host(handle))
+    }
+
+    /// A call of a test.
+    pub(crate) fn scripted(client: impl ScriptedClient + 'static) -> Self {
+        Self::with(CallBackend::Test(Box::new(client)))
+    }
+
+    fn with(backend: CallBackend) -> Self {
         Self { backend: Rc::new(backend), client: OnceCell::new() }
     }
 
-    pub(crate) fn backend(&self) -> Rc<dyn CallBackend> {
-        Rc::clone(&self.backend)
-    }
-
-    pub(crate) fn request_target(&self) -> RequestTarget<'_> {
-        self.backend.request_target()
+    pub(crate) const fn backend(&self) -> &Rc<CallBackend> {
+        &self.backend
     }
 
     /// The client: its name and version, its MCP revision, and the requests that it supports.
@@ -82,23 +86,35 @@ impl Call {
     ///
     /// [`Error::MissingCapability`]: crate::Error::MissingCapability
     pub fn client(&self) -> &ClientInfo {
-        self.client.get_or_init(|| self.backend.client())
+        self.client.get_or_init(|| match self.backend.as_ref() {
+            CallBackend::Host(handle) => handle.client(),
+            CallBackend::Test(client) => client.client(),
+        })
     }
 
     /// Who makes the request, when the server authenticates its callers.
     pub fn principal(&self) -> Option<String> {
-        self.backend.principal()
+        match self.backend.as_ref() {
+            CallBackend::Host(handle) => handle.principal(),
+            CallBackend::Test(client) => client.principal(),
+        }
     }
 
     /// The request's `_meta` without the keys that MCP reserves; empty when there is none.
     pub fn meta(&self) -> Map<String, Value> {
-        let meta = self.backend.meta();
+        let meta = match self.backend.as_ref() {
+            CallBackend::Host(handle) => handle.meta(),
+            CallBackend::Test(client) => client.meta(),
+        };
         meta.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
     }
 
     /// Whether the client has cancelled the request. A long-running tool checks this now and then and returns early.
     pub fn cancelled(&self) -> bool {
-        self.backend.cancelled()
+        match self.backend.as_ref() {
+            CallBackend::Host(handle) => handle.cancelled(),
+            CallBackend::Test(client) => client.cancelled(),
+        }
     }
 
     /// Sends any JSON to the client's log. Data that cannot be JSON, such as a map with numbers for keys, is logged as
@@ -148,7 +164,11 @@ impl Call {
         total: impl Into<Option<f64>>,
         message: impl Into<Option<&'m str>>,
     ) {
-        self.backend.progress(done, total.into(), message.into());
+        let (total, message) = (total.into(), message.into());
+        match self.backend.as_ref() {
+            CallBackend::Host(handle) => handle.progress(done, total, message),
+            CallBackend::Test(client) => client.progress(done, total, message),
+        }
     }
 }
 

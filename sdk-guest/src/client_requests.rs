@@ -1,28 +1,8 @@
-//! Where the requests of a call to its client go, and how a request gets a key.
-//!
-//! The bridges to the host are functions and not methods of a [`CallBackend`](crate::call::CallBackend): an object with
-//! all of them would make every plugin import sampling, elicitation and roots, whether it uses them or not. So a
-//! backend only says where requests go, and each interface's own module calls the host. The linker drops unused
-//! modules, and the operator sees which capabilities a plugin really uses.
+//! What the requests of a call to its client have in common: their parameters, their keys and their results.
 
 use serde::de::DeserializeOwned;
 
-use crate::bindings::request;
 use crate::{Call, Error};
-
-/// The receiver of a request.
-pub(crate) enum RequestTarget<'a> {
-    /// The client, through the host.
-    Host(&'a request::Call),
-    /// A test's client.
-    Test(&'a dyn ScriptedClient),
-}
-
-/// Stands in for the client.
-pub(crate) trait ScriptedClient {
-    /// The result of the MCP request, in JSON.
-    fn respond(&self, key: Option<&str>, request: &ClientRequest) -> Result<String, Error>;
-}
 
 /// A request with its parameters in JSON.
 #[derive(Debug, Clone, PartialEq)]

@@ -10,7 +10,8 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::bindings::inputs as wit;
-use crate::client_requests::{ClientRequest, RequestTarget, ScriptedClient};
+use crate::call::{CallBackend, ScriptedClient};
+use crate::client_requests::ClientRequest;
 use crate::elicitation::{self, ElicitResult};
 use crate::roots::{self, Root};
 use crate::sampling::{CreateMessageRequest, CreateMessageResult};
@@ -148,14 +149,14 @@ impl Call {
         for (key, request) in batch.requests {
             requests.push((key, request?));
         }
-        let outcomes = match self.request_target() {
-            RequestTarget::Host(handle) => {
+        let outcomes = match self.backend().as_ref() {
+            CallBackend::Host(handle) => {
                 let requests: Vec<_> = requests.into_iter().map(input_request).collect();
                 let responses = wit::request_inputs(handle, &requests)?;
                 responses.into_iter().map(|response| (response.key, response.outcome)).collect()
             }
-            RequestTarget::Test(client) => {
-                requests.into_iter().map(|request| scripted(client, request)).collect()
+            CallBackend::Test(client) => {
+                requests.into_iter().map(|request| scripted(client.as_ref(), request)).collect()
             }
         };
         Ok(InputResults { outcomes })

@@ -3,7 +3,8 @@
 use serde::Deserialize;
 
 use crate::bindings::roots as wit;
-use crate::client_requests::{self, ClientRequest, KeyedCall, RequestTarget};
+use crate::call::CallBackend;
+use crate::client_requests::{self, ClientRequest, KeyedCall};
 use crate::{Call, Error};
 
 pub use crate::bindings::roots::Root;
@@ -40,9 +41,9 @@ impl KeyedCall<'_> {
 }
 
 fn list(call: &Call, key: Option<&str>) -> Result<Vec<Root>, Error> {
-    match call.request_target() {
-        RequestTarget::Host(handle) => wit::list_roots(handle, key),
-        RequestTarget::Test(client) => parse(&client.respond(key, &ClientRequest::ListRoots)?),
+    match call.backend().as_ref() {
+        CallBackend::Host(handle) => wit::list_roots(handle, key),
+        CallBackend::Test(client) => parse(&client.respond(key, &ClientRequest::ListRoots)?),
     }
 }
 

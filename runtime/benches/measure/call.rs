@@ -36,7 +36,7 @@ pub fn run() {
         measure_in_process("POST /mcp without a socket, bare axum handler", time, || InProcess::new(routes))
     );
     for connections in [1, CONNECTIONS] {
-        let load = Load { connections, time };
+        let load = Load::calls(connections, time);
         let ours = measure_http("HTTP tools/call, sandboxed", &load, plugin_router(&guest));
         println!("{ours}");
         let bare = measure_http("HTTP tools/call, bare axum handler", &load, bare_router());

@@ -21,9 +21,11 @@ mod access;
 mod call;
 mod fairness;
 mod languages;
+mod lists;
 mod load;
 mod quotas;
 mod reload;
+mod scale;
 mod support;
 mod suspended_calls;
 mod telemetry;
@@ -40,9 +42,11 @@ const BENCHMARKS: &[(&str, Benchmark)] = &[
     ("call", || done(call::run())),
     ("fairness", fairness::run),
     ("languages", || done(languages::run())),
+    ("lists", || done(lists::run())),
     ("load", || done(load::run())),
     ("quotas", || done(quotas::run())),
     ("reload", reload::run),
+    ("scale", scale::run),
     ("suspended_calls", || done(suspended_calls::run())),
     ("telemetry", || done(telemetry::run())),
     ("views", || done(views::run())),

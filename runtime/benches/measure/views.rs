@@ -8,8 +8,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::support::guest_file;
 use crate::support::in_process::runtime;
+use crate::support::{copies, guest_file};
 use axum::Router;
 use axum::body::Body;
 use axum::http::Request;
@@ -17,12 +17,10 @@ use data_encoding::HEXLOWER;
 use http_body_util::BodyExt as _;
 use plugport::access::Authenticator;
 use plugport::access::policy::Policy;
-use plugport::catalog::{Catalog, PluginEntry, Snapshot};
+use plugport::catalog::{Catalog, Snapshot};
 use plugport::config::{Config, ServerConfig};
 use plugport::mcp::Server;
 use plugport::observe::Audit;
-use plugport::plugin::{ComponentFile, Loader};
-use plugport::sandbox::{CodeCache, Compiler, KvDatabase};
 use plugport::transport::http::router;
 use sha2::{Digest as _, Sha256};
 use tower_service::Service as _;
@@ -44,8 +42,7 @@ pub fn run() {
 }
 
 async fn measure(guest: &Path, folder: &Path, config: &Config) {
-    let entries = entries(guest, folder, config).await;
-    let snapshot = Snapshot::new(entries);
+    let snapshot = Snapshot::new(copies(guest, folder, config, PLUGINS).await);
     let tools = snapshot.tools().items().len();
     let catalog = Arc::new(Catalog::new(snapshot));
     catalog.set_policy(Arc::new(Policy::new(&config.roles)));
@@ -104,22 +101,6 @@ fn configuration() -> String {
 
 fn token(principal: usize) -> String {
     format!("plugport_{principal:0>43}")
-}
-
-/// One plugin under two hundred names, compiled once.
-async fn entries(guest: &Path, folder: &Path, config: &Config) -> Vec<PluginEntry> {
-    let cache = CodeCache::open(folder, 512).unwrap();
-    let compiler = Compiler::in_process().with_caches(cache);
-    let store = KvDatabase::new(folder.join("unused"));
-    let loader = Loader::new(&ServerConfig::default(), store, Audit::disabled(), compiler).unwrap();
-    let mut entries = Vec::new();
-    for number in 0..PLUGINS {
-        let name = format!("p{number}");
-        let settings = config.plugin(&name);
-        let artifact = ComponentFile::read(guest, settings.limits.wasm_mib).unwrap();
-        entries.push(PluginEntry::validate(loader.load(&name, artifact, settings).await.unwrap()));
-    }
-    entries
 }
 
 /// Sends `tools/list`; returns the size of the response.

@@ -17,11 +17,9 @@ use wasmtime::component::Linker;
 use wasmtime_wasi::WasiCtxBuilder;
 
 use super::grant_trait::Grant;
-use super::host_support::denial_log::DenialLog;
 use super::{InstanceCtx, PluginCtx, ServerCtx};
 use crate::call_env::Caller;
 use crate::config::PluginConfig;
-use crate::sandbox::HostFuel;
 
 /// What a capability does in each lifetime. Most capabilities have no state.
 pub(crate) trait Capability {
@@ -43,12 +41,13 @@ pub(crate) trait Capability {
     /// For a plugin that is loaded.
     fn for_plugin(granted: &Self::Granted, plugin: &PluginParts<'_>) -> Self::PerPlugin;
 
-    /// For a fresh instance.
-    fn for_instance(plugin: &Arc<PluginCtx>, instance: &InstanceParts<'_>) -> Self::PerInstance;
+    /// For a fresh instance, which serves the calls of this caller. Each call makes one, so what costs much is made
+    /// when the guest first uses it.
+    fn for_instance(plugin: &Arc<PluginCtx>, caller: &Caller) -> Self::PerInstance;
 
     /// For another call of an instance that is reused: no state of the call before may be left.
-    fn begin_call(state: &mut Self::PerInstance, plugin: &Arc<PluginCtx>, instance: &InstanceParts<'_>) {
-        *state = Self::for_instance(plugin, instance);
+    fn begin_call(state: &mut Self::PerInstance, plugin: &Arc<PluginCtx>, caller: &Caller) {
+        *state = Self::for_instance(plugin, caller);
     }
 
     /// Whether nothing of the call that ended goes on, so that the instance may serve another.
@@ -56,13 +55,9 @@ pub(crate) trait Capability {
         true
     }
 
-    /// Adds what is granted to the WASI context of a fresh instance.
-    ///
-    /// # Errors
-    /// When something that was granted is gone.
-    fn build_wasi(_: &Self::Granted, _: &mut WasiCtxBuilder) -> wasmtime::Result<()> {
-        Ok(())
-    }
+    /// Adds what is granted to the WASI context of an instance, which is built when the guest first calls WASI. What
+    /// may be gone by then, such as a directory, is opened before the guest starts.
+    fn build_wasi(_: &Self::Granted, _: &mut WasiCtxBuilder) {}
 
     /// Size of what the host keeps behind a handle of this capability, as far as a guest decides it, bytes.
     fn handle_size(_: &(dyn Any + Send)) -> Option<usize> {
@@ -75,12 +70,4 @@ pub(crate) struct PluginParts<'a> {
     pub(super) name: &'a str,
     pub(super) config: &'a PluginConfig,
     pub(super) server: &'a ServerCtx,
-}
-
-/// The parts of an instance, for capabilities that are made before its [`InstanceCtx`].
-pub(crate) struct InstanceParts<'a> {
-    /// Whose calls the instance serves.
-    pub(super) caller: &'a Caller,
-    pub(super) host_fuel: &'a HostFuel,
-    pub(super) denials: &'a DenialLog,
 }

@@ -1,18 +1,16 @@
 //! The life of an [`InstanceCtx`]: how it is made, ends a call and begins another. These functions go through all parts
 //! of an instance. The layer `plugin` calls them, and no host function does.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use wasmtime::component::ResourceTable;
 
-use super::capability_trait::InstanceParts;
 use super::client_requests::RequestBudget;
 use super::host_support::current_call::CurrentCall;
-use super::host_support::denial_log::DenialLog;
 use super::host_support::handle_memory::HandleMemory;
-use super::host_support::wasi_ctx;
-use super::{InstanceCtx, PerInstance, PluginCtx};
-use crate::call_env::{Caller, GuestLog, GuestOutput};
+use super::host_support::wasi_ctx::LazyWasiCtx;
+use super::{InstanceCtx, PerInstance, PluginCtx, filesystem};
+use crate::call_env::{Caller, GuestLog};
 use crate::config::fixed_limits::HANDLES;
 use crate::config::{PluginConfig, mib};
 use crate::observe::trace::SpanScope;
@@ -43,25 +41,26 @@ impl InstanceCtx {
         let host_fuel = HostFuel::of_instance(limits.fuel, plugin.memory.host_call(transfer));
         let mut table = ResourceTable::new();
         table.set_max_capacity(HANDLES as usize);
-        let denials = DenialLog::default();
-        let output = GuestOutput::new(&logs, &host_fuel);
-        let parts = InstanceParts { caller, host_fuel: &host_fuel, denials: &denials };
+        let wasi = match grants.filesystem.as_slice() {
+            [] => LazyWasiCtx::default(),
+            dirs => LazyWasiCtx::with_dirs(filesystem::preopen(dirs)?, grants, &logs, &host_fuel),
+        };
         Ok(Self {
-            wasi: wasi_ctx::build(grants, &output)?,
-            output,
+            wasi,
             table,
             current_call: CurrentCall::default(),
             instance: None,
+            call_tool: None,
             served: 0,
             limiter: StoreLimiter::new(limits, plugin.memory.instance()?),
-            capabilities: PerInstance::new(plugin, &parts),
+            capabilities: PerInstance::new(plugin, caller),
             host_fuel,
             logs,
             transfer,
             handle_memory: HandleMemory::new(transfer),
             suspension,
             request_budget: RequestBudget::new(limits.client_requests),
-            denials,
+            denials: OnceLock::new(),
             trace: None,
             plugin: Arc::clone(plugin),
             announces: true,
@@ -73,7 +72,7 @@ impl InstanceCtx {
     pub(crate) fn end_call(&mut self) -> bool {
         self.current_call.end();
         self.set_trace(None);
-        self.output.end_lines();
+        self.wasi.end_lines();
         self.suspension.end();
         self.host_fuel.end();
         let has_memory = self.handle_memory.count(&mut self.table, self.limiter.instance_memory());
@@ -91,19 +90,19 @@ impl InstanceCtx {
         self.logs.reset_for_next_call(limits);
         self.limiter.begin_again();
         self.request_budget = RequestBudget::new(limits.client_requests);
-        self.denials = DenialLog::default();
-        let parts = InstanceParts { caller, host_fuel: &self.host_fuel, denials: &self.denials };
-        self.capabilities.begin_call(&self.plugin, &parts);
+        self.denials = OnceLock::new();
+        self.capabilities.begin_call(&self.plugin, caller);
         self.suspension = suspension;
     }
 
     /// What the call does from now on is recorded in this span.
     pub(crate) fn set_trace(&mut self, trace: Option<SpanScope>) {
-        // A call that is not recorded takes no lock.
-        if trace.is_some() || self.trace.is_some() {
-            self.denials.set_trace(trace.clone());
+        if let Some(denials) = self.denials.get() {
+            denials.set_trace(trace.clone());
         }
-        self.capabilities.http.set_trace(trace.clone());
+        if let Some(http) = &mut self.capabilities.http {
+            http.set_trace(trace.clone());
+        }
         self.trace = trace;
     }
 

@@ -67,12 +67,14 @@ mod sampling;
 mod sockets;
 
 use std::any::Any;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use wasmtime::component::{Instance, Linker, ResourceTable};
-use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
+use wasmtime::component::{Instance, Linker, Resource, ResourceTable, TypedFunc};
+use wasmtime_wasi::{WasiCtxBuilder, WasiCtxView, WasiView};
 
-use crate::call_env::{GrantHint, GuestLog, GuestOutput, HintAudience};
+use crate::bindings::exports::plugport::plugin::tools::ToolResult;
+use crate::bindings::plugport::plugin::types::Error;
+use crate::call_env::{Caller, GrantHint, GuestLog, HintAudience};
 use crate::config::{Grants, PluginConfig};
 use crate::observe::Audit;
 use crate::observe::metrics::Tally;
@@ -80,11 +82,12 @@ use crate::observe::trace::SpanScope;
 use crate::sandbox::{
     GuestMemory, HostFuel, KvDatabase, LargeWork, PluginMemory, StoreLimiter, Suspension, TokenBucket,
 };
-use capability_trait::{Capability, InstanceParts, PluginParts};
+use capability_trait::{Capability, PluginParts};
 use client_requests::RequestBudget;
 use host_support::current_call::CurrentCall;
 use host_support::denial_log::DenialLog;
 use host_support::handle_memory::HandleMemory;
+use host_support::wasi_ctx::LazyWasiCtx;
 
 pub use always_granted::{PendingChanges, PluginChanges};
 pub use host_support::current_call::Call;
@@ -101,6 +104,8 @@ pub(crate) struct PluginCtx {
     pub(crate) name: Arc<str>,
     /// SHA-256 of the file, as lower-case hex.
     pub(crate) digest: String,
+    /// The same with the name of the algorithm, as the audit writes it.
+    pub(crate) audit_digest: Arc<str>,
     /// The operator's settings for it.
     pub(crate) config: PluginConfig,
     /// Records the changes that it announces.
@@ -130,6 +135,7 @@ impl PluginCtx {
         let ServerCtx { changes, store, audit, audience, memory, .. } = server;
         Self {
             name: name.into(),
+            audit_digest: format!("sha256:{digest}").into(),
             digest,
             log_bucket: Arc::new(GuestLog::token_bucket(&config.limits)),
             capabilities,
@@ -156,16 +162,21 @@ pub(crate) struct ServerCtx {
     pub(crate) memory: Arc<GuestMemory>,
 }
 
+/// The function `call-tool` of an instance. It takes arguments of any lifetime: the engine copies them.
+pub(crate) type CallToolFunc =
+    TypedFunc<(Resource<Call>, &'static str, &'static str), (Result<ToolResult, Error>,)>;
+
 /// What the host keeps for one instance: the `T` of its `Store<T>`. It is dropped with the store, so a call finds
 /// nothing of the call before. Where the operator lets an instance serve several calls of one caller, the state of a
 /// call begins anew with each call.
 pub(crate) struct InstanceCtx {
-    wasi: WasiCtx,
-    output: GuestOutput,
+    wasi: LazyWasiCtx,
     pub(crate) table: ResourceTable,
     pub(crate) current_call: CurrentCall,
     /// The instance that serves the calls of clients, once it is made.
     pub(crate) instance: Option<Instance>,
+    /// Its function `call-tool`, whose type the engine has checked.
+    pub(crate) call_tool: Option<CallToolFunc>,
     /// Calls that it has served or begun to serve.
     pub(crate) served: u32,
     pub(crate) limiter: StoreLimiter,
@@ -177,7 +188,8 @@ pub(crate) struct InstanceCtx {
     handle_memory: HandleMemory,
     suspension: Suspension,
     request_budget: RequestBudget,
-    denials: DenialLog,
+    /// Made with the first entry.
+    denials: OnceLock<DenialLog>,
     /// The span of the call; `None`: it is not recorded.
     trace: Option<SpanScope>,
     /// The state of each capability.
@@ -191,12 +203,16 @@ pub(crate) struct InstanceCtx {
 impl InstanceCtx {
     /// Records what the guest was denied, and what would grant it.
     fn deny(&mut self, requested: &str, hint: impl Into<GrantHint>) {
-        self.denials.record_denied(&self.plugin, requested, hint);
+        self.denials().record_denied(&self.plugin, requested, hint);
     }
 
     /// Records that the guest reached a limit and may go on. `why` is the sentence that the guest got.
     fn limit_reached(&mut self, why: &str) {
-        self.denials.record_limit(&self.plugin, why);
+        self.denials().record_limit(&self.plugin, why);
+    }
+
+    fn denials(&self) -> &DenialLog {
+        self.denials.get_or_init(|| DenialLog::new(self.trace.clone()))
     }
 
     /// Reserves memory for a handle that the guest is about to get.
@@ -212,7 +228,8 @@ impl WasiView for InstanceCtx {
     // Every function of WASI calls this one, and none of them charges for itself.
     fn ctx(&mut self) -> WasiCtxView<'_> {
         self.host_fuel.charge_call();
-        WasiCtxView { ctx: &mut self.wasi, table: &mut self.table }
+        let ctx = self.wasi.get(&self.plugin.config.grants, &self.logs, &self.host_fuel);
+        WasiCtxView { ctx, table: &mut self.table }
     }
 }
 
@@ -237,13 +254,13 @@ macro_rules! states {
         }
 
         impl PerInstance {
-            fn new(plugin: &Arc<PluginCtx>, instance: &InstanceParts<'_>) -> Self {
-                Self { $($folder: self::$folder::$capability::for_instance(plugin, instance),)* }
+            fn new(plugin: &Arc<PluginCtx>, caller: &Caller) -> Self {
+                Self { $($folder: self::$folder::$capability::for_instance(plugin, caller),)* }
             }
 
             /// Begins another call in the same instance.
-            fn begin_call(&mut self, plugin: &Arc<PluginCtx>, instance: &InstanceParts<'_>) {
-                $(self::$folder::$capability::begin_call(&mut self.$folder, plugin, instance);)*
+            fn begin_call(&mut self, plugin: &Arc<PluginCtx>, caller: &Caller) {
+                $(self::$folder::$capability::begin_call(&mut self.$folder, plugin, caller);)*
             }
 
             /// Whether nothing of the call that ended goes on.
@@ -263,13 +280,9 @@ macro_rules! states {
             Ok(())
         }
 
-        /// Adds what is granted to a WASI context.
-        ///
-        /// # Errors
-        /// When something that was granted is gone.
-        fn build_wasi(grants: &Grants, wasi: &mut WasiCtxBuilder) -> wasmtime::Result<()> {
-            $(self::$folder::$capability::build_wasi(&grants.$folder, wasi)?;)*
-            Ok(())
+        /// Adds what is granted to a WASI context, except for directories.
+        fn build_wasi(grants: &Grants, wasi: &mut WasiCtxBuilder) {
+            $(self::$folder::$capability::build_wasi(&grants.$folder, wasi);)*
         }
 
         /// Size of what the host keeps behind a handle, as far as a guest decides it, bytes.

@@ -80,6 +80,22 @@ async fn state(client: Arc<CountingClient>) -> (InstanceCtx, Resource<Call>) {
     (state, call)
 }
 
+#[tokio::test]
+async fn what_a_guest_does_not_use_is_not_made_and_each_call_begins_without_it() {
+    use wasmtime_wasi_http::WasiHttpView as _;
+
+    let (mut state, _call) = state(Arc::default()).await;
+    let is_unused = |state: &InstanceCtx| state.capabilities.http.is_none() && state.denials.get().is_none();
+    assert!(is_unused(&state) && state.capabilities.is_quiet());
+    state.http();
+    state.deny("something", "x = true");
+    assert!(state.capabilities.http.is_some() && state.denials.get().is_some());
+    assert!(state.capabilities.is_quiet(), "no request is under way");
+    let suspension = state.suspension.clone();
+    state.begin_call(&Caller::Unknown, suspension);
+    assert!(is_unused(&state));
+}
+
 /// The handle once more, as a guest lends it again.
 fn again<T: 'static>(handle: &Resource<T>) -> Resource<T> {
     Resource::new_borrow(handle.rep())

@@ -37,15 +37,14 @@ impl InitialLoad {
         self.over.load(Ordering::Acquire)
     }
 
-    /// `None`: it is over, and stays so.
+    /// `None`: it is over, and stays so. A loaded file wakes nobody who watches, since many requests may wait for many
+    /// plugins: only the end does, and the first file to compile, which changes how long requests wait.
     pub(super) fn set(&self, progress: Option<LoadProgress>) {
         self.over.fetch_or(progress.is_none(), Ordering::Release);
         self.progress.send_if_modified(|known| {
-            let is_new = known.is_some() && *known != progress;
-            if is_new {
-                *known = progress;
-            }
-            is_new
+            let Some(before) = *known else { return false };
+            *known = progress;
+            progress.is_none_or(|now| now.compiling != before.compiling)
         });
     }
 
@@ -65,12 +64,18 @@ mod tests {
     #[test]
     fn a_first_look_is_over_once_and_for_all() {
         let load = InitialLoad::new(false);
-        let watch = load.watch();
+        let mut watch = load.watch();
         assert!(!load.is_compiling());
         let progress = Some(LoadProgress { remaining: 1, total: 2, compiling: true });
         load.set(progress);
         assert_eq!((load.is_over(), load.is_compiling(), *watch.borrow()), (false, true, progress));
+        assert!(watch.has_changed().unwrap(), "it compiles now");
+        watch.mark_unchanged();
+        let progress = Some(LoadProgress { remaining: 0, total: 2, compiling: true });
+        load.set(progress);
+        assert_eq!((watch.has_changed().unwrap(), *watch.borrow()), (false, progress));
         load.set(None);
+        assert!(watch.has_changed().unwrap());
         load.set(Some(LoadProgress { remaining: 2, total: 2, compiling: true }));
         assert_eq!((load.is_over(), *watch.borrow()), (true, None));
         assert!(InitialLoad::new(true).is_over());

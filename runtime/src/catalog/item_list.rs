@@ -1,4 +1,5 @@
-//! One list of a snapshot: its items in a fixed order, indexed by key, and the list's id.
+//! One list of a snapshot: its items in a fixed order, indexed by key, the list's id, and its pages once they are
+//! written.
 //!
 //! The id is a digest of what clients can see and of the kind of list, so equal lists have equal ids across restarts,
 //! and a cursor of one list is not valid for another.
@@ -7,8 +8,10 @@ use std::collections::HashMap;
 use std::fmt::Debug;
 use std::sync::{Arc, OnceLock};
 
+use bytes::Bytes;
 use sha2::{Digest as _, Sha256};
 
+use super::page_cache::{PageBudget, PageCache, PageKey};
 use crate::plugin::ItemKind;
 
 /// What all kinds of items have in common.
@@ -65,17 +68,20 @@ pub struct ItemList<T> {
     by_key: Arc<HashMap<String, usize>>,
     /// The positions of `items` among all published ones; `None`: these are all.
     visible: Option<Box<[usize]>>,
+    /// Shared by lists of the same items.
+    pages: Arc<PageCache>,
 }
 
 impl<T: Item> ItemList<T> {
-    /// A list of these items, whose keys are all different.
-    pub(super) fn new(mut items: Vec<Arc<T>>) -> Self {
+    /// A list of these items, whose keys are all different. `budget` bounds its pages and those of its views.
+    pub(crate) fn new(mut items: Vec<Arc<T>>, budget: &Arc<PageBudget>) -> Self {
         // Templates are tried in their plugin's own order, in which more specific ones come first.
         if T::KIND != ItemKind::Template {
             items.sort_by(|a, b| a.key().cmp(b.key()));
         }
         let by_key = items.iter().enumerate().map(|(at, item)| (item.key().to_owned(), at)).collect();
-        Self { id: identity(&items), items, by_key: Arc::new(by_key), visible: None }
+        let (id, by_key, pages) = (identity(&items), Arc::new(by_key), Arc::new(PageCache::new(budget)));
+        Self { id, items, by_key, visible: None, pages }
     }
 
     /// The list of those of all items that `is_visible` accepts. It shares items and index with this one.
@@ -83,8 +89,11 @@ impl<T: Item> ItemList<T> {
         let visible = self.items.iter().enumerate().filter(|(_, item)| is_visible(item));
         let (positions, items): (Vec<usize>, Vec<Arc<T>>) =
             visible.map(|(at, item)| (at, Arc::clone(item))).unzip();
-        let id = if items.len() == self.items.len() { self.id } else { identity(&items) };
-        Self { id, items, by_key: Arc::clone(&self.by_key), visible: Some(positions.into()) }
+        let (id, pages) = match items.len() == self.items.len() {
+            true => (self.id, Arc::clone(&self.pages)),
+            false => (identity(&items), Arc::new(self.pages.for_view())),
+        };
+        Self { id, items, by_key: Arc::clone(&self.by_key), visible: Some(positions.into()), pages }
     }
 
     /// The item with this key.
@@ -118,6 +127,16 @@ impl<T> ItemList<T> {
     #[must_use]
     pub fn items(&self) -> &[Arc<T>] {
         &self.items
+    }
+
+    /// The page of this key; `write` writes it if no request has needed it yet. Whoever writes the pages of a list
+    /// makes each of them from its key and the items only.
+    pub(crate) fn page_bytes<E>(
+        &self,
+        key: PageKey,
+        write: impl FnOnce() -> Result<Bytes, E>,
+    ) -> Result<Bytes, E> {
+        self.pages.get_or_write(key, write)
     }
 }
 
@@ -173,7 +192,10 @@ mod tests {
     }
 
     fn list(notes: &[(&'static str, &'static str, &'static str)]) -> ItemList<Note> {
-        ItemList::new(notes.iter().map(|(uri, owner, text)| note(uri, owner, text)).collect())
+        ItemList::new(
+            notes.iter().map(|(uri, owner, text)| note(uri, owner, text)).collect(),
+            &Arc::default(),
+        )
     }
 
     #[test]
@@ -197,6 +219,26 @@ mod tests {
         );
         assert_eq!(filtered.id(), list(&[("n:a", "p", ""), ("n:c", "p", "")]).id());
         assert_eq!(all.filtered(|_| true).id(), all.id());
+    }
+
+    #[test]
+    fn only_lists_of_the_same_items_share_pages() {
+        let notes = [("n:a", "p", ""), ("n:b", "p", "")];
+        let all = list(&notes);
+        let page = |list: &ItemList<Note>| {
+            let key = PageKey { start: 0, items: list.items().len(), form: 0 };
+            let keys: Vec<&str> = list.items().iter().map(|note| note.key()).collect();
+            list.page_bytes(key, || Ok::<_, std::convert::Infallible>(keys.join(" ").into())).unwrap()
+        };
+        let (first, second) = (all.filtered(|note| note.key() == "n:a"), all.filtered(|_| true));
+        let other = all.filtered(|note| note.key() == "n:b");
+        assert_eq!(
+            (&*page(&all), &*page(&first), &*page(&other)),
+            (&b"n:a n:b"[..], &b"n:a"[..], &b"n:b"[..])
+        );
+        assert_eq!(page(&second).as_ptr(), page(&all).as_ptr());
+        assert_eq!(page(&first).as_ptr(), page(&first).as_ptr());
+        assert_ne!(page(&list(&notes)).as_ptr(), page(&all).as_ptr(), "a reload makes new lists");
     }
 
     #[test]

@@ -15,6 +15,7 @@ mod legacy_revision_schema;
 mod list_changes;
 mod name_conflicts;
 mod name_owners;
+mod page_cache;
 mod pagination;
 mod param_headers;
 mod plugin_entry;
@@ -39,6 +40,7 @@ pub use item_list::{Item, ItemDigest, ItemHasher, ItemList};
 pub use items::{PublishedPrompt, PublishedResource, PublishedTemplate, PublishedTool};
 pub use list_changes::{CatalogChange, ChangeReceiver, ListDigests, ListenerView};
 pub use name_owners::{Claimant, NameOwners};
+pub(crate) use page_cache::{MAX_PAGE_BYTES, PageKey};
 pub use pagination::{InvalidCursor, Page};
 pub use param_headers::{ParamHeader, ParamHeaderError, ParamKind};
 pub use plugin_entry::{PluginEntry, RejectedItem};
@@ -119,7 +121,8 @@ impl Catalog {
         });
     }
 
-    /// Watches the progress of the first load.
+    /// Watches the progress of the first load. It can be read at any time, and a change is notified only when files have
+    /// to be compiled and at the end.
     #[must_use]
     pub fn load_progress(&self) -> watch::Receiver<Option<LoadProgress>> {
         self.initial_load.watch()

@@ -84,8 +84,9 @@ impl Snapshot {
         for entry in &served {
             entry.rejected.iter().for_each(|rejected| conflicts.explain(entry.plugin.name(), rejected));
         }
-        let (tools, prompts) = (ItemList::new(tools), ItemList::new(prompts));
-        let (templates, resources) = (ItemList::new(templates), ItemList::new(resources));
+        let pages = Arc::default();
+        let (tools, prompts) = (ItemList::new(tools, &pages), ItemList::new(prompts, &pages));
+        let (templates, resources) = (ItemList::new(templates, &pages), ItemList::new(resources, &pages));
         let (name_conflicts, uri_owners) = (Arc::new(conflicts.rejected), Arc::new(uri_owners));
         let (entries, caller_view) = (entries.into(), None);
         Self {

@@ -7,6 +7,7 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::catalog::MAX_PAGE_BYTES;
 use crate::config::ServerConfig;
 use crate::sandbox::{guest_memory, machine_memory};
 
@@ -28,7 +29,7 @@ const PROGRAM: u64 = 64 << 20;
 /// The upper bound and its parts, bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct MemoryEstimate {
-    parts: [(&'static str, u64); 6],
+    parts: [(&'static str, u64); 7],
     /// The memory that this process may use.
     available: u64,
 }
@@ -47,6 +48,7 @@ impl MemoryEstimate {
             ("connections", settings.max_connections as u64 * CONNECTION),
             ("sessions", settings.max_sessions as u64 * SESSION),
             ("calls", calls as u64 * CALL),
+            ("lists", MAX_PAGE_BYTES as u64),
             ("program", PROGRAM),
         ];
         Self { parts, available }

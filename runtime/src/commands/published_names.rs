@@ -1,5 +1,7 @@
 //! The names and URIs under which clients see the items of one plugin.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use crate::catalog::{Item, ItemList, Snapshot};
@@ -20,12 +22,15 @@ pub(super) struct PublishedNames {
 }
 
 impl PublishedNames {
+    /// Looks up what the plugin listed: a search of all items, for each of a thousand plugins, would take longer than
+    /// loading them.
     pub(super) fn of(snapshot: &Snapshot, plugin: &str) -> Self {
+        let Some(entry) = snapshot.entry(plugin) else { return Self::default() };
         Self {
-            tools: keys(snapshot.tools(), plugin),
-            resources: keys(snapshot.resources(), plugin),
-            templates: keys(snapshot.templates(), plugin),
-            prompts: keys(snapshot.prompts(), plugin),
+            tools: published(snapshot.tools(), &entry.tools),
+            resources: published(snapshot.resources(), &entry.resources),
+            templates: published(snapshot.templates(), &entry.templates),
+            prompts: published(snapshot.prompts(), &entry.prompts),
         }
     }
 
@@ -51,9 +56,10 @@ impl PublishedNames {
     }
 }
 
-fn keys<T: Item>(list: &ItemList<T>, plugin: &str) -> Vec<String> {
-    let own = list.items().iter().filter(|item| item.owner() == plugin);
-    own.map(|item| item.key().to_owned()).collect()
+/// The keys of those listed items that are published, in the order of both lists.
+fn published<T: Item>(list: &ItemList<T>, listed: &[Arc<T>]) -> Vec<String> {
+    let is_published = |item: &&Arc<T>| list.get(item.key()).is_some_and(|found| Arc::ptr_eq(found, item));
+    listed.iter().filter(is_published).map(|item| item.key().to_owned()).collect()
 }
 
 fn few(keys: &[String]) -> String {

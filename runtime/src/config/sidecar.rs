@@ -22,12 +22,11 @@ impl Config {
     /// With every mistake in the sidecar at once.
     pub fn plugin_with_sidecar(&self, name: &str, wasm: &Path) -> Result<PluginConfig, ConfigError> {
         let file = sidecar_path(wasm);
-        if self.is_own(&file) {
-            return Ok(self.plugin(name));
-        }
         match read(&file) {
-            Ok(text) => self.parse_sidecar(name, &text, &file),
+            // Most plugins have none, and then no paths need to be compared.
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(self.plugin(name)),
+            _ if self.is_own(&file) => Ok(self.plugin(name)),
+            Ok(text) => self.parse_sidecar(name, &text, &file),
             Err(source) => Err(ConfigError::Unreadable { file, source }),
         }
     }

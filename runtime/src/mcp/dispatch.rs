@@ -243,5 +243,5 @@ fn begin_session(
     let (lists, client) = (server.released_lists(&channel.caller), (client, capabilities));
     let session = Session::new(server.share(&channel.caller), revision, client, lists, tasks, stopping);
     let result = lifecycle::initialized(server, revision)?;
-    Ok((session, result.into_response(&request.id)))
+    Ok((session, result.into_response(&request.id).into_bytes()))
 }

@@ -10,12 +10,13 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
-use super::buffer_budget::BufferReservation;
+use super::buffer_budget::{BufferReservation, UNCOUNTED_BYTES};
 use super::error::RpcError;
 use super::method::Method;
 use super::oversized_message::IdScanner;
 use super::params::Params;
 use super::request_id::RequestId;
+use super::response_line::ResponseLine;
 use crate::json::Text;
 
 /// A message from the client.
@@ -186,16 +187,38 @@ pub(crate) const RESPONSE_HEAD: usize = 96;
 
 /// A response on one line. `result` has the JSON text of the result after [`RESPONSE_HEAD`] bytes.
 pub(crate) fn response(id: &RequestId, mut result: Vec<u8>) -> Bytes {
-    let mut head = Vec::with_capacity(RESPONSE_HEAD);
-    head.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
-    append(&mut head, id);
-    head.extend_from_slice(br#","result":"#);
+    let head = response_head(id, RESPONSE_HEAD);
     let start = RESPONSE_HEAD.saturating_sub(head.len());
     // A long id takes more room than there is.
     drop(result.splice(start..RESPONSE_HEAD, head));
     let mut line = finish(result);
     line.advance(start);
     line
+}
+
+/// A response whose result many responses have: `end` is its [`response_end`].
+pub(crate) fn response_with_end(id: &RequestId, end: &Bytes) -> ResponseLine {
+    if end.len() > UNCOUNTED_BYTES {
+        return ResponseLine::with_shared_end(response_head(id, RESPONSE_HEAD).into(), end.clone());
+    }
+    let mut line = response_head(id, RESPONSE_HEAD + end.len());
+    line.extend_from_slice(end);
+    Bytes::from(line).into()
+}
+
+/// All of a response from its result on, which does not depend on the request's id. `result` is as for [`response`].
+pub(crate) fn response_end(result: Vec<u8>) -> Bytes {
+    // Copied because a vector that has grown is larger than its bytes, and many of these are kept.
+    Bytes::copy_from_slice(finish(result).get(RESPONSE_HEAD..).unwrap_or_default())
+}
+
+/// What a response has before its result.
+fn response_head(id: &RequestId, capacity: usize) -> Vec<u8> {
+    let mut head = Vec::with_capacity(capacity);
+    head.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
+    append(&mut head, id);
+    head.extend_from_slice(br#","result":"#);
+    head
 }
 
 /// Ends a message and puts it on one line. JSON of a plugin or a client may have line breaks; they can only stand

@@ -11,8 +11,8 @@
 //!
 //! No module uses another in a circle. From the bottom:
 //! - `buffer_budget` and `eviction_policy` bound the memory of clients.
-//! - `jsonrpc`, with `request_id`, `method`, `params`, `error` and `revision`, is messages; `result_writer` and `wire`
-//!   are results.
+//! - `jsonrpc`, with `request_id`, `method`, `params`, `error`, `revision` and `response_line`, is messages;
+//!   `result_writer` and `wire` are results.
 //! - `client_requests` is client requests as data, and `sessions` is the state of clients of older revisions.
 //! - `request_context` is one running request, with its `request_meta`, `request_trace`, `notification_queue` and
 //!   `call_task`; `mrtr`
@@ -49,6 +49,7 @@ mod request_context;
 mod request_id;
 mod request_meta;
 mod request_trace;
+mod response_line;
 mod response_stream;
 mod result_writer;
 mod revision;
@@ -72,6 +73,7 @@ pub use random_tokens::token;
 pub use request_context::Channel;
 pub(crate) use request_id::RequestId;
 pub(crate) use request_meta::{ArgumentsCheck, RequestKind};
+pub use response_line::ResponseLine;
 pub use response_stream::{ResponsePart, ResponseStream};
 pub use revision::Revision;
 pub use server::Server;

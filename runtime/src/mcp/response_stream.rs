@@ -21,6 +21,7 @@ use super::notification_queue::{NotificationQueue, NotificationReceiver, Outgoin
 use super::operation_metrics::OperationTimer;
 use super::request_context::RequestContext;
 use super::request_id::RequestId;
+use super::response_line::ResponseLine;
 use super::result_writer::EncodedResult;
 use super::server::Server;
 use super::sessions::in_flight::InFlightGuard;
@@ -32,10 +33,21 @@ pub enum ResponsePart {
     /// A notification or a client request of the request; more parts follow.
     Message(Bytes),
     /// The response, which ends the stream.
-    Response(Bytes, ResponseKind),
+    Response(ResponseLine, ResponseKind),
 }
 
-type EncodedResponse = Option<(Bytes, ResponseKind)>;
+impl ResponsePart {
+    /// The message in one chunk.
+    #[must_use]
+    pub fn into_bytes(self) -> Bytes {
+        match self {
+            Self::Message(message) => message,
+            Self::Response(response, _) => response.into_bytes(),
+        }
+    }
+}
+
+type EncodedResponse = Option<(ResponseLine, ResponseKind)>;
 
 /// A running request.
 pub struct ResponseStream {
@@ -95,16 +107,16 @@ fn encode(
     caller: &Caller,
     id: &RequestId,
     outcome: Result<EncodedResult, RpcError>,
-) -> (Bytes, ResponseKind) {
-    let (message, kind) = match outcome {
+) -> (ResponseLine, ResponseKind) {
+    let (response, kind) = match outcome {
         Ok(result) => (result.into_response(id), ResponseKind::Served),
-        Err(error) => (error_response(Some(id), &error), error.kind),
+        Err(error) => (error_response(Some(id), &error).into(), error.kind),
     };
-    match server.buffers.counted(caller, message) {
-        Some(message) => (message, kind),
+    match response.counted(&server.buffers, caller) {
+        Some(response) => (response, kind),
         None => {
             let error = RpcError::overloaded("the response");
-            (error_response(Some(id), &error), error.kind)
+            (error_response(Some(id), &error).into(), error.kind)
         }
     }
 }
@@ -145,7 +157,8 @@ impl ResponseStream {
             }
             let joined = [b"[", joined.as_slice(), b"]"].concat().into();
             let overloaded = || error_response(None, &RpcError::overloaded("the responses of the batch"));
-            Some((server.buffers.counted(&caller, joined).unwrap_or_else(overloaded), ResponseKind::Served))
+            let response = server.buffers.counted(&caller, joined).unwrap_or_else(overloaded);
+            Some((response.into(), ResponseKind::Served))
         };
         Self {
             source: Some(ResponseSource::Batch(batch.boxed())),
@@ -170,7 +183,7 @@ impl ResponseStream {
                     // An error means that the batch is no longer read; its requests go on.
                     let _ = queue.deliver(OutgoingMessage::Message(message)).await;
                 }
-                ResponsePart::Response(response, _) => return Some(response),
+                ResponsePart::Response(response, _) => return Some(response.into_bytes()),
             }
         }
         None
@@ -192,15 +205,15 @@ impl ResponseStream {
         if let Some(outgoing) = self.queue.try_recv() {
             return self.next_part(outgoing);
         }
-        self.response.take().map(|(bytes, kind)| ResponsePart::Response(bytes, kind))
+        self.response.take().map(|(response, kind)| ResponsePart::Response(response, kind))
     }
 
     fn next_part(&mut self, outgoing: OutgoingMessage) -> Option<ResponsePart> {
         match outgoing {
             OutgoingMessage::Message(message) => Some(ResponsePart::Message(message)),
             OutgoingMessage::InputRequired(pending_input) => {
-                let (bytes, kind) = self.source.take()?.suspend(pending_input)?;
-                Some(ResponsePart::Response(bytes, kind))
+                let (response, kind) = self.source.take()?.suspend(pending_input)?;
+                Some(ResponsePart::Response(response, kind))
             }
         }
     }

@@ -9,8 +9,9 @@ use serde::ser::{SerializeMap, Serializer};
 use serde_json::value::RawValue;
 
 use super::error::RpcError;
-use super::jsonrpc::{RESPONSE_HEAD, response};
+use super::jsonrpc::{RESPONSE_HEAD, response, response_end, response_with_end};
 use super::request_id::RequestId;
+use super::response_line::ResponseLine;
 use super::revision::Revision;
 use crate::json::RawObject;
 
@@ -23,9 +24,16 @@ const USUAL_BYTES: usize = 416;
 /// A result as JSON.
 #[derive(Debug)]
 pub(crate) struct EncodedResult {
-    /// The JSON, after [`RESPONSE_HEAD`] bytes for the beginning of the response.
-    json: Vec<u8>,
+    json: ResultJson,
     is_tool_error: bool,
+}
+
+#[derive(Debug)]
+enum ResultJson {
+    /// The JSON, after [`RESPONSE_HEAD`] bytes for the beginning of the response.
+    Own(Vec<u8>),
+    /// As the [`response_end`] that other responses have too.
+    Shared(Bytes),
 }
 
 /// The fields of one kind of result.
@@ -75,7 +83,7 @@ impl EncodedResult {
         server: &RawValue,
     ) -> Result<Self, RpcError> {
         let json = written(&ResultObject { fields, revision, server }, fields.size_hint())?;
-        Ok(Self { json, is_tool_error: fields.is_tool_error() })
+        Ok(Self { json: ResultJson::Own(json), is_tool_error: fields.is_tool_error() })
     }
 
     /// A result that is none of a method.
@@ -83,12 +91,28 @@ impl EncodedResult {
     /// # Errors
     /// As [`Self::new`].
     pub(super) fn of(result: &impl Serialize) -> Result<Self, RpcError> {
-        Ok(Self { json: written(result, 0)?, is_tool_error: false })
+        Ok(Self { json: ResultJson::Own(written(result, 0)?), is_tool_error: false })
+    }
+
+    /// A result that other responses have too, from [`Self::into_response_end`].
+    pub(super) fn from_response_end(end: Bytes) -> Self {
+        Self { json: ResultJson::Shared(end), is_tool_error: false }
+    }
+
+    /// The bytes that responses with this result can share.
+    pub(super) fn into_response_end(self) -> Bytes {
+        match self.json {
+            ResultJson::Own(json) => response_end(json),
+            ResultJson::Shared(end) => end,
+        }
     }
 
     /// The response to the request with this id.
-    pub(super) fn into_response(self, id: &RequestId) -> Bytes {
-        response(id, self.json)
+    pub(super) fn into_response(self, id: &RequestId) -> ResponseLine {
+        match self.json {
+            ResultJson::Own(json) => response(id, json).into(),
+            ResultJson::Shared(end) => response_with_end(id, &end),
+        }
     }
 
     pub(super) fn is_tool_error(&self) -> bool {
@@ -96,7 +120,10 @@ impl EncodedResult {
     }
 
     pub(crate) fn as_json(&self) -> &[u8] {
-        self.json.get(RESPONSE_HEAD..).unwrap_or_default()
+        match &self.json {
+            ResultJson::Own(json) => json.get(RESPONSE_HEAD..).unwrap_or_default(),
+            ResultJson::Shared(end) => end.strip_suffix(b"}").unwrap_or(end),
+        }
     }
 }
 

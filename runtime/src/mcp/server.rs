@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::Serialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 use tokio::time::Instant;
@@ -35,6 +36,14 @@ pub(crate) struct CatalogView {
     pub(crate) is_complete: bool,
     /// The policy and the caller's roles; `None`: everybody may use everything.
     pub(crate) access: Option<CallerView>,
+}
+
+/// Whether an intermediary may give the result of one caller to another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum CacheScope {
+    Public,
+    Private,
 }
 
 /// What a caller sees of the published snapshot, for its notifications.
@@ -172,10 +181,10 @@ impl Server {
         &self.authenticator
     }
 
-    /// `cacheScope` of lists: whether an intermediary may give one caller's list to another.
-    pub(super) fn cache_scope(&self) -> &'static str {
+    /// `cacheScope` of lists.
+    pub(super) fn cache_scope(&self) -> CacheScope {
         let differs = self.authenticator.is_configured() || self.catalog.has_policy();
-        if differs { "private" } else { "public" }
+        if differs { CacheScope::Private } else { CacheScope::Public }
     }
 
     /// Cancelled when the server begins to stop.

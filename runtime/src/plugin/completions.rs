@@ -50,12 +50,12 @@ impl GuestCall for Complete<'_> {
     }
 
     async fn invoke(self, plugin: &Plugin, store: &mut Store<InstanceCtx>) -> GuestResult<Completion> {
-        let indices = required(&plugin.exports.completions, "completions")?;
+        let completions = required(&plugin.exports.completions, "completions")?;
         let instance = instantiate_for(plugin, store, &self.client).await?;
-        let guest = indices.load(&mut *store, &instance)?;
+        let complete = completions.entry::<_, (Result<Completion, _>,)>(store, &instance)?;
         let call = handle(store, self.client);
         let PartialArgument { target, argument, value, context } = self.partial;
-        let completion = guest.call_complete(store, call, target, argument, value, context).await?;
+        let (completion,) = complete.call_async(store, (call, target, argument, value, context)).await?;
         Ok(completion.map(bounded))
     }
 

@@ -1,27 +1,39 @@
 //! Which of the optional interfaces a component exports, found out once.
 //!
 //! Each interface is optional, so nothing forces the whole world on a guest: absent is `None`, present but of another
-//! shape is an error at load and never at call.
+//! shape is an error at load and never at call. The engine checks the type of a function in each store anew, so a call
+//! lets it check the one function that it enters and not the whole interface.
 
-use wasmtime::component::InstancePre;
+use wasmtime::Store;
+use wasmtime::component::{
+    ComponentExportIndex, ComponentNamedList, Instance, InstancePre, Lift, Lower, TypedFunc,
+};
 
 use crate::bindings::exports::plugport::plugin::{completions, prompts, resources, tools};
 use crate::capability::InstanceCtx;
 
 use super::function_tools::FunctionTools;
-use super::interface_names::Interfaces;
+use super::interface_names::{Interfaces, WIT_VERSION};
 
 /// Interfaces that make a component a plugin: it exports at least one of them.
 pub(super) const FEATURES: [&str; 3] = ["tools", "resources", "prompts"];
 
 /// The interfaces of one component, by index, so that a call looks up no names.
 pub(super) struct Exports {
-    pub(super) tools: Option<tools::GuestIndices>,
-    pub(super) resources: Option<resources::GuestIndices>,
-    pub(super) prompts: Option<prompts::GuestIndices>,
-    pub(super) completions: Option<completions::GuestIndices>,
+    pub(super) tools: Option<ExportedInterface<tools::GuestIndices>>,
+    pub(super) resources: Option<ExportedInterface<resources::GuestIndices>>,
+    pub(super) prompts: Option<ExportedInterface<prompts::GuestIndices>>,
+    pub(super) completions: Option<ExportedInterface<completions::GuestIndices>>,
     /// Functions of its own, if it has none of the above.
     pub(super) functions: Option<FunctionTools>,
+}
+
+/// One interface.
+pub(super) struct ExportedInterface<I> {
+    /// All its functions, for listings.
+    pub(super) indices: I,
+    /// The function that calls of clients enter.
+    entry: ComponentExportIndex,
 }
 
 impl Exports {
@@ -30,16 +42,21 @@ impl Exports {
     /// # Errors
     /// When an interface is there but lacks a function.
     pub(super) fn find(pre: &InstancePre<InstanceCtx>, interfaces: &Interfaces) -> wasmtime::Result<Self> {
-        let exports_interface = |interface: &str| interfaces.exports_interface(interface);
+        let is_there = |interface: &str| interfaces.exports_interface(interface);
+        let tools = is_there("tools")
+            .then(|| ExportedInterface::find(pre, "tools", "call-tool", tools::GuestIndices::new));
+        let resources = is_there("resources").then(|| {
+            ExportedInterface::find(pre, "resources", "read-resource", resources::GuestIndices::new)
+        });
+        let prompts = is_there("prompts")
+            .then(|| ExportedInterface::find(pre, "prompts", "get-prompt", prompts::GuestIndices::new));
+        let completions = is_there("completions")
+            .then(|| ExportedInterface::find(pre, "completions", "complete", completions::GuestIndices::new));
         Ok(Self {
-            tools: exports_interface("tools").then(|| tools::GuestIndices::new(pre)).transpose()?,
-            resources: exports_interface("resources")
-                .then(|| resources::GuestIndices::new(pre))
-                .transpose()?,
-            prompts: exports_interface("prompts").then(|| prompts::GuestIndices::new(pre)).transpose()?,
-            completions: exports_interface("completions")
-                .then(|| completions::GuestIndices::new(pre))
-                .transpose()?,
+            tools: tools.transpose()?,
+            resources: resources.transpose()?,
+            prompts: prompts.transpose()?,
+            completions: completions.transpose()?,
             functions: None,
         })
     }
@@ -47,5 +64,39 @@ impl Exports {
     /// Those of a component that has functions of its own.
     pub(super) fn of(functions: FunctionTools) -> Self {
         Self { tools: None, resources: None, prompts: None, completions: None, functions: Some(functions) }
+    }
+}
+
+impl<I> ExportedInterface<I> {
+    fn find(
+        pre: &InstancePre<InstanceCtx>,
+        interface: &str,
+        entry: &str,
+        indices: impl FnOnce(&InstancePre<InstanceCtx>) -> wasmtime::Result<I>,
+    ) -> wasmtime::Result<Self> {
+        // The indices come first: their error says which function is missing.
+        let indices = indices(pre)?;
+        let component = pre.component();
+        let interface =
+            component.get_export_index(None, format!("plugport:plugin/{interface}@{WIT_VERSION}"));
+        let entry = interface.and_then(|interface| component.get_export_index(Some(&interface), entry));
+        let entry = entry.ok_or_else(|| wasmtime::format_err!("an exported interface has no entry"))?;
+        Ok(Self { indices, entry })
+    }
+
+    /// The function that calls of clients enter, of one instance.
+    ///
+    /// # Errors
+    /// When it has another type.
+    pub(super) fn entry<P, R>(
+        &self,
+        store: &mut Store<InstanceCtx>,
+        instance: &Instance,
+    ) -> wasmtime::Result<TypedFunc<P, R>>
+    where
+        P: ComponentNamedList + Lower,
+        R: ComponentNamedList + Lift,
+    {
+        instance.get_typed_func(store, self.entry)
     }
 }

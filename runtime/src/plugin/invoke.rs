@@ -14,7 +14,7 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt as _;
-use wasmtime::Store;
+use wasmtime::{Store, UpdateDeadline};
 
 use super::call_error::Interruption;
 use super::drain::Drain;
@@ -76,7 +76,7 @@ impl Plugin {
         let kind = info.kind;
         let mut record = self.call_log.record(&info);
         let outcome = match self.rate_gate.admit(&info) {
-            Ok(()) => self.run_with_permit(wall, call, &mut record).await,
+            Ok(()) => self.run_with_permit(wall, kind, call, &mut record).await,
             Err(rejected) => {
                 record.rejected();
                 Err(rejected)
@@ -90,6 +90,7 @@ impl Plugin {
     async fn run_with_permit<E: GuestCall>(
         &self,
         wall: TimeLimit,
+        kind: CallKind,
         call: E,
         record: &mut AuditRecord,
     ) -> Result<E::Output, CallError> {
@@ -105,13 +106,12 @@ impl Plugin {
         }
         self.offload().in_place(record.noting_work(), || record.began(|| call.info())).await;
         let suspension = Suspension::new(Arc::clone(&self.permits), permit);
-        let lease = self.pool.as_ref().and_then(|pool| pool.lease(&call.info()));
+        let lease = self.pool.as_ref().and_then(|pool| pool.lease(kind, record.caller()));
         let idle = lease.as_ref().and_then(Lease::take_idle);
         if idle.is_some() {
             record.reused();
         }
-        let caller = call.info().caller;
-        let mut store = self.store(idle, &caller, &suspension).map_err(|error| {
+        let mut store = self.store(idle, record.caller(), &suspension).map_err(|error| {
             let failure = CallError::not_started(&error);
             self.report(&failure, &self.detail(&error));
             failure
@@ -139,7 +139,8 @@ impl Plugin {
             let mut store =
                 Store::new(self.pre.engine(), InstanceCtx::new(&self.shared, caller, suspension.clone())?);
             store.limiter(|state| &mut state.limiter);
-            store.epoch_deadline_async_yield_and_update(1);
+            // What `epoch_deadline_async_yield_and_update` does, without an allocation for the constant.
+            store.epoch_deadline_callback(|_| Ok(UpdateDeadline::Yield(1)));
             store
         };
         store.set_hostcall_fuel(mib(limits.transfer_mib));
@@ -162,6 +163,7 @@ impl Plugin {
         let (host_fuel, served) = (store.data().host_fuel.clone(), store.data().served);
         let run = RunningCall { plugin: self, store, suspension, begun: Instant::now(), record };
         let bounds = CallBounds {
+            begun: run.begun,
             wall: wall.time,
             cpu: self.config().limits.cpu_time(),
             drain: &self.drain,
@@ -191,7 +193,7 @@ impl Plugin {
         let (plugin, quarantine) = (self.name(), &self.rate_gate.quarantine);
         match failure {
             None | Some(CallError::Guest(_)) if record.has_entered() => {
-                quarantine.record_success(Instant::now())
+                quarantine.record_success(Instant::now)
             }
             None | Some(CallError::Guest(_)) => {}
             Some(failure) if failure.is_termination() => {
@@ -280,6 +282,7 @@ type RunResult<T> = Result<wasmtime::Result<Result<T, GuestError>>, Interruption
 
 /// What ends a call from outside, besides host fuel.
 struct CallBounds<'p> {
+    begun: Instant,
     wall: Duration,
     cpu: Duration,
     drain: &'p Drain,
@@ -294,8 +297,7 @@ async fn bounded<T>(
     suspension: &Suspension,
     host_fuel: &HostFuel,
 ) -> Result<wasmtime::Result<T>, Interruption> {
-    let CallBounds { wall, cpu, drain, mut polls } = bounds;
-    let begun = tokio::time::Instant::now();
+    let CallBounds { begun, wall, cpu, drain, mut polls } = bounds;
     let mut work = CpuTime::new(AssertUnwindSafe(work).catch_unwind(), cpu, host_fuel.clone());
     // Most calls are done when they have been polled once, and those need no timer.
     let mut end = pin!(None::<tokio::time::Sleep>);
@@ -315,7 +317,7 @@ async fn bounded<T>(
         if suspension.is_suspended() {
             return Poll::Pending;
         }
-        let deadline = begun + wall + suspension.suspended_for();
+        let deadline = tokio::time::Instant::from_std(begun) + wall + suspension.suspended_for();
         if end.as_ref().as_pin_ref().is_none_or(|end| end.deadline() != deadline) {
             end.set(Some(tokio::time::sleep_until(deadline)));
         }
@@ -365,7 +367,7 @@ mod tests {
         let permits = Arc::new(PollPermits::new());
         let share = permits.share();
         let polls = PermittedPolls::new(&permits, &share);
-        let bounds = CallBounds { wall: minute, cpu: minute, drain: &drain, polls };
+        let bounds = CallBounds { begun: Instant::now(), wall: minute, cpu: minute, drain: &drain, polls };
         let work = work(suspension.clone());
         let draining = async {
             tokio::time::sleep(Duration::from_millis(20)).await;

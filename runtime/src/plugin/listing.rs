@@ -72,8 +72,8 @@ async fn list_tools(
     instance: &Instance,
     listing: &mut Listing,
 ) -> GuestResult<()> {
-    let Some(indices) = &plugin.exports.tools else { return Ok(Ok(())) };
-    let listed = indices.load(&mut *store, instance)?.call_list_tools(store).await?;
+    let Some(tools) = &plugin.exports.tools else { return Ok(Ok(())) };
+    let listed = tools.indices.load(&mut *store, instance)?.call_list_tools(store).await?;
     Ok(listed.map(|tools| listing.tools = tools))
 }
 
@@ -83,8 +83,8 @@ async fn list_resources(
     instance: &Instance,
     listing: &mut Listing,
 ) -> GuestResult<()> {
-    let Some(indices) = &plugin.exports.resources else { return Ok(Ok(())) };
-    let guest = indices.load(&mut *store, instance)?;
+    let Some(resources) = &plugin.exports.resources else { return Ok(Ok(())) };
+    let guest = resources.indices.load(&mut *store, instance)?;
     match guest.call_list_resources(&mut *store).await? {
         Ok(resources) => listing.resources = resources,
         Err(error) => return Ok(Err(error)),
@@ -99,8 +99,8 @@ async fn list_prompts(
     instance: &Instance,
     listing: &mut Listing,
 ) -> GuestResult<()> {
-    let Some(indices) = &plugin.exports.prompts else { return Ok(Ok(())) };
-    let listed = indices.load(&mut *store, instance)?.call_list_prompts(store).await?;
+    let Some(prompts) = &plugin.exports.prompts else { return Ok(Ok(())) };
+    let listed = prompts.indices.load(&mut *store, instance)?.call_list_prompts(store).await?;
     Ok(listed.map(|prompts| listing.prompts = prompts))
 }
 

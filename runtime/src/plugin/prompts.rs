@@ -35,11 +35,12 @@ impl GuestCall for GetPrompt<'_> {
     }
 
     async fn invoke(self, plugin: &Plugin, store: &mut Store<InstanceCtx>) -> GuestResult<PromptResult> {
-        let indices = required(&plugin.exports.prompts, "prompts")?;
+        let prompts = required(&plugin.exports.prompts, "prompts")?;
         let instance = instantiate_for(plugin, store, &self.client).await?;
-        let guest = indices.load(&mut *store, &instance)?;
+        let get_prompt = prompts.entry::<_, (Result<_, _>,)>(store, &instance)?;
         let call = handle(store, self.client);
-        guest.call_get_prompt(store, call, self.name, self.args).await
+        let (result,) = get_prompt.call_async(store, (call, self.name, self.args)).await?;
+        Ok(result)
     }
 
     fn result_size(result: &PromptResult) -> ResultSize {

@@ -52,11 +52,11 @@ impl Quarantine {
         }
     }
 
-    /// Counts a call that succeeded.
-    pub(super) fn record_success(&self, now: Instant) {
+    /// Counts a call that succeeded. `now` is called only if the plugin was quarantined, which few are.
+    pub(super) fn record_success(&self, now: impl FnOnce() -> Instant) {
         let mut state = self.state.lock();
         // A call that began before the quarantine does not end it.
-        if state.until.is_none_or(|until| until <= now) {
+        if state.until.is_none_or(|until| until <= now()) {
             *state = QuarantineState::default();
         }
     }
@@ -113,15 +113,15 @@ mod tests {
         let after = |s| start + Duration::from_secs(s);
         quarantine.record_failure(start);
         quarantine.record_failure(start);
-        quarantine.record_success(start);
+        quarantine.record_success(|| start);
         assert_eq!(quarantine.record_failure(start), None);
         assert_eq!(quarantine.record_failure(after(70)), None);
         assert_eq!(quarantine.record_failure(after(71)), None);
         assert_eq!(quarantine.admit(after(71)), Ok(()));
         assert!(quarantine.record_failure(after(72)).is_some());
-        quarantine.record_success(after(73));
+        quarantine.record_success(|| after(73));
         assert!(quarantine.admit(after(73)).is_err(), "a call that had begun before");
-        quarantine.record_success(after(110));
+        quarantine.record_success(|| after(110));
         assert_eq!(quarantine.record_failure(after(111)), None, "all is forgotten");
     }
 }

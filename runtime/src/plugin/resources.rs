@@ -39,11 +39,12 @@ impl GuestCall for ReadResource<'_> {
         plugin: &Plugin,
         store: &mut Store<InstanceCtx>,
     ) -> GuestResult<Vec<ResourceContents>> {
-        let indices = required(&plugin.exports.resources, "resources")?;
+        let resources = required(&plugin.exports.resources, "resources")?;
         let instance = instantiate_for(plugin, store, &self.client).await?;
-        let guest = indices.load(&mut *store, &instance)?;
+        let read_resource = resources.entry::<_, (Result<_, _>,)>(store, &instance)?;
         let call = handle(store, self.client);
-        guest.call_read_resource(store, call, self.uri, self.template).await
+        let (contents,) = read_resource.call_async(store, (call, self.uri, self.template)).await?;
+        Ok(contents)
     }
 
     fn result_size(contents: &Vec<ResourceContents>) -> ResultSize {

@@ -37,11 +37,18 @@ impl GuestCall for CallTool<'_> {
     }
 
     async fn invoke(self, plugin: &Plugin, store: &mut Store<InstanceCtx>) -> GuestResult<ToolResult> {
-        let indices = required(&plugin.exports.tools, "tools")?;
+        let tools = required(&plugin.exports.tools, "tools")?;
         let instance = instantiate_for(plugin, store, &self.client).await?;
-        let guest = indices.load(&mut *store, &instance)?;
+        // An instance that served a call before has the function already.
+        let checked = store.data().call_tool;
+        let call_tool = match checked {
+            Some(call_tool) => call_tool,
+            None => tools.entry(store, &instance)?,
+        };
+        store.data_mut().call_tool = Some(call_tool);
         let call = handle(store, self.client);
-        guest.call_call_tool(store, call, self.name, self.args).await
+        let (result,) = call_tool.call_async(store, (call, self.name, self.args)).await?;
+        Ok(result)
     }
 
     fn result_size(result: &ToolResult) -> ResultSize {

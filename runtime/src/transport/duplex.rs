@@ -192,7 +192,7 @@ impl<I: Input> Duplex<I> {
         let is_alone = has_room && !self.input.has_line();
         let polled = if is_alone { stream.next().now_or_never() } else { None };
         let first = match polled {
-            Some(Some(ResponsePart::Response(response, _))) => return Some(response),
+            Some(Some(ResponsePart::Response(response, _))) => return Some(response.into_bytes()),
             Some(Some(ResponsePart::Message(message))) => Some(message),
             // Cancelled.
             Some(None) => return None,
@@ -229,8 +229,7 @@ impl<I: Input> Duplex<I> {
 
 async fn pump(mut stream: ResponseStream, sender: mpsc::Sender<Bytes>) {
     while let Some(part) = stream.next().await {
-        let (ResponsePart::Message(line) | ResponsePart::Response(line, _)) = part;
-        if sender.send(line).await.is_err() {
+        if sender.send(part.into_bytes()).await.is_err() {
             return;
         }
     }

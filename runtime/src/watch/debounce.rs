@@ -15,12 +15,15 @@ pub(super) struct Debounced<T> {
     seen: Option<T>,
     since: Instant,
     handled: Option<T>,
+    /// Whether `seen` is what was handled. This is asked of every file whenever one of them has been loaded, so it is
+    /// not compared each time.
+    is_handled: bool,
 }
 
 impl<T: Copy + PartialEq> Debounced<T> {
     /// A value that is seen for the first time, and was never acted on.
     pub(super) fn new(seen: Option<T>, now: Instant) -> Self {
-        Self { seen, since: now, handled: None }
+        Self { seen, since: now, handled: None, is_handled: seen.is_none() }
     }
 
     pub(super) fn seen(&self) -> Option<T> {
@@ -31,12 +34,14 @@ impl<T: Copy + PartialEq> Debounced<T> {
     pub(super) fn observe(&mut self, seen: Option<T>, now: Instant) {
         if self.seen != seen {
             (self.seen, self.since) = (seen, now);
+            self.is_handled = self.seen == self.handled;
         }
     }
 
     /// Notes that the value `seen` was acted on.
     pub(super) fn handled(&mut self, seen: Option<T>) {
         self.handled = seen;
+        self.is_handled = self.seen == self.handled;
     }
 
     /// Restarts the wait although the value is the same.
@@ -45,7 +50,7 @@ impl<T: Copy + PartialEq> Debounced<T> {
     }
 
     pub(super) fn is_handled(&self) -> bool {
-        self.seen == self.handled
+        self.is_handled
     }
 
     /// When the value will have stayed the same for long enough.

@@ -101,10 +101,11 @@ impl FileTracker {
         max_plugins: usize,
     ) -> Vec<TrackerAction> {
         let mut actions = Vec::new();
-        let mut free_loads = max_loads;
+        let (mut free_loads, mut some_gone) = (max_loads, false);
         let mut free_plugins =
             max_plugins.saturating_sub(self.files.values().filter(|file| file.counted).count());
         for (path, file) in &mut self.files {
+            some_gone |= file.stat.seen().is_none();
             if file.loading || !file.needs_action() || file.due_at() > now {
                 continue;
             }
@@ -125,7 +126,9 @@ impl FileTracker {
                 Some(_) => {}
             }
         }
-        self.forget(now);
+        if some_gone {
+            self.forget(now);
+        }
         actions
     }
 

@@ -38,9 +38,6 @@ const PERIOD: Duration = Duration::from_secs(2);
 /// Shortest time between two polls; endless writing must leave time for other work.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// How long a plugin that is ready waits for others that are being loaded, to be published with them.
-const GATHER: Duration = Duration::from_millis(100);
-
 /// After how long a file that this machine failed to load is tried again.
 const RETRY: Duration = Duration::from_secs(5);
 
@@ -170,7 +167,8 @@ impl FolderWatcher {
     /// Publishes what is ready, unless more will be ready in a moment. Also ends the initial load.
     async fn publish_in_time(&mut self) {
         let idle = self.loads.is_idle() && self.tracker.is_idle();
-        if self.ready.is_some_and(|ready| idle || ready + GATHER <= Instant::now()) {
+        let gather = self.publisher.gather_time();
+        if self.ready.is_some_and(|ready| idle || ready + gather <= Instant::now()) {
             self.publish().await;
         }
         if self.publisher.is_initial_load_done() || !self.polled {
@@ -375,8 +373,8 @@ impl FolderWatcher {
     /// When to go on without an event.
     fn wake(&self, now: Instant, drained: Option<Instant>) -> Instant {
         // While no further load may start, the end of a load wakes the watcher.
-        let next = self.tracker.next().filter(|_| self.loads.free_loads() > 0);
-        let ready = self.ready.map(|ready| ready + GATHER);
+        let next = if self.loads.free_loads() > 0 { self.tracker.next() } else { None };
+        let ready = self.ready.map(|ready| ready + self.publisher.gather_time());
         let times = [next, self.config_watcher.next(), ready, drained];
         let wake = times.into_iter().flatten().min().unwrap_or(now + PERIOD);
         wake.min(now + PERIOD).max(now + PAUSE)

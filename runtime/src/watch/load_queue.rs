@@ -8,12 +8,14 @@
 //! can mend. The compiler decides how many files are compiled at a time; the publisher decides what is published.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::num::NonZero;
 use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use futures_util::FutureExt as _;
 use parking_lot::Mutex;
+use tokio::sync::Semaphore;
 use tokio::task::{JoinError, JoinSet, spawn_blocking};
 
 use super::folder_scan::name_of;
@@ -27,8 +29,16 @@ use crate::catalog::{Catalog, PluginEntry};
 use crate::config::PluginConfig;
 use crate::plugin::{CompilePermit, Loader, Plugin};
 
-/// Maximum number of loads in their first half, which does not compile.
-const MAX_LOADING: usize = 4;
+/// Loads in their first half, which does not compile, for each processor: while one waits for a disk or another thread,
+/// the other computes.
+const LOADING_EACH: usize = 2;
+
+/// The fewest and the most of them.
+const MIN_LOADING: usize = 4;
+const MAX_LOADING: usize = 16;
+
+/// Maximum MiB of files in their first half. A larger file is loaded alone.
+const MAX_LOADING_MIB: u32 = 128;
 
 /// Maximum bytes of files that wait to be compiled and stay in memory. Files beyond that are read again: a folder of a
 /// thousand new files must not take the memory of a thousand files.
@@ -92,11 +102,15 @@ pub(super) struct LoadQueue {
     loading: LoadSet,
     compiling: LoadSet,
     waiting: WaitingFiles<LoadTask, Box<ReadFile>>,
+    /// Maximum number of loads in `loading`.
+    max_loading: usize,
 }
 
 struct LoadWorker {
     loader: Arc<Loader>,
     catalog: Arc<Catalog>,
+    /// A permit for each MiB of files in their first half.
+    reading: Semaphore,
     /// Failures that only a change of the file or its settings can mend.
     known_failures: Mutex<BTreeMap<PathBuf, (LoadKey, LoadFailure)>>,
 }
@@ -106,11 +120,13 @@ type LoadKey = (String, PluginConfig);
 
 impl LoadQueue {
     pub(super) fn new(loader: Arc<Loader>, catalog: Arc<Catalog>) -> Self {
+        let reading = Semaphore::new(MAX_LOADING_MIB as usize);
         Self {
-            worker: Arc::new(LoadWorker { loader, catalog, known_failures: Mutex::default() }),
+            worker: Arc::new(LoadWorker { loader, catalog, reading, known_failures: Mutex::default() }),
             loading: LoadSet::new(),
             compiling: LoadSet::new(),
             waiting: WaitingFiles(VecDeque::new()),
+            max_loading: max_loading(std::thread::available_parallelism().map_or(1, NonZero::get)),
         }
     }
 
@@ -121,7 +137,7 @@ impl LoadQueue {
 
     /// How many more loads may start.
     pub(super) fn free_loads(&self) -> usize {
-        MAX_LOADING.saturating_sub(self.loading.len())
+        self.max_loading.saturating_sub(self.loading.len())
     }
 
     /// Whether any load is in its first half.
@@ -228,6 +244,8 @@ async fn catch_panic(load: impl Future<Output = LoadStep>) -> LoadStep {
 impl LoadWorker {
     /// The first half of a load, which does not compile.
     async fn load_cached(&self, task: &LoadTask) -> LoadStep {
+        // The semaphore is never closed; a closed one would let all loads pass.
+        let _memory = self.reading.acquire_many(loading_mib(task.stat.size())).await;
         let opened = match self.open(task).await {
             Ok(opened) => opened,
             Err(outcome) => return LoadStep::Finished(outcome),
@@ -323,6 +341,16 @@ impl LoadWorker {
     }
 }
 
+/// Maximum number of loads in their first half on so many processors.
+fn max_loading(processors: usize) -> usize {
+    processors.saturating_mul(LOADING_EACH).clamp(MIN_LOADING, MAX_LOADING)
+}
+
+/// The permits for a file of this size.
+fn loading_mib(size: u64) -> u32 {
+    u32::try_from(size.div_ceil(1 << 20)).unwrap_or(u32::MAX).clamp(1, MAX_LOADING_MIB)
+}
+
 fn load_key(opened: &OpenedFile) -> LoadKey {
     (opened.artifact.digest.clone(), opened.settings.clone())
 }
@@ -351,5 +379,12 @@ mod tests {
         }
         let order: Vec<_> = waiting.0.into_iter().map(|(_, name, read)| (name, read.is_some())).collect();
         assert_eq!(order, [("small", true), ("last", true), ("first", true), ("large", false)]);
+    }
+
+    #[test]
+    fn more_processors_load_more_files_and_no_more_bytes() {
+        assert_eq!([1, 2, 4, 8, 64].map(max_loading), [4, 4, 8, 16, 16]);
+        let sizes = [0, 1, (1 << 20) + 1, 32 << 20, 1 << 30];
+        assert_eq!(sizes.map(loading_mib), [1, 1, 2, 32, MAX_LOADING_MIB]);
     }
 }

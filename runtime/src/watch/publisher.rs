@@ -9,6 +9,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc;
 
@@ -22,6 +23,16 @@ use crate::catalog::{Catalog, NameOwners, PluginEntry, Snapshot};
 use crate::config::{Config, ConfigError};
 use crate::observe::{Audit, Escaped};
 use crate::plugin::{Loader, PendingChanges, Plugin};
+
+/// How long a plugin that is ready waits for others that are being loaded, to be published with them.
+const GATHER: Duration = Duration::from_millis(100);
+
+/// The same where publishing takes long.
+const MAX_GATHER: Duration = Duration::from_secs(1);
+
+/// A snapshot is made of all plugins, however few are new. So while a folder is loaded, publishing takes at most one in
+/// this many parts of the time.
+const PUBLISH_SHARE: u32 = 20;
 
 /// Receives events for the operator.
 pub type EventSink = Box<dyn Fn(FolderEvent<'_>) + Send + Sync>;
@@ -78,6 +89,8 @@ pub(super) struct Publisher {
     owners: Option<Arc<NameOwners>>,
     /// Whether the initial load is complete.
     initial_load_done: bool,
+    /// How long the last step took.
+    last_step: Duration,
 }
 
 /// A plugin that waits for being published.
@@ -95,7 +108,7 @@ impl Publisher {
     ) -> Self {
         let (audit, changes) = (loader.audit().clone(), Arc::clone(loader.changes()));
         let (ready, refreshed, gone, reported) = Default::default();
-        let (owners, initial_load_done) = (None, false);
+        let (owners, initial_load_done, last_step) = (None, false, Duration::ZERO);
         Self {
             catalog,
             audit,
@@ -108,6 +121,7 @@ impl Publisher {
             reported,
             owners,
             initial_load_done,
+            last_step,
         }
     }
 
@@ -227,8 +241,19 @@ impl Publisher {
         !self.ready.is_empty() || !self.refreshed.is_empty() || !self.gone.is_empty() || self.owners.is_some()
     }
 
+    /// How long a plugin that is ready waits for others that are being loaded.
+    pub(super) fn gather_time(&self) -> Duration {
+        gather_time(self.last_step)
+    }
+
     /// Publishes all that waits, and removes what is gone, in one step.
     pub(super) async fn publish(&mut self) {
+        let begun = Instant::now();
+        self.step().await;
+        self.last_step = begun.elapsed();
+    }
+
+    async fn step(&mut self) {
         let before = self.catalog.current();
         let refreshed = self.take_refreshed(&before);
         let ready = std::mem::take(&mut self.ready);
@@ -300,6 +325,10 @@ impl Publisher {
     }
 }
 
+fn gather_time(last_step: Duration) -> Duration {
+    last_step.saturating_mul(PUBLISH_SHARE).clamp(GATHER, MAX_GATHER)
+}
+
 /// Logs rejected and unapproved items of a new list, if they differ from those of the known list.
 fn log_differences(known: &PluginEntry, entry: &PluginEntry) {
     let plugin = entry.plugin.name();
@@ -320,4 +349,15 @@ fn log_differences(known: &PluginEntry, entry: &PluginEntry) {
 fn has_other_names(before: &Snapshot, now: &Snapshot, plugin: &str) -> bool {
     let of = |snapshot: &Snapshot| snapshot.owners().withheld(plugin).map(ToOwned::to_owned);
     before.name_conflicts(plugin) != now.name_conflicts(plugin) || of(before) != of(now)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longer_publishing_takes_the_more_is_published_at_once() {
+        let after = |millis| gather_time(Duration::from_millis(millis)).as_millis();
+        assert_eq!((after(0), after(5), after(25), after(9_000)), (100, 100, 500, 1_000));
+    }
 }

@@ -9,7 +9,8 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use crate::bindings::elicitation as wit;
-use crate::client_requests::{self, ClientRequest, KeyedCall, RequestTarget};
+use crate::call::CallBackend;
+use crate::client_requests::{self, ClientRequest, KeyedCall};
 use crate::{Call, Error};
 
 mod form;
@@ -175,9 +176,9 @@ fn visit(call: &Call, key: Option<&str>, params: Value) -> Result<ElicitResult<(
 
 fn send(call: &Call, key: Option<&str>, params: Value) -> Result<String, Error> {
     let params = params.to_string();
-    match call.request_target() {
-        RequestTarget::Host(handle) => wit::elicit(handle, key, &params),
-        RequestTarget::Test(client) => client.respond(key, &ClientRequest::Elicit(params)),
+    match call.backend().as_ref() {
+        CallBackend::Host(handle) => wit::elicit(handle, key, &params),
+        CallBackend::Test(client) => client.respond(key, &ClientRequest::Elicit(params)),
     }
 }
 

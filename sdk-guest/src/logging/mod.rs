@@ -16,12 +16,12 @@ mod log;
 mod tracing;
 
 thread_local! {
-    static CURRENT: RefCell<Option<Rc<dyn CallBackend>>> = const { RefCell::new(None) };
+    static CURRENT: RefCell<Option<Rc<CallBackend>>> = const { RefCell::new(None) };
 }
 
 /// Ends the attachment when dropped, and puts back what was attached before.
 pub(crate) struct AttachGuard {
-    before: Option<Rc<dyn CallBackend>>,
+    before: Option<Rc<CallBackend>>,
 }
 
 /// Sends what this thread logs to this call.
@@ -30,7 +30,7 @@ pub(crate) fn attach(call: &Call) -> AttachGuard {
     log::install();
     #[cfg(feature = "tracing")]
     tracing::install();
-    AttachGuard { before: CURRENT.replace(Some(call.backend())) }
+    AttachGuard { before: CURRENT.replace(Some(Rc::clone(call.backend()))) }
 }
 
 impl Drop for AttachGuard {
@@ -41,7 +41,7 @@ impl Drop for AttachGuard {
 
 /// The call that runs on this thread. The borrow has ended when this returns, so a backend may log as well.
 #[cfg(any(feature = "log", feature = "tracing"))]
-fn current() -> Option<Rc<dyn CallBackend>> {
+fn current() -> Option<Rc<CallBackend>> {
     // Destructors of other thread-locals may still log when this one is gone.
     CURRENT.try_with(|current| current.borrow().clone()).ok()?
 }

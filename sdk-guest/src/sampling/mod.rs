@@ -6,7 +6,8 @@
 use serde::Deserialize;
 
 use crate::bindings::sampling as wit;
-use crate::client_requests::{self, ClientRequest, KeyedCall, RequestTarget};
+use crate::call::CallBackend;
+use crate::client_requests::{self, ClientRequest, KeyedCall};
 use crate::{Call, Error, Role};
 
 mod content;
@@ -54,9 +55,9 @@ fn send(
     request: &CreateMessageRequest,
 ) -> Result<CreateMessageResult, Error> {
     let params = request.params()?;
-    let result = match call.request_target() {
-        RequestTarget::Host(handle) => wit::create_message(handle, key, &params),
-        RequestTarget::Test(client) => client.respond(key, &ClientRequest::CreateMessage(params)),
+    let result = match call.backend().as_ref() {
+        CallBackend::Host(handle) => wit::create_message(handle, key, &params),
+        CallBackend::Test(client) => client.respond(key, &ClientRequest::CreateMessage(params)),
     }?;
     CreateMessageResult::parse(&result)
 }

@@ -24,8 +24,8 @@ use std::rc::Rc;
 
 use serde_json::{Map, Value};
 
-use crate::call::CallBackend;
-use crate::client_requests::{ClientRequest, RequestTarget, ScriptedClient};
+use crate::call::ScriptedClient;
+use crate::client_requests::ClientRequest;
 use crate::completions::{self, Completer, Completion, CompletionContext};
 #[cfg(not(target_family = "wasm"))]
 use crate::http::{Failure, Request, Response};
@@ -216,7 +216,7 @@ impl TestClient {
 
     /// A call by this client.
     pub fn call(&self) -> Call {
-        Call::new(self.clone())
+        Call::scripted(self.clone())
     }
 
     /// Calls a tool through JSON, as the host does.
@@ -283,7 +283,7 @@ fn owned<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Vec<(String
     pairs.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
-impl CallBackend for TestClient {
+impl ScriptedClient for TestClient {
     fn client(&self) -> ClientInfo {
         self.0.client.borrow().clone()
     }
@@ -317,12 +317,6 @@ impl CallBackend for TestClient {
         });
     }
 
-    fn request_target(&self) -> RequestTarget<'_> {
-        RequestTarget::Test(self)
-    }
-}
-
-impl ScriptedClient for TestClient {
     fn respond(&self, key: Option<&str>, request: &ClientRequest) -> Result<String, Error> {
         self.0.responses.respond(key, request)
     }

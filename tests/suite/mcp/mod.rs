@@ -11,6 +11,7 @@ pub(crate) mod conformance;
 mod forged_tokens;
 mod jsonrpc_errors;
 mod lifecycle;
+mod lists;
 mod malformed_requests;
 pub(crate) mod mrtr;
 mod resources_prompts_completion;

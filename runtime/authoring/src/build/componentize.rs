@@ -1,13 +1,36 @@
-//! Makes a component from a core module for WASI preview 1: embeds the world, and adds the adapter from preview 1 to
+//! Makes a component from a core module for WASI preview 1: embeds the world, and adds an adapter from preview 1 to
 //! WASI 0.2.
+//!
+//! There are two adapters, and the smaller one, made for HTTP proxies, has no files, no environment and no terminals. A
+//! module that uses none of these gets the smaller one: the component imports half as many functions, which makes every
+//! fresh instance cheaper, and it does not claim to need files.
 
 use wasi_preview1_component_adapter_provider::{
-    WASI_SNAPSHOT_PREVIEW1_ADAPTER_NAME, WASI_SNAPSHOT_PREVIEW1_REACTOR_ADAPTER,
+    WASI_SNAPSHOT_PREVIEW1_ADAPTER_NAME, WASI_SNAPSHOT_PREVIEW1_PROXY_ADAPTER,
+    WASI_SNAPSHOT_PREVIEW1_REACTOR_ADAPTER,
 };
+use wasmparser::{Parser, Payload};
 use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
 
 use super::error::BuildError;
 use super::wit_world::WitWorld;
+
+/// The functions that do the same with both adapters, if no other function is imported. Standard streams are then all
+/// that can be open, and they are no terminals in any server. Where such a stream cannot do what is asked, `errno` may
+/// be another one.
+const SAME_WITHOUT_FILES: [&str; 11] = [
+    "clock_res_get",
+    "clock_time_get",
+    "fd_close",
+    "fd_fdstat_get",
+    "fd_read",
+    "fd_seek",
+    "fd_tell",
+    "fd_write",
+    "poll_oneoff",
+    "random_get",
+    "sched_yield",
+];
 
 pub(super) fn from_core_module(core: &[u8], wit: &WitWorld) -> Result<Vec<u8>, BuildError> {
     let (resolve, world) = wit.resolve()?;
@@ -18,8 +41,25 @@ pub(super) fn from_core_module(core: &[u8], wit: &WitWorld) -> Result<Vec<u8>, B
 }
 
 fn encode(module: &[u8]) -> anyhow::Result<Vec<u8>> {
-    let adapter = (WASI_SNAPSHOT_PREVIEW1_ADAPTER_NAME, WASI_SNAPSHOT_PREVIEW1_REACTOR_ADAPTER);
-    ComponentEncoder::default().validate(true).module(module)?.adapter(adapter.0, adapter.1)?.encode()
+    let adapter = adapter(module)?;
+    let encoder = ComponentEncoder::default().validate(true).module(module)?;
+    encoder.adapter(WASI_SNAPSHOT_PREVIEW1_ADAPTER_NAME, adapter)?.encode()
+}
+
+/// The smallest adapter that does what the module imports.
+fn adapter(module: &[u8]) -> anyhow::Result<&'static [u8]> {
+    for payload in Parser::new(0).parse_all(module) {
+        let Payload::ImportSection(section) = payload? else { continue };
+        for import in section.into_imports() {
+            let import = import?;
+            if import.module == WASI_SNAPSHOT_PREVIEW1_ADAPTER_NAME
+                && !SAME_WITHOUT_FILES.contains(&import.name)
+            {
+                return Ok(WASI_SNAPSHOT_PREVIEW1_REACTOR_ADAPTER);
+            }
+        }
+    }
+    Ok(WASI_SNAPSHOT_PREVIEW1_PROXY_ADAPTER)
 }
 
 #[cfg(test)]
@@ -44,5 +84,44 @@ mod tests {
         assert_eq!(made("export f: func();", module).unwrap(), component, "the same again");
         let missing = made("export f: func(); export g: func();", module).unwrap_err();
         assert!(missing.to_string().contains("exports what its world says"), "{missing}");
+    }
+
+    /// The interfaces that a component imports whose module imports these functions of preview 1.
+    fn imported(functions: &[(&str, &str)]) -> Vec<String> {
+        let import = |(name, parameters): &(&str, &str)| {
+            format!(r#"(import "wasi_snapshot_preview1" "{name}" (func (param {parameters}) (result i32)))"#)
+        };
+        let module = format!(
+            r#"(module {} (memory (export "memory") 1) (func (export "f"))
+                (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32) unreachable))"#,
+            functions.iter().map(import).collect::<String>()
+        );
+        let component = made("export f: func();", &module).unwrap();
+        let mut names = Vec::new();
+        for payload in Parser::new(0).parse_all(&component) {
+            if let Payload::ComponentImportSection(section) = payload.unwrap() {
+                names.extend(section.into_iter().map(|import| import.unwrap().name.name.to_owned()));
+            }
+        }
+        names
+    }
+
+    #[test]
+    fn a_module_that_opens_no_files_imports_none() {
+        let write = ("fd_write", "i32 i32 i32 i32");
+        let stdio = imported(&[write, ("fd_close", "i32"), ("fd_fdstat_get", "i32 i32")]);
+        assert!(stdio.iter().any(|name| name.starts_with("wasi:cli/stderr@")), "{stdio:?}");
+        let (files, terminals) = ("wasi:filesystem/", "wasi:cli/terminal");
+        assert!(
+            !stdio.iter().any(|name| name.starts_with(files) || name.starts_with(terminals)),
+            "{stdio:?}"
+        );
+        let environment = imported(&[write, ("environ_get", "i32 i32"), ("environ_sizes_get", "i32 i32")]);
+        assert!(environment.iter().any(|name| name.starts_with("wasi:cli/environment@")), "{environment:?}");
+        let directories = imported(&[write, ("fd_prestat_get", "i32 i32")]);
+        assert!(
+            directories.iter().any(|name| name.starts_with("wasi:filesystem/preopens@")),
+            "{directories:?}"
+        );
     }
 }

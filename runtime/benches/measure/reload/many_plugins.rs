@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use super::build;
-use super::server::{Client, Home, Memory, Server};
 use super::table::{Spread, Table};
+use crate::support::server::{Client, Home, Memory, Server};
 
 pub const PLUGINS: usize = 200;
 

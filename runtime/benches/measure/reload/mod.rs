@@ -6,7 +6,6 @@
 
 mod many_plugins;
 mod publishing;
-mod server;
 mod swapping;
 mod table;
 

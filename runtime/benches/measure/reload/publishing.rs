@@ -6,8 +6,8 @@ use plugport::config::{Limits, ServerConfig};
 use plugport::sandbox::{Compiler, engine};
 
 use super::build;
-use super::server::{Home, Listener, PROGRAM, Server};
 use super::table::{Spread, Table};
+use crate::support::server::{Home, Listener, PROGRAM, Server};
 
 const ROUNDS: usize = 40;
 

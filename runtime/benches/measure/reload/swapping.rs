@@ -10,9 +10,9 @@ use plugport::observe::Audit;
 use plugport::plugin::{ComponentFile, Loader};
 use plugport::sandbox::{CodeCache, Compiler, KvDatabase};
 
-use super::server::PROGRAM;
 use super::table::{Spread, Table};
 use super::{OTHER, build, guest};
+use crate::support::server::PROGRAM;
 
 const SWAPS: usize = 300;
 

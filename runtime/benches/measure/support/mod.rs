@@ -3,6 +3,8 @@
 pub mod http;
 pub mod in_process;
 pub mod raw_wasmtime;
+pub mod server;
+pub mod svg;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -15,7 +17,7 @@ use plugport::config::{Config, ServerConfig};
 use plugport::mcp::Server;
 use plugport::observe::Audit;
 use plugport::plugin::{ComponentFile, Loader, Plugin};
-use plugport::sandbox::{Compiler, KvDatabase};
+use plugport::sandbox::{CodeCache, Compiler, KvDatabase};
 use plugport::transport::http::router;
 
 use in_process::BenchFn;
@@ -92,6 +94,22 @@ pub async fn entry(loader: &Loader, guest: &Path, limits: &[(&str, u64)]) -> Plu
     limits.iter().for_each(|(name, value)| settings.limits.set(name, *value).unwrap());
     let artifact = ComponentFile::read(guest, settings.limits.wasm_mib).unwrap();
     PluginEntry::validate(loader.load(name, artifact, settings).await.unwrap())
+}
+
+/// One plugin under many names, compiled once. `folder` is for its code.
+pub async fn copies(guest: &Path, folder: &Path, config: &Config, count: usize) -> Vec<PluginEntry> {
+    let cache = CodeCache::open(folder, 512).unwrap();
+    let compiler = Compiler::in_process().with_caches(cache);
+    let store = KvDatabase::new(folder.join("unused"));
+    let loader = Loader::new(&ServerConfig::default(), store, Audit::disabled(), compiler).unwrap();
+    let mut entries = Vec::new();
+    for number in 0..count {
+        let name = format!("p{number}");
+        let settings = config.plugin(&name);
+        let artifact = ComponentFile::read(guest, settings.limits.wasm_mib).unwrap();
+        entries.push(PluginEntry::validate(loader.load(&name, artifact, settings).await.unwrap()));
+    }
+    entries
 }
 
 /// A plugin, called without a transport.

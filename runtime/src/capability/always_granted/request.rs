@@ -105,7 +105,7 @@ impl HostCall for InstanceCtx {
         Ok(())
     }
 
-    async fn drop(&mut self, call: Resource<Call>) -> wasmtime::Result<()> {
+    fn drop(&mut self, call: Resource<Call>) -> wasmtime::Result<()> {
         self.current_call.drop_handle(&call);
         Ok(())
     }

@@ -47,7 +47,7 @@ impl InstanceCtx {
         if granted.values.is_empty() && granted.secrets.is_empty() {
             self.deny(&requested, hint);
         } else {
-            self.denials.record_missing_value(&self.plugin, &requested, &hint);
+            self.denials().record_missing_value(&self.plugin, &requested, &hint);
         }
     }
 }

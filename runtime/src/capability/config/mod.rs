@@ -7,9 +7,10 @@ use std::sync::Arc;
 
 use wasmtime::component::{HasSelf, Linker};
 
-use super::capability_trait::{Capability, InstanceParts, PluginParts};
+use super::capability_trait::{Capability, PluginParts};
 use super::{InstanceCtx, PluginCtx};
 use crate::bindings::config::wasi::config::store;
+use crate::call_env::Caller;
 
 /// Settings and secrets.
 pub(super) struct Config;
@@ -25,5 +26,5 @@ impl Capability for Config {
 
     fn for_plugin(_: &Self::Granted, _: &PluginParts<'_>) {}
 
-    fn for_instance(_: &Arc<PluginCtx>, _: &InstanceParts<'_>) {}
+    fn for_instance(_: &Arc<PluginCtx>, _: &Caller) {}
 }

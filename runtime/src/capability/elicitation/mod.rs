@@ -8,10 +8,11 @@ use std::sync::Arc;
 
 use wasmtime::component::{HasSelf, Linker};
 
-use super::capability_trait::{Capability, InstanceParts, PluginParts};
+use super::capability_trait::{Capability, PluginParts};
 use super::client_requests::RequestBudget;
 use super::{InstanceCtx, PluginCtx};
 use crate::bindings::plugport::plugin::elicitation as wit;
+use crate::call_env::Caller;
 use crate::config::fixed_limits::ELICITATIONS;
 pub(super) use host::check;
 
@@ -29,7 +30,7 @@ impl Capability for Elicitation {
 
     fn for_plugin(_: &Self::Granted, _: &PluginParts<'_>) {}
 
-    fn for_instance(_: &Arc<PluginCtx>, _: &InstanceParts<'_>) -> RequestBudget {
+    fn for_instance(_: &Arc<PluginCtx>, _: &Caller) -> RequestBudget {
         RequestBudget::new(ELICITATIONS)
     }
 }

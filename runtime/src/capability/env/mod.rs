@@ -9,8 +9,9 @@ use std::sync::Arc;
 use wasmtime::component::Linker;
 use wasmtime_wasi::WasiCtxBuilder;
 
-use super::capability_trait::{Capability, InstanceParts, PluginParts};
+use super::capability_trait::{Capability, PluginParts};
 use super::{InstanceCtx, PluginCtx};
+use crate::call_env::Caller;
 use grant::EnvVar;
 
 /// Variables.
@@ -27,14 +28,13 @@ impl Capability for Env {
 
     fn for_plugin(_: &Self::Granted, _: &PluginParts<'_>) {}
 
-    fn for_instance(_: &Arc<PluginCtx>, _: &InstanceParts<'_>) {}
+    fn for_instance(_: &Arc<PluginCtx>, _: &Caller) {}
 
-    fn build_wasi(granted: &Self::Granted, wasi: &mut WasiCtxBuilder) -> wasmtime::Result<()> {
+    fn build_wasi(granted: &Self::Granted, wasi: &mut WasiCtxBuilder) {
         for EnvVar { name, value } in granted {
             if let Some(value) = value {
                 wasi.env(name, value);
             }
         }
-        Ok(())
     }
 }

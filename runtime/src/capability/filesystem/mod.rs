@@ -10,12 +10,13 @@ mod quota;
 use std::sync::Arc;
 
 use wasmtime::component::Linker;
-use wasmtime_wasi::WasiCtxBuilder;
 
-use super::capability_trait::{Capability, InstanceParts, PluginParts};
+use super::capability_trait::{Capability, PluginParts};
 use super::{InstanceCtx, PluginCtx};
+use crate::call_env::Caller;
 pub(super) use host::LocalRoot;
 use host::{FileIo, GrantedDir, OpenFiles};
+pub(super) use preopens::preopen;
 
 /// Directories.
 pub(super) struct Filesystem;
@@ -41,15 +42,11 @@ impl Capability for Filesystem {
         PluginFiles { dirs: granted.iter().map(GrantedDir::from_grant).collect(), io: FileIo::new() }
     }
 
-    fn for_instance(plugin: &Arc<PluginCtx>, _: &InstanceParts<'_>) -> OpenFiles {
+    fn for_instance(plugin: &Arc<PluginCtx>, _: &Caller) -> OpenFiles {
         OpenFiles::new(plugin.config.limits.open_files, &plugin.capabilities.filesystem.dirs)
     }
 
-    fn begin_call(open: &mut OpenFiles, _: &Arc<PluginCtx>, _: &InstanceParts<'_>) {
+    fn begin_call(open: &mut OpenFiles, _: &Arc<PluginCtx>, _: &Caller) {
         open.reset_for_next_call();
-    }
-
-    fn build_wasi(granted: &Self::Granted, wasi: &mut WasiCtxBuilder) -> wasmtime::Result<()> {
-        preopens::preopen(wasi, granted)
     }
 }

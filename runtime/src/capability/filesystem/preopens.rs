@@ -9,17 +9,18 @@ use wasmtime_wasi::{FsPerms, WasiCtxBuilder};
 
 use crate::config::DirGrant;
 
-/// Adds every granted directory.
+/// A WASI context to be, with every granted directory.
 ///
 /// # Errors
 /// When a directory is gone since it was granted.
-pub(crate) fn preopen(wasi: &mut WasiCtxBuilder, dirs: &[DirGrant]) -> wasmtime::Result<()> {
+pub(in crate::capability) fn preopen(dirs: &[DirGrant]) -> wasmtime::Result<WasiCtxBuilder> {
+    let mut wasi = WasiCtxBuilder::new();
     for dir in dirs {
         let perms = if dir.write.is_some() { FsPerms::ReadWrite } else { FsPerms::ReadOnly };
         let pinned = PinnedDir::open(&dir.host)?;
         wasi.preopened_dir(pinned.path(), &dir.guest, perms)?;
     }
-    Ok(())
+    Ok(wasi)
 }
 
 /// A directory that is open and lies at exactly the granted path. A guest that may write above that path could have

@@ -16,7 +16,8 @@ use crate::sandbox::TokenBucket;
 /// One call: what the guest's handle refers to.
 pub struct Call {
     pub(in crate::capability) client: Arc<dyn Client>,
-    throttle: ProgressThrottle,
+    /// Made with the first progress.
+    throttle: Option<ProgressThrottle>,
     /// The request's `_meta`, read when the guest first asks for it: a client may send much of it, and a guest may ask
     /// often.
     pub(in crate::capability) meta: Option<Option<String>>,
@@ -24,12 +25,13 @@ pub struct Call {
 
 impl Call {
     pub(crate) fn new(client: Arc<dyn Client>) -> Self {
-        Self { client, throttle: ProgressThrottle::new(PROGRESS_PER_SECOND), meta: None }
+        Self { client, throttle: None, meta: None }
     }
 
     /// Whether this progress is sent to the client.
     pub(in crate::capability) fn admit_progress(&mut self, progress: f64, now: Instant) -> bool {
-        self.throttle.admit(progress, now)
+        let throttle = self.throttle.get_or_insert_with(|| ProgressThrottle::new(PROGRESS_PER_SECOND));
+        throttle.admit(progress, now)
     }
 }
 

@@ -41,7 +41,7 @@ struct DenialEntry {
 struct DeniedLine<'a> {
     event: &'static str,
     plugin: &'a str,
-    digest: String,
+    digest: &'a str,
     /// What the guest requested.
     requested: &'a str,
     /// The line under the plugin's grants that would allow it.
@@ -52,12 +52,17 @@ struct DeniedLine<'a> {
 struct LimitLine<'a> {
     event: &'static str,
     plugin: &'a str,
-    digest: String,
+    digest: &'a str,
     /// The sentence that the guest got, which names the limit.
     reason: &'a str,
 }
 
 impl DenialLog {
+    /// For a call that is recorded in this span.
+    pub(in crate::capability) fn new(trace: Option<SpanScope>) -> Self {
+        Self { call: Arc::new(CallDenials { recorded: Mutex::default(), trace: Mutex::new(trace) }) }
+    }
+
     /// Adds an entry. `None`: the call has the same entry already, or too many others.
     fn add(&self, plugin: &PluginCtx, entry: &str) -> Option<DenialEntry> {
         let mut recorded = self.call.recorded.lock();
@@ -65,9 +70,8 @@ impl DenialLog {
             return None;
         }
         if recorded.len() > MAX_RECORDED {
-            let PluginCtx { name, digest, audit, .. } = plugin;
-            let (digest, why) =
-                (format!("sha256:{digest}"), "more different denials in one call than are logged");
+            let PluginCtx { name, audit_digest: digest, audit, .. } = plugin;
+            let why = "more different denials in one call than are logged";
             audit.record(&LimitLine { event: "limit", plugin: name, digest, reason: why });
             tracing::warn!(target: "plugin", plugin = &**name, "further denials of this call are not logged");
             return None;
@@ -95,8 +99,8 @@ impl DenialLog {
         // The sentence ends with its limit; something of the guest may stand before.
         let limit = why.rsplit_once("(limit `").and_then(|(_, rest)| rest.split('`').next());
         self.add_event("limit reached", "plugport.limit", limit);
-        let PluginCtx { name, digest, audit, .. } = plugin;
-        let (why, digest) = (shown(plugin, why), format!("sha256:{digest}"));
+        let PluginCtx { name, audit_digest: digest, audit, .. } = plugin;
+        let why = shown(plugin, why);
         audit.record(&LimitLine { event: "limit", plugin: name, digest, reason: &why });
         if entry.is_logged {
             tracing::warn!(target: "plugin", plugin = &**name, "hit a limit: {why}");
@@ -111,13 +115,12 @@ impl DenialLog {
         hint: impl Into<GrantHint>,
     ) {
         let Some(entry) = self.add(plugin, requested) else { return };
-        let PluginCtx { name, digest, audit, audience, .. } = plugin;
+        let PluginCtx { name, audit_digest: digest, audit, audience, .. } = plugin;
         let hint = hint.into();
         let grant = Grants::key_of(&hint.line).unwrap_or("_OTHER");
         self.add_event("denied", "plugport.grant", Some(grant));
         plugin.denials.add(grant);
         let (requested, line) = (shown(plugin, requested), shown(plugin, &hint.line));
-        let digest = format!("sha256:{digest}");
         audit.record(&DeniedLine {
             event: "denied",
             plugin: name,

@@ -3,21 +3,64 @@
 //! No arguments, no inherited stdio, no network, and of the environment only what is granted by name. The wall clock
 //! and randomness are the real ones, since plugins that tell the time or make identifiers are harmless and useless
 //! without them.
+//!
+//! Many calls use no function of WASI, and the library seeds four random number generators for each context. So the
+//! context is built when the guest first calls WASI. Only granted directories are opened before the guest starts, since
+//! a directory that is gone ends the call.
 
 use wasmtime_wasi::{WasiCtx, WasiCtxBuilder};
 
-use crate::call_env::GuestOutput;
+use crate::call_env::{GuestLog, GuestOutput};
 use crate::capability::build_wasi;
 use crate::config::fixed_limits::RANDOM_KIB;
 use crate::config::{Grants, kib};
+use crate::sandbox::HostFuel;
 
-/// Builds the context.
-///
-/// # Errors
-/// When a granted directory has gone.
-pub(in crate::capability) fn build(grants: &Grants, output: &GuestOutput) -> wasmtime::Result<WasiCtx> {
-    let mut wasi = WasiCtxBuilder::new();
-    wasi.stdout(output.stdout.clone()).stderr(output.stderr.clone()).max_random_size(kib(RANDOM_KIB) as u64);
-    build_wasi(grants, &mut wasi)?;
-    Ok(wasi.build())
+/// The context, once it is built.
+#[derive(Default)]
+pub(in crate::capability) struct LazyWasiCtx(Option<BuiltWasiCtx>);
+
+struct BuiltWasiCtx {
+    ctx: WasiCtx,
+    output: GuestOutput,
+}
+
+impl LazyWasiCtx {
+    /// A context with directories that are open already; it is built at once.
+    pub(in crate::capability) fn with_dirs(
+        dirs: WasiCtxBuilder,
+        grants: &Grants,
+        logs: &GuestLog,
+        host_fuel: &HostFuel,
+    ) -> Self {
+        Self(Some(BuiltWasiCtx::new(dirs, grants, logs, host_fuel)))
+    }
+
+    /// The context, which is built now if it is not yet.
+    pub(in crate::capability) fn get(
+        &mut self,
+        grants: &Grants,
+        logs: &GuestLog,
+        host_fuel: &HostFuel,
+    ) -> &mut WasiCtx {
+        let build = || BuiltWasiCtx::new(WasiCtxBuilder::new(), grants, logs, host_fuel);
+        &mut self.0.get_or_insert_with(build).ctx
+    }
+
+    /// Ends unfinished lines of stdout and stderr.
+    pub(in crate::capability) fn end_lines(&self) {
+        if let Some(built) = &self.0 {
+            built.output.end_lines();
+        }
+    }
+}
+
+impl BuiltWasiCtx {
+    fn new(mut wasi: WasiCtxBuilder, grants: &Grants, logs: &GuestLog, host_fuel: &HostFuel) -> Self {
+        let output = GuestOutput::new(logs, host_fuel);
+        wasi.stdout(output.stdout.clone()).stderr(output.stderr.clone());
+        wasi.max_random_size(kib(RANDOM_KIB) as u64);
+        build_wasi(grants, &mut wasi);
+        Self { ctx: wasi.build(), output }
+    }
 }

@@ -11,8 +11,9 @@ use std::sync::Arc;
 
 use wasmtime::component::Linker;
 
-use super::capability_trait::{Capability, InstanceParts, PluginParts};
+use super::capability_trait::{Capability, PluginParts};
 use super::{InstanceCtx, PluginCtx};
+use crate::call_env::Caller;
 use egress::Egress;
 use host::HttpCtx;
 #[cfg(test)]
@@ -24,7 +25,8 @@ pub(super) struct Http;
 impl Capability for Http {
     type Granted = grant::Granted;
     type PerPlugin = Egress;
-    type PerInstance = HttpCtx;
+    /// `None` until the guest first uses the interface.
+    type PerInstance = Option<HttpCtx>;
 
     fn link(linker: &mut Linker<InstanceCtx>) -> wasmtime::Result<()> {
         host::link(linker)
@@ -34,12 +36,12 @@ impl Capability for Http {
         Egress::new(usize::try_from(plugin.config.limits.http_parallel).unwrap_or(1))
     }
 
-    fn for_instance(plugin: &Arc<PluginCtx>, instance: &InstanceParts<'_>) -> HttpCtx {
-        HttpCtx::new(plugin, instance.host_fuel, instance.denials)
+    fn for_instance(_: &Arc<PluginCtx>, _: &Caller) -> Option<HttpCtx> {
+        None
     }
 
-    fn is_quiet(http: &HttpCtx) -> bool {
-        http.is_quiet()
+    fn is_quiet(http: &Option<HttpCtx>) -> bool {
+        http.as_ref().is_none_or(HttpCtx::is_quiet)
     }
 
     fn handle_size(entry: &(dyn Any + Send)) -> Option<usize> {

@@ -14,9 +14,10 @@ use std::sync::Arc;
 
 use wasmtime::component::{HasSelf, Linker};
 
-use super::capability_trait::{Capability, InstanceParts, PluginParts};
+use super::capability_trait::{Capability, PluginParts};
 use super::{InstanceCtx, PluginCtx};
 use crate::bindings::keyvalue::Keyvalue as World;
+use crate::call_env::Caller;
 use crate::sandbox::{CallerQuota, KvBucket, SharedPermits};
 use grant::{KvGrant, KvPer};
 pub use host::{Bucket, Cas};
@@ -50,14 +51,14 @@ impl Capability for KeyValue {
         host::operations()
     }
 
-    fn for_instance(plugin: &Arc<PluginCtx>, instance: &InstanceParts<'_>) -> KvAccess {
+    fn for_instance(plugin: &Arc<PluginCtx>, caller: &Caller) -> KvAccess {
         let Some(grant) = plugin.config.grants.keyvalue else { return KvAccess::NotGranted };
         let (database, name) = (Arc::clone(&plugin.store), Arc::clone(&plugin.name));
         let KvGrant { quota_mib, per } = grant;
         let bucket = match per {
             KvPer::Plugin => KvBucket::new(database, name, quota_mib),
             KvPer::Caller => {
-                let Some(caller) = instance.caller.store_name() else { return KvAccess::UnknownCaller };
+                let Some(caller) = caller.store_name() else { return KvAccess::UnknownCaller };
                 let quota = CallerQuota { each_mib: quota_mib, all_mib: grant.all_callers_mib() };
                 KvBucket::of_caller(database, name, caller, quota)
             }

@@ -8,9 +8,10 @@ use std::sync::Arc;
 
 use wasmtime::component::{HasSelf, Linker};
 
-use super::capability_trait::{Capability, InstanceParts, PluginParts};
+use super::capability_trait::{Capability, PluginParts};
 use super::{InstanceCtx, PluginCtx};
 use crate::bindings::plugport::plugin::roots as wit;
+use crate::call_env::Caller;
 pub(super) use host::check;
 
 /// The client's folders.
@@ -27,5 +28,5 @@ impl Capability for Roots {
 
     fn for_plugin(_: &Self::Granted, _: &PluginParts<'_>) {}
 
-    fn for_instance(_: &Arc<PluginCtx>, _: &InstanceParts<'_>) {}
+    fn for_instance(_: &Arc<PluginCtx>, _: &Caller) {}
 }

@@ -9,9 +9,10 @@ use std::sync::Arc;
 
 use wasmtime::component::{HasSelf, Linker};
 
-use super::capability_trait::{Capability, InstanceParts, PluginParts};
+use super::capability_trait::{Capability, PluginParts};
 use super::{InstanceCtx, PluginCtx};
 use crate::bindings::plugport::plugin::sampling as wit;
+use crate::call_env::Caller;
 use budget::{CallSamplingBudget, HourlySamplingBudget};
 pub(crate) use budget::{SamplingBudgets, tokens};
 pub(super) use host::{ReservedTokens, check};
@@ -33,7 +34,7 @@ impl Capability for Sampling {
         granted.map(|grant| plugin.server.sampling_budgets.for_plugin(plugin.name, grant))
     }
 
-    fn for_instance(plugin: &Arc<PluginCtx>, _: &InstanceParts<'_>) -> CallSamplingBudget {
+    fn for_instance(plugin: &Arc<PluginCtx>, _: &Caller) -> CallSamplingBudget {
         CallSamplingBudget::new(&plugin.config.limits)
     }
 }

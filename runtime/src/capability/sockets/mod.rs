@@ -8,8 +8,9 @@ use std::sync::Arc;
 use wasmtime::component::Linker;
 use wasmtime_wasi::WasiCtxBuilder;
 
-use super::capability_trait::{Capability, InstanceParts, PluginParts};
+use super::capability_trait::{Capability, PluginParts};
 use super::{InstanceCtx, PluginCtx};
+use crate::call_env::Caller;
 
 /// Sockets.
 pub(super) struct Sockets;
@@ -25,11 +26,10 @@ impl Capability for Sockets {
 
     fn for_plugin(_: &Self::Granted, _: &PluginParts<'_>) {}
 
-    fn for_instance(_: &Arc<PluginCtx>, _: &InstanceParts<'_>) {}
+    fn for_instance(_: &Arc<PluginCtx>, _: &Caller) {}
 
-    fn build_wasi(_: &Self::Granted, wasi: &mut WasiCtxBuilder) -> wasmtime::Result<()> {
+    fn build_wasi(_: &Self::Granted, wasi: &mut WasiCtxBuilder) {
         // Not even sockets that lead nowhere: each would be an open file of the server.
         wasi.allow_tcp(false).allow_udp(false).allow_ip_name_lookup(false);
-        Ok(())
     }
 }

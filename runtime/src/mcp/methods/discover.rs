@@ -6,14 +6,14 @@ use super::super::error::RpcError;
 use super::super::request_context::RequestContext;
 use super::super::result_writer::{EncodedResult, ResultFields};
 use super::super::revision::Revision;
-use super::super::server::Server;
+use super::super::server::{CacheScope, Server};
 use super::lifecycle::ServerCapabilities;
 
 /// The result changes only with another version of this program.
 const TTL_MS: u64 = 3_600_000;
 
 struct DiscoverResult {
-    cache_scope: &'static str,
+    cache_scope: CacheScope,
 }
 
 impl ResultFields for DiscoverResult {
@@ -21,7 +21,7 @@ impl ResultFields for DiscoverResult {
         map.serialize_entry("supportedVersions", &Revision::ALL.map(Revision::as_str))?;
         map.serialize_entry("capabilities", &ServerCapabilities::for_revision(revision))?;
         map.serialize_entry("ttlMs", &TTL_MS)?;
-        map.serialize_entry("cacheScope", self.cache_scope)
+        map.serialize_entry("cacheScope", &self.cache_scope)
     }
 }
 

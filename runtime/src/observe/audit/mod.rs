@@ -1,21 +1,26 @@
 //! The audit: one line of JSON per load, denial, limit and call, so that an operator can see later what a plugin did.
 //!
-//! A line is made where the event happens, and a thread writes it a few milliseconds later, so that a call does not
-//! wait for a disk. Only when the disk cannot keep up do calls wait a little, since a lost line is worse. Lines are
-//! written whole: if a killed server leaves a partial line, the next write removes it.
+//! A thread writes the lines some milliseconds after their events, so that a call does not wait for a disk. Only when
+//! the disk cannot keep up do calls wait a little, since a lost line is worse. Lines are written whole: if a killed
+//! server leaves a partial line, the next write removes it.
+//!
+//! The line of a rare event is made where the event happens. The lines of calls are most of all lines, and the thread
+//! makes them too, many in a row. If it falls behind, calls make their own lines again: one thread must not bound how
+//! many calls a large machine serves.
 
 mod queue;
 mod rotating_file;
 
+use std::fmt;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::SystemTime;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
-use queue::Queue;
+use queue::{Entry, Queue};
 use rotating_file::RotatingFile;
 
 /// Records events. Clones write to the same file.
@@ -35,17 +40,39 @@ pub struct AuditWriter {
 /// An event with its time.
 #[derive(Serialize)]
 struct TimedEvent<'a, E> {
-    time: String,
+    time: Displayed<humantime::Rfc3339Timestamp>,
     #[serde(flatten)]
     event: &'a E,
 }
 
-/// The line for an event, with its time and a line feed.
+/// A string of JSON that is written as it is displayed, without being a `String` first.
+#[derive(Debug)]
+pub(crate) struct Displayed<T>(pub(crate) T);
+
+impl<T: fmt::Display> Serialize for Displayed<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
+}
+
+/// Bytes of a line that is usual.
+const LINE: usize = 512;
+
+/// The line for an event of this moment, with its time and a line feed.
 fn line<E: Serialize>(event: &E) -> serde_json::Result<Vec<u8>> {
-    let time = humantime::format_rfc3339_micros(SystemTime::now()).to_string();
-    let mut line = serde_json::to_vec(&TimedEvent { time, event })?;
-    line.push(b'\n');
+    let mut line = Vec::with_capacity(LINE);
+    write_line(event, SystemTime::now(), &mut line)?;
     Ok(line)
+}
+
+/// Appends the line for an event, or nothing if that fails.
+fn write_line<E: Serialize>(event: &E, time: SystemTime, lines: &mut Vec<u8>) -> serde_json::Result<()> {
+    let before = lines.len();
+    let time = Displayed(humantime::format_rfc3339_micros(time));
+    serde_json::to_writer(&mut *lines, &TimedEvent { time, event })
+        .inspect_err(|_| lines.truncate(before))?;
+    lines.push(b'\n');
+    Ok(())
 }
 
 impl Audit {
@@ -92,10 +119,25 @@ impl Audit {
     pub fn record<E: Serialize>(&self, event: &E) {
         let Some(queue) = &self.queue else { return };
         match line(event) {
-            Ok(line) => queue.add(line),
-            Err(error) => tracing::error!(%error, "an event could not be written to the audit"),
+            Ok(line) => queue.add(Entry::Line(line)),
+            Err(error) => log_failure(&error),
         }
     }
+
+    /// Records an event that occurs often: its line is made later, with the time of this moment. `bytes` is what the
+    /// event takes beside its own size.
+    pub fn record_later<E: Serialize + Send + 'static>(&self, event: E, bytes: usize) {
+        let Some(queue) = &self.queue else { return };
+        if queue.is_behind() {
+            return self.record(&event);
+        }
+        let bytes = bytes.saturating_add(size_of::<E>());
+        queue.add(Entry::Event { time: SystemTime::now(), event: Box::new(event), bytes });
+    }
+}
+
+fn log_failure(error: &serde_json::Error) {
+    tracing::error!(%error, "an event could not be written to the audit");
 }
 
 impl Drop for AuditWriter {
@@ -144,5 +186,31 @@ mod tests {
         }
         assert_eq!(seen, 10_000);
         audit.record(&Event { event: "late", n: 0 });
+        audit.record_later(Event { event: "late", n: 0 }, 0);
+        assert_eq!(audit.lost(), 2);
+    }
+
+    #[test]
+    fn a_line_that_is_made_later_has_the_time_and_the_place_of_its_event() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("audit.jsonl");
+        let (audit, writer) = Audit::open(path.clone(), 1 << 30, 1).unwrap();
+        let before = humantime::format_rfc3339_micros(SystemTime::now()).to_string();
+        for n in 0..100 {
+            match n % 2 {
+                0 => audit.record(&Event { event: "now", n }),
+                _ => audit.record_later(Event { event: "later", n }, 5),
+            }
+        }
+        let after = humantime::format_rfc3339_micros(SystemTime::now()).to_string();
+        drop(writer);
+        let mut last = before;
+        for (n, line) in std::fs::read_to_string(path).unwrap().lines().enumerate() {
+            let line: serde_json::Value = serde_json::from_str(line).unwrap();
+            let (time, event) = (line["time"].as_str().unwrap(), if n % 2 == 0 { "now" } else { "later" });
+            assert_eq!((&line["n"], &line["event"]), (&n.into(), &event.into()));
+            assert!(*last <= *time && *time <= *after, "{last} {time} {after}");
+            last = time.to_owned();
+        }
     }
 }

@@ -1,11 +1,12 @@
-//! The queue of lines from the recording tasks to the thread that writes them.
+//! The queue of lines, and of events that become lines, from the recording tasks to the thread that writes them.
 //!
 //! Recording may happen in an async task, so it waits for a disk only when the queue is full, and not for long. Lines
 //! that still do not fit are dropped and counted, and the file says how many are missing. Lines that could not be
 //! written stay and are written again.
 
+use std::fmt;
 use std::io;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use parking_lot::{Condvar, Mutex};
 use serde::Serialize;
@@ -15,6 +16,12 @@ const GATHER: Duration = Duration::from_millis(5);
 
 /// Maximum number of bytes in the queue; recording waits above that. The writer may hold as many.
 const MAX_WAITING: usize = 4 << 20;
+
+/// With more bytes in the queue than this, the thread gets no more lines to make.
+const BEHIND: usize = MAX_WAITING / 4;
+
+/// Bytes of lines that are written at once; the line that exceeds them is still written whole.
+const MAX_WRITE: usize = 1 << 20;
 
 /// How long the queue may be full before lines are dropped; counted from when it became full, for all tasks together.
 const MAX_WAIT: Duration = Duration::from_secs(1);
@@ -31,6 +38,59 @@ pub(super) trait LineSink {
     fn append(&mut self, lines: &[u8]) -> io::Result<()>;
 }
 
+/// What waits for the thread.
+pub(super) enum Entry {
+    /// A line, which ends with a line feed.
+    Line(Vec<u8>),
+    /// An event whose line is not made yet.
+    Event {
+        time: SystemTime,
+        event: Box<dyn QueuedEvent>,
+        /// What it takes in memory.
+        bytes: usize,
+    },
+}
+
+/// An event that becomes a line on the thread.
+pub(super) trait QueuedEvent: Send {
+    /// Appends the line.
+    fn write(&self, time: SystemTime, lines: &mut Vec<u8>) -> serde_json::Result<()>;
+}
+
+impl<E: Serialize + Send> QueuedEvent for E {
+    fn write(&self, time: SystemTime, lines: &mut Vec<u8>) -> serde_json::Result<()> {
+        super::write_line(self, time, lines)
+    }
+}
+
+impl Entry {
+    fn bytes(&self) -> usize {
+        let bytes = match self {
+            Self::Line(line) => line.len(),
+            Self::Event { bytes, .. } => *bytes,
+        };
+        bytes.saturating_add(size_of::<Self>())
+    }
+
+    fn write(self, lines: &mut Vec<u8>) {
+        match self {
+            Self::Line(mut line) => lines.append(&mut line),
+            Self::Event { time, event, .. } => {
+                if let Err(error) = event.write(time, lines) {
+                    super::log_failure(&error);
+                }
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Arguments of calls are no text for a log.
+        f.debug_struct("Entry").field("bytes", &self.bytes()).finish_non_exhaustive()
+    }
+}
+
 /// The lines that wait, and the conditions to wait for.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
@@ -41,7 +101,9 @@ pub(super) struct Queue {
 
 #[derive(Debug, Default)]
 struct Lines {
-    waiting: Vec<u8>,
+    waiting: Vec<Entry>,
+    /// Bytes of all that waits.
+    bytes: usize,
     full_since: Option<Instant>,
     /// Number of lines that were dropped after those that wait.
     lost: u64,
@@ -57,7 +119,7 @@ impl Lines {
         if self.closed {
             return Some(Duration::ZERO);
         }
-        if self.waiting.len() <= MAX_WAITING {
+        if self.bytes <= MAX_WAITING {
             return None;
         }
         let since = *self.full_since.get_or_insert(now);
@@ -73,8 +135,13 @@ struct LinesLost {
 }
 
 impl Queue {
-    /// Adds a line, which ends with a line feed.
-    pub(super) fn add(&self, mut line: Vec<u8>) {
+    /// Whether so much waits that the thread should not have to make lines as well.
+    pub(super) fn is_behind(&self) -> bool {
+        self.lines.lock().bytes > BEHIND
+    }
+
+    /// Adds a line or an event.
+    pub(super) fn add(&self, entry: Entry) {
         let mut lines = self.lines.lock();
         while let Some(left) = lines.wait_left(Instant::now()) {
             if left.is_zero() {
@@ -87,7 +154,8 @@ impl Queue {
         if lines.waiting.is_empty() {
             self.added.notify_one();
         }
-        lines.waiting.append(&mut line);
+        lines.bytes = lines.bytes.saturating_add(entry.bytes());
+        lines.waiting.push(entry);
     }
 
     /// Number of lines that were lost so far.
@@ -104,10 +172,19 @@ impl Queue {
 
     /// Writes lines until the queue is closed and all are written.
     pub(super) fn write(&self, mut sink: impl LineSink) {
+        let (mut lines, mut end) = (Vec::new(), None);
         loop {
             let (batch, closed) = self.next_batch();
-            if !batch.is_empty() {
-                self.deliver(&mut sink, &batch);
+            for entry in batch {
+                entry.write(&mut lines);
+                if lines.len() >= MAX_WRITE {
+                    self.deliver(&mut sink, &lines, &mut end);
+                    lines.clear();
+                }
+            }
+            if !lines.is_empty() {
+                self.deliver(&mut sink, &lines, &mut end);
+                lines.clear();
             }
             if closed {
                 return;
@@ -116,25 +193,27 @@ impl Queue {
         }
     }
 
-    /// Waits for lines. Also returns whether they are the last.
-    fn next_batch(&self) -> (Vec<u8>, bool) {
+    /// Waits for lines and events. Also returns whether they are the last.
+    fn next_batch(&self) -> (Vec<Entry>, bool) {
         let mut lines = self.lines.lock();
         while lines.waiting.is_empty() && !lines.closed {
             self.added.wait(&mut lines);
         }
         lines.full_since = None;
         self.emptied.notify_all();
+        lines.bytes = 0;
         let mut batch = std::mem::take(&mut lines.waiting);
         let lost = std::mem::take(&mut lines.lost);
         if lost > 0 {
-            batch.extend(super::line(&LinesLost { event: "lines_lost", lines: lost }).unwrap_or_default());
+            let line = super::line(&LinesLost { event: "lines_lost", lines: lost });
+            batch.push(Entry::Line(line.unwrap_or_default()));
         }
         (batch, lines.closed)
     }
 
-    /// Writes lines, and repeats that until it succeeds, or until [`CLOSE_TIMEOUT`] after the queue was closed.
-    fn deliver(&self, sink: &mut impl LineSink, batch: &[u8]) {
-        let (mut failing, mut end) = (false, None);
+    /// Writes lines, and repeats that until it succeeds, or until `end`: [`CLOSE_TIMEOUT`] after the queue was closed.
+    fn deliver(&self, sink: &mut impl LineSink, batch: &[u8], end: &mut Option<Instant>) {
+        let mut failing = false;
         while let Err(error) = sink.append(batch) {
             if !failing {
                 tracing::error!(
@@ -194,7 +273,7 @@ mod tests {
         let (queue, thread) = started(&disk);
         let (begun, total) = (Instant::now(), 300);
         for n in 0..total {
-            queue.add(format!("{n} {}\n", "x".repeat(32 << 10)).into_bytes());
+            queue.add(Entry::Line(format!("{n} {}\n", "x".repeat(32 << 10)).into_bytes()));
         }
         assert!(begun.elapsed() < 3 * MAX_WAIT, "everyone waited: {:?}", begun.elapsed());
         disk.full.store(false, Ordering::Relaxed);
@@ -217,11 +296,29 @@ mod tests {
         let disk = Disk::default();
         disk.full.store(true, Ordering::Relaxed);
         let (queue, thread) = started(&disk);
-        queue.add(b"x\n".to_vec());
+        queue.add(Entry::Line(b"x\n".to_vec()));
         let begun = Instant::now();
         queue.close();
         thread.join().unwrap();
-        queue.add(b"late\n".to_vec());
+        queue.add(Entry::Line(b"late\n".to_vec()));
         assert!(begun.elapsed() < 3 * CLOSE_TIMEOUT);
+    }
+
+    #[test]
+    fn events_take_part_of_the_queue_and_the_thread_may_fall_behind() {
+        let queue = Queue::default();
+        let event = |bytes| Entry::Event { time: SystemTime::now(), event: Box::new("x"), bytes };
+        queue.add(event(BEHIND / 2));
+        assert!(!queue.is_behind());
+        queue.add(event(BEHIND / 2));
+        assert!(queue.is_behind());
+        for _ in 0..3 {
+            queue.add(event(BEHIND));
+        }
+        let begun = Instant::now();
+        queue.add(event(0));
+        assert!(begun.elapsed() >= MAX_WAIT && queue.lost_lines() == 1, "the queue is full");
+        assert_eq!(queue.next_batch().0.len(), 6, "and the line about the lost one");
+        assert!(!queue.is_behind());
     }
 }

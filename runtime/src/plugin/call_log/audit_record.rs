@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::CallLog;
-use super::call_line::{CallLine, CallOutcome};
+use super::call_line::{CallOutcome, FinishedCallEvent};
+use super::noted_arguments::NotedArguments;
 use super::rejected_calls::RejectionKey;
 use super::sandbox_span::SandboxSpan;
 use crate::access::CallCharge;
@@ -15,12 +16,8 @@ use crate::capability::PluginCtx;
 use crate::observe::Escaped;
 use crate::observe::trace::SpanScope;
 use crate::plugin::call_error::CallError;
-use crate::plugin::component_file::sha256;
 use crate::plugin::guest_call::{CallInfo, CallKind, CallUsage, ResultSize};
 use crate::sandbox::SpentCpuTime;
-
-/// Longest arguments that the audit has whole, bytes; the rest is cut.
-const MAX_ARGUMENTS: usize = 16 << 10;
 
 /// Bytes that are digested in the time of one byte of JSON, some 15 ns.
 const DIGESTED: usize = 8;
@@ -39,8 +36,8 @@ pub struct AuditRecord {
     roles: Option<Arc<str>>,
     bytes_in: usize,
     bytes_out: usize,
-    /// The arguments or their digest, if the operator wants them in the audit; set when the call begins.
-    arguments: Option<String>,
+    /// Set when the call begins; `None` without an audit.
+    arguments: Option<NotedArguments>,
     usage: Option<CallUsage>,
     /// Processor time for validating large arguments and results, which counts as the call's.
     validation: Option<SpentCpuTime>,
@@ -108,13 +105,12 @@ impl AuditRecord {
             self.is_counted = true;
         }
         let Some(whole) = self.includes_arguments() else { return };
-        let arguments = info().arguments;
-        self.arguments = Some(if whole {
-            let end = arguments.floor_char_boundary(MAX_ARGUMENTS);
-            arguments.get(..end).unwrap_or_default().to_owned()
-        } else {
-            format!("sha256:{}", sha256(arguments.as_bytes()))
-        });
+        self.arguments = Some(NotedArguments::new(&info().arguments, whole));
+    }
+
+    /// Whose call it is.
+    pub(in crate::plugin) fn caller(&self) -> &Caller {
+        &self.caller
     }
 
     /// The call's span from within, if the request is recorded.
@@ -236,10 +232,6 @@ impl AuditRecord {
     }
 }
 
-fn micros(time: Duration) -> u64 {
-    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
-}
-
 impl Drop for AuditRecord {
     fn drop(&mut self) {
         if let Some(charge) = self.charge.take() {
@@ -265,25 +257,23 @@ impl Drop for AuditRecord {
             self.log.rejected_calls.record(key, self.bytes_in);
             return;
         }
-        let PluginCtx { name, digest, audit, .. } = &*self.log.plugin;
-        let CallUsage { fuel, elapsed, cpu } = self.usage();
-        audit.record(&CallLine {
-            event: "call",
-            plugin: name,
-            digest: format!("sha256:{digest}"),
+        let usage = self.usage();
+        let PluginCtx { name, audit_digest, audit, .. } = &*self.log.plugin;
+        let event = FinishedCallEvent {
+            plugin: Arc::clone(name),
+            digest: Arc::clone(audit_digest),
             function: self.function,
-            name: Some(Escaped(&self.name).to_string()),
-            caller: Some(self.caller.to_string()),
-            roles: self.roles.as_deref(),
-            outcome: &self.outcome,
-            instance: self.is_reused.then_some("reused"),
-            count: None,
-            fuel,
-            elapsed_us: micros(elapsed),
-            cpu_us: micros(cpu),
+            name: std::mem::take(&mut self.name),
+            caller: std::mem::replace(&mut self.caller, Caller::Unknown),
+            roles: self.roles.take(),
+            outcome: std::mem::replace(&mut self.outcome, CallOutcome::Cancelled),
+            is_reused: self.is_reused,
+            usage,
             bytes_in: self.bytes_in,
             bytes_out: self.bytes_out,
-            arguments: self.arguments.as_deref(),
-        });
+            arguments: self.arguments.take(),
+        };
+        let bytes = event.heap_bytes();
+        audit.record_later(event, bytes);
     }
 }

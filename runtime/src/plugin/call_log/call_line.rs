@@ -1,23 +1,30 @@
 //! The line that the audit has for one call, or for several that were rejected for the same reason.
 //!
-//! `audit_record` and `rejected_calls` write the same line, so the line has a module of its own.
+//! `audit_record` and `rejected_calls` write the same line, so the line has a module of its own. The line of a call that
+//! began is made on the audit's thread, so all that it says is in a [`FinishedCallEvent`].
 
-use serde::Serialize;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::{Serialize, Serializer};
 
 use super::counters::CallEnd;
 use super::forbidden_call::ForbiddenReason;
-use crate::observe::Escaped;
+use super::noted_arguments::NotedArguments;
+use crate::call_env::Caller;
+use crate::observe::{Displayed, Escaped};
 use crate::plugin::call_error::{CallError, only_rejects};
+use crate::plugin::guest_call::CallUsage;
 
 /// One call, or `count` calls that were rejected.
 #[derive(Serialize)]
 pub(super) struct CallLine<'a> {
     pub(super) event: &'static str,
     pub(super) plugin: &'a str,
-    pub(super) digest: String,
+    pub(super) digest: &'a str,
     pub(super) function: &'static str,
-    pub(super) name: Option<String>,
-    pub(super) caller: Option<String>,
+    pub(super) name: Option<Displayed<Escaped<'a>>>,
+    pub(super) caller: Option<Displayed<&'a Caller>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) roles: Option<&'a str>,
     #[serde(flatten)]
@@ -32,7 +39,60 @@ pub(super) struct CallLine<'a> {
     pub(super) bytes_in: usize,
     pub(super) bytes_out: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) arguments: Option<&'a str>,
+    pub(super) arguments: Option<&'a NotedArguments>,
+}
+
+/// A call that began and has ended.
+#[derive(Debug)]
+pub(super) struct FinishedCallEvent {
+    pub(super) plugin: Arc<str>,
+    pub(super) digest: Arc<str>,
+    pub(super) function: &'static str,
+    pub(super) name: String,
+    pub(super) caller: Caller,
+    pub(super) roles: Option<Arc<str>>,
+    pub(super) outcome: CallOutcome,
+    pub(super) is_reused: bool,
+    pub(super) usage: CallUsage,
+    pub(super) bytes_in: usize,
+    pub(super) bytes_out: usize,
+    pub(super) arguments: Option<NotedArguments>,
+}
+
+impl FinishedCallEvent {
+    /// What it takes in memory beside its own size.
+    pub(super) fn heap_bytes(&self) -> usize {
+        self.name.len() + self.arguments.as_ref().map_or(0, NotedArguments::bytes)
+    }
+}
+
+impl Serialize for FinishedCallEvent {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let CallUsage { fuel, elapsed, cpu } = self.usage;
+        let line = CallLine {
+            event: "call",
+            plugin: &self.plugin,
+            digest: &self.digest,
+            function: self.function,
+            name: Some(Displayed(Escaped(&self.name))),
+            caller: Some(Displayed(&self.caller)),
+            roles: self.roles.as_deref(),
+            outcome: &self.outcome,
+            instance: self.is_reused.then_some("reused"),
+            count: None,
+            fuel,
+            elapsed_us: micros(elapsed),
+            cpu_us: micros(cpu),
+            bytes_in: self.bytes_in,
+            bytes_out: self.bytes_out,
+            arguments: self.arguments.as_ref(),
+        };
+        line.serialize(serializer)
+    }
+}
+
+fn micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 
 /// How a call ended.

@@ -11,6 +11,7 @@ mod call_line;
 mod call_totals;
 mod counters;
 mod forbidden_call;
+mod noted_arguments;
 mod rejected_calls;
 mod sandbox_span;
 
@@ -45,7 +46,7 @@ pub(super) struct CallLog {
 struct QuarantineLine<'a> {
     event: &'static str,
     plugin: &'a str,
-    digest: String,
+    digest: &'a str,
     seconds: u64,
 }
 
@@ -77,8 +78,7 @@ impl CallLog {
 
     /// Audits that the plugin is quarantined from now on for `time`.
     pub(super) fn record_quarantine(&self, time: Duration) {
-        let PluginCtx { name, digest, audit, .. } = &*self.plugin;
-        let digest = format!("sha256:{digest}");
+        let PluginCtx { name, audit_digest: digest, audit, .. } = &*self.plugin;
         audit.record(&QuarantineLine { event: "quarantine", plugin: name, digest, seconds: time.as_secs() });
     }
 

@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use super::call_line::{CallLine, CallOutcome};
 use crate::call_env::Caller;
 use crate::capability::PluginCtx;
-use crate::observe::Escaped;
+use crate::observe::{Displayed, Escaped};
 
 /// For how long calls of one kind are counted before their line is written.
 const WINDOW: Duration = Duration::from_secs(10);
@@ -158,14 +158,14 @@ impl RejectedCalls {
         times: Option<u64>,
         bytes_in: usize,
     ) {
-        let PluginCtx { name: plugin, digest, audit, .. } = &*self.plugin;
+        let PluginCtx { name: plugin, audit_digest: digest, audit, .. } = &*self.plugin;
         audit.record(&CallLine {
             event: "call",
             plugin,
-            digest: format!("sha256:{digest}"),
+            digest,
             function,
-            name: name.as_ref().map(|name| Escaped(name).to_string()),
-            caller: caller.as_ref().map(ToString::to_string),
+            name: name.as_deref().map(Escaped).map(Displayed),
+            caller: caller.as_ref().map(Displayed),
             roles: None,
             outcome,
             instance: None,

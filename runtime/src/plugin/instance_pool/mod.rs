@@ -17,7 +17,7 @@ use tokio::task::JoinHandle;
 use wasmtime::Store;
 
 use super::Plugin;
-use super::guest_call::{CallInfo, CallKind};
+use super::guest_call::CallKind;
 use crate::call_env::Caller;
 use crate::capability::{InstanceCtx, PluginCtx};
 use crate::config::fixed_limits::{HANDLES, IDLE_INSTANCES_MIB};
@@ -142,10 +142,10 @@ impl PluginPool {
     }
 
     /// The lease for a call; `None` for listings and for calls of unknown callers.
-    pub(super) fn lease(&self, info: &CallInfo<'_>) -> Option<Lease<'_>> {
-        let is_known = matches!(info.caller, Caller::Stdio | Caller::Principal(_) | Caller::Address(_));
-        let is_call = info.kind != CallKind::List;
-        (is_known && is_call).then(|| Lease { pool: self, caller: info.caller.clone() })
+    pub(super) fn lease(&self, kind: CallKind, caller: &Caller) -> Option<Lease<'_>> {
+        let is_known = matches!(caller, Caller::Stdio | Caller::Principal(_) | Caller::Address(_));
+        let is_call = kind != CallKind::List;
+        (is_known && is_call).then(|| Lease { pool: self, caller: caller.clone() })
     }
 
     /// Idle instances.

@@ -16,8 +16,10 @@ use wasmtime::component::Component;
 pub(super) enum MachineCode {
     /// The reply of a compiler.
     Compiled(Vec<u8>),
-    /// An open file of the cache whose MAC was verified, and its code; wasmtime ignores what follows the code.
-    Cached(File, Vec<u8>),
+    /// An open file of the cache whose MAC was verified; wasmtime ignores what follows the code.
+    Cached(File),
+    /// The same in memory: the code of a file of the cache whose MAC was verified.
+    CachedBytes(Vec<u8>),
 }
 
 impl MachineCode {
@@ -26,14 +28,15 @@ impl MachineCode {
     pub(super) fn load(&self, engine: &Engine) -> wasmtime::Result<Component> {
         match self {
             // SAFETY: the bytes come from `Engine::precompile_component` of this program, and are in memory of ours.
-            Self::Compiled(bytes) => unsafe { Component::deserialize(engine, bytes) },
-            // SAFETY: in both cases the bytes come from there too, with a MAC that only this user's key makes. Files of
-            // the cache are never written again, only removed; and only this user, who could run anything anyway, can
-            // write there. The path leads to the open file, even if its name has another file now.
-            Self::Cached(file, bytes) => unsafe {
-                // On some file systems (`noexec`) a file cannot be mapped as code.
+            // Those of the cache have a MAC that only this user's key makes.
+            Self::Compiled(bytes) | Self::CachedBytes(bytes) => unsafe {
+                Component::deserialize(engine, bytes)
+            },
+            // SAFETY: the bytes come from there too, with the same MAC. Files of the cache are never written again,
+            // only removed; and only this user, who could run anything anyway, can write there. The path leads to the
+            // open file, even if its name has another file now.
+            Self::Cached(file) => unsafe {
                 Component::deserialize_file(engine, format!("/dev/fd/{}", file.as_raw_fd()))
-                    .or_else(|_| Component::deserialize(engine, bytes))
             },
         }
     }

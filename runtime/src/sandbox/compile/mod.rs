@@ -239,7 +239,7 @@ impl Compiler {
             };
             cache.insert(&key, bytes);
             // Code that is mapped from its file takes less memory.
-            let mapped = cache.get(&key, max_bytes).and_then(|code| code.load(&engine).ok());
+            let mapped = cache.load(&engine, &key, max_bytes).and_then(Result::ok);
             Ok(mapped.unwrap_or(loaded))
         });
         let loaded: wasmtime::Result<Component> = loading.await.map_err(|_| CompileError::Crashed)?;
@@ -257,8 +257,8 @@ impl Compiler {
         let (caches, key) = (Arc::clone(&self.caches), Key::of(engine, digest));
         let (engine, max_bytes) = (engine.clone(), limits.code_mib << 20);
         let loading = spawn_blocking(move || {
-            let code = caches.iter().find_map(|cache| cache.get(&key, max_bytes))?;
-            code.load(&engine)
+            let loaded = caches.iter().find_map(|cache| cache.load(&engine, &key, max_bytes))?;
+            loaded
                 .map_err(|error| tracing::warn!(%error, "cached code is for another engine; the file is compiled again"))
                 .ok()
         });

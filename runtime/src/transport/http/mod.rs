@@ -23,6 +23,7 @@ mod origin_check;
 mod request_body;
 mod resource_metadata;
 mod response;
+mod response_body;
 mod resumable_stream;
 mod router;
 mod routes;

@@ -13,21 +13,22 @@ use bytes::Bytes;
 
 use super::content_types::AcceptHeader;
 use super::headers::SESSION_ID;
+use super::response_body::ResponseBody;
 use super::resumable_stream::ResumableStream;
 use super::session_streams::HttpSession;
 use super::sse::{self, KEEP_ALIVE, UnresumableStream};
 use super::streamable_http::Reply;
-use crate::mcp::{ResponseKind, ResponsePart, ResponseStream};
+use crate::mcp::{ResponseKind, ResponseLine, ResponsePart, ResponseStream};
 
 /// Writes a reply. `stream_close`: after how long without a message the connection of a resumable stream is closed,
 /// zero for never.
 pub(super) async fn write(reply: Reply, accepts: AcceptHeader, stream_close: Duration) -> Response {
     match reply {
         Reply::Accepted => StatusCode::ACCEPTED.into_response(),
-        Reply::Rejected(kind, body) => json(kind, body),
+        Reply::Rejected(kind, body) => json(kind, body.into()),
         Reply::SessionCreated(body, id) => {
             let mut response =
-                if accepts.json { json(ResponseKind::Served, body) } else { sse::single_event(&body) };
+                if accepts.json { json(ResponseKind::Served, body.into()) } else { sse::single_event(&body) };
             if let Ok(value) = HeaderValue::from_str(&id) {
                 response.headers_mut().insert(SESSION_ID, value);
             }
@@ -61,10 +62,10 @@ async fn write_stream(
             Err(_) => continue,
         };
         match part {
-            Some(ResponsePart::Response(body, kind)) if accepts.json || kind != ResponseKind::Served => {
-                return json(kind, body);
+            Some(ResponsePart::Response(line, kind)) if accepts.json || kind != ResponseKind::Served => {
+                return json(kind, line);
             }
-            Some(ResponsePart::Response(body, _)) => return sse::single_event(&body),
+            Some(ResponsePart::Response(line, _)) => return sse::single_event(&line.into_bytes()),
             Some(ResponsePart::Message(first)) if accepts.events => {
                 return events(session, stream, Some(first), close);
             }
@@ -88,7 +89,8 @@ fn events(
     }
 }
 
-fn json(kind: ResponseKind, body: Bytes) -> Response {
+fn json(kind: ResponseKind, line: ResponseLine) -> Response {
+    let body = ResponseBody::write(line);
     let mut response = (status(&kind), [(header::CONTENT_TYPE, "application/json")], body).into_response();
     match kind {
         ResponseKind::InsufficientScope(scopes) => {

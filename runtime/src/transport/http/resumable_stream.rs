@@ -159,7 +159,7 @@ async fn pump(
                 store.push(message, priority);
             }
             Some(ResponsePart::Response(response, _)) => {
-                if !store.push(response, EventPriority::Response) {
+                if !store.push(response.into_bytes(), EventPriority::Response) {
                     store.push_error(id.as_ref());
                 }
             }

@@ -16,7 +16,7 @@ use tokio::sync::mpsc;
 
 use super::super::duplex::{Duplex, InputLine};
 use super::event_store::Event;
-use crate::mcp::{ResponsePart, ResponseStream, UNCOUNTED_BYTES};
+use crate::mcp::{ResponseStream, UNCOUNTED_BYTES};
 
 /// After how long without an event a comment is sent.
 pub(super) const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -93,8 +93,8 @@ impl EventSource for UnresumableStream {
         if let Some(first) = self.0.take() {
             return Some(EncodedEvent::message(&first));
         }
-        let (ResponsePart::Message(line) | ResponsePart::Response(line, _)) = self.1.next().await?;
-        Some(EncodedEvent::message(&line))
+        let part = self.1.next().await?;
+        Some(EncodedEvent::message(&part.into_bytes()))
     }
 }
 

@@ -3,7 +3,7 @@
 //! `O_NONBLOCK` belongs to the open file description. Whoever started this program may share it: a shell that runs
 //! other programs with the same stdin, a supervisor that kept its copy, or stderr after `2>&1`. With that flag their
 //! reads and writes fail with `EAGAIN`, also after this program has ended, and lines of the log are lost. So the flag
-//! is never set on a description that came from outside (`docs/decisions/0033-stdio.md`):
+//! is never set on a description that came from outside (`docs/decisions/0036-stdio.md`):
 //!
 //! - An anonymous pipe is opened again through `/proc`, which makes a description of our own. So does libuv for
 //!   terminals.

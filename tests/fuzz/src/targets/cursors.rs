@@ -40,9 +40,9 @@ fn walk(all: &[u8], list: u64, size: usize) -> Vec<String> {
     let mut given = Vec::new();
     loop {
         let page = Page::at(given.last().map(String::as_str), all, list, size).unwrap();
-        assert!(page.items.len() <= size && (page.items.len() == size || page.next.is_none()));
+        assert!(page.items.len() <= size && (page.items.len() == size || page.next_cursor().is_none()));
         seen.extend_from_slice(page.items);
-        match page.next {
+        match page.next_cursor() {
             Some(next) => given.push(next),
             None => break,
         }

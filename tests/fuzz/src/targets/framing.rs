@@ -10,7 +10,7 @@ use bytes::Bytes;
 use futures_util::FutureExt as _;
 use plugport::catalog::{Catalog, Snapshot};
 use plugport::config;
-use plugport::mcp::{Caller, DuplexReply, DuplexSession, ResponsePart, ResponseStream, Server};
+use plugport::mcp::{Caller, DuplexReply, DuplexSession, ResponseStream, Server};
 use plugport::transport::fuzzing;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::Value;
@@ -165,9 +165,7 @@ fn drive(mut exchange: ResponseStream) -> Replies {
     let mut messages = Vec::new();
     loop {
         match exchange.next().now_or_never() {
-            Some(Some(ResponsePart::Message(message) | ResponsePart::Response(message, _))) => {
-                messages.push(read(message))
-            }
+            Some(Some(part)) => messages.push(read(part.into_bytes())),
             Some(None) => return Replies { messages, open: false },
             None => return Replies { messages, open: true },
         }

@@ -239,7 +239,7 @@ impl InstanceCtx {
             opened,
             host_fuel: self.host_fuel.clone(),
             plugin: self.plugin.clone(),
-            denials: self.denials.clone(),
+            denials: self.denials().clone(),
         })
     }
 

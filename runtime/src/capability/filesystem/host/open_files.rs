@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use wasmtime::component::Resource;
@@ -124,8 +124,10 @@ impl OpenDescriptor {
 /// The open files of one instance.
 #[derive(Debug)]
 pub(crate) struct OpenFiles {
-    files: Arc<Semaphore>,
-    streams: Arc<Semaphore>,
+    /// How many files may be open.
+    max: usize,
+    /// Made with the first permit: most calls open no file.
+    permits: OnceLock<FilePermits>,
     granted: Vec<Arc<GrantedDir>>,
     roots: Vec<LocalRoot>,
     descriptors: HashMap<u32, OpenDescriptor>,
@@ -133,16 +135,19 @@ pub(crate) struct OpenFiles {
     is_full: bool,
 }
 
+#[derive(Debug)]
+struct FilePermits {
+    files: Arc<Semaphore>,
+    streams: Arc<Semaphore>,
+}
+
 impl OpenFiles {
     /// For an instance that may have `max` files open.
     pub(crate) fn new(max: u64, granted: &[Arc<GrantedDir>]) -> Self {
-        let max = usize::try_from(max).unwrap_or(usize::MAX >> 4);
-        let (files, streams) = (Semaphore::new(max), Semaphore::new(max * STREAMS));
-        let granted = granted.to_vec();
         Self {
-            files: files.into(),
-            streams: streams.into(),
-            granted,
+            max: usize::try_from(max).unwrap_or(usize::MAX >> 4),
+            permits: OnceLock::new(),
+            granted: granted.to_vec(),
             roots: Vec::new(),
             descriptors: HashMap::new(),
             is_full: false,
@@ -166,14 +171,21 @@ impl OpenFiles {
         self.roots.clone()
     }
 
+    fn permits(&self) -> &FilePermits {
+        self.permits.get_or_init(|| FilePermits {
+            files: Arc::new(Semaphore::new(self.max)),
+            streams: Arc::new(Semaphore::new(self.max * STREAMS)),
+        })
+    }
+
     /// A permit for another open file.
     pub(super) fn file_permit(&self) -> Result<FilePermit, ErrorCode> {
-        acquire(&self.files)
+        acquire(&self.permits().files)
     }
 
     /// A permit for another stream on a file.
     pub(super) fn stream_permit(&self) -> Result<FilePermit, ErrorCode> {
-        acquire(&self.streams)
+        acquire(&self.permits().streams)
     }
 
     /// Notes that the call ran out of permits. `true` the first time.

@@ -55,11 +55,16 @@ struct Hooks {
 }
 
 impl HttpCtx {
-    pub(super) fn new(plugin: &Arc<PluginCtx>, host_fuel: &HostFuel, denials: &DenialLog) -> Self {
+    fn new(
+        plugin: &Arc<PluginCtx>,
+        host_fuel: &HostFuel,
+        denials: &DenialLog,
+        trace: Option<SpanScope>,
+    ) -> Self {
         let mut context = WasiHttpCtx::new();
         context.set_field_size_limit(kib(HTTP_HEADER_KIB));
         let budget = HttpBudget::new(Arc::clone(plugin), host_fuel.clone(), denials.clone());
-        Self { context, hooks: Hooks { budget: Arc::new(budget), trace: None } }
+        Self { context, hooks: Hooks { budget: Arc::new(budget), trace } }
     }
 
     /// Requests from now on are recorded in this span.
@@ -76,8 +81,13 @@ impl HttpCtx {
 impl WasiHttpView for InstanceCtx {
     fn http(&mut self) -> WasiHttpCtxView<'_> {
         self.host_fuel.charge_call();
-        let http = &mut self.capabilities.http;
-        WasiHttpCtxView { hooks: &mut http.hooks, table: &mut self.table, ctx: &mut http.context }
+        let Self { plugin, host_fuel, denials, trace, capabilities, table, .. } = self;
+        let begin = || {
+            let denials = denials.get_or_init(|| DenialLog::new(trace.clone()));
+            HttpCtx::new(plugin, host_fuel, denials, trace.clone())
+        };
+        let HttpCtx { context, hooks } = capabilities.http.get_or_insert_with(begin);
+        WasiHttpCtxView { hooks, table, ctx: context }
     }
 }
 

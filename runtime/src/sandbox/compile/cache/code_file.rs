@@ -1,10 +1,12 @@
 //! One file of the cache: the code, its key, its MAC.
 //!
 //! The MAC covers the code and the key, so a file fails the check when a bit changed or when it has the name of another
-//! file. The code comes first, so that the file can be mapped as it is.
+//! file. The code comes first, so that the file can be mapped as it is. A file that is mapped is checked piece by
+//! piece: a server with a thousand plugins would otherwise have all of their code in memory once at each start.
 
 use std::fmt::Write as _;
 use std::hash::{Hash as _, Hasher};
+use std::io::{self, BufRead as _, BufReader, Read};
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::{Digest as _, Sha256};
@@ -18,6 +20,9 @@ const MAC: usize = 32;
 
 /// Bytes after the code.
 pub(super) const TAIL: usize = MAGIC.len() + KEY + MAC;
+
+/// Bytes of a file that are in memory while its MAC is computed.
+const PIECE: usize = 64 << 10;
 
 /// What compiled code depends on: the component, the compiler and its settings, and this program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,9 +83,13 @@ impl FileMac {
         Hmac::new_from_slice(&derived).ok().map(Self)
     }
 
+    /// The MAC of code of this length, before the code itself.
+    fn begin(&self, key: &Key, length: u64) -> Hmac<Sha256> {
+        self.0.clone().chain_update(MAGIC).chain_update(key.0).chain_update(length.to_le_bytes())
+    }
+
     fn over(&self, key: &Key, code: &[u8]) -> Hmac<Sha256> {
-        let length = (code.len() as u64).to_le_bytes();
-        self.0.clone().chain_update(MAGIC).chain_update(key.0).chain_update(length).chain_update(code)
+        self.begin(key, code.len() as u64).chain_update(code)
     }
 
     /// The bytes after the code.
@@ -92,13 +101,34 @@ impl FileMac {
     /// The code of a whole file, if its key and its MAC are right.
     pub(super) fn open<'f>(&self, key: &Key, file: &'f [u8]) -> Option<&'f [u8]> {
         let (code, tail) = file.split_at_checked(file.len().checked_sub(TAIL)?)?;
-        let (named, mac) = tail.strip_prefix(&MAGIC)?.split_at_checked(KEY)?;
-        if named != key.0 {
-            return None;
-        }
-        self.over(key, code).verify_slice(mac).ok()?;
-        Some(code)
+        is_tail(self.over(key, code), key, tail).then_some(code)
     }
+
+    /// Whether the key and the MAC of a file of `length` bytes are right. Reads the file once, from its beginning.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or is shorter.
+    pub(super) fn check(&self, key: &Key, file: impl Read, length: u64) -> io::Result<bool> {
+        let Some(mut remaining) = length.checked_sub(TAIL as u64) else { return Ok(false) };
+        let (mut mac, mut file) = (self.begin(key, remaining), BufReader::with_capacity(PIECE, file));
+        while remaining > 0 {
+            let piece = file.fill_buf()?;
+            let size = usize::try_from(remaining).unwrap_or(usize::MAX).min(piece.len());
+            let code = piece.get(..size).filter(|code| !code.is_empty());
+            mac.update(code.ok_or(io::ErrorKind::UnexpectedEof)?);
+            file.consume(size);
+            remaining -= size as u64;
+        }
+        let mut tail = [0; TAIL];
+        file.read_exact(&mut tail)?;
+        Ok(is_tail(mac, key, &tail))
+    }
+}
+
+/// Whether these bytes after the code have this key, and the MAC that was computed.
+fn is_tail(computed: Hmac<Sha256>, key: &Key, tail: &[u8]) -> bool {
+    let named = tail.strip_prefix(&MAGIC).and_then(|tail| tail.split_at_checked(KEY));
+    named.is_some_and(|(named, mac)| named == key.0 && computed.verify_slice(mac).is_ok())
 }
 
 impl std::fmt::Debug for FileMac {
@@ -129,5 +159,26 @@ mod tests {
             assert!(mac.open(&key, &file[at + 1..]).is_none(), "without its first {at}");
         }
         assert!(mac.open(&key, &[file, vec![0]].concat()).is_none(), "grown");
+    }
+
+    #[test]
+    fn a_file_that_is_read_in_pieces_is_checked_like_a_whole_one() {
+        let (mac, key) = (FileMac::new(&[1; 32], b"here").unwrap(), Key::test(7));
+        for length in [0, 1, PIECE - TAIL, PIECE - 1, PIECE, PIECE + 1, 3 * PIECE] {
+            let code = vec![5; length];
+            let file = [code.clone(), mac.tail(&key, &code)].concat();
+            let check = |key: &Key, file: &[u8]| mac.check(key, file, file.len() as u64).unwrap();
+            assert!(check(&key, &file), "{length}");
+            assert!(!check(&Key::test(8), &file), "another's name");
+            for at in [0, file.len() / 2, file.len() - TAIL, file.len() - 1] {
+                let mut changed = file.clone();
+                changed[at] ^= 1;
+                assert!(!check(&key, &changed), "bit of byte {at} of {length}");
+            }
+            for cut in [&file[1..], &file[..file.len() - 1], &file[..TAIL - 1]] {
+                assert!(!check(&key, cut), "{} of {length}", cut.len());
+                assert!(mac.check(&key, cut, file.len() as u64).is_err(), "shorter than it was said to be");
+            }
+        }
     }
 }

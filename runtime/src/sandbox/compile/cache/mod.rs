@@ -9,11 +9,15 @@
 mod code_file;
 mod private_dir;
 
+use std::fs::File;
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::UNIX_EPOCH;
+
+use wasmtime::Engine;
+use wasmtime::component::Component;
 
 pub(super) use code_file::Key;
 pub(super) use private_dir::CompileLock;
@@ -109,36 +113,58 @@ impl CodeCache {
         Ok(Self { folder, path: path.to_owned(), mac, max_bytes, has_warned: AtomicBool::new(false) })
     }
 
-    /// The code that was stored under this key, unless it is larger than `max_bytes`.
-    pub(super) fn get(&self, key: &Key, max_bytes: u64) -> Option<MachineCode> {
-        let name = key.file();
-        let file = match self.folder.read(&name) {
-            Ok(file) => file,
-            Err(error) if is_foreign(&error) => return self.discard(&name),
-            Err(_) => return None,
-        };
-        if file.metadata().is_ok_and(|metadata| metadata.len() > max_bytes.saturating_add(TAIL as u64)) {
-            return None;
-        }
-        let bytes = whole(&file, max_bytes.saturating_add(TAIL as u64)).ok();
-        let length = bytes.as_ref().and_then(|bytes| Some(self.mac.open(key, bytes)?.len()));
-        match (bytes, length) {
-            (Some(mut bytes), Some(length)) => {
-                bytes.truncate(length);
-                self.folder.touch(&file);
-                Some(MachineCode::Cached(file, bytes))
-            }
-            _ => self.discard(&name),
-        }
+    /// The component whose code was stored under this key, unless the code is larger than `max_bytes`. An error: the
+    /// code is for another engine.
+    pub(super) fn load(
+        &self,
+        engine: &Engine,
+        key: &Key,
+        max_bytes: u64,
+    ) -> Option<wasmtime::Result<Component>> {
+        let mapped = self.file(key, max_bytes)?.load(engine);
+        // On some file systems (`noexec`) a file cannot be mapped as code.
+        Some(mapped.or_else(|error| self.bytes(key, max_bytes).map_or(Err(error), |code| code.load(engine))))
     }
 
-    fn discard(&self, name: &str) -> Option<MachineCode> {
+    /// The file that was stored under this key, to be mapped.
+    fn file(&self, key: &Key, max_bytes: u64) -> Option<MachineCode> {
+        let (file, length) = self.find(key, max_bytes)?;
+        if !self.mac.check(key, &file, length).unwrap_or_default() {
+            self.discard(&key.file());
+            return None;
+        }
+        self.folder.touch(&file);
+        Some(MachineCode::Cached(file))
+    }
+
+    /// The code that was stored under this key, in memory.
+    fn bytes(&self, key: &Key, max_bytes: u64) -> Option<MachineCode> {
+        let (file, length) = self.find(key, max_bytes)?;
+        let mut bytes = whole(&file, length).ok()?;
+        let length = self.mac.open(key, &bytes)?.len();
+        bytes.truncate(length);
+        Some(MachineCode::CachedBytes(bytes))
+    }
+
+    /// The open file of this key and its length, unless its code is larger than `max_bytes`.
+    fn find(&self, key: &Key, max_bytes: u64) -> Option<(File, u64)> {
+        let name = key.file();
+        let file = self.folder.read(&name).inspect_err(|error| {
+            if is_foreign(error) {
+                self.discard(&name);
+            }
+        });
+        let file = file.ok()?;
+        let length = file.metadata().ok()?.len();
+        (length <= max_bytes.saturating_add(TAIL as u64)).then_some((file, length))
+    }
+
+    fn discard(&self, name: &str) {
         tracing::warn!(
             name,
             "cached code failed its MAC check; it is removed, and the file is compiled again"
         );
         let _ = self.folder.remove(name);
-        None
     }
 
     /// Stores code, after removing the least recently used files. If this fails, a later server compiles again.

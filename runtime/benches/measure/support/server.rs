@@ -26,10 +26,15 @@ pub struct Home(TempDir);
 
 impl Home {
     pub fn new() -> Self {
+        // A client that only listens does not respond to pings.
+        Self::with_config("[server]\nping_interval_s = 0\n")
+    }
+
+    /// With this `plugport.toml`.
+    pub fn with_config(config: &str) -> Self {
         let home = tempfile::tempdir().unwrap();
         std::fs::create_dir(home.path().join("plugins")).unwrap();
-        // A client that only listens does not respond to pings.
-        std::fs::write(home.path().join("plugport.toml"), "[server]\nping_interval_s = 0\n").unwrap();
+        std::fs::write(home.path().join("plugport.toml"), config).unwrap();
         Self(home)
     }
 
@@ -73,9 +78,19 @@ impl Server {
         Self { child, address }
     }
 
+    /// Its process.
+    pub fn id(&self) -> u32 {
+        self.child.id().unwrap()
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
     /// The resident memory of the server.
     pub fn memory(&self) -> Memory {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id().unwrap())).unwrap();
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.id())).unwrap();
         let bytes = |name: &str| {
             let line = status.lines().find(|line| line.starts_with(name)).unwrap();
             1024.0 * line.split_whitespace().nth(1).unwrap().parse::<f64>().unwrap()
@@ -105,7 +120,7 @@ pub struct Client {
 
 impl Client {
     pub async fn new(server: &Server) -> Self {
-        let stream = TcpStream::connect(&server.address).await.unwrap();
+        let stream = TcpStream::connect(server.address()).await.unwrap();
         stream.set_nodelay(true).unwrap();
         let (sender, connection) = handshake(TokioIo::new(stream)).await.unwrap();
         // The task ends with the sender or with the server.

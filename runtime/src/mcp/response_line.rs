@@ -1,0 +1,114 @@
+//! A response on one line, in one chunk or two.
+//!
+//! Many responses may have the same result: a page of a list. Then the response's own chunk is only its beginning, with
+//! its id, and all of them share the rest, which no response copies. A transport writes both chunks, one after the
+//! other, or asks for one chunk. Small responses are one chunk anyway, because copying them costs less than a second
+//! chunk.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::buffer_budget::BufferBudget;
+use crate::call_env::Caller;
+
+/// A response.
+#[derive(Debug)]
+pub struct ResponseLine(Chunks);
+
+#[derive(Debug)]
+enum Chunks {
+    One(Bytes),
+    /// The second is shared. In a box, since few responses have two.
+    Two(Box<[Bytes; 2]>),
+}
+
+impl ResponseLine {
+    /// A response that ends with bytes which other responses have too.
+    pub(super) fn with_shared_end(start: Bytes, shared: Bytes) -> Self {
+        Self(Chunks::Two(Box::new([start, shared])))
+    }
+
+    /// The same response, counted as long as any part of it exists. `None` when the budget has too few bytes left.
+    /// Shared bytes are counted for each client: one that does not read can keep them when their snapshot is gone.
+    pub(super) fn counted(self, buffers: &Arc<BufferBudget>, caller: &Caller) -> Option<Self> {
+        let chunks = match self.0 {
+            Chunks::One(line) => Chunks::One(buffers.counted(caller, line)?),
+            Chunks::Two(mut chunks) => {
+                let [_, shared] = &mut *chunks;
+                *shared = buffers.counted(caller, std::mem::take(shared))?;
+                Chunks::Two(chunks)
+            }
+        };
+        Some(Self(chunks))
+    }
+
+    /// The chunks in their order. The second may be empty.
+    #[must_use]
+    pub fn into_chunks(self) -> [Bytes; 2] {
+        match self.0 {
+            Chunks::One(line) => [line, Bytes::new()],
+            Chunks::Two(chunks) => *chunks,
+        }
+    }
+
+    /// All in one chunk, for which a shared end is copied.
+    #[must_use]
+    pub fn into_bytes(self) -> Bytes {
+        match self.0 {
+            Chunks::One(line) => line,
+            Chunks::Two(chunks) => {
+                let [start, shared] = *chunks;
+                let line = [&*start, &*shared].concat();
+                Bytes::from_owner(JoinedLine(line, shared))
+            }
+        }
+    }
+}
+
+impl From<Bytes> for ResponseLine {
+    fn from(line: Bytes) -> Self {
+        Self(Chunks::One(line))
+    }
+}
+
+/// A line with the bytes that are counted for it.
+struct JoinedLine(Vec<u8>, #[expect(dead_code, reason = "held for its reservation")] Bytes);
+
+impl AsRef<[u8]> for JoinedLine {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::buffer_budget::UNCOUNTED_BYTES;
+    use super::*;
+
+    #[test]
+    fn a_shared_end_is_counted_for_each_response_until_all_of_it_is_gone() {
+        let end = Bytes::from(vec![b'x'; 4 * UNCOUNTED_BYTES]);
+        let buffers = BufferBudget::new(16 * end.len());
+        let response = || {
+            let line = ResponseLine::with_shared_end(Bytes::from_static(b"start "), end.clone());
+            line.counted(&buffers, &Caller::Stdio).unwrap()
+        };
+        let [start, shared] = response().into_chunks();
+        assert_eq!((&*start, shared.as_ptr()), (&b"start "[..], end.as_ptr()));
+        let line = response().into_bytes();
+        assert_eq!((buffers.used(), line.len()), (2 * end.len(), 6 + end.len()));
+        assert!(line.starts_with(b"start x") && line.ends_with(b"x"));
+        drop((start, shared));
+        let part = line.slice(..6);
+        drop(line);
+        assert_eq!(buffers.used(), end.len());
+        drop(part);
+        assert_eq!(buffers.used(), 0);
+        let whole = ResponseLine::from(end.clone()).counted(&buffers, &Caller::Stdio).unwrap();
+        assert_eq!((buffers.used(), whole.into_bytes().as_ptr()), (end.len(), end.as_ptr()));
+        let large = Bytes::from(vec![b'x'; 9 * end.len()]);
+        let large = ResponseLine::with_shared_end(Bytes::from_static(b"start "), large);
+        assert!(large.counted(&buffers, &Caller::Stdio).is_none());
+    }
+}

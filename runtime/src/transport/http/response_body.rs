@@ -1,0 +1,70 @@
+//! The body of a response that is one JSON object.
+//!
+//! A response of two chunks has one frame for each of them. hyper writes them with the header in one system call, so
+//! that the chunk which responses share goes from the catalog to the socket without a copy. The length is known, and
+//! the response has a `content-length` as if it were one chunk.
+
+use std::array;
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use axum::body::{Body, Bytes};
+use http_body::{Frame, SizeHint};
+
+use crate::mcp::ResponseLine;
+
+/// A body of two chunks.
+pub(super) struct ResponseBody(array::IntoIter<Bytes, 2>);
+
+impl ResponseBody {
+    /// The body with this response.
+    pub(super) fn write(line: ResponseLine) -> Body {
+        match line.into_chunks() {
+            [line, end] if end.is_empty() => Body::from(line),
+            chunks => Body::new(Self(chunks.into_iter())),
+        }
+    }
+}
+
+impl http_body::Body for ResponseBody {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        Poll::Ready(self.0.next().map(|chunk| Ok(Frame::data(chunk))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.0.as_slice().is_empty()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.0.as_slice().iter().map(|chunk| chunk.len() as u64).sum())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http_body::Body as _;
+    use http_body_util::BodyExt as _;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn the_chunks_are_frames_of_a_body_whose_length_is_known() {
+        let [start, end] = [&b"start"[..], b" and end"].map(Bytes::from_static);
+        let mut body = Body::new(ResponseBody([start.clone(), end.clone()].into_iter()));
+        for (left, chunk) in [(13, &start), (8, &end)] {
+            assert_eq!((body.size_hint().exact(), body.is_end_stream()), (Some(left), false));
+            let frame = body.frame().await.unwrap().unwrap().into_data().unwrap();
+            assert_eq!(frame.as_ptr(), chunk.as_ptr());
+        }
+        assert!(body.is_end_stream() && body.frame().await.is_none());
+        let one = ResponseBody::write(start.clone().into());
+        assert_eq!(one.collect().await.unwrap().to_bytes(), start);
+    }
+}

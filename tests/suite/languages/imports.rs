@@ -1,0 +1,69 @@
+//! Which functions of the host a plugin imports. Each costs time in every fresh instance, and lets an operator believe
+//! that the plugin uses it.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use plugport_tests::guests::plugin;
+use plugport_tests::languages::{Lang, features};
+use wasmtime::Engine;
+use wasmtime::component::Component;
+use wasmtime::component::types::ComponentItem;
+
+/// The imported functions, each as `INTERFACE FUNCTION` without the version.
+fn imports(file: &Path) -> BTreeSet<String> {
+    let engine = Engine::default();
+    let component = Component::from_file(&engine, file).unwrap();
+    let component = component.component_type();
+    let mut functions = BTreeSet::new();
+    for (interface, import) in component.imports(&engine) {
+        let ComponentItem::ComponentInstance(instance) = import.ty else { continue };
+        let interface = interface.split_once('@').map_or(interface, |(name, _)| name);
+        for (function, export) in instance.exports(&engine) {
+            if matches!(export.ty, ComponentItem::ComponentFunc(_)) {
+                functions.insert(format!("{interface} {function}"));
+            }
+        }
+    }
+    functions
+}
+
+/// What Rust's standard library needs to print the message of a panic, and the seed of its hash maps. If a new version
+/// of Rust imports less, shorten the list.
+const RUST: [&str; 14] = [
+    "wasi:cli/environment get-environment",
+    "wasi:cli/exit exit",
+    "wasi:cli/stderr get-stderr",
+    "wasi:cli/stdin get-stdin",
+    "wasi:cli/stdout get-stdout",
+    "wasi:cli/terminal-stderr get-terminal-stderr",
+    "wasi:cli/terminal-stdin get-terminal-stdin",
+    "wasi:cli/terminal-stdout get-terminal-stdout",
+    "wasi:io/poll [method]pollable.block",
+    "wasi:io/streams [method]output-stream.blocking-flush",
+    "wasi:io/streams [method]output-stream.check-write",
+    "wasi:io/streams [method]output-stream.subscribe",
+    "wasi:io/streams [method]output-stream.write",
+    "wasi:random/insecure-seed insecure-seed",
+];
+
+#[test]
+fn a_rust_plugin_that_does_not_use_its_call_imports_nothing_of_it() {
+    let found = imports(&plugin("hello"));
+    let more: Vec<_> = found.iter().filter(|name| !RUST.contains(&name.as_str())).collect();
+    assert!(more.is_empty(), "{more:?}");
+}
+
+#[test]
+fn a_plugin_in_c_that_only_prints_imports_neither_files_nor_the_environment() {
+    let Some(file) = features(Lang::C) else { return };
+    let found = imports(&file);
+    let wasi: Vec<_> = found.iter().filter(|name| name.starts_with("wasi:")).map(String::as_str).collect();
+    let expected = [
+        "wasi:cli/stderr get-stderr",
+        "wasi:cli/stdin get-stdin",
+        "wasi:cli/stdout get-stdout",
+        "wasi:io/streams [method]output-stream.blocking-write-and-flush",
+    ];
+    assert_eq!(wasi, expected);
+}
