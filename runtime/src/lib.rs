@@ -18,6 +18,7 @@ mod outgoing_connection;
 pub mod plugin;
 mod safe_open;
 pub mod sandbox;
+mod token_bucket;
 mod toml_reader;
 pub mod transport;
 pub mod watch;

@@ -13,7 +13,7 @@ use serde::Serialize;
 use super::auth_error::AuthError;
 use super::client_network::ClientNetwork;
 use crate::observe::Audit;
-use crate::sandbox::{CallerRates, TokenBucket};
+use crate::token_bucket::{CallerRates, TokenBucket};
 
 /// Lines in a second; as many may come at once.
 const LINES_PER_SECOND: u64 = 100;
@@ -43,7 +43,7 @@ struct AuthFailureLine<'a> {
 impl AuthFailures {
     pub(super) fn new(audit: Audit) -> Self {
         let lines = TokenBucket::per_second(LINES_PER_SECOND);
-        let clients = CallerRates::new(LINES_OF_ONE_CLIENT);
+        let clients = CallerRates::per_second(LINES_OF_ONE_CLIENT);
         Self { audit, lines, clients, unlisted: AtomicU64::new(0) }
     }
 

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv6Addr};
 
-use crate::sandbox::CallerKey;
+use crate::token_bucket::CallerKey;
 
 /// An address, as far as it tells clients apart. All clients whose address is not known are one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -14,7 +14,7 @@ use futures_util::future::BoxFuture;
 use crate::access::policy::Subject;
 use crate::access::{AuthenticatedCaller, CallCharge, network_of_client};
 use crate::observe::trace::SpanScope;
-use crate::sandbox::CallerKey;
+use crate::token_bucket::CallerKey;
 
 /// Severity of a log message, as in RFC 5424 and the WIT.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

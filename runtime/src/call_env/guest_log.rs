@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 use crate::config::fixed_limits::{LOG_LINE_BYTES, LOG_REFILL_S};
 use crate::config::{Limits, kib};
 use crate::observe::{Escaped, Redactor};
-use crate::sandbox::TokenBucket;
+use crate::token_bucket::TokenBucket;
 
 /// Bytes that a line counts beside its text: a time, a level and a name are written with it, and a guest that prints a
 /// million short lines must not fill a disk either.

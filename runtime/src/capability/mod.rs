@@ -79,9 +79,8 @@ use crate::config::{Grants, PluginConfig};
 use crate::observe::Audit;
 use crate::observe::metrics::Tally;
 use crate::observe::trace::SpanScope;
-use crate::sandbox::{
-    GuestMemory, HostFuel, KvDatabase, LargeWork, PluginMemory, StoreLimiter, Suspension, TokenBucket,
-};
+use crate::sandbox::{GuestMemory, HostFuel, KvDatabase, LargeWork, PluginMemory, StoreLimiter, Suspension};
+use crate::token_bucket::TokenBucket;
 use capability_trait::{Capability, PluginParts};
 use client_requests::RequestBudget;
 use host_support::current_call::CurrentCall;

@@ -24,7 +24,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use crate::call_env::Caller;
-use crate::sandbox::CallerKey as _;
+use crate::token_bucket::CallerKey as _;
 
 /// A body or a response of up to this size is not counted: its connection is counted and has one of each.
 pub const UNCOUNTED_BYTES: usize = 16 << 10;

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use crate::call_env::Caller;
-use crate::sandbox::CallerKey as _;
+use crate::token_bucket::CallerKey as _;
 
 /// A session, connection or suspended call that counts against the limit.
 #[derive(Debug)]

@@ -25,9 +25,10 @@ use crate::capability::{self, InstanceCtx, PendingChanges, PluginCtx, ServerCtx}
 use crate::config::{self, Limits, PluginConfig};
 use crate::observe::Audit;
 use crate::sandbox::{
-    self, CallPermits, CallerRates, CompilePermit, Compiler, EngineError, EpochTicker, GuestMemory,
-    KvDatabase, PollPermits,
+    self, CallPermits, CompilePermit, Compiler, EngineError, EpochTicker, GuestMemory, KvDatabase,
+    PollPermits,
 };
+use crate::token_bucket::CallerRates;
 
 /// Log lines about rejected functions of one plugin.
 const MAX_LINES: usize = 8;
@@ -126,7 +127,7 @@ impl Loader {
             compiler,
             linker: Arc::new(linker),
             call_permits: Arc::new(Semaphore::new(settings.concurrent_calls)),
-            callers: Arc::new(CallerRates::new(settings.caller_calls_per_second)),
+            callers: Arc::new(CallerRates::per_second(settings.caller_calls_per_second)),
             instance_pool: InstancePool::new(settings),
             call_totals: Arc::default(),
             common: ServerCtx {

@@ -16,7 +16,7 @@ use super::quarantine::Quarantine;
 use crate::call_env::Caller;
 use crate::config::Limits;
 use crate::config::fixed_limits::COMPLETIONS_PER_SECOND;
-use crate::sandbox::{CallerRates, TokenBucket};
+use crate::token_bucket::{CallerRates, TokenBucket};
 
 /// The token buckets and the quarantine of one plugin.
 #[derive(Debug)]
@@ -62,7 +62,7 @@ impl RateGate {
             return Ok(());
         }
         if !self.callers.admit(&info.caller, now) {
-            return limit_hit("caller_calls_per_second", self.callers.per_second());
+            return limit_hit("caller_calls_per_second", self.callers.capacity());
         }
         match info.kind {
             CallKind::CallTool if !self.tool(info.name, now) => {
@@ -119,7 +119,7 @@ mod tests {
     #[test]
     fn each_tool_has_a_rate_and_each_caller() {
         let limits = Limits { tool_calls_per_second: 2, ..Limits::default() };
-        let rate_gate = RateGate::new(&limits, Arc::new(CallerRates::new(COMPLETIONS_PER_SECOND + 5)));
+        let rate_gate = RateGate::new(&limits, Arc::new(CallerRates::per_second(COMPLETIONS_PER_SECOND + 5)));
         assert!(rate_gate.admit(&info(CallKind::CallTool, "a")).is_ok());
         assert!(rate_gate.admit(&info(CallKind::CallTool, "a")).is_ok());
         assert_eq!(named(rate_gate.admit(&info(CallKind::CallTool, "a"))), "tool_calls_per_second");
@@ -137,7 +137,7 @@ mod tests {
     #[test]
     fn tools_with_ever_new_names_share_a_rate_and_are_forgotten() {
         let limits = Limits { tool_calls_per_second: 2, tools: 3, ..Limits::default() };
-        let rate_gate = RateGate::new(&limits, Arc::new(CallerRates::new(1_000)));
+        let rate_gate = RateGate::new(&limits, Arc::new(CallerRates::per_second(1_000)));
         let start = Instant::now() + Duration::from_secs(60);
         let admitted = (0..100).filter(|n| rate_gate.tool(&format!("t{n}"), start)).count();
         assert_eq!(admitted, 5, "one call of each of three, and two of all others");

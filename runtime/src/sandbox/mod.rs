@@ -4,7 +4,6 @@
 //! wasmtime and WASI; it knows no MCP, no plugin names and no grants.
 
 mod call_permits;
-mod caller_rates;
 mod compile;
 mod cpu_time;
 mod engine;
@@ -24,10 +23,8 @@ mod store_limiter;
 mod suspension;
 mod system_memory;
 mod thread_cpu_clock;
-mod token_bucket;
 
 pub(crate) use call_permits::CallPermits;
-pub(crate) use caller_rates::{CallerKey, CallerRates};
 pub use compile::{
     CacheError, CodeCache, CompileError, CompilePermit, CompileRequest, Compiler, CompilerMessage,
     DetachedCompile, WorkerError, compile_for_server,
@@ -50,4 +47,3 @@ pub(crate) use shared_permits::{NoSharedPermit, SharedPermit, SharedPermits};
 pub(crate) use store_limiter::{StoreLimitHit, StoreLimiter};
 pub(crate) use suspension::Suspension;
 pub use system_memory::{guest_memory, memory as machine_memory};
-pub(crate) use token_bucket::TokenBucket;

@@ -14,7 +14,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
 use crate::access::client_network::ClientNetwork;
-use crate::sandbox::TokenBucket;
+use crate::token_bucket::TokenBucket;
 
 /// Introspections of one client at the same time: a quarter of those of one issuer.
 const AT_ONCE: usize = 4;

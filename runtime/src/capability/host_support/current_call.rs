@@ -11,7 +11,7 @@ use wasmtime::component::Resource;
 
 use crate::call_env::Client;
 use crate::config::fixed_limits::PROGRESS_PER_SECOND;
-use crate::sandbox::TokenBucket;
+use crate::token_bucket::TokenBucket;
 
 /// One call: what the guest's handle refers to.
 pub struct Call {

@@ -15,7 +15,7 @@ use serde_json::value::RawValue;
 use crate::bindings::plugport::plugin::types::Error;
 use crate::capability::client_requests::RequestBudget;
 use crate::config::{Limits, SamplingGrant};
-use crate::sandbox::TokenBucket;
+use crate::token_bucket::TokenBucket;
 
 /// Bytes of text that count as one token.
 const TOKEN_BYTES: u64 = 4;

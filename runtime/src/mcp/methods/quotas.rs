@@ -10,7 +10,7 @@ use super::item_access::AllowingRoles;
 use crate::access::{OverQuota, QuotaCaller};
 use crate::call_env::Caller;
 use crate::plugin::{CallKind, Plugin};
-use crate::sandbox::CallerKey as _;
+use crate::token_bucket::CallerKey as _;
 
 /// What is called, as the audit names it.
 #[derive(Debug, Clone, Copy)]

@@ -1,11 +1,15 @@
 //! A token bucket bounds how often something may happen.
 //!
 //! A bucket holds the tokens of one period and fills evenly, so that a burst is let through and a flood is not. Time is
-//! an argument, so that a test needs no clock.
+//! an argument, so that a test needs no clock. Knows no layer, so any layer may use it.
+
+mod caller_rates;
 
 use std::time::{Duration, Instant};
 
 use parking_lot::{Mutex, MutexGuard};
+
+pub(crate) use caller_rates::{CallerKey, CallerRates};
 
 /// A bucket of tokens.
 #[derive(Debug)]

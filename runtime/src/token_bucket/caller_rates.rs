@@ -1,4 +1,4 @@
-//! How often each caller may call, over all plugins.
+//! How often each caller may do something.
 //!
 //! There may be many callers. When there are [`MAX_CALLERS`], those whose token bucket is full again are forgotten.
 
@@ -25,7 +25,8 @@ pub(crate) trait CallerKey: Hash + Eq + Clone {
 /// The token buckets of all callers.
 #[derive(Debug)]
 pub(crate) struct CallerRates<K> {
-    per_second: u64,
+    capacity: u64,
+    period: Duration,
     callers: Mutex<CallerBuckets<K>>,
     /// For callers beyond [`MAX_CALLERS`].
     shared: TokenBucket,
@@ -49,13 +50,18 @@ impl<K: CallerKey> CallerBuckets<K> {
 }
 
 impl<K: CallerKey> CallerRates<K> {
-    /// Each caller may call `per_second` times in a second.
-    pub(crate) fn new(per_second: u64) -> Self {
-        let callers = CallerBuckets { buckets: HashMap::new(), swept: None };
-        Self { per_second, callers: Mutex::new(callers), shared: TokenBucket::per_second(per_second) }
+    /// Each caller has a bucket of `capacity` tokens, which fills in a `period`.
+    pub(crate) fn new(capacity: u64, period: Duration) -> Self {
+        let callers = Mutex::new(CallerBuckets { buckets: HashMap::new(), swept: None });
+        Self { capacity, period, callers, shared: TokenBucket::new(capacity, period, Instant::now()) }
     }
 
-    /// Counts a call of `caller`. `false`: it has called too often.
+    /// Each caller has a bucket of `capacity` tokens, which fills in a second.
+    pub(crate) fn per_second(capacity: u64) -> Self {
+        Self::new(capacity, Duration::from_secs(1))
+    }
+
+    /// Takes a token of `caller`. `false`: it has none.
     pub(crate) fn admit(&self, caller: &K, now: Instant) -> bool {
         let key = caller.key();
         let mut callers = self.callers.lock();
@@ -68,15 +74,15 @@ impl<K: CallerKey> CallerRates<K> {
         if callers.buckets.len() >= MAX_CALLERS {
             return self.shared.take(1, now);
         }
-        let bucket = TokenBucket::new(self.per_second, Duration::from_secs(1), now);
+        let bucket = TokenBucket::new(self.capacity, self.period, now);
         let admitted = bucket.take(1, now);
         callers.buckets.insert(key, bucket);
         admitted
     }
 
-    /// Calls of each caller in a second.
-    pub(crate) fn per_second(&self) -> u64 {
-        self.per_second
+    /// The tokens of a full bucket.
+    pub(crate) fn capacity(&self) -> u64 {
+        self.capacity
     }
 }
 
@@ -93,7 +99,7 @@ mod tests {
     #[test]
     fn callers_do_not_pay_for_each_other_and_the_quiet_are_forgotten() {
         let start = Instant::now();
-        let callers = CallerRates::new(2);
+        let callers = CallerRates::per_second(2);
         assert!(callers.admit(&1, start) && callers.admit(&1, start));
         assert!(!callers.admit(&1, start));
         assert!(callers.admit(&2, start));
