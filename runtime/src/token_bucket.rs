@@ -39,9 +39,14 @@ impl TokenBucket {
 
     /// Takes `amount` tokens. `false`: there are fewer, and none are taken.
     pub(crate) fn take(&self, amount: u64, now: Instant) -> bool {
+        self.take_leaving(0, amount, now)
+    }
+
+    /// Takes `amount` tokens if at least `rest` are left after it. `false`: there are fewer, and none are taken.
+    pub(crate) fn take_leaving(&self, rest: u64, amount: u64, now: Instant) -> bool {
         let mut level = self.filled(now);
-        let amount = amount as f64;
-        let enough = level.tokens >= amount;
+        let (rest, amount) = (rest as f64, amount as f64);
+        let enough = level.tokens >= rest + amount;
         if enough {
             level.tokens -= amount;
         }
@@ -86,6 +91,7 @@ mod tests {
         assert!(!bucket.take(11, after(5_000)), "more than a period allows never fits");
         assert!(bucket.take(10, after(5_000)));
         bucket.give_back(4);
+        assert!(!bucket.take_leaving(4, 1, after(5_000)));
         assert!(!bucket.take(5, after(5_000)));
         assert!(bucket.take(4, after(5_000)));
     }

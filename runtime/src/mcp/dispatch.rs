@@ -136,6 +136,7 @@ fn begin_trace(
     }
     let source = TraceSource {
         tracer: server.tracer(),
+        shares: server.trace_shares(),
         has_auth: server.authenticator().is_configured(),
         caller: &channel.caller,
         transport: channel.trace.as_ref(),

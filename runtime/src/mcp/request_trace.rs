@@ -7,6 +7,8 @@
 //!
 //! A call that is suspended and resumed is one span; the contexts of its later messages become links.
 
+use std::time::Instant;
+
 use parking_lot::Mutex;
 
 use super::call_task::HandlerOutcome;
@@ -16,11 +18,14 @@ use super::revision::Revision;
 use crate::call_env::Caller;
 use crate::observe::trace::{Span, SpanScope, TraceContext, Tracer};
 use crate::plugin::Plugin;
+use crate::token_bucket::CallerRates;
 
 /// What the trace of a request depends on besides the request.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TraceSource<'s> {
     pub(super) tracer: &'s Tracer,
+    /// The traces that each caller may begin although others begin too many.
+    pub(super) shares: &'s CallerRates<Caller>,
     /// Whether clients authenticate, so that a caller without a principal is somebody unknown.
     pub(super) has_auth: bool,
     pub(super) caller: &'s Caller,
@@ -65,7 +70,8 @@ impl<'s> TraceSource<'s> {
         let is_known = !self.has_auth || matches!(self.caller, Caller::Stdio | Caller::Principal(_));
         let Origin { parent, links } = Origin::new(meta, self.transport, is_known);
         let method_name = method_name(method);
-        let mut span = self.tracer.begin(method_name, parent)?;
+        let has_share = || self.shares.admit(self.caller, Instant::now());
+        let mut span = self.tracer.begin(method_name, parent, has_share)?;
         links.into_iter().flatten().for_each(|context| span.scope().link(context));
         span.set("mcp.method.name", method_name.to_owned());
         span.set("mcp.protocol.version", revision.as_str());

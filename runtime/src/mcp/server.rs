@@ -21,6 +21,7 @@ use crate::observe::metrics::{MetricFamily, MetricKind};
 use crate::observe::trace::Tracer;
 use crate::plugin::Plugin;
 use crate::sandbox::LargeWork;
+use crate::token_bucket::CallerRates;
 
 /// How long lists wait for plugins from the code cache. Loading them takes milliseconds unless a disk hangs.
 const CACHED_LOAD_WAIT: Duration = Duration::from_secs(5);
@@ -95,6 +96,7 @@ pub struct Server {
     authenticator: Arc<Authenticator>,
     quotas: Arc<Quotas>,
     tracer: Tracer,
+    trace_shares: CallerRates<Caller>,
     /// Counts requests and sessions; `None`: nobody reads the counts.
     pub(super) metrics: Option<Arc<OperationMetrics>>,
 }
@@ -118,6 +120,7 @@ impl Server {
             authenticator: Arc::default(),
             quotas: Arc::default(),
             tracer: Tracer::default(),
+            trace_shares: CallerRates::per_second(1),
             metrics: None,
         }
     }
@@ -142,7 +145,7 @@ impl Server {
     /// The same server, with requests that are recorded.
     #[must_use]
     pub fn with_tracer(self, tracer: Tracer) -> Self {
-        Self { tracer, ..self }
+        Self { trace_shares: CallerRates::per_second(tracer.caller_share()), tracer, ..self }
     }
 
     /// Whether any request is recorded.
@@ -153,6 +156,11 @@ impl Server {
     /// Begins the traces of requests.
     pub(super) fn tracer(&self) -> &Tracer {
         &self.tracer
+    }
+
+    /// The traces that each caller may begin although others begin too many.
+    pub(super) fn trace_shares(&self) -> &CallerRates<Caller> {
+        &self.trace_shares
     }
 
     /// The same server, which counts requests and sessions.

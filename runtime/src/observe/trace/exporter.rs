@@ -162,7 +162,7 @@ mod tests {
     /// An exporter to a collector of this machine, with three spans to send.
     fn exporter(port: u16) -> (Tracer, TraceExporter) {
         let (tracer, spans) = Tracer::new(1_000);
-        (0..3).for_each(|_| drop(tracer.begin("a", None).unwrap()));
+        (0..3).for_each(|_| drop(tracer.begin("a", None, || true).unwrap()));
         let place = ("127.0.0.1".to_owned(), port, false);
         let target = OtlpTarget::new(place, "127.0.0.1", "/v1/traces".to_owned(), &[("x-key", "k3y")]);
         (tracer, TraceExporter::new(spans, target.unwrap()))

@@ -1,47 +1,38 @@
 //! How many traces are recorded: a rate, however many requests there are and whatever their clients ask for.
+//!
+//! One caller that sends requests without end must not be the only one that is recorded. So half of the bucket is kept
+//! for callers that have begun few traces, each within a share. What comes in beyond that half is for whoever is first,
+//! so a caller alone has the whole rate.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use parking_lot::Mutex;
+use crate::token_bucket::TokenBucket;
 
 /// A token bucket that is full at the start and holds the traces of one second.
 #[derive(Debug)]
 pub(super) struct Sampler {
-    per_second: f64,
-    bucket: Mutex<Bucket>,
-}
-
-#[derive(Debug)]
-struct Bucket {
-    tokens: f64,
-    at: Instant,
+    per_second: u64,
+    bucket: TokenBucket,
 }
 
 impl Sampler {
     pub(super) fn new(per_second: u64, now: Instant) -> Self {
-        // Far below where a whole number has no `f64` of its own: the configuration bounds the rate.
-        let per_second = per_second as f64;
-        Self { per_second, bucket: Mutex::new(Bucket { tokens: per_second, at: now }) }
+        Self { per_second, bucket: TokenBucket::new(per_second, Duration::from_secs(1), now) }
     }
 
-    /// Whether another trace may begin.
-    pub(super) fn admit(&self, now: Instant) -> bool {
-        let mut bucket = self.bucket.lock();
-        let elapsed = now.saturating_duration_since(bucket.at).as_secs_f64();
-        bucket.tokens = (bucket.tokens + elapsed * self.per_second).min(self.per_second);
-        bucket.at = bucket.at.max(now);
-        let is_admitted = bucket.tokens >= 1.0;
-        if is_admitted {
-            bucket.tokens -= 1.0;
-        }
-        is_admitted
+    /// Traces in a second that one caller may begin out of the half that is kept.
+    pub(super) fn caller_share(&self) -> u64 {
+        (self.per_second / 4).max(1)
+    }
+
+    /// Whether another trace may begin. `has_share` takes from the share of its caller, and is asked only if it matters.
+    pub(super) fn admit(&self, now: Instant, has_share: impl FnOnce() -> bool) -> bool {
+        self.bucket.take_leaving(self.per_second / 2, 1, now) || (has_share() && self.bucket.take(1, now))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     #[test]
@@ -49,7 +40,7 @@ mod tests {
         let start = Instant::now();
         let sampler = Sampler::new(10, start);
         let admitted = |from: u64, to: u64| {
-            (from..to).filter(|ms| sampler.admit(start + Duration::from_millis(*ms))).count()
+            (from..to).filter(|ms| sampler.admit(start + Duration::from_millis(*ms), || true)).count()
         };
         assert_eq!(admitted(0, 1), 1);
         assert!((18..=19).contains(&admitted(1, 1_000)), "those of the start, and those of one second");
@@ -63,6 +54,24 @@ mod tests {
         let start = Instant::now();
         let sampler = Sampler::new(3, start);
         let later = start + Duration::from_secs(600);
-        assert_eq!((0..9).filter(|_| sampler.admit(later)).count(), 3);
+        assert_eq!((0..9).filter(|_| sampler.admit(later, || true)).count(), 3);
+    }
+
+    #[test]
+    fn a_caller_that_floods_has_the_whole_rate_but_what_others_need() {
+        let start = Instant::now();
+        let sampler = Sampler::new(10, start);
+        let share = || TokenBucket::new(sampler.caller_share(), Duration::from_secs(1), start);
+        let (of_flood, of_quiet) = (share(), share());
+        let (mut flood, mut quiet) = (0, 0);
+        for ms in 0..10_000 {
+            let now = start + Duration::from_millis(ms);
+            flood += usize::from(sampler.admit(now, || of_flood.take(1, now)));
+            if ms % 1_000 == 999 {
+                quiet += usize::from(sampler.admit(now, || of_quiet.take(1, now)));
+            }
+        }
+        assert_eq!(quiet, 10, "every request of the quiet caller is recorded");
+        assert!((90..=110).contains(&flood), "{flood}");
     }
 }

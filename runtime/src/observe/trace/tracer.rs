@@ -34,12 +34,23 @@ impl Tracer {
         self.0.is_some()
     }
 
+    /// The traces in a second that a caller may begin although others begin too many.
+    pub(crate) fn caller_share(&self) -> u64 {
+        self.0.as_ref().map_or(1, |tracer| tracer.sampler.caller_share())
+    }
+
     /// Begins the span of a request with this parent. `None`: the request is not recorded, since its parent is not, or
-    /// more begin than the rate allows.
+    /// more begin than the rate allows. `has_share` takes from the share of the request's caller; it is asked when many
+    /// traces begin.
     #[must_use]
-    pub fn begin(&self, name: &str, parent: Option<&TraceContext>) -> Option<Span> {
+    pub fn begin(
+        &self,
+        name: &str,
+        parent: Option<&TraceContext>,
+        has_share: impl FnOnce() -> bool,
+    ) -> Option<Span> {
         let EnabledTracer { sampler, queue } = self.0.as_deref()?;
-        if parent.is_some_and(|parent| !parent.is_sampled) || !sampler.admit(Instant::now()) {
+        if parent.is_some_and(|parent| !parent.is_sampled) || !sampler.admit(Instant::now(), has_share) {
             return None;
         }
         Span::begin(SpanStart {
@@ -66,17 +77,20 @@ mod tests {
         let (tracer, _spans) = Tracer::new(2);
         let sampled = TraceContext::parse(SAMPLED, None).unwrap();
         let unsampled = TraceContext::parse(&SAMPLED.replace("-01", "-00"), None).unwrap();
-        assert!(tracer.begin("a", Some(&unsampled)).is_none());
-        assert!(tracer.begin("a", Some(&sampled)).is_some() && tracer.begin("a", None).is_some());
-        assert!(tracer.begin("a", Some(&sampled)).is_none(), "the rate holds for everybody");
-        assert!(Tracer::default().begin("a", Some(&sampled)).is_none());
+        assert!(tracer.begin("a", Some(&unsampled), || true).is_none());
+        assert!(
+            tracer.begin("a", Some(&sampled), || true).is_some()
+                && tracer.begin("a", None, || true).is_some()
+        );
+        assert!(tracer.begin("a", Some(&sampled), || true).is_none(), "the rate holds for everybody");
+        assert!(Tracer::default().begin("a", Some(&sampled), || true).is_none());
     }
 
     #[test]
     fn spans_of_one_trace_name_each_other() {
         let (tracer, mut spans) = Tracer::new(2);
         let parent = TraceContext::parse(SAMPLED, Some("a=1")).unwrap();
-        let mut span = tracer.begin("outer", Some(&parent)).unwrap();
+        let mut span = tracer.begin("outer", Some(&parent), || true).unwrap();
         let inner = span.scope().begin("inner", SpanKind::Client).unwrap();
         let sent = inner.scope().traceparent();
         assert!(sent.starts_with("00-0af7651916cd43dd8448eb211c80319c-") && sent.ends_with("-01"));
@@ -101,7 +115,7 @@ mod tests {
     fn what_the_queue_cannot_hold_is_dropped_and_counted() {
         let (tracer, spans) = Tracer::new(10_000);
         for _ in 0..QUEUED_SPANS + 5 {
-            drop(tracer.begin("a", None).unwrap());
+            drop(tracer.begin("a", None, || true).unwrap());
         }
         assert_eq!((spans.waiting(), spans.counts().dropped()), (QUEUED_SPANS, 5));
     }

@@ -83,7 +83,7 @@ mod tests {
         assert_eq!((unrecorded.len(), unrecorded.contains_key("x")), (1, true));
         let (tracer, _spans) = Tracer::new(10);
         let parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
-        let request = tracer.begin("a", TraceContext::parse(parent, Some("a=1")).as_ref()).unwrap();
+        let request = tracer.begin("a", TraceContext::parse(parent, Some("a=1")).as_ref(), || true).unwrap();
         let span = RequestSpan(request.scope().begin("GET", SpanKind::Client).unwrap());
         set_headers(&mut headers, Some(&span));
         let sent: Vec<&HeaderValue> = headers.get_all(TRACEPARENT).iter().collect();
