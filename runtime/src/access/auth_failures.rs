@@ -2,11 +2,11 @@
 //!
 //! Whoever tries tokens without end must not push everything else out of the audit, nor hide others who try: lines come
 //! at a bounded rate, of which one client gets a part, and a line carries the number of failures before it that have
-//! none.
+//! none. A list of their addresses would be longer than it is worth: whoever has many addresses chooses what it says.
 
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
@@ -15,11 +15,15 @@ use super::client_network::ClientNetwork;
 use crate::observe::Audit;
 use crate::token_bucket::{CallerRates, TokenBucket};
 
-/// Lines in a second; as many may come at once.
-const LINES_PER_SECOND: u64 = 100;
+/// Lines in a [`PERIOD`]; as many may come at once. A line has at most 300 bytes, so a flood from any number of
+/// addresses writes 4 MiB in a day: it rotates the file of 64 MiB once in two weeks, and all five in two months.
+const LINES: u64 = 100;
 
 /// The same of one client.
 const LINES_OF_ONE_CLIENT: u64 = 40;
+
+/// How long it takes until as many lines may come again.
+const PERIOD: Duration = Duration::from_secs(600);
 
 /// Records failures.
 #[derive(Debug)]
@@ -42,8 +46,8 @@ struct AuthFailureLine<'a> {
 
 impl AuthFailures {
     pub(super) fn new(audit: Audit) -> Self {
-        let lines = TokenBucket::per_second(LINES_PER_SECOND);
-        let clients = CallerRates::per_second(LINES_OF_ONE_CLIENT);
+        let lines = TokenBucket::new(LINES, PERIOD, Instant::now());
+        let clients = CallerRates::new(LINES_OF_ONE_CLIENT, PERIOD);
         Self { audit, lines, clients, unlisted: AtomicU64::new(0) }
     }
 
@@ -71,6 +75,7 @@ impl AuthFailures {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::access::oauth::TokenError;
 
     #[test]
     fn one_address_does_not_take_the_lines_of_another() {
@@ -84,5 +89,25 @@ mod tests {
         assert_eq!(lines, 39, "a network of IPv6 is one client");
         let many = (0..1_000).filter(|n| of(&format!("10.0.{}.{}", n / 250, n % 250))).count();
         assert_eq!(many, 100 - 40 - 1 - 40, "all together have a bound too");
+    }
+
+    #[test]
+    fn a_flood_from_everywhere_does_not_rotate_the_audit_for_days() {
+        let failures = AuthFailures::new(Audit::disabled());
+        let begun = Instant::now();
+        let day = 86_400_u64;
+        let lines = (0..day).filter(|second| {
+            let address = IpAddr::from(u32::try_from(*second).unwrap().to_be_bytes());
+            failures.has_line(Some(address), begun + Duration::from_secs(*second))
+        });
+        let lines = lines.count();
+        assert!((14_000..=14_600).contains(&lines), "{lines}");
+        let error = AuthError::Token(TokenError::UnprovenBinding);
+        let address = Some("2001:db8:ffff:ffff:ffff:ffff:ffff:ffff".parse().unwrap());
+        let reason = error.to_string();
+        let line =
+            AuthFailureLine { event: "unauthenticated", address, reason: &reason, unlisted: Some(u64::MAX) };
+        let time = r#""time":"2026-11-23T22:28:17.123456Z","#.len();
+        assert!(serde_json::to_string(&line).unwrap().len() + time <= 300);
     }
 }
