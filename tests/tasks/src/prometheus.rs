@@ -32,12 +32,17 @@ fn find_or_unpack(folder: &Path) -> Outcome<bool> {
         return Ok(true);
     }
     if !is_debian() || !is_root() {
-        eprintln!("the tests with Prometheus are skipped: only on Debian as root it is installed");
+        eprintln!("the tests with Prometheus are skipped: it is unpacked only on Debian as root");
         return Ok(false);
     }
     run_command::step("Unpacking Prometheus", "", || {
         std::fs::create_dir_all(folder)
             .map_err(|error| Failure::new(format!("{}: {error}", folder.display())))?;
+        // One of another version may lie there.
+        while let Some(old) = package(folder) {
+            std::fs::remove_file(&old)
+                .map_err(|error| Failure::new(format!("{}: {error}", old.display())))?;
+        }
         run_command::run(apt(&["update"]))?;
         let mut download = apt(&["-o", "APT::Sandbox::User=root", "download", PACKAGE]);
         download.current_dir(folder);

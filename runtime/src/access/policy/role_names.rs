@@ -19,14 +19,40 @@ pub(super) struct RoleNames(RwLock<HashMap<RoleSet, Arc<str>>>);
 impl RoleNames {
     /// The text of a set, which `join` makes.
     pub(super) fn of(&self, roles: RoleSet, join: impl FnOnce() -> String) -> Arc<str> {
-        if let Some(names) = self.0.read().get(&roles) {
+        let known = self.0.read();
+        if let Some(names) = known.get(&roles) {
             return Arc::clone(names);
         }
+        let is_full = known.len() >= MAX_SETS;
+        drop(known);
         let names: Arc<str> = join().into();
+        // Calls of sets without a place must not wait for each other here.
+        if is_full {
+            return names;
+        }
         let mut known = self.0.write();
         if known.len() < MAX_SETS {
             known.insert(roles, Arc::clone(&names));
         }
         names
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_made_once_for_as_many_sets_as_there_is_room_for() {
+        let names = RoleNames::default();
+        let set = |policy: usize| RoleSet::empty(policy as u64);
+        for policy in 0..MAX_SETS {
+            assert_eq!(&*names.of(set(policy), || policy.to_string()), policy.to_string());
+        }
+        assert_eq!(&*names.of(set(7), || "made again".to_owned()), "7");
+        for text in ["other", "again"] {
+            assert_eq!(&*names.of(set(MAX_SETS), || text.to_owned()), text, "it is made each time");
+        }
+        assert_eq!(names.0.read().len(), MAX_SETS);
     }
 }
