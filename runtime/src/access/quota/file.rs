@@ -17,7 +17,7 @@ use data_encoding::HEXLOWER;
 use sha2::{Digest as _, Sha256};
 
 use super::QuotaCaller;
-use super::gcra::Moment;
+use super::gcra::StoredBucket;
 use super::table::{BucketKey, EntryKey};
 use crate::config::QuotaKind;
 
@@ -38,14 +38,14 @@ const MAX_ADDED: usize = 4 << 20;
 const CHECKSUM: usize = 4;
 
 /// When each bucket is whole again, nanoseconds since 1970.
-pub(super) type Moments = HashMap<BucketKey, Moment>;
+pub(super) type StoredBuckets = HashMap<BucketKey, StoredBucket>;
 
 /// The file, as one thread writes it.
 #[derive(Debug)]
 pub(super) struct QuotaFile {
     folder: PathBuf,
     /// Everything that the file says.
-    moments: Moments,
+    buckets: StoredBuckets,
     /// `None` before the first write and after one that failed.
     opened: Option<OpenedFile>,
     lock: Option<File>,
@@ -77,25 +77,25 @@ enum QuotaFileError {
 impl QuotaFile {
     /// Reads the file. What cannot be read is nothing; the operator is told.
     pub(super) fn read(folder: PathBuf, now: u64) -> Self {
-        let moments = read(&folder).unwrap_or_else(|error| {
+        let buckets = read(&folder).unwrap_or_else(|error| {
             let folder = folder.display();
             tracing::error!(%error, "the quotas in the state folder {folder} cannot be read; all of them begin anew");
-            Moments::new()
+            StoredBuckets::new()
         });
-        let mut file = Self { folder, moments, opened: None, lock: None, has_warned: false };
+        let mut file = Self { folder, buckets, opened: None, lock: None, has_warned: false };
         file.forget_whole(now);
         file
     }
 
     /// What the file says.
-    pub(super) fn moments(&self) -> &Moments {
-        &self.moments
+    pub(super) fn buckets(&self) -> &StoredBuckets {
+        &self.buckets
     }
 
-    /// Writes these moments. Nothing is lost if that fails: the next write replaces the file.
-    pub(super) fn write(&mut self, moments: Moments, now: u64) {
-        let lines: String = moments.iter().map(|(key, moment)| line(key, *moment)).collect();
-        self.moments.extend(moments);
+    /// Writes these buckets. Nothing is lost if that fails: the next write replaces the file.
+    pub(super) fn write(&mut self, buckets: StoredBuckets, now: u64) {
+        let lines: String = buckets.iter().map(|(key, stored)| line(key, *stored)).collect();
+        self.buckets.extend(buckets);
         let written = match &mut self.opened {
             Some(opened) if opened.added < MAX_ADDED.max(opened.new) => opened.add(&lines),
             _ => Err(None),
@@ -122,7 +122,7 @@ impl QuotaFile {
     }
 
     fn forget_whole(&mut self, now: u64) {
-        self.moments.retain(|_, moment| moment.whole_at > now);
+        self.buckets.retain(|_, stored| stored.tat > now);
     }
 
     /// Writes a new file with what still means something.
@@ -135,9 +135,9 @@ impl QuotaFile {
             self.lock =
                 Some(lock(&folder).map_err(unwritable)?.ok_or(QuotaFileError::InUse(folder.clone()))?);
             // The server before this one may have written more since the file was read.
-            for (key, moment) in read(&folder).map_err(unwritable)? {
-                let known = self.moments.entry(key).or_insert(moment);
-                *known = moment.max(*known);
+            for (key, stored) in read(&folder).map_err(unwritable)? {
+                let known = self.buckets.entry(key).or_insert(stored);
+                *known = stored.max(*known);
             }
         }
         self.forget_whole(now);
@@ -146,7 +146,7 @@ impl QuotaFile {
     }
 
     fn write_new(&self) -> io::Result<OpenedFile> {
-        let lines: String = self.moments.iter().map(|(key, moment)| line(key, *moment)).collect();
+        let lines: String = self.buckets.iter().map(|(key, stored)| line(key, *stored)).collect();
         let (path, mut options) = (self.folder.join(NEW_FILE), OpenOptions::new());
         let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(&path)?;
         file.write_all(lines.as_bytes())?;
@@ -173,9 +173,9 @@ fn lock(folder: &Path) -> io::Result<Option<File>> {
     }
 }
 
-fn read(folder: &Path) -> io::Result<Moments> {
+fn read(folder: &Path) -> io::Result<StoredBuckets> {
     let file = match File::open(folder.join(FILE)) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Moments::new()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(StoredBuckets::new()),
         opened => opened?,
     };
     let mut bytes = Vec::new();
@@ -184,14 +184,14 @@ fn read(folder: &Path) -> io::Result<Moments> {
     Ok(lines.filter_map(parse).collect())
 }
 
-/// One line: its checksum, the caller, the key of the quota and its number, the moment and the role.
-fn line(BucketKey { entry: EntryKey { caller, role }, kind }: &BucketKey, moment: Moment) -> String {
-    let Moment { whole_at, value } = moment;
-    let body = format!("{} {} {value} {whole_at} {role}", caller.to_text(), kind.key());
+/// One line: its checksum, the caller, the key of the quota and its number, the TAT and the role.
+fn line(BucketKey { entry: EntryKey { caller, role }, kind }: &BucketKey, stored: StoredBucket) -> String {
+    let StoredBucket { tat, value } = stored;
+    let body = format!("{} {} {value} {tat} {role}", caller.to_text(), kind.key());
     format!("{} {body}\n", checksum(&body))
 }
 
-fn parse(line: &str) -> Option<(BucketKey, Moment)> {
+fn parse(line: &str) -> Option<(BucketKey, StoredBucket)> {
     let (sum, body) = line.split_once(' ')?;
     if sum != checksum(body) {
         return None;
@@ -201,9 +201,9 @@ fn parse(line: &str) -> Option<(BucketKey, Moment)> {
     let key = parts.next()?;
     let kind = QuotaKind::ALL.into_iter().find(|kind| kind.key() == key)?;
     let value = parts.next()?.parse().ok()?;
-    let whole_at = parts.next()?.parse().ok()?;
+    let tat = parts.next()?.parse().ok()?;
     let role = parts.next()?.into();
-    Some((BucketKey { entry: EntryKey { caller, role }, kind }, Moment { whole_at, value }))
+    Some((BucketKey { entry: EntryKey { caller, role }, kind }, StoredBucket { tat, value }))
 }
 
 fn checksum(body: &str) -> String {
@@ -219,12 +219,12 @@ mod tests {
         BucketKey { entry, kind: QuotaKind::CallsPerDay }
     }
 
-    fn moment(whole_at: u64) -> Moment {
-        Moment { whole_at, value: 3 }
+    fn stored(tat: u64) -> StoredBucket {
+        StoredBucket { tat, value: 3 }
     }
 
-    fn of(pairs: &[(&BucketKey, u64)]) -> Moments {
-        pairs.iter().map(|(key, at)| ((*key).clone(), moment(*at))).collect()
+    fn of(pairs: &[(&BucketKey, u64)]) -> StoredBuckets {
+        pairs.iter().map(|(key, at)| ((*key).clone(), stored(*at))).collect()
     }
 
     #[test]
@@ -242,15 +242,15 @@ mod tests {
             std::fs::write(folder.join(FILE), &text[..text.len() - cut]).unwrap();
             let ada_has = if cut == 1 { 30 } else { 10 };
             assert_eq!(
-                *QuotaFile::read(folder.clone(), 0).moments(),
+                *QuotaFile::read(folder.clone(), 0).buckets(),
                 of(&[(&ada, ada_has), (&bob, 20)]),
                 "{cut}"
             );
         }
         std::fs::write(folder.join(FILE), [b"\xff\x00 \n\n  \n".as_slice(), text.as_bytes()].concat())
             .unwrap();
-        assert_eq!(*QuotaFile::read(folder.clone(), 0).moments(), of(&[(&ada, 30), (&bob, 20)]));
-        assert_eq!(*QuotaFile::read(folder, 25).moments(), of(&[(&ada, 30)]), "what is whole means nothing");
+        assert_eq!(*QuotaFile::read(folder.clone(), 0).buckets(), of(&[(&ada, 30), (&bob, 20)]));
+        assert_eq!(*QuotaFile::read(folder, 25).buckets(), of(&[(&ada, 30)]), "what is whole means nothing");
     }
 
     #[test]
@@ -258,10 +258,10 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let ada = key("token:ada", "a");
         let mut file = QuotaFile::read(dir.path().to_owned(), 0);
-        let line_bytes = line(&ada, moment(1_000_000)).len();
+        let line_bytes = line(&ada, stored(1_000_000)).len();
         let mut longest = 0;
-        for moment in 1_000_000..1_000_000 + 2 * (MAX_ADDED / line_bytes) as u64 {
-            file.write(of(&[(&ada, moment)]), 0);
+        for tat in 1_000_000..1_000_000 + 2 * (MAX_ADDED / line_bytes) as u64 {
+            file.write(of(&[(&ada, tat)]), 0);
             longest = longest.max(file.opened.as_ref().unwrap().added);
         }
         assert!(longest < MAX_ADDED + 2 * line_bytes, "{longest}");
@@ -297,7 +297,7 @@ mod tests {
         file.write(of(&[(&ada, 10)]), 0);
         assert!(file.has_warned);
         std::fs::remove_file(&folder).unwrap();
-        file.write(Moments::new(), 0);
+        file.write(StoredBuckets::new(), 0);
         assert_eq!(read(&folder).unwrap(), of(&[(&ada, 10)]));
     }
 
@@ -310,6 +310,6 @@ mod tests {
         for now in 0..100 {
             file.write(of(&[(&key(&format!("token:{now}"), "a"), now + 10)]), now);
         }
-        assert_eq!(file.moments.len(), 10);
+        assert_eq!(file.buckets.len(), 10);
     }
 }

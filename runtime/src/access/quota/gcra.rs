@@ -1,8 +1,9 @@
 //! One bucket of a quota: GCRA, the generic cell rate algorithm.
 //!
-//! A bucket is one moment: when it would be whole again if nothing more were taken. Taking moves the moment into the
-//! future, and time catches up with it. So a bucket fills evenly without a timer, it is 8 bytes in a file, and after a
-//! restart it has filled by what has passed. Everything is in nanoseconds since 1970, and the time is an argument.
+//! A bucket is one time, which GCRA calls the theoretical arrival time (TAT): when the bucket would be whole again if
+//! nothing more were taken. Taking moves it into the future, and the clock catches up with it. So a bucket fills evenly
+//! without a timer, it is 8 bytes in a file, and after a restart it has filled by what has passed. Everything is in
+//! nanoseconds since 1970, and the time is an argument.
 
 /// The length of time of a whole bucket, and how much it holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,9 +27,9 @@ impl Rate {
 
 /// What the file says of a bucket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Moment {
+pub(super) struct StoredBucket {
     /// When the bucket is whole again.
-    pub(super) whole_at: u64,
+    pub(super) tat: u64,
     /// The number of the quota by which this was computed.
     pub(super) value: u64,
 }
@@ -37,68 +38,68 @@ pub(super) struct Moment {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Bucket {
     /// When it is whole again.
-    whole_at: u64,
+    tat: u64,
 }
 
 impl Bucket {
-    pub(super) fn whole_at(at: u64) -> Self {
-        Self { whole_at: at }
+    pub(super) fn new(tat: u64) -> Self {
+        Self { tat }
     }
 
     /// When it is whole again: now or later. A call may take more than is left, so a bucket may be in debt, by at most
     /// one period.
-    pub(super) fn moment(self, rate: Rate, now: u64) -> u64 {
-        self.whole_at.clamp(now, last(rate, now))
+    pub(super) fn tat(self, rate: Rate, now: u64) -> u64 {
+        self.tat.clamp(now, last(rate, now))
     }
 
     /// Bounds the bucket when the clock was ahead and goes back: it is in debt by a period then, and fills from there.
     /// Returns whether it had to.
     pub(super) fn bound(&mut self, rate: Rate, now: u64) -> bool {
-        let is_beyond = self.whole_at > last(rate, now);
-        self.whole_at = self.whole_at.min(last(rate, now));
+        let is_beyond = self.tat > last(rate, now);
+        self.tat = self.tat.min(last(rate, now));
         is_beyond
     }
 
     /// How long until `amount` may be taken; `None`: it may be taken now.
     pub(super) fn wait_for(self, amount: u64, rate: Rate, now: u64) -> Option<u64> {
-        let moment = self.moment(rate, now).saturating_add(rate.cost(amount));
-        moment.checked_sub(now.saturating_add(rate.period)).filter(|wait| *wait > 0)
+        let tat = self.tat(rate, now).saturating_add(rate.cost(amount));
+        tat.checked_sub(now.saturating_add(rate.period)).filter(|wait| *wait > 0)
     }
 
     /// How long until anything is left; `None`: something is left now.
     pub(super) fn wait_for_any(self, rate: Rate, now: u64) -> Option<u64> {
-        let over = self.moment(rate, now).checked_sub(now.saturating_add(rate.period));
+        let over = self.tat(rate, now).checked_sub(now.saturating_add(rate.period));
         over.map(|over| over.saturating_add(1))
     }
 
     /// Takes `amount`, also if there is less.
     pub(super) fn take(&mut self, amount: u64, rate: Rate, now: u64) {
-        self.whole_at = self.moment(rate, now).saturating_add(rate.cost(amount));
+        self.tat = self.tat(rate, now).saturating_add(rate.cost(amount));
         self.bound(rate, now);
     }
 
     /// Puts back what was taken `since` then and not used. What has filled again in the meantime is not put back twice.
     pub(super) fn give_back(&mut self, amount: u64, rate: Rate, (since, now): (u64, u64)) {
         let filled = now.saturating_sub(since);
-        self.whole_at = self.whole_at.saturating_sub(rate.cost(amount).saturating_sub(filled));
+        self.tat = self.tat.saturating_sub(rate.cost(amount).saturating_sub(filled));
     }
 
     /// Goes on with another number of the quota, which has this rate: what was used stays used, so a larger number
     /// leaves more. A smaller one leaves nothing at worst, and makes no debt: what was used was allowed.
     pub(super) fn rescale(&mut self, (old, new): (u64, u64), rate: Rate, now: u64) {
-        let before = self.whole_at.saturating_sub(now);
+        let before = self.tat.saturating_sub(now);
         let missing = (u128::from(before) * u128::from(old)).div_ceil(u128::from(new.max(1)));
         let missing = u64::try_from(missing).unwrap_or(u64::MAX).min(before.max(rate.period));
-        self.whole_at = now.saturating_add(missing);
+        self.tat = now.saturating_add(missing);
     }
 
     /// Whether nothing is missing, so that a new bucket would be the same.
     pub(super) fn is_whole(self, now: u64) -> bool {
-        self.whole_at <= now
+        self.tat <= now
     }
 }
 
-/// The last moment at which a bucket may be whole again.
+/// The last time at which a bucket may be whole again.
 fn last(rate: Rate, now: u64) -> u64 {
     now.saturating_add(rate.period.saturating_mul(2))
 }

@@ -5,7 +5,7 @@
 //! with several roles uses up one after the other, and one role without a quota ends the counting. The policy decides
 //! which roles allow a call (`access/policy`); this module counts, and knows neither items nor MCP.
 //!
-//! What is used has to outlive this process, also one that is killed. A bucket is one moment (`gcra`), and the file
+//! What is used has to outlive this process, also one that is killed. A bucket is one time (`gcra`), and the file
 //! always has a later one than is used (`table`, `store`): a restart takes a little from a caller, and gives nothing.
 
 mod file;
@@ -29,7 +29,7 @@ use sha2::{Digest as _, Sha256};
 pub use over_quota::OverQuota;
 
 use crate::config::{QuotaConfig, QuotaKind};
-use gcra::Moment;
+use gcra::StoredBucket;
 use store::QuotaStore;
 use table::{BucketKey, EntryKey, Table, WriteAheadLog};
 
@@ -108,8 +108,8 @@ pub struct Quotas {
 
 /// Without a store nothing is written, and no call waits.
 impl WriteAheadLog for Option<&QuotaStore> {
-    fn put(&self, key: BucketKey, moment: Moment) -> u64 {
-        self.map_or(0, |store| store.put(key, moment))
+    fn put(&self, key: BucketKey, stored: StoredBucket) -> u64 {
+        self.map_or(0, |store| store.put(key, stored))
     }
 }
 
@@ -134,9 +134,9 @@ impl Quotas {
             return;
         };
         match QuotaStore::start(folder) {
-            Ok((store, moments)) => {
+            Ok((store, buckets)) => {
                 let mut table = self.table.lock();
-                moments.into_iter().for_each(|(key, moment)| table.restore(key, moment));
+                buckets.into_iter().for_each(|(key, stored)| table.restore(key, stored));
                 self.store.store(Some(Arc::new(store)));
             }
             Err(error) => {

@@ -1,7 +1,7 @@
 //! Writes what is used to the file, on a thread of its own.
 //!
-//! Calls hand over moments and wait for the write that has them; while the thread writes, those of other calls come
-//! together for its next write. So no call does the writing of another one, and only calls whose own moment is not in
+//! Calls hand over buckets and wait for the write that has them; while the thread writes, those of other calls come
+//! together for its next write. So no call does the writing of another one, and only calls whose own bucket is not in
 //! the file wait. What waits to be written is bounded by the number of buckets.
 //!
 //! A disk that takes no writes stops no call: quotas go on to hold in memory, and the operator is told what a restart
@@ -17,12 +17,12 @@ use std::time::Duration;
 use parking_lot::{Condvar, Mutex};
 use tokio::sync::watch;
 
-use super::file::{Moments, QuotaFile};
-use super::gcra::Moment;
+use super::file::{QuotaFile, StoredBuckets};
+use super::gcra::StoredBucket;
 use super::table::{BucketKey, WriteAheadLog};
 use super::wall_clock;
 
-/// How long a call waits for its moment to be written.
+/// How long a call waits for its bucket to be written.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The thread and what it shares with calls. Dropping it waits until everything is written.
@@ -44,7 +44,7 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct Pending {
-    moments: Moments,
+    buckets: StoredBuckets,
     /// The number of the last write that has begun.
     begun: u64,
     is_closed: bool,
@@ -55,9 +55,9 @@ impl QuotaStore {
     ///
     /// # Errors
     /// When the system starts no thread.
-    pub(super) fn start(folder: PathBuf) -> io::Result<(Self, Moments)> {
+    pub(super) fn start(folder: PathBuf) -> io::Result<(Self, StoredBuckets)> {
         let file = QuotaFile::read(folder, wall_clock());
-        let moments = file.moments().clone();
+        let buckets = file.buckets().clone();
         let shared = Arc::new(Shared {
             pending: Mutex::default(),
             added: Condvar::new(),
@@ -67,7 +67,7 @@ impl QuotaStore {
         let writing = Arc::clone(&shared);
         let thread =
             std::thread::Builder::new().name("quotas".to_owned()).spawn(move || writing.run(file))?;
-        Ok((Self { shared, thread: Some(thread) }, moments))
+        Ok((Self { shared, thread: Some(thread) }, buckets))
     }
 
     /// Waits until a write is done, or has failed.
@@ -89,9 +89,9 @@ impl QuotaStore {
 }
 
 impl WriteAheadLog for QuotaStore {
-    fn put(&self, key: BucketKey, moment: Moment) -> u64 {
+    fn put(&self, key: BucketKey, stored: StoredBucket) -> u64 {
         let mut pending = self.shared.pending.lock();
-        pending.moments.insert(key, moment);
+        pending.buckets.insert(key, stored);
         self.shared.added.notify_one();
         pending.begun.saturating_add(1)
     }
@@ -103,24 +103,24 @@ impl Shared {
     }
 
     fn run(&self, mut file: QuotaFile) {
-        while let Some((moments, write)) = self.next() {
-            file.write(moments, wall_clock());
+        while let Some((buckets, write)) = self.next() {
+            file.write(buckets, wall_clock());
             self.is_stalled.store(false, Ordering::Relaxed);
             self.done.send_replace(write);
         }
     }
 
-    /// The moments of the next write; `None` at the end.
-    fn next(&self) -> Option<(Moments, u64)> {
+    /// The buckets of the next write; `None` at the end.
+    fn next(&self) -> Option<(StoredBuckets, u64)> {
         let mut pending = self.pending.lock();
-        while pending.moments.is_empty() {
+        while pending.buckets.is_empty() {
             if pending.is_closed {
                 return None;
             }
             self.added.wait(&mut pending);
         }
         pending.begun = pending.begun.saturating_add(1);
-        Some((std::mem::take(&mut pending.moments), pending.begun))
+        Some((std::mem::take(&mut pending.buckets), pending.begun))
     }
 }
 

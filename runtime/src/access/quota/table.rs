@@ -5,14 +5,14 @@
 //! to whoever started it. New callers beyond the maximum share one entry, so those of the flood pay. Principals and
 //! addresses have maxima of their own: whoever comes from many addresses takes nothing from a principal.
 //!
-//! This module decides and counts, and writes nothing: [`WriteAheadLog`] gets the moments that must be in the file before a
-//! call goes on.
+//! This module decides and counts, and writes nothing: [`WriteAheadLog`] gets the buckets that must be in the file
+//! before a call goes on.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::gcra::{Bucket, Moment, Rate};
+use super::gcra::{Bucket, Rate, StoredBucket};
 use super::over_quota::{OverQuota, QuotaLimit};
 use super::{QuotaCaller, RoleQuota};
 use crate::config::{QuotaConfig, QuotaKind};
@@ -24,7 +24,7 @@ pub(super) const MAX_CALLERS: usize = 10_000;
 /// otherwise search all.
 const SWEEP: u64 = 1_000_000_000;
 
-/// A moment is written this part of a period ahead of what is used, so that there are few writes.
+/// A TAT is written this part of a period ahead of what is used, so that there are few writes.
 const AHEAD: u64 = 16;
 
 /// Microseconds in a second: processor time is counted in microseconds.
@@ -44,9 +44,9 @@ pub(super) struct BucketKey {
     pub(super) kind: QuotaKind,
 }
 
-/// Takes the moments that must be in the file. Returns the number of the write that has the moment.
+/// Takes the buckets that must be in the file. Returns the number of the write that has the bucket.
 pub(super) trait WriteAheadLog {
-    fn put(&self, key: BucketKey, moment: Moment) -> u64;
+    fn put(&self, key: BucketKey, stored: StoredBucket) -> u64;
 }
 
 /// A call that was counted.
@@ -80,7 +80,7 @@ struct Entry {
     running: u32,
 }
 
-/// A bucket, and the moment in the file, which is never behind the bucket's once the write is done.
+/// A bucket, and the TAT in the file, which is never behind the bucket's once the write is done.
 #[derive(Debug, Clone, Copy, Default)]
 struct WrittenBucket {
     bucket: Bucket,
@@ -108,7 +108,7 @@ fn period(kind: QuotaKind) -> u64 {
 }
 
 impl WrittenBucket {
-    /// The bucket as it is now, by this number of the quota. A clock that goes back leaves no moment far in the future,
+    /// The bucket as it is now, by this number of the quota. A clock that goes back leaves no TAT far in the future,
     /// here or in the file.
     fn at(&mut self, value: u64, rate: Rate, now: u64) -> Bucket {
         if self.value != value {
@@ -129,17 +129,12 @@ impl WrittenBucket {
         if self.value == 0 { own } else { self.value }
     }
 
-    /// Makes sure that the file has at least `moment`; if not, writes one that lies further ahead.
-    fn write_ahead(
-        &mut self,
-        moment: u64,
-        (entry, kind): (&EntryKey, QuotaKind),
-        ahead: &impl WriteAheadLog,
-    ) {
-        if moment > self.written {
-            self.written = moment.saturating_add(period(kind) / AHEAD);
-            let moment = Moment { whole_at: self.written, value: self.value };
-            self.write = ahead.put(BucketKey { entry: entry.clone(), kind }, moment);
+    /// Makes sure that the file has at least `tat`; if not, writes one that lies further ahead.
+    fn write_ahead(&mut self, tat: u64, (entry, kind): (&EntryKey, QuotaKind), ahead: &impl WriteAheadLog) {
+        if tat > self.written {
+            self.written = tat.saturating_add(period(kind) / AHEAD);
+            let stored = StoredBucket { tat: self.written, value: self.value };
+            self.write = ahead.put(BucketKey { entry: entry.clone(), kind }, stored);
         }
     }
 
@@ -155,7 +150,7 @@ impl WrittenBucket {
         let rate = rate(kind, value);
         self.at(value, rate, now);
         self.bucket.take(amount, rate, now);
-        self.write_ahead(self.bucket.moment(rate, now), (key, kind), ahead);
+        self.write_ahead(self.bucket.tat(rate, now), (key, kind), ahead);
         self.write
     }
 }
@@ -332,11 +327,10 @@ impl Table {
         }
     }
 
-    /// Takes over a moment of the file: everything up to it counts as used.
-    pub(super) fn restore(&mut self, key: BucketKey, Moment { whole_at, value }: Moment) {
+    /// Takes over a bucket of the file: everything up to its TAT counts as used.
+    pub(super) fn restore(&mut self, key: BucketKey, StoredBucket { tat, value }: StoredBucket) {
         let entry = self.entries(key.entry.caller).entries.entry(key.entry).or_default();
-        *entry.bucket(key.kind) =
-            WrittenBucket { bucket: Bucket::whole_at(whole_at), value, written: whole_at, write: 0 };
+        *entry.bucket(key.kind) = WrittenBucket { bucket: Bucket::new(tat), value, written: tat, write: 0 };
     }
 
     #[cfg(test)]

@@ -22,12 +22,12 @@ fn ada() -> QuotaCaller {
 
 /// A file that is never flushed: what it would have.
 #[derive(Default)]
-struct FakeFile(RefCell<Vec<(BucketKey, Moment)>>);
+struct FakeFile(RefCell<Vec<(BucketKey, StoredBucket)>>);
 
 impl WriteAheadLog for FakeFile {
-    fn put(&self, key: BucketKey, moment: Moment) -> u64 {
+    fn put(&self, key: BucketKey, stored: StoredBucket) -> u64 {
         let mut lines = self.0.borrow_mut();
-        lines.push((key, moment));
+        lines.push((key, stored));
         lines.len() as u64
     }
 }
@@ -100,8 +100,8 @@ fn a_server_that_is_killed_at_any_moment_gives_no_more() {
         let before =
             (0..killed_after).filter(|n| is_admitted(&mut table, ada(), &role, START + *n, &file)).count();
         let mut table = Table::default();
-        for (key, moment) in file.0.into_inner() {
-            table.restore(key, moment);
+        for (key, stored) in file.0.into_inner() {
+            table.restore(key, stored);
         }
         let file = FakeFile::default();
         let after =
@@ -123,11 +123,11 @@ fn a_clock_that_goes_back_locks_nobody_out_also_after_a_restart() {
     assert!(!is_admitted(&mut table, ada(), &role, free - 1, &file));
     assert!(is_admitted(&mut table, ada(), &role, free, &file));
     let mut table = Table::default();
-    for (key, moment) in file.0.into_inner() {
-        table.restore(key, moment);
+    for (key, stored) in file.0.into_inner() {
+        table.restore(key, stored);
     }
     let over = table.admit(ada(), &role, free, &FakeFile::default()).unwrap_err();
-    assert!(over.retry_after_s() < 14 * 3_600, "the file has the moment of the new clock: {over}");
+    assert!(over.retry_after_s() < 14 * 3_600, "the file has the TAT of the new clock: {over}");
 }
 
 #[test]
@@ -135,8 +135,8 @@ fn after_a_restart_a_smaller_number_makes_nobody_wait_for_a_day() {
     let file = FakeFile::default();
     assert!(is_admitted(&mut Table::default(), ada(), &[calls("a", 1_000)], START, &file));
     let mut table = Table::default();
-    for (key, moment) in file.0.into_inner() {
-        table.restore(key, moment);
+    for (key, stored) in file.0.into_inner() {
+        table.restore(key, stored);
     }
     let over = table.admit(ada(), &[calls("a", 10)], START, &FakeFile::default()).unwrap_err();
     assert!(over.retry_after_s() <= 86_400 / 10, "{over}");
