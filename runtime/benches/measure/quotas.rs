@@ -40,7 +40,7 @@ pub fn run() {
     std::fs::create_dir_all(&folder).unwrap();
     let address = start_server(&guest, &folder);
     let (disturbs, rejected) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
-    let mut other = Connection::new(address, AT_QUOTA);
+    let mut other = KeepAliveClient::new(address, AT_QUOTA);
     assert_eq!(other.call(), "200", "the first call uses the quota up");
     let (when, count) = (Arc::clone(&disturbs), Arc::clone(&rejected));
     std::thread::spawn(move || {
@@ -52,7 +52,7 @@ pub fn run() {
             }
         }
     });
-    let mut busy = Connection::new(address, BUSY);
+    let mut busy = KeepAliveClient::new(address, BUSY);
     let mut times = [Vec::new(), Vec::new()];
     for window in 0..WINDOWS {
         disturbs.store(window % 2 == 1, Ordering::Relaxed);
@@ -112,14 +112,14 @@ fn start_server(guest: &Path, folder: &Path) -> SocketAddr {
     receive.recv().unwrap()
 }
 
-/// A connection that is kept alive.
-struct Connection {
+/// A client with one connection, which is kept alive.
+struct KeepAliveClient {
     stream: TcpStream,
     request: String,
     buffer: Vec<u8>,
 }
 
-impl Connection {
+impl KeepAliveClient {
     fn new(address: SocketAddr, token: &str) -> Self {
         let stream = TcpStream::connect(address).unwrap();
         stream.set_nodelay(true).unwrap();

@@ -8,7 +8,7 @@
 
 mod histogram;
 mod metric_family;
-mod operations;
+mod operation_histograms;
 mod process_metrics;
 mod prometheus_text;
 mod sessions;
@@ -16,7 +16,7 @@ mod tally;
 
 pub use histogram::{Histogram, HistogramSnapshot};
 pub use metric_family::{Labels, MetricFamily, MetricKind, MetricValue, Sample};
-pub use operations::{ErrorType, ItemOperations, OperationTable, Operations};
+pub use operation_histograms::{ErrorType, ItemOperations, OperationTable, Operations};
 pub use process_metrics::process_families;
 pub use prometheus_text::prometheus_text;
 pub use sessions::{SessionMetrics, SessionTimer};
