@@ -1,4 +1,5 @@
-//! Connections that this program opens itself: to the hosts that plugins reach, and to authorization servers.
+//! Connections that this program opens itself: to the hosts that plugins reach, to authorization servers, and to a
+//! collector of traces.
 //!
 //! Who may be reached is decided by those who call: here are only addresses, and names to compare certificates with.
 //! Certificates are trusted as the machine trusts them: an operator who adds a company's authority, or takes one away,
@@ -7,10 +8,18 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::sync::OnceCell;
 use tokio_rustls::TlsConnector;
@@ -24,6 +33,9 @@ const MAX_TRIED: usize = 4;
 
 /// Time for connecting to one address, while there is another to try.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// Largest head of a response, bytes.
+const MAX_HEAD: usize = 32 << 10;
 
 /// Read for the first connection that needs it.
 static CONNECTOR: OnceCell<TlsConnector> = OnceCell::const_new();
@@ -72,6 +84,32 @@ pub(crate) async fn start_tls(
 ) -> Result<TlsStream<TcpStream>, TlsError> {
     let connector = CONNECTOR.get_or_try_init(connector).await?;
     connector.connect(name, stream).await.map_err(TlsError::Failed)
+}
+
+/// Sends the only request of a connection, and has `read` read the response while the connection is driven.
+pub(crate) async fn exchange<S, R, T, E>(
+    stream: S,
+    request: Request<Full<Bytes>>,
+    read: impl FnOnce(Response<Incoming>) -> R,
+) -> Result<T, E>
+where
+    S: AsyncRead + AsyncWrite + Send + Unpin,
+    R: Future<Output = Result<T, E>>,
+    E: From<hyper::Error>,
+{
+    let mut builder = http1::Builder::new();
+    builder.max_buf_size(MAX_HEAD).max_header_size(MAX_HEAD);
+    let (mut sender, connection) = builder.handshake(TokioIo::new(stream)).await?;
+    let mut response = pin!(async { read(sender.send_request(request).await?).await });
+    let mut connection = pin!(connection);
+    tokio::select! {
+        biased;
+        done = &mut response => done,
+        ended = &mut connection => {
+            ended?;
+            response.await
+        }
+    }
 }
 
 async fn connector() -> Result<TlsConnector, TlsError> {

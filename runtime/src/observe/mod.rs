@@ -1,7 +1,7 @@
 //! What operators see: the log on stderr, the audit, metrics and traces, with escaped and redacted text of guests.
 //!
-//! Any layer may use this; it uses none but `outgoing_connection`. stdout is never touched, since in stdio mode it
-//! carries MCP and nothing else.
+//! Any layer may use this; it uses none but `outgoing_connection` and `token_bucket`. stdout is never touched, since in
+//! stdio mode it carries MCP and nothing else.
 
 mod audit;
 mod error_causes;

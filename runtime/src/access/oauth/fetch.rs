@@ -6,7 +6,6 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::pin::pin;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -16,20 +15,14 @@ use http::header::{ACCEPT, AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, HOST, USE
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
 use hyper::body::Incoming;
-use hyper::client::conn::http1;
-use hyper_util::rt::TokioIo;
-use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::timeout;
 use tokio_rustls::rustls::pki_types::ServerName;
 
 use crate::config::{Endpoint, Host, Scheme};
-use crate::outgoing_connection::{self, TlsError};
+use crate::outgoing_connection::{self, TlsError, exchange};
 
 /// Largest response, bytes.
 const MAX_BODY: usize = 256 << 10;
-
-/// Largest head of a response, bytes.
-const MAX_HEAD: usize = 32 << 10;
 
 /// Time for a request, unless it says otherwise.
 pub(super) const FETCH_TIMEOUT: Duration = Duration::from_secs(5);
@@ -122,10 +115,10 @@ async fn send(request: FetchRequest) -> Result<Fetched, FetchError> {
     let stream =
         outgoing_connection::dial(&addresses(&endpoint).await?).await.map_err(FetchError::Connect)?;
     match endpoint.scheme() {
-        Scheme::Http => exchange(stream, request).await,
+        Scheme::Http => exchange(stream, request, read).await,
         Scheme::Https => {
             let stream = outgoing_connection::start_tls(server_name(endpoint.host())?, stream).await?;
-            exchange(stream, request).await
+            exchange(stream, request, read).await
         }
     }
 }
@@ -170,27 +163,6 @@ fn http_request(endpoint: &Endpoint, form: Option<FormBody>) -> Result<Request<F
             .body(Full::from(form.body)),
     };
     Ok(request?)
-}
-
-/// Sends the request and reads the response, while the connection is driven.
-async fn exchange<S>(stream: S, request: Request<Full<Bytes>>) -> Result<Fetched, FetchError>
-where
-    S: AsyncRead + AsyncWrite + Send + Unpin,
-{
-    let mut builder = http1::Builder::new();
-    builder.max_buf_size(MAX_HEAD).max_header_size(MAX_HEAD);
-    let (mut sender, connection) = builder.handshake(TokioIo::new(stream)).await?;
-    let response = async { read(sender.send_request(request).await?).await };
-    let mut response = pin!(response);
-    let mut connection = pin!(connection);
-    tokio::select! {
-        biased;
-        fetched = &mut response => fetched,
-        ended = &mut connection => {
-            ended?;
-            response.await
-        }
-    }
 }
 
 async fn read(response: Response<Incoming>) -> Result<Fetched, FetchError> {
@@ -270,7 +242,7 @@ mod tests {
         assert!(matches!(redirect, FetchError::Status(StatusCode::FOUND)), "{redirect}");
         let large = fetch(response("200 OK", "", &"x".repeat(MAX_BODY + 1))).await;
         assert!(matches!(large, FetchError::TooLarge), "{large}");
-        let head = fetch(response("200 OK", &format!("X: {}\r\n", "x".repeat(MAX_HEAD)), "{}")).await;
+        let head = fetch(response("200 OK", &format!("X: {}\r\n", "x".repeat(32 << 10)), "{}")).await;
         assert!(matches!(head, FetchError::Http(_)), "{head}");
         let silent = fetch(String::new()).await;
         assert!(matches!(silent, FetchError::TimedOut), "{silent}");

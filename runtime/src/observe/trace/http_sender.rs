@@ -3,22 +3,17 @@
 //! A batch goes at most once in a second, so nothing is won by a pool. The status alone is read: a response without an
 //! end costs nothing. No redirect is followed, since the headers may hold a secret.
 
+use std::future::ready;
 use std::io;
-use std::pin::pin;
 
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HOST, USER_AGENT};
-use http::{HeaderName, HeaderValue, Method, Request, StatusCode};
+use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::Full;
-use hyper::client::conn::http1;
-use hyper_util::rt::TokioIo;
-use tokio::io::{AsyncRead, AsyncWrite};
+use hyper::body::Incoming;
 use tokio_rustls::rustls::pki_types::ServerName;
 
-use crate::outgoing_connection::{self, TlsError};
-
-/// Largest head of a response, bytes.
-const MAX_HEAD: usize = 32 << 10;
+use crate::outgoing_connection::{self, TlsError, exchange};
 
 /// Where spans are sent.
 #[derive(Clone)]
@@ -88,12 +83,13 @@ impl OtlpTarget {
         let addresses: Vec<_> = found.collect();
         let stream = outgoing_connection::dial(&addresses).await.map_err(SendError::Connect)?;
         let request = self.request(body)?;
+        let read = |response: Response<Incoming>| ready(Ok::<_, SendError>(response.status()));
         let status = if self.is_tls {
             let name = ServerName::try_from(self.host.clone());
             let name = name.map_err(|error| SendError::Name(io::Error::other(error)))?;
-            exchange(outgoing_connection::start_tls(name, stream).await?, request).await?
+            exchange(outgoing_connection::start_tls(name, stream).await?, request, read).await?
         } else {
-            exchange(stream, request).await?
+            exchange(stream, request, read).await?
         };
         if status.is_success() { Ok(()) } else { Err(SendError::Status(status)) }
     }
@@ -118,25 +114,4 @@ impl std::fmt::Debug for OtlpTarget {
             .field("port", &self.port)
             .finish_non_exhaustive()
     }
-}
-
-/// Sends the request and reads the status, while the connection is driven.
-async fn exchange<S>(stream: S, request: Request<Full<Bytes>>) -> Result<StatusCode, SendError>
-where
-    S: AsyncRead + AsyncWrite + Send + Unpin,
-{
-    let mut builder = http1::Builder::new();
-    builder.max_buf_size(MAX_HEAD).max_header_size(MAX_HEAD);
-    let (mut sender, connection) = builder.handshake(TokioIo::new(stream)).await?;
-    let mut response = pin!(sender.send_request(request));
-    let mut connection = pin!(connection);
-    let response = tokio::select! {
-        biased;
-        response = &mut response => response?,
-        ended = &mut connection => {
-            ended?;
-            response.await?
-        }
-    };
-    Ok(response.status())
 }
