@@ -6,9 +6,9 @@
 //! is one that stalls: an honest one takes milliseconds.
 //!
 //! A request for metrics must name an allowed `Host`, so that no page of a browser reads them by rebinding its name.
-//! `Origin` and `Sec-Fetch-Site` are not checked as for MCP: a GET changes nothing here, a page of another origin cannot
-//! read the response, and the links of Prometheus' own pages lead here. Probes pass no check: some send no `Host`, and
-//! they learn one word.
+//! `Origin` and `Sec-Fetch-Site` are not checked as for MCP: a GET changes nothing here, a page of another origin
+//! cannot read the response, and the links of Prometheus' own pages lead here. Probes pass no check: some send no
+//! `Host`, and they learn one word.
 //!
 //! Knows no plugin: the caller makes the text of the metrics.
 

@@ -25,7 +25,7 @@ impl Sampler {
         (self.per_second / 4).max(1)
     }
 
-    /// Whether another trace may begin. `has_share` takes from the share of its caller, and is asked only if it matters.
+    /// Whether another trace may begin. `has_share` takes from the share of its caller; it is asked only if it matters.
     pub(super) fn admit(&self, now: Instant, has_share: impl FnOnce() -> bool) -> bool {
         self.bucket.take_leaving(self.per_second / 2, 1, now) || (has_share() && self.bucket.take(1, now))
     }

@@ -77,7 +77,7 @@ impl OriginCheck {
         }
     }
 
-    /// Checks `Host` alone: enough for a GET that changes nothing and whose response no page of another origin can read.
+    /// Checks `Host` alone: enough for a GET that changes nothing, and whose response no foreign page can read.
     ///
     /// # Errors
     /// With 403 when it is missing, is there twice, is malformed or names a host that is not allowed.
