@@ -1,8 +1,8 @@
 //! The audit's lines for requests for items that the caller's roles hide.
 //!
-//! Every request for an item that has failed comes here, and a task looks whether the item is published and hidden. The
-//! response does not wait for the task, so its time tells nothing about hidden items. An item that nobody publishes has
-//! no line, since callers invent names without end.
+//! Every request for an item that has failed comes here, and every `subscriptions/listen`; a task looks whether the item
+//! is published and hidden. The response does not wait for the task, so its time tells nothing about hidden items. An
+//! item that nobody publishes has no line, since callers invent names without end.
 
 use std::sync::Arc;
 
