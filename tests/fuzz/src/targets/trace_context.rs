@@ -36,7 +36,7 @@ fn check(input: &[u8]) {
     assert_eq!(context.is_some(), reference.is_some(), "{parent:?}");
     let (Some(context), Some((trace, is_sampled))) = (context, reference) else { return };
     let (tracer, _spans) = Tracer::new(1);
-    let span = tracer.begin("x", Some(&context));
+    let span = tracer.begin("x", Some(&context), || true);
     assert_eq!(span.is_some(), is_sampled, "{parent:?}");
     let Some(span) = span else { return };
     let sent = span.scope().traceparent();
