@@ -1,14 +1,28 @@
-//! `cargo measure`: the benchmarks in `runtime/benches`, with the release profile.
+//! `cargo measure`: the benchmarks in `runtime/benches`, with the release profile. `cargo measure instructions` counts
+//! and does not measure, so it is no benchmark and runs alone.
 
 use crate::guests;
+use crate::instruction_counts;
 use crate::repository::Repository;
 use crate::run_command::{self, Failure, Outcome};
 use crate::toolchain;
 
+/// The name that stands for counting.
+const INSTRUCTIONS: &str = "instructions";
+
 /// The benchmark that builds plugins in other languages.
 const LANGUAGES: &str = "languages";
 
+/// What is said before a build with the release profile.
+const RELEASE: &str = "(the release build takes about 15 minutes the first time)";
+
 pub(crate) fn run(repository: &Repository, names: &[String]) -> Outcome {
+    if names.iter().any(|name| name == INSTRUCTIONS) {
+        return match names {
+            [_] => instruction_counts::measure(repository, RELEASE),
+            _ => Err(Failure::usage(format!("`{INSTRUCTIONS}` is run alone"))),
+        };
+    }
     if !repository.root().join("runtime/benches").is_dir() {
         return Err(Failure::new("there are no benchmarks yet; they belong in runtime/benches"));
     }
@@ -22,6 +36,5 @@ pub(crate) fn run(repository: &Repository, names: &[String]) -> Outcome {
     for name in if names.is_empty() { &all } else { names } {
         cargo.args(["--bench", name]);
     }
-    let note = "(the release build takes about 15 minutes the first time)";
-    run_command::step("Measuring", note, || run_command::run(cargo))
+    run_command::step("Measuring", RELEASE, || run_command::run(cargo))
 }

@@ -13,6 +13,7 @@ mod demo;
 mod docs;
 mod fuzzing;
 mod guests;
+mod instruction_counts;
 mod languages;
 mod other_languages;
 mod prometheus;
@@ -37,7 +38,7 @@ The repository's own commands:
   cargo guests [NAME...]                      build the test guests to target/guests/NAME.wasm
   cargo plugins SERVER                        build the example plugins with this plugport
   cargo toolchain [--all-languages]           install what builds plugins in other languages to target/toolchain
-  cargo measure [NAME...]                     run the benchmarks
+  cargo measure [NAME...]                     run the benchmarks; `instructions` counts what requests cost
   cargo fuzzing [TARGET] [SECONDS]            look for inputs that break a promise of tests/fuzz
 ";
 
