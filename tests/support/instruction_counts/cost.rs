@@ -7,8 +7,8 @@ use serde::Deserialize;
 
 use super::ProfileTotals;
 
-/// By which part of itself a count may grow. Runs differ by one or two percent, because other threads of the server wake
-/// by the clock.
+/// By which part of itself a count may grow. Runs differ by one or two percent, because other threads of the server
+/// wake by the clock.
 pub const MAX_GROWTH: f64 = 0.05;
 
 /// Begins the file of the recorded counts.
