@@ -28,6 +28,7 @@ pub mod granted_dir;
 pub mod guests;
 pub mod hostile_files;
 pub mod http_client;
+pub mod instruction_counts;
 pub mod languages;
 pub mod mcp_schema;
 pub mod otlp_receiver;

@@ -11,6 +11,7 @@ use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use crate::build::{program, unshared_xdg_homes, xdg_homes};
 use crate::guests::allow_long_start;
 use crate::mcp_schema::Conversation;
+use crate::server::shell_command;
 
 const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -25,16 +26,20 @@ pub struct StdioClient {
 
 impl StdioClient {
     pub fn start(plugins: &Path) -> Self {
-        Self::with(plugins, xdg_homes(plugins))
+        Self::with(program().into(), plugins, xdg_homes(plugins))
+    }
+
+    /// A server that is started by a shell, which runs this command first.
+    pub fn start_by_shell(plugins: &Path, shell: &str) -> Self {
+        Self::with(shell_command(shell), plugins, xdg_homes(plugins))
     }
 
     /// A server with an empty code cache.
     pub fn cold(plugins: &Path) -> Self {
-        Self::with(plugins, unshared_xdg_homes(plugins))
+        Self::with(program().into(), plugins, unshared_xdg_homes(plugins))
     }
 
-    fn with(plugins: &Path, homes: [(&'static str, PathBuf); 2]) -> Self {
-        let mut command = Command::from(program());
+    fn with(mut command: Command, plugins: &Path, homes: [(&'static str, PathBuf); 2]) -> Self {
         allow_long_start(plugins);
         command.args(["serve", "--stdio", "--plugins"]).arg(plugins).current_dir(plugins);
         command.envs(homes);
@@ -89,9 +94,14 @@ impl StdioClient {
         self.stderr = None;
     }
 
+    /// The server's process.
+    pub fn pid(&self) -> u32 {
+        self.child.id().expect("the server is running")
+    }
+
     /// Sends the server a signal by its name for `kill`.
     pub async fn signal(&self, signal: &str) {
-        let pid = self.child.id().expect("the server is running").to_string();
+        let pid = self.pid().to_string();
         assert!(Command::new("kill").args([signal, &pid]).status().await.unwrap().success());
     }
 

@@ -19,7 +19,8 @@ use crate::config::{Limits, ServerConfig, kib, mib};
 /// Fuel between two yields to other tasks: about 50 µs of ordinary code, 2 ms of the slowest that was found.
 pub(crate) const YIELD_INTERVAL: u64 = 250_000;
 
-/// Instances for listings, besides those of calls.
+/// Most instances besides those of running and suspended calls: of calls that have just given their permit back, and of
+/// suspended calls whose response has come and that wait for a permit.
 const SPARE: usize = 100;
 
 /// Memory of a finished instance that is reset in place rather than given back, so that the next one takes no faults.
@@ -117,10 +118,12 @@ fn flags(settings: &ServerConfig) -> Config {
     config
 }
 
-/// Instances of calls that run, of suspended calls, of the instance pool, and of listings.
+/// Instances of calls that run, of suspended calls, of the instance pool, and to spare. A server that runs few calls
+/// needs few to spare, and so fits into little address space: some systems and tools give a program 64 GiB.
 fn instances(settings: &ServerConfig) -> u32 {
     let ServerConfig { concurrent_calls, suspended_calls, idle_instances, .. } = settings;
-    u32::try_from(concurrent_calls + suspended_calls + idle_instances + SPARE).unwrap_or(u32::MAX / 4)
+    let spare = SPARE.min(*concurrent_calls);
+    u32::try_from(concurrent_calls + suspended_calls + idle_instances + spare).unwrap_or(u32::MAX / 4)
 }
 
 /// How many of the instances may be of the largest components. Instances of the instance pool are usually large, so
@@ -201,6 +204,20 @@ mod tests {
         let per_memory = |gib: usize| keep_resident(gib << 28, 2_000, 2, KEEP_RESIDENT);
         assert_eq!((per_memory(1), per_memory(4), per_memory(64)), (kib(64), kib(260), KEEP_RESIDENT));
         assert_eq!(keep_resident(mib(32), 14_000, 4, KEEP_RESIDENT_SMALL), 0);
+    }
+
+    #[test]
+    fn a_server_for_few_calls_fits_into_64_gib_of_addresses() {
+        let settings = ServerConfig {
+            concurrent_calls: 2,
+            suspended_calls: 1,
+            idle_instances: 1,
+            ..ServerConfig::default()
+        };
+        let memories = memories(instances(&settings), large(&settings));
+        assert!(memories * 4 < 60, "{memories} memories of 4 GiB");
+        let usual = instances(&ServerConfig::default());
+        assert_eq!(usual as usize, 256 + 1_000 + 64 + SPARE);
     }
 
     #[test]

@@ -13,6 +13,7 @@ mod demo;
 mod docs;
 mod fuzzing;
 mod guests;
+mod instruction_counts;
 mod languages;
 mod other_languages;
 mod prometheus;
@@ -40,6 +41,7 @@ The repository's own commands:
   cargo toolchain [--all-languages]           install what builds plugins in other languages to target/toolchain
   cargo measure [NAME...]                     run the benchmarks
   cargo measure rivals [quick] [OPTION...]    measure plugport beside other MCP servers
+  cargo measure instructions                  count what requests cost
   cargo fuzzing [TARGET] [SECONDS]            look for inputs that break a promise of tests/fuzz
 ";
 

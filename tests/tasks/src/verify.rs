@@ -9,6 +9,7 @@ use std::time::Instant;
 use crate::browser;
 use crate::docs;
 use crate::guests;
+use crate::instruction_counts;
 use crate::prometheus;
 use crate::repository::Repository;
 use crate::run_command::{self, Failure, Outcome};
@@ -19,7 +20,7 @@ use crate::wasm;
 /// The step for which languages other than Rust have to be installed.
 const LANGUAGES: &str = "languages";
 
-/// The step for which a browser and Prometheus have to be installed.
+/// The step for which a browser and Prometheus have to be installed; the next one needs valgrind.
 const TESTS: &str = "tests";
 
 /// One thing that CI checks.
@@ -42,6 +43,7 @@ const STEPS: &[Step] = &[
     Step { name: "guests", check: |run| guests(run.repository) },
     Step { name: LANGUAGES, check: |run| sdk_unit_tests::verify(run.repository, run.all_languages) },
     Step { name: TESTS, check: |run| tests(run, None) },
+    Step { name: "counts", check: |run| counts(run.repository) },
     Step { name: "docs", check: |run| docs(run.repository) },
     Step { name: "dependencies", check: |run| dependencies(run.repository, false) },
 ];
@@ -96,8 +98,10 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> Outcome {
             scope.spawn(|| drop(toolchain::prepare(repository, run.all_languages)));
         }
         if chosen.iter().any(|step| step.name == TESTS) {
-            // One after the other: both use Debian's packages.
-            scope.spawn(|| drop((browser::prepare(), prometheus::prepare(repository))));
+            // One after the other: all use Debian's packages.
+            scope.spawn(|| {
+                drop((browser::prepare(), prometheus::prepare(repository), instruction_counts::prepare()));
+            });
         }
         for (index, step) in chosen.iter().enumerate() {
             let title = format!("[{}/{}] {}", index + 1, chosen.len(), step.name);
@@ -192,6 +196,18 @@ fn tests(run: &Run<'_>, filter: Option<&str>) -> Outcome {
         command.env("PLUGPORT_ALL_LANGUAGES", "1");
     }
     run_command::run(command)
+}
+
+/// What requests cost, compared with what is recorded. It is a step of its own, because it needs the machine's timers
+/// undisturbed.
+fn counts(repository: &Repository) -> Outcome {
+    if !instruction_counts::prepare()? {
+        return Ok(());
+    }
+    // Does nothing after the step `lint`. The recorded counts are of what Clippy compiles, which is optimised even less
+    // than what the compiler alone does.
+    lint(repository)?;
+    instruction_counts::check()
 }
 
 fn docs(repository: &Repository) -> Outcome {

@@ -1,0 +1,38 @@
+//! Counts the requests of one server.
+
+use super::callgrind::Callgrind;
+use super::{Cost, Costs, results};
+
+/// Requests before counting begins: they fill caches, and allocate what a server needs once.
+const WARM_UP: u32 = 10;
+
+/// Requests that are counted: enough that what other threads do in between is a small part.
+const REQUESTS: u32 = 80;
+
+/// Counts what a server under callgrind executes for requests.
+pub(super) struct Counter<'c> {
+    callgrind: Callgrind,
+    pid: u32,
+    costs: &'c mut Costs,
+}
+
+impl<'c> Counter<'c> {
+    /// For a process that was started with the shell of `callgrind`.
+    pub(super) fn new(callgrind: Callgrind, pid: u32, costs: &'c mut Costs) -> Self {
+        Self { callgrind, pid, costs }
+    }
+
+    /// Sends a request again and again, and adds its cost under this name. `request` gets the number of the request.
+    pub(super) async fn count(&mut self, name: &str, mut request: impl AsyncFnMut(u32)) {
+        let profile = results().join(format!("{name}.callgrind"));
+        for number in 0..WARM_UP {
+            request(number).await;
+        }
+        self.callgrind.totals(self.pid, &profile).await;
+        for number in WARM_UP..WARM_UP + REQUESTS {
+            request(number).await;
+        }
+        let totals = self.callgrind.totals(self.pid, &profile).await;
+        self.costs.insert(name.to_owned(), Cost::of_one(totals, REQUESTS));
+    }
+}
