@@ -37,7 +37,7 @@ const TRIES: usize = 50;
 pub fn run(arguments: impl Iterator<Item = String>) -> Result<()> {
     let (settings, programs) = (Settings::read(arguments)?, Programs::here()?);
     let (present, missing): (Vec<_>, Vec<_>) = RIVALS.into_iter().partition(|rival| programs.has(*rival));
-    for rival in missing {
+    for rival in &missing {
         eprintln!("{} is not installed, so it is not measured", rival.title());
     }
     let mut results = Results::default();
@@ -56,7 +56,8 @@ pub fn run(arguments: impl Iterator<Item = String>) -> Result<()> {
     }
     let text = tables::tables(&results);
     println!("{text}");
-    if settings.write {
+    // Tables without a server would replace those with it.
+    if settings.write && missing.is_empty() {
         docs::write(programs.root(), &text, &plot::plots(&results))?;
     }
     Ok(())
