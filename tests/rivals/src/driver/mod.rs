@@ -80,8 +80,16 @@ impl<'p> Bench<'p> {
         // Plugport first: the bare handler writes its list.
         let others = rivals.iter().filter(|rival| !rival.is_plugport());
         for rival in rivals.iter().filter(|rival| rival.is_plugport()).chain(others) {
-            let server = Server::start(programs, *rival, offer, list.as_deref())?;
-            let reply = ask(&server, offer).with_context(|| format!("{} does not list", rival.title()))?;
+            bench.homes.insert(*rival, Home::new(programs, *rival, offer)?);
+            let (server, reply) = match start(programs, *rival, offer, list.as_deref()) {
+                Ok(started) => started,
+                // The bare handler needs the list. Without another server, its cells say that it does not run.
+                Err(error) if *rival == Rival::Fresh => return Err(error),
+                Err(error) => {
+                    eprintln!("{error:#}");
+                    continue;
+                }
+            };
             if *rival == Rival::Fresh {
                 list = Some(result_of(&reply)?);
             }
@@ -89,7 +97,6 @@ impl<'p> Bench<'p> {
                 results.idle.insert(*rival, usage::memory(server.pid())?);
             }
             bench.servers.insert(*rival, server);
-            bench.homes.insert(*rival, Home::new(programs, *rival, offer)?);
         }
         Ok(bench)
     }
@@ -124,6 +131,13 @@ impl<'p> Bench<'p> {
         ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr).trim());
         Ok(serde_json::from_slice(&output.stdout)?)
     }
+}
+
+/// A server that lists its tools, and its list.
+fn start(programs: &Programs, rival: Rival, offer: Offer, list: Option<&str>) -> Result<(Server, String)> {
+    let server = Server::start(programs, rival, offer, list)?;
+    let reply = ask(&server, offer).with_context(|| format!("{} does not list", rival.title()))?;
+    Ok((server, reply))
 }
 
 /// The reply to `tools/list` of a server that has just started.
