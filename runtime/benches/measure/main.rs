@@ -1,5 +1,5 @@
-//! The benchmarks, as one program, because each of them links the whole server. `cargo measure NAME...` builds what they
-//! need and runs this.
+//! The benchmarks, as one program, because each of them links the whole server. `cargo measure NAME...` builds what
+//! they need and runs this.
 //!
 //! Each benchmark has a module with its name and runs in a process of its own, so that none finds memory or threads of
 //! another. With more than one name, or none, this program starts itself once for each.

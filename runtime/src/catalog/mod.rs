@@ -121,8 +121,8 @@ impl Catalog {
         });
     }
 
-    /// Watches the progress of the first load. It can be read at any time, and a change is notified only when files have
-    /// to be compiled and at the end.
+    /// Watches the progress of the first load. It can be read at any time, and a change is notified only when files
+    /// have to be compiled and at the end.
     #[must_use]
     pub fn load_progress(&self) -> watch::Receiver<Option<LoadProgress>> {
         self.initial_load.watch()

@@ -2,8 +2,9 @@
 //!
 //! The pages belong to their list. So no caller gets a page of another view, and all of them are dropped with their
 //! snapshot or view. Pages, forms and views multiply, and clients choose what they request: therefore a snapshot and
-//! all its views share one [`PageBudget`]. A page that finds no space in it is written for each request. No page is
-//! evicted for another, since the client that requests most would then evict the pages of all others.
+//! all its views share one [`PageBudget`]. The next snapshot shares it too, because a request may still read the one
+//! before. A page that finds no space in it is written for each request. No page is evicted for another, since the
+//! client that requests most would then evict the pages of all others.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -13,7 +14,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use bytes::Bytes;
 use parking_lot::Mutex;
 
-/// Most bytes of pages that a snapshot and all its views keep.
+/// Most bytes of pages that a catalog keeps.
 pub(crate) const MAX_PAGE_BYTES: usize = 16 << 20;
 
 /// Bytes of a page besides its text.
@@ -30,7 +31,7 @@ pub(crate) struct PageKey {
     pub(crate) form: u8,
 }
 
-/// Bounds the pages of one snapshot and all its views, by the bytes that are in use.
+/// Bounds the pages of a snapshot, of all its views, and of the snapshots made from it, by the bytes that are in use.
 #[derive(Debug, Default)]
 pub(crate) struct PageBudget(AtomicUsize);
 

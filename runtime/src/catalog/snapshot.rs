@@ -13,6 +13,7 @@ use super::items::{PublishedPrompt, PublishedResource, PublishedTemplate, Publis
 use super::list_changes::ListDigests;
 use super::name_conflicts::{NameConflicts, UriOwners};
 use super::name_owners::{Claimant, NameOwners, Rank};
+use super::page_cache::PageBudget;
 use super::plugin_entry::{PluginEntry, RejectedItem};
 use super::uri;
 use crate::plugin::{ItemKind, MatchedTemplate, Plugin};
@@ -30,6 +31,8 @@ pub struct Snapshot {
     uri_owners: Arc<UriOwners>,
     templates: ItemList<PublishedTemplate>,
     prompts: ItemList<PublishedPrompt>,
+    /// Bounds the pages of all lists; shared with views, and with the snapshots before and after.
+    pages: Arc<PageBudget>,
     /// Whose view this is; `None`: everything that is published.
     caller_view: Option<CallerView>,
     /// What the listed URIs look like, in a caller's view that needed it: comparing all of them takes long.
@@ -51,7 +54,7 @@ impl Snapshot {
     /// A snapshot of these plugins, with these owners of names.
     #[must_use]
     pub fn with_owners(entries: Vec<PluginEntry>, owners: Arc<NameOwners>) -> Self {
-        Self::of(entries.into_iter().map(Arc::new).collect(), owners)
+        Self::of(entries.into_iter().map(Arc::new).collect(), owners, Arc::default())
     }
 
     /// The same with one plugin's part replaced or added.
@@ -68,10 +71,10 @@ impl Snapshot {
         let others: Vec<_> =
             self.entries.iter().filter(|other| stays(other.plugin.name())).cloned().collect();
         drop(names);
-        Self::of(fresh.into_iter().chain(others).collect(), owners)
+        Self::of(fresh.into_iter().chain(others).collect(), owners, Arc::clone(&self.pages))
     }
 
-    fn of(mut entries: Vec<Arc<PluginEntry>>, owners: Arc<NameOwners>) -> Self {
+    fn of(mut entries: Vec<Arc<PluginEntry>>, owners: Arc<NameOwners>, pages: Arc<PageBudget>) -> Self {
         entries.sort_by(|a, b| a.plugin.name().cmp(b.plugin.name()));
         let is_served = |entry: &&Arc<PluginEntry>| owners.withheld(entry.plugin.name()).is_none();
         let served: Vec<&Arc<PluginEntry>> = entries.iter().filter(is_served).collect();
@@ -84,7 +87,6 @@ impl Snapshot {
         for entry in &served {
             entry.rejected.iter().for_each(|rejected| conflicts.explain(entry.plugin.name(), rejected));
         }
-        let pages = Arc::default();
         let (tools, prompts) = (ItemList::new(tools, &pages), ItemList::new(prompts, &pages));
         let (templates, resources) = (ItemList::new(templates, &pages), ItemList::new(resources, &pages));
         let (name_conflicts, uri_owners) = (Arc::new(conflicts.rejected), Arc::new(uri_owners));
@@ -98,6 +100,7 @@ impl Snapshot {
             uri_owners,
             templates,
             prompts,
+            pages,
             caller_view,
             listed_forms: OnceLock::new(),
         }
@@ -118,6 +121,7 @@ impl Snapshot {
             uri_owners: Arc::clone(&self.uri_owners),
             templates: self.templates.filtered(|template| view.sees(template)),
             prompts: self.prompts.filtered(|prompt| view.sees(prompt)),
+            pages: Arc::clone(&self.pages),
             caller_view: Some(view),
             listed_forms: OnceLock::new(),
         }
@@ -286,5 +290,18 @@ impl Snapshot {
     pub fn plugin_for_ref(&self, reference: &str) -> Option<&Arc<Plugin>> {
         let template = self.templates.get(reference).map(|template| &template.plugin);
         template.or_else(|| self.plugin_for_uri(reference))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn snapshots_that_follow_each_other_share_the_bound_of_their_pages() {
+        let first = Snapshot::new(Vec::new());
+        let next = first.changed(Vec::new(), &[], Arc::clone(first.owners()));
+        assert!(Arc::ptr_eq(&first.pages, &next.pages));
+        assert!(!Arc::ptr_eq(&first.pages, &Snapshot::new(Vec::new()).pages));
     }
 }

@@ -34,7 +34,9 @@ pub(super) async fn wait(server: &Server, context: &RequestContext) -> Option<Re
     let bytes = request.params.len();
     let subject = server.reading().in_place(bytes, || WaitSubject::from_request(request)).await;
     let view = || server.catalog_view(&context.caller);
-    let is_ready = || server.catalog.is_complete() || subject.is_published(&view().snapshot);
+    // A list waits for the end, and needs no view at each change until then.
+    let is_published = || subject != WaitSubject::AllItems && subject.is_published(&view().snapshot);
+    let is_ready = || server.catalog.is_complete() || is_published();
     let checked_view = || server.reading().in_place(bytes, || deferred_check(view(), context));
     if is_ready() {
         return Some(checked_view().await);

@@ -129,8 +129,7 @@ impl BufferBudget {
         if response.len() <= UNCOUNTED_BYTES {
             return Some(response);
         }
-        let reservation = self.share(caller).reserve(response.len())?;
-        Some(Bytes::from_owner(CountedBytes(response, reservation)))
+        Some(self.share(caller).reserve(response.len())?.hold(response))
     }
 
     /// The reserved bytes of all callers.
@@ -257,6 +256,11 @@ impl Drop for CallerUsage {
 }
 
 impl BufferReservation {
+    /// These bytes, with the reservation until no slice of them is left.
+    pub(crate) fn hold(self, bytes: Bytes) -> Bytes {
+        Bytes::from_owner(CountedBytes(bytes, self))
+    }
+
     /// Adds another reservation of the same caller.
     pub(crate) fn merge(&mut self, mut more: Self) {
         if Arc::ptr_eq(&self.usage, &more.usage) {

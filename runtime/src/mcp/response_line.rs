@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::buffer_budget::BufferBudget;
+use super::buffer_budget::{BufferBudget, BufferReservation};
 use crate::call_env::Caller;
 
 /// A response.
@@ -19,14 +19,23 @@ pub struct ResponseLine(Chunks);
 #[derive(Debug)]
 enum Chunks {
     One(Bytes),
-    /// The second is shared. In a box, since few responses have two.
-    Two(Box<[Bytes; 2]>),
+    /// In a box, since few responses have two.
+    Two(Box<SharedEnd>),
+}
+
+/// A response that ends with bytes which other responses have too.
+#[derive(Debug)]
+struct SharedEnd {
+    start: Bytes,
+    end: Bytes,
+    /// For the bytes of `end`, or for the copy that takes their place.
+    reservation: Option<BufferReservation>,
 }
 
 impl ResponseLine {
     /// A response that ends with bytes which other responses have too.
     pub(super) fn with_shared_end(start: Bytes, shared: Bytes) -> Self {
-        Self(Chunks::Two(Box::new([start, shared])))
+        Self(Chunks::Two(Box::new(SharedEnd { start, end: shared, reservation: None })))
     }
 
     /// The same response, counted as long as any part of it exists. `None` when the budget has too few bytes left.
@@ -34,10 +43,9 @@ impl ResponseLine {
     pub(super) fn counted(self, buffers: &Arc<BufferBudget>, caller: &Caller) -> Option<Self> {
         let chunks = match self.0 {
             Chunks::One(line) => Chunks::One(buffers.counted(caller, line)?),
-            Chunks::Two(mut chunks) => {
-                let [_, shared] = &mut *chunks;
-                *shared = buffers.counted(caller, std::mem::take(shared))?;
-                Chunks::Two(chunks)
+            Chunks::Two(mut line) => {
+                line.reservation = Some(buffers.share(caller).reserve(line.end.len())?);
+                Chunks::Two(line)
             }
         };
         Some(Self(chunks))
@@ -48,19 +56,21 @@ impl ResponseLine {
     pub fn into_chunks(self) -> [Bytes; 2] {
         match self.0 {
             Chunks::One(line) => [line, Bytes::new()],
-            Chunks::Two(chunks) => *chunks,
+            Chunks::Two(line) => {
+                let SharedEnd { start, end, reservation } = *line;
+                [start, held(end, reservation)]
+            }
         }
     }
 
-    /// All in one chunk, for which a shared end is copied.
+    /// All in one chunk, for which a shared end is copied. The copy does not keep the shared bytes alive.
     #[must_use]
     pub fn into_bytes(self) -> Bytes {
         match self.0 {
             Chunks::One(line) => line,
-            Chunks::Two(chunks) => {
-                let [start, shared] = *chunks;
-                let line = [&*start, &*shared].concat();
-                Bytes::from_owner(JoinedLine(line, shared))
+            Chunks::Two(line) => {
+                let SharedEnd { start, end, reservation } = *line;
+                held([&*start, &*end].concat().into(), reservation)
             }
         }
     }
@@ -72,12 +82,10 @@ impl From<Bytes> for ResponseLine {
     }
 }
 
-/// A line with the bytes that are counted for it.
-struct JoinedLine(Vec<u8>, #[expect(dead_code, reason = "held for its reservation")] Bytes);
-
-impl AsRef<[u8]> for JoinedLine {
-    fn as_ref(&self) -> &[u8] {
-        &self.0
+fn held(bytes: Bytes, reservation: Option<BufferReservation>) -> Bytes {
+    match reservation {
+        Some(reservation) => reservation.hold(bytes),
+        None => bytes,
     }
 }
 
@@ -100,6 +108,7 @@ mod tests {
         assert_eq!((buffers.used(), line.len()), (2 * end.len(), 6 + end.len()));
         assert!(line.starts_with(b"start x") && line.ends_with(b"x"));
         drop((start, shared));
+        assert!(end.is_unique(), "a copy keeps no page of a snapshot that is gone");
         let part = line.slice(..6);
         drop(line);
         assert_eq!(buffers.used(), end.len());

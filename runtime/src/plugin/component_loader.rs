@@ -205,6 +205,8 @@ impl Loader {
         let info = ComponentInfo { docs: DocsSection::of(&bytes), digest, signer };
         match self.compiler.load_cached(&self.engine, &info.digest, &config.limits).await {
             Some(component) => {
+                // A plugin may take long to list its items.
+                drop(bytes);
                 self.start(name, info, component, config).await.map(Box::new).map(CachedLoad::Loaded)
             }
             None => {

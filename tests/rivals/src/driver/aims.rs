@@ -39,7 +39,7 @@ fn rate(report: &Report) -> f64 {
 }
 
 pub fn aims(results: &Results) -> Vec<Aim> {
-    let of = |cell: Cell, figure: Figure, rival, other| ratio(results, figure, (cell, rival), (cell, other));
+    let of = |cell: Cell, figure: Figure, rival, other| results.ratio(figure, (cell, rival), (cell, other));
     let mut aims = Vec::new();
     let mut add = |what: &str, bound, measured| aims.push(Aim { what: what.to_owned(), bound, measured });
     for (era, name) in [(Era::Stateless, "stateless"), (Era::Session, "session")] {
@@ -51,7 +51,7 @@ pub fn aims(results: &Results) -> Vec<Aim> {
         add(&what("CPU at 64 connections / bare"), at_most(3.0), of(many, cpu, fresh, Rival::Bare));
         add(&what("CPU at 64 connections, reused / bare"), at_most(2.0), of(many, cpu, reused, Rival::Bare));
         add(&what("p50 of one caller / bare"), at_most(2.4), of(one, p50, fresh, Rival::Bare));
-        let stdio = ratio(results, cpu, (Cell::stdio(era), fresh), (one, fresh));
+        let stdio = results.ratio(cpu, (Cell::stdio(era), fresh), (one, fresh));
         add(&what("CPU over stdio / over HTTP"), at_most(1.0), stdio);
         let faster = of(many, rate, fresh, Rival::FastMcp);
         add(&what("calls per second at 64 connections / fastmcp"), Bound::AtLeast(10.0), faster);
@@ -71,7 +71,7 @@ pub fn aims(results: &Results) -> Vec<Aim> {
     }
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let work = |connections| (Cell::http(Task::Work, Era::Stateless, connections), Rival::Fresh);
-    let scaled = ratio(results, rate, work(8), work(1));
+    let scaled = results.ratio(rate, work(8), work(1));
     add(
         &format!("10 ms of work per second, 8 callers / 1, on {cores} cores"),
         Bound::AtLeast(0.9 * cores as f64),
@@ -80,12 +80,6 @@ pub fn aims(results: &Results) -> Vec<Aim> {
     let idle = results.idle.get(&Rival::Fresh).map(|memory| memory.resident as f64 / 1024.0);
     add("resident memory, idle, MiB", Bound::AtMost(20.0), idle);
     aims
-}
-
-type At = (Cell, Rival);
-
-pub fn ratio(results: &Results, figure: Figure, one: At, other: At) -> Option<f64> {
-    Some(results.figure(one.0, one.1, figure)? / results.figure(other.0, other.1, figure)?)
 }
 
 #[cfg(test)]

@@ -37,7 +37,7 @@ const TRIES: usize = 50;
 pub fn run(arguments: impl Iterator<Item = String>) -> Result<()> {
     let (settings, programs) = (Settings::read(arguments)?, Programs::here()?);
     let (present, missing): (Vec<_>, Vec<_>) = RIVALS.into_iter().partition(|rival| programs.has(*rival));
-    for rival in missing {
+    for rival in &missing {
         eprintln!("{} is not installed, so it is not measured", rival.title());
     }
     let mut results = Results::default();
@@ -56,7 +56,8 @@ pub fn run(arguments: impl Iterator<Item = String>) -> Result<()> {
     }
     let text = tables::tables(&results);
     println!("{text}");
-    if settings.write {
+    // Tables without a server would replace those with it.
+    if settings.write && missing.is_empty() {
         docs::write(programs.root(), &text, &plot::plots(&results))?;
     }
     Ok(())
@@ -79,8 +80,16 @@ impl<'p> Bench<'p> {
         // Plugport first: the bare handler writes its list.
         let others = rivals.iter().filter(|rival| !rival.is_plugport());
         for rival in rivals.iter().filter(|rival| rival.is_plugport()).chain(others) {
-            let server = Server::start(programs, *rival, offer, list.as_deref())?;
-            let reply = ask(&server, offer).with_context(|| format!("{} does not list", rival.title()))?;
+            bench.homes.insert(*rival, Home::new(programs, *rival, offer)?);
+            let (server, reply) = match start(programs, *rival, offer, list.as_deref()) {
+                Ok(started) => started,
+                // The bare handler needs the list. Without another server, its cells say that it does not run.
+                Err(error) if *rival == Rival::Fresh => return Err(error),
+                Err(error) => {
+                    eprintln!("{error:#}");
+                    continue;
+                }
+            };
             if *rival == Rival::Fresh {
                 list = Some(result_of(&reply)?);
             }
@@ -88,7 +97,6 @@ impl<'p> Bench<'p> {
                 results.idle.insert(*rival, usage::memory(server.pid())?);
             }
             bench.servers.insert(*rival, server);
-            bench.homes.insert(*rival, Home::new(programs, *rival, offer)?);
         }
         Ok(bench)
     }
@@ -123,6 +131,13 @@ impl<'p> Bench<'p> {
         ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr).trim());
         Ok(serde_json::from_slice(&output.stdout)?)
     }
+}
+
+/// A server that lists its tools, and its list.
+fn start(programs: &Programs, rival: Rival, offer: Offer, list: Option<&str>) -> Result<(Server, String)> {
+    let server = Server::start(programs, rival, offer, list)?;
+    let reply = ask(&server, offer).with_context(|| format!("{} does not list", rival.title()))?;
+    Ok((server, reply))
 }
 
 /// The reply to `tools/list` of a server that has just started.

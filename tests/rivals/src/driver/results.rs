@@ -11,7 +11,8 @@ pub type Figure = fn(&Report) -> f64;
 
 #[derive(Default)]
 pub struct Results {
-    reports: BTreeMap<(Cell, Rival), Vec<Report>>,
+    /// One for each round; `None`: it failed.
+    rounds: BTreeMap<(Cell, Rival), Vec<Option<Report>>>,
     failures: BTreeMap<(Cell, Rival), String>,
     /// Of servers that have listed their tools and served nobody.
     pub idle: BTreeMap<Rival, Memory>,
@@ -19,10 +20,11 @@ pub struct Results {
 
 impl Results {
     pub fn add(&mut self, cell: Cell, rival: Rival, report: Report) {
-        self.reports.entry((cell, rival)).or_default().push(report);
+        self.rounds.entry((cell, rival)).or_default().push(Some(report));
     }
 
     pub fn fail(&mut self, cell: Cell, rival: Rival, why: String) {
+        self.rounds.entry((cell, rival)).or_default().push(None);
         self.failures.insert((cell, rival), why);
     }
 
@@ -30,20 +32,34 @@ impl Results {
         self.failures.get(&(cell, rival)).map(String::as_str)
     }
 
-    /// The cells with a report, in the order of `all`.
+    /// The cells that were measured, or could not be, in the order of `all`.
     pub fn cells(&self) -> Vec<Cell> {
-        let measured = |cell: &Cell| self.reports.keys().any(|(other, _)| other == cell);
+        let measured = |cell: &Cell| self.rounds.keys().any(|(other, _)| other == cell);
         super::cell::all().into_iter().filter(measured).collect()
     }
 
     /// The median of a figure over the rounds.
     pub fn figure(&self, cell: Cell, rival: Rival, figure: Figure) -> Option<f64> {
-        let mut values: Vec<f64> = self.reports.get(&(cell, rival))?.iter().map(figure).collect();
-        values.sort_by(f64::total_cmp);
-        let middle = values.len() / 2;
-        let median =
-            if values.len() % 2 == 1 { values[middle] } else { (values[middle - 1] + values[middle]) / 2.0 };
-        Some(median)
+        median(self.rounds.get(&(cell, rival))?.iter().flatten().map(figure).collect())
+    }
+
+    /// The median of the ratios of each round: what disturbs the machine for a round disturbs both.
+    pub fn ratio(&self, figure: Figure, one: (Cell, Rival), other: (Cell, Rival)) -> Option<f64> {
+        let rounds = self.rounds.get(&one)?.iter().zip(self.rounds.get(&other)?);
+        let ratio = |(one, other): (&Option<Report>, &Option<Report>)| {
+            Some(figure(one.as_ref()?) / figure(other.as_ref()?))
+        };
+        median(rounds.filter_map(ratio).collect())
+    }
+}
+
+fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    match values.len() {
+        0 => None,
+        odd if odd % 2 == 1 => Some(values[middle]),
+        _ => Some(values[middle - 1].midpoint(values[middle])),
     }
 }
 
@@ -63,5 +79,24 @@ mod tests {
         results.add(cell, Rival::Bare, Report { cpu_us: 5.0, ..Report::default() });
         assert_eq!(results.figure(cell, Rival::Bare, |report| report.cpu_us), Some(4.0));
         assert_eq!(results.figure(cell, Rival::Rmcp, |report| report.cpu_us), None);
+    }
+
+    #[test]
+    fn figures_of_the_same_round_are_compared() {
+        let (mut results, cell) = (Results::default(), Cell::http(SMALL, Era::Stateless, 1));
+        let report = |cpu_us| Report { cpu_us, ..Report::default() };
+        for (fresh, bare) in [(20.0, 10.0), (300.0, 100.0), (40.0, 10.0)] {
+            results.add(cell, Rival::Fresh, report(fresh));
+            results.add(cell, Rival::Bare, report(bare));
+        }
+        let ratio = |results: &Results| {
+            results.ratio(|report| report.cpu_us, (cell, Rival::Fresh), (cell, Rival::Bare))
+        };
+        assert_eq!(ratio(&results), Some(3.0));
+        results.fail(cell, Rival::Fresh, "it broke".to_owned());
+        results.add(cell, Rival::Bare, report(1.0));
+        assert_eq!((ratio(&results), results.failure(cell, Rival::Fresh)), (Some(3.0), Some("it broke")));
+        results.fail(Cell::stdio(Era::Session), Rival::Rmcp, "it broke too".to_owned());
+        assert_eq!(results.cells().len(), 2, "a row in which all fail is shown");
     }
 }

@@ -4,6 +4,10 @@ use anyhow::{Context as _, Result, bail, ensure};
 
 use super::cell::{self, Cell};
 
+/// Of one measurement, and of each cell and server, unless the command line says something else.
+const MILLIS: u64 = 2_000;
+const ROUNDS: usize = 3;
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     /// Of one measurement.
@@ -12,14 +16,14 @@ pub struct Settings {
     pub rounds: usize,
     /// Cells whose names contain one of these; empty: all.
     pub only: Vec<String>,
-    /// Whether the documentation is rewritten.
+    /// Whether the documentation is rewritten: not after less than a usual run.
     pub write: bool,
 }
 
 impl Settings {
     /// `quick` takes about 4 minutes and writes nothing; `seconds=N`, `rounds=N` and `only=TEXT` choose.
     pub fn read(arguments: impl Iterator<Item = String>) -> Result<Self> {
-        let mut settings = Self { millis: 2_000, rounds: 3, only: Vec::new(), write: true };
+        let mut settings = Self { millis: MILLIS, rounds: ROUNDS, only: Vec::new(), write: true };
         for argument in arguments {
             match argument.split_once('=') {
                 None if argument == "quick" => {
@@ -38,6 +42,7 @@ impl Settings {
                 _ => bail!("cargo measure rivals [quick] [seconds=N] [rounds=N] [only=TEXT]..."),
             }
         }
+        settings.write &= settings.millis >= MILLIS && settings.rounds >= ROUNDS;
         ensure!(settings.rounds > 0 && settings.millis > 0, "without time and rounds nothing is measured");
         Ok(settings)
     }
@@ -64,7 +69,10 @@ mod tests {
         let settings = read(&["quick", "seconds=1.5", "only=stdio"]).unwrap();
         assert_eq!((settings.millis, settings.rounds, settings.write), (1_500, 1, false));
         assert_eq!(settings.cells().len(), 2);
-        assert!(read(&[]).unwrap().write);
+        assert!(read(&[]).unwrap().write && read(&["seconds=5", "rounds=9"]).unwrap().write);
+        for less in [&["seconds=1"][..], &["rounds=1"], &["only=echo"], &["quick", "seconds=9", "rounds=9"]] {
+            assert!(!read(less).unwrap().write, "{less:?}");
+        }
         assert!(read(&["slow"]).is_err());
         assert!(read(&["rounds=0"]).is_err());
     }

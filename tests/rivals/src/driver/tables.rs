@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::aims::{Bound, aims, ratio};
+use super::aims::{Bound, aims};
 use super::cell::Cell;
 use super::results::{Figure, Results};
 use super::rival::{RIVALS, Rival};
@@ -33,7 +33,7 @@ fn aims_table(results: &Results) -> String {
             Bound::AtMost(bound) => format!("at most {bound}"),
             Bound::AtLeast(bound) => format!("at least {bound}"),
         };
-        let holds = aim.holds().map_or("", |holds| if holds { "holds" } else { "**missed**" });
+        let holds = aim.holds().map_or("not measured", |holds| if holds { "holds" } else { "**missed**" });
         writeln!(text, "| {} | {bound} | {} | {holds} |", aim.what, two_digits(aim.measured)).unwrap();
     }
     text + "\n"
@@ -47,7 +47,7 @@ fn ratio_table(results: &Results) -> String {
             .to_owned();
     for cell in results.cells() {
         let of =
-            |figure: Figure, rival, other| two_digits(ratio(results, figure, (cell, rival), (cell, other)));
+            |figure: Figure, rival, other| two_digits(results.ratio(figure, (cell, rival), (cell, other)));
         let cpu: Figure = |report| report.cpu_us;
         let p50: Figure = |report| report.p50_us;
         let columns = [
@@ -67,7 +67,7 @@ fn figure_table(results: &Results, title: &str, figure: Figure, notes: &mut Note
     let mut text = head(title);
     for cell in results.cells() {
         let columns = RIVALS.map(|rival| match results.figure(cell, rival, figure) {
-            Some(value) => number(value),
+            Some(value) => number(value) + &notes.partly_failed(results, cell, rival),
             None => notes.dash(results, cell, rival),
         });
         writeln!(text, "| {cell} | {} |", columns.join(" | ")).unwrap();
@@ -107,10 +107,22 @@ struct Notes {
 impl Notes {
     fn dash(&mut self, results: &Results, cell: Cell, rival: Rival) -> String {
         let failed = results.failure(cell, rival).map(str::to_owned);
-        let Some(why) = rival.cannot(cell).map(str::to_owned).or(failed) else { return "–".to_owned() };
+        match rival.cannot(cell).map(str::to_owned).or(failed) {
+            Some(why) => format!("–{}", self.mark(why)),
+            None => "–".to_owned(),
+        }
+    }
+
+    /// A mark behind a figure without those rounds that failed.
+    fn partly_failed(&mut self, results: &Results, cell: Cell, rival: Rival) -> String {
+        let why = results.failure(cell, rival).map(|why| format!("a round failed: {why}"));
+        why.map_or_else(String::new, |why| self.mark(why))
+    }
+
+    fn mark(&mut self, why: String) -> String {
         let next = self.numbers.len() + 1;
         let number = self.numbers.entry(why).or_insert(next);
-        format!("–[{number}]")
+        format!("[{number}]")
     }
 }
 
@@ -162,6 +174,11 @@ mod tests {
         let text = tables(&results);
         assert!(text.contains("| echo 32 B, stdio, session | –[1] | –[2] | 5.0 | – | – | – |"), "{text}");
         assert!(text.contains("- [1]: the bare handler serves HTTP only\n- [2]: it broke"), "{text}");
+        assert!(text.contains("| not measured |"), "{text}");
+        results.fail(cell, Rival::Fresh, "it broke later".to_owned());
+        let text = tables(&results);
+        assert!(text.contains("| –[1] | –[2] | 5.0[3] |"), "{text}");
+        assert!(text.contains("- [3]: a round failed: it broke later"), "{text}");
         assert!(results.cells().iter().all(|cell| cell.task == SMALL));
     }
 }

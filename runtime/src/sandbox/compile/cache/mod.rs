@@ -129,12 +129,21 @@ impl CodeCache {
     /// The file that was stored under this key, to be mapped.
     fn file(&self, key: &Key, max_bytes: u64) -> Option<MachineCode> {
         let (file, length) = self.find(key, max_bytes)?;
-        if !self.mac.check(key, &file, length).unwrap_or_default() {
-            self.discard(&key.file());
-            return None;
+        match self.mac.check(key, &file, length) {
+            Ok(true) => {
+                self.folder.touch(&file);
+                Some(MachineCode::Cached(file))
+            }
+            Ok(false) => {
+                self.discard(&key.file());
+                None
+            }
+            // The next one that is stored takes its name.
+            Err(error) => {
+                tracing::warn!(%error, "cached code cannot be read; the file is compiled again");
+                None
+            }
         }
-        self.folder.touch(&file);
-        Some(MachineCode::Cached(file))
     }
 
     /// The code that was stored under this key, in memory.
