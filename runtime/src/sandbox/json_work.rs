@@ -49,10 +49,14 @@ pub(crate) fn string_work(text: &str) -> usize {
     if text.len() <= SMALL {
         return text.len();
     }
+    let bytes = text.len() / STRING;
+    if bytes > SMALL {
+        return bytes;
+    }
     let is_escaped = |byte: u8| (byte < b' ') | (byte == b'"') | (byte == b'\\');
     let count = |block: &[u8]| usize::from(block.iter().map(|byte| u8::from(is_escaped(*byte))).sum::<u8>());
     let escapes: usize = text.as_bytes().chunks(BLOCK).map(count).sum();
-    text.len() / STRING + escapes / ESCAPES
+    bytes + escapes / ESCAPES
 }
 
 /// Whether a byte can begin or separate a token, or an escape. Without branches, so that many are compared at once.
