@@ -10,7 +10,7 @@ use std::task::{Context, Poll, Waker};
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
-use tokio::task::JoinHandle;
+use tokio::task::{JoinError, JoinHandle};
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
 use super::error::RpcError;
@@ -58,8 +58,7 @@ impl CallTask {
     fn first_poll(&mut self, context: &mut Context<'_>) {
         let Self::Fresh(future) = self else { return };
         let polled = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context)));
-        // What panicked has no outcome, as in a task.
-        if let Poll::Ready(outcome) = polled.unwrap_or(Poll::Ready(None)) {
+        if let Poll::Ready(outcome) = polled.unwrap_or_else(|_| Poll::Ready(panicked())) {
             *self = Self::Ended(outcome);
         }
     }
@@ -75,14 +74,23 @@ impl CallTask {
             let future = std::mem::replace(future, std::future::ready(None).boxed());
             *self = Self::Task(AbortOnDropHandle::new(tokio::spawn(future)));
         }
-        // A task that was aborted, or that panicked, has no outcome.
         match self {
             Self::Fresh(future) => future.await,
             Self::Ended(outcome) => outcome.take(),
-            Self::Task(task) => task.await.unwrap_or_default(),
-            Self::Detached(task) => task.await.unwrap_or_default(),
+            Self::Task(task) => joined(task.await),
+            Self::Detached(task) => joined(task.await),
         }
     }
+}
+
+/// The outcome of a task. One that was aborted has none.
+fn joined(joined: Result<HandlerOutcome, JoinError>) -> HandlerOutcome {
+    joined.unwrap_or_else(|error| if error.is_panic() { panicked() } else { None })
+}
+
+/// The outcome of work that panicked: its client must not wait for a response that never comes.
+fn panicked() -> HandlerOutcome {
+    Some(Err(RpcError::internal("the server failed in this request; its standard error says where")))
 }
 
 #[cfg(test)]
@@ -121,12 +129,18 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn work_that_panics_has_no_outcome_and_takes_nothing_with_it() {
+    async fn work_that_panics_ends_with_an_error_and_takes_nothing_with_it() {
+        let is_error = |outcome: HandlerOutcome| matches!(outcome, Some(Err(error)) if error.code == -32603);
         let broken = || fresh(std::future::poll_fn(|_| panic!("for the test")));
-        assert!(broken().outcome().await.is_none());
+        assert!(is_error(broken().outcome().await));
         let mut call = broken();
         call.poll_once();
         call.detach(&TaskTracker::new());
-        assert!(call.outcome().await.is_none());
+        assert!(is_error(call.outcome().await));
+        let mut later = fresh(async {
+            tokio::task::yield_now().await;
+            panic!("for the test");
+        });
+        assert!(is_error(later.outcome().await));
     }
 }

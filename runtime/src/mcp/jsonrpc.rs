@@ -226,6 +226,10 @@ fn response_head(id: &RequestId, capacity: usize) -> Vec<u8> {
 fn finish(mut line: Vec<u8>) -> Bytes {
     line.push(b'}');
     replace_line_breaks(&mut line);
+    // A vector that has grown may be twice as large as its bytes, and only these are counted while it is sent.
+    if line.capacity() - line.len() > UNCOUNTED_BYTES {
+        line.shrink_to_fit();
+    }
     line.into()
 }
 

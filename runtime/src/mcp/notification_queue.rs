@@ -18,6 +18,7 @@ use bytes::Bytes;
 use futures_util::task::AtomicWaker;
 use parking_lot::Mutex;
 use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::task::coop::cooperative;
 
 use super::buffer_budget::{BufferBudget, BufferReservation, BufferShare};
 use super::client_requests::pending_input::PendingInput;
@@ -132,14 +133,15 @@ fn permits_for(bytes: usize) -> u32 {
 impl NotificationReceiver {
     /// The next message, which may never come. Cancel-safe.
     pub(crate) async fn recv(&mut self) -> OutgoingMessage {
-        poll_fn(|context| {
+        // As with a channel of tokio, a task that receives many messages lets others run in between.
+        cooperative(poll_fn(|context| {
             if let Some(outgoing) = self.try_recv() {
                 return Poll::Ready(outgoing);
             }
             self.state.receiver.register(context.waker());
             // It may have been added in between.
             self.try_recv().map_or(Poll::Pending, Poll::Ready)
-        })
+        }))
         .await
     }
 
@@ -235,6 +237,19 @@ mod tests {
         assert_eq!(buffers.used(), 0);
         queue.send(Bytes::from_static(b"{}"));
         assert_eq!(buffers.used(), 0);
+    }
+
+    #[tokio::test]
+    async fn a_task_that_receives_many_messages_lets_others_run() {
+        let (queue, mut reader, _) = queue(8 << 20);
+        let other = tokio::spawn(async {});
+        for _ in 0..CAPACITY {
+            queue.send(Bytes::from_static(b"{}"));
+        }
+        for _ in 0..CAPACITY {
+            reader.recv().await;
+        }
+        assert!(other.is_finished());
     }
 
     #[tokio::test]

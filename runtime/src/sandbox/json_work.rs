@@ -3,16 +3,21 @@
 //! Bytes alone say little: a megabyte of one string is read in less time than 64 KiB of objects with one member each.
 //! So what can begin or separate tokens is counted, and what can be whitespace or part of a number. Both are counted
 //! within strings too, where they cost nothing: the estimate may be too high, and is never far too low.
+//!
+//! A request is read in several steps, which may follow one another within one poll: its envelope, its parameters, its
+//! arguments, the digest that resumes a call. Only one of them builds values, which is what tokens cost most in. But
+//! every step reads all bytes of a string or of whitespace, so these count for all steps together. What is small then
+//! holds its worker for a millisecond or two, and not for that with each step.
 
 use super::large_work_threads::SMALL;
 
 /// Bytes counted at once: the counts of a block fit into one byte each, so that they are counted many at a time.
 const BLOCK: usize = 255;
 
-/// Bytes of strings that are read in the time of one unit, and hashed where a call is resumed. A byte of whitespace or
-/// of a number adds its part to that.
-const STRING: usize = 20;
-const NUMBER: usize = 16;
+/// Bytes of strings that all steps read in the time of one unit. A byte of whitespace or of a number adds its part to
+/// that.
+const STRING: usize = 8;
+const NUMBER: usize = 8;
 
 /// Escapes that are written in the time of one unit.
 const ESCAPES: usize = 2;
@@ -26,12 +31,17 @@ pub(crate) fn json_work(text: &[u8]) -> usize {
     if text.len() <= SMALL {
         return text.len();
     }
+    let bytes = text.len() / STRING;
+    // Large whatever it is, so it is not read for that.
+    if bytes > SMALL {
+        return bytes;
+    }
     let (mut tokens, mut numbers) = (0, 0);
     for block in text.chunks(BLOCK) {
         tokens += usize::from(block.iter().map(|byte| u8::from(is_token(*byte))).sum::<u8>());
         numbers += usize::from(block.iter().map(|byte| u8::from(*byte <= b'9')).sum::<u8>());
     }
-    text.len() / STRING + numbers / NUMBER + TOKEN * tokens
+    bytes + numbers / NUMBER + TOKEN * tokens
 }
 
 /// The same for writing a text as a JSON string.
@@ -39,10 +49,14 @@ pub(crate) fn string_work(text: &str) -> usize {
     if text.len() <= SMALL {
         return text.len();
     }
+    let bytes = text.len() / STRING;
+    if bytes > SMALL {
+        return bytes;
+    }
     let is_escaped = |byte: u8| (byte < b' ') | (byte == b'"') | (byte == b'\\');
     let count = |block: &[u8]| usize::from(block.iter().map(|byte| u8::from(is_escaped(*byte))).sum::<u8>());
     let escapes: usize = text.as_bytes().chunks(BLOCK).map(count).sum();
-    text.len() / STRING + escapes / ESCAPES
+    bytes + escapes / ESCAPES
 }
 
 /// Whether a byte can begin or separate a token, or an escape. Without branches, so that many are compared at once.
@@ -63,16 +77,16 @@ mod tests {
     #[test]
     fn a_long_string_is_little_work() {
         assert_eq!(json_work(&vec![b'['; SMALL]), SMALL);
-        assert!(repeated("x", 1 << 20) <= SMALL);
-        assert!(repeated("aGVsbG8gd29ybGQh", 1 << 20) <= SMALL, "base64");
-        assert!(repeated("x", 4 << 20) > SMALL);
+        assert!(repeated("x", 480 << 10) <= SMALL);
+        assert!(repeated("aGVsbG8gd29ybGQh", 400 << 10) <= SMALL, "base64");
+        assert!(repeated("x", 528 << 10) > SMALL);
     }
 
     #[test]
     fn escapes_are_more_work_to_write_than_other_text() {
         assert_eq!(string_work("short"), 5);
-        assert!(string_work(&"ü".repeat(512 << 10)) <= SMALL);
-        assert!(string_work(&"\n".repeat(512 << 10)) > SMALL);
+        assert!(string_work(&"ü".repeat(128 << 10)) <= SMALL);
+        assert!(string_work(&"\n".repeat(128 << 10)) > SMALL);
     }
 
     #[test]
@@ -81,7 +95,7 @@ mod tests {
             assert!(repeated(piece, 2 * SMALL) > SMALL, "{piece}");
         }
         for piece in [" ", "\n", "7"] {
-            assert!(repeated(piece, 1 << 20) > SMALL, "{piece}");
+            assert!(repeated(piece, 320 << 10) > SMALL, "{piece}");
         }
     }
 }

@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::framing::Line;
 use crate::mcp::{BufferReservation, Caller, DuplexReply, DuplexSession, ResponsePart, ResponseStream};
-use crate::sandbox::LargeWork;
+use crate::sandbox::{LargeWork, json_work};
 
 /// Messages that may wait for a client that is slow to read.
 const WAITING: usize = 16;
@@ -165,8 +165,8 @@ impl<I: Input> Duplex<I> {
 
     /// Handles `line`, which stays until there is a permit: the caller of `run` may drop the future and call again.
     async fn receive_line(&mut self, has_room: bool) -> Option<Bytes> {
-        let bytes = match &self.line {
-            Some(InputLine { line: Line::Whole(line), .. }) => line.len(),
+        let work = match &self.line {
+            Some(InputLine { line: Line::Whole(line), .. }) => json_work(line),
             _ => 0,
         };
         let Self { connection, line, max_bytes, reading, .. } = self;
@@ -179,7 +179,7 @@ impl<I: Input> Duplex<I> {
             }
             Some(InputLine { line: Line::Whole(_), .. }) | None => DuplexReply::Nothing,
         };
-        let reply = reading.in_place(bytes, receive).await;
+        let reply = reading.in_place(work, receive).await;
         match reply {
             DuplexReply::Nothing => None,
             DuplexReply::Message(reply) => Some(reply),

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use plugport_tests::http_client::{STATELESS, stateless_meta};
+use plugport_tests::http_client::{Client, STATELESS, stateless_meta};
 use plugport_tests::raw_http::RawConnection;
 use plugport_tests::server::Server;
 use serde_json::{Value, json};
@@ -64,6 +64,36 @@ async fn a_connection_can_be_used_after_every_rejection() {
         let response = socket.response().await;
         assert_eq!(response.status, 200, "after {rejected:.60}: {response:?}");
     }
+}
+
+#[tokio::test]
+async fn a_method_that_no_path_has_is_told_which_there_are() {
+    let server = Server::builder().guest("polite").start().await;
+    for method in ["HEAD", "OPTIONS", "PATCH", "TRACE"] {
+        for (path, allowed) in [("/mcp", "post, get, delete"), ("/sse", "get"), ("/messages", "post")] {
+            let mut socket = RawConnection::to(&server.url()).await;
+            socket.send(request(&format!("{method} {path}"), "Connection: close\r\n", "")).await;
+            let response = String::from_utf8(socket.rest().await).unwrap().to_ascii_lowercase();
+            let (head, body) = response.split_once("\r\n\r\n").unwrap();
+            assert!(head.starts_with("http/1.1 405 "), "{method} {path}: {response}");
+            assert!(format!("{head}\r\n").contains(&format!("\r\nallow: {allowed}\r\n")), "{response}");
+            assert_eq!(body.is_empty(), method == "HEAD", "{method} {path}: {response}");
+        }
+    }
+}
+
+/// RFC 9110, 8.6.
+#[tokio::test]
+async fn a_response_without_content_has_no_length() {
+    let server = Server::builder().guest("polite").start().await;
+    let session = Client::new(server.url()).session("2025-11-25").await;
+    let mut socket = RawConnection::to(&server.url()).await;
+    let header = format!("Mcp-Session-Id: {}\r\n", session.id);
+    socket.send(request("DELETE /mcp", &header, "")).await;
+    let response = socket.response().await;
+    assert!(response.status == 204 && !response.head.contains("content-length"), "{response:?}");
+    socket.send(good()).await;
+    assert_eq!(socket.response().await.status, 200);
 }
 
 #[tokio::test]

@@ -10,8 +10,47 @@ use serde_json::{Value, json};
 /// The maximum wait of a neighbour on two busy cores with an unoptimised server.
 const PATIENCE: Duration = Duration::from_millis(500);
 
+/// Bytes of large arguments: a text of this length is read in place, and objects are not.
+const LARGE: usize = 400 << 10;
+
 /// Calls that are cancelled while their results are validated: more than a plugin's permits for that.
 const CANCELLED: usize = 4;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_long_text_is_quick_and_objects_of_the_same_length_delay_no_neighbour() {
+    let server = Server::builder().guest("polite").alone().start().await;
+    let neighbour = Neighbour::new(server.url());
+    let text = json!({ "message": "x".repeat(LARGE) });
+    let objects = json!({ "message": "x", "more": vec![json!({ "": 0 }); LARGE / r#"{"":0},"#.len()] });
+    let fastest = async |arguments: &Value, says: &str| {
+        let mut fastest = Duration::MAX;
+        for _ in 0..5 {
+            let begun = Instant::now();
+            let reply = neighbour.post("polite-echo", arguments).await.unwrap();
+            fastest = fastest.min(begun.elapsed());
+            assert!(reply.contains(says), "{reply:.400}");
+        }
+        fastest
+    };
+    let (text_wait, objects_wait) = (fastest(&text, "xxxxxxxx").await, fastest(&objects, "do not fit").await);
+    assert!(text_wait < PATIENCE && text_wait < objects_wait, "{text_wait:?} and {objects_wait:?}");
+    let neighbour_loop = neighbour.start_loop();
+    let callers: Vec<_> = (0..4)
+        .map(|_| {
+            let (caller, objects) = (Neighbour::new(server.url()), objects.clone());
+            tokio::spawn(async move {
+                for _ in 0..5 {
+                    caller.post("polite-echo", &objects).await.unwrap();
+                }
+            })
+        })
+        .collect();
+    for caller in callers {
+        caller.await.unwrap();
+    }
+    let waits = neighbour_loop.end().await;
+    assert!(waits.percentile(100) < PATIENCE, "{waits:?}");
+}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_neighbour_answers_while_results_are_validated() {

@@ -105,6 +105,14 @@ fn the_longest_id_fits_into_a_response() {
 }
 
 #[test]
+fn a_large_response_takes_no_more_memory_than_its_bytes() {
+    let mut result = Vec::with_capacity(16 * UNCOUNTED_BYTES);
+    result.resize(RESPONSE_HEAD + 8 * UNCOUNTED_BYTES, b' ');
+    let line = response(&RequestId::Number(1), result).try_into_mut().unwrap();
+    assert!(line.capacity() < 9 * UNCOUNTED_BYTES, "{}", line.capacity());
+}
+
+#[test]
 fn responses_are_single_lines() {
     let line = response_to(&RequestId::Text("a\"\n".into()), b"{}");
     assert_eq!(line, r#"{"jsonrpc":"2.0","id":"a\"\n","result":{}}"#);

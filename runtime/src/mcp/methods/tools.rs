@@ -170,16 +170,21 @@ fn is_short(args: &str, schema: &str) -> bool {
 /// Parses arguments.
 fn parse(args: &str) -> Result<Value, ArgumentError> {
     let invalid = |why: &str| ArgumentError::Invalid(RpcError::invalid_params(why));
-    // What is little work has few values.
-    if json_work(args.as_bytes()) > SMALL && has_too_many_values(args) {
-        return Err(invalid(&format!("`params.arguments` has more than {MAX_VALUES} values")));
-    }
     let value: Value = serde_json::from_str(args)
         .map_err(|error| invalid(&format!("`params.arguments`: {}", reason(&error))))?;
     if !value.is_object() {
         return Err(invalid("`params.arguments` must be an object"));
     }
     Ok(value)
+}
+
+/// The same for arguments that may have too many values. What is short has few.
+fn parse_long(args: &str) -> Result<Value, ArgumentError> {
+    if has_too_many_values(args) {
+        let why = format!("`params.arguments` has more than {MAX_VALUES} values");
+        return Err(ArgumentError::Invalid(RpcError::invalid_params(&why)));
+    }
+    parse(args)
 }
 
 /// Validates arguments: at once if that is short, else as offloaded work of the plugin with this schema. Returns the
@@ -202,7 +207,7 @@ async fn check<'c>(
     let work = move |budget: &WorkBudget| -> Result<_, WorkStopped> {
         let text = arguments(&request.params);
         // Parsed in this work, because a value may take thirty times the memory of its text, and time to drop.
-        let mut value = match parse(text) {
+        let mut value = match parse_long(text) {
             Ok(value) => value,
             Err(error) => return Ok(Err(error)),
         };

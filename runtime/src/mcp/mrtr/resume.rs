@@ -28,7 +28,7 @@ pub(in crate::mcp) fn resume(
     leg: RequestLeg,
     guard: Option<&InFlightGuard>,
 ) -> Result<(Arc<RequestContext>, CallTask), RpcError> {
-    let digest = request_digest::compute(&request.method, request.params.raw());
+    let digest = || request_digest::compute(&request.method, request.params.raw());
     let taken = suspended_calls.take(state, caller, digest);
     let mut taken = taken.map_err(|error| RpcError::invalid_params(&error.to_string()))?;
     // A call whose task has ended, for example because its plugin was replaced, needs no responses: the client gets the

@@ -150,7 +150,7 @@ impl SuspendedCalls {
         &self,
         state: &str,
         caller: &Caller,
-        request_digest: RequestDigest,
+        request_digest: impl FnOnce() -> RequestDigest,
     ) -> Result<TakenCall, ResumeError> {
         let verified = self.key.as_ref().and_then(|key| key.verify(state)).ok_or(ResumeError::Forged)?;
         let id = verified.id;
@@ -159,6 +159,8 @@ impl SuspendedCalls {
             drop(expired);
             return Err(ResumeError::Expired);
         }
+        // Only for a state that is ours, and before the lock is taken, because it may take a millisecond.
+        let request_digest = request_digest();
         let mut entries = self.entries.lock();
         let owner = caller.principal_id();
         let is_evicted =
@@ -359,10 +361,13 @@ mod tests {
     #[test]
     fn a_state_from_elsewhere_is_forged() {
         let (suspended_calls, _) = registry(9);
-        assert_eq!(suspended_calls.take("x", &Caller::Unknown, [0; 32]).err(), Some(ResumeError::Forged));
+        assert_eq!(suspended_calls.take("x", &Caller::Unknown, || [0; 32]).err(), Some(ResumeError::Forged));
         let token = suspended_calls.key.as_ref().unwrap().sign([1; 16], Duration::from_secs(9));
-        assert_eq!(suspended_calls.take(&token, &Caller::Unknown, [0; 32]).err(), Some(ResumeError::Used));
+        assert_eq!(suspended_calls.take(&token, &Caller::Unknown, || [0; 32]).err(), Some(ResumeError::Used));
         let late = suspended_calls.key.as_ref().unwrap().sign([1; 16], Duration::ZERO);
-        assert_eq!(suspended_calls.take(&late, &Caller::Unknown, [0; 32]).err(), Some(ResumeError::Expired));
+        assert_eq!(
+            suspended_calls.take(&late, &Caller::Unknown, || [0; 32]).err(),
+            Some(ResumeError::Expired)
+        );
     }
 }
