@@ -137,10 +137,12 @@ mod tests {
         call.poll_once();
         call.detach(&TaskTracker::new());
         assert!(is_error(call.outcome().await));
-        let mut later = fresh(async {
-            tokio::task::yield_now().await;
-            panic!("for the test");
-        });
+        let mut was_polled = false;
+        let mut later = fresh(std::future::poll_fn(move |context| {
+            assert!(!std::mem::replace(&mut was_polled, true), "for the test");
+            context.waker().wake_by_ref();
+            std::task::Poll::Pending
+        }));
         assert!(is_error(later.outcome().await));
     }
 }
