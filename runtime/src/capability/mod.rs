@@ -162,7 +162,8 @@ pub(crate) struct ServerCtx {
     pub(crate) memory: Arc<GuestMemory>,
 }
 
-/// The function `call-tool` of an instance. It takes arguments of any lifetime: the engine copies them.
+/// The function `call-tool` of an instance. `'static` only names the type: the engine copies the arguments, and a
+/// `TypedFunc` is one of shorter lifetimes too.
 pub(crate) type CallToolFunc =
     TypedFunc<(Resource<Call>, &'static str, &'static str), (Result<ToolResult, Error>,)>;
 

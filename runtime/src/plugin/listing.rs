@@ -52,6 +52,10 @@ impl GuestCall for List {
             listing.tools = functions.tools();
             return Ok(Ok(listing));
         }
+        if let Some(completions) = &plugin.exports.completions {
+            // They are not listed. This checks their type.
+            completions.indices.load(&mut *store, &instance)?;
+        }
         let listed = list_tools(plugin, store, &instance, &mut listing).await?;
         let Ok(()) = listed else { return Ok(listed.map(|()| listing)) };
         let listed = list_resources(plugin, store, &instance, &mut listing).await?;

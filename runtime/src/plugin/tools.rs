@@ -40,12 +40,14 @@ impl GuestCall for CallTool<'_> {
         let tools = required(&plugin.exports.tools, "tools")?;
         let instance = instantiate_for(plugin, store, &self.client).await?;
         // An instance that served a call before has the function already.
-        let checked = store.data().call_tool;
-        let call_tool = match checked {
+        let call_tool = match store.data().call_tool {
             Some(call_tool) => call_tool,
-            None => tools.entry(store, &instance)?,
+            None => {
+                let call_tool = tools.entry(store, &instance)?;
+                store.data_mut().call_tool = Some(call_tool);
+                call_tool
+            }
         };
-        store.data_mut().call_tool = Some(call_tool);
         let call = handle(store, self.client);
         let (result,) = call_tool.call_async(store, (call, self.name, self.args)).await?;
         Ok(result)

@@ -62,7 +62,8 @@ pub(super) struct FinishedCallEvent {
 impl FinishedCallEvent {
     /// What it takes in memory beside its own size.
     pub(super) fn heap_bytes(&self) -> usize {
-        self.name.len() + self.arguments.as_ref().map_or(0, NotedArguments::bytes)
+        let arguments = self.arguments.as_ref().map_or(0, NotedArguments::bytes);
+        self.name.len() + self.outcome.reason().len() + arguments
     }
 }
 
@@ -136,6 +137,14 @@ impl CallOutcome {
             CallError::Quarantined { .. } => Self::Quarantined,
             CallError::Replaced => Self::Replaced,
             CallError::Host(_) => Self::Host,
+        }
+    }
+
+    /// What it says beside its name; a guest's result may make it long.
+    fn reason(&self) -> &str {
+        match self {
+            Self::Trapped { reason } | Self::InvalidResult { reason } => reason,
+            _ => "",
         }
     }
 
