@@ -2,8 +2,8 @@
 //!
 //! Each interface is optional, so nothing forces the whole world on a guest: absent is `None`, present but of another
 //! shape is an error at load and never at call: the first listing, which is part of the load, checks the types of all
-//! functions. The engine checks them in each store anew, so a call lets it check the one function that it enters and not
-//! the whole interface.
+//! functions. The engine checks them in each store anew, so a call lets it check the one function that it enters and
+//! not the whole interface.
 
 use wasmtime::Store;
 use wasmtime::component::{

@@ -1,5 +1,6 @@
 //! `plugport:plugin/tools`: calling a tool.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use wasmtime::Store;
@@ -27,13 +28,17 @@ impl GuestCall for CallTool<'_> {
         CallInfo {
             kind: CallKind::CallTool,
             name: self.name,
-            arguments: self.args.into(),
+            arguments: self.arguments(),
             caller,
             roles: self.client.roles(),
             is_admitted: self.is_admitted,
             charge: self.client.charge(),
             trace: self.client.trace(),
         }
+    }
+
+    fn arguments(&self) -> Cow<'_, str> {
+        self.args.into()
     }
 
     async fn invoke(self, plugin: &Plugin, store: &mut Store<InstanceCtx>) -> GuestResult<ToolResult> {
