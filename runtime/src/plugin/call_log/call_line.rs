@@ -1,7 +1,7 @@
 //! The line that the audit has for one call, or for several that were rejected for the same reason.
 //!
-//! `audit_record` and `rejected_calls` write the same line, so the line has a module of its own. The line of a call that
-//! began is made on the audit's thread, so all that it says is in a [`FinishedCallEvent`].
+//! `audit_record` and `rejected_calls` write the same line, so the line has a module of its own. The line of a call
+//! that began is made on the audit's thread, so all that it says is in a [`FinishedCallEvent`].
 
 use std::sync::Arc;
 use std::time::Duration;
