@@ -9,8 +9,8 @@ use super::client_requests::RequestBudget;
 use super::host_support::current_call::CurrentCall;
 use super::host_support::handle_memory::HandleMemory;
 use super::host_support::wasi_ctx::LazyWasiCtx;
-use super::{InstanceCtx, PerInstance, PluginCtx, filesystem};
-use crate::call_env::{Caller, GuestLog};
+use super::{InstanceCtx, PerInstance, PluginCtx, filesystem, guest_log};
+use crate::call_env::Caller;
 use crate::config::fixed_limits::HANDLES;
 use crate::config::{PluginConfig, mib};
 use crate::observe::trace::SpanScope;
@@ -35,15 +35,17 @@ impl InstanceCtx {
         suspension: Suspension,
     ) -> wasmtime::Result<Self> {
         let PluginConfig { grants, limits, .. } = &plugin.config;
-        let (bucket, redactor) = (Arc::clone(&plugin.log_bucket), grants.config.secrets.redactor().clone());
-        let logs = GuestLog::new(Arc::clone(&plugin.name), bucket, limits, redactor);
         let transfer = mib(limits.transfer_mib);
         let host_fuel = HostFuel::of_instance(limits.fuel, plugin.memory.host_call(transfer));
         let mut table = ResourceTable::new();
         table.set_max_capacity(HANDLES as usize);
+        let logs = OnceLock::new();
         let wasi = match grants.filesystem.as_slice() {
             [] => LazyWasiCtx::default(),
-            dirs => LazyWasiCtx::with_dirs(filesystem::preopen(dirs)?, grants, &logs, &host_fuel),
+            dirs => {
+                let dirs = filesystem::preopen(dirs)?;
+                LazyWasiCtx::with_dirs(dirs, grants, guest_log(&logs, plugin), &host_fuel)
+            }
         };
         Ok(Self {
             wasi,
@@ -87,7 +89,9 @@ impl InstanceCtx {
     pub(crate) fn begin_call(&mut self, caller: &Caller, suspension: Suspension) {
         let limits = &self.plugin.config.limits;
         self.host_fuel.begin_again();
-        self.logs.reset_for_next_call(limits);
+        if let Some(logs) = self.logs.get() {
+            logs.reset_for_next_call(limits);
+        }
         self.limiter.begin_again();
         self.request_budget = RequestBudget::new(limits.client_requests);
         self.denials = OnceLock::new();

@@ -161,7 +161,8 @@ pub(crate) struct ServerCtx {
     pub(crate) memory: Arc<GuestMemory>,
 }
 
-/// The function `call-tool` of an instance. It takes arguments of any lifetime: the engine copies them.
+/// The function `call-tool` of an instance. `'static` only names the type: the engine copies the arguments, and a
+/// `TypedFunc` is one of shorter lifetimes too.
 pub(crate) type CallToolFunc =
     TypedFunc<(Resource<Call>, &'static str, &'static str), (Result<ToolResult, Error>,)>;
 
@@ -180,7 +181,8 @@ pub(crate) struct InstanceCtx {
     pub(crate) served: u32,
     pub(crate) limiter: StoreLimiter,
     pub(crate) host_fuel: HostFuel,
-    pub(crate) logs: GuestLog,
+    /// Made when it is first needed; see [`guest_log`].
+    pub(crate) logs: OnceLock<GuestLog>,
     /// Bytes that one host call may hand over.
     transfer: usize,
     /// The bytes behind its handles.
@@ -210,6 +212,10 @@ impl InstanceCtx {
         self.denials().record_limit(&self.plugin, why);
     }
 
+    fn logs(&self) -> &GuestLog {
+        guest_log(&self.logs, &self.plugin)
+    }
+
     fn denials(&self) -> &DenialLog {
         self.denials.get_or_init(|| DenialLog::new(self.trace.clone()))
     }
@@ -223,11 +229,22 @@ impl InstanceCtx {
     }
 }
 
+/// The log of an instance's call, which is made now if it is not yet. A function of the two fields, so that others can
+/// be borrowed beside them.
+fn guest_log<'l>(logs: &'l OnceLock<GuestLog>, plugin: &PluginCtx) -> &'l GuestLog {
+    logs.get_or_init(|| {
+        let PluginConfig { grants, limits, .. } = &plugin.config;
+        let (bucket, redactor) = (Arc::clone(&plugin.log_bucket), grants.config.secrets.redactor().clone());
+        GuestLog::new(Arc::clone(&plugin.name), bucket, limits, redactor)
+    })
+}
+
 impl WasiView for InstanceCtx {
     // Every function of WASI calls this one, and none of them charges for itself.
     fn ctx(&mut self) -> WasiCtxView<'_> {
         self.host_fuel.charge_call();
-        let ctx = self.wasi.get(&self.plugin.config.grants, &self.logs, &self.host_fuel);
+        let logs = guest_log(&self.logs, &self.plugin);
+        let ctx = self.wasi.get(&self.plugin.config.grants, logs, &self.host_fuel);
         WasiCtxView { ctx, table: &mut self.table }
     }
 }

@@ -86,7 +86,7 @@ async fn what_a_guest_does_not_use_is_not_made_and_each_call_begins_without_it()
 
     let (mut state, _call) = state(Arc::default()).await;
     let is_unused = |state: &InstanceCtx| state.capabilities.http.is_none() && state.denials.get().is_none();
-    assert!(is_unused(&state) && state.capabilities.is_quiet());
+    assert!(is_unused(&state) && state.capabilities.is_quiet() && state.logs.get().is_none());
     state.http();
     state.deny("something", "x = true");
     assert!(state.capabilities.http.is_some() && state.denials.get().is_some());

@@ -33,7 +33,7 @@ impl Plugin {
         (caller, charge): (&Caller, Option<&Arc<CallCharge>>),
         check: impl FnOnce(&WorkBudget) -> Result<T, WorkStopped> + Send + 'static,
     ) -> Result<(T, AdmittedCall), CallError> {
-        let info = || CallInfo {
+        let received = CallInfo {
             kind: CallKind::CallTool,
             name: tool,
             arguments: arguments.into(),
@@ -44,7 +44,6 @@ impl Plugin {
             // A validation that ends in time is part of the call, whose span begins later.
             trace: None,
         };
-        let received = info();
         let mut record = self.call_log.record(&received);
         if let Err(rejected) = self.rate_gate.admit(&received) {
             record.rejected();
@@ -61,7 +60,7 @@ impl Plugin {
             // Work is abandoned only when this future is dropped, so `Abandoned` is never seen here.
             Err(WorkStopped::Cpu | WorkStopped::Abandoned) => {
                 let failure = CallError::limit(limits, "cpu_ms");
-                self.offload().in_place(record.noting_work(), || record.began(info)).await;
+                self.offload().in_place(record.noting_work(), || record.began(|| arguments.into())).await;
                 record.ended(Err(&failure));
                 tracing::warn!(target: "plugin", plugin = self.name(), "validating arguments: {failure}");
                 Err(failure)

@@ -318,6 +318,12 @@ impl CallError {
         if has(&["empty poll list"]) {
             return Self::Trapped("it waited for nothing at all");
         }
+        // Before the causes of this error, which may name handles.
+        if has(&["failed to convert function to given type"]) {
+            return Self::InvalidResult(
+                "it exports a function of another type than its interface says".to_owned(),
+            );
+        }
         if has(MISPLACED) {
             return Self::InvalidResult(
                 "its result is not valid text or points outside its memory".to_owned(),

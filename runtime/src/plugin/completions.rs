@@ -1,5 +1,6 @@
 //! `plugport:plugin/completions`: suggesting values of an argument.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use wasmtime::Store;
@@ -40,13 +41,17 @@ impl GuestCall for Complete<'_> {
         CallInfo {
             kind: CallKind::Complete,
             name: self.partial.argument,
-            arguments: self.partial.value.into(),
+            arguments: self.arguments(),
             caller,
             roles: self.client.roles(),
             is_admitted: false,
             charge: self.client.charge(),
             trace: self.client.trace(),
         }
+    }
+
+    fn arguments(&self) -> Cow<'_, str> {
+        self.partial.value.into()
     }
 
     async fn invoke(self, plugin: &Plugin, store: &mut Store<InstanceCtx>) -> GuestResult<Completion> {

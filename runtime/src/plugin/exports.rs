@@ -1,8 +1,9 @@
 //! Which of the optional interfaces a component exports, found out once.
 //!
 //! Each interface is optional, so nothing forces the whole world on a guest: absent is `None`, present but of another
-//! shape is an error at load and never at call. The engine checks the type of a function in each store anew, so a call
-//! lets it check the one function that it enters and not the whole interface.
+//! shape is an error at load and never at call: the first listing, which is part of the load, checks the types of all
+//! functions. The engine checks them in each store anew, so a call lets it check the one function that it enters and
+//! not the whole interface.
 
 use wasmtime::Store;
 use wasmtime::component::{
@@ -30,7 +31,7 @@ pub(super) struct Exports {
 
 /// One interface.
 pub(super) struct ExportedInterface<I> {
-    /// All its functions, for listings.
+    /// All its functions: listings call some of them, and check the types of all.
     pub(super) indices: I,
     /// The function that calls of clients enter.
     entry: ComponentExportIndex,
@@ -42,21 +43,12 @@ impl Exports {
     /// # Errors
     /// When an interface is there but lacks a function.
     pub(super) fn find(pre: &InstancePre<InstanceCtx>, interfaces: &Interfaces) -> wasmtime::Result<Self> {
-        let is_there = |interface: &str| interfaces.exports_interface(interface);
-        let tools = is_there("tools")
-            .then(|| ExportedInterface::find(pre, "tools", "call-tool", tools::GuestIndices::new));
-        let resources = is_there("resources").then(|| {
-            ExportedInterface::find(pre, "resources", "read-resource", resources::GuestIndices::new)
-        });
-        let prompts = is_there("prompts")
-            .then(|| ExportedInterface::find(pre, "prompts", "get-prompt", prompts::GuestIndices::new));
-        let completions = is_there("completions")
-            .then(|| ExportedInterface::find(pre, "completions", "complete", completions::GuestIndices::new));
+        let found = ComponentExports { pre, interfaces };
         Ok(Self {
-            tools: tools.transpose()?,
-            resources: resources.transpose()?,
-            prompts: prompts.transpose()?,
-            completions: completions.transpose()?,
+            tools: found.interface("tools", "call-tool", tools::GuestIndices::new)?,
+            resources: found.interface("resources", "read-resource", resources::GuestIndices::new)?,
+            prompts: found.interface("prompts", "get-prompt", prompts::GuestIndices::new)?,
+            completions: found.interface("completions", "complete", completions::GuestIndices::new)?,
             functions: None,
         })
     }
@@ -67,23 +59,35 @@ impl Exports {
     }
 }
 
-impl<I> ExportedInterface<I> {
-    fn find(
-        pre: &InstancePre<InstanceCtx>,
+/// A component that is looked into.
+struct ComponentExports<'c> {
+    pre: &'c InstancePre<InstanceCtx>,
+    interfaces: &'c Interfaces,
+}
+
+impl ComponentExports<'_> {
+    /// An interface and the function in it that calls of clients enter; `None` if the component lacks the interface.
+    fn interface<I>(
+        &self,
         interface: &str,
         entry: &str,
         indices: impl FnOnce(&InstancePre<InstanceCtx>) -> wasmtime::Result<I>,
-    ) -> wasmtime::Result<Self> {
+    ) -> wasmtime::Result<Option<ExportedInterface<I>>> {
+        if !self.interfaces.exports_interface(interface) {
+            return Ok(None);
+        }
         // The indices come first: their error says which function is missing.
-        let indices = indices(pre)?;
-        let component = pre.component();
+        let indices = indices(self.pre)?;
+        let component = self.pre.component();
         let interface =
             component.get_export_index(None, format!("plugport:plugin/{interface}@{WIT_VERSION}"));
         let entry = interface.and_then(|interface| component.get_export_index(Some(&interface), entry));
         let entry = entry.ok_or_else(|| wasmtime::format_err!("an exported interface has no entry"))?;
-        Ok(Self { indices, entry })
+        Ok(Some(ExportedInterface { indices, entry }))
     }
+}
 
+impl<I> ExportedInterface<I> {
     /// The function that calls of clients enter, of one instance.
     ///
     /// # Errors

@@ -27,6 +27,9 @@ pub(super) trait GuestCall: Send + Sync {
     /// What is called, for rates and the audit.
     fn info(&self) -> CallInfo<'_>;
 
+    /// Its arguments, as [`CallInfo`] has them.
+    fn arguments(&self) -> Cow<'_, str>;
+
     /// Enters the guest.
     fn invoke(
         self,

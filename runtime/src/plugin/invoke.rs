@@ -104,7 +104,7 @@ impl Plugin {
             record.rejected();
             return Err(CallError::Replaced);
         }
-        self.offload().in_place(record.noting_work(), || record.began(|| call.info())).await;
+        self.offload().in_place(record.noting_work(), || record.began(|| call.arguments())).await;
         let suspension = Suspension::new(Arc::clone(&self.permits), permit);
         let lease = self.pool.as_ref().and_then(|pool| pool.lease(kind, record.caller()));
         let idle = lease.as_ref().and_then(Lease::take_idle);
@@ -273,7 +273,9 @@ impl Drop for RunningCall<'_> {
             cpu: state.host_fuel.cpu(),
         });
         self.record.peak_memory(state.limiter.memory());
-        state.logs.close();
+        if let Some(logs) = state.logs.get() {
+            logs.close();
+        }
     }
 }
 

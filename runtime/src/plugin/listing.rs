@@ -3,6 +3,8 @@
 //! An instance costs more than a list, and the lists should be of one moment. So all are read together, at load and
 //! again when the plugin announces a change.
 
+use std::borrow::Cow;
+
 use wasmtime::Store;
 use wasmtime::component::Instance;
 
@@ -33,13 +35,17 @@ impl GuestCall for List {
         CallInfo {
             kind: CallKind::List,
             name: "",
-            arguments: "".into(),
+            arguments: self.arguments(),
             caller: Caller::Server,
             roles: None,
             is_admitted: false,
             charge: None,
             trace: None,
         }
+    }
+
+    fn arguments(&self) -> Cow<'_, str> {
+        "".into()
     }
 
     async fn invoke(self, plugin: &Plugin, store: &mut Store<InstanceCtx>) -> GuestResult<Listing> {
@@ -51,6 +57,10 @@ impl GuestCall for List {
             // The tools follow from the types. The instance was made only to see that it starts.
             listing.tools = functions.tools();
             return Ok(Ok(listing));
+        }
+        if let Some(completions) = &plugin.exports.completions {
+            // They are not listed. This checks their type.
+            completions.indices.load(&mut *store, &instance)?;
         }
         let listed = list_tools(plugin, store, &instance, &mut listing).await?;
         let Ok(()) = listed else { return Ok(listed.map(|()| listing)) };

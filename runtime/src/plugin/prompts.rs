@@ -1,5 +1,6 @@
 //! `plugport:plugin/prompts`: filling in a prompt.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use wasmtime::Store;
@@ -25,13 +26,17 @@ impl GuestCall for GetPrompt<'_> {
         CallInfo {
             kind: CallKind::GetPrompt,
             name: self.name,
-            arguments: arguments_json(self.args).into(),
+            arguments: self.arguments(),
             caller,
             roles: self.client.roles(),
             is_admitted: false,
             charge: self.client.charge(),
             trace: self.client.trace(),
         }
+    }
+
+    fn arguments(&self) -> Cow<'_, str> {
+        arguments_json(self.args).into()
     }
 
     async fn invoke(self, plugin: &Plugin, store: &mut Store<InstanceCtx>) -> GuestResult<PromptResult> {

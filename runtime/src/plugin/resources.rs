@@ -1,5 +1,6 @@
 //! `plugport:plugin/resources`: reading a resource.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use wasmtime::Store;
@@ -25,13 +26,17 @@ impl GuestCall for ReadResource<'_> {
         CallInfo {
             kind: CallKind::ReadResource,
             name: self.uri,
-            arguments: "".into(),
+            arguments: self.arguments(),
             caller,
             roles: self.client.roles(),
             is_admitted: false,
             charge: self.client.charge(),
             trace: self.client.trace(),
         }
+    }
+
+    fn arguments(&self) -> Cow<'_, str> {
+        "".into()
     }
 
     async fn invoke(

@@ -1,5 +1,6 @@
 //! `plugport:plugin/tools`: calling a tool.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use wasmtime::Store;
@@ -27,7 +28,7 @@ impl GuestCall for CallTool<'_> {
         CallInfo {
             kind: CallKind::CallTool,
             name: self.name,
-            arguments: self.args.into(),
+            arguments: self.arguments(),
             caller,
             roles: self.client.roles(),
             is_admitted: self.is_admitted,
@@ -36,16 +37,22 @@ impl GuestCall for CallTool<'_> {
         }
     }
 
+    fn arguments(&self) -> Cow<'_, str> {
+        self.args.into()
+    }
+
     async fn invoke(self, plugin: &Plugin, store: &mut Store<InstanceCtx>) -> GuestResult<ToolResult> {
         let tools = required(&plugin.exports.tools, "tools")?;
         let instance = instantiate_for(plugin, store, &self.client).await?;
         // An instance that served a call before has the function already.
-        let checked = store.data().call_tool;
-        let call_tool = match checked {
+        let call_tool = match store.data().call_tool {
             Some(call_tool) => call_tool,
-            None => tools.entry(store, &instance)?,
+            None => {
+                let call_tool = tools.entry(store, &instance)?;
+                store.data_mut().call_tool = Some(call_tool);
+                call_tool
+            }
         };
-        store.data_mut().call_tool = Some(call_tool);
         let call = handle(store, self.client);
         let (result,) = call_tool.call_async(store, (call, self.name, self.args)).await?;
         Ok(result)

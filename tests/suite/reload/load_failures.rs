@@ -19,6 +19,15 @@ async fn bad_files_are_skipped_with_one_line_each() {
     let hollow =
         wat::parse_str(r#"(component (instance $i) (export "plugport:plugin/tools@0.1.0" (instance $i)))"#)
             .unwrap();
+    let mistyped = wat::parse_str(
+        r#"(component
+             (core module $m (func (export "f")))
+             (core instance $i (instantiate $m))
+             (func $f (canon lift (core func $i "f")))
+             (instance $tools (export "list-tools" (func $f)) (export "call-tool" (func $f)))
+             (export "plugport:plugin/tools@0.1.0" (instance $tools)))"#,
+    )
+    .unwrap();
     let foreign = wat::parse_str(
         r#"(component (import "acme:radio/tune@1.0.0" (instance (export "on" (func))))
              (instance $i) (export "plugport:plugin/tools@0.1.0" (instance $i)))"#,
@@ -34,6 +43,7 @@ async fn bad_files_are_skipped_with_one_line_each() {
         .file("other.wasm", &other)
         .file("future.wasm", &future)
         .file("hollow.wasm", &hollow)
+        .file("mistyped.wasm", &mistyped)
         .file("foreign.wasm", &foreign)
         .file("bad name.wasm", &good)
         .file(".hidden.wasm", b"")
@@ -53,6 +63,7 @@ async fn bad_files_are_skipped_with_one_line_each() {
         ("other.wasm", "is a component of another world: it exports wasi:http/incoming-handler@0.2.0"),
         ("future.wasm", "was built for plugport:plugin@0.9.0"),
         ("hollow.wasm", "does not fit this server's interfaces"),
+        ("mistyped.wasm", "it exports a function of another type than its interface says"),
         ("foreign.wasm", "does not fit this server's interfaces"),
         ("bad name.wasm", "rename the file"),
     ] {

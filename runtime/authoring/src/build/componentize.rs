@@ -15,9 +15,13 @@ use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
 use super::error::BuildError;
 use super::wit_world::WitWorld;
 
-/// The functions that do the same with both adapters, if no other function is imported. Standard streams are then all
-/// that can be open, and they are no terminals in any server. Where such a stream cannot do what is asked, `errno` may
-/// be another one.
+/// A program of a libc that imports only these cannot tell the adapters apart, but for the value of `errno` where a
+/// stream cannot do what is asked. Standard streams are all that it can use then, and they are no terminals in any
+/// server.
+///
+/// In the smaller adapter `fd_fdstat_get`, `fd_seek` and `fd_tell` always fail. On streams the last two fail in the
+/// other one as well. A libc uses the first for `isatty`, which says no either way, and for `fcntl`, which imports
+/// `fd_fdstat_set_flags` besides.
 const SAME_WITHOUT_FILES: [&str; 11] = [
     "clock_res_get",
     "clock_time_get",
@@ -118,6 +122,8 @@ mod tests {
         );
         let environment = imported(&[write, ("environ_get", "i32 i32"), ("environ_sizes_get", "i32 i32")]);
         assert!(environment.iter().any(|name| name.starts_with("wasi:cli/environment@")), "{environment:?}");
+        let flags = imported(&[write, ("fd_fdstat_get", "i32 i32"), ("fd_fdstat_set_flags", "i32 i32")]);
+        assert!(flags.iter().any(|name| name.starts_with("wasi:filesystem/preopens@")), "{flags:?}");
         let directories = imported(&[write, ("fd_prestat_get", "i32 i32")]);
         assert!(
             directories.iter().any(|name| name.starts_with("wasi:filesystem/preopens@")),

@@ -91,7 +91,7 @@ impl Host for InstanceCtx {
     async fn resource_updated(&mut self, uri: String) -> wasmtime::Result<()> {
         self.host_fuel.charge(uri.len()).await?;
         if self.announces && !self.plugin.changes.resource_updated(&self.plugin.name, &uri) {
-            self.logs.host_line(
+            self.logs().host_line(
                 "announced more updated resources than can be pending; clients are notified of the first ones",
             );
         }

@@ -10,7 +10,7 @@ use wasmtime::component::Resource;
 
 use crate::bindings::plugport::plugin::request::{self, ClientInfo, Host, HostCall};
 use crate::call_env::{GuestLog, LogLevel, LogSource};
-use crate::capability::{Call, InstanceCtx};
+use crate::capability::{Call, InstanceCtx, guest_log};
 use crate::config::fixed_limits::LOG_LINE_BYTES;
 use crate::json;
 
@@ -74,15 +74,15 @@ impl HostCall for InstanceCtx {
         let logger = logger.unwrap_or_default();
         self.host_fuel.charge(data.len() + logger.len()).await?;
         let client = Arc::clone(&self.current_call.get(&call)?.client);
-        if self.logs.is_spent() {
-            self.logs.drop_bytes(data.len());
+        if self.logs().is_spent() {
+            self.logs().drop_bytes(data.len());
             return Ok(());
         }
         let is_whole = data.len() <= LOG_LINE_BYTES;
-        let data = if is_whole { self.logs.shown_json(&data) } else { data.into() };
-        if self.logs.line(LogSource::Log, data.as_bytes()) {
-            let logger = self.logs.shown(&logger, MAX_LOGGER);
-            let data = one_line_json(&data, &self.logs);
+        let data = if is_whole { self.logs().shown_json(&data) } else { data.into() };
+        if self.logs().line(LogSource::Log, data.as_bytes()) {
+            let logger = self.logs().shown(&logger, MAX_LOGGER);
+            let data = one_line_json(&data, self.logs());
             client.log(level.into(), Some(&*logger).filter(|logger| !logger.is_empty()), &data);
         }
         Ok(())
@@ -96,10 +96,10 @@ impl HostCall for InstanceCtx {
         message: Option<String>,
     ) -> wasmtime::Result<()> {
         self.host_fuel.charge(message.as_ref().map_or(0, String::len)).await?;
-        let (logs, longest) = (&self.logs, LOG_LINE_BYTES);
+        let logs = guest_log(&self.logs, &self.plugin);
         let call = self.current_call.get_mut(&call)?;
         if call.admit_progress(progress, Instant::now()) {
-            let message = message.as_deref().map(|text| logs.shown(text, longest));
+            let message = message.as_deref().map(|text| logs.shown(text, LOG_LINE_BYTES));
             call.client.progress(progress, total.filter(|total| total.is_finite()), message.as_deref());
         }
         Ok(())

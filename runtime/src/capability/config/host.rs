@@ -39,7 +39,7 @@ impl InstanceCtx {
     /// so the plugin was denied the value; otherwise the value is only missing.
     fn record_missing(&mut self, key: &str) {
         // Secrets are redacted before the key is cut: the redactor does not know the beginning of a secret.
-        let shown = self.logs.shown(key, MAX_SHOWN);
+        let shown = self.logs().shown(key, MAX_SHOWN);
         let requested = format!("the configuration value `{shown}`");
         let line = format!("config = {{ {} = \"...\" }}", toml_key(&shown));
         let hint = GrantHint::new(line, [format!("config={shown}=...")]);

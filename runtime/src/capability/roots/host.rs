@@ -81,7 +81,7 @@ impl InstanceCtx {
         let roots = match parse_roots(&response) {
             Ok(listed) => listed.roots,
             Err(why) => {
-                self.logs.host_line(&why);
+                self.logs().host_line(&why);
                 Vec::new()
             }
         };
@@ -93,11 +93,11 @@ impl InstanceCtx {
                 Ok(opened) => self.capabilities.filesystem.add_root(opened),
                 Err(RootError::Outside(path)) => {
                     let hint = format!("roots = {{ read = [{path:?}] }}");
-                    let uri = self.logs.shown(&root.uri, MAX_SHOWN).into_owned();
+                    let uri = self.logs().shown(&root.uri, MAX_SHOWN).into_owned();
                     self.deny(&format!("reading the client's root {uri}"), &hint);
                 }
                 Err(error) => {
-                    self.logs.host_line(&format!("the client's root {} was not opened: {error}", root.uri))
+                    self.logs().host_line(&format!("the client's root {} was not opened: {error}", root.uri))
                 }
             }
         }

@@ -115,13 +115,14 @@ struct Lines {
 
 impl Lines {
     /// How much longer a line may wait; `None` if it fits.
-    fn wait_left(&mut self, now: Instant) -> Option<Duration> {
+    fn wait_left(&mut self) -> Option<Duration> {
         if self.closed {
             return Some(Duration::ZERO);
         }
         if self.bytes <= MAX_WAITING {
             return None;
         }
+        let now = Instant::now();
         let since = *self.full_since.get_or_insert(now);
         Some(MAX_WAIT.saturating_sub(now.saturating_duration_since(since)))
     }
@@ -143,7 +144,7 @@ impl Queue {
     /// Adds a line or an event.
     pub(super) fn add(&self, entry: Entry) {
         let mut lines = self.lines.lock();
-        while let Some(left) = lines.wait_left(Instant::now()) {
+        while let Some(left) = lines.wait_left() {
             if left.is_zero() {
                 lines.lost += 1;
                 lines.all_lost += 1;
@@ -172,9 +173,11 @@ impl Queue {
 
     /// Writes lines until the queue is closed and all are written.
     pub(super) fn write(&self, mut sink: impl LineSink) {
-        let (mut lines, mut end) = (Vec::new(), None);
+        let mut end = None;
         loop {
             let (batch, closed) = self.next_batch();
+            // A buffer for each batch: one that is kept would stay as large as the longest line ever.
+            let mut lines = Vec::new();
             for entry in batch {
                 entry.write(&mut lines);
                 if lines.len() >= MAX_WRITE {
@@ -184,7 +187,6 @@ impl Queue {
             }
             if !lines.is_empty() {
                 self.deliver(&mut sink, &lines, &mut end);
-                lines.clear();
             }
             if closed {
                 return;

@@ -2,6 +2,7 @@
 //! exactly one line, also when its future is dropped in the middle. A rejected call is handed to
 //! [`RejectedCalls`](super::rejected_calls::RejectedCalls), which writes one line for many.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -95,8 +96,8 @@ impl AuditRecord {
         if self.includes_arguments().is_some() { self.bytes_in / DIGESTED } else { 0 }
     }
 
-    /// The call has its permit and begins. `info` is called only if the audit includes arguments.
-    pub(in crate::plugin) fn began<'j>(&mut self, info: impl FnOnce() -> CallInfo<'j>) {
+    /// The call has its permit and begins. `arguments` is called only with an audit.
+    pub(in crate::plugin) fn began<'j>(&mut self, arguments: impl FnOnce() -> Cow<'j, str>) {
         if let Some(span) = &mut self.span {
             span.waited(self.received.elapsed());
         }
@@ -105,7 +106,7 @@ impl AuditRecord {
             self.is_counted = true;
         }
         let Some(whole) = self.includes_arguments() else { return };
-        self.arguments = Some(NotedArguments::new(&info().arguments, whole));
+        self.arguments = Some(NotedArguments::new(&arguments(), whole));
     }
 
     /// Whose call it is.

@@ -1,7 +1,7 @@
 //! The line that the audit has for one call, or for several that were rejected for the same reason.
 //!
-//! `audit_record` and `rejected_calls` write the same line, so the line has a module of its own. The line of a call that
-//! began is made on the audit's thread, so all that it says is in a [`FinishedCallEvent`].
+//! `audit_record` and `rejected_calls` write the same line, so the line has a module of its own. The line of a call
+//! that began is made on the audit's thread, so all that it says is in a [`FinishedCallEvent`].
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -62,7 +62,8 @@ pub(super) struct FinishedCallEvent {
 impl FinishedCallEvent {
     /// What it takes in memory beside its own size.
     pub(super) fn heap_bytes(&self) -> usize {
-        self.name.len() + self.arguments.as_ref().map_or(0, NotedArguments::bytes)
+        let arguments = self.arguments.as_ref().map_or(0, NotedArguments::bytes);
+        self.name.len() + self.outcome.reason().len() + arguments
     }
 }
 
@@ -136,6 +137,14 @@ impl CallOutcome {
             CallError::Quarantined { .. } => Self::Quarantined,
             CallError::Replaced => Self::Replaced,
             CallError::Host(_) => Self::Host,
+        }
+    }
+
+    /// What it says beside its name; a guest's result may make it long.
+    fn reason(&self) -> &str {
+        match self {
+            Self::Trapped { reason } | Self::InvalidResult { reason } => reason,
+            _ => "",
         }
     }
 

@@ -1,5 +1,6 @@
 //! Calls a function of a component as a tool.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -48,13 +49,17 @@ impl GuestCall for CallFunction<'_> {
         CallInfo {
             kind: CallKind::CallTool,
             name: self.name,
-            arguments: self.args.into(),
+            arguments: self.arguments(),
             caller,
             roles: self.client.roles(),
             is_admitted: self.is_admitted,
             charge: self.client.charge(),
             trace: self.client.trace(),
         }
+    }
+
+    fn arguments(&self) -> Cow<'_, str> {
+        self.args.into()
     }
 
     async fn invoke(self, plugin: &Plugin, store: &mut Store<InstanceCtx>) -> GuestResult<ToolResult> {

@@ -171,7 +171,7 @@ impl InstanceCtx {
     fn log_if_full(&mut self, permit: Result<FilePermit, ErrorCode>) -> FsResult<FilePermit> {
         if permit.is_err() && self.capabilities.filesystem.first_full() {
             let max = self.plugin.config.limits.open_files;
-            self.logs.host_line(&format!("it has {max} files open and wanted more (limit `open_files`)"));
+            self.logs().host_line(&format!("it has {max} files open and wanted more (limit `open_files`)"));
         }
         Ok(permit?)
     }
