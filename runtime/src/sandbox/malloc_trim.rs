@@ -2,15 +2,15 @@
 //!
 //! That allocator keeps freed memory: after a burst of large bodies and results a process of 60 MiB has 400 MiB for as
 //! long as it lives. So large blocks are mapped one by one and unmapped when they are freed, and other free memory is
-//! given back every few seconds, and not at each `free` that leaves some at the end of an arena: the next instance would
-//! take the same pages again. `docs/decisions/0023-memory.md` has the measurements. Other allocators do it by themselves.
+//! given back every few seconds. Some stays at the end of each arena, since the next instance would take the same pages
+//! again. `docs/decisions/0023-memory.md` has the measurements. Other allocators do it by themselves.
 
 use std::time::Duration;
 
 /// Time between two calls of [`trim_heap`].
 pub const TRIM_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Makes the allocator map large blocks one by one, and keep small ones until the next trim. To be called once, at the
+/// Makes the allocator map large blocks one by one, and keep some memory for small ones. To be called once, at the
 /// start.
 pub fn set_malloc_thresholds() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
@@ -33,8 +33,8 @@ mod glibc {
     /// `M_TRIM_THRESHOLD` of `malloc.h`.
     const TRIM_THRESHOLD: c_int = -1;
 
-    /// Free memory at the end of an arena that a `free` leaves there for later, bytes: more than the instances of one
-    /// call take. glibc would give it back from 128 KiB on.
+    /// Free memory that stays at the end of an arena, bytes: more than the instances of one call take. glibc would keep
+    /// 128 KiB. There are at most eight arenas for each processor.
     const KEPT: c_int = 1 << 20;
 
     /// Smallest large block, bytes. Once it is set, glibc no longer raises it by itself, up to 32 MiB.

@@ -28,7 +28,8 @@ _COLLECT_AFTER = 20_000
 
 # From the largest to the smallest: a small object would split a large gap.
 _SIZES = (*(1 << bits for bits in range(16, 9, -1)), *range(512, 64, -32), *range(64, 0, -8))
-# Objects of one size: so many behind the room say that there are no gaps left, and more are never made.
+# Objects of one size: so many behind the room, or as many as take a quarter of it, say that there are no gaps left; and
+# more are never made.
 _BEHIND = 64
 _MOST = 100_000
 _ROOM = 1 << 20
@@ -85,6 +86,7 @@ def settle_memory() -> None:
 def _fill(size: int, room: int) -> None:
     """Makes objects until they no longer lie before the room. In CPython the `id` of an object is its address."""
     behind: list[bytes] = []
+    enough = max(1, min(_BEHIND, _ROOM // 4 // size))
     for _ in range(_MOST):
         # All `bytes` of less than two bytes exist already and take no memory.
         filler = bytes(max(size, 2))
@@ -92,5 +94,5 @@ def _fill(size: int, room: int) -> None:
             _fillers.append(filler)
         else:
             behind.append(filler)
-        if len(behind) == _BEHIND:
+        if len(behind) == enough:
             return
