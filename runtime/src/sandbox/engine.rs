@@ -29,6 +29,9 @@ const KEEP_RESIDENT: usize = mib(1);
 /// The same for each table and each stack.
 const KEEP_RESIDENT_SMALL: usize = kib(64);
 
+/// Where Linux lists its swap space: a line of titles, and one for each.
+const SWAPS: &str = "/proc/swaps";
+
 /// Part of the memory for guests that may stay resident in unused instances: one in this many.
 const IDLE_SHARE: usize = 4;
 
@@ -72,6 +75,9 @@ impl EngineError {
 /// # Errors
 /// When the machine has not enough address space or lacks a feature.
 pub fn engine(settings: &ServerConfig) -> Result<Engine, EngineError> {
+    if idle_memory(settings) == 0 {
+        tracing::info!("this machine has swap space, so no instance keeps memory for the next, and calls take longer");
+    }
     let mut config = flags(settings);
     config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool(settings)));
     Engine::new(&config).map_err(|error| EngineError::new(settings, error))
@@ -136,9 +142,16 @@ fn memories(instances: u32, large: u32) -> u32 {
     instances.saturating_add(large)
 }
 
-/// Memory that unused instances may keep resident together, bytes.
+/// Memory that unused instances may keep resident together, bytes. None where there is swap space: wasmtime 48 resets
+/// pages in place by a scan that overlooks those which were swapped out, so the next instance would read what the one
+/// before wrote there (`docs/decisions/0038-swap.md`).
 pub(super) fn idle_memory(settings: &ServerConfig) -> usize {
-    guest_memory(settings) / IDLE_SHARE
+    if has_swap(std::fs::read_to_string(SWAPS).ok().as_deref()) { 0 } else { guest_memory(settings) / IDLE_SHARE }
+}
+
+/// Whether the system may move memory to swap space, by what it says in [`SWAPS`]. Where it says nothing, it may.
+fn has_swap(swaps: Option<&str>) -> bool {
+    swaps.is_none_or(|swaps| swaps.lines().count() > 1)
 }
 
 /// Bytes that each of `count` memories, tables or stacks may keep resident, in whole pages and at most `max`. Together
@@ -171,7 +184,7 @@ fn pool(settings: &ServerConfig) -> PoolingAllocationConfig {
         .linear_memory_keep_resident(keep_resident(idle_memory, memories(instances, large), 2, KEEP_RESIDENT))
         .table_keep_resident(keep_resident(idle_memory, tables, 4, KEEP_RESIDENT_SMALL))
         .async_stack_keep_resident(keep_resident(idle_memory, instances, 4, KEEP_RESIDENT_SMALL))
-        .pagemap_scan(Enabled::Auto);
+        .pagemap_scan(if idle_memory == 0 { Enabled::No } else { Enabled::Auto });
     pool
 }
 
@@ -218,6 +231,14 @@ mod tests {
         assert!(memories * 4 < 60, "{memories} memories of 4 GiB");
         let usual = instances(&ServerConfig::default());
         assert_eq!(usual as usize, 256 + 1_000 + 64 + SPARE);
+    }
+
+    #[test]
+    fn memory_is_reset_in_place_only_where_none_is_swapped_out() {
+        let titles = "Filename\tType\tSize\tUsed\tPriority\n";
+        assert!(!has_swap(Some(titles)));
+        assert!(has_swap(Some(&format!("{titles}/swapfile file 2097148 0 -2\n"))));
+        assert!(has_swap(None));
     }
 
     #[test]

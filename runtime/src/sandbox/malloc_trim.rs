@@ -2,18 +2,19 @@
 //!
 //! That allocator keeps freed memory: after a burst of large bodies and results a process of 60 MiB has 400 MiB for as
 //! long as it lives. So large blocks are mapped one by one and unmapped when they are freed, and other free memory is
-//! given back every few seconds. `docs/decisions/0023-memory.md` has the measurements. Other allocators do it by
-//! themselves.
+//! given back every few seconds. Some stays at the end of each arena, since the next instance would take the same pages
+//! again. `docs/decisions/0023-memory.md` has the measurements. Other allocators do it by themselves.
 
 use std::time::Duration;
 
 /// Time between two calls of [`trim_heap`].
 pub const TRIM_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Makes the allocator map large blocks one by one. To be called once, at the start.
-pub fn set_mmap_threshold() {
+/// Makes the allocator map large blocks one by one, and keep some memory for small ones. To be called once, at the
+/// start.
+pub fn set_malloc_thresholds() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    glibc::map_large_blocks();
+    glibc::set_thresholds();
 }
 
 /// Gives free memory back: takes 50 µs when there is none, some 25 ms for 100 MiB.
@@ -29,6 +30,13 @@ mod glibc {
     /// `M_MMAP_THRESHOLD` of `malloc.h`.
     const MMAP_THRESHOLD: c_int = -3;
 
+    /// `M_TRIM_THRESHOLD` of `malloc.h`.
+    const TRIM_THRESHOLD: c_int = -1;
+
+    /// Free memory that stays at the end of an arena, bytes: more than the instances of one call take. glibc would keep
+    /// 128 KiB. There are at most eight arenas for each processor.
+    const KEPT: c_int = 1 << 20;
+
     /// Smallest large block, bytes. Once it is set, glibc no longer raises it by itself, up to 32 MiB.
     const LARGE: c_int = 256 << 10;
 
@@ -41,8 +49,9 @@ mod glibc {
         safe fn malloc_trim(keep: usize) -> c_int;
     }
 
-    pub(super) fn map_large_blocks() {
+    pub(super) fn set_thresholds() {
         mallopt(MMAP_THRESHOLD, LARGE);
+        mallopt(TRIM_THRESHOLD, KEPT);
     }
 
     pub(super) fn trim() {

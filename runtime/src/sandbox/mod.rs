@@ -40,7 +40,7 @@ pub(crate) use kv_bucket::{CallerQuota, KeyValues, KvBucket, ValueVersion};
 pub(crate) use kv_database::KEY as LONGEST_KEY;
 pub use kv_database::{KvDatabase, KvError};
 pub(crate) use large_work_threads::{LargeWork, SMALL, SpentCpuTime, WorkBudget, WorkStopped};
-pub use malloc_trim::{TRIM_INTERVAL, set_mmap_threshold, trim_heap};
+pub use malloc_trim::{TRIM_INTERVAL, set_malloc_thresholds, trim_heap};
 pub use poll_permits::worker_threads;
 pub(crate) use poll_permits::{PermittedPolls, PollPermits};
 pub(crate) use shared_permits::{NoSharedPermit, SharedPermit, SharedPermits};

@@ -1,7 +1,7 @@
 // What a component exports. Each function gives back what the interface takes or throws its error; nothing else leaves,
 // since the engine ends the component for a value of another type.
 
-import { during, settle } from "#host";
+import { during, prepare, settle } from "#host";
 import { complete, completerOf } from "./completions.js";
 import { HostError, lowered } from "./errors.js";
 import { Prompt } from "./prompts.js";
@@ -13,12 +13,14 @@ export function plugin({ tools = [], resources = [], prompts = [] }) {
   check(tools, Tool, "tool", ({ name }) => name);
   check(resources, Resource, "resource", ({ uri, template }) => uri ?? template.text);
   check(prompts, Prompt, "prompt", ({ name }) => name);
-  return {
+  const exported = {
     tools: toolsOf(tools),
     resources: resourcesOf(resources),
     prompts: promptsOf(prompts),
     completions: completionsOf(resources, prompts),
   };
+  prepare();
+  return exported;
 }
 
 function toolsOf(all) {

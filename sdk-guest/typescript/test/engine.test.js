@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { structuredClone as clone } from "../src/engine/structured_clone.js";
+import { collectGarbage } from "../src/engine/collect_garbage.js";
 import { begin, performance as measured } from "../src/engine/performance.js";
 import { formatValue } from "../src/engine/format_value.js";
 import { encode, TextDecoder as Decoder, TextEncoder as Encoder } from "../src/engine/text_encoding.js";
@@ -81,4 +82,8 @@ test("what is nested too deeply is printed as far as it goes", () => {
   let deep = 1;
   for (let at = 0; at < 20_000; at += 1) deep = [deep];
   assert.equal(formatValue(deep), `${"[".repeat(64)}"[too deep]"${"]".repeat(64)}`);
+});
+
+test("collecting ends where an engine keeps all objects until a job is done", () => {
+  collectGarbage();
 });

@@ -3,7 +3,7 @@
 //! Each feature is called over Streamable HTTP with and without a session. `docs/languages.md` has the table.
 
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use plugport_tests::answering_client::{AnsweringClient, CallTranscript};
 use plugport_tests::http_client::Client;
@@ -77,6 +77,7 @@ async fn drive(lang: Lang) {
         driven.tools_are_described().await;
         driven.speaks_while_it_works().await;
         driven.prints().await;
+        driven.draws_other_numbers_in_each_instance().await;
         driven.asks_the_model().await;
         driven.asks_the_person().await;
         driven.asks_for_folders().await;
@@ -173,6 +174,22 @@ impl GuestUnderTest<'_> {
         if !logs.iter().any(|log| log["data"].as_str().is_some_and(|data| data.contains(&text))) {
             self.server.wait_for_log(&text).await;
         }
+    }
+
+    /// An instance may begin as the memory image of a started program, but not with its seeds or its time.
+    async fn draws_other_numbers_in_each_instance(&self) {
+        if matches!(self.lang, Lang::Rust | Lang::C) {
+            return;
+        }
+        let mut numbers = Vec::new();
+        for _ in 0..2 {
+            let drawn = self.call("draw", json!({}), &[]).await;
+            let (number, time) = drawn.text().split_once(' ').unwrap();
+            let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs_f64();
+            assert!((now - time.parse::<f64>().unwrap()).abs() < 60.0, "{time} at {now}, {}", self.here());
+            numbers.push(number.to_owned());
+        }
+        assert_ne!(numbers[0], numbers[1], "{}", self.here());
     }
 
     async fn asks_the_model(&self) {

@@ -15,6 +15,7 @@ from . import preimport as preimport
 from . import prompts as prompting
 from . import resources as reading
 from . import tools as calling
+from . import warm_up
 from .call import Call
 from .errors import Internal, explain, handed_on
 
@@ -28,7 +29,12 @@ def exports() -> tuple[type[Any], type[Any], type[Any], type[Any]]:
     resources, completers = list(reading.found), list(completing.found)
     _check(tools, prompts, resources, completers)
     host.loosen()
-    return _tools(tools), _resources(resources), _prompts(prompts), _completions(completers)
+    if host.inside():
+        warm_up.serve_samples(_tools)
+    classes = _tools(tools), _resources(resources), _prompts(prompts), _completions(completers)
+    if host.inside():
+        warm_up.settle_memory()
+    return classes
 
 
 def _by_name(what: str, found: Iterable[T]) -> dict[str, T]:

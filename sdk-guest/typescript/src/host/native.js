@@ -17,4 +17,7 @@ export function during(handle, run) {
   return run();
 }
 
+/** There is no memory image to prepare. */
+export const prepare = () => {};
+
 export const settle = (run) => run();

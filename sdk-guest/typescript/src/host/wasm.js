@@ -6,6 +6,7 @@ import inputs from "plugport:plugin/inputs@0.1.0";
 import roots from "plugport:plugin/roots@0.1.0";
 import sampling from "plugport:plugin/sampling@0.1.0";
 import { Call } from "../call.js";
+import { collectGarbage } from "../engine/collect_garbage.js";
 import { enter, leave } from "../engine/console.js";
 import { install, start } from "../engine/index.js";
 import { drain, forget } from "../engine/microtasks.js";
@@ -13,6 +14,9 @@ import { drain, forget } from "../engine/microtasks.js";
 install();
 
 export const changes = hostChanges;
+
+/** Prepares the memory that each instance begins with, when the plugin's modules are loaded. */
+export const prepare = collectGarbage;
 
 /** Handles a request; `handle` is null where there is no call, as in lists. */
 export function during(handle, run) {

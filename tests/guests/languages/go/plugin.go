@@ -4,7 +4,9 @@ package main
 import (
 	"errors"
 	"fmt"
+	"math/rand"
 	"strings"
+	"time"
 
 	"github.com/plugport/plugport/sdk-guest/go"
 )
@@ -25,6 +27,10 @@ func log(call *plugport.Call, args logArgs) (string, error) {
 func print(_ *plugport.Call, args printArgs) (string, error) {
 	fmt.Println(args.Text)
 	return "printed", nil
+}
+
+func draw(*plugport.Call, struct{}) (string, error) {
+	return fmt.Sprintf("%d %d", rand.Int63(), time.Now().Unix()), nil
 }
 
 func throw(*plugport.Call, struct{}) (string, error) {
@@ -165,6 +171,7 @@ func names(_ *plugport.Call, value string, _ plugport.CompletionContext) (plugpo
 func init() {
 	plugport.Tool("log", "Log a text.", log)
 	plugport.Tool("print", "Print a text.", print)
+	plugport.Tool("draw", "Draw a random number, and tell the time.", draw)
 	plugport.Tool("throw", "Fail with what nobody recovers.", throw)
 	plugport.Tool("progress", "Report progress step by step.", progress)
 	plugport.Tool("sample", "Ask the client's model.", sample)

@@ -1,5 +1,7 @@
 """One of each feature, the same in every language, so that one test can drive them all."""
 
+import random
+import time
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -91,6 +93,12 @@ def throw() -> str:
 def refuse(call: Call) -> str:
     """Ask the client's model without being allowed to."""
     return call.sample("May I?", max_tokens=100).text
+
+
+@tool
+def draw() -> str:
+    """Draw a random number, and tell the time."""
+    return f"{random.random()} {time.time()}"
 
 
 @resource("features://greeting", mime_type="text/plain")

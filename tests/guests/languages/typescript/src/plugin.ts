@@ -104,6 +104,12 @@ const print = tool({
   },
 });
 
+const draw = tool({
+  name: "draw",
+  description: "Draw a random number, and tell the time.",
+  handler: () => `${Math.random()} ${Date.now() / 1000}`,
+});
+
 const throws = tool({
   name: "throw",
   description: "Throw what nobody catches, after a while.",
@@ -141,7 +147,7 @@ const greet = prompt({
 });
 
 export const { tools, resources, prompts, completions } = plugin({
-  tools: [log, progress, sample, elicit, roots, structured, nest, fail, refuse, print, throws],
+  tools: [log, progress, sample, elicit, roots, structured, nest, fail, refuse, print, draw, throws],
   resources: [greeting, echo],
   prompts: [greet],
 });
