@@ -15,6 +15,7 @@ mod fuzzing;
 mod guests;
 mod instruction_counts;
 mod languages;
+mod newer_libc;
 mod other_languages;
 mod prometheus;
 mod repository;

@@ -58,7 +58,8 @@ fn find_or_unpack(folder: &Path) -> Outcome<bool> {
     Ok(true)
 }
 
-fn package(folder: &Path) -> Option<PathBuf> {
+/// A package of Debian that lies in a folder.
+pub(crate) fn package(folder: &Path) -> Option<PathBuf> {
     let mut files = std::fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path());
     files.find(|file| file.extension().is_some_and(|extension| extension == "deb"))
 }

@@ -61,8 +61,13 @@ const GATES: &[Step] = &[
 const TEST_THREADS: &str = "6";
 
 /// The workspaces.
-const MANIFESTS: [&str; 4] =
-    ["Cargo.toml", "plugins/Cargo.toml", "tests/guests/Cargo.toml", "tests/guests/functions/Cargo.toml"];
+const MANIFESTS: [&str; 5] = [
+    "Cargo.toml",
+    "plugins/Cargo.toml",
+    "tests/guests/Cargo.toml",
+    "tests/guests/functions/Cargo.toml",
+    "tests/rivals/guests/Cargo.toml",
+];
 
 pub(crate) fn run(repository: &Repository, arguments: &[String]) -> Outcome {
     // Cargo passes the `--` of `cargo verify -- --all-languages` on.

@@ -55,6 +55,15 @@ pub fn aims(results: &Results) -> Vec<Aim> {
         add(&what("CPU over stdio / over HTTP"), at_most(1.0), stdio);
         let faster = of(many, rate, fresh, Rival::FastMcp);
         add(&what("calls per second at 64 connections / fastmcp"), Bound::AtLeast(10.0), faster);
+        let over_stdio = Cell::stdio(era);
+        for other in [Rival::Wassette, Rival::HyperMcp] {
+            if other.cannot(over_stdio).is_none() {
+                let what = what(&format!("calls per second over stdio / {}", other.title()));
+                add(&what, Bound::AtLeast(3.0), of(over_stdio, rate, fresh, other));
+            }
+        }
+        let level = of(over_stdio, rate, reused, Rival::Act);
+        add(&what("calls per second over stdio, reused / ACT"), Bound::AtLeast(1.0), level);
     }
     for (task, name) in [(Task::Echo(64 << 10), "64 KiB"), (Task::Echo(1 << 20), "1 MiB")] {
         let cell = Cell::http(task, Era::Stateless, 1);

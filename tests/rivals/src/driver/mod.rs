@@ -7,6 +7,7 @@ mod aims;
 mod cell;
 mod docs;
 mod plot;
+mod programs;
 mod results;
 mod rival;
 mod server;
@@ -17,7 +18,7 @@ use std::collections::BTreeMap;
 use std::process::Command;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -25,8 +26,9 @@ use crate::load;
 use crate::plan::{Era, Plan, Report, Target, Task};
 use crate::usage;
 use cell::{Cell, Transport};
+use programs::Programs;
 use results::Results;
-use rival::{Offer, Programs, RIVALS, Rival};
+use rival::{Offer, RIVALS, Rival};
 use server::{Home, Server};
 use settings::Settings;
 
@@ -57,7 +59,7 @@ pub fn run(arguments: impl Iterator<Item = String>) -> Result<()> {
     let text = tables::tables(&results);
     println!("{text}");
     // Tables without a server would replace those with it.
-    if settings.write && missing.is_empty() {
+    if settings.write && missing.iter().all(|rival| rival.is_optional()) {
         docs::write(programs.root(), &text, &plot::plots(&results))?;
     }
     Ok(())
@@ -74,13 +76,17 @@ struct Bench<'p> {
 
 impl<'p> Bench<'p> {
     fn start(programs: &'p Programs, rivals: &[Rival], offer: Offer, results: &mut Results) -> Result<Self> {
+        let rivals: Vec<Rival> = rivals.iter().copied().filter(|rival| rival.has(offer)).collect();
         let mut bench =
-            Self { programs, rivals: rivals.to_vec(), servers: BTreeMap::new(), homes: BTreeMap::new() };
+            Self { programs, rivals: rivals.clone(), servers: BTreeMap::new(), homes: BTreeMap::new() };
         let mut list = None;
         // Plugport first: the bare handler writes its list.
         let others = rivals.iter().filter(|rival| !rival.is_plugport());
         for rival in rivals.iter().filter(|rival| rival.is_plugport()).chain(others) {
             bench.homes.insert(*rival, Home::new(programs, *rival, offer)?);
+            if !rival.serves_http() {
+                continue;
+            }
             let (server, reply) = match start(programs, *rival, offer, list.as_deref()) {
                 Ok(started) => started,
                 // The bare handler needs the list. Without another server, its cells say that it does not run.
@@ -150,9 +156,11 @@ fn ask(server: &Server, offer: Offer) -> Result<String> {
     loop {
         tries += 1;
         match runtime.block_on(load::first_reply(&plan)) {
-            Ok(reply) => return Ok(reply),
+            Ok(reply) if reply.contains("rivals-") => return Ok(reply),
+            Ok(reply) if tries == TRIES => bail!("it has no tools: {reply}"),
             Err(error) if tries == TRIES => return Err(error),
-            Err(_) => std::thread::sleep(Duration::from_millis(100)),
+            // It does not serve yet, or has not loaded its tools.
+            _ => std::thread::sleep(Duration::from_millis(100)),
         }
     }
 }

@@ -58,6 +58,9 @@ fn color(rival: Rival) -> &'static str {
         Rival::Reused => "#66b2ff",
         Rival::FastMcp => "#1b9e77",
         Rival::TypeScript => "#7570b3",
+        Rival::Act => "#e7298a",
+        Rival::Wassette => "#a6761d",
+        Rival::HyperMcp => "#e6ab02",
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::cell::Cell;
-use super::rival::Rival;
+use super::rival::{RIVALS, Rival};
 use crate::plan::{Memory, Report};
 
 /// One number of a report.
@@ -30,6 +30,12 @@ impl Results {
 
     pub fn failure(&self, cell: Cell, rival: Rival) -> Option<&str> {
         self.failures.get(&(cell, rival)).map(String::as_str)
+    }
+
+    /// The servers that are there.
+    pub fn rivals(&self) -> Vec<Rival> {
+        let measured = |rival: &Rival| self.rounds.keys().any(|(_, other)| other == rival);
+        RIVALS.into_iter().filter(|rival| self.idle.contains_key(rival) || measured(rival)).collect()
     }
 
     /// The cells that were measured, or could not be, in the order of `all`.

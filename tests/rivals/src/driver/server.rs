@@ -6,9 +6,11 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail, ensure};
+use serde_json::json;
 use tempfile::TempDir;
 
-use super::rival::{Offer, Programs, Rival};
+use super::programs::Programs;
+use super::rival::{Offer, Rival};
 
 const START: Duration = Duration::from_secs(60);
 const MARK: &[u8] = b"hostile-variant:";
@@ -33,7 +35,7 @@ tools = 5000
 [plugins.rivals]
 ";
 
-/// A folder to run a server in. Plugport finds its configuration and its plugin there.
+/// A folder to run a server in. Plugport and hyper-mcp find their configuration there, and Plugport its plugin.
 pub struct Home(TempDir);
 
 impl Home {
@@ -49,6 +51,11 @@ impl Home {
             std::fs::write(home.path().join("plugport.toml"), settings)?;
             std::fs::create_dir(home.path().join("plugins"))?;
             std::fs::write(home.path().join("plugins/rivals.wasm"), guest(&programs.guest(), offer)?)?;
+        }
+        if rival == Rival::HyperMcp {
+            let guest = json!({ "url": format!("file://{}", programs.extism_guest().display()) });
+            let settings = json!({ "plugins": { "rivals": guest } });
+            std::fs::write(home.path().join("config.json"), settings.to_string())?;
         }
         Ok(Self(home))
     }

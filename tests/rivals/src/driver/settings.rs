@@ -39,7 +39,9 @@ impl Settings {
                     settings.only.push(value.to_owned());
                     settings.write = false;
                 }
-                _ => bail!("cargo measure rivals [quick] [seconds=N] [rounds=N] [only=TEXT]..."),
+                _ => bail!(
+                    "cargo measure rivals [quick] [seconds=N] [rounds=N] [only=TEXT]... [with=hyper-mcp]"
+                ),
             }
         }
         settings.write &= settings.millis >= MILLIS && settings.rounds >= ROUNDS;

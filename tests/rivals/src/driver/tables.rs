@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use super::aims::{Bound, aims};
 use super::cell::Cell;
 use super::results::{Figure, Results};
-use super::rival::{RIVALS, Rival};
+use super::rival::Rival;
 
 /// Everything of one run.
 pub fn tables(results: &Results) -> String {
@@ -64,21 +64,25 @@ fn ratio_table(results: &Results) -> String {
 }
 
 fn figure_table(results: &Results, title: &str, figure: Figure, notes: &mut Notes) -> String {
-    let mut text = head(title);
+    let rivals = results.rivals();
+    let mut text = head(title, &rivals);
     for cell in results.cells() {
-        let columns = RIVALS.map(|rival| match results.figure(cell, rival, figure) {
-            Some(value) => number(value) + &notes.partly_failed(results, cell, rival),
-            None => notes.dash(results, cell, rival),
-        });
+        let column = |rival: &Rival| match results.figure(cell, *rival, figure) {
+            Some(value) => number(value) + &notes.partly_failed(results, cell, *rival),
+            None => notes.dash(results, cell, *rival),
+        };
+        let columns: Vec<String> = rivals.iter().map(column).collect();
         writeln!(text, "| {cell} | {} |", columns.join(" | ")).unwrap();
     }
     text + "\n"
 }
 
 fn memory_table(results: &Results) -> String {
-    let mut text = head("Memory, MiB");
-    let mib = |kib: Option<u64>| kib.map_or("–".to_owned(), |kib| number(kib as f64 / 1024.0));
-    let idle = RIVALS.map(|rival| mib(results.idle.get(&rival).map(|memory| memory.resident)));
+    let rivals = results.rivals();
+    let mut text = head("Memory, MiB", &rivals);
+    let mib = |kib: Option<f64>| kib.map_or("–".to_owned(), |kib| number(kib / 1024.0));
+    let idle = |rival: &Rival| mib(results.idle.get(rival).map(|memory| memory.resident as f64));
+    let idle: Vec<String> = rivals.iter().map(idle).collect();
     writeln!(text, "| resident, idle | {} |", idle.join(" | ")).unwrap();
     for cell in results.cells().into_iter().filter(|cell| cell.task == super::cell::SMALL) {
         let figures: [(&str, Figure); 2] = [
@@ -86,16 +90,17 @@ fn memory_table(results: &Results) -> String {
             ("private", |report| report.memory.private as f64),
         ];
         for (name, figure) in figures {
-            let columns = RIVALS.map(|rival| mib(results.figure(cell, rival, figure).map(|kib| kib as u64)));
+            let column = |rival: &Rival| mib(results.figure(cell, *rival, figure));
+            let columns: Vec<String> = rivals.iter().map(column).collect();
             writeln!(text, "| {name}, {cell} | {} |", columns.join(" | ")).unwrap();
         }
     }
     text + "\n"
 }
 
-fn head(title: &str) -> String {
-    let titles = RIVALS.map(Rival::title).join(" | ");
-    format!("| {title} | {titles} |\n|---|{}\n", "---|".repeat(RIVALS.len()))
+fn head(title: &str, rivals: &[Rival]) -> String {
+    let titles: Vec<&str> = rivals.iter().map(|rival| rival.title()).collect();
+    format!("| {title} | {} |\n|---|{}\n", titles.join(" | "), "---|".repeat(rivals.len()))
 }
 
 /// Reasons for dashes, numbered in the order in which they appear.
@@ -158,7 +163,7 @@ fn number(value: f64) -> String {
 mod tests {
     use super::*;
     use crate::driver::cell::SMALL;
-    use crate::plan::{Era, Report};
+    use crate::plan::{Era, Memory, Report};
 
     #[test]
     fn numbers_are_as_exact_as_they_are_read() {
@@ -171,8 +176,10 @@ mod tests {
         let cell = Cell::stdio(Era::Session);
         results.add(cell, Rival::Fresh, Report { per_second: 5.0, ..Report::default() });
         results.fail(cell, Rival::Rmcp, "it broke".to_owned());
+        results.idle.insert(Rival::Bare, Memory::default());
         let text = tables(&results);
-        assert!(text.contains("| echo 32 B, stdio, session | –[1] | –[2] | 5.0 | – | – | – |"), "{text}");
+        assert!(text.contains("| Calls per second | bare axum | rmcp native | Plugport |\n"), "{text}");
+        assert!(text.contains("| echo 32 B, stdio, session | –[1] | –[2] | 5.0 |\n"), "{text}");
         assert!(text.contains("- [1]: the bare handler serves HTTP only\n- [2]: it broke"), "{text}");
         assert!(text.contains("| not measured |"), "{text}");
         results.fail(cell, Rival::Fresh, "it broke later".to_owned());
