@@ -1,17 +1,19 @@
-//! Gives free memory of glibc's allocator back to the system.
+//! How glibc's allocator reuses free memory, and when it gives it back to the system.
 //!
-//! That allocator keeps freed memory: after a burst of large bodies and results a process of 60 MiB has 400 MiB for as
-//! long as it lives. So large blocks are mapped one by one and unmapped when they are freed, and other free memory is
-//! given back every few seconds. Some stays at the end of each arena, since the next instance would take the same pages
-//! again. `docs/decisions/0023-memory.md` has the measurements. Other allocators do it by themselves.
+//! Two faults have to be avoided. Left alone, that allocator keeps freed memory: after a burst of large bodies and
+//! results a process of 60 MiB has 400 MiB for as long as it lives. And memory that goes back after every message or
+//! instance is fetched again, page by page, for the next one: that took more time than all else that was done for a
+//! message of 64 KiB. So free memory is reused, and every few seconds what is free then is given back. Only blocks that
+//! are larger than most messages are mapped one by one and unmapped when they are freed. Other allocators do all that
+//! by themselves. `docs/decisions/0023-memory.md` has the measurements.
 
 use std::time::Duration;
 
 /// Time between two calls of [`trim_heap`].
 pub const TRIM_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Makes the allocator map large blocks one by one, and keep some memory for small ones. To be called once, at the
-/// start.
+/// Makes the allocator reuse free memory until it is trimmed, and map large blocks one by one. To be called once, at
+/// the start.
 pub fn set_malloc_thresholds() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     glibc::set_thresholds();
@@ -33,12 +35,13 @@ mod glibc {
     /// `M_TRIM_THRESHOLD` of `malloc.h`.
     const TRIM_THRESHOLD: c_int = -1;
 
-    /// Free memory that stays at the end of an arena, bytes: more than the instances of one call take. glibc would keep
-    /// 128 KiB. There are at most eight arenas for each processor.
-    const KEPT: c_int = 1 << 20;
+    /// Free memory that stays at the end of an arena until it is trimmed, bytes: more than the instances of one call
+    /// take, and the copies of two messages of 1 MiB. glibc would keep 128 KiB. There are at most eight arenas for each
+    /// processor.
+    const KEPT: c_int = 16 << 20;
 
     /// Smallest large block, bytes. Once it is set, glibc no longer raises it by itself, up to 32 MiB.
-    const LARGE: c_int = 256 << 10;
+    const LARGE: c_int = 4 << 20;
 
     #[expect(unsafe_code, reason = "no maintained crate has these two functions of the C library")]
     // SAFETY: the signatures are those of `malloc.h` of glibc.
