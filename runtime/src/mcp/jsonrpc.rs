@@ -95,9 +95,10 @@ impl Message {
     /// Reads one message.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self, Malformed> {
         // JSON must be UTF-8, and the parser does not check strings that it skips.
-        if let Err(error) = std::str::from_utf8(bytes) {
-            return Err(Malformed { id: None, error: RpcError::parse(&error.to_string()) });
-        }
+        let text = match std::str::from_utf8(bytes) {
+            Ok(text) => text,
+            Err(error) => return Err(Malformed { id: None, error: RpcError::parse(&error.to_string()) }),
+        };
         let first = bytes.trim_ascii_start().first();
         // Derived structs accept arrays too, so anything but an object is rejected here. The error says whether the
         // bytes are JSON.
@@ -105,8 +106,7 @@ impl Message {
             let error = serde_json::from_slice::<IgnoredAny>(bytes).err();
             return Err(not_an_object(first == Some(&b'['), error));
         }
-        let envelope: Envelope<'_> =
-            serde_json::from_slice(bytes).map_err(|error| unreadable(bytes, &error))?;
+        let envelope: Envelope<'_> = serde_json::from_str(text).map_err(|error| unreadable(bytes, &error))?;
         let id = envelope.id.map(RequestId::read).transpose();
         let invalid = |id, why: &str| Err(Malformed { id, error: RpcError::invalid_request(why) });
         let id = match id {

@@ -20,6 +20,7 @@ use crate::sandbox::json_work;
 #[derive(Debug, Default)]
 pub(crate) struct Params {
     text: Option<Box<RawValue>>,
+    work: usize,
     meta: FieldRange,
     name: FieldRange,
     uri: FieldRange,
@@ -72,7 +73,8 @@ impl Params {
         let (meta, name, uri) = (range(fields.meta), range(fields.name), range(fields.uri));
         let (arguments, request_state) = (range(fields.arguments), range(fields.request_state));
         let input_responses = range(fields.input_responses);
-        Ok(Self { text: Some(text), meta, name, uri, arguments, request_state, input_responses })
+        let work = json_work(json.as_bytes());
+        Ok(Self { text: Some(text), work, meta, name, uri, arguments, request_state, input_responses })
     }
 
     /// All parameters as the client wrote them; `None` when they are absent.
@@ -92,7 +94,7 @@ impl Params {
 
     /// The work of reading the text, for `LargeWork::in_place`.
     pub(crate) fn work(&self) -> usize {
-        self.raw().map_or(0, |text| json_work(text.get().as_bytes()))
+        self.work
     }
 
     /// The JSON text of `_meta`.

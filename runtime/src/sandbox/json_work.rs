@@ -11,8 +11,9 @@
 
 use super::large_work_threads::SMALL;
 
-/// Bytes counted at once: the counts of a block fit into one byte each, so that they are counted many at a time.
-const BLOCK: usize = 255;
+/// Bytes counted at once: the counts of a block fit into one byte each, so that they are counted many at a time. A
+/// multiple of 64, so that none is counted alone.
+const BLOCK: usize = 192;
 
 /// Bytes of strings that all steps read in the time of one unit. A byte of whitespace or of a number adds its part to
 /// that.

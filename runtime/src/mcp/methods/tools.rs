@@ -22,7 +22,7 @@ use crate::access::CallCharge;
 use crate::call_env::Caller;
 use crate::catalog::{PublishedTool, SchemaMismatch};
 use crate::plugin::{AdmittedCall, AuditRecord, CallError, CallKind, FinishedCall, ToolResult};
-use crate::sandbox::{SMALL, WorkBudget, WorkStopped, json_work};
+use crate::sandbox::{SMALL, WorkBudget, WorkStopped};
 
 /// Calls a tool. `None` when the client cancelled the request.
 pub(in super::super) async fn call(
@@ -161,9 +161,9 @@ fn has_too_many_values(args: &str) -> bool {
 /// validation.
 const SHORT: usize = 4 << 10;
 
-/// Whether all steps before validation are short for these arguments.
-fn is_short(args: &str, schema: &str) -> bool {
-    let is_small = json_work(args.as_bytes()) <= SMALL && schema.len() <= SMALL;
+/// Whether all steps before validation are short for these arguments. `work`: that of reading all parameters.
+fn is_short(args: &str, work: usize, schema: &str) -> bool {
+    let is_small = args.len().min(work) <= SMALL && schema.len() <= SMALL;
     is_small && (args.len() + schema.len() <= SHORT || !args.contains("null"))
 }
 
@@ -194,9 +194,10 @@ async fn check<'c>(
     context: &'c Arc<RequestContext>,
     charge: Option<&Arc<CallCharge>>,
 ) -> Result<(Cow<'c, str>, Option<AdmittedCall>), ArgumentError> {
-    let args = arguments(&context.request.params);
+    let params = &context.request.params;
+    let args = arguments(params);
     let as_written = |without_nulls: Option<String>| without_nulls.map_or(Cow::Borrowed(args), Cow::Owned);
-    if is_short(args, tool.input.text().get()) {
+    if is_short(args, params.work(), tool.input.text().get()) {
         let mut value = parse(args)?;
         let without_nulls = tool.input.remove_nulls(args, &mut value, None);
         if let Some(checked) = tool.input.validate_if_short(&value, args.len()) {
@@ -310,11 +311,13 @@ fn error_result(server: &Server, context: &RequestContext, text: String) -> Resu
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sandbox::json_work;
 
     #[test]
     fn nulls_are_left_out_at_once_where_arguments_and_schema_are_short_together() {
         let (null, text) = (r#"{"a":null}"#, r#"{"a":"nul"}"#);
         let long = |args: &str, length: usize| format!("{args}{}", " ".repeat(length - args.len()));
+        let is_short = |args: &str, schema: &str| is_short(args, json_work(args.as_bytes()), schema);
         assert!(is_short(null, &long("{}", SHORT - null.len())));
         assert!(!is_short(null, &long("{}", SHORT)) && !is_short(&long(null, SHORT), "{}"));
         assert!(is_short(&long(text, SMALL), &long("{}", SMALL)));
