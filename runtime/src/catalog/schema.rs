@@ -1,12 +1,14 @@
 //! JSON Schema 2020-12, compiled once and run on every call.
 //!
 //! Clients get the text as the plugin wrote it. Nothing is fetched for a `$ref`, patterns run on a linear-time engine
-//! of bounded size, and a validation has a budget, so a schema cannot make the server wait or connect somewhere. A
-//! short validation is done in place; a longer one starts again on a thread for large work.
+//! of bounded size, and a validation has a budget, so a schema cannot make the server wait or connect somewhere. The
+//! usual arguments of most tools need no validator. A short validation is done in place; a longer one starts again on a
+//! thread for large work.
 
 mod budget;
 mod charged_json;
 mod regex_cost;
+mod scalar_object;
 mod subschema_charge;
 
 use jsonschema::error::ValidationErrorKind;
@@ -17,6 +19,7 @@ use serde_json::value::RawValue;
 use self::budget::{BudgetError, SchemaBudget};
 use self::charged_json::{ChargedJson, ChargedValue};
 use self::regex_cost::{rewriting, states};
+use self::scalar_object::ScalarObject;
 use self::subschema_charge::StepKeyword;
 use super::remove_null_arguments;
 use crate::config::fixed_limits::{PATTERN_KIB, PATTERNS, SCHEMA_DEPTH};
@@ -57,6 +60,8 @@ pub struct Schema {
     states: u64,
     /// See [`subschema_charge::reach`].
     reach: usize,
+    /// `None`: the schema says more than names and scalar types.
+    scalars: Option<ScalarObject>,
 }
 
 /// Why a schema cannot be used.
@@ -121,9 +126,10 @@ impl Schema {
             budget::with_big_stack(|| texts.iter().map(|text| states(text, size)).max()).unwrap_or(1);
         let object = value.get("type").and_then(Value::as_str) == Some("object");
         let reach = subschema_charge::reach(&value);
+        let scalars = ScalarObject::of(&value);
         let validator = build(value, size)?;
         let legacy = super::legacy_revision_schema::convert(&raw);
-        Ok(Self { text: raw, legacy, validator, object, patterns, states, reach })
+        Ok(Self { text: raw, legacy, validator, object, patterns, states, reach, scalars })
     }
 
     /// Compiles the schema of a tool's arguments.
@@ -172,6 +178,12 @@ impl Schema {
     #[must_use]
     pub fn patterns(&self) -> u64 {
         self.patterns
+    }
+
+    /// Whether a JSON text certainly fits, without nulls that might be removed. If not, the text has to be parsed and
+    /// validated.
+    pub(crate) fn certainly_fits(&self, text: &str) -> bool {
+        self.scalars.as_ref().is_some_and(|scalars| scalars.certainly_fits(text))
     }
 
     /// Validates a value that was `bytes` long as text; `None` if that might take long.

@@ -198,6 +198,9 @@ async fn check<'c>(
     let args = arguments(params);
     let as_written = |without_nulls: Option<String>| without_nulls.map_or(Cow::Borrowed(args), Cow::Owned);
     if is_short(args, params.work(), tool.input.text().get()) {
+        if tool.input.certainly_fits(args) {
+            return Ok((Cow::Borrowed(args), None));
+        }
         let mut value = parse(args)?;
         let without_nulls = tool.input.remove_nulls(args, &mut value, None);
         if let Some(checked) = tool.input.validate_if_short(&value, args.len()) {
