@@ -1,8 +1,10 @@
 //! The work of one request, independent of its driver.
 //!
-//! Most calls end with their first poll, and need no task. All others become a tokio task, so that a client which does
-//! not read cannot stop the clocks of its guest. The response stream of a request drives the work, and a suspended call
-//! keeps the work from one stream to the next. [`CallTask`] knows neither of them, nor the request.
+//! Whoever waits for the response drives the work: a call that ends with its first polls, or that only pauses for
+//! others, needs no task, and does not go from one thread to another and back. As soon as its driver has something else
+//! to do, such as writing to a client that does not read, the work becomes a tokio task, so that no client stops the
+//! clocks of its guest. The response stream of a request drives the work, and a suspended call keeps the work from one
+//! stream to the next. [`CallTask`] knows neither of them, nor the request.
 
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -21,9 +23,13 @@ pub(super) type HandlerOutcome = Option<Result<EncodedResult, RpcError>>;
 
 /// The work of one call.
 pub(super) enum CallTask {
-    /// Not polled yet. Most calls end with their first poll and need no task.
-    Fresh(BoxFuture<'static, HandlerOutcome>),
-    /// It ended with its first poll, and its outcome was not read yet.
+    /// It is no task, and goes on while it is driven.
+    InPlace {
+        future: BoxFuture<'static, HandlerOutcome>,
+        /// Somebody waited for its outcome.
+        was_driven: bool,
+    },
+    /// It ended, and its outcome was not read yet.
     Ended(HandlerOutcome),
     /// A task that ends when this is dropped.
     Task(AbortOnDropHandle<HandlerOutcome>),
@@ -32,50 +38,61 @@ pub(super) enum CallTask {
 }
 
 impl CallTask {
+    /// Work that was not polled yet.
+    pub(super) fn new(future: BoxFuture<'static, HandlerOutcome>) -> Self {
+        Self::InPlace { future, was_driven: false }
+    }
+
     /// Whether the work has ended, even if its outcome was not read yet.
     pub(super) fn is_finished(&self) -> bool {
         match self {
-            Self::Fresh(_) => false,
+            Self::InPlace { .. } => false,
             Self::Ended(_) => true,
             Self::Task(task) => task.is_finished(),
             Self::Detached(task) => task.is_finished(),
         }
     }
 
-    /// Makes work that was not polled yet a task of `owner`, which goes on when this is dropped.
+    /// Makes work in place a task of `owner`, which goes on when this is dropped.
     pub(super) fn detach(&mut self, owner: &TaskTracker) {
-        if let Self::Fresh(future) = self {
+        if let Self::InPlace { future, .. } = self {
             let future = std::mem::replace(future, std::future::ready(None).boxed());
             *self = Self::Detached(owner.spawn(future));
         }
     }
 
-    /// Polls work that was not polled yet, which is all that most calls need.
-    pub(super) fn poll_once(&mut self) {
-        self.first_poll(&mut Context::from_waker(Waker::noop()));
-    }
-
-    fn first_poll(&mut self, context: &mut Context<'_>) {
-        let Self::Fresh(future) = self else { return };
-        let polled = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context)));
-        if let Poll::Ready(outcome) = polled.unwrap_or_else(|_| Poll::Ready(panicked())) {
-            *self = Self::Ended(outcome);
-        }
-    }
-
-    /// Drives the work until it ends.
-    pub(super) async fn outcome(&mut self) -> HandlerOutcome {
-        poll_fn(|context| {
-            self.first_poll(context);
-            Poll::Ready(())
-        })
-        .await;
-        if let Self::Fresh(future) = self {
+    /// Makes work in place a task, since nobody drives it for a while.
+    pub(super) fn spawn(&mut self) {
+        if let Self::InPlace { future, .. } = self {
             let future = std::mem::replace(future, std::future::ready(None).boxed());
             *self = Self::Task(AbortOnDropHandle::new(tokio::spawn(future)));
         }
+    }
+
+    /// Polls work in place, which is all that most calls need.
+    pub(super) fn poll_once(&mut self) {
+        // Whether it has ended is seen in `self`.
+        let _ = self.poll_in_place(&mut Context::from_waker(Waker::noop()));
+    }
+
+    /// Ready when there is nothing left to poll in place.
+    fn poll_in_place(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let Self::InPlace { future, .. } = self else { return Poll::Ready(()) };
+        let polled = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context)));
+        polled.unwrap_or_else(|_| Poll::Ready(panicked())).map(|outcome| *self = Self::Ended(outcome))
+    }
+
+    /// Drives the work until it ends. If the returned future is dropped before, the work becomes a task when this is
+    /// called again: its driver does other things as well.
+    pub(super) async fn outcome(&mut self) -> HandlerOutcome {
         match self {
-            Self::Fresh(future) => future.await,
+            Self::InPlace { was_driven: true, .. } => self.spawn(),
+            Self::InPlace { was_driven, .. } => *was_driven = true,
+            Self::Ended(_) | Self::Task(_) | Self::Detached(_) => {}
+        }
+        poll_fn(|context| self.poll_in_place(context)).await;
+        match self {
+            Self::InPlace { future, .. } => future.await,
             Self::Ended(outcome) => outcome.take(),
             Self::Task(task) => joined(task.await),
             Self::Detached(task) => joined(task.await),
@@ -98,7 +115,7 @@ mod tests {
     use super::*;
 
     fn fresh(work: impl Future<Output = ()> + Send + 'static) -> CallTask {
-        CallTask::Fresh(work.map(|()| Some(Err(RpcError::invalid_request("done")))).boxed())
+        CallTask::new(work.map(|()| Some(Err(RpcError::invalid_request("done")))).boxed())
     }
 
     #[tokio::test]
@@ -126,6 +143,34 @@ mod tests {
         drop(call);
         begin.send(()).unwrap();
         assert!(ended.await.is_ok());
+    }
+
+    #[tokio::test]
+    async fn work_that_pauses_is_no_task_until_its_driver_comes_again() {
+        let (end, ended) = tokio::sync::oneshot::channel::<()>();
+        let mut paused = false;
+        let pause = poll_fn(move |context| {
+            context.waker().wake_by_ref();
+            if std::mem::replace(&mut paused, true) { Poll::Ready(()) } else { Poll::Pending }
+        });
+        let mut call = fresh(async move {
+            pause.await;
+            let _ = ended.await;
+        });
+        {
+            let mut driving = std::pin::pin!(call.outcome());
+            for _ in 0..3 {
+                assert!(driving.as_mut().now_or_never().is_none());
+            }
+        }
+        assert!(matches!(call, CallTask::InPlace { was_driven: true, .. }));
+        assert!(call.outcome().now_or_never().is_none() && matches!(call, CallTask::Task(_)));
+        end.send(()).unwrap();
+        assert!(call.outcome().await.is_some());
+        let mut left = fresh(std::future::pending());
+        assert!(left.outcome().now_or_never().is_none());
+        left.spawn();
+        assert!(matches!(left, CallTask::Task(_)) && !left.is_finished());
     }
 
     #[tokio::test]

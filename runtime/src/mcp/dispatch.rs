@@ -70,7 +70,7 @@ pub(crate) fn stateless(
         let requester = Requester { revision, client, caller, session: None, cancel, trace };
         let context = RequestContext::new(requester, Arc::new(request), leg(mrtr.responses));
         let (context, work) = start_handler(server, view, context, None);
-        return Ok(ResponseStream::new(server, &context, id, reader, guard, CallTask::Fresh(work)));
+        return Ok(ResponseStream::new(server, &context, id, reader, guard, CallTask::new(work)));
     };
     // The policy may have changed while the call was suspended.
     if let Err(error) = item_access::check_request(&view, &channel.caller, revision, &request) {
@@ -121,7 +121,7 @@ pub(crate) fn in_session(
     // The task holds a guard too, so a detached request keeps its entry after the stream is dropped.
     let (context, work) =
         start_handler(server, server.catalog_view(&channel.caller), context, Some(Arc::clone(&guard)));
-    Ok(ResponseStream::new(server, &context, id, reader, Some(guard), CallTask::Fresh(work)))
+    Ok(ResponseStream::new(server, &context, id, reader, Some(guard), CallTask::new(work)))
 }
 
 fn begin_trace(

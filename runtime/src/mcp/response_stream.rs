@@ -209,6 +209,10 @@ impl ResponseStream {
     }
 
     fn next_part(&mut self, outgoing: OutgoingMessage) -> Option<ResponsePart> {
+        // Who drives the request writes this part first, or waits for its client.
+        if let Some(ResponseSource::Call { task, .. }) = &mut self.source {
+            task.spawn();
+        }
         match outgoing {
             OutgoingMessage::Message(message) => Some(ResponsePart::Message(message)),
             OutgoingMessage::InputRequired(pending_input) => {

@@ -50,7 +50,7 @@ pub(in crate::mcp) fn resume(
     }
     let context = Arc::clone(&call.context);
     let result = suspend(suspended_calls, server, call)?;
-    Ok((context, CallTask::Fresh(std::future::ready(Some(Ok(result))).boxed())))
+    Ok((context, CallTask::new(std::future::ready(Some(Ok(result))).boxed())))
 }
 
 /// Shrinks the reservation of the request to its responses, because the call keeps only those. Such a request is never
