@@ -34,7 +34,7 @@ pub(in super::super) async fn call(
     let prepare = || prepare(&view, &context.caller, params);
     let prepared = server.reading().in_place(params.work(), prepare).await;
     drop(view);
-    let PreparedCall { tool, roles } = match prepared {
+    let PreparedCall { tool, roles, certainly_fits } = match prepared {
         Ok(prepared) => prepared,
         Err(NotCallable::Rpc(error)) => return Some(Err(error)),
         Err(NotCallable::Arguments(why)) => return Some(error_result(server, context, why)),
@@ -58,16 +58,19 @@ pub(in super::super) async fn call(
         Err(over) => return Some(error_result(server, context, over.to_string())),
     };
     let charge = allowed.charge.as_ref();
-    let (args, admitted) =
-        match run_guest_call::until_cancelled(context, pin!(check(&tool, context, charge))).await? {
-            Ok(checked) => checked,
-            Err(ArgumentError::Invalid(error)) => return Some(Err(error)),
-            Err(ArgumentError::Mismatch(mismatch)) => {
-                let text = format!("the arguments do not fit the tool's schema: {mismatch}");
-                return Some(error_result(server, context, text));
-            }
-            Err(ArgumentError::Stopped(failure)) => return Some(fail(server, context, &tool, failure)),
-        };
+    let checked = match certainly_fits {
+        true => Ok((Cow::Borrowed(arguments(params)), None)),
+        false => run_guest_call::until_cancelled(context, pin!(check(&tool, context, charge))).await?,
+    };
+    let (args, admitted) = match checked {
+        Ok(checked) => checked,
+        Err(ArgumentError::Invalid(error)) => return Some(Err(error)),
+        Err(ArgumentError::Mismatch(mismatch)) => {
+            let text = format!("the arguments do not fit the tool's schema: {mismatch}");
+            return Some(error_result(server, context, text));
+        }
+        Err(ArgumentError::Stopped(failure)) => return Some(fail(server, context, &tool, failure)),
+    };
     let client = run_guest_call::client(server, context, &tool.plugin, allowed);
     let call = pin!(tool.plugin.call_validated(&tool.tool.name, &args, admitted, client));
     let FinishedCall { outcome, mut record } = run_guest_call::run(context, &tool.name, call).await?;
@@ -113,6 +116,8 @@ impl From<RpcError> for NotCallable {
 struct PreparedCall {
     tool: Arc<PublishedTool>,
     roles: AllowingRoles,
+    /// Whether the arguments fit the tool's schema; if not, they have to be validated.
+    certainly_fits: bool,
 }
 
 /// The unparsed text of the arguments.
@@ -124,7 +129,10 @@ fn prepare(view: &CatalogView, caller: &Caller, params: &Params) -> Result<Prepa
     let name = params.name()?;
     let tool = view.snapshot.tool(&name).ok_or_else(|| RpcError::unknown_tool(&name))?;
     match item_access::check_tool(view, caller, tool, arguments(params)) {
-        Ok(roles) => Ok(PreparedCall { tool: Arc::clone(tool), roles }),
+        Ok(roles) => {
+            let certainly_fits = tool.input.certainly_fits(arguments(params));
+            Ok(PreparedCall { tool: Arc::clone(tool), roles, certainly_fits })
+        }
         Err(AccessError::Arguments(why)) => Err(NotCallable::Arguments(why)),
         Err(error) => Err(error.into_rpc(|| RpcError::unknown_tool(&name)).into()),
     }
@@ -198,9 +206,6 @@ async fn check<'c>(
     let args = arguments(params);
     let as_written = |without_nulls: Option<String>| without_nulls.map_or(Cow::Borrowed(args), Cow::Owned);
     if is_short(args, params.work(), tool.input.text().get()) {
-        if tool.input.certainly_fits(args) {
-            return Ok((Cow::Borrowed(args), None));
-        }
         let mut value = parse(args)?;
         let without_nulls = tool.input.remove_nulls(args, &mut value, None);
         if let Some(checked) = tool.input.validate_if_short(&value, args.len()) {
