@@ -90,8 +90,9 @@ fn events(
 }
 
 fn json(kind: ResponseKind, line: ResponseLine) -> Response {
-    let body = ResponseBody::write(line);
-    let mut response = (status(&kind), [(header::CONTENT_TYPE, "application/json")], body).into_response();
+    let mut response = Response::new(ResponseBody::write(line));
+    *response.status_mut() = status(&kind);
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     match kind {
         ResponseKind::InsufficientScope(scopes) => {
             response.extensions_mut().insert(NeededScopes(scopes));
