@@ -38,7 +38,7 @@ pub(crate) fn stateless(
     server: &Arc<Server>,
     view: CatalogView,
     request: Request,
-    (stateless_meta, request_meta): (StatelessMeta, RequestMeta),
+    (stateless_meta, mut request_meta): (StatelessMeta, RequestMeta),
     in_flight: Option<&Arc<InFlight>>,
     channel: &Channel,
 ) -> Result<ResponseStream, RpcError> {
@@ -49,12 +49,14 @@ pub(crate) fn stateless(
     let guard = in_flight.map(|in_flight| in_flight.enter(&request.id, cancel.clone()).map(Arc::new));
     let guard = guard.transpose()?;
     let id = request.id.clone();
-    let StatelessMeta { revision, mut client, capabilities, .. } = stateless_meta;
-    client.is_local = channel.is_local;
+    let StatelessMeta { revision, capabilities, .. } = stateless_meta;
     let trace = match &mrtr.request_state {
         None => begin_trace(server, &request, revision, &request_meta, channel),
-        // The span of the suspended call goes on.
-        Some(_) => None,
+        // The span of the suspended call goes on, and its context has the message of the first leg only.
+        Some(_) => {
+            request_meta.raw = request.params.meta().map(Into::into);
+            None
+        }
     };
     let leg = |responses| RequestLeg {
         capabilities,
@@ -66,8 +68,8 @@ pub(crate) fn stateless(
         has_status: channel.has_status,
     };
     let Some(state) = mrtr.request_state else {
-        let caller = channel.caller.clone();
-        let requester = Requester { revision, client, caller, session: None, cancel, trace };
+        let (caller, is_local) = (channel.caller.clone(), channel.is_local);
+        let requester = Requester { revision, caller, is_local, session: None, cancel, trace };
         let context = RequestContext::new(requester, Arc::new(request), leg(mrtr.responses));
         let (context, work) = start_handler(server, view, context, None);
         return Ok(ResponseStream::new(server, &context, id, reader, guard, CallTask::new(work)));
@@ -110,8 +112,8 @@ pub(crate) fn in_session(
     };
     let requester = Requester {
         revision: session.revision,
-        client: session.client.clone(),
         caller: channel.caller.clone(),
+        is_local: session.client.is_local,
         session: Some(Arc::clone(session)),
         cancel,
         trace,

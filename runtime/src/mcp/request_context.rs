@@ -11,7 +11,7 @@ use super::client_requests::client_capabilities::ClientCapabilities;
 use super::error::RpcError;
 use super::jsonrpc::Request;
 use super::notification_queue::NotificationQueue;
-use super::request_meta::RequestMeta;
+use super::request_meta::{RequestMeta, StatelessMeta};
 use super::request_trace::RequestTrace;
 use super::revision::Revision;
 use super::sessions::session::Session;
@@ -25,8 +25,9 @@ use crate::observe::trace::TraceContext;
 #[derive(Debug)]
 pub(crate) struct RequestContext {
     pub(crate) revision: Revision,
-    pub(crate) client: ClientInfo,
     pub(crate) caller: Caller,
+    /// Whether the client certainly runs on this machine.
+    pub(crate) is_local: bool,
     pub(crate) cancel: CancellationToken,
     /// `None` for a stateless request.
     pub(crate) session: Option<Arc<Session>>,
@@ -93,11 +94,11 @@ impl RequestLeg {
 
 impl RequestContext {
     pub(crate) fn new(requester: Requester, request: Arc<Request>, first: RequestLeg) -> Self {
-        let Requester { revision, client, caller, session, cancel, trace } = requester;
+        let Requester { revision, caller, is_local, session, cancel, trace } = requester;
         Self {
             revision,
-            client,
             caller,
+            is_local,
             cancel,
             session,
             request,
@@ -107,6 +108,21 @@ impl RequestContext {
             forbidden: OnceLock::new(),
             operations: OnceLock::new(),
         }
+    }
+
+    /// What is known of the client.
+    pub(crate) fn client(&self) -> ClientInfo {
+        match &self.session {
+            Some(session) => session.client.clone(),
+            None => {
+                ClientInfo { is_local: self.is_local, ..StatelessMeta::client(&self.request, self.revision) }
+            }
+        }
+    }
+
+    /// The JSON text of `_meta` in the message of a leg.
+    pub(crate) fn meta<'a>(&'a self, leg: &'a RequestLeg) -> Option<&'a str> {
+        leg.request_meta.raw.as_deref().or_else(|| self.request.params.meta())
     }
 
     /// Notes where requests for its item are counted.
@@ -157,8 +173,8 @@ impl RequestContext {
 #[derive(Debug)]
 pub(crate) struct Requester {
     pub(crate) revision: Revision,
-    pub(crate) client: ClientInfo,
     pub(crate) caller: Caller,
+    pub(crate) is_local: bool,
     pub(crate) session: Option<Arc<Session>>,
     pub(crate) cancel: CancellationToken,
     pub(crate) trace: Option<RequestTrace>,

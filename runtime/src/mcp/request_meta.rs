@@ -45,7 +45,6 @@ pub(crate) enum RequestKind {
 #[derive(Debug)]
 pub(crate) struct StatelessMeta {
     pub(crate) revision: Revision,
-    pub(crate) client: ClientInfo,
     pub(crate) capabilities: ClientCapabilities,
     pub(crate) log_level: Option<LogLevel>,
 }
@@ -53,7 +52,7 @@ pub(crate) struct StatelessMeta {
 /// What any request carries in `_meta`.
 #[derive(Debug, Default)]
 pub(crate) struct RequestMeta {
-    /// The JSON text from the client.
+    /// The JSON text from the client, where its message is not kept.
     pub(crate) raw: Option<Box<str>>,
     pub(crate) progress_token: Option<RequestId>,
     /// The span of the client in which it sent the request (SEP-414).
@@ -141,7 +140,7 @@ impl RequestKind {
             None => without_version,
             Some(version) => Self::Stateless(StatelessMeta::read(version, meta)?),
         };
-        Ok((kind, RequestMeta { raw: Some(raw.into()), progress_token, trace, deferred_check: None }))
+        Ok((kind, RequestMeta { raw: None, progress_token, trace, deferred_check: None }))
     }
 }
 
@@ -179,8 +178,16 @@ impl StatelessMeta {
         ClientCapabilities::check(meta.capabilities)?;
         let log_level = meta.log_level.as_deref().map(parse_level).transpose()?;
         let capabilities = ClientCapabilities::read(meta.capabilities, revision);
-        let client = meta.client.unwrap_or_default().into_client(revision, capabilities);
-        Ok(Self { revision, client, capabilities, log_level })
+        Ok(Self { revision, capabilities, log_level })
+    }
+
+    /// What a stateless request says about its client. Read when a guest asks for it, which few do.
+    pub(crate) fn client(request: &Request, revision: Revision) -> ClientInfo {
+        let meta = request.params.meta().map(serde_json::from_str::<RawMeta<'_>>);
+        // The request was rejected if it cannot be read.
+        let RawMeta { client, capabilities, .. } = meta.and_then(Result::ok).unwrap_or_default();
+        let capabilities = ClientCapabilities::read(capabilities, revision);
+        client.unwrap_or_default().into_client(revision, capabilities)
     }
 }
 

@@ -159,7 +159,7 @@ impl RequestClient {
     /// `notifications/roots/list_changed`.
     async fn roots(&self) -> Option<String> {
         let context = &*self.context;
-        if !context.client.is_local || !context.leg().capabilities.roots {
+        if !context.is_local || !context.leg().capabilities.roots {
             return None;
         }
         let cached = context.session.as_ref().map(|session| session.roots.get());
@@ -223,16 +223,16 @@ impl Client for RequestClient {
     }
 
     fn info(&self) -> ClientInfo {
-        self.context.client.clone()
+        self.context.client()
     }
 
     fn meta_size(&self) -> usize {
-        self.context.leg().request_meta.raw.as_deref().map_or(0, str::len)
+        self.context.meta(&self.context.leg()).map_or(0, str::len)
     }
 
     fn meta(&self) -> Option<String> {
         let leg = self.context.leg();
-        let meta = RawObject::parse(leg.request_meta.raw.as_deref()?).ok()?.without(is_reserved);
+        let meta = RawObject::parse(self.context.meta(&leg)?).ok()?.without(is_reserved);
         if meta.is_empty() { None } else { serde_json::to_string(&meta).ok() }
     }
 
