@@ -16,7 +16,7 @@ use std::time::Duration;
 use hyper::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
-use hyper::service::service_fn;
+use hyper::service::{Service, service_fn};
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
@@ -25,9 +25,9 @@ use tokio_rustls::server::TlsStream;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::connection_limit::{Activity, ConnectionLimit, ConnectionPermit, ConnectionState};
+use super::connection_limit::{ConnectionLimit, ConnectionPermit, ConnectionState};
 use super::header_timer::HeaderTimer;
-use super::routes::Routes;
+use super::routes::{Connection, Routes};
 use super::tls::{FailedHandshake, TlsAcceptor, TlsClient};
 use crate::access::ClientCertificate;
 use crate::config::ServerConfig;
@@ -57,14 +57,6 @@ const LINGER_BYTES: u64 = 8 << 20;
 
 /// After running out of file descriptors, accepting again at once would only spin.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
-
-/// A connection, as an extension of each of its requests.
-#[derive(Debug, Clone)]
-pub(super) struct Connection {
-    /// The client's address.
-    pub(super) peer: IpAddr,
-    pub(super) activity: Arc<Activity>,
-}
 
 type TimeoutTcpStream = Pin<Box<TimeoutStream<TcpStream>>>;
 
@@ -248,14 +240,13 @@ async fn connection(
     let mut http = http1::Builder::new();
     http.timer(HeaderTimer::default()).header_read_timeout(HEADER_TIME).max_buf_size(BUFFER);
     let activity = Arc::clone(&permit.activity);
+    let routes = routes.of_connection(Connection { peer, activity: Arc::clone(&activity) });
     let service = service_fn(move |mut request: Request<Incoming>| {
         activity.set(ConnectionState::Waiting);
-        let extensions = request.extensions_mut();
-        extensions.insert(Connection { peer, activity: Arc::clone(&activity) });
         if let Some(certificate) = &certificate {
-            extensions.insert(Arc::clone(certificate));
+            request.extensions_mut().insert(Arc::clone(certificate));
         }
-        let (serving, activity) = (routes.call(request), Arc::clone(&activity));
+        let (serving, activity) = (Service::call(&routes, request), Arc::clone(&activity));
         async move {
             let response = serving.await;
             let streams = response.as_ref().is_ok_and(super::sse::is_stream);

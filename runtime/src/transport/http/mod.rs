@@ -38,6 +38,6 @@ mod trace_headers;
 
 pub use listener::{Listener, serve};
 pub(super) use origin_check::OriginCheck;
-pub use router::{PATH, ServerRoutes, router};
-pub use routes::Routes;
+pub use router::{ConnectionRoutes, PATH, ServerRoutes, router};
+pub use routes::{Connection, Routes};
 pub use tls::{TlsAcceptor, TlsError};

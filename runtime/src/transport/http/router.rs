@@ -14,7 +14,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::request::Parts;
-use axum::http::{Extensions, HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
@@ -29,11 +29,11 @@ use super::cors;
 use super::forwarded_for::TrustedProxies;
 use super::headers::{METHOD, SESSION_ID};
 use super::legacy_sse::{self, LegacySseStreams};
-use super::listener::Connection;
 use super::origin_check::{HostName, OriginCheck};
 use super::request_body::{self, BodyError, CountedBody};
 use super::resource_metadata::ResourceMetadata;
 use super::response;
+use super::routes::{Connection, Routes};
 use super::sse;
 use super::stream_end;
 use super::streamable_http::StreamableHttp;
@@ -62,7 +62,9 @@ struct AppState {
 }
 
 /// The client of a request, read once from its connection and headers.
-struct CallerInfo {
+struct CallerInfo<'c> {
+    /// `None` for requests without one.
+    connection: Option<&'c Connection>,
     caller: Caller,
     /// Whether it certainly runs on this machine.
     is_on_this_machine: bool,
@@ -70,7 +72,7 @@ struct CallerInfo {
     is_local: bool,
 }
 
-impl CallerInfo {
+impl CallerInfo<'_> {
     /// `trace`: the trace context of the message.
     fn channel(self, trace: Option<TraceContext>, can_send_requests: bool) -> Channel {
         let Self { caller, is_local, .. } = self;
@@ -90,21 +92,39 @@ impl ServerRoutes {
     }
 }
 
-impl Service<hyper::Request<Incoming>> for ServerRoutes {
+impl Routes for ServerRoutes {
+    type Service = ConnectionRoutes;
+
+    fn of_connection(&self, connection: Connection) -> ConnectionRoutes {
+        ConnectionRoutes { state: Arc::clone(&self.0), connection: Arc::new(connection) }
+    }
+}
+
+/// The routes of a server for the requests of one connection.
+pub struct ConnectionRoutes {
+    state: Arc<AppState>,
+    connection: Arc<Connection>,
+}
+
+impl Service<hyper::Request<Incoming>> for ConnectionRoutes {
     type Response = Response;
     type Error = Infallible;
     type Future = BoxFuture<'static, Result<Response, Infallible>>;
 
     fn call(&self, request: hyper::Request<Incoming>) -> Self::Future {
-        let state = Arc::clone(&self.0);
+        let (state, connection) = (Arc::clone(&self.state), Arc::clone(&self.connection));
         // In a box, so that a connection without a request does not have the memory of one.
-        async move { Ok(handle(State(state), request.map(Body::new)).await) }.boxed()
+        async move { Ok(handle(&state, Some(&connection), request.map(Body::new)).await) }.boxed()
     }
 }
 
 /// The same routes as a router of axum, for requests without a connection. It boxes and copies more for each request.
 pub fn router(server: Arc<Server>) -> Router {
-    Router::new().fallback(handle).with_state(app_state(server))
+    Router::new().fallback(handle_without_connection).with_state(app_state(server))
+}
+
+async fn handle_without_connection(State(state): State<Arc<AppState>>, request: Request) -> Response {
+    handle(&state, None, request).await
 }
 
 fn app_state(server: Arc<Server>) -> Arc<AppState> {
@@ -122,18 +142,23 @@ fn app_state(server: Arc<Server>) -> Arc<AppState> {
 
 /// Handles one request. Rejected requests pass through here too, so that the rest of every body is read, or
 /// the connection is closed.
-async fn handle(State(state): State<Arc<AppState>>, request: Request) -> Response {
+async fn handle(state: &AppState, connection: Option<&Connection>, request: Request) -> Response {
     let (mut parts, mut body) = request.into_parts();
     // A target such as `http://host/mcp` names the host, and then `Host` is ignored (RFC 9112, 3.2.2).
     let named = parts.uri.authority().map(|authority| HeaderValue::from_str(authority.as_str()));
     if let Some(Ok(host)) = named {
         parts.headers.insert(header::HOST, host);
     }
-    let response = respond(&state, &parts, &mut body).await;
+    let response = respond(state, connection, &parts, &mut body).await;
     request_body::drain_or_close(response, body, &parts.headers).await
 }
 
-async fn respond(state: &AppState, parts: &Parts, body: &mut Body) -> Response {
+async fn respond(
+    state: &AppState,
+    connection: Option<&Connection>,
+    parts: &Parts,
+    body: &mut Body,
+) -> Response {
     let authenticator = state.endpoint.server().authenticator();
     if let Some(document) = state.resource_metadata.respond(parts, || authenticator.config()) {
         return document;
@@ -150,7 +175,7 @@ async fn respond(state: &AppState, parts: &Parts, body: &mut Body) -> Response {
         return response;
     }
     let origin = state.origin_check.allowed_origin(&parts.headers);
-    let mut response = match state.check(parts) {
+    let mut response = match state.check(connection, parts) {
         Ok(client) => match cors::preflight(parts, origin) {
             Some(permission) => permission,
             None => authenticate_and_route(state, parts, client, body).await,
@@ -169,7 +194,7 @@ fn every_page() -> HeaderValue {
 async fn authenticate_and_route(
     state: &AppState,
     parts: &Parts,
-    mut client: CallerInfo,
+    mut client: CallerInfo<'_>,
     body: &mut Body,
 ) -> Response {
     let authenticator = state.endpoint.server().authenticator();
@@ -204,9 +229,13 @@ fn is_listener(parts: &Parts) -> bool {
 
 impl AppState {
     /// Checks the headers of every request, and finds out which client sent it.
-    fn check(&self, parts: &Parts) -> Result<CallerInfo, PlainRejection> {
+    fn check<'c>(
+        &self,
+        connection: Option<&'c Connection>,
+        parts: &Parts,
+    ) -> Result<CallerInfo<'c>, PlainRejection> {
         let host = self.origin_check.check(&parts.headers)?;
-        let caller = match parts.extensions.get::<Connection>() {
+        let caller = match connection {
             Some(Connection { peer, .. }) => {
                 Caller::Address(self.trusted_proxies.client_address(*peer, &parts.headers))
             }
@@ -215,7 +244,7 @@ impl AppState {
         let is_on_this_machine =
             self.locality_check.is_local(&parts.headers, &caller, host == HostName::Loopback);
         let is_local = is_on_this_machine && self.endpoint.server().settings().roots_over_http;
-        Ok(CallerInfo { caller, is_on_this_machine, is_local })
+        Ok(CallerInfo { connection, caller, is_on_this_machine, is_local })
     }
 
     /// Reads a body within the limit on messages.
@@ -225,7 +254,7 @@ impl AppState {
     }
 }
 
-async fn route(state: &AppState, parts: &Parts, client: CallerInfo, body: &mut Body) -> Response {
+async fn route(state: &AppState, parts: &Parts, client: CallerInfo<'_>, body: &mut Body) -> Response {
     let path = parts.uri.path();
     match (path.strip_suffix('/').unwrap_or(path), &parts.method) {
         (PATH, &Method::POST) => post_message(state, parts, client, body).await,
@@ -253,7 +282,7 @@ async fn route(state: &AppState, parts: &Parts, client: CallerInfo, body: &mut B
     }
 }
 
-async fn post_message(state: &AppState, parts: &Parts, client: CallerInfo, body: &mut Body) -> Response {
+async fn post_message(state: &AppState, parts: &Parts, client: CallerInfo<'_>, body: &mut Body) -> Response {
     let headers = &parts.headers;
     let accepts = match check_json_body(headers).and_then(|()| AcceptHeader::read_any(headers)) {
         Ok(accepts) => accepts,
@@ -262,24 +291,21 @@ async fn post_message(state: &AppState, parts: &Parts, client: CallerInfo, body:
     // A client that does not read event streams gets no client requests.
     let is_traced = state.endpoint.server().records_traces();
     let trace = if is_traced { trace_headers::read(headers) } else { None };
+    let connection = client.connection;
     let channel = client.channel(trace, accepts.events);
     let CountedBody { bytes, reservation } = match state.read_body(body, &channel.caller).await {
         Ok(body) => body,
         Err(error) => return error.into_response(),
     };
-    mark_working(&parts.extensions);
+    if let Some(Connection { activity, .. }) = connection {
+        // The whole request has been read.
+        activity.set(ConnectionState::Working);
+    }
     let server = state.endpoint.server();
     let post = || state.endpoint.post(headers, &bytes, reservation, &channel);
     let reply = server.reading().in_place(json_work(&bytes), post).await;
     drop(bytes);
     response::write(reply, accepts, server.settings().sse_close).await
-}
-
-/// Marks the connection as working: the whole request has been read.
-fn mark_working(extensions: &Extensions) {
-    if let Some(Connection { activity, .. }) = extensions.get() {
-        activity.set(ConnectionState::Working);
-    }
 }
 
 async fn get_stream(state: &AppState, headers: &HeaderMap, caller: &Caller) -> Response {
@@ -298,7 +324,7 @@ async fn get_stream(state: &AppState, headers: &HeaderMap, caller: &Caller) -> R
 async fn post_legacy_message(
     state: &AppState,
     parts: &Parts,
-    client: CallerInfo,
+    client: CallerInfo<'_>,
     body: &mut Body,
 ) -> Response {
     if let Err(rejection) = check_json_body(&parts.headers) {
