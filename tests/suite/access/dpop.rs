@@ -124,7 +124,7 @@ async fn a_stream_ends_when_its_token_is_not_accepted_any_more() -> Result<()> {
         format!("{auth}[[auth.issuers]]\nissuer = \"{}\"\n{of_issuer}", issuer.issuer)
     };
     for (of_auth, of_issuer) in
-        [("require_dpop = true\n", ""), ("", "audience = \"https://other.example\"\n")]
+        [("require_dpop = true\n", ""), ("", "audience = [\"https://other.example\"]\n")]
     {
         let listen = free_address();
         let resource = format!("http://{listen}/mcp");
