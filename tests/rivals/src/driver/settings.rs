@@ -5,7 +5,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 use super::cell::{self, Cell};
 
 /// Of one measurement, and of each cell and server, unless the command line says something else.
-const MILLIS: u64 = 2_000;
+const MILLIS: u64 = 1_000;
 const ROUNDS: usize = 3;
 
 #[derive(Clone, Debug, PartialEq)]
