@@ -57,7 +57,7 @@ pub enum Language {
 /// `plugport new`
 #[derive(Debug, Args)]
 pub struct New {
-    /// The plugin's name, or a path that ends with it; letters, digits, `_` and `-`
+    /// The plugin's name, or a path that ends with it; lower-case letters, digits, `-` and `_`, a letter first
     #[arg(value_name = "NAME")]
     pub project: PathBuf,
     /// The project's language

@@ -227,7 +227,8 @@ impl CheckResult {
             0 => String::new(),
             count => format!(", {count} not checked to the end"),
         };
-        format!("checked {config}{folder}: {plugins} plugins, {faults}{unlisted}")
+        let noun = if plugins == 1 { "plugin" } else { "plugins" };
+        format!("checked {config}{folder}: {plugins} {noun}, {faults}{unlisted}")
     }
 
     /// What a plugin is granted when it is served.

@@ -56,7 +56,7 @@ fn create(args: &cli::NewToken) -> Result<ExitCode, CommandError> {
         section += &format!("until = {until}\n");
     }
     console::eprint(&format!(
-        "this token is shown once; give it to {} and add to plugport.toml:\n\n{section}",
+        "# This token is shown once; give it to {} and add to plugport.toml:\n\n{section}",
         args.name
     ));
     Ok(ExitCode::SUCCESS)

@@ -162,7 +162,7 @@ async fn a_token_is_made_used_and_checked_on_the_command_line() {
     let made = Command::from(program()).args(arguments).output().await.unwrap();
     let (token, section) = (String::from_utf8(made.stdout).unwrap(), String::from_utf8(made.stderr).unwrap());
     let token = token.trim();
-    let section = &section[section.find("[[auth.tokens]]").unwrap()..];
+    let section = section.as_str();
     assert!(token.starts_with("plugport_") && token.len() > 40 && !section.contains(token));
     let server = Server::builder().guest("polite").config(section).start().await;
     let said = as_caller(&server, token).call("polite-whoami", json!({})).await;

@@ -75,6 +75,14 @@ fn a_new_plugin_is_shown_whole_and_written_down_when_it_is_accepted() {
 }
 
 #[test]
+fn a_folder_without_plugins_has_nothing_to_approve() {
+    let plugins = folder(&[]);
+    let out = accept(plugins.path(), &[]);
+    assert_eq!(out, format!("there is no plugin in {}\n", plugins.path().display()));
+    assert!(!lockfile(plugins.path()).exists());
+}
+
+#[test]
 fn deleted_plugins_lose_their_approval_and_broken_ones_keep_it() {
     let plugins = folder(&["version_a", "version_b"]);
     accept(plugins.path(), &[]);

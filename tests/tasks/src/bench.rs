@@ -1,5 +1,5 @@
-//! `cargo measure`: the benchmarks in `runtime/benches/measure`, with the release profile. `rivals` and `instructions` are
-//! programs of their own, so each of them runs alone.
+//! `cargo measure`: the benchmarks in `runtime/benches/measure`, with the release profile. `rivals` and `instructions`
+//! are programs of their own, so each of them runs alone.
 
 use crate::guests;
 use crate::instruction_counts;

@@ -29,6 +29,10 @@ pub(super) async fn run(args: cli::Approve) -> Result<ExitCode, CommandError> {
     let old = read(&config.lock)?;
     let selected = args.plugin.as_deref();
     let (candidates, files) = candidates(&config, &old, selected)?;
+    if candidates.is_empty() && old.names().next().is_none() {
+        console::print(&format!("there is no plugin in {}", config.folder.display()));
+        return Ok(ExitCode::SUCCESS);
+    }
     let loader = loader(&config, args.with_grants)?;
     let reviewer =
         Reviewer { loader: &loader, config: &config, files: &files, old: &old, granted: args.with_grants };

@@ -147,7 +147,8 @@ pub(super) fn welcome(listener: &http::Listener, config: &Config, file: Option<&
     args.extend(file.into_iter().flat_map(|file| ["--config".to_owned(), whole(file)]));
     let snippet = serde_json::json!({ "mcpServers": { "plugport": { "command": program, "args": args } } });
     console::eprint(&format!("\nserving MCP at {}{}", listener.url(), http::PATH));
-    console::eprint("  clients that speak HTTP: give them this URL");
+    let name = if address.ip().is_unspecified() { ", with a name of this machine" } else { "" };
+    console::eprint(&format!("  clients that speak HTTP: give them this URL{name}"));
     console::eprint("  Claude Desktop and editors that start servers themselves: add to their configuration");
     console::eprint(&format!("  {snippet}"));
     if !address.ip().is_loopback() {
