@@ -72,7 +72,8 @@ mod tests {
         assert_eq!((settings.millis, settings.rounds, settings.write), (1_500, 1, false));
         assert_eq!(settings.cells().len(), 2);
         assert!(read(&[]).unwrap().write && read(&["seconds=5", "rounds=9"]).unwrap().write);
-        for less in [&["seconds=1"][..], &["rounds=1"], &["only=echo"], &["quick", "seconds=9", "rounds=9"]] {
+        for less in [&["seconds=0.5"][..], &["rounds=1"], &["only=echo"], &["quick", "seconds=9", "rounds=9"]]
+        {
             assert!(!read(less).unwrap().write, "{less:?}");
         }
         assert!(read(&["slow"]).is_err());
