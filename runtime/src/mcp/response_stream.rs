@@ -210,9 +210,7 @@ impl ResponseStream {
 
     fn next_part(&mut self, outgoing: OutgoingMessage) -> Option<ResponsePart> {
         // Who drives the request writes this part first, or waits for its client.
-        if let Some(ResponseSource::Call { task, .. }) = &mut self.source {
-            task.spawn();
-        }
+        self.spawn();
         match outgoing {
             OutgoingMessage::Message(message) => Some(ResponsePart::Message(message)),
             OutgoingMessage::InputRequired(pending_input) => {
@@ -227,6 +225,13 @@ impl ResponseStream {
     pub(crate) fn poll_once(&mut self) {
         if let Some(ResponseSource::Call { task, .. }) = &mut self.source {
             task.poll_once();
+        }
+    }
+
+    /// Makes the request a task, since who drives it may have to wait for its client.
+    pub(crate) fn spawn(&mut self) {
+        if let Some(ResponseSource::Call { task, .. }) = &mut self.source {
+            task.spawn();
         }
     }
 
