@@ -177,6 +177,9 @@ impl ResponseStream {
     }
 
     async fn forward(mut self, queue: NotificationQueue) -> Option<Bytes> {
+        // Who drives a batch may wait for the client with the message of one request, while the others go on.
+        self.poll_once();
+        self.spawn();
         while let Some(part) = self.next().await {
             match part {
                 ResponsePart::Message(message) => {
