@@ -35,10 +35,11 @@ mod glibc {
     /// `M_TRIM_THRESHOLD` of `malloc.h`.
     const TRIM_THRESHOLD: c_int = -1;
 
-    /// Free memory that stays at the end of an arena until it is trimmed, bytes: more than the instances of one call
-    /// take, and the copies of two messages of 1 MiB. glibc would keep 128 KiB. There are at most eight arenas for each
+    /// Free memory that stays at the end of an arena, bytes: more than the instances of one call
+    /// take, and most copies of a message of 1 MiB. glibc would keep 128 KiB. `malloc_trim` gives back what is free between
+    /// blocks and not this end, so it stays as long as the server runs. There are at most eight arenas for each
     /// processor.
-    const KEPT: c_int = 16 << 20;
+    const KEPT: c_int = 4 << 20;
 
     /// Smallest large block, bytes. Once it is set, glibc no longer raises it by itself, up to 32 MiB.
     const LARGE: c_int = 4 << 20;

@@ -1,7 +1,7 @@
 //! A C library that is newer than that of the machine, for programs that were built on a newer Debian.
 //!
-//! Debian's package is unpacked below `target` and not installed: one program gets it by its loader, and nothing else on
-//! the machine changes. So `apt-get` has lists of its own for it.
+//! Debian's package is unpacked below `target` and not installed: one program gets it by its loader, and nothing else
+//! on the machine changes. So `apt-get` has lists of its own for it.
 
 use std::path::Path;
 use std::process::Command;
@@ -11,7 +11,8 @@ use crate::prometheus::package;
 use crate::run_command::{self, Failure, Outcome};
 
 /// glibc 2.41.
-const SOURCE: &str = "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian trixie main\n";
+const SOURCE: &str = "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] \
+                      http://deb.debian.org/debian trixie main\n";
 
 /// Unpacks it into a folder. Returns its loader, whose next argument is a program.
 pub(crate) fn unpack(folder: &Path) -> Outcome<Command> {
@@ -22,12 +23,8 @@ pub(crate) fn unpack(folder: &Path) -> Outcome<Command> {
     std::fs::write(&source, SOURCE).map_err(|error| cannot(&source, &error))?;
     for words in [&["update"][..], &["download", "libc6"]] {
         let mut command = apt(words);
-        command.current_dir(folder).args([
-            "-o",
-            "APT::Sandbox::User=root",
-            "-o",
-            "Dir::Etc::SourceParts=/dev/null",
-        ]);
+        command.current_dir(folder);
+        command.args(["-o", "APT::Sandbox::User=root", "-o", "Dir::Etc::SourceParts=/dev/null"]);
         for (option, path) in
             [("Dir::Etc::SourceList", &source), ("Dir::State::Lists", &lists), ("Dir::Cache", &cache)]
         {

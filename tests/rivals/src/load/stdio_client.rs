@@ -2,13 +2,17 @@
 
 use std::path::Path;
 use std::process::Stdio;
+use std::time::Duration;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
 use super::messages::{self, Prepared, check, request};
 use crate::plan::{Era, Plan, Task};
+
+/// How often a server that has just started is asked for its list.
+const LISTS: usize = 50;
 
 pub struct StdioClient {
     child: Child,
@@ -45,11 +49,24 @@ impl StdioClient {
             client.reply().await?;
             client.input.write_all(format!("{}\n", messages::initialized()).as_bytes()).await?;
         }
-        // A list waits until the server's tools are loaded.
-        let list = request(plan.era, Task::List(0));
-        client.input.write_all(format!("{list}\n").as_bytes()).await?;
-        client.reply().await?;
+        client.await_tools(plan.era).await?;
         Ok(client)
+    }
+
+    /// Asks for the list until it has tools. Most servers load their tools before they answer, and some meanwhile.
+    async fn await_tools(&mut self, era: Era) -> Result<()> {
+        let mut list = request(era, Task::List(0));
+        for attempt in 0..LISTS {
+            // `initialize` has had 1.
+            list["id"] = (attempt + 2).into();
+            self.input.write_all(format!("{list}\n").as_bytes()).await?;
+            self.reply().await?;
+            if self.line.windows(7).any(|window| window == b"rivals-") {
+                return Ok(());
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        bail!("the server has no tools")
     }
 
     pub fn pid(&self) -> u32 {
