@@ -3,12 +3,16 @@
 //! A plugin's schemas, `_meta` and future fields must reach the client as they were written. Parsing them into a tree
 //! and writing the tree would reorder and reformat them, and take time. Leaf module; any layer may use it.
 
+mod parsed_value;
+
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
+
+pub(crate) use parsed_value::{is_private_name, value};
 
 /// A JSON object as written: names with raw values, in order.
 #[derive(Debug, Clone, Default)]

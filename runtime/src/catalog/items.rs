@@ -8,7 +8,7 @@ use super::item_list::{Item, ItemDigest, ItemHasher};
 use super::param_headers::ParamHeader;
 use super::schema::{Schema, SchemaMismatch};
 use super::uri_template::UriTemplate;
-use crate::json::RawObject;
+use crate::json::{self, RawObject};
 use crate::observe::metrics::ItemOperations;
 use crate::plugin::{ItemKind, MatchedTemplate, Plugin, Prompt, ResourceDescriptor, ResourceTemplate, Tool};
 use crate::sandbox::{SMALL, WorkBudget, WorkStopped, json_work};
@@ -100,7 +100,7 @@ impl PublishedTool {
         if schema.certainly_fits(text) {
             return Some(Ok(()));
         }
-        match serde_json::from_str(text) {
+        match json::value(text) {
             Ok(value) => schema.validate_if_short(&value, text.len()).map(unfit),
             Err(error) => Some(Err(error.to_string())),
         }
@@ -121,7 +121,7 @@ impl PublishedTool {
             Ok(None) => return Ok(Ok(())),
             Err(fault) => return Ok(Err(fault)),
         };
-        match serde_json::from_str(text) {
+        match json::value(text) {
             Ok(value) => schema.validate(&value, text.len(), work_budget).map(unfit),
             Err(error) => Ok(Err(error.to_string())),
         }

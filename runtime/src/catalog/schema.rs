@@ -107,7 +107,7 @@ impl Schema {
             return Err(SchemaError::TooLong(limits.schema_kib));
         }
         let raw = json::raw(text).map_err(SchemaError::NotJson)?;
-        let value: Value = serde_json::from_str(raw.get()).map_err(SchemaError::NotJson)?;
+        let value = json::value(raw.get()).map_err(SchemaError::NotJson)?;
         if json::depth(&value) > SCHEMA_DEPTH as usize {
             return Err(SchemaError::TooDeep);
         }

@@ -29,7 +29,10 @@ use crate::sandbox::LargeWork;
 
 /// The reply to one message.
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "a value lives for one message, and a box would be an allocation each")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a value lives for one message, and a box would be an allocation each"
+)]
 pub enum DuplexReply {
     /// No reply.
     Nothing,

@@ -177,6 +177,9 @@ impl ResponseStream {
     }
 
     async fn forward(mut self, queue: NotificationQueue) -> Option<Bytes> {
+        // Who drives a batch may wait for the client with the message of one request, while the others go on.
+        self.poll_once();
+        self.spawn();
         while let Some(part) = self.next().await {
             match part {
                 ResponsePart::Message(message) => {
@@ -210,9 +213,7 @@ impl ResponseStream {
 
     fn next_part(&mut self, outgoing: OutgoingMessage) -> Option<ResponsePart> {
         // Who drives the request writes this part first, or waits for its client.
-        if let Some(ResponseSource::Call { task, .. }) = &mut self.source {
-            task.spawn();
-        }
+        self.spawn();
         match outgoing {
             OutgoingMessage::Message(message) => Some(ResponsePart::Message(message)),
             OutgoingMessage::InputRequired(pending_input) => {
@@ -227,6 +228,13 @@ impl ResponseStream {
     pub(crate) fn poll_once(&mut self) {
         if let Some(ResponseSource::Call { task, .. }) = &mut self.source {
             task.poll_once();
+        }
+    }
+
+    /// Makes the request a task, since who drives it may have to wait for its client.
+    pub(crate) fn spawn(&mut self) {
+        if let Some(ResponseSource::Call { task, .. }) = &mut self.source {
+            task.spawn();
         }
     }
 

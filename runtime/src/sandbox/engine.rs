@@ -76,7 +76,9 @@ impl EngineError {
 /// When the machine has not enough address space or lacks a feature.
 pub fn engine(settings: &ServerConfig) -> Result<Engine, EngineError> {
     if idle_memory(settings) == 0 {
-        tracing::info!("this machine has swap space, so no instance keeps memory for the next, and calls take longer");
+        tracing::info!(
+            "this machine has swap space, so no instance keeps memory for the next, and calls take longer"
+        );
     }
     let mut config = flags(settings);
     config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool(settings)));
@@ -146,7 +148,10 @@ fn memories(instances: u32, large: u32) -> u32 {
 /// pages in place by a scan that overlooks those which were swapped out, so the next instance would read what the one
 /// before wrote there (`docs/decisions/0038-swap.md`).
 pub(super) fn idle_memory(settings: &ServerConfig) -> usize {
-    if has_swap(std::fs::read_to_string(SWAPS).ok().as_deref()) { 0 } else { guest_memory(settings) / IDLE_SHARE }
+    // Other systems have no such scan.
+    let is_linux = cfg!(target_os = "linux");
+    let may_overlook = is_linux && has_swap(std::fs::read_to_string(SWAPS).ok().as_deref());
+    if may_overlook { 0 } else { guest_memory(settings) / IDLE_SHARE }
 }
 
 /// Whether the system may move memory to swap space, by what it says in [`SWAPS`]. Where it says nothing, it may.

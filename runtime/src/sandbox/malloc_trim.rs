@@ -35,9 +35,9 @@ mod glibc {
     /// `M_TRIM_THRESHOLD` of `malloc.h`.
     const TRIM_THRESHOLD: c_int = -1;
 
-    /// Free memory that stays at the end of an arena, bytes: more than the instances of one call
-    /// take, and most copies of a message of 1 MiB. glibc would keep 128 KiB. `malloc_trim` gives back what is free between
-    /// blocks and not this end, so it stays as long as the server runs. There are at most eight arenas for each
+    /// Free memory that stays at the end of an arena, bytes: more than the instances of one call take, and most copies
+    /// of a message of 1 MiB. glibc would keep 128 KiB. `malloc_trim` gives back what is free between blocks, and this
+    /// end of the first arena only, so it stays as long as the server runs. There are at most eight arenas for each
     /// processor.
     const KEPT: c_int = 4 << 20;
 

@@ -84,7 +84,7 @@ impl InputRequest {
     /// # Errors
     /// With the reason why the result is invalid.
     pub(crate) fn read(&self, result: &RawValue) -> Result<String, String> {
-        let value: Value = serde_json::from_str(result.get()).map_err(|error| error.to_string())?;
+        let value = crate::json::value(result.get()).map_err(|error| error.to_string())?;
         let fields = value.as_object().ok_or("the result must be an object")?;
         match &self.expects {
             ExpectedResult::Message { tools } => sampling_params::check_result(fields, *tools)?,

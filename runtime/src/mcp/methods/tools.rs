@@ -21,6 +21,7 @@ use super::run_guest_call;
 use crate::access::CallCharge;
 use crate::call_env::Caller;
 use crate::catalog::{PublishedTool, SchemaMismatch};
+use crate::json;
 use crate::plugin::{AdmittedCall, AuditRecord, CallError, CallKind, FinishedCall, ToolResult};
 use crate::sandbox::{SMALL, WorkBudget, WorkStopped};
 
@@ -178,8 +179,8 @@ fn is_short(args: &str, work: usize, schema: &str) -> bool {
 /// Parses arguments.
 fn parse(args: &str) -> Result<Value, ArgumentError> {
     let invalid = |why: &str| ArgumentError::Invalid(RpcError::invalid_params(why));
-    let value: Value = serde_json::from_str(args)
-        .map_err(|error| invalid(&format!("`params.arguments`: {}", reason(&error))))?;
+    let value =
+        json::value(args).map_err(|error| invalid(&format!("`params.arguments`: {}", reason(&error))))?;
     if !value.is_object() {
         return Err(invalid("`params.arguments` must be an object"));
     }
@@ -331,6 +332,12 @@ mod tests {
         assert!(is_short(&long(text, SMALL), &long("{}", SMALL)));
         assert!(is_short(&long(text, SMALL + 1), "{}") && !is_short(text, &long("{}", SMALL + 1)));
         assert!(!is_short(&"[".repeat(SMALL + 1), "{}"));
+    }
+
+    #[test]
+    fn arguments_that_are_not_what_they_look_like_are_rejected() {
+        let disguised = r#"{"$serde_json::private::RawValue":"{\"a\":1}"}"#;
+        assert!(parse(r#"{"a":1}"#).is_ok() && parse(disguised).is_err());
     }
 
     #[test]

@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use serde_json::Value;
 use wasmtime::Store;
 use wasmtime::component::Val;
 
@@ -19,6 +18,7 @@ use super::{FunctionTool, ReturnType};
 use crate::call_env::Client;
 use crate::capability::InstanceCtx;
 use crate::config::{kib, mib};
+use crate::json;
 use crate::sandbox::{ChargeError, HostFuel};
 
 /// Host fuel for converting a byte of JSON, in bytes that a host function moves: about 10 ns.
@@ -148,7 +148,7 @@ impl FunctionTool {
 }
 
 fn read(parameters: &[(String, ValType)], args: &str, max_mib: u64) -> Result<(Vec<Val>, usize), String> {
-    let value: Value = serde_json::from_str(args).map_err(|error| format!("`arguments`: {error}"))?;
+    let value = json::value(args).map_err(|error| format!("`arguments`: {error}"))?;
     let mut reader = ValReader::new(max_mib);
     let arguments = reader.arguments(parameters, &value).map_err(|mismatch| mismatch.to_string())?;
     Ok((arguments, reader.used()))

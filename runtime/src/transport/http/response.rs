@@ -58,7 +58,11 @@ async fn write_stream(
     loop {
         let part = match tokio::time::timeout(patience, stream.next()).await {
             Ok(part) => part,
-            Err(_) if accepts.events => return events(session, stream, None, close),
+            Err(_) if accepts.events => {
+                // hyper does not poll the body while the client leaves an earlier response unread.
+                stream.spawn();
+                return events(session, stream, None, close);
+            }
             Err(_) => continue,
         };
         match part {
