@@ -139,8 +139,7 @@ fn in_folder(folder: &Path, before: &str, after: &str) -> Vec<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt;
-
+    use super::super::test_program::write_program;
     use super::*;
 
     fn project(root: &Path) -> Project {
@@ -183,9 +182,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let tools = Toolchain::in_folders(vec![dir.path().to_owned()]);
         let put = |name: &str, script: &str| {
-            let path = dir.path().join(name);
-            std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
-            std::fs::set_permissions(path, PermissionsExt::from_mode(0o755)).unwrap();
+            write_program(&dir.path().join(name), &format!("#!/bin/sh\n{script}\n"));
         };
         let missing = compiler(dir.path(), &tools).await.unwrap_err().to_string();
         for said in ["pip install ziglang==0.17.0", "apt install clang lld wasi-libc libclang-rt-dev-wasm32"]

@@ -49,8 +49,8 @@ fn install(root: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt as _;
 
+    use super::super::test_program::write_program;
     use super::*;
 
     #[tokio::test]
@@ -66,10 +66,8 @@ mod tests {
     #[tokio::test]
     async fn the_toolchain_that_builds_is_the_one_that_is_asked() {
         let dir = tempfile::tempdir().unwrap();
-        let go = dir.path().join("go");
-        std::fs::write(&go, "#!/bin/sh\n[ \"$GOTOOLCHAIN\" = local ] && echo go1.24.4 || echo go1.27.3\n")
-            .unwrap();
-        std::fs::set_permissions(&go, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let go = "#!/bin/sh\n[ \"$GOTOOLCHAIN\" = local ] && echo go1.24.4 || echo go1.27.3\n";
+        write_program(&dir.path().join("go"), go);
         let (language, manifest) = (crate::cli::Language::Go, Default::default());
         let project = Project { root: dir.path().to_owned(), language, name: "x".to_owned(), manifest };
         let tools = Toolchain::in_folders(vec![dir.path().to_owned()]);

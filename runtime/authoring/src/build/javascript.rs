@@ -115,8 +115,7 @@ fn entry(project: &Project) -> Result<PathBuf, BuildError> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt;
-
+    use super::super::test_program::write_program;
     use super::*;
 
     fn project(root: &Path) -> Project {
@@ -127,8 +126,7 @@ mod tests {
     fn put(root: &Path, name: &str, text: &str) {
         let path = root.join(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(&path, text).unwrap();
-        std::fs::set_permissions(path, PermissionsExt::from_mode(0o755)).unwrap();
+        write_program(&path, text);
     }
 
     #[test]

@@ -15,6 +15,8 @@ mod python;
 mod report;
 mod rust;
 mod sections;
+#[cfg(test)]
+mod test_program;
 mod tool_command;
 mod toolchain;
 mod wit_world;
