@@ -36,6 +36,18 @@ pub mod keyvalue {
     pub use wasi::keyvalue::{atomics, store};
 }
 
+pub mod http {
+    wit_bindgen::generate!({
+        path: "wit",
+        world: "http",
+        additional_derives: [PartialEq, Eq],
+        generate_unused_types: true,
+        with: { "plugport:plugin/http-client@0.1.0/failure": crate::http::Failure },
+    });
+
+    pub use plugport::plugin::http_client;
+}
+
 pub mod config {
     wit_bindgen::generate!({ path: "wit", world: "config", generate_all });
 

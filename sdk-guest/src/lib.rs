@@ -17,9 +17,9 @@
 //!
 //! A tool stays an ordinary function, callable and testable on the author's own machine: only [`export!`] knows of
 //! WebAssembly, and a [`Call`] uses either the host or a [`testing::TestClient`]. Each WIT interface has a module of
-//! its name, except `changes`, which is [`notify`], and the standard `wasi:keyvalue`, `wasi:config` and `wasi:http`,
-//! which are [`kv`], [`config`] and [`http`]. An exported interface is linked only if [`export!`] names it, an imported
-//! one only if the plugin calls it.
+//! its name, except `changes`, which is [`notify`], `http-client`, which is [`http`], and the standard `wasi:keyvalue`
+//! and `wasi:config`, which are [`kv`] and [`config`]. An exported interface is linked only if [`export!`] names it, an
+//! imported one only if the plugin calls it.
 //!
 //! The README describes the whole of the API for authors.
 

@@ -77,7 +77,7 @@ use crate::bindings::plugport::plugin::types::Error;
 use crate::call_env::{Caller, GrantHint, GuestLog, HintAudience};
 use crate::config::{Grants, PluginConfig};
 use crate::observe::Audit;
-use crate::observe::metrics::Tally;
+use crate::observe::metrics::CountsByName;
 use crate::observe::trace::SpanScope;
 use crate::sandbox::{GuestMemory, HostFuel, KvDatabase, LargeWork, PluginMemory, StoreLimiter, Suspension};
 use crate::token_bucket::TokenBucket;
@@ -93,6 +93,7 @@ pub use host_support::current_call::Call;
 pub(crate) use host_support::current_call::StaleCallHandle;
 pub use host_support::host_error::HostCallError;
 pub(crate) use host_support::host_error::LimitTrap;
+pub use http::SentRequest;
 pub use keyvalue::{Bucket, Cas};
 pub(crate) use sampling::{SamplingBudgets, tokens as sampling_tokens};
 
@@ -118,7 +119,7 @@ pub(crate) struct PluginCtx {
     /// The audit of its calls.
     pub(crate) audit: Audit,
     /// What its instances were denied, by the grant that would allow it.
-    pub(crate) denials: Arc<Tally>,
+    pub(crate) denials: Arc<CountsByName>,
     /// Who reads the hints about missing grants.
     audience: HintAudience,
     /// Bounds what its calls log together.
@@ -161,8 +162,8 @@ pub(crate) struct ServerCtx {
     pub(crate) memory: Arc<GuestMemory>,
 }
 
-/// The function `call-tool` of an instance. `'static` only names the type: the engine copies the arguments, and a
-/// `TypedFunc` is one of shorter lifetimes too.
+/// The function `call-tool` of an instance. It takes strings that live shorter than `'static` too, because
+/// `TypedFunc` is covariant in its parameters.
 pub(crate) type CallToolFunc =
     TypedFunc<(Resource<Call>, &'static str, &'static str), (Result<ToolResult, Error>,)>;
 

@@ -67,15 +67,18 @@ impl Client for CountingClient {
     }
 }
 
+/// The state of an instance of this plugin.
+pub(super) async fn instance(plugin: PluginCtx) -> InstanceCtx {
+    let permits = Arc::new(CallPermits::new(&Limits::default(), Arc::new(Semaphore::new(1))));
+    let permit = permits.acquire().await.unwrap();
+    InstanceCtx::new(&Arc::new(plugin), &Caller::Unknown, Suspension::new(permits, permit)).unwrap()
+}
+
 /// The state of an instance that is granted the store, and the handle of its call.
 async fn state(client: Arc<CountingClient>) -> (InstanceCtx, Resource<Call>) {
     let mut plugin = plugin();
     plugin.config.grants.keyvalue = Some(KvGrant { quota_mib: 1, ..KvGrant::default() });
-    let limits = Limits::default();
-    let permits = Arc::new(CallPermits::new(&limits, Arc::new(Semaphore::new(1))));
-    let permit = permits.acquire().await.unwrap();
-    let mut state =
-        InstanceCtx::new(&Arc::new(plugin), &Caller::Unknown, Suspension::new(permits, permit)).unwrap();
+    let mut state = instance(plugin).await;
     let call = state.current_call.begin(Call::new(client));
     (state, call)
 }

@@ -11,6 +11,7 @@ mod directories;
 mod directory_escape;
 mod directory_quota;
 mod directory_quota_race;
+mod http_client;
 mod local_roots;
 mod outgoing_http;
 mod outgoing_https;

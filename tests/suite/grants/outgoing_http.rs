@@ -67,7 +67,7 @@ async fn without_a_grant_nothing_is_sent() {
     );
     let none = Server::builder().guest("http_client").start().await;
     let reply = fetch(&Client::new(none.url()), &web.url("/")).await;
-    assert!(reply.tool_error().contains("does not grant requests to http://127.0.0.1"), "{reply:?}");
+    assert!(reply.tool_error().contains("does not grant the request GET http://127.0.0.1"), "{reply:?}");
     let allow =
         format!("write under [plugins.http_client.grants]: http = [\"GET http://{}\"]", web.authority());
     none.wait_for_log(&allow).await;

@@ -142,7 +142,7 @@ async fn a_host_with_a_valid_certificate_answers_over_tls() {
     // The grant is for TLS, and for this port.
     for url in [format!("http://{}/", host.address), format!("https://{HERE}/")] {
         let reply = client.call("http_client-fetch", json!({ "url": url })).await;
-        assert!(reply.tool_error().contains("does not grant requests to"), "{reply:?}");
+        assert!(reply.tool_error().contains("does not grant the request GET "), "{reply:?}");
     }
     assert_eq!(host.heads().len(), 1);
 }

@@ -9,7 +9,7 @@ use wasmtime_wasi::{FsPerms, WasiCtxBuilder};
 
 use crate::config::DirGrant;
 
-/// A WASI context to be, with every granted directory.
+/// Begins a WASI context in which every granted directory is open.
 ///
 /// # Errors
 /// When a directory is gone since it was granted.

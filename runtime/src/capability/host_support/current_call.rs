@@ -104,11 +104,11 @@ impl CurrentCall {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::call_env::NoClient;
+    use crate::call_env::{Caller, NoClient};
     use std::time::Duration;
 
     fn call() -> Call {
-        Call::new(Arc::new(NoClient))
+        Call::new(Arc::new(NoClient(Caller::CommandLine)))
     }
 
     #[test]

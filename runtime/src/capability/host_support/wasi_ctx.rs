@@ -4,7 +4,7 @@
 //! and randomness are the real ones, since plugins that tell the time or make identifiers are harmless and useless
 //! without them.
 //!
-//! Many calls use no function of WASI, and the library seeds four random number generators for each context. So the
+//! Many calls use no function of WASI, and wasmtime seeds four random number generators for each context. So the
 //! context is built when the guest first calls WASI. Only granted directories are opened before the guest starts, since
 //! a directory that is gone ends the call.
 
@@ -16,14 +16,9 @@ use crate::config::fixed_limits::RANDOM_KIB;
 use crate::config::{Grants, kib};
 use crate::sandbox::HostFuel;
 
-/// The context, once it is built.
+/// The context, once it is built, and where its stdout and stderr go.
 #[derive(Default)]
-pub(in crate::capability) struct LazyWasiCtx(Option<BuiltWasiCtx>);
-
-struct BuiltWasiCtx {
-    ctx: WasiCtx,
-    output: GuestOutput,
-}
+pub(in crate::capability) struct LazyWasiCtx(Option<(WasiCtx, GuestOutput)>);
 
 impl LazyWasiCtx {
     /// A context with directories that are open already; it is built at once.
@@ -33,7 +28,7 @@ impl LazyWasiCtx {
         logs: &GuestLog,
         host_fuel: &HostFuel,
     ) -> Self {
-        Self(Some(BuiltWasiCtx::new(dirs, grants, logs, host_fuel)))
+        Self(Some(build(dirs, grants, logs, host_fuel)))
     }
 
     /// The context, which is built now if it is not yet.
@@ -43,24 +38,27 @@ impl LazyWasiCtx {
         logs: &GuestLog,
         host_fuel: &HostFuel,
     ) -> &mut WasiCtx {
-        let build = || BuiltWasiCtx::new(WasiCtxBuilder::new(), grants, logs, host_fuel);
-        &mut self.0.get_or_insert_with(build).ctx
+        let (ctx, _) = self.0.get_or_insert_with(|| build(WasiCtxBuilder::new(), grants, logs, host_fuel));
+        ctx
     }
 
     /// Ends unfinished lines of stdout and stderr.
     pub(in crate::capability) fn end_lines(&self) {
-        if let Some(built) = &self.0 {
-            built.output.end_lines();
+        if let Some((_, output)) = &self.0 {
+            output.end_lines();
         }
     }
 }
 
-impl BuiltWasiCtx {
-    fn new(mut wasi: WasiCtxBuilder, grants: &Grants, logs: &GuestLog, host_fuel: &HostFuel) -> Self {
-        let output = GuestOutput::new(logs, host_fuel);
-        wasi.stdout(output.stdout.clone()).stderr(output.stderr.clone());
-        wasi.max_random_size(kib(RANDOM_KIB) as u64);
-        build_wasi(grants, &mut wasi);
-        Self { ctx: wasi.build(), output }
-    }
+fn build(
+    mut wasi: WasiCtxBuilder,
+    grants: &Grants,
+    logs: &GuestLog,
+    host_fuel: &HostFuel,
+) -> (WasiCtx, GuestOutput) {
+    let output = GuestOutput::new(logs, host_fuel);
+    wasi.stdout(output.stdout.clone()).stderr(output.stderr.clone());
+    wasi.max_random_size(kib(RANDOM_KIB) as u64);
+    build_wasi(grants, &mut wasi);
+    (wasi.build(), output)
 }

@@ -1,9 +1,11 @@
-//! `wasi:http`: requests to hosts. A plugin keeps its [`Egress`] with its share of the connections, an instance the
-//! HTTP budget of its call.
+//! Requests to hosts: `wasi:http` for components of any builder, and `plugport:plugin/http-client` for the SDKs. Both
+//! send through `host`, so that grants, limits and denials are the same. A plugin keeps its [`Egress`] with its share
+//! of the connections, an instance the HTTP budget of its call.
 
 mod egress;
 pub mod grant;
 mod host;
+mod http_client;
 pub(crate) mod policy;
 
 use std::any::Any;
@@ -18,6 +20,7 @@ use egress::Egress;
 use host::HttpCtx;
 #[cfg(test)]
 pub(super) use host::fields_size;
+pub use http_client::SentRequest;
 
 /// Requests to hosts.
 pub(super) struct Http;
@@ -29,7 +32,8 @@ impl Capability for Http {
     type PerInstance = Option<HttpCtx>;
 
     fn link(linker: &mut Linker<InstanceCtx>) -> wasmtime::Result<()> {
-        host::link(linker)
+        host::link(linker)?;
+        http_client::link(linker)
     }
 
     fn for_plugin(_: &Self::Granted, plugin: &PluginParts<'_>) -> Egress {
@@ -45,6 +49,6 @@ impl Capability for Http {
     }
 
     fn handle_size(entry: &(dyn Any + Send)) -> Option<usize> {
-        host::handle_size(entry)
+        host::handle_size(entry).or_else(|| entry.downcast_ref::<SentRequest>().map(SentRequest::size))
     }
 }

@@ -69,6 +69,22 @@ impl Target {
         format!("{} {}://{}", self.method, self.scheme, self.authority())
     }
 
+    /// The grant that an operator can write for this request: this machine is granted by its address, never by its
+    /// name.
+    pub(crate) fn missing_grant(&self) -> String {
+        match &self.host {
+            Host::Name(name) if name == "localhost" || name.ends_with(".localhost") => {
+                self.pattern_at(IpAddr::from([127, 0, 0, 1]))
+            }
+            _ => self.pattern(),
+        }
+    }
+
+    /// The line with that grant, under the plugin's grants.
+    pub(crate) fn missing_line(&self) -> String {
+        format!("http = [\"{}\"]", self.missing_grant())
+    }
+
     /// The grant that allows exactly this request to this address.
     pub(crate) fn pattern_at(&self, address: IpAddr) -> String {
         Self { host: Host::Address(address), ..self.clone() }.pattern()
@@ -139,6 +155,14 @@ mod tests {
         for method in ["CONNECT", "TRACE", "PROPFIND", "get"] {
             assert!(target(method, &"http://example.com/".parse().unwrap()).is_err(), "{method}");
         }
+    }
+
+    #[test]
+    fn the_line_that_would_grant_a_request_can_be_written() {
+        let line = |uri: &str| target("GET", &uri.parse().unwrap()).unwrap().missing_line();
+        assert_eq!(line("https://a.test/x?y"), r#"http = ["GET https://a.test"]"#);
+        assert_eq!(line("http://localhost:9000/"), r#"http = ["GET http://127.0.0.1:9000"]"#);
+        assert_eq!(line("http://a.localhost/"), r#"http = ["GET http://127.0.0.1"]"#);
     }
 
     #[test]

@@ -12,7 +12,8 @@ const DEFAULT_MIB: u64 = 16;
 /// The largest quota, MiB.
 const MAX_MIB: u64 = 65_536;
 
-/// All callers of a plugin together may keep this many times the quota of one. Whoever needs more raises `quota_mib`:
+/// All callers of a plugin together may keep this many times the quota of one. An operator who needs more raises
+/// `quota_mib`:
 /// no key sets this number.
 const FULL_CALLERS: u64 = 64;
 

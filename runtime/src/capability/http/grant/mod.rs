@@ -198,7 +198,10 @@ pub(crate) type Granted = Vec<HttpGrant>;
 impl Grant for Granted {
     const KEYS: &'static [&'static str] = &["http"];
     const FORMS: &'static [&'static str] = &["http=PATTERN"];
-    const IMPORTS: &'static [Import] = &[Import::new("wasi:http/", "outgoing HTTP")];
+    const IMPORTS: &'static [Import] = &[
+        Import::new("wasi:http/", "outgoing HTTP"),
+        Import::new("plugport:plugin/http-client", "outgoing HTTP"),
+    ];
 
     fn read(&mut self, _: &str, entry: TomlEntry<'_>, _: GrantContext<'_>, reader: &mut TomlReader<'_>) {
         for entry in entry.array(reader) {

@@ -7,8 +7,10 @@ use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::timeout;
 use wasmtime_wasi_http::Error;
 
 use super::error_codes;
@@ -18,7 +20,7 @@ use crate::capability::host_support::denial_log::DenialLog;
 use crate::capability::http::egress::EgressError;
 use crate::capability::http::policy::Target;
 use crate::config::fixed_limits::HTTP_HEADER_KIB;
-use crate::config::{Host, Limits, kib};
+use crate::config::{Limits, kib};
 use crate::observe::truncate;
 use crate::sandbox::{HostFuel, NoSharedPermit};
 
@@ -61,18 +63,32 @@ impl HttpBudget {
         &self.plugin.config.limits
     }
 
-    /// Counts a request that begins. Does not wait for a permit: this very guest may hold them all.
+    /// Counts a request that begins, and takes its permit. Does not wait for one: this very guest may hold them all.
     pub(super) fn start_request(&self) -> Result<RequestPermit, Error> {
         self.charge(0)?;
         let permit = Arc::clone(&self.permits).try_acquire_owned();
-        let permit =
-            permit.map_err(|_| self.limit_reached("http_parallel", Error::ConnectionLimitReached))?;
+        let permit = permit.map_err(|_| self.no_request_permit())?;
+        self.count_request()?;
+        Ok(permit)
+    }
+
+    /// Counts a request that begins and has yet to wait for its permit.
+    pub(super) fn count_request(&self) -> Result<(), Error> {
         let before = self.requests.fetch_add(1, Ordering::Relaxed);
         if before >= self.limits().http_requests {
             return Err(self.limit_reached("http_requests", Error::LoopDetected));
         }
-        self.charge(CONNECTION_CHARGE)?;
-        Ok(permit)
+        self.charge(CONNECTION_CHARGE)
+    }
+
+    /// Waits until a request that was counted may be sent.
+    pub(super) async fn request_permit(&self, max: Duration) -> Result<RequestPermit, Error> {
+        let permit = timeout(max, Arc::clone(&self.permits).acquire_owned()).await;
+        permit.ok().and_then(Result::ok).ok_or_else(|| self.no_request_permit())
+    }
+
+    fn no_request_permit(&self) -> Error {
+        self.limit_reached("http_parallel", Error::ConnectionLimitReached)
     }
 
     /// Counts bytes of a request's body that are to be sent.
@@ -120,20 +136,8 @@ impl HttpBudget {
 
     /// Records that a request is not granted.
     pub(super) fn deny(&self, target: &Target) {
-        let requested = target.pattern();
-        // This machine is granted by its address, never by its name.
-        let pattern = match &target.host {
-            Host::Name(name) if name == "localhost" || name.ends_with(".localhost") => {
-                target.pattern_at(IpAddr::from([127, 0, 0, 1]))
-            }
-            _ => requested.clone(),
-        };
-        let line = format!("http = [\"{pattern}\"]");
-        self.denials.record_denied(
-            &self.plugin,
-            &requested,
-            GrantHint::new(line, [format!("http={pattern}")]),
-        );
+        let hint = GrantHint::new(target.missing_line(), [format!("http={}", target.missing_grant())]);
+        self.denials.record_denied(&self.plugin, &target.pattern(), hint);
     }
 
     /// Records that a granted name leads to an address that is not granted.
@@ -186,6 +190,20 @@ mod tests {
         let third = budget.start_request().unwrap();
         drop(third);
         assert!(matches!(budget.start_request(), Err(Error::LoopDetected)));
+    }
+
+    #[tokio::test]
+    async fn a_request_that_may_wait_is_sent_when_another_has_ended() {
+        let budget = budget(|limits| (limits.http_requests, limits.http_parallel) = (2, 1));
+        budget.count_request().unwrap();
+        let first = budget.request_permit(Duration::ZERO).await.unwrap();
+        budget.count_request().unwrap();
+        assert!(matches!(budget.count_request(), Err(Error::LoopDetected)));
+        let none = budget.request_permit(Duration::from_millis(1)).await;
+        assert!(matches!(none, Err(Error::ConnectionLimitReached)));
+        let end = async { drop(first) };
+        let (second, ()) = tokio::join!(budget.request_permit(Duration::from_secs(9)), end);
+        drop(second.unwrap());
     }
 
     #[test]

@@ -1,8 +1,9 @@
-//! `wasi:http`: requests that a guest sends.
+//! Requests that a guest sends, and the interface `wasi:http` for them.
 //!
 //! The interface itself is wasmtime's; `policy` and this module decide what is done with a request. Every component
 //! links, granted or not, and a request that is not granted fails with the standard's `HTTP-request-denied`. A request
-//! that the grants and the budget of the call allow becomes an [`OutgoingRequest`].
+//! that the grants and the budget of the call allow becomes an [`OutgoingRequest`]. Requests of the other interface,
+//! `http_client`, come in at [`InstanceCtx::check_request`].
 
 mod body;
 mod budget;
@@ -15,7 +16,8 @@ mod send_request;
 
 use std::sync::Arc;
 
-use http::{Request, Response};
+use http::{HeaderName, Request, Response};
+use wasmtime::component::ResourceTable;
 use wasmtime_wasi_http::{
     Error, RequestOptions, WasiBody, WasiHttpCtx, WasiHttpCtxView, WasiHttpHooks, WasiHttpView,
 };
@@ -27,14 +29,15 @@ use crate::config::fixed_limits::HTTP_HEADER_KIB;
 use crate::config::kib;
 use crate::observe::trace::SpanScope;
 use crate::sandbox::HostFuel;
-use budget::HttpBudget;
+use budget::{HttpBudget, RequestPermit};
 use request_span::RequestSpan;
-use send_request::{ConnectionTask, OutgoingRequest};
+use send_request::ConnectionTask;
 
 #[cfg(test)]
 pub(in crate::capability) use fields::fields_size;
 pub(super) use fields::handle_size;
 pub(super) use linker::link;
+pub(super) use send_request::OutgoingRequest;
 
 /// Bytes that a guest may write to a body at once; two such pieces wait for each request that it begins.
 const CHUNK: usize = 8 << 10;
@@ -78,15 +81,37 @@ impl HttpCtx {
     }
 }
 
-impl WasiHttpView for InstanceCtx {
-    fn http(&mut self) -> WasiHttpCtxView<'_> {
-        self.host_fuel.charge_call();
+impl InstanceCtx {
+    /// The HTTP state of the call, which is made now if it is not yet, and the table beside it.
+    fn http_state(&mut self) -> (&mut HttpCtx, &mut ResourceTable) {
         let Self { plugin, host_fuel, denials, trace, capabilities, table, .. } = self;
         let begin = || {
             let denials = denials.get_or_init(|| DenialLog::new(trace.clone()));
             HttpCtx::new(plugin, host_fuel, denials, trace.clone())
         };
-        let HttpCtx { context, hooks } = capabilities.http.get_or_insert_with(begin);
+        (capabilities.http.get_or_insert_with(begin), table)
+    }
+
+    /// Whether a guest may set this header field.
+    pub(super) fn may_set_header(&mut self, name: &HeaderName) -> bool {
+        !self.http_state().0.hooks.is_forbidden_header(name)
+    }
+
+    /// Checks a request, as far as that needs no network. It waits for its permit when it is sent.
+    pub(super) fn check_request(
+        &mut self,
+        request: Request<WasiBody>,
+        options: RequestOptions,
+    ) -> Result<OutgoingRequest, Error> {
+        let hooks = &self.http_state().0.hooks;
+        hooks.check(request, Some(options), |budget| budget.count_request().map(|()| None))
+    }
+}
+
+impl WasiHttpView for InstanceCtx {
+    fn http(&mut self) -> WasiHttpCtxView<'_> {
+        self.host_fuel.charge_call();
+        let (HttpCtx { context, hooks }, table) = self.http_state();
         WasiHttpCtxView { hooks, table, ctx: context }
     }
 }
@@ -105,7 +130,7 @@ impl WasiHttpHooks for Hooks {
         options: Option<RequestOptions>,
         _: Box<dyn Future<Output = Result<(), Error>> + Send>,
     ) -> Box<dyn Future<Output = SendResult> + Send> {
-        match self.check(request, options) {
+        match self.check(request, options, |budget| budget.start_request().map(Some)) {
             Ok(outgoing) => Box::new(outgoing.run()),
             Err(error) => Box::new(std::future::ready(Err(error))),
         }
@@ -117,11 +142,12 @@ impl WasiHttpHooks for Hooks {
 }
 
 impl Hooks {
-    /// Checks everything that needs no network.
+    /// Checks everything that needs no network, and begins the request with `start`, which counts it.
     fn check(
         &self,
         mut request: Request<WasiBody>,
         options: Option<RequestOptions>,
+        start: impl FnOnce(&HttpBudget) -> Result<Option<RequestPermit>, Error>,
     ) -> Result<OutgoingRequest, Error> {
         let target = target(request.method().as_str(), request.uri()).map_err(|error| match error {
             TargetError::Method => Error::HttpRequestMethodInvalid,
@@ -133,7 +159,7 @@ impl Hooks {
             budget.deny(&target);
             return Err(Error::HttpRequestDenied);
         }
-        let permit = budget.start_request()?;
+        let permit = start(&budget)?;
         let grants = &budget.plugin.config.grants.http;
         let span = RequestSpan::begin(self.trace.as_ref(), &target, grants);
         if target.is_traced(grants) {

@@ -38,23 +38,27 @@ const SMALLEST_BUFFER: usize = 8_192;
 const HEADS: usize = 4;
 
 /// Drives the connection after the head of the response is read.
-pub(super) type ConnectionTask = Box<dyn Future<Output = Result<(), Error>> + Send>;
+pub(in crate::capability::http) type ConnectionTask = Box<dyn Future<Output = Result<(), Error>> + Send>;
 
 /// A connection, as far as it is driven from outside.
 type HttpConnection = http1::Connection<TokioIo<CountedIo>, RequestBody>;
 
-/// A request that was checked and has its permit.
-pub(super) struct OutgoingRequest {
+/// A request that was checked and counted.
+pub(in crate::capability::http) struct OutgoingRequest {
     pub(super) target: Target,
     pub(super) request: Request<WasiBody>,
     pub(super) options: RequestOptions,
     pub(super) budget: Arc<HttpBudget>,
-    pub(super) permit: RequestPermit,
+    /// `None`: it waits for one.
+    pub(super) permit: Option<RequestPermit>,
     pub(super) span: Option<RequestSpan>,
 }
 
 impl OutgoingRequest {
-    pub(super) async fn run(mut self) -> Result<(Response<WasiBody>, ConnectionTask), Error> {
+    /// Sends it and waits for the head of the response, whose body comes while the task runs.
+    pub(in crate::capability::http) async fn run(
+        mut self,
+    ) -> Result<(Response<WasiBody>, ConnectionTask), Error> {
         let span = self.span.take();
         let sent = self.run_in_time().await;
         if let Some(span) = span {
@@ -63,9 +67,15 @@ impl OutgoingRequest {
         sent
     }
 
-    async fn run_in_time(self) -> Result<(Response<WasiBody>, ConnectionTask), Error> {
+    async fn run_in_time(mut self) -> Result<(Response<WasiBody>, ConnectionTask), Error> {
         let budget = Arc::clone(&self.budget);
         let time = budget.limits().http_time();
+        let permit = match self.permit.take() {
+            Some(permit) => permit,
+            // The requests that are being sent end in time; one that waits longer waits for a response that the guest
+            // does not read.
+            None => budget.request_permit(time + time / 2).await?,
+        };
         let deadline = Instant::now() + time;
         // A request that waits longer for a permit has too little time left. It fails as not sent, and not as too slow.
         let permit_timeout = time / 2;
@@ -76,7 +86,8 @@ impl OutgoingRequest {
             .connection_permit(permit_timeout)
             .await
             .map_err(|none| budget.no_permit(none))?;
-        let ended = timeout_at(deadline, self.run_until(deadline, permit_timeout, connection_permit)).await;
+        let permits = (permit, connection_permit);
+        let ended = timeout_at(deadline, self.run_until(deadline, permit_timeout, permits)).await;
         ended.unwrap_or_else(|_| Err(budget.limit_reached("http_ms", Error::HttpResponseTimeout)))
     }
 
@@ -84,9 +95,9 @@ impl OutgoingRequest {
         self,
         deadline: Instant,
         permit_timeout: Duration,
-        connection_permit: SharedPermit,
+        (permit, connection_permit): (RequestPermit, SharedPermit),
     ) -> Result<(Response<WasiBody>, ConnectionTask), Error> {
-        let Self { target, request, options, budget, permit, .. } = self;
+        let Self { target, request, options, budget, .. } = self;
         let too_long = Arc::new(AtomicBool::new(false));
         let outgoing =
             |body| RequestBody { body, budget: Arc::clone(&budget), too_long: Arc::clone(&too_long) };
