@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use crate::build::{guest, program, root};
+use crate::build::{guest, program, root, target};
 use crate::toolchain;
 
 pub use crate::toolchain::Lang;
@@ -24,8 +24,7 @@ pub fn plugin(lang: Lang, name: &str) -> Option<PathBuf> {
 /// Builds a project to `target/languages`, where it has a folder of its own: its file keeps its name.
 fn build(lang: Lang, project: &str) -> Option<PathBuf> {
     let path = toolchain::require(lang)?;
-    let folder = root().join("target/languages").join(project);
-    std::fs::create_dir_all(&folder).expect("target/ can be written");
+    let folder = target(Path::new("languages").join(project));
     // Test processes start together, and npm and Go do not support two builds of one project at once.
     let held = File::create(folder.join("lock")).and_then(|file| file.lock().map(|()| file));
     let _held = held.expect("target/ can be locked");

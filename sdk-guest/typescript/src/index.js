@@ -12,3 +12,6 @@ export { s } from "./schema.js";
 export { Content, text, image, audio, link, embedded, result } from "./content.js";
 export { HostError, ToolError } from "./errors.js";
 export { notify } from "./notify.js";
+export { HttpError } from "./http/failure.js";
+export * as kv from "./kv/index.js";
+export * as config from "./config/index.js";

@@ -1,16 +1,30 @@
-// Runs tools, resources and prompts in ordinary tests, without a host and without WebAssembly. A TestClient is the client:
-// it records logs, progress and requests, and responds as the test scripts it.
+// Runs tools, resources and prompts in ordinary tests, without a host and without WebAssembly. A TestClient is the
+// client: it records logs, progress and requests, and responds as the test scripts it. It stands in for the server too:
+// requests to other hosts, the store and the settings are the client's own, and empty at first.
 
 import { Call } from "./call.js";
 import { complete, completerOf } from "./completions.js";
 import { HostError } from "./errors.js";
+import { HostDouble } from "./host/double.js";
 import { takeChanges } from "./host/native.js";
+import { fetch } from "./http/fetch.js";
+import { Headers } from "./http/headers.js";
+import { Request } from "./http/request.js";
+import { Response } from "./http/response.js";
+import { Store } from "./kv/index.js";
+import { bucketOf } from "./kv/memory.js";
+
+// Those of Node.js would really send requests.
+for (const [name, value] of Object.entries({ fetch, Headers, Request, Response })) {
+  Object.defineProperty(globalThis, name, { value, writable: true, configurable: true, enumerable: false });
+}
 
 /** A client that responds as its test scripts it; one without responses lacks the capability. */
 export class TestClient {
   #responses = { sample: [], elicit: [] };
   #roots;
   #facts;
+  #host = new HostDouble();
   logs = [];
   progress = [];
   requests = [];
@@ -51,6 +65,34 @@ export class TestClient {
   hasRoots(...uris) {
     this.#roots = uris.map((root) => (typeof root === "string" ? { uri: root, name: null } : root));
     return this;
+  }
+
+  /** Answers requests to other hosts, which are denied otherwise. */
+  answersHttp(answer) {
+    this.#host.answer = answer;
+    return this;
+  }
+
+  /** The requests to other hosts. Each body can be read once. */
+  get httpRequests() {
+    return this.#host.requests;
+  }
+
+  /** The plugin's store. */
+  get store() {
+    return new Store(bucketOf(this.#host.values));
+  }
+
+  /** What the operator sets for the plugin. */
+  hasConfig(settings, secrets = {}) {
+    for (const [key, value] of Object.entries(settings)) this.#host.settings.set(key, String(value));
+    for (const [key, value] of Object.entries(secrets)) this.#host.secrets.set(key, String(value));
+    return this;
+  }
+
+  /** Runs any code of a plugin, with the store, the settings and the responses of this client. */
+  run(job) {
+    return this.#host.run(job);
   }
 
   #elicits(result) {
@@ -113,18 +155,18 @@ export class TestClient {
   async invoke(tool, args = {}) {
     const rejected = argumentError(JSON.parse(tool.input.json), args);
     if (rejected) return new Outcome({ content: [lowText(rejected)], isError: true }, this);
-    return new Outcome(await tool.call(this.call(), structuredClone(args)), this);
+    return new Outcome(await this.run(() => tool.call(this.call(), structuredClone(args))), this);
   }
 
   /** Reads a resource. One of a template needs its URI and the decoded values that the URI has for the variables. */
   async read(resource, uri = resource.uri, variables = {}) {
-    const contents = await resource.read(this.call(), uri, variables);
+    const contents = await this.run(() => resource.read(this.call(), uri, variables));
     return contents.map(({ uri, mimeType, data }) => ({ uri, mimeType, [data.tag]: data.val }));
   }
 
   /** The messages of a prompt. */
   async get(prompt, args = {}) {
-    const { description, messages } = await prompt.get(this.call(), Object.entries(args));
+    const { description, messages } = await this.run(() => prompt.get(this.call(), Object.entries(args)));
     return {
       description,
       messages: messages.map(({ role, content }) => ({ role, content: raised(content) })),
@@ -134,7 +176,7 @@ export class TestClient {
   /** The values that a prompt or a template suggests. */
   async complete(one, argument, value, context = {}) {
     const completer = completerOf(one, argument);
-    return (await complete(completer, value, Object.entries(context), this.call())).values;
+    return (await this.run(() => complete(completer, value, Object.entries(context), this.call()))).values;
   }
 }
 

@@ -1,7 +1,10 @@
 // Tried by `tsc --noEmit`: what must be right is used, what must be wrong stands below `@ts-expect-error`.
 
 import {
+  config,
   HostError,
+  HttpError,
+  kv,
   embedded,
   image,
   plugin,
@@ -134,7 +137,36 @@ export const { tools, resources, prompts, completions } = plugin({
   prompts: [greet],
 });
 
+export async function host() {
+  const store = kv.open();
+  same<ReturnType<typeof store.updateJson<number[]>>, number[]>(true);
+  const visits: number = store.increment("visits");
+  const region: string = config.get("region") ?? config.require("fallback");
+  // @ts-expect-error an object is not set as it is
+  store.set("a", { region, visits });
+  const url = new URL("?a=1", "https://example.com");
+  url.searchParams.set("b", "2");
+  try {
+    const response = await fetch(url, {
+      signal: AbortSignal.timeout(1000),
+      headers: { accept: "text/plain" },
+    });
+    if (!response.body) return "";
+    let length = 0;
+    for await (const piece of response.body) length += piece.length;
+    return `${length} ${response.headers.get("content-type")}`;
+  } catch (error) {
+    const { cause } = error as Error;
+    return cause instanceof HttpError && cause.kind === "denied" ? cause.grant : undefined;
+  }
+}
+
 export async function tests() {
+  const client = new TestClient()
+    .hasConfig({ region: "eu" }, { token: "secret" })
+    .answersHttp(async (request) => new Response(await request.text(), { status: 201 }));
+  same<Awaited<ReturnType<typeof client.run<Promise<string | undefined>>>>, string | undefined>(true);
+  await client.run(host);
   const outcome = await new TestClient().samples("42").invoke(hello, { unit: "metric" });
   same<typeof outcome.text, string>(true);
   await invoke(sum, { a: 1 });

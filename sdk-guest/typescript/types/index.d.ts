@@ -5,6 +5,8 @@ import type { Content, Contents, Result } from "./content.js";
 import type { Infer, Shape } from "./schema.js";
 
 export type * from "./call.js";
+export * as config from "./config.js";
+export * as kv from "./kv.js";
 export * from "./content.js";
 export { s } from "./schema.js";
 export type { Fields, Infer, JsonSchema, Schema, Shape, StandardSchema } from "./schema.js";
@@ -185,6 +187,35 @@ export declare class HostError extends Error {
 export declare class ToolError extends Error {
   constructor(message: string, options?: { cause?: unknown });
 }
+
+/** Why there is no response: the `cause` of the `TypeError` that `fetch` throws. */
+export declare class HttpError extends Error {
+  constructor(
+    kind: HttpErrorKind,
+    more?: { message?: string; request?: string; grant?: string; limit?: string },
+  );
+  /** The error of a request that is not granted, such as `GET https://example.com`; for tests. */
+  static denied(request: string): HttpError;
+  readonly kind: HttpErrorKind;
+  /** What was denied, such as `GET https://example.com`. */
+  readonly request?: string;
+  /** The line of the configuration that would grant it, for the operator. */
+  readonly grant?: string;
+  /** The name of the operator's limit that was reached. */
+  readonly limit?: string;
+}
+
+export type HttpErrorKind =
+  | "denied"
+  | "private-address"
+  | "invalid"
+  | "unknown-host"
+  | "unreachable"
+  | "tls"
+  | "timed-out"
+  | "over-limit"
+  | "unsent"
+  | "broken";
 
 /** Tells the server that something has changed, so that it lists again. */
 export declare const notify: {

@@ -2,6 +2,24 @@
 
 import type { Call, Level } from "./call.js";
 import type { Prompt, Resource, Tool } from "./index.js";
+import type { Store } from "./kv.js";
+
+/** A request that a plugin sent with `fetch`. */
+export interface HttpRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: { get(name: string): string | null; has(name: string): boolean };
+  text(): Promise<string>;
+  json(): Promise<any>;
+  bytes(): Promise<Uint8Array<ArrayBuffer>>;
+}
+
+/** A `Response`, that of Node.js too. */
+export interface HttpResponse {
+  readonly status: number;
+  readonly headers: Iterable<[string, string]>;
+  readonly body: AsyncIterable<Uint8Array> | null;
+}
 
 export interface Logged {
   level: Level;
@@ -46,6 +64,16 @@ export declare class TestClient {
   /** The person closes the form or page. */
   closes(): this;
   hasRoots(...uris: (string | { uri: string; name: string | null })[]): this;
+  /** Answers requests to other hosts, which are denied without it: with a `Response` or a text, or by throwing. */
+  answersHttp(answer: (request: HttpRequest) => HttpResponse | string | Promise<HttpResponse | string>): this;
+  /** The requests to other hosts. Each body can be read once. */
+  readonly httpRequests: HttpRequest[];
+  /** The plugin's store. */
+  readonly store: Store;
+  /** What the operator sets for the plugin. */
+  hasConfig(settings: Record<string, string | number | boolean>, secrets?: Record<string, string>): this;
+  /** Runs any code of a plugin, with the store, the settings and the responses of this client. */
+  run<T>(job: () => T): T;
   call(): Call;
   invoke<I>(tool: Tool<I>, args?: Record<string, unknown>): Promise<Outcome>;
   /** Reads a resource. One of a template needs its URI and the decoded values that the URI has for the variables. */

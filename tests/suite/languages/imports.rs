@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use plugport_tests::guests::plugin;
+use plugport_tests::guests::{guest, plugin};
 use plugport_tests::languages::{Lang, features};
 use wasmtime::Engine;
 use wasmtime::component::Component;
@@ -52,6 +52,15 @@ fn a_rust_plugin_that_does_not_use_its_call_imports_nothing_of_it() {
     let found = imports(&plugin("hello"));
     let more: Vec<_> = found.iter().filter(|name| !RUST.contains(&name.as_str())).collect();
     assert!(more.is_empty(), "{more:?}");
+}
+
+#[test]
+fn a_rust_plugin_that_sends_requests_imports_one_interface_for_them() {
+    let found = imports(&guest("http_client"));
+    let more: Vec<_> = found.iter().filter(|name| !RUST.contains(&name.as_str())).collect();
+    assert!(more.iter().all(|name| name.starts_with("plugport:plugin/http-client ")), "{more:?}");
+    assert!(found.contains("plugport:plugin/http-client send"), "{found:?}");
+    assert!(!found.contains("plugport:plugin/http-client wait"), "the SDK for Rust needs no loop of events");
 }
 
 #[test]

@@ -15,14 +15,14 @@ use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
 use super::error::BuildError;
 use super::wit_world::WitWorld;
 
-/// A program of a libc that imports only these cannot tell the adapters apart, but for the value of `errno` where a
-/// stream cannot do what is asked. Standard streams are all that it can use then, and they are no terminals in any
-/// server.
+/// The functions of preview 1 that a module may import to get the smaller adapter. A program of a libc that imports
+/// only these cannot tell the adapters apart, but for the value of `errno` where a stream cannot do what is asked.
+/// Standard streams are all that it can use then, and they are no terminals in any server.
 ///
 /// In the smaller adapter `fd_fdstat_get`, `fd_seek` and `fd_tell` always fail. On streams the last two fail in the
 /// other one as well. A libc uses the first for `isatty`, which says no either way, and for `fcntl`, which imports
 /// `fd_fdstat_set_flags` besides.
-const SAME_WITHOUT_FILES: [&str; 11] = [
+const PROXY_ADAPTER_FUNCTIONS: [&str; 11] = [
     "clock_res_get",
     "clock_time_get",
     "fd_close",
@@ -57,7 +57,7 @@ fn adapter(module: &[u8]) -> anyhow::Result<&'static [u8]> {
         for import in section.into_imports() {
             let import = import?;
             if import.module == WASI_SNAPSHOT_PREVIEW1_ADAPTER_NAME
-                && !SAME_WITHOUT_FILES.contains(&import.name)
+                && !PROXY_ADAPTER_FUNCTIONS.contains(&import.name)
             {
                 return Ok(WASI_SNAPSHOT_PREVIEW1_REACTOR_ADAPTER);
             }

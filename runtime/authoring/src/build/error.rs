@@ -9,7 +9,7 @@ use super::toolchain::ToolError;
 use crate::project::ProjectError;
 use crate::project::cargo_artifacts::ArtifactError;
 
-/// Advice for an invalid world.
+/// The hint for an invalid world.
 const OWN_WIT: &str = "mend the project's folder wit, or remove it to use Plugport's own interface";
 
 /// Why a project was not built; each message says what to do.
@@ -37,6 +37,10 @@ pub(super) enum BuildError {
     Failed(String, ExitStatus),
     #[error("`cargo metadata` printed no JSON; update Rust")]
     Metadata(#[source] serde_json::Error),
+    #[error(
+        "esbuild does not say what the bundle imports; name the version of the template, and run npm install"
+    )]
+    Metafile(#[source] serde_json::Error),
     #[error(transparent)]
     Artifact(#[from] ArtifactError),
     #[error("cannot make a temporary folder; make the system's folder for temporary files writable")]

@@ -2,12 +2,16 @@
 //! componentize-qjs puts this into a component with QuickJS.
 //!
 //! Both are dependencies of the project in `package.json`; in an npm workspace they are in a folder above.
+//!
+//! The globals of browsers that the SDK supplies, such as `fetch`, are injected where the plugin names them. A plugin
+//! that uses none has none in its bundle, and its world has no interface that the bundle does not import.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use plugport_common::shell_quote;
 
+use super::composed_world::{compose, needed};
 use super::error::BuildError;
 use super::tool_command::ToolCommand;
 use super::toolchain::{ToolError, Toolchain, at_least, is_program, tool_output};
@@ -35,6 +39,19 @@ const BUNDLE: [&str; 10] = [
     "--supported:for-await=false",
 ];
 
+/// What the SDK's `globals.js` exports. Code that names one as a member of `globalThis` gets it too.
+const GLOBALS: [&str; 9] = [
+    "AbortController",
+    "AbortSignal",
+    "fetch",
+    "Headers",
+    "ReadableStream",
+    "Request",
+    "Response",
+    "URLSearchParams",
+    "URL",
+];
+
 /// The tools and the SDK that npm has installed.
 #[derive(Debug)]
 struct NodeModules {
@@ -54,13 +71,9 @@ pub(super) async fn build(
     at_least("20", &version, "Node.js", NODE)?;
     let installed = NodeModules::find(root)?;
     let entry = entry(project)?;
-    let wit = WitWorld::of(project, Some(installed.sdk.join("wit")), scratch)?;
     let (bundle, made) = (scratch.join("plugin.js"), scratch.join("plugin.wasm"));
-    let mut outfile = OsString::from("--outfile=");
-    outfile.push(&bundle);
-    let args = [entry.into_os_string()].into_iter().chain(BUNDLE.map(OsString::from)).chain([outfile]);
-    // Prints warnings and errors only.
-    ToolCommand::new(&installed.esbuild, root).args(args).args(["--log-level=warning"]).run().await?;
+    let worlds = installed.bundle(root, entry, &bundle).await?;
+    let wit = installed.world(project, &worlds, scratch)?;
     // Without --sync the result is an asynchronous component, which the engine does not load.
     let args: [&Path; 9] = [
         "--sync".as_ref(),
@@ -88,6 +101,37 @@ impl NodeModules {
         let sdk = find_module(root, Path::new("plugport-sdk")).ok_or_else(|| missing("plugport-sdk"))?;
         Ok(Self { esbuild: program("esbuild")?, componentize: program("componentize-qjs")?, sdk })
     }
+
+    /// Writes the bundle, and returns the worlds that it needs beside that of the SDK.
+    async fn bundle(&self, root: &Path, entry: PathBuf, to: &Path) -> Result<Vec<&'static str>, BuildError> {
+        let metafile = to.with_extension("json");
+        let globals = GLOBALS.map(|name| OsString::from(format!("--define:globalThis.{name}={name}")));
+        let paths = [
+            option("--inject:", &self.sdk.join("src/globals.js")),
+            option("--metafile=", &metafile),
+            option("--outfile=", to),
+        ];
+        let args = [entry.into_os_string()].into_iter().chain(BUNDLE.map(OsString::from));
+        let args = args.chain(globals).chain(paths);
+        // Prints warnings and errors only.
+        ToolCommand::new(&self.esbuild, root).args(args).args(["--log-level=warning"]).run().await?;
+        needed(&read_made(&metafile)?)
+    }
+
+    /// The world of the SDK with these beside it, unless the project has a world of its own.
+    fn world(&self, project: &Project, worlds: &[&str], scratch: &Path) -> Result<WitWorld, BuildError> {
+        let sdk = self.sdk.join("wit");
+        let wit = WitWorld::of(project, Some(sdk.clone()), scratch)?;
+        let is_own = wit.folder != sdk || project.manifest.world.is_some();
+        if is_own { Ok(wit) } else { compose(wit, worlds, scratch.join("composed")) }
+    }
+}
+
+/// An option whose value is a path.
+fn option(name: &str, path: &Path) -> OsString {
+    let mut option = OsString::from(name);
+    option.push(path);
+    option
 }
 
 /// The nearest `node_modules` entry of this name, in the project or above it.
@@ -154,6 +198,42 @@ mod tests {
         let tools = Toolchain::in_folders(Vec::new());
         let missing = build(&project(dir.path()), &tools, dir.path()).await.err().unwrap();
         assert!(missing.is_usage() && missing.to_string().contains("https://nodejs.org"), "{missing}");
+    }
+
+    #[test]
+    fn the_globals_are_those_of_the_sdk() {
+        let file = crate::project::embedded::file("sdk/typescript/src/globals.js").unwrap();
+        let text = std::str::from_utf8(file).unwrap();
+        let mut exported: Vec<&str> = text
+            .lines()
+            .filter_map(|line| line.strip_prefix("export { ")?.split_once(" }"))
+            .flat_map(|(names, _)| names.split(", "))
+            .collect();
+        let mut known = GLOBALS;
+        exported.sort_unstable();
+        known.sort_unstable();
+        assert_eq!(exported, known);
+    }
+
+    #[test]
+    fn a_world_of_the_projects_own_is_taken_as_it_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let installed = NodeModules {
+            esbuild: PathBuf::new(),
+            componentize: PathBuf::new(),
+            sdk: dir.path().join("sdk"),
+        };
+        for (name, bytes) in crate::project::embedded::below("sdk/typescript") {
+            crate::project::embedded::write(&installed.sdk, name, bytes).unwrap();
+        }
+        let (mut project, scratch) = (project(dir.path()), dir.path().join("scratch"));
+        let world = |project: &Project| installed.world(project, &["http"], &scratch).unwrap().world;
+        assert_eq!(world(&project), "composed");
+        project.manifest.world = Some("javascript".to_owned());
+        assert_eq!(world(&project), "javascript");
+        project.manifest.world = None;
+        put(dir.path(), "wit/x.wit", "package a:b; world mine {}");
+        assert_eq!(world(&project), "mine");
     }
 
     #[test]

@@ -7,6 +7,7 @@
 
 mod c;
 mod componentize;
+mod composed_world;
 mod error;
 mod go;
 mod javascript;

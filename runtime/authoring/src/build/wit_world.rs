@@ -5,10 +5,14 @@ use std::path::{Path, PathBuf};
 use wit_parser::{PackageId, Resolve, WorldId};
 
 use super::error::BuildError;
+use crate::project::language::Language;
 use crate::project::{Project, embedded};
 
-/// The world that the SDKs are made for.
+/// The world of what every plugin can import. A component of JavaScript or Python imports all of its world.
 const WORLD: &str = "plugin";
+
+/// The world of all that a plugin can import, for languages whose linker leaves out the rest.
+const LINKED_WORLD: &str = "everything";
 
 /// A folder with WIT, and a world in it.
 #[derive(Debug, PartialEq, Eq)]
@@ -29,7 +33,7 @@ impl WitWorld {
         };
         let world = match &project.manifest.world {
             Some(world) => world.clone(),
-            None => only_world(&folder)?.unwrap_or_else(|| WORLD.to_owned()),
+            None => only_world(&folder)?.unwrap_or_else(|| default_world(project.language).to_owned()),
         };
         Ok(Self { folder, world })
     }
@@ -41,6 +45,13 @@ impl WitWorld {
             .select_world(&[package], Some(&self.world))
             .map_err(|error| BuildError::World(self.world.clone(), error))?;
         Ok((resolve, world))
+    }
+}
+
+fn default_world(language: Language) -> &'static str {
+    match language {
+        Language::Go | Language::C => LINKED_WORLD,
+        Language::Rust | Language::TypeScript | Language::JavaScript | Language::Python => WORLD,
     }
 }
 
@@ -67,7 +78,6 @@ fn only_world(folder: &Path) -> Result<Option<String>, BuildError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::Language;
 
     fn project(root: &Path) -> Project {
         let manifest = Default::default();
@@ -80,7 +90,7 @@ mod tests {
         let sdk = root.path().join("sdk/wit");
         let mut project = project(root.path());
         let embedded = WitWorld::of(&project, Some(sdk.clone()), scratch.path()).unwrap();
-        assert_eq!((&embedded.folder, embedded.world.as_str()), (&scratch.path().join("wit"), "plugin"));
+        assert_eq!((&embedded.folder, embedded.world.as_str()), (&scratch.path().join("wit"), "everything"));
         embedded.resolve().unwrap();
         std::fs::create_dir_all(&sdk).unwrap();
         std::fs::write(sdk.join("x.wit"), "package a:b; world js {}").unwrap();
@@ -95,7 +105,7 @@ mod tests {
         named.resolve().unwrap();
         project.manifest.world = None;
         let missing = WitWorld::of(&project, None, scratch.path()).unwrap().resolve().err().unwrap();
-        assert_eq!(missing.to_string().split(';').next(), Some("the interface has no world `plugin`"));
+        assert_eq!(missing.to_string().split(';').next(), Some("the interface has no world `everything`"));
         std::fs::write(own.join("x.wit"), "world").unwrap();
         assert!(
             WitWorld::of(&project, None, scratch.path()).unwrap_err().to_string().contains("cannot be read")

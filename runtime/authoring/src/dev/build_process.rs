@@ -26,14 +26,14 @@ const OUTPUT_TIMEOUT: Duration = Duration::from_millis(300);
 /// Why a build made no component.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum BuildFailure {
-    #[error("`{program}` is not installed{}", with_advice(*.advice))]
-    Missing { program: String, advice: Option<&'static str> },
+    #[error("`{program}` is not installed{}", with_hint(*.hint))]
+    Missing { program: String, hint: Option<&'static str> },
     #[error("cannot start `{0}`")]
     NotStarted(String, #[source] io::Error),
     #[error("the build's end could not be seen; change a source to build again")]
     Unseen(#[source] io::Error),
-    #[error("it ended with {status}{}", with_advice(*.advice))]
-    Failed { status: ExitStatus, advice: Option<&'static str> },
+    #[error("it ended with {status}{}", with_hint(*.hint))]
+    Failed { status: ExitStatus, hint: Option<&'static str> },
     #[error(transparent)]
     Output(#[from] BuiltFileError),
     #[error("it was stopped")]
@@ -42,8 +42,8 @@ pub(super) enum BuildFailure {
     Lost(#[from] JoinError),
 }
 
-fn with_advice(advice: Option<&str>) -> String {
-    advice.map(|advice| format!("; {advice}")).unwrap_or_default()
+fn with_hint(hint: Option<&str>) -> String {
+    hint.map(|hint| format!("; {hint}")).unwrap_or_default()
 }
 
 /// A running build.
@@ -80,7 +80,7 @@ async fn run(project: &Project, stop: &CancellationToken) -> Result<BuiltFile, B
     let mut child = start(project)?;
     let group = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
     let hide_stdout = project.recipe == Recipe::Plugport;
-    let mut messages = BuildMessages { artifacts: Artifacts::of(&project.root), hide_stdout, advice: None };
+    let mut messages = BuildMessages { artifacts: Artifacts::of(&project.root), hide_stdout, hint: None };
     let status = tokio::select! {
         status = listen(&mut child, &mut messages) => status.map_err(BuildFailure::Unseen)?,
         () = stop.cancelled() => {
@@ -89,7 +89,7 @@ async fn run(project: &Project, stop: &CancellationToken) -> Result<BuiltFile, B
         }
     };
     if !status.success() {
-        return Err(BuildFailure::Failed { status, advice: messages.advice });
+        return Err(BuildFailure::Failed { status, hint: messages.hint });
     }
     match &project.output {
         Some(file) => Ok(BuiltFile { file: file.clone(), name: None }),
@@ -121,7 +121,7 @@ fn start(project: &Project) -> Result<Child, BuildFailure> {
         let program = program.to_string_lossy().into_owned();
         match error.kind() {
             io::ErrorKind::NotFound if project.root.is_dir() => {
-                BuildFailure::Missing { advice: install_hints::for_program(&program), program }
+                BuildFailure::Missing { hint: install_hints::for_program(&program), program }
             }
             _ => BuildFailure::NotStarted(program, error),
         }
@@ -133,21 +133,21 @@ struct BuildMessages {
     artifacts: Artifacts,
     /// Whether stdout is not shown: `plugport build` prints a summary there that `dev` prints itself.
     hide_stdout: bool,
-    advice: Option<&'static str>,
+    hint: Option<&'static str>,
 }
 
 /// Passes on the output of the build until the build has ended.
 async fn listen(child: &mut Child, messages: &mut BuildMessages) -> io::Result<ExitStatus> {
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
-    let BuildMessages { artifacts, hide_stdout, advice } = messages;
-    let (mut stdout_advice, mut stderr_advice) = (None, None);
+    let BuildMessages { artifacts, hide_stdout, hint } = messages;
+    let (mut stdout_hint, mut stderr_hint) = (None, None);
     let ended = CancellationToken::new();
     let output = async {
         let out = async {
             if let Some(stdout) = stdout {
                 read_lines(stdout, |line| {
                     if !artifacts.parse_line(line) && !*hide_stdout {
-                        pass_on(line, &mut stdout_advice)
+                        pass_on(line, &mut stdout_hint)
                     }
                 })
                 .await;
@@ -155,7 +155,7 @@ async fn listen(child: &mut Child, messages: &mut BuildMessages) -> io::Result<E
         };
         let err = async {
             if let Some(stderr) = stderr {
-                read_lines(stderr, |line| pass_on(line, &mut stderr_advice)).await;
+                read_lines(stderr, |line| pass_on(line, &mut stderr_hint)).await;
             }
         };
         tokio::join!(out, err)
@@ -172,12 +172,12 @@ async fn listen(child: &mut Child, messages: &mut BuildMessages) -> io::Result<E
         status
     };
     let (status, ()) = tokio::join!(waiting, reading);
-    *advice = stderr_advice.or(stdout_advice);
+    *hint = stderr_hint.or(stdout_hint);
     status
 }
 
-fn pass_on(line: &str, advice: &mut Option<&'static str>) {
-    *advice = advice.or_else(|| install_hints::for_line(line));
+fn pass_on(line: &str, hint: &mut Option<&'static str>) {
+    *hint = hint.or_else(|| install_hints::for_line(line));
     print_line(line);
 }
 

@@ -25,10 +25,10 @@ const PROGRAMS: &[(&str, &str)] = &[
 
 /// How to get a program.
 pub(super) fn for_program(program: &str) -> Option<&'static str> {
-    PROGRAMS.iter().find(|(name, _)| *name == program).map(|(_, advice)| *advice)
+    PROGRAMS.iter().find(|(name, _)| *name == program).map(|(_, hint)| *hint)
 }
 
-/// Advice for a line of a build's output, if it is about something missing.
+/// The hint for a line of a build's output, if it is about something missing.
 pub(super) fn for_line(line: &str) -> Option<&'static str> {
     if line.contains(NO_TARGET) {
         return Some("install the target: rustup target add wasm32-wasip2");
@@ -43,13 +43,13 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_told_with_the_command_that_installs_it() {
-        for (line, advice) in [
+        for (line, hint) in [
             ("sh: 1: componentize-py: not found", "pip install componentize-py"),
             ("/bin/sh: line 1: jco: command not found", "@bytecodealliance/jco"),
             ("make: wasm-tools: No such file or directory", "cargo install wasm-tools"),
             ("  = note: the `wasm32-wasip2` target may not be installed", "rustup target add wasm32-wasip2"),
         ] {
-            assert!(for_line(line).is_some_and(|told| told.contains(advice)), "{line}");
+            assert!(for_line(line).is_some_and(|told| told.contains(hint)), "{line}");
         }
         assert_eq!(for_line("go: module example.com/x: not found"), None);
         assert_eq!(for_line("error: cannot find value `go`"), None);

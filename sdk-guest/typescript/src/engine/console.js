@@ -3,19 +3,16 @@
 
 import stderr from "wasi:cli/stderr@0.2.12";
 import { formatValue } from "./format_value.js";
+import { isLive } from "./live.js";
 import { encode } from "./text_encoding.js";
 
 const calls = [];
-let live = false;
-
-/** Nothing of the host may be used before a component runs. */
-export const goLive = () => (live = true);
 
 export const enter = (call) => calls.push(call);
 export const leave = () => calls.pop();
 
 function print(level, values) {
-  if (!live) return;
+  if (!isLive()) return;
   try {
     const line = values.map(formatValue).join(" ");
     const call = calls.at(-1);

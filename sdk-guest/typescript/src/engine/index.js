@@ -1,7 +1,8 @@
 // What tool authors expect of a JavaScript engine and QuickJS alone does not have. Whatever is here already stays.
 
 import { structuredClone } from "./structured_clone.js";
-import { console, goLive } from "./console.js";
+import { console } from "./console.js";
+import { goLive } from "./live.js";
 import { addTimer, clearTimer, queueJob } from "./microtasks.js";
 import { begin, performance } from "./performance.js";
 import { Promise } from "./promise.js";

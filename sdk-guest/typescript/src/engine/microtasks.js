@@ -8,6 +8,7 @@ const waiting = new Map();
 const timers = []; // those of `waiting` and some that were cleared, by their times
 let lastTimer = 0;
 let scheduled = false;
+let requests = null; // what is waited for beside timers
 const nativeQueue = globalThis.queueMicrotask;
 const rejections = new Set();
 
@@ -52,6 +53,9 @@ function enqueue(timer) {
   timers.splice(low, 0, timer);
 }
 
+/** Waits for requests too. They are a module of their own, which a plugin without requests does not have. */
+export const waitBeside = (others) => (requests = others);
+
 export function clearTimer(id) {
   waiting.delete(id);
 }
@@ -82,22 +86,34 @@ export function drain(value) {
     (failed) => Object.assign(outcome, { settled: true, rejected: true, failed }),
   );
   runJobs();
-  while (!outcome.settled && runTimer()) runJobs();
+  while (!outcome.settled && waitOnce()) runJobs();
   if (!outcome.settled) throw new Error("the handler waits for something that never happens");
   if (outcome.rejected) throw outcome.failed;
   return outcome.done;
 }
 
-function runTimer() {
-  let next = timers.shift();
-  while (next && !waiting.has(next.id)) next = timers.shift();
-  if (!next) return false;
-  const left = next.at - clock.now();
-  if (left > 0) sleep(left);
-  if (next.every) enqueue(Object.assign(next, { at: clock.now() + Math.max(next.delay, 1) * 1e6 }));
-  else waiting.delete(next.id);
-  next.run();
+/** Waits for the next timer or for news of a request; `false` if there is nothing to wait for. */
+function waitOnce() {
+  const next = nextTimer();
+  const left = next && Math.max(0, next.at - clock.now());
+  if (requests?.isAwaited()) requests.wait(next && Math.ceil(left / 1e6));
+  else if (!next) return false;
+  else if (left > 0) sleep(left);
+  if (next && next.at <= clock.now()) runTimer(next);
   return true;
+}
+
+/** The first timer that was not cleared. */
+function nextTimer() {
+  while (timers.length > 0 && !waiting.has(timers[0].id)) timers.shift();
+  return timers[0];
+}
+
+function runTimer(timer) {
+  timers.shift();
+  if (timer.every) enqueue(Object.assign(timer, { at: clock.now() + Math.max(timer.delay, 1) * 1e6 }));
+  else waiting.delete(timer.id);
+  timer.run();
 }
 
 function sleep(nanoseconds) {
@@ -109,6 +125,7 @@ function sleep(nanoseconds) {
 /** Ends a call: none of its tasks run in the next one. */
 export function forget() {
   for (const promise of rejections) console.error("nobody handled this failure:", promise.failure());
+  requests?.forget();
   rejections.clear();
   jobs.length = 0;
   timers.length = 0;

@@ -55,7 +55,23 @@ export class TextDecoder {
   }
 }
 
+/** Text that the engine decodes by itself, many times as fast; `undefined` if these bytes are not all UTF-8. */
+function decodeAtOnce(bytes) {
+  const parts = [];
+  for (let at = 0; at < bytes.length; at += 8192) {
+    parts.push(String.fromCharCode.apply(null, bytes.subarray(at, at + 8192)));
+  }
+  const binary = parts.join("");
+  try {
+    return /[^\x00-\x7f]/.test(binary) ? decodeURIComponent(escape(binary)) : binary;
+  } catch {
+    return undefined;
+  }
+}
+
 function decode(bytes, stream, fatal) {
+  const whole = decodeAtOnce(bytes);
+  if (whole !== undefined) return { text: whole, end: bytes.length };
   const parts = [];
   let codes = [];
   let at = 0;

@@ -1,6 +1,6 @@
 // Every feature of the SDK, behind the names that the test of all languages uses.
 
-import { plugin, prompt, resource, s, tool, ToolError } from "plugport-sdk";
+import { config, kv, plugin, prompt, resource, s, tool, ToolError } from "plugport-sdk";
 
 const log = tool({
   name: "log",
@@ -113,6 +113,44 @@ const throws = tool({
   },
 });
 
+async function textOf(url) {
+  const response = await fetch(url);
+  return response.text();
+}
+
+const fetchText = tool({
+  name: "fetch-text",
+  description: "Fetch a text.",
+  input: { url: s.string("Where it is.") },
+  async handler({ url }) {
+    try {
+      return await textOf(url);
+    } catch (error) {
+      throw new ToolError(error.cause?.message ?? error.message);
+    }
+  },
+});
+
+const fetchAll = tool({
+  name: "fetch-all",
+  description: "Fetch several texts at once.",
+  input: { urls: s.array(s.string(), "Where they are.") },
+  handler: async ({ urls }) => (await Promise.all(urls.map(textOf))).join("\n"),
+});
+
+const countVisits = tool({
+  name: "count-visits",
+  description: "Count the visits of someone.",
+  input: { name: s.string("Who visits.") },
+  handler: ({ name }) => kv.open().increment(name),
+});
+
+const greetConfigured = tool({
+  name: "greet-configured",
+  description: "Say the greeting of the settings, and how long the secret is.",
+  handler: () => `${config.require("greeting")} ${config.require("token").length}`,
+});
+
 const greeting = resource({
   uri: "features://greeting",
   name: "greeting",
@@ -140,7 +178,10 @@ const greet = prompt({
 });
 
 export const { tools, resources, prompts, completions } = plugin({
-  tools: [log, progress, sample, elicit, roots, structured, nest, fail, refuse, print, draw, throws],
+  tools: [
+    ...[log, progress, sample, elicit, roots, structured, nest, fail, refuse, print, draw, throws],
+    ...[fetchText, fetchAll, countVisits, greetConfigured],
+  ],
   resources: [greeting, echo],
   prompts: [greet],
 });

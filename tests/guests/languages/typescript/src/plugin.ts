@@ -1,7 +1,18 @@
 // Every feature of the SDK, behind the names that the test of all languages uses. Nothing is annotated that the schemas
 // say already, so the type check tries what they are inferred to be.
 
-import { plugin, prompt, resource, s, tool, ToolError, type Infer } from "plugport-sdk";
+import {
+  config,
+  HttpError,
+  kv,
+  plugin,
+  prompt,
+  resource,
+  s,
+  tool,
+  ToolError,
+  type Infer,
+} from "plugport-sdk";
 
 const factors = { a: s.integer(), b: s.integer() };
 const results = { sum: s.integer(), product: s.integer() };
@@ -57,7 +68,10 @@ const roots = tool({
       .join(", "),
 });
 
-const calculate = ({ a, b }: Infer<typeof factors>): Infer<typeof results> => ({ sum: a + b, product: a * b });
+const calculate = ({ a, b }: Infer<typeof factors>): Infer<typeof results> => ({
+  sum: a + b,
+  product: a * b,
+});
 
 const structured = tool({
   name: "structured",
@@ -120,6 +134,45 @@ const throws = tool({
   },
 });
 
+async function textOf(url: string): Promise<string> {
+  const response = await fetch(url);
+  return response.text();
+}
+
+const fetchText = tool({
+  name: "fetch-text",
+  description: "Fetch a text.",
+  input: { url: s.string("Where it is.") },
+  async handler({ url }) {
+    try {
+      return await textOf(url);
+    } catch (error) {
+      const { cause } = error as Error;
+      throw cause instanceof HttpError ? new ToolError(cause.message) : error;
+    }
+  },
+});
+
+const fetchAll = tool({
+  name: "fetch-all",
+  description: "Fetch several texts at once.",
+  input: { urls: s.array(s.string(), "Where they are.") },
+  handler: async ({ urls }) => (await Promise.all(urls.map(textOf))).join("\n"),
+});
+
+const countVisits = tool({
+  name: "count-visits",
+  description: "Count the visits of someone.",
+  input: { name: s.string("Who visits.") },
+  handler: ({ name }) => kv.open().increment(name),
+});
+
+const greetConfigured = tool({
+  name: "greet-configured",
+  description: "Say the greeting of the settings, and how long the secret is.",
+  handler: () => `${config.require("greeting")} ${config.require("token").length}`,
+});
+
 const greeting = resource({
   uri: "features://greeting",
   name: "greeting",
@@ -147,7 +200,10 @@ const greet = prompt({
 });
 
 export const { tools, resources, prompts, completions } = plugin({
-  tools: [log, progress, sample, elicit, roots, structured, nest, fail, refuse, print, draw, throws],
+  tools: [
+    ...[log, progress, sample, elicit, roots, structured, nest, fail, refuse, print, draw, throws],
+    ...[fetchText, fetchAll, countVisits, greetConfigured],
+  ],
   resources: [greeting, echo],
   prompts: [greet],
 });

@@ -1,0 +1,149 @@
+// Requests that the host sends. A request that someone awaits is something that the loop of promises waits for, beside
+// timers. While it waits, the bodies that nobody reads yet are read ahead a little: a plugin that awaits five responses
+// before it reads the first would otherwise keep the host from sending the fifth.
+
+import http from "plugport:plugin/http-client@0.1.0";
+import { checkLive } from "../engine/live.js";
+import { waitBeside } from "../engine/microtasks.js";
+import { HttpError } from "./failure.js";
+
+/** What is read ahead of a body, bytes. */
+const READ_AHEAD = 64 << 10;
+
+/** Requests that have a handle. */
+const open = new Set();
+
+export function send(request) {
+  checkLive("`fetch`");
+  return new SentRequest(attempt(() => http.send(request)));
+}
+
+class SentRequest {
+  #handle;
+  #hasHead = false;
+  #ahead = [];
+  #size = 0;
+  #waiting = null; // the resolvers of who waits for the head, or for a piece
+  #end = null; // a function that returns or throws what comes after the last piece
+
+  constructor(handle) {
+    this.#handle = handle;
+    open.add(this);
+  }
+
+  get handle() {
+    return this.#handle;
+  }
+
+  get isAwaited() {
+    return this.#waiting !== null;
+  }
+
+  get wantsNews() {
+    return this.isAwaited || (this.#hasHead && this.#size < READ_AHEAD);
+  }
+
+  write(piece) {
+    return attempt(() => this.#use().write(piece));
+  }
+
+  finish() {
+    this.#use().finish();
+  }
+
+  head() {
+    return this.#later();
+  }
+
+  read() {
+    if (this.#ahead.length === 0) return this.#later();
+    const piece = this.#ahead.shift();
+    this.#size -= piece.length;
+    return Promise.resolve(piece);
+  }
+
+  /** Ends it. Whoever waits, and whoever reads on, gets the reason. */
+  drop(reason) {
+    this.#ahead = [];
+    this.#close(() => {
+      throw reason;
+    });
+  }
+
+  /** Takes what the host has. */
+  onNews() {
+    try {
+      if (!this.#hasHead) {
+        const head = attempt(() => this.#handle.response());
+        this.#hasHead = true;
+        this.#settle(() => head);
+      } else this.#take(attempt(() => this.#handle.read()));
+    } catch (error) {
+      this.#close(() => {
+        throw error;
+      });
+    }
+  }
+
+  #take(piece) {
+    if (piece.length === 0) this.#close(() => piece);
+    else if (this.isAwaited) this.#settle(() => piece);
+    else {
+      this.#ahead.push(piece);
+      this.#size += piece.length;
+    }
+  }
+
+  #later() {
+    return new Promise((resolve, reject) => {
+      this.#waiting = { resolve, reject };
+      if (this.#end) this.#settle(this.#end);
+    });
+  }
+
+  #settle(outcome) {
+    const waiting = this.#waiting;
+    this.#waiting = null;
+    try {
+      waiting?.resolve(outcome());
+    } catch (error) {
+      waiting?.reject(error);
+    }
+  }
+
+  #close(end) {
+    if (this.#end) return;
+    this.#end = end;
+    open.delete(this);
+    this.#handle[Symbol.dispose]();
+    this.#settle(end);
+  }
+
+  #use() {
+    if (this.#end) this.#end();
+    return this.#handle;
+  }
+}
+
+function attempt(run) {
+  try {
+    return run();
+  } catch (thrown) {
+    throw HttpError.from(thrown);
+  }
+}
+
+waitBeside({
+  isAwaited: () => [...open].some(({ isAwaited }) => isAwaited),
+
+  /** Waits until one of them has news, or the time is up. */
+  wait(ms) {
+    const wanting = [...open].filter(({ wantsNews }) => wantsNews);
+    const handles = wanting.map(({ handle }) => handle);
+    for (const at of http.wait(handles, ms)) wanting[at].onNews();
+  },
+
+  forget() {
+    for (const request of [...open]) request.drop();
+  },
+});

@@ -1,0 +1,173 @@
+// `URL`, which QuickJS lacks. What a setter cannot read is ignored, as everywhere.
+
+import * as parts from "./parse.js";
+import { percentEncode, SETS } from "./percent.js";
+import { URLSearchParams } from "./search_params.js";
+
+/** A host that a colon follows, and one with a port. */
+const COLON = /^(?:\[[^\]]*\]|[^:[/?#\\]*):/;
+const PORT = new RegExp(`${COLON.source}[0-9]`);
+
+export class URL {
+  #parts;
+  #params;
+
+  constructor(url, base) {
+    this.#parts = read(url, base === undefined ? undefined : read(base));
+  }
+
+  static canParse(url, base) {
+    return URL.parse(url, base) !== null;
+  }
+
+  static parse(url, base) {
+    try {
+      return new URL(url, base);
+    } catch {
+      return null;
+    }
+  }
+
+  get href() {
+    return parts.serialize(this.#parts);
+  }
+
+  set href(url) {
+    this.#change(read(url));
+  }
+
+  get origin() {
+    const { scheme, host } = this.#parts;
+    return parts.isSpecial(scheme) && scheme !== "file" ? `${scheme}://${parts.place(this.#parts)}` : "null";
+  }
+
+  get protocol() {
+    return `${this.#parts.scheme}:`;
+  }
+
+  set protocol(value) {
+    const [, scheme] = /^([a-z][a-z0-9+.-]*)(?::|$)/i.exec(String(value)) ?? [];
+    const now = this.#parts;
+    if (scheme === undefined || parts.isSpecial(scheme.toLowerCase()) !== parts.isSpecial(now.scheme)) return;
+    if ([scheme.toLowerCase(), now.scheme].includes("file")) return;
+    this.#change({ scheme: scheme.toLowerCase(), port: parts.parsePort(now.port, scheme.toLowerCase()) });
+  }
+
+  get username() {
+    return this.#parts.username;
+  }
+
+  set username(value) {
+    if (this.#parts.host) this.#change({ username: percentEncode(String(value), SETS.user) });
+  }
+
+  get password() {
+    return this.#parts.password;
+  }
+
+  set password(value) {
+    if (this.#parts.host) this.#change({ password: percentEncode(String(value), SETS.user) });
+  }
+
+  get host() {
+    return this.#parts.host === null ? "" : parts.place(this.#parts);
+  }
+
+  set host(value) {
+    this.#place(value, ({ host, port }) => (PORT.test(value) ? { host, port } : { host }));
+  }
+
+  get hostname() {
+    return this.#parts.host ?? "";
+  }
+
+  set hostname(value) {
+    if (!COLON.test(value)) this.#place(value, ({ host }) => ({ host }));
+  }
+
+  get port() {
+    return this.#parts.port;
+  }
+
+  set port(value) {
+    const digits = /^[0-9]*/.exec(String(value))[0];
+    if (this.#parts.host && (digits !== "" || value === ""))
+      attempt(() => this.#change({ port: parts.parsePort(digits, this.#parts.scheme) }));
+  }
+
+  get pathname() {
+    return parts.pathname(this.#parts);
+  }
+
+  set pathname(value) {
+    const { scheme, path } = this.#parts;
+    if (typeof path === "string") return;
+    const start = parts.isSpecial(scheme) ? /^[/\\]/ : /^\//;
+    this.#change({ path: parts.segments(String(value).replace(start, ""), scheme) });
+  }
+
+  get search() {
+    return this.#parts.query ? `?${this.#parts.query}` : "";
+  }
+
+  set search(value) {
+    const query = String(value).replace(/^\?/, "");
+    const set = parts.isSpecial(this.#parts.scheme) ? SETS.specialQuery : SETS.query;
+    this.#change({ query: String(value) === "" ? null : percentEncode(query, set) });
+  }
+
+  get searchParams() {
+    const write = (params) => (this.#parts.query = params.size > 0 ? params.toString() : null);
+    return (this.#params ??= URLSearchParams.of(this.#parts.query ?? "", write));
+  }
+
+  get hash() {
+    return this.#parts.fragment ? `#${this.#parts.fragment}` : "";
+  }
+
+  set hash(value) {
+    const fragment = percentEncode(String(value).replace(/^#/, ""), SETS.fragment);
+    this.#change({ fragment: String(value) === "" ? null : fragment });
+  }
+
+  toString() {
+    return this.href;
+  }
+
+  toJSON() {
+    return this.href;
+  }
+
+  get [Symbol.toStringTag]() {
+    return "URL";
+  }
+
+  #change(changed) {
+    Object.assign(this.#parts, changed);
+    if (this.#params && "query" in changed) URLSearchParams.reset(this.#params, changed.query ?? "");
+  }
+
+  #place(value, chosen) {
+    const { scheme, host, path } = this.#parts;
+    if (typeof path === "string" || host === null) return;
+    const [text] = /^[^/?#\\]*/.exec(String(value));
+    if (text !== "") attempt(() => this.#change(chosen(parts.parsePlace(text, scheme))));
+  }
+}
+
+function read(url, base) {
+  const text = String(url).toWellFormed();
+  try {
+    return parts.parse(text, base);
+  } catch ({ message }) {
+    throw new TypeError(`\`${text}\` is no URL: ${message}`);
+  }
+}
+
+function attempt(change) {
+  try {
+    change();
+  } catch {
+    // what cannot be read changes nothing
+  }
+}

@@ -1,0 +1,227 @@
+// `fetch`, the store and the settings, as tests of plugins have them.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { config, HttpError, kv, tool } from "plugport-sdk";
+import { TestClient } from "plugport-sdk/testing";
+
+import { AbortController as Controller, AbortSignal as Signal } from "../src/abort.js";
+import { ReadableStream as Stream } from "../src/http/readable_stream.js";
+
+const url = "https://a.test/";
+const get = (init, where = url) => fetch(where, init);
+
+test("requests are answered and seen", async () => {
+  const client = new TestClient().answersHttp(
+    async (request) => new Response(`got ${await request.text()}`, { status: 201, headers: { "X-A": "b" } }),
+  );
+  await client.run(async () => {
+    const response = await get({ method: "post", body: "hällo", headers: { Accept: "text/plain" } });
+    assert.deepEqual([response.status, response.ok, response.url], [201, true, url]);
+    assert.deepEqual([response.headers.get("x-a"), await response.text()], ["b", "got hällo"]);
+    await assert.rejects(response.text(), /read already/);
+    const { status } = await get({ method: "PUT", body: Stream.from(["a", new Uint8Array([98])]) });
+    assert.equal(status, 201);
+  });
+  const [first, second] = client.httpRequests;
+  assert.deepEqual(
+    [first.method, first.headers.get("accept"), await first.text()],
+    ["POST", "text/plain", "hällo"],
+  );
+  assert.equal(first.headers.get("content-type"), "text/plain;charset=UTF-8");
+  assert.deepEqual([second.headers.get("accept"), await second.text()], ["*/*", "ab"]);
+});
+
+test("without an answer requests are denied, and other failures are thrown by the answer", async () => {
+  const fetchText = tool({
+    name: "fetch-text",
+    description: "Fetch.",
+    handler: async () => (await fetch("https://b.test:8443/x")).text(),
+  });
+  const denied = new TestClient();
+  const outcome = await denied.invoke(fetchText);
+  const words = "this server does not grant the request GET https://b.test:8443 to the plugin";
+  assert.deepEqual([outcome.isError, outcome.text], [true, `fetch failed\n${words}`]);
+  assert.equal(denied.httpRequests.length, 1);
+  const { cause } = await denied.run(() => get().catch((error) => error));
+  assert.deepEqual([cause.kind, cause.grant], ["denied", 'http = ["GET https://a.test"]']);
+  const limited = new TestClient().answersHttp(() => {
+    throw new HttpError("over-limit", { limit: "http_requests" });
+  });
+  await assert.rejects(limited.run(get), ({ cause }) => cause.limit === "http_requests");
+  assert.match((await new TestClient().answersHttp(() => "text").invoke(fetchText)).text, /^text$/);
+});
+
+test("what cannot be sent is said", async () => {
+  const client = new TestClient().answersHttp(() => "");
+  await client.run(async () => {
+    for (const [where, init, said] of [
+      ["nowhere", {}, /no URL/],
+      ["ftp://a.test/", {}, /fetch failed/],
+      ["https://u:p@a.test/", {}, /password/],
+      [url, { body: "x" }, /GET has no body/],
+      [url, { headers: { "a b": "c" } }, /no name of a header/],
+      [url, { headers: { a: "b\nc" } }, /may not be in it/],
+      [url, { method: "a b" }, /no method/],
+    ])
+      await assert.rejects(get(init, where), { name: "TypeError", message: said });
+  });
+});
+
+test("redirects are followed as everywhere else", async () => {
+  const places = {
+    "/1": [302, "/2?x"],
+    "/2": [307, "https://b.test/3"],
+    "/3": [303, "4"],
+    "/loop": [301, "/loop"],
+  };
+  const client = new TestClient().answersHttp((request) => {
+    const [status, location] = places[new URL(request.url).pathname] ?? [200];
+    return new Response(null, { status, headers: location ? { location } : {} });
+  });
+  const headers = { authorization: "secret", "content-type": "a/b" };
+  await client.run(async () => {
+    const response = await get({ method: "POST", body: "x", headers }, "https://a.test/1");
+    assert.deepEqual([response.url, response.redirected], ["https://b.test/4", true]);
+    const seen = client.httpRequests.map(({ method, url, headers }) => [
+      method,
+      url,
+      headers.has("authorization"),
+    ]);
+    assert.deepEqual(seen, [
+      ["POST", "https://a.test/1", true],
+      ["GET", "https://a.test/2?x", true],
+      ["GET", "https://b.test/3", false],
+      ["GET", "https://b.test/4", false],
+    ]);
+    assert.equal(client.httpRequests[1].headers.has("content-type"), false);
+    assert.equal((await get({ redirect: "manual" }, "https://a.test/1")).status, 302);
+    await assert.rejects(get({ redirect: "error" }, "https://a.test/1"), /fetch failed/);
+    const put = { method: "PUT", body: Stream.from(["x"]) };
+    await assert.rejects(get(put, "https://a.test/2"), ({ cause }) => /in pieces/.test(cause.message));
+    client.httpRequests.length = 0;
+    await assert.rejects(get({}, "https://a.test/loop"), ({ cause }) => /too often/.test(cause.message));
+    assert.equal(client.httpRequests.length, 21);
+  });
+});
+
+test("a signal ends a request and a body", async () => {
+  const never = new Promise(() => {});
+  const client = new TestClient().answersHttp(({ url }) =>
+    url.endsWith("body") ? new Response(new Stream({ pull: () => never })) : never,
+  );
+  await client.run(async () => {
+    const controller = new Controller();
+    const started = get({ signal: controller.signal });
+    controller.abort();
+    await assert.rejects(started, { name: "AbortError" });
+    await assert.rejects(get({ signal: Signal.timeout(1) }), { name: "TimeoutError" });
+    await assert.rejects(get({ signal: Signal.abort("no") }), (reason) => reason === "no");
+    const any = new Controller();
+    const response = await get({ signal: Signal.any([any.signal, new Controller().signal]) }, `${url}body`);
+    const text = response.text();
+    any.abort("enough");
+    await assert.rejects(text, (reason) => reason === "enough");
+  });
+});
+
+test("a stream is read in pieces, and its source is told when nobody reads on", async () => {
+  const asked = [];
+  const source = {
+    pull(controller) {
+      asked.push("pull");
+      controller.enqueue(asked.length);
+    },
+    cancel: (reason) => asked.push(reason),
+  };
+  const read = [];
+  for await (const chunk of new Stream(source)) {
+    read.push(chunk);
+    if (chunk === 2) break;
+  }
+  assert.deepEqual(
+    [read, asked],
+    [
+      [1, 2],
+      ["pull", "pull", undefined],
+    ],
+  );
+  const failing = new Stream({ start: (controller) => controller.error(new Error("no")) });
+  await assert.rejects(failing.getReader().read(), /no/);
+  assert.throws(() => failing.getReader(), /a reader already/);
+  const pushed = new Stream({
+    start(controller) {
+      setTimeout(() => {
+        controller.enqueue("late");
+        controller.close();
+      }, 1);
+    },
+  });
+  assert.deepEqual((await Array.fromAsync?.(pushed)) ?? ["late"], ["late"]);
+});
+
+test("each client has a store of its own", async () => {
+  const client = new TestClient();
+  const count = tool({
+    name: "count",
+    description: "Count.",
+    handler: () => kv.open().increment("n"),
+  });
+  assert.deepEqual([(await client.invoke(count)).text, (await client.invoke(count)).text], ["1", "2"]);
+  assert.deepEqual([client.store.getText("n"), new TestClient().store.keys()], ["2", []]);
+  assert.throws(() => kv.open(), /TestClient/);
+});
+
+test("values of the store are text, bytes or JSON", () => {
+  const { store } = new TestClient();
+  store.set("a", new Uint8Array([0xff]));
+  store.set("t", "ü");
+  store.setJson("j", [1, { b: "ü" }]);
+  assert.deepEqual(
+    [[...store.get("a")], store.getText("t"), store.getJson("j")],
+    [[0xff], "ü", [1, { b: "ü" }]],
+  );
+  assert.throws(() => store.getText("a"), /`a` is not text/);
+  assert.throws(() => store.getJson("t"), /`t` is not JSON/);
+  assert.throws(() => store.set("a", {}), /setJson/);
+  assert.throws(() => store.setJson("a", undefined), /cannot be written/);
+  assert.throws(() => store.updateJson("a", async () => 1), /`a` is not JSON/);
+  assert.throws(() => store.updateJson("none", async () => 1), /cannot be written/);
+  store.delete("a");
+  assert.deepEqual([store.exists("a"), store.get("a"), store.getJson("a")], [false, undefined, undefined]);
+  assert.deepEqual([store.increment("n", 5), store.increment("n", -7)], [5, -2]);
+  store.set("n", String(2n ** 53n));
+  assert.throws(() => store.increment("n"), /2\^53/);
+  assert.throws(() => store.increment("t"), { kind: "internal" });
+  assert.throws(() => store.increment("n", 0.5), RangeError);
+});
+
+test("an update is made again on what another wrote meanwhile, and gives up in the end", () => {
+  const { store } = new TestClient();
+  let disturbed = false;
+  const sum = store.updateJson("n", (old = 0) => {
+    if (!disturbed) store.set("n", "10");
+    disturbed = true;
+    return old + 1;
+  });
+  assert.deepEqual([sum, store.getJson("n")], [11, 11]);
+  let n = 0;
+  assert.throws(
+    () => store.update("n", () => store.set("n", String((n += 1))) ?? "mine"),
+    /others kept writing/,
+  );
+  assert.equal(n, 100);
+});
+
+test("settings and secrets are read by name", () => {
+  const client = new TestClient().hasConfig({ region: "eu", retries: 3 }, { token: "secret" });
+  client.run(() => {
+    assert.deepEqual(
+      [config.get("region"), config.get("token"), config.get("x")],
+      ["eu", "secret", undefined],
+    );
+    assert.deepEqual(config.all(), { region: "eu", retries: "3" });
+    assert.throws(() => config.require("x"), /`x`, which its operator has not made/);
+  });
+});

@@ -1,0 +1,112 @@
+// Requests in a component, over a host that the test plays: news come when its clock says so.
+
+import assert from "node:assert/strict";
+import { register } from "node:module";
+import { test } from "node:test";
+
+const played = `
+  let time = 0;
+  const all = [];
+  export const host = { all, get time() { return time; } };
+  const alarm = (nanoseconds) => ({ block: () => (time += nanoseconds), [Symbol.dispose]() {} });
+  const due = (one) => one.news.length > 0 && one.news[0].at * 1e6 <= time;
+  const next = (one) => { const { value } = one.news.shift(); if (value.payload) throw value; return value; };
+  export default {
+    now: () => time, subscribeDuration: alarm,
+    send({ url }) {
+      if (url.includes("denied")) throw { payload: { tag: "denied", val: { request: "GET x", grant: "line" } } };
+      const [head, ...pieces] = url.split("/").at(-1).split(",").map(Number);
+      const news = [{ at: head, value: { status: 200, headers: [] } }];
+      for (const at of pieces) news.push({ at, value: new Uint8Array(40000) });
+      const broken = { payload: { tag: "broken", val: "it broke off" } };
+      news.push({ at: pieces.at(-1) ?? head, value: url.includes("broken") ? broken : new Uint8Array() });
+      const one = { news, response: () => next(one), read: () => next(one) };
+      one[Symbol.dispose] = () => all.splice(all.indexOf(one), 1);
+      all.push(one);
+      return one;
+    },
+    wait(list, ms) {
+      const end = ms === undefined ? Infinity : time + ms * 1e6;
+      const first = Math.min(...list.map((one) => one.news[0]?.at * 1e6));
+      time = Math.max(time, Math.min(end, first));
+      return list.flatMap((one, at) => (due(one) ? [at] : []));
+    },
+  };`;
+const page = JSON.stringify(`data:text/javascript,${encodeURIComponent(played)}`);
+const hooks = `const names = /^(?:wasi:clocks|plugport:plugin.http-client)/;
+  export const resolve = (name, context, next) =>
+    names.test(name) ? { url: ${page}, shortCircuit: true } : next(name, context);`;
+register(`data:text/javascript,${encodeURIComponent(hooks)}`);
+
+const { drain, forget } = await import("../src/engine/microtasks.js");
+const { goLive } = await import("../src/engine/live.js");
+const { send } = await import("../src/http/host.js");
+const { Promise: Later } = await import("../src/engine/promise.js");
+const { addTimer } = await import("../src/engine/microtasks.js");
+const { host } = await import(JSON.parse(page));
+
+globalThis.Promise = Later; // as in a component
+const start = (url) => send({ url });
+const ms = () => host.time / 1e6;
+
+test("nothing is sent while the plugin is built", () => {
+  assert.throws(() => start("1"), /in a handler/);
+  goLive();
+});
+
+test("several requests are waited for at once, and timers beside them", () => {
+  const begun = ms();
+  const order = [];
+  const heads = [`${begun + 30}`, `${begun + 10}`].map((url) =>
+    start(url)
+      .head()
+      .then(() => order.push(url)),
+  );
+  addTimer(() => order.push("timer"), 20, [], false);
+  drain(Later.all(heads));
+  assert.deepEqual(order, [`${begun + 10}`, "timer", `${begun + 30}`]);
+  assert.equal(ms(), begun + 30);
+  forget();
+  assert.equal(host.all.length, 0);
+});
+
+test("bodies that nobody reads yet are read ahead, but not far", () => {
+  const begun = ms();
+  const large = start([1, 2, 3, 4, 5].map((at) => begun + at).join());
+  drain(large.head());
+  drain(start(`${begun + 50}`).head());
+  // The head, and pieces of 40,000 bytes until there are 64 KiB.
+  assert.equal(host.all[0].news.length, 3);
+  let length = 0;
+  for (let piece = drain(large.read()); piece.length > 0; piece = drain(large.read())) length += piece.length;
+  assert.equal(length, 160_000);
+  assert.equal(drain(large.read()).length, 0);
+  assert.equal(host.all.length, 0, "a body that has ended has no handle");
+});
+
+test("failures reach who waits, and who reads on", () => {
+  assert.throws(() => start("denied"), { kind: "denied", grant: "line" });
+  const broken = start(`broken/${ms() + 1},${ms() + 2}`);
+  drain(broken.head());
+  assert.equal(drain(broken.read()).length, 40_000);
+  assert.throws(() => drain(broken.read()), {
+    kind: "broken",
+    message: "the answer is broken: it broke off",
+  });
+  const dropped = start(`${ms() + 5}`);
+  const head = dropped.head();
+  dropped.drop("enough");
+  assert.throws(
+    () => drain(head),
+    (reason) => reason === "enough",
+  );
+  assert.equal(host.all.length, 0);
+});
+
+test("a request that nobody awaits keeps no call from ending", () => {
+  const open = start(`${ms() + 1},${ms() + 1000}`);
+  drain(open.head());
+  assert.throws(() => drain(new Later(() => {})), /never happens/);
+  forget();
+  assert.equal(host.all.length, 0);
+});
