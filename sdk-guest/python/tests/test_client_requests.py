@@ -3,7 +3,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from plugport_sdk import Field, Image, Message, Root, errors
-from plugport_sdk.client_requests import form
+from plugport_sdk.elicitation import form
 from plugport_sdk.testing import Log, Progress, TestClient
 
 from .test_schemas import Place, Unit
@@ -92,8 +92,41 @@ class Eliciting(unittest.TestCase):
     def test_what_cannot_be_a_form_is_named(self):
         with self.assertRaisesRegex(errors.Internal, "the field `tags` must be a text, a number"):
             form(Place)
-        with self.assertRaisesRegex(errors.Internal, "only a dataclass can"):
-            form(int)
+        with self.assertRaisesRegex(errors.Internal, "`dict` cannot be shown as a form: it must be a text"):
+            form(dict[str, int])
+        with self.assertRaisesRegex(
+            errors.Internal, "`complex` cannot be shown as a form: `complex` has no place"
+        ):
+            form(complex)
+
+    def test_a_value_alone_is_a_form_of_one_field(self):
+        named = {"type": "string", "description": "Yours.", "minLength": 1}
+        for kind, schema, given, value in (
+            (str, {"type": "string"}, "Ada", "Ada"),
+            (int, {"type": "integer"}, 3.0, 3),
+            (float, {"type": "number"}, 3, 3.0),
+            (bool, {"type": "boolean"}, False, False),
+            (Unit, {"type": "string", "enum": ["metric", "imperial"]}, "metric", Unit.METRIC),
+            (Literal["a", "b"], {"type": "string", "enum": ["a", "b"]}, "b", "b"),
+            (Annotated[str, Field("Yours.", min_length=1)], named, "Ada", "Ada"),
+            (
+                list[Literal["a", "b"]],
+                {"type": "array", "items": {"type": "string", "enum": ["a", "b"]}},
+                ["b"],
+                ["b"],
+            ),
+        ):
+            with self.subTest(kind=kind):
+                client = TestClient().accepts(value=given)
+                self.assertEqual(client.call().elicit(kind, "?").accepted(), value)
+                expected = {"type": "object", "properties": {"value": schema}, "required": ["value"]}
+                self.assertEqual(client.requests[0].params["requestedSchema"], expected)
+
+    def test_a_value_alone_may_be_left_out_where_it_is_optional(self):
+        self.assertNotIn("required", form(int | None)[0])
+        self.assertIsNone(TestClient().accepts().call().elicit(int | None, "?").accepted())
+        with self.assertRaisesRegex(errors.Internal, "`value` is missing"):
+            TestClient().accepts().call().elicit(int, "?")
 
     def test_the_three_answers(self):
         client = TestClient().accepts(name="Ada", unit="imperial", tone=None).declines().closes()

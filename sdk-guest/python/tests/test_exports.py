@@ -1,14 +1,16 @@
 import sys
 import unittest
+from types import SimpleNamespace
 from unittest import mock
 
-from plugport_sdk import completions, exports, prompts, resources, tool, tools
+from plugport_sdk import completions, errors, exports, host, prompt, resources, tool, tools, warm_up
+from plugport_sdk import prompts as prompting
 
 
-def published(*functions):
+def published(*functions, prompts=()):
     with (
         mock.patch.object(tools, "found", [function.plugport for function in functions]),
-        mock.patch.object(prompts, "found", []),
+        mock.patch.object(prompting, "found", [function.plugport for function in prompts]),
         mock.patch.object(resources, "found", []),
         mock.patch.object(completions, "found", []),
     ):
@@ -50,6 +52,57 @@ class Exports(unittest.TestCase):
 
         with self.assertRaisesRegex(TypeError, "the parameter `x` of the tool `untyped` has no type"):
             published(untyped)
+
+
+class Conditional(unittest.TestCase):
+    def test_what_is_not_there_is_neither_listed_nor_called(self):
+        there = []
+
+        @tool(when=lambda: bool(there))
+        def hidden() -> str:
+            """Be there at times."""
+            return "here"
+
+        @prompt(when=lambda: bool(there))
+        def asked() -> str:
+            """Be there at times."""
+            return "here"
+
+        with (
+            mock.patch.object(host, "wit", SimpleNamespace()),
+            mock.patch.multiple(
+                host, describe_tool=lambda one: one.name, describe_prompt=lambda one: one.name
+            ),
+            mock.patch.multiple(host, loosen=mock.DEFAULT, tool_result=lambda one: one.content[0].text),
+            mock.patch.multiple(host, prompt_result=len, wit_error=lambda error: error),
+            mock.patch.multiple(warm_up, serve_samples=mock.DEFAULT, settle_memory=mock.DEFAULT),
+        ):
+            tools, _, prompts, _ = (one() for one in published(fine, hidden, prompts=[asked]))
+        with mock.patch.multiple(
+            host, wit_error=lambda error: error, tool_result=lambda one: one.content[0].text
+        ):
+            self.assertEqual((tools.list_tools(), prompts.list_prompts()), (["fine"], []))
+            for call in (
+                lambda: tools.call_tool(None, "hidden", "{}"),
+                lambda: prompts.get_prompt(None, "asked", []),
+            ):
+                with self.assertRaisesRegex(errors.NotFound, "there is no (tool|prompt)"):
+                    call()
+            there.append(True)
+            self.assertEqual((tools.list_tools(), prompts.list_prompts()), (["fine", "hidden"], ["asked"]))
+            self.assertEqual(tools.call_tool(None, "hidden", "{}"), "here")
+
+    def test_it_is_asked_at_once(self):
+        async def later():
+            return True
+
+        @tool(when=later)
+        def hidden() -> str:
+            """Be hidden."""
+            return "here"
+
+        with self.assertRaisesRegex(TypeError, "`when` of the tool `hidden` is `async`; write `def`"):
+            published(hidden)
 
 
 class Preloaded(unittest.TestCase):

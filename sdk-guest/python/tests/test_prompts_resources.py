@@ -3,6 +3,7 @@ from typing import Annotated
 
 from plugport_sdk import resources as reading
 from plugport_sdk import (
+    AsyncCall,
     Completion,
     Contents,
     Image,
@@ -54,9 +55,12 @@ class Resources(unittest.TestCase):
         self.assertEqual(
             testing.read(help_page), [Contents("Read notes://note/1.", "text/plain", "notes://help")]
         )
-        self.assertEqual(testing.read(data, "data://bytes", name="bytes")[0].mime_type, "application/octet-stream")
         self.assertEqual(
-            testing.read(data, "data://x", name="x")[0], Contents('{"name":"x"}', "application/json", "data://x")
+            testing.read(data, "data://bytes", name="bytes")[0].mime_type, "application/octet-stream"
+        )
+        self.assertEqual(
+            testing.read(data, "data://x", name="x")[0],
+            Contents('{"name":"x"}', "application/json", "data://x"),
         )
         many = testing.read(data, "data://many", name="many")
         self.assertEqual([one.uri for one in many], ["data://many", "x:y"])
@@ -151,13 +155,20 @@ class Completions(unittest.TestCase):
         self.assertEqual((len(found.values), found.total, found.has_more), (100, 150, True))
         self.assertEqual(ids.plugport.target, "notes://note/{id}{?part}")
 
-    def test_nothing_awaits_them(self):
+    def test_they_may_be_async(self):
         @complete(template=note, argument="id")
-        async def ids(value: str) -> list[int]:
+        async def ids(value: str, call: AsyncCall) -> list[str]:
+            return [root.uri for root in await call.roots()]
+
+        ids.plugport.prepare()
+        self.assertEqual(testing.TestClient().has_roots("file:///a").complete(ids, "").values, ["file:///a"])
+
+        @complete(template=note, argument="part")
+        def parts(value: str, call: AsyncCall) -> list[str]:
             return []
 
-        with self.assertRaisesRegex(TypeError, "what completes `id` is `async`; write `def`"):
-            ids.plugport.prepare()
+        with self.assertRaisesRegex(TypeError, "what completes `part` takes an AsyncCall but is not `async`"):
+            parts.plugport.prepare()
 
 
 class Changes(unittest.TestCase):

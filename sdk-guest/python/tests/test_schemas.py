@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, NotRequired, Required, TypedDict
 
-from plugport_sdk import Call, Field, Image, Text, ToolResult, tool
+from plugport_sdk import AsyncCall, Call, Field, Image, Text, ToolResult, tool
 from plugport_sdk.json_types import Shapes
 
 
@@ -156,7 +156,7 @@ class Functions(unittest.TestCase):
         self.assertEqual(found["most"], {"type": ["integer", "null"], "default": 10})
         self.assertEqual(found["marks"]["items"], {"type": ["integer", "null"]})
         self.assertEqual(of(find).get("required"), None)
-        arguments = find.plugport.signature.arguments('{"text": null, "unit": null, "most": null}', None)
+        arguments = find.plugport.signature.arguments({"text": None, "unit": None, "most": None}, None)
         self.assertEqual((arguments["text"], arguments["unit"], arguments["most"]), (None, None, None))
 
     def test_the_whole_of_a_tool(self):
@@ -224,7 +224,14 @@ class Functions(unittest.TestCase):
         def silent(x: int):
             pass
 
-        async def waiting(x: int):
+        async def giving(x: int):
+            """Text."""
+            yield x
+
+        def waiting(x: AsyncCall):
+            """Text."""
+
+        def rest(**x: int):
             """Text."""
 
         for function, words in (
@@ -232,7 +239,9 @@ class Functions(unittest.TestCase):
             (strange, "`complex` has no place in JSON"),
             (many, "must be an ordinary one"),
             (silent, "has no description; write a docstring"),
-            (waiting, "the tool `waiting` is `async`; write `def`"),
+            (giving, "the tool `giving` is an `async` generator; return a list"),
+            (waiting, "the tool `waiting` takes an AsyncCall but is not `async`"),
+            (rest, "the parameter `**x` of the tool `rest` needs an `input_schema`"),
         ):
             with self.subTest(function=function.__name__), self.assertRaises(TypeError) as caught:
                 _ = (noted := tool(function).plugport).input_schema, noted.description

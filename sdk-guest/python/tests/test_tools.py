@@ -242,6 +242,51 @@ class Results(unittest.TestCase):
         self.assertIn("nested more than 64 deep", recorder.logs[0].data)
 
 
+class OwnSchemas(unittest.TestCase):
+    def test_texts_go_out_byte_for_byte(self):
+        text = '{ "type": "object" }'
+
+        @tool(input_schema=text, output_schema={"type": "object"})
+        def own(a: int, **more: int) -> dict:
+            """Have schemas of its own."""
+            return {"sum": a + sum(more.values())}
+
+        noted = own.plugport
+        self.assertEqual((noted.input_schema, noted.output_schema), (text, '{"type":"object"}'))
+        self.assertEqual(testing.invoke(own, {"a": 1, "b-c": 2}).structured, {"sum": 3})
+        self.assertIn(
+            "`b` cannot be used: expected a whole number", testing.invoke(own, {"a": 1, "b": "2"}).text
+        )
+        self.assertEqual(testing.invoke(own, {}).text, "the argument `a` is missing")
+
+    def test_the_rest_does_not_hide_parameters(self):
+        @tool(input_schema={"type": "object"})
+        def own(call: Call, folder: Annotated[str, Field(name="in")] = "/", **more: Any) -> str:
+            """Take anything."""
+            return f"{folder} {more}"
+
+        self.assertEqual(testing.invoke(own, {"in": "/a", "x": [1]}).text, "/a {'x': [1]}")
+        for name in ("folder", "call"):
+            self.assertIn(f"there is no argument `{name}`", testing.invoke(own, {name: "x"}).text)
+
+    def test_a_result_that_is_promised_is_structured(self):
+        @tool(output_schema='{"type": "string"}')
+        def word() -> str:
+            """Give a word."""
+            return "a"
+
+        self.assertEqual((testing.invoke(word).structured, testing.invoke(word).text), ("a", '"a"'))
+
+    def test_what_is_no_schema_is_said(self):
+        for schema, words in (
+            ("{", "`input_schema` is not JSON"),
+            ("[]", "must be an object"),
+            ({"a": {1}, "b": 1j}, "JSON"),
+        ):
+            with self.assertRaisesRegex(TypeError, words):
+                tool(input_schema=schema)
+
+
 def failing(error, cause=None):
     @tool
     def fail() -> str:

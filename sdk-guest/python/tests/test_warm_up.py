@@ -42,14 +42,14 @@ class Memory(unittest.TestCase):
         self.addCleanup(gc.set_threshold, *gc.get_threshold())
 
     def test_collections_are_put_off_unless_the_author_decided(self):
-        with mock.patch.multiple(warm_up, _MOST=1, _fillers=[]):
+        with mock.patch.multiple(warm_up, _MAX_FILLERS=1, _fillers=[]):
             for before, after in ((2000, 20_000), (50_000, 50_000), (0, 0)):
                 gc.set_threshold(before)
                 warm_up.settle_memory()
                 self.assertEqual(gc.get_threshold()[0], after)
 
     def test_filling_ends_where_gaps_are_never_full(self):
-        with mock.patch.multiple(warm_up, _MOST=100, _ROOM=2, _fillers=[]):
+        with mock.patch.multiple(warm_up, _MAX_FILLERS=100, _ROOM=2, _fillers=[]):
             warm_up.settle_memory()
             self.assertLessEqual(len(warm_up._fillers), 100 * len(warm_up._SIZES))
 

@@ -1,23 +1,28 @@
 """The request that a function serves, as the function sees it.
 
 A tool should run on its author's machine as it runs in the host, so a `Call` knows neither: it speaks to a
-`CallBackend`, which is the host's handle inside a plugin and a `TestClient` in a test.
+`CallBackend`, which is the host's handle inside a plugin and a `TestClient` in a test. A `Call` waits for what it
+requests of the client, an `AsyncCall` is awaited; all else they share.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Literal, Protocol, Self, TypeVar, Unpack, overload
 
-from . import to_json, to_wit
-from .client_requests import CreateMessageResult, ElicitResult, Root, form, params
-from .content import Message
+from . import client_requests, to_json, to_wit
+from .client_requests import ClientRequest, Root
+from .content import Message, ToolResult
+from .elicitation import ElicitResult
+from .errors import Error
+from .sampling import CreateMessageResult, SampleOptions
 
 Level = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
 T = TypeVar("T")
+Messages = str | Sequence[str | Message | Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -44,16 +49,19 @@ class CallBackend(Protocol):
     def create_message(self, key: str | None, body: str) -> str: ...
     def elicit(self, key: str | None, body: str) -> str: ...
     def list_roots(self, key: str | None) -> list[Root]: ...
+    def request_inputs(self, requests: Sequence[ClientRequest[Any]]) -> Sequence[Any | Error]: ...
 
 
-class Call:
-    """The request being served: its client, whether it was cancelled, its log and progress, and client requests.
-
-    A function gets it by having a parameter of this type. It ends with the call: keep it no longer.
-    """
+class _CallBase:
+    """The client, whether the call was cancelled, its log and progress."""
 
     def __init__(self, backend: CallBackend) -> None:
         self._backend = backend
+
+    @classmethod
+    def of(cls, call: _CallBase) -> Self:
+        """The same call, of this kind."""
+        return call if isinstance(call, cls) else cls(call._backend)
 
     @cached_property
     def client(self) -> Client:
@@ -108,58 +116,110 @@ class Call:
         said = to_wit.text_or_none(message, "the message of `progress`")
         self._backend.progress(float(done), None if total is None else float(total), said)
 
+
+class Call(_CallBase):
+    """The request being served: its client, whether it was cancelled, its log and progress, and client requests.
+
+    A function gets it by having a parameter of this type. It ends with the call: keep it no longer.
+    """
+
     def sample(
-        self,
-        messages: str | Sequence[str | Message | Mapping[str, Any]],
-        *,
-        max_tokens: int = 1000,
-        system: str | None = None,
-        temperature: float | None = None,
-        stop: Sequence[str] = (),
-        hints: Sequence[str] = (),
-        intelligence: float | None = None,
-        speed: float | None = None,
-        cost: float | None = None,
-        extra: Mapping[str, Any] | None = None,
-        key: str | None = None,
+        self, messages: Messages, *, key: str | None = None, **options: Unpack[SampleOptions]
     ) -> CreateMessageResult:
-        """Asks the client's model: a text, or a conversation. `extra` has further fields, such as `tools`.
+        """Asks the client's model: a text, or a conversation. `extra` has further fields of MCP.
 
         Raises `MissingCapability` when the client has no model to ask, `Denied` when the plugin may not ask,
         `OverBudget` when it asked too much, `Rejected` when a person said no.
         """
-        preferences = {"costPriority": cost, "speedPriority": speed, "intelligencePriority": intelligence}
-        given = {"systemPrompt": system, "temperature": temperature, "stopSequences": list(stop) or None}
-        body = params(messages, max_tokens, given, preferences, hints, extra)
-        key = to_wit.text_or_none(key, "`key`")
-        return CreateMessageResult.read(self._backend.create_message(key, to_json.written(body, "the request")))
+        return self._send(client_requests.sample(messages, key, options))
 
-    def elicit(self, kind: type[T], message: str, *, key: str | None = None) -> ElicitResult[T]:
-        """Shows a form to the person at the client. The fields of the dataclass are those of the form.
+    def tool_results(
+        self, answer: CreateMessageResult, tools: Iterable[Callable[..., Any]]
+    ) -> dict[str, Any]:
+        """Runs the tools that the model wants to use: the message that tells it what came of them."""
+        from .tools import use
+
+        known = list(tools)
+        return _message_of(answer, [use(self, known, one) for one in answer.tool_uses])
+
+    @overload
+    def elicit(self, kind: type[T], message: str, *, key: str | None = None) -> ElicitResult[T]: ...
+    @overload
+    def elicit(self, kind: Any, message: str, *, key: str | None = None) -> ElicitResult[Any]: ...
+    def elicit(self, kind: Any, message: str, *, key: str | None = None) -> ElicitResult[Any]:
+        """Shows a form to the person at the client. The fields of a dataclass are those of the form.
 
         A field is a text, a number, a bool, an Enum or Literal of texts, a list of such choices, or one
-        of these `| None`.
+        of these `| None`. Any of these alone is a form of one field.
         """
-        schema, read = form(kind)  # type: ignore[arg-type]
-        body = {"mode": "form", "message": message, "requestedSchema": schema}
-        return self._elicit(key, body, read)
+        return self._send(client_requests.elicit(kind, message, key))
 
     def elicit_form(
         self, schema: Mapping[str, Any], message: str, *, key: str | None = None
     ) -> ElicitResult[dict[str, Any]]:
         """The same with a JSON Schema of your own, for forms that no dataclass describes."""
-        body = {"mode": "form", "message": message, "requestedSchema": schema}
-        return self._elicit(key, body, lambda content: content)
+        return self._send(client_requests.elicit_form(schema, message, key))
 
     def elicit_url(self, url: str, message: str, *, key: str | None = None) -> ElicitResult[None]:
         """Sends the person to a web page. Accepted means that they went there, not that they are done."""
-        body = {"mode": "url", "message": message, "url": url}
-        return self._elicit(key, body, lambda content: None)
+        return self._send(client_requests.elicit_url(url, message, key))
 
     def roots(self, *, key: str | None = None) -> list[Root]:
         """Asks the client for its user's folders, which are `file://` URIs with or without names."""
-        return self._backend.list_roots(to_wit.text_or_none(key, "`key`"))
+        return self._send(client_requests.list_roots(key))
 
-    def _elicit(self, key: str | None, body: dict[str, Any], read: Any) -> ElicitResult[Any]:
-        key = to_wit.text_or_none(key, "`key`")
-        return ElicitResult.read(self._backend.elicit(key, to_json.written(body, "the request")), read)
+    def _send(self, request: ClientRequest[T]) -> T:
+        return client_requests.send(self._backend, request)
+
+
+class AsyncCall(_CallBase):
+    """A `Call` for `async def`. Requests that are awaited together, with `asyncio.gather`, are sent together."""
+
+    async def sample(
+        self, messages: Messages, *, key: str | None = None, **options: Unpack[SampleOptions]
+    ) -> CreateMessageResult:
+        """As `Call.sample`."""
+        return await self._send(client_requests.sample(messages, key, options))
+
+    async def tool_results(
+        self, answer: CreateMessageResult, tools: Iterable[Callable[..., Any]]
+    ) -> dict[str, Any]:
+        """As `Call.tool_results`. Tools that are `async` run side by side."""
+        from . import event_loop
+        from .tools import use_async
+
+        known = list(tools)
+        running = [use_async(self, known, one) for one in answer.tool_uses]
+        return _message_of(answer, await event_loop.together(running))
+
+    @overload
+    async def elicit(self, kind: type[T], message: str, *, key: str | None = None) -> ElicitResult[T]: ...
+    @overload
+    async def elicit(self, kind: Any, message: str, *, key: str | None = None) -> ElicitResult[Any]: ...
+    async def elicit(self, kind: Any, message: str, *, key: str | None = None) -> ElicitResult[Any]:
+        """As `Call.elicit`."""
+        return await self._send(client_requests.elicit(kind, message, key))
+
+    async def elicit_form(
+        self, schema: Mapping[str, Any], message: str, *, key: str | None = None
+    ) -> ElicitResult[dict[str, Any]]:
+        """As `Call.elicit_form`."""
+        return await self._send(client_requests.elicit_form(schema, message, key))
+
+    async def elicit_url(self, url: str, message: str, *, key: str | None = None) -> ElicitResult[None]:
+        """As `Call.elicit_url`."""
+        return await self._send(client_requests.elicit_url(url, message, key))
+
+    async def roots(self, *, key: str | None = None) -> list[Root]:
+        """As `Call.roots`."""
+        return await self._send(client_requests.list_roots(key))
+
+    async def _send(self, request: ClientRequest[T]) -> T:
+        from . import event_loop
+
+        return await event_loop.answer(self._backend, request)
+
+
+def _message_of(answer: CreateMessageResult, results: Sequence[ToolResult]) -> dict[str, Any]:
+    pairs = zip(answer.tool_uses, results)
+    return {"role": "user", "content": [use.results_of(result) for use, result in pairs]}

@@ -1,22 +1,23 @@
-"""Requests to the client and their results: sampling, elicitation and roots.
+"""Requests to the client: sampling, elicitation and roots.
 
-Bodies are the JSON objects of MCP's newest revision; the host adapts them to the client's. A person may
-always refuse, so every outcome is an `ElicitResult` and refusing is no error.
+Bodies are the JSON objects of MCP's newest revision; the host adapts them to the client's. A request is a value that
+knows how its result is read, so that `Call` sends it and waits, and an event loop sends several of them together.
 """
 
 from __future__ import annotations
 
-import base64
-import dataclasses
-import functools
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
-from .content import Audio, Content, Image, Message, Role, Text
-from .errors import Internal, Rejected
-from .json_types import Mismatch, Schema, Shapes, Unsupported, present
+from . import to_json, to_wit
+from .elicitation import ElicitResult, form
+from .errors import Error, Internal
+from .sampling import CreateMessageResult, params
+
+if TYPE_CHECKING:
+    from .call import CallBackend
 
 T = TypeVar("T")
 
@@ -30,148 +31,85 @@ class Root:
 
 
 @dataclass(frozen=True)
-class CreateMessageResult:
-    """What the model said. `content` are its pieces as MCP writes them."""
+class ClientRequest(Generic[T]):
+    """A request with its body as JSON, and the reader of its result."""
 
-    role: Role
-    content: list[dict[str, Any]]
-    model: str
-    stop_reason: str | None = None
-
-    @property
-    def text(self) -> str:
-        """The text of it, its pieces on lines of their own."""
-        return "\n".join(one["text"] for one in self.content if one.get("type") == "text")
-
-    @classmethod
-    def read(cls, answer: str) -> CreateMessageResult:
-        """From the result of `sampling/createMessage`."""
-        try:
-            found = json.loads(answer)
-            content = found["content"] if isinstance(found["content"], list) else [found["content"]]
-            return cls(found.get("role", "assistant"), content, found["model"], found.get("stopReason"))
-        except (ValueError, KeyError, TypeError) as error:
-            raise Internal(f"the client's answer cannot be read: {error!r}") from None
+    kind: Literal["sampling", "elicitation", "roots"]
+    key: str | None
+    body: str
+    read: Callable[[Any], T]
 
 
-@dataclass(frozen=True)
-class ElicitResult(Generic[T]):
-    """The outcome of a form: `value` is set when the person accepted."""
-
-    action: Literal["accept", "decline", "cancel"]
-    value: T | None = None
-
-    @property
-    def declined(self) -> bool:
-        """Whether they said no."""
-        return self.action == "decline"
-
-    @property
-    def cancelled(self) -> bool:
-        """Whether the person closed the form or page."""
-        return self.action == "cancel"
-
-    def accepted(self) -> T:
-        """What they filled in, for those who cannot go on without it; else raises `Rejected`."""
-        if self.action == "accept":
-            return cast(T, self.value)
-        raise Rejected("the person declined to answer" if self.declined else "the person closed the question")
-
-    @classmethod
-    def read(cls, answer: str, read: Callable[[Any], T]) -> ElicitResult[T]:
-        """From the result of `elicitation/create`."""
-        try:
-            found = json.loads(answer)
-            action = found["action"]
-            return cls(action, read(found.get("content") or {})) if action == "accept" else cls(action)
-        except (ValueError, KeyError, TypeError) as error:
-            raise Internal(f"the client's answer cannot be read: {error}") from None
+def sample(messages: Any, key: str | None, options: Mapping[str, Any]) -> ClientRequest[CreateMessageResult]:
+    """A request to the client's model."""
+    body = to_json.written(params(messages, **options), "the request")
+    return ClientRequest("sampling", _key(key), body, CreateMessageResult.read)
 
 
-def params(
-    messages: str | Sequence[str | Message | Mapping[str, Any]],
-    max_tokens: int,
-    given: Mapping[str, Any],
-    preferences: Mapping[str, Any],
-    hints: Sequence[str],
-    extra: Mapping[str, Any] | None,
-) -> dict[str, Any]:
-    """The parameters of `sampling/createMessage`."""
-    spoken = [messages] if isinstance(messages, (str, Message, Mapping)) else messages
-    body: dict[str, Any] = {"messages": [_message(one) for one in spoken], "maxTokens": max_tokens}
-    body.update({name: value for name, value in given.items() if value is not None})
-    liked = {name: value for name, value in preferences.items() if value is not None}
-    if hints:
-        liked["hints"] = [{"name": name} for name in hints]
-    if liked:
-        body["modelPreferences"] = liked
-    return {**body, **(extra or {})}
+def elicit(kind: Any, message: str, key: str | None) -> ClientRequest[ElicitResult[Any]]:
+    """A form for a type."""
+    schema, read = form(kind)
+    return elicit_form(schema, message, key, read)
 
 
-def _message(said: str | Message | Mapping[str, Any]) -> Mapping[str, Any]:
-    if isinstance(said, Mapping):
-        return said
-    message = Message("user", said) if isinstance(said, str) else said
-    return {"role": message.role, "content": block(message.content)}
+def elicit_form(
+    schema: Mapping[str, Any],
+    message: str,
+    key: str | None,
+    read: Callable[[Any], Any] = lambda content: content,
+) -> ClientRequest[ElicitResult[Any]]:
+    """A form with a schema."""
+    return _elicit({"mode": "form", "message": message, "requestedSchema": schema}, key, read)
 
 
-def block(content: str | Content) -> dict[str, Any]:
-    """A piece of a message to a model, as MCP writes it."""
-    if isinstance(content, str):
-        return {"type": "text", "text": content}
-    if isinstance(content, Text):
-        return {"type": "text", "text": content.text}
-    if isinstance(content, (Image, Audio)):
-        kind = "image" if isinstance(content, Image) else "audio"
-        data = base64.b64encode(content.data).decode()
-        return {"type": kind, "data": data, "mimeType": content.mime_type}
-    raise Internal(f"a model cannot be asked with `{type(content).__name__}`; use Text, Image or Audio")
+def elicit_url(url: str, message: str, key: str | None) -> ClientRequest[ElicitResult[None]]:
+    """A web page."""
+    return _elicit({"mode": "url", "message": message, "url": url}, key, lambda content: None)
 
 
-@functools.cache
-def form(kind: type[Any]) -> tuple[Schema, Callable[[Any], Any]]:
-    """The flat schema that MCP allows for a form, and the reader of the filled-in form."""
-    if not (dataclasses.is_dataclass(kind) and isinstance(kind, type)):
-        raise Internal(f"`{getattr(kind, '__name__', kind)}` cannot be shown as a form: only a dataclass can")
-    shapes = Shapes()
+def list_roots(key: str | None) -> ClientRequest[list[Root]]:
+    """The user's folders."""
+    return ClientRequest("roots", _key(key), "{}", list)
+
+
+def send(backend: CallBackend, request: ClientRequest[T]) -> T:
+    """Sends it, and waits for its result."""
+    return request.read(answer(backend, request))
+
+
+def send_together(backend: CallBackend, requests: Sequence[ClientRequest[Any]]) -> Sequence[Any | Error]:
+    """Sends them in one round trip. Each has its result, which is not read yet, or its error."""
     try:
-        shape = shapes.of(kind)
-    except Unsupported as error:
-        raise Internal(f"`{kind.__name__}` cannot be shown as a form: {error}") from None
-    whole = shapes.defs[shape.schema["$ref"].removeprefix("#/$defs/")]
-    properties = {name: _form_field(kind, name, one) for name, one in whole["properties"].items()}
-    schema = {"type": "object", "properties": properties}
-    if "required" in whole:
-        schema["required"] = whole["required"]
-    return schema, lambda content: _filled(shape.read, content)
+        if len(requests) == 1:
+            return [answer(backend, requests[0])]
+        return backend.request_inputs(requests)
+    except Error as error:
+        return [error] * len(requests)
 
 
-def _filled(read: Any, content: Any) -> Any:
+def roots_of(text: str) -> list[Root]:
+    """From the result of `roots/list`."""
     try:
-        return read({name: value for name, value in content.items() if value is not None}, "form")
-    except Mismatch as mismatch:
-        raise Internal(f"the client's answer cannot be read: `{mismatch.path}`: {mismatch}") from None
+        return [Root(one["uri"], one.get("name")) for one in json.loads(text)["roots"]]
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise Internal(f"the client's answer cannot be read: {error!r}") from None
 
 
-_FIELD_KEYWORDS = {
-    "string": {"minLength", "maxLength", "format", "enum"},
-    "integer": {"minimum", "maximum"},
-    "number": {"minimum", "maximum"},
-    "boolean": set(),
-    "array": {"minItems", "maxItems", "items"},
-}
+def answer(backend: CallBackend, request: ClientRequest[Any]) -> Any:
+    """Its result, which is not read yet."""
+    if request.kind == "sampling":
+        return backend.create_message(request.key, request.body)
+    if request.kind == "elicitation":
+        return backend.elicit(request.key, request.body)
+    return backend.list_roots(request.key)
 
 
-def _form_field(kind: type[Any], name: str, schema: Schema) -> Schema:
-    merged = present(schema)
-    for one in merged.pop("anyOf", ()):
-        merged = {**one, **merged}
-    main = merged.get("type")
-    if isinstance(main, list):
-        main = merged["type"] = main[0]
-    keywords = _FIELD_KEYWORDS.get(main if isinstance(main, str) else "")
-    if keywords is None or (main == "array" and "enum" not in merged.get("items", {})):
-        reason = f"the field `{name}` must be a text, a number, a bool, a choice, or a list of choices"
-        raise Internal(f"`{kind.__name__}` cannot be shown as a form: {reason}")
-    allowed = keywords | {"type", "title", "description", "default"}
-    return {keyword: value for keyword, value in merged.items() if keyword in allowed}
+def _elicit(
+    body: dict[str, Any], key: str | None, read: Callable[[Any], T]
+) -> ClientRequest[ElicitResult[T]]:
+    text = to_json.written(body, "the request")
+    return ClientRequest("elicitation", _key(key), text, lambda answer: ElicitResult.read(answer, read))
+
+
+def _key(key: str | None) -> str | None:
+    return to_wit.text_or_none(key, "`key`")

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
 
-from .call import Call
-from .signature import reject_async
+from . import coroutines
+from .call import AsyncCall, Call
+from .signature import CALLS, check_call
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -39,25 +40,26 @@ class Completer:
     argument: str
 
     @cached_property
-    def _extras(self) -> tuple[str | None, str | None]:
+    def _extras(self) -> tuple[str | None, type[Call] | type[AsyncCall], str | None]:
         hints = typing.get_type_hints(self.function)
         _, *others = inspect.signature(self.function).parameters
-        call = next((name for name in others if hints.get(name) is Call), None)
+        call = next((name for name in others if hints.get(name) in CALLS), None)
         context = next((name for name in others if name != call), None)
-        return call, context
+        return call, hints[call] if call else Call, context
 
     def prepare(self) -> None:
         """Looks at the types while there is time."""
-        reject_async(self.function, f"what completes `{self.argument}`")
-        _ = self._extras
+        role = f"what completes `{self.argument}`"
+        coroutines.prepare(self.function, role)
+        check_call(self.function, self._extras[1], role)
 
     def complete(self, call: Call, value: str, context: Mapping[str, str]) -> Completion:
         """What it suggests, cut to what MCP allows."""
-        wants_call, wants_context = self._extras
-        others: dict[str, Any] = {wants_call: call} if wants_call else {}
+        wants_call, kind, wants_context = self._extras
+        others: dict[str, Any] = {wants_call: kind.of(call)} if wants_call else {}
         if wants_context:
             others[wants_context] = dict(context)
-        answer = self.function(value, **others)
+        answer = coroutines.finish(self.function(value, **others))
         if isinstance(answer, Completion):
             return answer
         values = [str(one) for one in answer]

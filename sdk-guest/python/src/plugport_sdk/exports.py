@@ -60,11 +60,11 @@ def _check(tools: Any, prompts: Any, resources: Any, completers: Any) -> None:
 
 
 def _tools(tools: dict[str, calling.Tool]) -> type[Any]:
-    listed = [host.describe_tool(tool) for tool in tools.values()] if host.inside() else []
+    listed = [(tool, host.describe_tool(tool)) for tool in tools.values()] if host.inside() else []
 
     class Tools:
         def list_tools(self) -> Any:
-            return listed
+            return _guarded(lambda: [described for tool, described in listed if tool.listed])
 
         def call_tool(self, call: Any, name: str, args: str) -> Any:
             return _served(call, lambda call: host.tool_result(calling.find(tools, name).run(call, args)))
@@ -100,11 +100,11 @@ def _resources(resources: list[reading.Resource]) -> type[Any]:
 
 
 def _prompts(prompts: dict[str, prompting.Prompt]) -> type[Any]:
-    listed = [host.describe_prompt(prompt) for prompt in prompts.values()] if host.inside() else []
+    listed = [(one, host.describe_prompt(one)) for one in prompts.values()] if host.inside() else []
 
     class Prompts:
         def list_prompts(self) -> Any:
-            return listed
+            return _guarded(lambda: [described for one, described in listed if one.listed])
 
         def get_prompt(self, call: Any, name: str, args: list[tuple[str, str]]) -> Any:
             def get(call: Call) -> Any:

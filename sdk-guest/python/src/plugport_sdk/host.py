@@ -11,27 +11,27 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, TypeVar
 
 from . import content as pieces
 from . import errors, to_json, to_wit
-from .client_requests import Root
 from .call import Client, Level
+from .client_requests import ClientRequest, Root, roots_of
 from .tools import Json
 
 try:
     import componentize_py_types as component
     from wit_world.exports import completions, prompts, resources, tools
     from wit_world.imports import changes as changes
-    from wit_world.imports import elicitation, request, roots, sampling
+    from wit_world.imports import elicitation, inputs, request, roots, sampling
     from wit_world.imports import types as wit
 except ImportError as missing:
     if "wit_world" not in str(missing) and "componentize_py" not in str(missing):
         raise
     component = completions = prompts = resources = tools = None
-    changes = elicitation = request = roots = sampling = wit = None
+    changes = elicitation = inputs = request = roots = sampling = wit = None
 
 T = TypeVar("T")
 
@@ -57,6 +57,7 @@ class HostCallBackend:
 
     def __init__(self, handle: Any) -> None:
         self._handle = handle
+        self._batched = 0
 
     def client(self) -> Client:
         found = self._handle.client()
@@ -87,6 +88,32 @@ class HostCallBackend:
 
     def list_roots(self, key: str | None) -> list[Root]:
         return [Root(one.uri, one.name) for one in _requested(roots.list_roots, self._handle, key)]
+
+    def request_inputs(self, requests: Sequence[ClientRequest[Any]]) -> list[Any]:
+        sent = [inputs.InputRequest(self._named(one.key), _body(one)) for one in requests]
+        responses = _requested(inputs.request_inputs, self._handle, sent)
+        return [_outcome(request, one.outcome) for request, one in zip(requests, responses)]
+
+    def _named(self, key: str | None) -> str:
+        """A key that no other request of the call has, where the author gave none."""
+        if key is not None:
+            return key
+        self._batched += 1
+        return f"input-{self._batched}"
+
+
+def _body(request: ClientRequest[Any]) -> Any:
+    if request.kind == "sampling":
+        return inputs.Body_CreateMessage(request.body)
+    if request.kind == "elicitation":
+        return inputs.Body_Elicit(request.body)
+    return inputs.Body_ListRoots()
+
+
+def _outcome(request: ClientRequest[Any], outcome: Any) -> Any:
+    if isinstance(outcome, component.Err):
+        return _received(outcome.value)
+    return roots_of(outcome.value) if request.kind == "roots" else outcome.value
 
 
 def _requested(send: Callable[..., T], *request: Any) -> T:
@@ -145,7 +172,9 @@ def tool_result(result: pieces.ToolResult) -> Any:
     """A tool's result for the host."""
     data = result.structured
     if data is not None:
-        data = to_wit.sound(data.text) if isinstance(data, Json) else to_json.written(data, "structured content")
+        data = (
+            to_wit.sound(data.text) if isinstance(data, Json) else to_json.written(data, "structured content")
+        )
     content = [content_of(one) for one in result.content]
     return tools.ToolResult(content, data, bool(result.is_error), _extra(result.extra))
 
@@ -180,7 +209,9 @@ def contents_of(contents: pieces.Contents) -> Any:
     if isinstance(contents.data, str):
         data = wit.ResourceData_Text(to_wit.sound(contents.data))
     else:
-        data = wit.ResourceData_Blob(to_wit.octets(contents.data, "the data of `Contents`", "a text or bytes"))
+        data = wit.ResourceData_Blob(
+            to_wit.octets(contents.data, "the data of `Contents`", "a text or bytes")
+        )
     uri = to_wit.text(contents.uri, "the `uri` of `Contents`")
     kind = to_wit.text_or_none(contents.mime_type, "the `mime_type` of `Contents`")
     return wit.ResourceContents(uri, kind, data, _extra(contents.extra))

@@ -7,16 +7,17 @@ resource.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
 
-from . import to_json
+from . import coroutines, middlewares, to_json
 from .call import Call
 from .content import Contents, Link
 from .errors import InvalidParams, NotFound
-from .signature import Signature, reject_async
+from .middlewares import MiddlewareContext
+from .signature import Signature
 from .uri_template import Template
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -35,6 +36,7 @@ class Resource:
     mime_type: str | None = None
     listing: Callable[[], Iterable[Link]] | None = None
     extra: Mapping[str, Any] | None = None
+    middleware: Sequence[middlewares.Function] = ()
 
     @property
     def uri(self) -> str:
@@ -46,7 +48,7 @@ class Resource:
         """Its parameters, which are the template's variables."""
         signature = Signature.of(self.function, f"the resource `{self.name}`")
         if self.listing:
-            reject_async(self.listing, f"`list` of the resource `{self.name}`")
+            coroutines.reject_async(self.listing, f"`list` of the resource `{self.name}`")
         for name in self.template.names:
             if name not in signature.parameters:
                 raise TypeError(f"the resource `{self.name}` has no parameter for the variable `{name}`")
@@ -59,11 +61,15 @@ class Resource:
 
     def read(self, call: Call, uri: str, variables: Mapping[str, str]) -> list[Contents]:
         """What it holds, where the URI has these values for the variables. Raises `NotFound`."""
+        context = MiddlewareContext(call, "resources/read", uri, variables)
+        return self._contents(middlewares.serve(self.middleware, context, self._called), uri)
+
+    def _called(self, context: MiddlewareContext) -> list[Contents]:
         try:
-            arguments = self.signature.texts(variables, call)
+            arguments = self.signature.texts(context.arguments, context.call)
         except InvalidParams:
-            raise no_such_resource(uri) from None
-        return self._contents(self.function(**arguments), uri)
+            raise no_such_resource(context.name) from None
+        return self._contents(coroutines.finish(self.function(**arguments)), context.name)
 
     def _contents(self, value: Any, uri: str) -> list[Contents]:
         if value is None:
@@ -100,7 +106,8 @@ def resource(
     template = Template(uri)
 
     def note(function: F) -> F:
-        noted = Resource(function, template, name or function.__name__, title, mime_type, list, extra)
+        around = middlewares.found
+        noted = Resource(function, template, name or function.__name__, title, mime_type, list, extra, around)
         function.plugport = noted  # type: ignore[attr-defined]
         found.append(noted)
         return function

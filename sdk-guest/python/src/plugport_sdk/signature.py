@@ -1,6 +1,6 @@
 """A function's parameters: which are arguments, and how a call's values become them.
 
-Everything that looks at types happens in `Signature.of`, once; `arguments` is what a call runs.
+Everything that looks at types happens in `Signature.of`, once; `filled` is what a call runs.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from . import docs, to_json
-from .call import Call
+from . import coroutines, docs, to_json
+from .call import AsyncCall, Call
 from .errors import InvalidParams
 from .json_types import Mismatch, Schema, Shape, Shapes, Unsupported, present
 
@@ -32,29 +32,36 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Signature:
-    """What a function takes and gives."""
+    """What a function takes and gives. `rest` is what `**rest` takes, where it has that."""
 
     description: str
     parameters: dict[str, Parameter]
     call: str | None
+    call_kind: type[Call] | type[AsyncCall]
+    rest: Shape | None
     returns: Any
     shapes: Shapes = field(repr=False)
 
     @classmethod
-    def of(cls, function: Any, role: str) -> Signature:
-        """Reads a function; `role` says what it is in messages."""
-        reject_async(function, role)
+    def of(cls, function: Any, role: str, takes_rest: bool = False) -> Signature:
+        """Reads a function; `role` says what it is in messages, `takes_rest` whether it may have a `**rest`."""
+        coroutines.prepare(function, role)
         description, described = docs.read(function)
         hints = typing.get_type_hints(function, include_extras=True)
-        shapes, parameters, call = Shapes(), {}, None
+        shapes, parameters, call, rest = Shapes(), {}, None, None
         for name, found in inspect.signature(function).parameters.items():
-            _check(found, hints, role)
-            if hints[name] is Call:
+            _check(found, hints, role, takes_rest)
+            if hints[name] in CALLS:
                 call = name
+                check_call(function, hints[name], role)
                 continue
             parameter = _parameter(found, hints[name], shapes, described.get(name), role)
-            parameters[parameter.name] = parameter
-        return cls(description, parameters, call, hints.get("return", ...), shapes)
+            if found.kind is found.VAR_KEYWORD:
+                rest = parameter.shape
+            else:
+                parameters[parameter.name] = parameter
+        kind = hints[call] if call else Call
+        return cls(description, parameters, call, kind, rest, hints.get("return", ...), shapes)
 
     def input_schema(self) -> Schema:
         """The JSON Schema of the arguments."""
@@ -74,30 +81,21 @@ class Signature:
         schema["additionalProperties"] = False
         return self.shapes.finish(schema)
 
-    def arguments(self, text: str, call: Call) -> dict[str, Any]:
+    def arguments(self, given: Mapping[str, Any], call: Call | AsyncCall) -> dict[str, Any]:
         """The keyword arguments for the JSON object of a call."""
-        try:
-            given = json.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise InvalidParams(f"the arguments are not a JSON object: {error}") from None
-        if not isinstance(given, dict):
-            raise InvalidParams("the arguments are not a JSON object")
         return self.filled(given, call, lambda shape, value, name: shape.read(value, name))
 
-    def texts(self, given: Mapping[str, str], call: Call) -> dict[str, Any]:
+    def texts(self, given: Mapping[str, str], call: Call | AsyncCall) -> dict[str, Any]:
         """The keyword arguments where every value came as a text: of a URI, or of a prompt."""
         return self.filled(given, call, from_text)
 
-    def filled(self, given: Mapping[str, Any], call: Call, read: Any) -> dict[str, Any]:
+    def filled(self, given: Mapping[str, Any], call: Call | AsyncCall, read: Any) -> dict[str, Any]:
         """The keyword arguments, each read by `read`."""
-        found: dict[str, Any] = {self.call: call} if self.call else {}
+        found: dict[str, Any] = {self.call: self.call_kind.of(call)} if self.call else {}
         for name, value in given.items():
-            parameter = self.parameters.get(name)
-            if parameter is None:
-                known = ", ".join(self.parameters) or "none"
-                raise InvalidParams(f"there is no argument `{name}`; this takes {known}")
+            python, shape = self._target(name)
             try:
-                found[parameter.python] = read(parameter.shape, value, name)
+                found[python] = read(shape, value, name)
             except Mismatch as mismatch:
                 raise InvalidParams(f"the argument `{mismatch.path}` cannot be used: {mismatch}") from None
         for name, parameter in self.parameters.items():
@@ -108,6 +106,36 @@ class Signature:
             if parameter.default is ...:
                 found[parameter.python] = None
         return found
+
+    def _target(self, name: str) -> tuple[str, Shape]:
+        """Where an argument goes: the name that Python has for it, and its shape."""
+        if parameter := self.parameters.get(name):
+            return parameter.python, parameter.shape
+        own = {self.call, *(parameter.python for parameter in self.parameters.values())}
+        if self.rest and name not in own:
+            return name, self.rest
+        known = ", ".join(self.parameters) or "none"
+        raise InvalidParams(f"there is no argument `{name}`; this takes {known}")
+
+
+CALLS = (Call, AsyncCall)
+
+
+def check_call(function: Any, kind: Any, role: str) -> None:
+    """An `AsyncCall` is of no use where nothing can be awaited."""
+    if kind is AsyncCall and not coroutines.is_async(function):
+        raise TypeError(f"{role} takes an AsyncCall but is not `async`; write `async def`, or take a Call")
+
+
+def arguments_of(text: str) -> dict[str, Any]:
+    """The arguments of a call, which come as JSON."""
+    try:
+        given = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InvalidParams(f"the arguments are not a JSON object: {error}") from None
+    if not isinstance(given, dict):
+        raise InvalidParams("the arguments are not a JSON object")
+    return given
 
 
 def from_text(shape: Shape, text: str, path: str) -> Any:
@@ -127,15 +155,13 @@ def from_text(shape: Shape, text: str, path: str) -> Any:
         return shape.read(value, path)
 
 
-def reject_async(function: Any, role: str) -> None:
-    """Nothing in a component would await it."""
-    if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
-        raise TypeError(f"{role} is `async`; write `def`: what asks the client waits by itself")
-
-
-def _check(found: inspect.Parameter, hints: dict[str, Any], role: str) -> None:
-    if found.kind in (found.VAR_POSITIONAL, found.VAR_KEYWORD, found.POSITIONAL_ONLY):
-        raise TypeError(f"the parameter `{found.name}` of {role} must be an ordinary one, without *, ** or /")
+def _check(found: inspect.Parameter, hints: dict[str, Any], role: str, takes_rest: bool) -> None:
+    if found.kind is found.VAR_KEYWORD and not takes_rest:
+        raise TypeError(
+            f"the parameter `**{found.name}` of {role} needs an `input_schema` that says what it takes"
+        )
+    if found.kind in (found.VAR_POSITIONAL, found.POSITIONAL_ONLY):
+        raise TypeError(f"the parameter `{found.name}` of {role} must be an ordinary one, without * or /")
     if found.name not in hints:
         raise TypeError(
             f"the parameter `{found.name}` of {role} has no type; write `{found.name}: str`, for example"

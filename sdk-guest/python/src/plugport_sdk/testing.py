@@ -11,13 +11,13 @@ A `TestClient` records what it is told and what it is asked, and responds as the
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from . import notify, to_json
-from .client_requests import Root
-from .call import Call, Client, Level
+from .call import AsyncCall, Call, Client, Level
+from .client_requests import ClientRequest, Root, answer
 from .completions import Completion
 from .content import Content, Contents, Message, ToolResult, texts
 from .errors import Error, Internal, MissingCapability
@@ -118,6 +118,12 @@ class TestClient:
         self._samples = [*(self._samples or []), {**answer, "stopReason": "endTurn", **more}]
         return self
 
+    def uses_tool(self, name: str, **arguments: Any) -> TestClient:
+        """Lets the model want to use a tool."""
+        count = len(self._samples or [])
+        use = {"type": "tool_use", "id": f"use-{count + 1}", "name": name, "input": arguments}
+        return self.samples("", content=[use], stopReason="toolUse")
+
     def fails_sampling(self, error: Error) -> TestClient:
         """Lets sampling fail like this."""
         self._samples = [*(self._samples or []), error]
@@ -156,6 +162,10 @@ class TestClient:
     def call(self) -> Call:
         """A call by this client."""
         return Call(self)
+
+    def async_call(self) -> AsyncCall:
+        """The same for an `async def`."""
+        return AsyncCall(self)
 
     def invoke(self, tool: Any, arguments: Mapping[str, Any] | None = None, /, **more: Any) -> Outcome:
         """Calls a tool through JSON, as the host does, but without its check against the schema."""
@@ -215,6 +225,15 @@ class TestClient:
         if self._roots is None:
             raise MissingCapability("roots")
         return list(self._roots)
+
+    def request_inputs(self, requests: Sequence[ClientRequest[Any]]) -> list[Any]:
+        return [self._outcome(request) for request in requests]
+
+    def _outcome(self, request: ClientRequest[Any]) -> Any:
+        try:
+            return answer(self, request)
+        except Error as error:
+            return error
 
 
 def _next(capability: str, answers: list[dict[str, Any] | Error] | None) -> str:

@@ -28,11 +28,12 @@ _COLLECT_AFTER = 20_000
 
 # From the largest to the smallest: a small object would split a large gap.
 _SIZES = (*(1 << bits for bits in range(16, 9, -1)), *range(512, 64, -32), *range(64, 0, -8))
-# Objects of one size: so many behind the room, or as many as take a quarter of it, say that there are no gaps left; and
-# more are never made.
-_BEHIND = 64
-_MOST = 100_000
+# Bytes behind the gaps that stay free for the objects of a call.
 _ROOM = 1 << 20
+# When so many objects of one size lie behind the room, or as many as take a quarter of it, that size has no gaps left.
+_MAX_BEHIND = 64
+# Most objects of one size that are made.
+_MAX_FILLERS = 100_000
 
 _fillers: list[bytes] = []
 
@@ -86,8 +87,8 @@ def settle_memory() -> None:
 def _fill(size: int, room: int) -> None:
     """Makes objects until they no longer lie before the room. In CPython the `id` of an object is its address."""
     behind: list[bytes] = []
-    enough = max(1, min(_BEHIND, _ROOM // 4 // size))
-    for _ in range(_MOST):
+    enough = max(1, min(_MAX_BEHIND, _ROOM // 4 // size))
+    for _ in range(_MAX_FILLERS):
         # All `bytes` of less than two bytes exist already and take no memory.
         filler = bytes(max(size, 2))
         if id(filler) < room:
