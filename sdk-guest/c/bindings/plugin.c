@@ -51,6 +51,79 @@ extern void __wasm_import_plugport_plugin_changes_list_changed(int32_t);
 __attribute__((__import_module__("plugport:plugin/changes@0.1.0"), __import_name__("resource-updated")))
 extern void __wasm_import_plugport_plugin_changes_resource_updated(uint8_t *, size_t);
 
+// Imported Functions from `wasi:keyvalue/store@0.2.0-draft2`
+
+__attribute__((__import_module__("wasi:keyvalue/store@0.2.0-draft2"), __import_name__("open")))
+extern void __wasm_import_wasi_keyvalue_store_open(uint8_t *, size_t, uint8_t *);
+
+__attribute__((__import_module__("wasi:keyvalue/store@0.2.0-draft2"), __import_name__("[method]bucket.get")))
+extern void __wasm_import_wasi_keyvalue_store_method_bucket_get(int32_t, uint8_t *, size_t, uint8_t *);
+
+__attribute__((__import_module__("wasi:keyvalue/store@0.2.0-draft2"), __import_name__("[method]bucket.set")))
+extern void __wasm_import_wasi_keyvalue_store_method_bucket_set(int32_t, uint8_t *, size_t, uint8_t *, size_t, uint8_t *);
+
+__attribute__((__import_module__("wasi:keyvalue/store@0.2.0-draft2"), __import_name__("[method]bucket.delete")))
+extern void __wasm_import_wasi_keyvalue_store_method_bucket_delete(int32_t, uint8_t *, size_t, uint8_t *);
+
+__attribute__((__import_module__("wasi:keyvalue/store@0.2.0-draft2"), __import_name__("[method]bucket.exists")))
+extern void __wasm_import_wasi_keyvalue_store_method_bucket_exists(int32_t, uint8_t *, size_t, uint8_t *);
+
+__attribute__((__import_module__("wasi:keyvalue/store@0.2.0-draft2"), __import_name__("[method]bucket.list-keys")))
+extern void __wasm_import_wasi_keyvalue_store_method_bucket_list_keys(int32_t, int32_t, uint8_t *, size_t, uint8_t *);
+
+// Imported Functions from `wasi:keyvalue/atomics@0.2.0-draft2`
+
+__attribute__((__import_module__("wasi:keyvalue/atomics@0.2.0-draft2"), __import_name__("[static]cas.new")))
+extern void __wasm_import_wasi_keyvalue_atomics_static_cas_new(int32_t, uint8_t *, size_t, uint8_t *);
+
+__attribute__((__import_module__("wasi:keyvalue/atomics@0.2.0-draft2"), __import_name__("[method]cas.current")))
+extern void __wasm_import_wasi_keyvalue_atomics_method_cas_current(int32_t, uint8_t *);
+
+__attribute__((__import_module__("wasi:keyvalue/atomics@0.2.0-draft2"), __import_name__("increment")))
+extern void __wasm_import_wasi_keyvalue_atomics_increment(int32_t, uint8_t *, size_t, int64_t, uint8_t *);
+
+__attribute__((__import_module__("wasi:keyvalue/atomics@0.2.0-draft2"), __import_name__("swap")))
+extern void __wasm_import_wasi_keyvalue_atomics_swap(int32_t, uint8_t *, size_t, uint8_t *);
+
+// Imported Functions from `wasi:keyvalue/batch@0.2.0-draft2`
+
+__attribute__((__import_module__("wasi:keyvalue/batch@0.2.0-draft2"), __import_name__("get-many")))
+extern void __wasm_import_wasi_keyvalue_batch_get_many(int32_t, uint8_t *, size_t, uint8_t *);
+
+__attribute__((__import_module__("wasi:keyvalue/batch@0.2.0-draft2"), __import_name__("set-many")))
+extern void __wasm_import_wasi_keyvalue_batch_set_many(int32_t, uint8_t *, size_t, uint8_t *);
+
+__attribute__((__import_module__("wasi:keyvalue/batch@0.2.0-draft2"), __import_name__("delete-many")))
+extern void __wasm_import_wasi_keyvalue_batch_delete_many(int32_t, uint8_t *, size_t, uint8_t *);
+
+// Imported Functions from `wasi:config/store@0.2.0-rc.1`
+
+__attribute__((__import_module__("wasi:config/store@0.2.0-rc.1"), __import_name__("get")))
+extern void __wasm_import_wasi_config_store_get(uint8_t *, size_t, uint8_t *);
+
+__attribute__((__import_module__("wasi:config/store@0.2.0-rc.1"), __import_name__("get-all")))
+extern void __wasm_import_wasi_config_store_get_all(uint8_t *);
+
+// Imported Functions from `plugport:plugin/http-client@0.1.0`
+
+__attribute__((__import_module__("plugport:plugin/http-client@0.1.0"), __import_name__("[method]sent-request.write")))
+extern void __wasm_import_plugport_plugin_http_client_method_sent_request_write(int32_t, uint8_t *, size_t, uint8_t *);
+
+__attribute__((__import_module__("plugport:plugin/http-client@0.1.0"), __import_name__("[method]sent-request.finish")))
+extern void __wasm_import_plugport_plugin_http_client_method_sent_request_finish(int32_t);
+
+__attribute__((__import_module__("plugport:plugin/http-client@0.1.0"), __import_name__("[method]sent-request.response")))
+extern void __wasm_import_plugport_plugin_http_client_method_sent_request_response(int32_t, uint8_t *);
+
+__attribute__((__import_module__("plugport:plugin/http-client@0.1.0"), __import_name__("[method]sent-request.read")))
+extern void __wasm_import_plugport_plugin_http_client_method_sent_request_read(int32_t, uint8_t *);
+
+__attribute__((__import_module__("plugport:plugin/http-client@0.1.0"), __import_name__("send")))
+extern void __wasm_import_plugport_plugin_http_client_send(uint8_t *, size_t, uint8_t *, size_t, uint8_t *, size_t, int32_t, uint8_t *, int64_t, int32_t, int32_t, uint8_t *);
+
+__attribute__((__import_module__("plugport:plugin/http-client@0.1.0"), __import_name__("wait")))
+extern void __wasm_import_plugport_plugin_http_client_wait(uint8_t *, size_t, int32_t, int32_t, uint8_t *);
+
 // Exported Functions from `plugport:plugin/tools@0.1.0`
 
 __attribute__((__weak__, __export_name__("cabi_post_plugport:plugin/tools@0.1.0#list-tools")))
@@ -1848,6 +1921,366 @@ void plugport_plugin_inputs_result_list_input_response_error_free(plugport_plugi
   }
 }
 
+void wasi_keyvalue_store_error_free(wasi_keyvalue_store_error_t *ptr) {
+  switch ((int32_t) ptr->tag) {
+    case 2: {
+      plugin_string_free(&ptr->val.other);
+      break;
+    }
+  }
+}
+
+void plugin_list_string_free(plugin_list_string_t *ptr) {
+  size_t list_len = ptr->len;
+  if (list_len > 0) {
+    plugin_string_t *list_ptr = ptr->ptr;
+    for (size_t i = 0; i < list_len; i++) {
+      plugin_string_free(&list_ptr[i]);
+    }
+    free(list_ptr);
+  }
+}
+
+void wasi_keyvalue_store_key_response_free(wasi_keyvalue_store_key_response_t *ptr) {
+  plugin_list_string_free(&ptr->keys);
+}
+
+__attribute__((__import_module__("wasi:keyvalue/store@0.2.0-draft2"), __import_name__("[resource-drop]bucket")))
+extern void __wasm_import_wasi_keyvalue_store_bucket_drop(int32_t handle);
+
+void wasi_keyvalue_store_bucket_drop_own(wasi_keyvalue_store_own_bucket_t handle) {
+  __wasm_import_wasi_keyvalue_store_bucket_drop(handle.__handle);
+}
+
+void wasi_keyvalue_store_bucket_drop_borrow(wasi_keyvalue_store_borrow_bucket_t handle) {
+  __wasm_import_wasi_keyvalue_store_bucket_drop(handle.__handle);
+}
+
+wasi_keyvalue_store_borrow_bucket_t wasi_keyvalue_store_borrow_bucket(wasi_keyvalue_store_own_bucket_t arg) {
+  return (wasi_keyvalue_store_borrow_bucket_t) { arg.__handle };
+}
+
+void wasi_keyvalue_store_result_own_bucket_error_free(wasi_keyvalue_store_result_own_bucket_error_t *ptr) {
+  if (!ptr->is_err) {
+  } else {
+    wasi_keyvalue_store_error_free(&ptr->val.err);
+  }
+}
+
+void plugin_option_list_u8_free(plugin_option_list_u8_t *ptr) {
+  if (ptr->is_some) {
+  }
+}
+
+void wasi_keyvalue_store_result_option_list_u8_error_free(wasi_keyvalue_store_result_option_list_u8_error_t *ptr) {
+  if (!ptr->is_err) {
+    plugin_option_list_u8_free(&ptr->val.ok);
+  } else {
+    wasi_keyvalue_store_error_free(&ptr->val.err);
+  }
+}
+
+void wasi_keyvalue_store_result_void_error_free(wasi_keyvalue_store_result_void_error_t *ptr) {
+  if (!ptr->is_err) {
+  } else {
+    wasi_keyvalue_store_error_free(&ptr->val.err);
+  }
+}
+
+void wasi_keyvalue_store_result_bool_error_free(wasi_keyvalue_store_result_bool_error_t *ptr) {
+  if (!ptr->is_err) {
+  } else {
+    wasi_keyvalue_store_error_free(&ptr->val.err);
+  }
+}
+
+void wasi_keyvalue_store_result_key_response_error_free(wasi_keyvalue_store_result_key_response_error_t *ptr) {
+  if (!ptr->is_err) {
+    wasi_keyvalue_store_key_response_free(&ptr->val.ok);
+  } else {
+    wasi_keyvalue_store_error_free(&ptr->val.err);
+  }
+}
+
+void wasi_keyvalue_atomics_error_free(wasi_keyvalue_atomics_error_t *ptr) {
+  wasi_keyvalue_store_error_free(ptr);
+}
+
+__attribute__((__import_module__("wasi:keyvalue/atomics@0.2.0-draft2"), __import_name__("[resource-drop]cas")))
+extern void __wasm_import_wasi_keyvalue_atomics_cas_drop(int32_t handle);
+
+void wasi_keyvalue_atomics_cas_drop_own(wasi_keyvalue_atomics_own_cas_t handle) {
+  __wasm_import_wasi_keyvalue_atomics_cas_drop(handle.__handle);
+}
+
+void wasi_keyvalue_atomics_cas_drop_borrow(wasi_keyvalue_atomics_borrow_cas_t handle) {
+  __wasm_import_wasi_keyvalue_atomics_cas_drop(handle.__handle);
+}
+
+wasi_keyvalue_atomics_borrow_cas_t wasi_keyvalue_atomics_borrow_cas(wasi_keyvalue_atomics_own_cas_t arg) {
+  return (wasi_keyvalue_atomics_borrow_cas_t) { arg.__handle };
+}
+
+void wasi_keyvalue_atomics_cas_error_free(wasi_keyvalue_atomics_cas_error_t *ptr) {
+  switch ((int32_t) ptr->tag) {
+    case 0: {
+      wasi_keyvalue_atomics_error_free(&ptr->val.store_error);
+      break;
+    }
+    case 1: {
+      break;
+    }
+  }
+}
+
+void wasi_keyvalue_atomics_result_own_cas_error_free(wasi_keyvalue_atomics_result_own_cas_error_t *ptr) {
+  if (!ptr->is_err) {
+  } else {
+    wasi_keyvalue_atomics_error_free(&ptr->val.err);
+  }
+}
+
+void wasi_keyvalue_atomics_result_option_list_u8_error_free(wasi_keyvalue_atomics_result_option_list_u8_error_t *ptr) {
+  if (!ptr->is_err) {
+    plugin_option_list_u8_free(&ptr->val.ok);
+  } else {
+    wasi_keyvalue_atomics_error_free(&ptr->val.err);
+  }
+}
+
+void wasi_keyvalue_atomics_result_s64_error_free(wasi_keyvalue_atomics_result_s64_error_t *ptr) {
+  if (!ptr->is_err) {
+  } else {
+    wasi_keyvalue_atomics_error_free(&ptr->val.err);
+  }
+}
+
+void wasi_keyvalue_atomics_result_void_cas_error_free(wasi_keyvalue_atomics_result_void_cas_error_t *ptr) {
+  if (!ptr->is_err) {
+  } else {
+    wasi_keyvalue_atomics_cas_error_free(&ptr->val.err);
+  }
+}
+
+void wasi_keyvalue_batch_error_free(wasi_keyvalue_batch_error_t *ptr) {
+  wasi_keyvalue_store_error_free(ptr);
+}
+
+void plugin_tuple2_string_list_u8_free(plugin_tuple2_string_list_u8_t *ptr) {
+  plugin_string_free(&ptr->f0);
+}
+
+void plugin_option_tuple2_string_list_u8_free(plugin_option_tuple2_string_list_u8_t *ptr) {
+  if (ptr->is_some) {
+    plugin_tuple2_string_list_u8_free(&ptr->val);
+  }
+}
+
+void plugin_list_option_tuple2_string_list_u8_free(plugin_list_option_tuple2_string_list_u8_t *ptr) {
+  size_t list_len = ptr->len;
+  if (list_len > 0) {
+    plugin_option_tuple2_string_list_u8_t *list_ptr = ptr->ptr;
+    for (size_t i = 0; i < list_len; i++) {
+      plugin_option_tuple2_string_list_u8_free(&list_ptr[i]);
+    }
+    free(list_ptr);
+  }
+}
+
+void wasi_keyvalue_batch_result_list_option_tuple2_string_list_u8_error_free(wasi_keyvalue_batch_result_list_option_tuple2_string_list_u8_error_t *ptr) {
+  if (!ptr->is_err) {
+    plugin_list_option_tuple2_string_list_u8_free(&ptr->val.ok);
+  } else {
+    wasi_keyvalue_batch_error_free(&ptr->val.err);
+  }
+}
+
+void plugin_list_tuple2_string_list_u8_free(plugin_list_tuple2_string_list_u8_t *ptr) {
+  size_t list_len = ptr->len;
+  if (list_len > 0) {
+    plugin_tuple2_string_list_u8_t *list_ptr = ptr->ptr;
+    for (size_t i = 0; i < list_len; i++) {
+      plugin_tuple2_string_list_u8_free(&list_ptr[i]);
+    }
+    free(list_ptr);
+  }
+}
+
+void wasi_keyvalue_batch_result_void_error_free(wasi_keyvalue_batch_result_void_error_t *ptr) {
+  if (!ptr->is_err) {
+  } else {
+    wasi_keyvalue_batch_error_free(&ptr->val.err);
+  }
+}
+
+void wasi_config_store_error_free(wasi_config_store_error_t *ptr) {
+  switch ((int32_t) ptr->tag) {
+    case 0: {
+      plugin_string_free(&ptr->val.upstream);
+      break;
+    }
+    case 1: {
+      plugin_string_free(&ptr->val.io);
+      break;
+    }
+  }
+}
+
+void wasi_config_store_result_option_string_error_free(wasi_config_store_result_option_string_error_t *ptr) {
+  if (!ptr->is_err) {
+  } else {
+    wasi_config_store_error_free(&ptr->val.err);
+  }
+}
+
+void plugin_tuple2_string_string_free(plugin_tuple2_string_string_t *ptr) {
+  plugin_string_free(&ptr->f0);
+  plugin_string_free(&ptr->f1);
+}
+
+void plugin_list_tuple2_string_string_free(plugin_list_tuple2_string_string_t *ptr) {
+  size_t list_len = ptr->len;
+  if (list_len > 0) {
+    plugin_tuple2_string_string_t *list_ptr = ptr->ptr;
+    for (size_t i = 0; i < list_len; i++) {
+      plugin_tuple2_string_string_free(&list_ptr[i]);
+    }
+    free(list_ptr);
+  }
+}
+
+void wasi_config_store_result_list_tuple2_string_string_error_free(wasi_config_store_result_list_tuple2_string_string_error_t *ptr) {
+  if (!ptr->is_err) {
+    plugin_list_tuple2_string_string_free(&ptr->val.ok);
+  } else {
+    wasi_config_store_error_free(&ptr->val.err);
+  }
+}
+
+void plugport_plugin_http_client_denial_free(plugport_plugin_http_client_denial_t *ptr) {
+  plugin_string_free(&ptr->request);
+  plugin_string_free(&ptr->grant);
+}
+
+void plugport_plugin_http_client_failure_free(plugport_plugin_http_client_failure_t *ptr) {
+  switch ((int32_t) ptr->tag) {
+    case 0: {
+      plugport_plugin_http_client_denial_free(&ptr->val.denied);
+      break;
+    }
+    case 2: {
+      plugin_string_free(&ptr->val.invalid);
+      break;
+    }
+    case 7: {
+      plugin_string_free(&ptr->val.over_limit);
+      break;
+    }
+    case 8: {
+      plugin_string_free(&ptr->val.unsent);
+      break;
+    }
+    case 9: {
+      plugin_string_free(&ptr->val.broken);
+      break;
+    }
+  }
+}
+
+void plugin_option_u64_free(plugin_option_u64_t *ptr) {
+  if (ptr->is_some) {
+  }
+}
+
+void plugport_plugin_http_client_body_free(plugport_plugin_http_client_body_t *ptr) {
+  switch ((int32_t) ptr->tag) {
+    case 0: {
+      plugin_list_u8_free(&ptr->val.bytes);
+      break;
+    }
+    case 1: {
+      plugin_option_u64_free(&ptr->val.pieces);
+      break;
+    }
+  }
+}
+
+void plugin_option_u32_free(plugin_option_u32_t *ptr) {
+  if (ptr->is_some) {
+  }
+}
+
+void plugport_plugin_http_client_request_free(plugport_plugin_http_client_request_t *ptr) {
+  plugin_string_free(&ptr->method);
+  plugin_string_free(&ptr->url);
+  plugport_plugin_http_client_body_free(&ptr->body);
+  plugin_option_u32_free(&ptr->timeout_ms);
+}
+
+__attribute__((__import_module__("plugport:plugin/http-client@0.1.0"), __import_name__("[resource-drop]sent-request")))
+extern void __wasm_import_plugport_plugin_http_client_sent_request_drop(int32_t handle);
+
+void plugport_plugin_http_client_sent_request_drop_own(plugport_plugin_http_client_own_sent_request_t handle) {
+  __wasm_import_plugport_plugin_http_client_sent_request_drop(handle.__handle);
+}
+
+void plugport_plugin_http_client_sent_request_drop_borrow(plugport_plugin_http_client_borrow_sent_request_t handle) {
+  __wasm_import_plugport_plugin_http_client_sent_request_drop(handle.__handle);
+}
+
+plugport_plugin_http_client_borrow_sent_request_t plugport_plugin_http_client_borrow_sent_request(plugport_plugin_http_client_own_sent_request_t arg) {
+  return (plugport_plugin_http_client_borrow_sent_request_t) { arg.__handle };
+}
+
+void plugport_plugin_http_client_result_bool_failure_free(plugport_plugin_http_client_result_bool_failure_t *ptr) {
+  if (!ptr->is_err) {
+  } else {
+    plugport_plugin_http_client_failure_free(&ptr->val.err);
+  }
+}
+
+void plugport_plugin_http_client_result_response_failure_free(plugport_plugin_http_client_result_response_failure_t *ptr) {
+  if (!ptr->is_err) {
+  } else {
+    plugport_plugin_http_client_failure_free(&ptr->val.err);
+  }
+}
+
+void plugport_plugin_http_client_result_list_u8_failure_free(plugport_plugin_http_client_result_list_u8_failure_t *ptr) {
+  if (!ptr->is_err) {
+    plugin_list_u8_free(&ptr->val.ok);
+  } else {
+    plugport_plugin_http_client_failure_free(&ptr->val.err);
+  }
+}
+
+void plugport_plugin_http_client_result_own_sent_request_failure_free(plugport_plugin_http_client_result_own_sent_request_failure_t *ptr) {
+  if (!ptr->is_err) {
+  } else {
+    plugport_plugin_http_client_failure_free(&ptr->val.err);
+  }
+}
+
+void plugport_plugin_http_client_list_borrow_sent_request_free(plugport_plugin_http_client_list_borrow_sent_request_t *ptr) {
+  size_t list_len = ptr->len;
+  if (list_len > 0) {
+    plugport_plugin_http_client_borrow_sent_request_t *list_ptr = ptr->ptr;
+    for (size_t i = 0; i < list_len; i++) {
+    }
+    free(list_ptr);
+  }
+}
+
+void plugin_list_u32_free(plugin_list_u32_t *ptr) {
+  size_t list_len = ptr->len;
+  if (list_len > 0) {
+    uint32_t *list_ptr = ptr->ptr;
+    for (size_t i = 0; i < list_len; i++) {
+    }
+    free(list_ptr);
+  }
+}
+
 void exports_plugport_plugin_tools_content_free(exports_plugport_plugin_tools_content_t *ptr) {
   plugport_plugin_types_content_free(ptr);
 }
@@ -1960,25 +2393,8 @@ void exports_plugport_plugin_resources_resource_template_free(exports_plugport_p
   plugin_option_string_free(&ptr->extra);
 }
 
-void plugin_tuple2_string_string_free(plugin_tuple2_string_string_t *ptr) {
-  plugin_string_free(&ptr->f0);
-  plugin_string_free(&ptr->f1);
-}
-
-void plugin_list_tuple2_string_string_free(plugin_list_tuple2_string_string_t *ptr) {
-  size_t list_len = ptr->len;
-  if (list_len > 0) {
-    plugin_tuple2_string_string_t *list_ptr = ptr->ptr;
-    for (size_t i = 0; i < list_len; i++) {
-      plugin_tuple2_string_string_free(&list_ptr[i]);
-    }
-    free(list_ptr);
-  }
-}
-
 void exports_plugport_plugin_resources_matched_template_free(exports_plugport_plugin_resources_matched_template_t *ptr) {
   plugin_string_free(&ptr->uri_template);
-  plugin_list_tuple2_string_string_free(&ptr->variables);
 }
 
 void exports_plugport_plugin_resources_list_resource_descriptor_free(exports_plugport_plugin_resources_list_resource_descriptor_t *ptr) {
@@ -2142,30 +2558,8 @@ void exports_plugport_plugin_completions_target_free(exports_plugport_plugin_com
   }
 }
 
-void plugin_list_string_free(plugin_list_string_t *ptr) {
-  size_t list_len = ptr->len;
-  if (list_len > 0) {
-    plugin_string_t *list_ptr = ptr->ptr;
-    for (size_t i = 0; i < list_len; i++) {
-      plugin_string_free(&list_ptr[i]);
-    }
-    free(list_ptr);
-  }
-}
-
-void plugin_option_u32_free(plugin_option_u32_t *ptr) {
-  if (ptr->is_some) {
-  }
-}
-
-void exports_plugport_plugin_completions_completion_free(exports_plugport_plugin_completions_completion_t *ptr) {
-  plugin_list_string_free(&ptr->values);
-  plugin_option_u32_free(&ptr->total);
-}
-
 void exports_plugport_plugin_completions_result_completion_error_free(exports_plugport_plugin_completions_result_completion_error_t *ptr) {
   if (!ptr->is_err) {
-    exports_plugport_plugin_completions_completion_free(&ptr->val.ok);
   } else {
     exports_plugport_plugin_completions_error_free(&ptr->val.err);
   }
@@ -2717,6 +3111,1054 @@ void plugport_plugin_changes_list_changed(plugport_plugin_changes_listing_t list
 
 void plugport_plugin_changes_resource_updated(plugin_string_t *uri) {
   __wasm_import_plugport_plugin_changes_resource_updated((uint8_t *) (*uri).ptr, (*uri).len);
+}
+
+bool wasi_keyvalue_store_open(plugin_string_t *identifier, wasi_keyvalue_store_own_bucket_t *ret, wasi_keyvalue_store_error_t *err) {
+  __attribute__((__aligned__(sizeof(void*))))
+  uint8_t ret_area[(4*sizeof(void*))];
+  uint8_t *ptr = (uint8_t *) &ret_area;
+  __wasm_import_wasi_keyvalue_store_open((uint8_t *) (*identifier).ptr, (*identifier).len, ptr);
+  wasi_keyvalue_store_result_own_bucket_error_t result;
+  switch ((int32_t) *((uint8_t*) (ptr + 0))) {
+    case 0: {
+      result.is_err = false;
+      result.val.ok = (wasi_keyvalue_store_own_bucket_t) { *((int32_t*) (ptr + sizeof(void*))) };
+      break;
+    }
+    case 1: {
+      result.is_err = true;
+      wasi_keyvalue_store_error_t variant;
+      variant.tag = (int32_t) *((uint8_t*) (ptr + sizeof(void*)));
+      switch ((int32_t) variant.tag) {
+        case 0: {
+          break;
+        }
+        case 1: {
+          break;
+        }
+        case 2: {
+          variant.val.other = (plugin_string_t) { (uint8_t*)(*((uint8_t **) (ptr + (2*sizeof(void*))))), (*((size_t*) (ptr + (3*sizeof(void*))))) };
+          break;
+        }
+      }
+
+      result.val.err = variant;
+      break;
+    }
+  }
+  if (!result.is_err) {
+    *ret = result.val.ok;
+    return 1;
+  } else {
+    *err = result.val.err;
+    return 0;
+  }
+}
+
+bool wasi_keyvalue_store_method_bucket_get(wasi_keyvalue_store_borrow_bucket_t self, plugin_string_t *key, plugin_option_list_u8_t *ret, wasi_keyvalue_store_error_t *err) {
+  __attribute__((__aligned__(sizeof(void*))))
+  uint8_t ret_area[(4*sizeof(void*))];
+  uint8_t *ptr = (uint8_t *) &ret_area;
+  __wasm_import_wasi_keyvalue_store_method_bucket_get((self).__handle, (uint8_t *) (*key).ptr, (*key).len, ptr);
+  wasi_keyvalue_store_result_option_list_u8_error_t result;
+  switch ((int32_t) *((uint8_t*) (ptr + 0))) {
+    case 0: {
+      result.is_err = false;
+      plugin_option_list_u8_t option;
+      switch ((int32_t) *((uint8_t*) (ptr + sizeof(void*)))) {
+        case 0: {
+          option.is_some = false;
+          break;
+        }
+        case 1: {
+          option.is_some = true;
+          option.val = (plugin_list_u8_t) { (uint8_t*)(*((uint8_t **) (ptr + (2*sizeof(void*))))), (*((size_t*) (ptr + (3*sizeof(void*))))) };
+          break;
+        }
+      }
+
+      result.val.ok = option;
+      break;
+    }
+    case 1: {
+      result.is_err = true;
+      wasi_keyvalue_store_error_t variant;
+      variant.tag = (int32_t) *((uint8_t*) (ptr + sizeof(void*)));
+      switch ((int32_t) variant.tag) {
+        case 0: {
+          break;
+        }
+        case 1: {
+          break;
+        }
+        case 2: {
+          variant.val.other = (plugin_string_t) { (uint8_t*)(*((uint8_t **) (ptr + (2*sizeof(void*))))), (*((size_t*) (ptr + (3*sizeof(void*))))) };
+          break;
+        }
+      }
+
+      result.val.err = variant;
+      break;
+    }
+  }
+  if (!result.is_err) {
+    *ret = result.val.ok;
+    return 1;
+  } else {
+    *err = result.val.err;
+    return 0;
+  }
+}
+
+bool wasi_keyvalue_store_method_bucket_set(wasi_keyvalue_store_borrow_bucket_t self, plugin_string_t *key, plugin_list_u8_t *value, wasi_keyvalue_store_error_t *err) {
+  __attribute__((__aligned__(sizeof(void*))))
+  uint8_t ret_area[(4*sizeof(void*))];
+  uint8_t *ptr = (uint8_t *) &ret_area;
+  __wasm_import_wasi_keyvalue_store_method_bucket_set((self).__handle, (uint8_t *) (*key).ptr, (*key).len, (uint8_t *) (*value).ptr, (*value).len, ptr);
+  wasi_keyvalue_store_result_void_error_t result;
+  switch ((int32_t) *((uint8_t*) (ptr + 0))) {
+    case 0: {
+      result.is_err = false;
+      break;
+    }
+    case 1: {
+      result.is_err = true;
+      wasi_keyvalue_store_error_t variant;
+      variant.tag = (int32_t) *((uint8_t*) (ptr + sizeof(void*)));
+      switch ((int32_t) variant.tag) {
+        case 0: {
+          break;
+        }
+        case 1: {
+          break;
+        }
+        case 2: {
+          variant.val.other = (plugin_string_t) { (uint8_t*)(*((uint8_t **) (ptr + (2*sizeof(void*))))), (*((size_t*) (ptr + (3*sizeof(void*))))) };
+          break;
+        }
+      }
+
+      result.val.err = variant;
+      break;
+    }
+  }
+  if (!result.is_err) {
+    return 1;
+  } else {
+    *err = result.val.err;
+    return 0;
+  }
+}
+
+bool wasi_keyvalue_store_method_bucket_delete(wasi_keyvalue_store_borrow_bucket_t self, plugin_string_t *key, wasi_keyvalue_store_error_t *err) {
+  __attribute__((__aligned__(sizeof(void*))))
+  uint8_t ret_area[(4*sizeof(void*))];
+  uint8_t *ptr = (uint8_t *) &ret_area;
+  __wasm_import_wasi_keyvalue_store_method_bucket_delete((self).__handle, (uint8_t *) (*key).ptr, (*key).len, ptr);
+  wasi_keyvalue_store_result_void_error_t result;
+  switch ((int32_t) *((uint8_t*) (ptr + 0))) {
+    case 0: {
+      result.is_err = false;
+      break;
+    }
+    case 1: {
+      result.is_err = true;
+      wasi_keyvalue_store_error_t variant;
+      variant.tag = (int32_t) *((uint8_t*) (ptr + sizeof(void*)));
+      switch ((int32_t) variant.tag) {
+        case 0: {
+          break;
+        }
+        case 1: {
+          break;
+        }
+        case 2: {
+          variant.val.other = (plugin_string_t) { (uint8_t*)(*((uint8_t **) (ptr + (2*sizeof(void*))))), (*((size_t*) (ptr + (3*sizeof(void*))))) };
+          break;
+        }
+      }
+
+      result.val.err = variant;
+      break;
+    }
+  }
+  if (!result.is_err) {
+    return 1;
+  } else {
+    *err = result.val.err;
+    return 0;
+  }
+}
+
+bool wasi_keyvalue_store_method_bucket_exists(wasi_keyvalue_store_borrow_bucket_t self, plugin_string_t *key, bool *ret, wasi_keyvalue_store_error_t *err) {
+  __attribute__((__aligned__(sizeof(void*))))
+  uint8_t ret_area[(4*sizeof(void*))];
+  uint8_t *ptr = (uint8_t *) &ret_area;
+  __wasm_import_wasi_keyvalue_store_method_bucket_exists((self).__handle, (uint8_t *) (*key).ptr, (*key).len, ptr);
+  wasi_keyvalue_store_result_bool_error_t result;
+  switch ((int32_t) *((uint8_t*) (ptr + 0))) {
+    case 0: {
+      result.is_err = false;
+      result.val.ok = (int32_t) *((uint8_t*) (ptr + sizeof(void*)));
+      break;
+    }
+    case 1: {
+      result.is_err = true;
+      wasi_keyvalue_store_error_t variant;
+      variant.tag = (int32_t) *((uint8_t*) (ptr + sizeof(void*)));
+      switch ((int32_t) variant.tag) {
+        case 0: {
+          break;
+        }
+        case 1: {
+          break;
+        }
+        case 2: {
+          variant.val.other = (plugin_string_t) { (uint8_t*)(*((uint8_t **) (ptr + (2*sizeof(void*))))), (*((size_t*) (ptr + (3*sizeof(void*))))) };
+          break;
+        }
+      }
+
+      result.val.err = variant;
+      break;
+    }
+  }
+  if (!result.is_err) {
+    *ret = result.val.ok;
+    return 1;
+  } else {
+    *err = result.val.err;
+    return 0;
+  }
+}
+
+bool wasi_keyvalue_store_method_bucket_list_keys(wasi_keyvalue_store_borrow_bucket_t self, plugin_string_t *maybe_cursor, wasi_keyvalue_store_key_response_t *ret, wasi_keyvalue_store_error_t *err) {
+  __attribute__((__aligned__(sizeof(void*))))
+  uint8_t ret_area[(6*sizeof(void*))];
+  plugin_option_string_t cursor;
+  cursor.is_some = maybe_cursor != NULL;if (maybe_cursor) {
+    cursor.val = *maybe_cursor;
+  }
+  int32_t option;
+  uint8_t * option1;
+  size_t option2;
+  if ((cursor).is_some) {
+    const plugin_string_t *payload0 = &(cursor).val;
+    option = 1;
+    option1 = (uint8_t *) (*payload0).ptr;
+    option2 = (*payload0).len;
+  } else {
+    option = 0;
+    option1 = 0;
+    option2 = 0;
+  }
+  uint8_t *ptr = (uint8_t *) &ret_area;
+  __wasm_import_wasi_keyvalue_store_method_bucket_list_keys((self).__handle, option, option1, option2, ptr);
+  wasi_keyvalue_store_result_key_response_error_t result;
+  switch ((int32_t) *((uint8_t*) (ptr + 0))) {
+    case 0: {
+      result.is_err = false;
+      plugin_option_string_t option3;
+      switch ((int32_t) *((uint8_t*) (ptr + (3*sizeof(void*))))) {
+        case 0: {
+          option3.is_some = false;
+          break;
+        }
+        case 1: {
+          option3.is_some = true;
+          option3.val = (plugin_string_t) { (uint8_t*)(*((uint8_t **) (ptr + (4*sizeof(void*))))), (*((size_t*) (ptr + (5*sizeof(void*))))) };
+          break;
+        }
+      }
+
+      result.val.ok = (wasi_keyvalue_store_key_response_t) {
+        (plugin_list_string_t) (plugin_list_string_t) { (plugin_string_t*)(*((uint8_t **) (ptr + sizeof(void*)))), (*((size_t*) (ptr + (2*sizeof(void*))))) },
+        (plugin_option_string_t) option3,
+      };
+      break;
+    }
+    case 1: {
+      result.is_err = true;
+      wasi_keyvalue_store_error_t variant;
+      variant.tag = (int32_t) *((uint8_t*) (ptr + sizeof(void*)));
+      switch ((int32_t) variant.tag) {
+        case 0: {
+          break;
+        }
+        case 1: {
+          break;
+        }
+        case 2: {
+          variant.val.other = (plugin_string_t) { (uint8_t*)(*((uint8_t **) (ptr + (2*sizeof(void*))))), (*((size_t*) (ptr + (3*sizeof(void*))))) };
+          break;
+        }
+      }
+
+      result.val.err = variant;
+      break;
+    }
+  }
+  if (!result.is_err) {
+    *ret = result.val.ok;
+    return 1;
+  } else {
+    *err = result.val.err;
+    return 0;
+  }
+}
+
+bool wasi_keyvalue_atomics_static_cas_new(wasi_keyvalue_atomics_borrow_bucket_t bucket, plugin_string_t *key, wasi_keyvalue_atomics_own_cas_t *ret, wasi_keyvalue_atomics_error_t *err) {
+  __attribute__((__aligned__(sizeof(void*))))
+  uint8_t ret_area[(4*sizeof(void*))];
+  uint8_t *ptr = (uint8_t *) &ret_area;
+  __wasm_import_wasi_keyvalue_atomics_static_cas_new((bucket).__handle, (uint8_t *) (*key).ptr, (*key).len, ptr);
+  wasi_keyvalue_atomics_result_own_cas_error_t result;
+  switch ((int32_t) *((uint8_t*) (ptr + 0))) {
+    case 0: {
+      result.is_err = false;
+      result.val.ok = (wasi_keyvalue_atomics_own_cas_t) { *((int32_t*) (ptr + sizeof(void*))) };
+      break;
+    }
+    case 1: {
+      result.is_err = true;
+      wasi_keyvalue_store_error_t variant;
+      variant.tag = (int32_t) *((uint8_t*) (ptr + sizeof(void*)));
+      switch ((int32_t) variant.tag) {
+        case 0: {
+          break;
+        }
+        case 1: {
+          break;
+        }
+        case 2: {
+          variant.val.other = (plugin_string_t) { (uint8_t*)(*((uint8_t **) (ptr + (2*sizeof(void*))))), (*((size_t*) (ptr + (3*sizeof(void*))))) };
+          break;
+        }
+      }
+
+      result.val.err = variant;
+      break;
+    }
+  }
+  if (!result.is_err) {
+    *ret = result.val.ok;
+    return 1;
+  } else {
+    *err = result.val.err;
+    return 0;
+  }
+}
+
+bool wasi_keyvalue_atomics_method_cas_current(wasi_keyvalue_atomics_borrow_cas_t self, plugin_option_list_u8_t *ret, wasi_keyvalue_atomics_error_t *err) {
+  __attribute__((__aligned__(sizeof(void*))))
+  uint8_t ret_area[(4*sizeof(void*))];
+  uint8_t *ptr = (uint8_t *) &ret_area;
+  __wasm_import_wasi_keyvalue_atomics_method_cas_current((self).__handle, ptr);
+  wasi_keyvalue_atomics_result_option_list_u8_error_t result;
+  switch ((int32_t) *((uint8_t*) (ptr + 0))) {
+    case 0: {
+      result.is_err = false;
+      plugin_option_list_u8_t option;
+      switch ((int32_t) *((uint8_t*) (ptr + sizeof(void*)))) {
+        case 0: {
+          option.is_some = false;
+          break;
+        }
+        case 1: {
+          option.is_some = true;
+          option.val = (plugin_list_u8_t) { (uint8_t*)(*((uint8_t **) (ptr + (2*sizeof(void*))))), (*((size_t*) (ptr + (3*sizeof(void*))))) };
+          break;
+        }
+      }
+
+      result.val.ok = option;
+      break;
+    }
+    case 1: {
+      result.is_err = true;
+      wasi_keyvalue_store_error_t variant;
+      variant.tag = (int32_t) *((uint8_t*) (ptr + sizeof(void*)));
+      switch ((int32_t) variant.tag) {
+        case 0: {
+          break;
+        }
+        case 1: {
+          break;
+        }
+        case 2: {
+          variant.val.other = (plugin_string_t) { (uint8_t*)(*((uint8_t **) (ptr + (2*sizeof(void*))))), (*((size_t*) (ptr + (3*sizeof(void*))))) };
+          break;
+        }
+      }
+
+      result.val.err = variant;
+      break;
+    }
+  }
+  if (!result.is_err) {
+    *ret = result.val.ok;
+    return 1;
+  } else {
+    *err = result.val.err;
+    return 0;
+  }
+}
+
+bool wasi_keyvalue_atomics_increment(wasi_keyvalue_atomics_borrow_bucket_t bucket, plugin_string_t *key, int64_t delta, int64_t *ret, wasi_keyvalue_atomics_error_t *err) {
+  __attribute__((__aligned__(8)))
+  uint8_t ret_area[(16+2*sizeof(void*))];
+  uint8_t *ptr = (uint8_t *) &ret_area;
+  __wasm_import_wasi_keyvalue_atomics_increment((bucket).__handle, (uint8_t *) (*key).ptr, (*key).len, delta, ptr);
+  wasi_keyvalue_atomics_result_s64_error_t result;
+  switch ((int32_t) *((uint8_t*) (ptr + 0))) {
+    case 0: {
+      result.is_err = false;
+      result.val.ok = *((int64_t*) (ptr + 8));
+      break;
+    }
+    case 1: {
+      result.is_err = true;
+      wasi_keyvalue_store_error_t variant;
+      variant.tag = (int32_t) *((uint8_t*) (ptr + 8));
+      switch ((int32_t) variant.tag) {
+        case 0: {
+          break;
+        }
+        case 1: {
+          break;
+        }
+        case 2: {
+          variant.val.other = (plugin_string_t) { (uint8_t*)(*((uint8_t **) (ptr + (8+1*sizeof(void*))))), (*((size_t*) (ptr + (8+2*sizeof(void*))))) };
+          break;
+        }
+      }
+
+      result.val.err = variant;
+      break;
+    }
+  }
+  if (!result.is_err) {
+    *ret = result.val.ok;
+    return 1;
+  } else {
+    *err = result.val.err;
+    return 0;
+  }
+}
+
+bool wasi_keyvalue_atomics_swap(wasi_keyvalue_atomics_own_cas_t cas, plugin_list_u8_t *value, wasi_keyvalue_atomics_cas_error_t *err) {
+  __attribute__((__aligned__(sizeof(void*))))
+  uint8_t ret_area[(5*sizeof(void*))];
+  uint8_t *ptr = (uint8_t *) &ret_area;
+  __wasm_import_wasi_keyvalue_atomics_swap((cas).__handle, (uint8_t *) (*value).ptr, (*value).len, ptr);
+  wasi_keyvalue_atomics_result_void_cas_error_t result;
+  switch ((int32_t) *((uint8_t*) (ptr + 0))) {
+    case 0: {
+      result.is_err = false;
+      break;
+    }
+    case 1: {
+      result.is_err = true;
+      wasi_keyvalue_atomics_cas_error_t variant0;
+      variant0.tag = (int32_t) *((uint8_t*) (ptr + sizeof(void*)));
+      switch ((int32_t) variant0.tag) {
+        case 0: {
+          wasi_keyvalue_store_error_t variant;
+          variant.tag = (int32_t) *((uint8_t*) (ptr + (2*sizeof(void*))));
+          switch ((int32_t) variant.tag) {
+            case 0: {
+              break;
+            }
+            case 1: {
+              break;
+            }
+            case 2: {
+              variant.val.other = (plugin_string_t) { (uint8_t*)(*((uint8_t **) (ptr + (3*sizeof(void*))))), (*((size_t*) (ptr + (4*sizeof(void*))))) };
+              break;
+            }
+          }
+          variant0.val.store_error = variant;
+          break;
+        }
+        case 1: {
+          variant0.val.cas_failed = (wasi_keyvalue_atomics_own_cas_t) { *((int32_t*) (ptr + (2*sizeof(void*)))) };
+          break;
+        }
+      }
+
+      result.val.err = variant0;
+      break;
+    }
+  }
+  if (!result.is_err) {
+    return 1;
+  } else {
+    *err = result.val.err;
+    return 0;
+  }
+}
+
+bool wasi_keyvalue_batch_get_many(wasi_keyvalue_batch_borrow_bucket_t bucket, plugin_list_string_t *keys, plugin_list_option_tuple2_string_list_u8_t *ret, wasi_keyvalue_batch_error_t *err) {
+  __attribute__((__aligned__(sizeof(void*))))
+  uint8_t ret_area[(4*sizeof(void*))];
+  uint8_t *ptr = (uint8_t *) &ret_area;
+  __wasm_import_wasi_keyvalue_batch_get_many((bucket).__handle, (uint8_t *) (*keys).ptr, (*keys).len, ptr);
+  wasi_keyvalue_batch_result_list_option_tuple2_string_list_u8_error_t result;
+  switch ((int32_t) *((uint8_t*) (ptr + 0))) {
+    case 0: {
+      result.is_err = false;
+      result.val.ok = (plugin_list_option_tuple2_string_list_u8_t) { (plugin_option_tuple2_string_list_u8_t*)(*((uint8_t **) (ptr + sizeof(void*)))), (*((size_t*) (ptr + (2*sizeof(void*))))) };
+      break;
+    }
+    case 1: {
+      result.is_err = true;
+      wasi_keyvalue_store_error_t variant;
+      variant.tag = (int32_t) *((uint8_t*) (ptr + sizeof(void*)));
+      switch ((int32_t) variant.tag) {
+        case 0: {
+          break;
+        }
+        case 1: {
+          break;
+        }
+        case 2: {
+          variant.val.other = (plugin_string_t) { (uint8_t*)(*((uint8_t **) (ptr + (2*sizeof(void*))))), (*((size_t*) (ptr + (3*sizeof(void*))))) };
+          break;
+        }
+      }
+
+      result.val.err = variant;
+      break;
+    }
+  }
+  if (!result.is_err) {
+    *ret = result.val.ok;
+    return 1;
+  } else {
+    *err = result.val.err;
+    return 0;
+  }
+}
+
+bool wasi_keyvalue_batch_set_many(wasi_keyvalue_batch_borrow_bucket_t bucket, plugin_list_tuple2_string_list_u8_t *key_values, wasi_keyvalue_batch_error_t *err) {
+  __attribute__((__aligned__(sizeof(void*))))
+  uint8_t ret_area[(4*sizeof(void*))];
+  uint8_t *ptr = (uint8_t *) &ret_area;
+  __wasm_import_wasi_keyvalue_batch_set_many((bucket).__handle, (uint8_t *) (*key_values).ptr, (*key_values).len, ptr);
+  wasi_keyvalue_batch_result_void_error_t result;
+  switch ((int32_t) *((uint8_t*) (ptr + 0))) {
+    case 0: {
+      result.is_err = false;
+      break;
+    }
+    case 1: {
+      result.is_err = true;
+      wasi_keyvalue_store_error_t variant;
+      variant.tag = (int32_t) *((uint8_t*) (ptr + sizeof(void*)));
+      switch ((int32_t) variant.tag) {
+        case 0: {
+          break;
+        }
+        case 1: {
+          break;
+        }
+        case 2: {
+          variant.val.other = (plugin_string_t) { (uint8_t*)(*((uint8_t **) (ptr + (2*sizeof(void*))))), (*((size_t*) (ptr + (3*sizeof(void*))))) };
+          break;
+        }
+      }
+
+      result.val.err = variant;
+      break;
+    }
+  }
+  if (!result.is_err) {
+    return 1;
+  } else {
+    *err = result.val.err;
+    return 0;
+  }
+}
+
+bool wasi_keyvalue_batch_delete_many(wasi_keyvalue_batch_borrow_bucket_t bucket, plugin_list_string_t *keys, wasi_keyvalue_batch_error_t *err) {
+  __attribute__((__aligned__(sizeof(void*))))
+  uint8_t ret_area[(4*sizeof(void*))];
+  uint8_t *ptr = (uint8_t *) &ret_area;
+  __wasm_import_wasi_keyvalue_batch_delete_many((bucket).__handle, (uint8_t *) (*keys).ptr, (*keys).len, ptr);
+  wasi_keyvalue_batch_result_void_error_t result;
+  switch ((int32_t) *((uint8_t*) (ptr + 0))) {
+    case 0: {
+      result.is_err = false;
+      break;
+    }
+    case 1: {
+      result.is_err = true;
+      wasi_keyvalue_store_error_t variant;
+      variant.tag = (int32_t) *((uint8_t*) (ptr + sizeof(void*)));
+      switch ((int32_t) variant.tag) {
+        case 0: {
+          break;
+        }
+        case 1: {
+          break;
+        }
+        case 2: {
+          variant.val.other = (plugin_string_t) { (uint8_t*)(*((uint8_t **) (ptr + (2*sizeof(void*))))), (*((size_t*) (ptr + (3*sizeof(void*))))) };
+          break;
+        }
+      }
+
+      result.val.err = variant;
+      break;
+    }
+  }
+  if (!result.is_err) {
+    return 1;
+  } else {
+    *err = result.val.err;
+    return 0;
+  }
+}
+
+bool wasi_config_store_get(plugin_string_t *key, plugin_option_string_t *ret, wasi_config_store_error_t *err) {
+  __attribute__((__aligned__(sizeof(void*))))
+  uint8_t ret_area[(4*sizeof(void*))];
+  uint8_t *ptr = (uint8_t *) &ret_area;
+  __wasm_import_wasi_config_store_get((uint8_t *) (*key).ptr, (*key).len, ptr);
+  wasi_config_store_result_option_string_error_t result;
+  switch ((int32_t) *((uint8_t*) (ptr + 0))) {
+    case 0: {
+      result.is_err = false;
+      plugin_option_string_t option;
+      switch ((int32_t) *((uint8_t*) (ptr + sizeof(void*)))) {
+        case 0: {
+          option.is_some = false;
+          break;
+        }
+        case 1: {
+          option.is_some = true;
+          option.val = (plugin_string_t) { (uint8_t*)(*((uint8_t **) (ptr + (2*sizeof(void*))))), (*((size_t*) (ptr + (3*sizeof(void*))))) };
+          break;
+        }
+      }
+
+      result.val.ok = option;
+      break;
+    }
+    case 1: {
+      result.is_err = true;
+      wasi_config_store_error_t variant;
+      variant.tag = (int32_t) *((uint8_t*) (ptr + sizeof(void*)));
+      switch ((int32_t) variant.tag) {
+        case 0: {
+          variant.val.upstream = (plugin_string_t) { (uint8_t*)(*((uint8_t **) (ptr + (2*sizeof(void*))))), (*((size_t*) (ptr + (3*sizeof(void*))))) };
+          break;
+        }
+        case 1: {
+          variant.val.io = (plugin_string_t) { (uint8_t*)(*((uint8_t **) (ptr + (2*sizeof(void*))))), (*((size_t*) (ptr + (3*sizeof(void*))))) };
+          break;
+        }
+      }
+
+      result.val.err = variant;
+      break;
+    }
+  }
+  if (!result.is_err) {
+    *ret = result.val.ok;
+    return 1;
+  } else {
+    *err = result.val.err;
+    return 0;
+  }
+}
+
+bool wasi_config_store_get_all(plugin_list_tuple2_string_string_t *ret, wasi_config_store_error_t *err) {
+  __attribute__((__aligned__(sizeof(void*))))
+  uint8_t ret_area[(4*sizeof(void*))];
+  uint8_t *ptr = (uint8_t *) &ret_area;
+  __wasm_import_wasi_config_store_get_all(ptr);
+  wasi_config_store_result_list_tuple2_string_string_error_t result;
+  switch ((int32_t) *((uint8_t*) (ptr + 0))) {
+    case 0: {
+      result.is_err = false;
+      result.val.ok = (plugin_list_tuple2_string_string_t) { (plugin_tuple2_string_string_t*)(*((uint8_t **) (ptr + sizeof(void*)))), (*((size_t*) (ptr + (2*sizeof(void*))))) };
+      break;
+    }
+    case 1: {
+      result.is_err = true;
+      wasi_config_store_error_t variant;
+      variant.tag = (int32_t) *((uint8_t*) (ptr + sizeof(void*)));
+      switch ((int32_t) variant.tag) {
+        case 0: {
+          variant.val.upstream = (plugin_string_t) { (uint8_t*)(*((uint8_t **) (ptr + (2*sizeof(void*))))), (*((size_t*) (ptr + (3*sizeof(void*))))) };
+          break;
+        }
+        case 1: {
+          variant.val.io = (plugin_string_t) { (uint8_t*)(*((uint8_t **) (ptr + (2*sizeof(void*))))), (*((size_t*) (ptr + (3*sizeof(void*))))) };
+          break;
+        }
+      }
+
+      result.val.err = variant;
+      break;
+    }
+  }
+  if (!result.is_err) {
+    *ret = result.val.ok;
+    return 1;
+  } else {
+    *err = result.val.err;
+    return 0;
+  }
+}
+
+bool plugport_plugin_http_client_method_sent_request_write(plugport_plugin_http_client_borrow_sent_request_t self, plugin_list_u8_t *piece, bool *ret, plugport_plugin_http_client_failure_t *err) {
+  __attribute__((__aligned__(sizeof(void*))))
+  uint8_t ret_area[(6*sizeof(void*))];
+  uint8_t *ptr = (uint8_t *) &ret_area;
+  __wasm_import_plugport_plugin_http_client_method_sent_request_write((self).__handle, (uint8_t *) (*piece).ptr, (*piece).len, ptr);
+  plugport_plugin_http_client_result_bool_failure_t result;
+  switch ((int32_t) *((uint8_t*) (ptr + 0))) {
+    case 0: {
+      result.is_err = false;
+      result.val.ok = (int32_t) *((uint8_t*) (ptr + sizeof(void*)));
+      break;
+    }
+    case 1: {
+      result.is_err = true;
+      plugport_plugin_http_client_failure_t variant;
+      variant.tag = (int32_t) *((uint8_t*) (ptr + sizeof(void*)));
+      switch ((int32_t) variant.tag) {
+        case 0: {
+          variant.val.denied = (plugport_plugin_http_client_denial_t) {
+            (plugin_string_t) (plugin_string_t) { (uint8_t*)(*((uint8_t **) (ptr + (2*sizeof(void*))))), (*((size_t*) (ptr + (3*sizeof(void*))))) },
+            (plugin_string_t) (plugin_string_t) { (uint8_t*)(*((uint8_t **) (ptr + (4*sizeof(void*))))), (*((size_t*) (ptr + (5*sizeof(void*))))) },
+          };
+          break;
+        }
+        case 1: {
+          break;
+        }
+        case 2: {
+          variant.val.invalid = (plugin_string_t) { (uint8_t*)(*((uint8_t **) (ptr + (2*sizeof(void*))))), (*((size_t*) (ptr + (3*sizeof(void*))))) };
+          break;
+        }
+        case 3: {
+          break;
+        }
+        case 4: {
+          break;
+        }
+        case 5: {
+          break;
+        }
+        case 6: {
+          break;
+        }
+        case 7: {
+          variant.val.over_limit = (plugin_string_t) { (uint8_t*)(*((uint8_t **) (ptr + (2*sizeof(void*))))), (*((size_t*) (ptr + (3*sizeof(void*))))) };
+          break;
+        }
+        case 8: {
+          variant.val.unsent = (plugin_string_t) { (uint8_t*)(*((uint8_t **) (ptr + (2*sizeof(void*))))), (*((size_t*) (ptr + (3*sizeof(void*))))) };
+          break;
+        }
+        case 9: {
+          variant.val.broken = (plugin_string_t) { (uint8_t*)(*((uint8_t **) (ptr + (2*sizeof(void*))))), (*((size_t*) (ptr + (3*sizeof(void*))))) };
+          break;
+        }
+      }
+
+      result.val.err = variant;
+      break;
+    }
+  }
+  if (!result.is_err) {
+    *ret = result.val.ok;
+    return 1;
+  } else {
+    *err = result.val.err;
+    return 0;
+  }
+}
+
+void plugport_plugin_http_client_method_sent_request_finish(plugport_plugin_http_client_borrow_sent_request_t self) {
+  __wasm_import_plugport_plugin_http_client_method_sent_request_finish((self).__handle);
+}
+
+bool plugport_plugin_http_client_method_sent_request_response(plugport_plugin_http_client_borrow_sent_request_t self, plugport_plugin_http_client_response_t *ret, plugport_plugin_http_client_failure_t *err) {
+  __attribute__((__aligned__(sizeof(void*))))
+  uint8_t ret_area[(6*sizeof(void*))];
+  uint8_t *ptr = (uint8_t *) &ret_area;
+  __wasm_import_plugport_plugin_http_client_method_sent_request_response((self).__handle, ptr);
+  plugport_plugin_http_client_result_response_failure_t result;
+  switch ((int32_t) *((uint8_t*) (ptr + 0))) {
+    case 0: {
+      result.is_err = false;
+      result.val.ok = (plugport_plugin_http_client_response_t) {
+        (uint16_t) (uint16_t) ((int32_t) *((uint16_t*) (ptr + sizeof(void*)))),
+        (plugin_list_tuple2_string_string_t) (plugin_list_tuple2_string_string_t) { (plugin_tuple2_string_string_t*)(*((uint8_t **) (ptr + (2*sizeof(void*))))), (*((size_t*) (ptr + (3*sizeof(void*))))) },
+      };
+      break;
+    }
+    case 1: {
+      result.is_err = true;
+      plugport_plugin_http_client_failure_t variant;
+      variant.tag = (int32_t) *((uint8_t*) (ptr + sizeof(void*)));
+      switch ((int32_t) variant.tag) {
+        case 0: {
+          variant.val.denied = (plugport_plugin_http_client_denial_t) {
+            (plugin_string_t) (plugin_string_t) { (uint8_t*)(*((uint8_t **) (ptr + (2*sizeof(void*))))), (*((size_t*) (ptr + (3*sizeof(void*))))) },
+            (plugin_string_t) (plugin_string_t) { (uint8_t*)(*((uint8_t **) (ptr + (4*sizeof(void*))))), (*((size_t*) (ptr + (5*sizeof(void*))))) },
+          };
+          break;
+        }
+        case 1: {
+          break;
+        }
+        case 2: {
+          variant.val.invalid = (plugin_string_t) { (uint8_t*)(*((uint8_t **) (ptr + (2*sizeof(void*))))), (*((size_t*) (ptr + (3*sizeof(void*))))) };
+          break;
+        }
+        case 3: {
+          break;
+        }
+        case 4: {
+          break;
+        }
+        case 5: {
+          break;
+        }
+        case 6: {
+          break;
+        }
+        case 7: {
+          variant.val.over_limit = (plugin_string_t) { (uint8_t*)(*((uint8_t **) (ptr + (2*sizeof(void*))))), (*((size_t*) (ptr + (3*sizeof(void*))))) };
+          break;
+        }
+        case 8: {
+          variant.val.unsent = (plugin_string_t) { (uint8_t*)(*((uint8_t **) (ptr + (2*sizeof(void*))))), (*((size_t*) (ptr + (3*sizeof(void*))))) };
+          break;
+        }
+        case 9: {
+          variant.val.broken = (plugin_string_t) { (uint8_t*)(*((uint8_t **) (ptr + (2*sizeof(void*))))), (*((size_t*) (ptr + (3*sizeof(void*))))) };
+          break;
+        }
+      }
+
+      result.val.err = variant;
+      break;
+    }
+  }
+  if (!result.is_err) {
+    *ret = result.val.ok;
+    return 1;
+  } else {
+    *err = result.val.err;
+    return 0;
+  }
+}
+
+bool plugport_plugin_http_client_method_sent_request_read(plugport_plugin_http_client_borrow_sent_request_t self, plugin_list_u8_t *ret, plugport_plugin_http_client_failure_t *err) {
+  __attribute__((__aligned__(sizeof(void*))))
+  uint8_t ret_area[(6*sizeof(void*))];
+  uint8_t *ptr = (uint8_t *) &ret_area;
+  __wasm_import_plugport_plugin_http_client_method_sent_request_read((self).__handle, ptr);
+  plugport_plugin_http_client_result_list_u8_failure_t result;
+  switch ((int32_t) *((uint8_t*) (ptr + 0))) {
+    case 0: {
+      result.is_err = false;
+      result.val.ok = (plugin_list_u8_t) { (uint8_t*)(*((uint8_t **) (ptr + sizeof(void*)))), (*((size_t*) (ptr + (2*sizeof(void*))))) };
+      break;
+    }
+    case 1: {
+      result.is_err = true;
+      plugport_plugin_http_client_failure_t variant;
+      variant.tag = (int32_t) *((uint8_t*) (ptr + sizeof(void*)));
+      switch ((int32_t) variant.tag) {
+        case 0: {
+          variant.val.denied = (plugport_plugin_http_client_denial_t) {
+            (plugin_string_t) (plugin_string_t) { (uint8_t*)(*((uint8_t **) (ptr + (2*sizeof(void*))))), (*((size_t*) (ptr + (3*sizeof(void*))))) },
+            (plugin_string_t) (plugin_string_t) { (uint8_t*)(*((uint8_t **) (ptr + (4*sizeof(void*))))), (*((size_t*) (ptr + (5*sizeof(void*))))) },
+          };
+          break;
+        }
+        case 1: {
+          break;
+        }
+        case 2: {
+          variant.val.invalid = (plugin_string_t) { (uint8_t*)(*((uint8_t **) (ptr + (2*sizeof(void*))))), (*((size_t*) (ptr + (3*sizeof(void*))))) };
+          break;
+        }
+        case 3: {
+          break;
+        }
+        case 4: {
+          break;
+        }
+        case 5: {
+          break;
+        }
+        case 6: {
+          break;
+        }
+        case 7: {
+          variant.val.over_limit = (plugin_string_t) { (uint8_t*)(*((uint8_t **) (ptr + (2*sizeof(void*))))), (*((size_t*) (ptr + (3*sizeof(void*))))) };
+          break;
+        }
+        case 8: {
+          variant.val.unsent = (plugin_string_t) { (uint8_t*)(*((uint8_t **) (ptr + (2*sizeof(void*))))), (*((size_t*) (ptr + (3*sizeof(void*))))) };
+          break;
+        }
+        case 9: {
+          variant.val.broken = (plugin_string_t) { (uint8_t*)(*((uint8_t **) (ptr + (2*sizeof(void*))))), (*((size_t*) (ptr + (3*sizeof(void*))))) };
+          break;
+        }
+      }
+
+      result.val.err = variant;
+      break;
+    }
+  }
+  if (!result.is_err) {
+    *ret = result.val.ok;
+    return 1;
+  } else {
+    *err = result.val.err;
+    return 0;
+  }
+}
+
+bool plugport_plugin_http_client_send(plugport_plugin_http_client_request_t *request, plugport_plugin_http_client_own_sent_request_t *ret, plugport_plugin_http_client_failure_t *err) {
+  __attribute__((__aligned__(sizeof(void*))))
+  uint8_t ret_area[(6*sizeof(void*))];
+  int32_t variant;
+  uint8_t * variant4;
+  int64_t variant5;
+  switch ((int32_t) ((*request).body).tag) {
+    case 0: {
+      const plugin_list_u8_t *payload = &((*request).body).val.bytes;
+      variant = 0;
+      variant4 = (uint8_t *) (*payload).ptr;
+      variant5 = (int64_t) (*payload).len;
+      break;
+    }
+    case 1: {
+      const plugin_option_u64_t *payload0 = &((*request).body).val.pieces;
+      int32_t option;
+      int64_t option3;
+      if ((*payload0).is_some) {
+        const uint64_t *payload2 = &(*payload0).val;
+        option = 1;
+        option3 = (int64_t) (*payload2);
+      } else {
+        option = 0;
+        option3 = 0;
+      }
+      variant = 1;
+      variant4 = (uint8_t *) option;
+      variant5 = option3;
+      break;
+    }
+  }
+  int32_t option8;
+  int32_t option9;
+  if (((*request).timeout_ms).is_some) {
+    const uint32_t *payload7 = &((*request).timeout_ms).val;
+    option8 = 1;
+    option9 = (int32_t) (*payload7);
+  } else {
+    option8 = 0;
+    option9 = 0;
+  }
+  uint8_t *ptr = (uint8_t *) &ret_area;
+  __wasm_import_plugport_plugin_http_client_send((uint8_t *) ((*request).method).ptr, ((*request).method).len, (uint8_t *) ((*request).url).ptr, ((*request).url).len, (uint8_t *) ((*request).headers).ptr, ((*request).headers).len, variant, variant4, variant5, option8, option9, ptr);
+  plugport_plugin_http_client_result_own_sent_request_failure_t result;
+  switch ((int32_t) *((uint8_t*) (ptr + 0))) {
+    case 0: {
+      result.is_err = false;
+      result.val.ok = (plugport_plugin_http_client_own_sent_request_t) { *((int32_t*) (ptr + sizeof(void*))) };
+      break;
+    }
+    case 1: {
+      result.is_err = true;
+      plugport_plugin_http_client_failure_t variant10;
+      variant10.tag = (int32_t) *((uint8_t*) (ptr + sizeof(void*)));
+      switch ((int32_t) variant10.tag) {
+        case 0: {
+          variant10.val.denied = (plugport_plugin_http_client_denial_t) {
+            (plugin_string_t) (plugin_string_t) { (uint8_t*)(*((uint8_t **) (ptr + (2*sizeof(void*))))), (*((size_t*) (ptr + (3*sizeof(void*))))) },
+            (plugin_string_t) (plugin_string_t) { (uint8_t*)(*((uint8_t **) (ptr + (4*sizeof(void*))))), (*((size_t*) (ptr + (5*sizeof(void*))))) },
+          };
+          break;
+        }
+        case 1: {
+          break;
+        }
+        case 2: {
+          variant10.val.invalid = (plugin_string_t) { (uint8_t*)(*((uint8_t **) (ptr + (2*sizeof(void*))))), (*((size_t*) (ptr + (3*sizeof(void*))))) };
+          break;
+        }
+        case 3: {
+          break;
+        }
+        case 4: {
+          break;
+        }
+        case 5: {
+          break;
+        }
+        case 6: {
+          break;
+        }
+        case 7: {
+          variant10.val.over_limit = (plugin_string_t) { (uint8_t*)(*((uint8_t **) (ptr + (2*sizeof(void*))))), (*((size_t*) (ptr + (3*sizeof(void*))))) };
+          break;
+        }
+        case 8: {
+          variant10.val.unsent = (plugin_string_t) { (uint8_t*)(*((uint8_t **) (ptr + (2*sizeof(void*))))), (*((size_t*) (ptr + (3*sizeof(void*))))) };
+          break;
+        }
+        case 9: {
+          variant10.val.broken = (plugin_string_t) { (uint8_t*)(*((uint8_t **) (ptr + (2*sizeof(void*))))), (*((size_t*) (ptr + (3*sizeof(void*))))) };
+          break;
+        }
+      }
+
+      result.val.err = variant10;
+      break;
+    }
+  }
+  if (!result.is_err) {
+    *ret = result.val.ok;
+    return 1;
+  } else {
+    *err = result.val.err;
+    return 0;
+  }
+}
+
+void plugport_plugin_http_client_wait(plugport_plugin_http_client_list_borrow_sent_request_t *requests, uint32_t *maybe_timeout_ms, plugin_list_u32_t *ret) {
+  __attribute__((__aligned__(sizeof(void*))))
+  uint8_t ret_area[(2*sizeof(void*))];
+  plugin_option_u32_t timeout_ms;
+  timeout_ms.is_some = maybe_timeout_ms != NULL;if (maybe_timeout_ms) {
+    timeout_ms.val = *maybe_timeout_ms;
+  }
+  int32_t option;
+  int32_t option1;
+  if ((timeout_ms).is_some) {
+    const uint32_t *payload0 = &(timeout_ms).val;
+    option = 1;
+    option1 = (int32_t) (*payload0);
+  } else {
+    option = 0;
+    option1 = 0;
+  }
+  uint8_t *ptr = (uint8_t *) &ret_area;
+  __wasm_import_plugport_plugin_http_client_wait((uint8_t *) (*requests).ptr, (*requests).len, option, option1, ptr);
+  *ret = (plugin_list_u32_t) { (uint32_t*)(*((uint8_t **) (ptr + 0))), (*((size_t*) (ptr + sizeof(void*)))) };
 }
 
 __attribute__((__export_name__("plugport:plugin/tools@0.1.0#list-tools")))

@@ -278,6 +278,362 @@ typedef uint8_t plugport_plugin_changes_listing_t;
 #define PLUGPORT_PLUGIN_CHANGES_LISTING_RESOURCES 1
 #define PLUGPORT_PLUGIN_CHANGES_LISTING_PROMPTS 2
 
+// The set of errors which may be raised by functions in this package
+typedef struct wasi_keyvalue_store_error_t {
+  uint8_t tag;
+  union {
+    plugin_string_t     other;
+  } val;
+} wasi_keyvalue_store_error_t;
+
+// The host does not recognize the store identifier requested.
+#define WASI_KEYVALUE_STORE_ERROR_NO_SUCH_STORE 0
+// The requesting component does not have access to the specified store
+// (which may or may not exist).
+#define WASI_KEYVALUE_STORE_ERROR_ACCESS_DENIED 1
+// Some implementation-specific error has occurred (e.g. I/O)
+#define WASI_KEYVALUE_STORE_ERROR_OTHER 2
+
+typedef struct {
+  plugin_string_t *ptr;
+  size_t len;
+} plugin_list_string_t;
+
+// A response to a `list-keys` operation.
+typedef struct wasi_keyvalue_store_key_response_t {
+  // The list of keys returned by the query.
+  plugin_list_string_t   keys;
+  // The continuation token to use to fetch the next page of keys. If this is `null`, then
+  // there are no more keys to fetch.
+  plugin_option_string_t   cursor;
+} wasi_keyvalue_store_key_response_t;
+
+typedef struct wasi_keyvalue_store_own_bucket_t {
+  int32_t __handle;
+} wasi_keyvalue_store_own_bucket_t;
+
+typedef struct wasi_keyvalue_store_borrow_bucket_t {
+  int32_t __handle;
+} wasi_keyvalue_store_borrow_bucket_t;
+
+typedef struct {
+  bool is_err;
+  union {
+    wasi_keyvalue_store_own_bucket_t ok;
+    wasi_keyvalue_store_error_t err;
+  } val;
+} wasi_keyvalue_store_result_own_bucket_error_t;
+
+typedef struct {
+  bool is_some;
+  plugin_list_u8_t val;
+} plugin_option_list_u8_t;
+
+typedef struct {
+  bool is_err;
+  union {
+    plugin_option_list_u8_t ok;
+    wasi_keyvalue_store_error_t err;
+  } val;
+} wasi_keyvalue_store_result_option_list_u8_error_t;
+
+typedef struct {
+  bool is_err;
+  union {
+    wasi_keyvalue_store_error_t err;
+  } val;
+} wasi_keyvalue_store_result_void_error_t;
+
+typedef struct {
+  bool is_err;
+  union {
+    bool ok;
+    wasi_keyvalue_store_error_t err;
+  } val;
+} wasi_keyvalue_store_result_bool_error_t;
+
+typedef struct {
+  bool is_err;
+  union {
+    wasi_keyvalue_store_key_response_t ok;
+    wasi_keyvalue_store_error_t err;
+  } val;
+} wasi_keyvalue_store_result_key_response_error_t;
+
+typedef wasi_keyvalue_store_error_t wasi_keyvalue_atomics_error_t;
+
+typedef struct wasi_keyvalue_atomics_own_cas_t {
+  int32_t __handle;
+} wasi_keyvalue_atomics_own_cas_t;
+
+typedef struct wasi_keyvalue_atomics_borrow_cas_t {
+  int32_t __handle;
+} wasi_keyvalue_atomics_borrow_cas_t;
+
+// The error returned by a CAS operation
+typedef struct wasi_keyvalue_atomics_cas_error_t {
+  uint8_t tag;
+  union {
+    wasi_keyvalue_atomics_error_t     store_error;
+    wasi_keyvalue_atomics_own_cas_t     cas_failed;
+  } val;
+} wasi_keyvalue_atomics_cas_error_t;
+
+// A store error occurred when performing the operation
+#define WASI_KEYVALUE_ATOMICS_CAS_ERROR_STORE_ERROR 0
+// The CAS operation failed because the value was too old. This returns a new CAS handle
+// for easy retries. Implementors MUST return a CAS handle that has been updated to the
+// latest version or transaction.
+#define WASI_KEYVALUE_ATOMICS_CAS_ERROR_CAS_FAILED 1
+
+typedef wasi_keyvalue_store_borrow_bucket_t wasi_keyvalue_atomics_borrow_bucket_t;
+
+typedef struct {
+  bool is_err;
+  union {
+    wasi_keyvalue_atomics_own_cas_t ok;
+    wasi_keyvalue_atomics_error_t err;
+  } val;
+} wasi_keyvalue_atomics_result_own_cas_error_t;
+
+typedef struct {
+  bool is_err;
+  union {
+    plugin_option_list_u8_t ok;
+    wasi_keyvalue_atomics_error_t err;
+  } val;
+} wasi_keyvalue_atomics_result_option_list_u8_error_t;
+
+typedef struct {
+  bool is_err;
+  union {
+    int64_t ok;
+    wasi_keyvalue_atomics_error_t err;
+  } val;
+} wasi_keyvalue_atomics_result_s64_error_t;
+
+typedef struct {
+  bool is_err;
+  union {
+    wasi_keyvalue_atomics_cas_error_t err;
+  } val;
+} wasi_keyvalue_atomics_result_void_cas_error_t;
+
+typedef wasi_keyvalue_store_error_t wasi_keyvalue_batch_error_t;
+
+typedef wasi_keyvalue_store_borrow_bucket_t wasi_keyvalue_batch_borrow_bucket_t;
+
+typedef struct {
+  plugin_string_t f0;
+  plugin_list_u8_t f1;
+} plugin_tuple2_string_list_u8_t;
+
+typedef struct {
+  bool is_some;
+  plugin_tuple2_string_list_u8_t val;
+} plugin_option_tuple2_string_list_u8_t;
+
+typedef struct {
+  plugin_option_tuple2_string_list_u8_t *ptr;
+  size_t len;
+} plugin_list_option_tuple2_string_list_u8_t;
+
+typedef struct {
+  bool is_err;
+  union {
+    plugin_list_option_tuple2_string_list_u8_t ok;
+    wasi_keyvalue_batch_error_t err;
+  } val;
+} wasi_keyvalue_batch_result_list_option_tuple2_string_list_u8_error_t;
+
+typedef struct {
+  plugin_tuple2_string_list_u8_t *ptr;
+  size_t len;
+} plugin_list_tuple2_string_list_u8_t;
+
+typedef struct {
+  bool is_err;
+  union {
+    wasi_keyvalue_batch_error_t err;
+  } val;
+} wasi_keyvalue_batch_result_void_error_t;
+
+// An error type that encapsulates the different errors that can occur fetching configuration values.
+typedef struct wasi_config_store_error_t {
+  uint8_t tag;
+  union {
+    plugin_string_t     upstream;
+    plugin_string_t     io;
+  } val;
+} wasi_config_store_error_t;
+
+// This indicates an error from an "upstream" config source.
+// As this could be almost _anything_ (such as Vault, Kubernetes ConfigMaps, KeyValue buckets, etc),
+// the error message is a string.
+#define WASI_CONFIG_STORE_ERROR_UPSTREAM 0
+// This indicates an error from an I/O operation.
+// As this could be almost _anything_ (such as a file read, network connection, etc),
+// the error message is a string.
+// Depending on how this ends up being consumed,
+// we may consider moving this to use the `wasi:io/error` type instead.
+// For simplicity right now in supporting multiple implementations, it is being left as a string.
+#define WASI_CONFIG_STORE_ERROR_IO 1
+
+typedef struct {
+  bool is_err;
+  union {
+    plugin_option_string_t ok;
+    wasi_config_store_error_t err;
+  } val;
+} wasi_config_store_result_option_string_error_t;
+
+typedef struct {
+  plugin_string_t f0;
+  plugin_string_t f1;
+} plugin_tuple2_string_string_t;
+
+typedef struct {
+  plugin_tuple2_string_string_t *ptr;
+  size_t len;
+} plugin_list_tuple2_string_string_t;
+
+typedef struct {
+  bool is_err;
+  union {
+    plugin_list_tuple2_string_string_t ok;
+    wasi_config_store_error_t err;
+  } val;
+} wasi_config_store_result_list_tuple2_string_string_error_t;
+
+// What a plugin was not granted.
+typedef struct plugport_plugin_http_client_denial_t {
+  // Method, scheme, host and port, such as `GET https://example.com`.
+  plugin_string_t   request;
+  // The line that grants it, for the operator to write under the plugin's grants.
+  plugin_string_t   grant;
+} plugport_plugin_http_client_denial_t;
+
+// Why there is no response.
+typedef struct plugport_plugin_http_client_failure_t {
+  uint8_t tag;
+  union {
+    plugport_plugin_http_client_denial_t     denied;
+    plugin_string_t     invalid;
+    plugin_string_t     over_limit;
+    plugin_string_t     unsent;
+    plugin_string_t     broken;
+  } val;
+} plugport_plugin_http_client_failure_t;
+
+#define PLUGPORT_PLUGIN_HTTP_CLIENT_FAILURE_DENIED 0
+// The name leads to an address that is not public, and the operator has not granted that address.
+#define PLUGPORT_PLUGIN_HTTP_CLIENT_FAILURE_PRIVATE_ADDRESS 1
+// The request cannot be sent as it is; why.
+#define PLUGPORT_PLUGIN_HTTP_CLIENT_FAILURE_INVALID 2
+#define PLUGPORT_PLUGIN_HTTP_CLIENT_FAILURE_UNKNOWN_HOST 3
+#define PLUGPORT_PLUGIN_HTTP_CLIENT_FAILURE_UNREACHABLE 4
+// The host did not prove who it is, or does not speak TLS.
+#define PLUGPORT_PLUGIN_HTTP_CLIENT_FAILURE_TLS 5
+// The host took longer than the plugin wanted to wait.
+#define PLUGPORT_PLUGIN_HTTP_CLIENT_FAILURE_TIMED_OUT 6
+// A limit of the operator was reached; its name in the configuration.
+#define PLUGPORT_PLUGIN_HTTP_CLIENT_FAILURE_OVER_LIMIT 7
+// The server could not send it, for a reason of its own.
+#define PLUGPORT_PLUGIN_HTTP_CLIENT_FAILURE_UNSENT 8
+// The response broke off, or is not HTTP.
+#define PLUGPORT_PLUGIN_HTTP_CLIENT_FAILURE_BROKEN 9
+
+typedef struct {
+  bool is_some;
+  uint64_t val;
+} plugin_option_u64_t;
+
+typedef struct plugport_plugin_http_client_body_t {
+  uint8_t tag;
+  union {
+    plugin_list_u8_t     bytes;
+    plugin_option_u64_t     pieces;
+  } val;
+} plugport_plugin_http_client_body_t;
+
+// All of it; empty for a request without a body.
+#define PLUGPORT_PLUGIN_HTTP_CLIENT_BODY_BYTES 0
+// In pieces, which `write` hands over; its length, if that is known.
+#define PLUGPORT_PLUGIN_HTTP_CLIENT_BODY_PIECES 1
+
+typedef struct {
+  bool is_some;
+  uint32_t val;
+} plugin_option_u32_t;
+
+typedef struct plugport_plugin_http_client_request_t {
+  // In capital letters, such as `GET`.
+  plugin_string_t   method;
+  // Absolute; a fragment is left out.
+  plugin_string_t   url;
+  // The host sets those of the connection, `host` among them, and `content-length`.
+  plugin_list_tuple2_string_string_t   headers;
+  plugport_plugin_http_client_body_t   body;
+  // How long to wait for a connection, for the response, and for each further piece of its body.
+  plugin_option_u32_t   timeout_ms;
+} plugport_plugin_http_client_request_t;
+
+typedef struct plugport_plugin_http_client_response_t {
+  uint16_t   status;
+  // Names in small letters. Values that are not UTF-8 are read as Latin-1.
+  plugin_list_tuple2_string_string_t   headers;
+} plugport_plugin_http_client_response_t;
+
+typedef struct plugport_plugin_http_client_own_sent_request_t {
+  int32_t __handle;
+} plugport_plugin_http_client_own_sent_request_t;
+
+typedef struct plugport_plugin_http_client_borrow_sent_request_t {
+  int32_t __handle;
+} plugport_plugin_http_client_borrow_sent_request_t;
+
+typedef struct {
+  bool is_err;
+  union {
+    bool ok;
+    plugport_plugin_http_client_failure_t err;
+  } val;
+} plugport_plugin_http_client_result_bool_failure_t;
+
+typedef struct {
+  bool is_err;
+  union {
+    plugport_plugin_http_client_response_t ok;
+    plugport_plugin_http_client_failure_t err;
+  } val;
+} plugport_plugin_http_client_result_response_failure_t;
+
+typedef struct {
+  bool is_err;
+  union {
+    plugin_list_u8_t ok;
+    plugport_plugin_http_client_failure_t err;
+  } val;
+} plugport_plugin_http_client_result_list_u8_failure_t;
+
+typedef struct {
+  bool is_err;
+  union {
+    plugport_plugin_http_client_own_sent_request_t ok;
+    plugport_plugin_http_client_failure_t err;
+  } val;
+} plugport_plugin_http_client_result_own_sent_request_failure_t;
+
+typedef struct {
+  plugport_plugin_http_client_borrow_sent_request_t *ptr;
+  size_t len;
+} plugport_plugin_http_client_list_borrow_sent_request_t;
+
+typedef struct {
+  uint32_t *ptr;
+  size_t len;
+} plugin_list_u32_t;
+
 typedef plugport_plugin_types_content_t exports_plugport_plugin_tools_content_t;
 
 typedef plugport_plugin_types_error_t exports_plugport_plugin_tools_error_t;
@@ -369,16 +725,6 @@ typedef struct exports_plugport_plugin_resources_resource_template_t {
   exports_plugport_plugin_resources_option_annotations_t   annotations;
   plugin_option_string_t   extra;
 } exports_plugport_plugin_resources_resource_template_t;
-
-typedef struct {
-  plugin_string_t f0;
-  plugin_string_t f1;
-} plugin_tuple2_string_string_t;
-
-typedef struct {
-  plugin_tuple2_string_string_t *ptr;
-  size_t len;
-} plugin_list_tuple2_string_string_t;
 
 // A template that a URI comes from, and what the URI has for its variables.
 typedef struct exports_plugport_plugin_resources_matched_template_t {
@@ -513,16 +859,6 @@ typedef struct exports_plugport_plugin_completions_target_t {
 #define EXPORTS_PLUGPORT_PLUGIN_COMPLETIONS_TARGET_PROMPT 0
 #define EXPORTS_PLUGPORT_PLUGIN_COMPLETIONS_TARGET_RESOURCE_URI 1
 
-typedef struct {
-  plugin_string_t *ptr;
-  size_t len;
-} plugin_list_string_t;
-
-typedef struct {
-  bool is_some;
-  uint32_t val;
-} plugin_option_u32_t;
-
 typedef struct exports_plugport_plugin_completions_completion_t {
   plugin_list_string_t   values;
   plugin_option_u32_t   total;
@@ -567,6 +903,146 @@ extern bool plugport_plugin_inputs_request_inputs(plugport_plugin_inputs_borrow_
 // Imported Functions from `plugport:plugin/changes@0.1.0`
 extern void plugport_plugin_changes_list_changed(plugport_plugin_changes_listing_t listing);
 extern void plugport_plugin_changes_resource_updated(plugin_string_t *uri);
+
+// Imported Functions from `wasi:keyvalue/store@0.2.0-draft2`
+// Get the bucket with the specified identifier.
+// 
+// `identifier` must refer to a bucket provided by the host.
+// 
+// `error::no-such-store` will be raised if the `identifier` is not recognized.
+extern bool wasi_keyvalue_store_open(plugin_string_t *identifier, wasi_keyvalue_store_own_bucket_t *ret, wasi_keyvalue_store_error_t *err);
+// Get the value associated with the specified `key`
+// 
+// The value is returned as an option. If the key-value pair exists in the
+// store, it returns `Ok(value)`. If the key does not exist in the
+// store, it returns `Ok(none)`.
+// 
+// If any other error occurs, it returns an `Err(error)`.
+extern bool wasi_keyvalue_store_method_bucket_get(wasi_keyvalue_store_borrow_bucket_t self, plugin_string_t *key, plugin_option_list_u8_t *ret, wasi_keyvalue_store_error_t *err);
+// Set the value associated with the key in the store. If the key already
+// exists in the store, it overwrites the value.
+// 
+// If the key does not exist in the store, it creates a new key-value pair.
+// 
+// If any other error occurs, it returns an `Err(error)`.
+extern bool wasi_keyvalue_store_method_bucket_set(wasi_keyvalue_store_borrow_bucket_t self, plugin_string_t *key, plugin_list_u8_t *value, wasi_keyvalue_store_error_t *err);
+// Delete the key-value pair associated with the key in the store.
+// 
+// If the key does not exist in the store, it does nothing.
+// 
+// If any other error occurs, it returns an `Err(error)`.
+extern bool wasi_keyvalue_store_method_bucket_delete(wasi_keyvalue_store_borrow_bucket_t self, plugin_string_t *key, wasi_keyvalue_store_error_t *err);
+// Check if the key exists in the store.
+// 
+// If the key exists in the store, it returns `Ok(true)`. If the key does
+// not exist in the store, it returns `Ok(false)`.
+// 
+// If any other error occurs, it returns an `Err(error)`.
+extern bool wasi_keyvalue_store_method_bucket_exists(wasi_keyvalue_store_borrow_bucket_t self, plugin_string_t *key, bool *ret, wasi_keyvalue_store_error_t *err);
+// Get all the keys in the store with an optional cursor (for use in pagination). It
+// returns a list of keys. Please note that for most KeyValue implementations, this is a
+// can be a very expensive operation and so it should be used judiciously. Implementations
+// can return any number of keys in a single response, but they should never attempt to
+// send more data than is reasonable (i.e. on a small edge device, this may only be a few
+// KB, while on a large machine this could be several MB). Any response should also return
+// a cursor that can be used to fetch the next page of keys. See the `key-response` record
+// for more information.
+// 
+// Note that the keys are not guaranteed to be returned in any particular order.
+// 
+// If the store is empty, it returns an empty list.
+// 
+// MAY show an out-of-date list of keys if there are concurrent writes to the store.
+// 
+// If any error occurs, it returns an `Err(error)`.
+extern bool wasi_keyvalue_store_method_bucket_list_keys(wasi_keyvalue_store_borrow_bucket_t self, plugin_string_t *maybe_cursor, wasi_keyvalue_store_key_response_t *ret, wasi_keyvalue_store_error_t *err);
+
+// Imported Functions from `wasi:keyvalue/atomics@0.2.0-draft2`
+// Construct a new CAS operation. Implementors can map the underlying functionality
+// (transactions, versions, etc) as desired.
+extern bool wasi_keyvalue_atomics_static_cas_new(wasi_keyvalue_atomics_borrow_bucket_t bucket, plugin_string_t *key, wasi_keyvalue_atomics_own_cas_t *ret, wasi_keyvalue_atomics_error_t *err);
+// Get the current value of the key (if it exists). This allows for avoiding reads if all
+// that is needed to ensure the atomicity of the operation
+extern bool wasi_keyvalue_atomics_method_cas_current(wasi_keyvalue_atomics_borrow_cas_t self, plugin_option_list_u8_t *ret, wasi_keyvalue_atomics_error_t *err);
+// Atomically increment the value associated with the key in the store by the given delta. It
+// returns the new value.
+// 
+// If the key does not exist in the store, it creates a new key-value pair with the value set
+// to the given delta.
+// 
+// If any other error occurs, it returns an `Err(error)`.
+extern bool wasi_keyvalue_atomics_increment(wasi_keyvalue_atomics_borrow_bucket_t bucket, plugin_string_t *key, int64_t delta, int64_t *ret, wasi_keyvalue_atomics_error_t *err);
+// Perform the swap on a CAS operation. This consumes the CAS handle and returns an error if
+// the CAS operation failed.
+extern bool wasi_keyvalue_atomics_swap(wasi_keyvalue_atomics_own_cas_t cas, plugin_list_u8_t *value, wasi_keyvalue_atomics_cas_error_t *err);
+
+// Imported Functions from `wasi:keyvalue/batch@0.2.0-draft2`
+// Get the key-value pairs associated with the keys in the store. It returns a list of
+// key-value pairs.
+// 
+// If any of the keys do not exist in the store, it returns a `none` value for that pair in the
+// list.
+// 
+// MAY show an out-of-date value if there are concurrent writes to the store.
+// 
+// If any other error occurs, it returns an `Err(error)`.
+extern bool wasi_keyvalue_batch_get_many(wasi_keyvalue_batch_borrow_bucket_t bucket, plugin_list_string_t *keys, plugin_list_option_tuple2_string_list_u8_t *ret, wasi_keyvalue_batch_error_t *err);
+// Set the values associated with the keys in the store. If the key already exists in the
+// store, it overwrites the value.
+// 
+// Note that the key-value pairs are not guaranteed to be set in the order they are provided.
+// 
+// If any of the keys do not exist in the store, it creates a new key-value pair.
+// 
+// If any other error occurs, it returns an `Err(error)`. When an error occurs, it does not
+// rollback the key-value pairs that were already set. Thus, this batch operation does not
+// guarantee atomicity, implying that some key-value pairs could be set while others might
+// fail.
+// 
+// Other concurrent operations may also be able to see the partial results.
+extern bool wasi_keyvalue_batch_set_many(wasi_keyvalue_batch_borrow_bucket_t bucket, plugin_list_tuple2_string_list_u8_t *key_values, wasi_keyvalue_batch_error_t *err);
+// Delete the key-value pairs associated with the keys in the store.
+// 
+// Note that the key-value pairs are not guaranteed to be deleted in the order they are
+// provided.
+// 
+// If any of the keys do not exist in the store, it skips the key.
+// 
+// If any other error occurs, it returns an `Err(error)`. When an error occurs, it does not
+// rollback the key-value pairs that were already deleted. Thus, this batch operation does not
+// guarantee atomicity, implying that some key-value pairs could be deleted while others might
+// fail.
+// 
+// Other concurrent operations may also be able to see the partial results.
+extern bool wasi_keyvalue_batch_delete_many(wasi_keyvalue_batch_borrow_bucket_t bucket, plugin_list_string_t *keys, wasi_keyvalue_batch_error_t *err);
+
+// Imported Functions from `wasi:config/store@0.2.0-rc.1`
+// Gets a configuration value of type `string` associated with the `key`.
+// 
+// The value is returned as an `option<string>`. If the key is not found,
+// `Ok(none)` is returned. If an error occurs, an `Err(error)` is returned.
+extern bool wasi_config_store_get(plugin_string_t *key, plugin_option_string_t *ret, wasi_config_store_error_t *err);
+// Gets a list of configuration key-value pairs of type `string`.
+// 
+// If an error occurs, an `Err(error)` is returned.
+extern bool wasi_config_store_get_all(plugin_list_tuple2_string_string_t *ret, wasi_config_store_error_t *err);
+
+// Imported Functions from `plugport:plugin/http-client@0.1.0`
+// Hands over the next piece of the body, at most 64 KiB, and waits until there is room for it. `false`: the
+// host takes no more, and `response` says why.
+extern bool plugport_plugin_http_client_method_sent_request_write(plugport_plugin_http_client_borrow_sent_request_t self, plugin_list_u8_t *piece, bool *ret, plugport_plugin_http_client_failure_t *err);
+// Ends a body of pieces.
+extern void plugport_plugin_http_client_method_sent_request_finish(plugport_plugin_http_client_borrow_sent_request_t self);
+// Waits for the response.
+extern bool plugport_plugin_http_client_method_sent_request_response(plugport_plugin_http_client_borrow_sent_request_t self, plugport_plugin_http_client_response_t *ret, plugport_plugin_http_client_failure_t *err);
+// Waits for the next piece of the response's body, at most 64 KiB. Empty: there is no more.
+extern bool plugport_plugin_http_client_method_sent_request_read(plugport_plugin_http_client_borrow_sent_request_t self, plugin_list_u8_t *ret, plugport_plugin_http_client_failure_t *err);
+// Begins to send a request. Several may be under way.
+extern bool plugport_plugin_http_client_send(plugport_plugin_http_client_request_t *request, plugport_plugin_http_client_own_sent_request_t *ret, plugport_plugin_http_client_failure_t *err);
+// Waits until one of these has news: its response before the first call of `response` or `read`, afterwards a
+// piece of the body or its end, or a failure. `response` or `read` then returns at once. The result has the
+// positions of those with news, and is empty when the time is up. Without requests this sleeps.
+extern void plugport_plugin_http_client_wait(plugport_plugin_http_client_list_borrow_sent_request_t *requests, uint32_t *maybe_timeout_ms, plugin_list_u32_t *ret);
 
 // Exported Functions from `plugport:plugin/tools@0.1.0`
 bool exports_plugport_plugin_tools_list_tools(exports_plugport_plugin_tools_list_tool_t *ret, exports_plugport_plugin_tools_error_t *err);
@@ -654,6 +1130,102 @@ void plugport_plugin_inputs_list_input_response_free(plugport_plugin_inputs_list
 
 void plugport_plugin_inputs_result_list_input_response_error_free(plugport_plugin_inputs_result_list_input_response_error_t *ptr);
 
+void wasi_keyvalue_store_error_free(wasi_keyvalue_store_error_t *ptr);
+
+void plugin_list_string_free(plugin_list_string_t *ptr);
+
+void wasi_keyvalue_store_key_response_free(wasi_keyvalue_store_key_response_t *ptr);
+
+extern void wasi_keyvalue_store_bucket_drop_own(wasi_keyvalue_store_own_bucket_t handle);
+
+extern void wasi_keyvalue_store_bucket_drop_borrow(wasi_keyvalue_store_borrow_bucket_t handle);
+
+extern wasi_keyvalue_store_borrow_bucket_t wasi_keyvalue_store_borrow_bucket(wasi_keyvalue_store_own_bucket_t handle);
+
+void wasi_keyvalue_store_result_own_bucket_error_free(wasi_keyvalue_store_result_own_bucket_error_t *ptr);
+
+void plugin_option_list_u8_free(plugin_option_list_u8_t *ptr);
+
+void wasi_keyvalue_store_result_option_list_u8_error_free(wasi_keyvalue_store_result_option_list_u8_error_t *ptr);
+
+void wasi_keyvalue_store_result_void_error_free(wasi_keyvalue_store_result_void_error_t *ptr);
+
+void wasi_keyvalue_store_result_bool_error_free(wasi_keyvalue_store_result_bool_error_t *ptr);
+
+void wasi_keyvalue_store_result_key_response_error_free(wasi_keyvalue_store_result_key_response_error_t *ptr);
+
+void wasi_keyvalue_atomics_error_free(wasi_keyvalue_atomics_error_t *ptr);
+
+extern void wasi_keyvalue_atomics_cas_drop_own(wasi_keyvalue_atomics_own_cas_t handle);
+
+extern void wasi_keyvalue_atomics_cas_drop_borrow(wasi_keyvalue_atomics_borrow_cas_t handle);
+
+extern wasi_keyvalue_atomics_borrow_cas_t wasi_keyvalue_atomics_borrow_cas(wasi_keyvalue_atomics_own_cas_t handle);
+
+void wasi_keyvalue_atomics_cas_error_free(wasi_keyvalue_atomics_cas_error_t *ptr);
+
+void wasi_keyvalue_atomics_result_own_cas_error_free(wasi_keyvalue_atomics_result_own_cas_error_t *ptr);
+
+void wasi_keyvalue_atomics_result_option_list_u8_error_free(wasi_keyvalue_atomics_result_option_list_u8_error_t *ptr);
+
+void wasi_keyvalue_atomics_result_s64_error_free(wasi_keyvalue_atomics_result_s64_error_t *ptr);
+
+void wasi_keyvalue_atomics_result_void_cas_error_free(wasi_keyvalue_atomics_result_void_cas_error_t *ptr);
+
+void wasi_keyvalue_batch_error_free(wasi_keyvalue_batch_error_t *ptr);
+
+void plugin_tuple2_string_list_u8_free(plugin_tuple2_string_list_u8_t *ptr);
+
+void plugin_option_tuple2_string_list_u8_free(plugin_option_tuple2_string_list_u8_t *ptr);
+
+void plugin_list_option_tuple2_string_list_u8_free(plugin_list_option_tuple2_string_list_u8_t *ptr);
+
+void wasi_keyvalue_batch_result_list_option_tuple2_string_list_u8_error_free(wasi_keyvalue_batch_result_list_option_tuple2_string_list_u8_error_t *ptr);
+
+void plugin_list_tuple2_string_list_u8_free(plugin_list_tuple2_string_list_u8_t *ptr);
+
+void wasi_keyvalue_batch_result_void_error_free(wasi_keyvalue_batch_result_void_error_t *ptr);
+
+void wasi_config_store_error_free(wasi_config_store_error_t *ptr);
+
+void wasi_config_store_result_option_string_error_free(wasi_config_store_result_option_string_error_t *ptr);
+
+void plugin_tuple2_string_string_free(plugin_tuple2_string_string_t *ptr);
+
+void plugin_list_tuple2_string_string_free(plugin_list_tuple2_string_string_t *ptr);
+
+void wasi_config_store_result_list_tuple2_string_string_error_free(wasi_config_store_result_list_tuple2_string_string_error_t *ptr);
+
+void plugport_plugin_http_client_denial_free(plugport_plugin_http_client_denial_t *ptr);
+
+void plugport_plugin_http_client_failure_free(plugport_plugin_http_client_failure_t *ptr);
+
+void plugin_option_u64_free(plugin_option_u64_t *ptr);
+
+void plugport_plugin_http_client_body_free(plugport_plugin_http_client_body_t *ptr);
+
+void plugin_option_u32_free(plugin_option_u32_t *ptr);
+
+void plugport_plugin_http_client_request_free(plugport_plugin_http_client_request_t *ptr);
+
+extern void plugport_plugin_http_client_sent_request_drop_own(plugport_plugin_http_client_own_sent_request_t handle);
+
+extern void plugport_plugin_http_client_sent_request_drop_borrow(plugport_plugin_http_client_borrow_sent_request_t handle);
+
+extern plugport_plugin_http_client_borrow_sent_request_t plugport_plugin_http_client_borrow_sent_request(plugport_plugin_http_client_own_sent_request_t handle);
+
+void plugport_plugin_http_client_result_bool_failure_free(plugport_plugin_http_client_result_bool_failure_t *ptr);
+
+void plugport_plugin_http_client_result_response_failure_free(plugport_plugin_http_client_result_response_failure_t *ptr);
+
+void plugport_plugin_http_client_result_list_u8_failure_free(plugport_plugin_http_client_result_list_u8_failure_t *ptr);
+
+void plugport_plugin_http_client_result_own_sent_request_failure_free(plugport_plugin_http_client_result_own_sent_request_failure_t *ptr);
+
+void plugport_plugin_http_client_list_borrow_sent_request_free(plugport_plugin_http_client_list_borrow_sent_request_t *ptr);
+
+void plugin_list_u32_free(plugin_list_u32_t *ptr);
+
 void exports_plugport_plugin_tools_content_free(exports_plugport_plugin_tools_content_t *ptr);
 
 void exports_plugport_plugin_tools_error_free(exports_plugport_plugin_tools_error_t *ptr);
@@ -687,10 +1259,6 @@ void exports_plugport_plugin_resources_error_free(exports_plugport_plugin_resour
 void exports_plugport_plugin_resources_option_annotations_free(exports_plugport_plugin_resources_option_annotations_t *ptr);
 
 void exports_plugport_plugin_resources_resource_template_free(exports_plugport_plugin_resources_resource_template_t *ptr);
-
-void plugin_tuple2_string_string_free(plugin_tuple2_string_string_t *ptr);
-
-void plugin_list_tuple2_string_string_free(plugin_list_tuple2_string_string_t *ptr);
 
 void exports_plugport_plugin_resources_matched_template_free(exports_plugport_plugin_resources_matched_template_t *ptr);
 
@@ -733,12 +1301,6 @@ void exports_plugport_plugin_prompts_result_prompt_result_error_free(exports_plu
 void exports_plugport_plugin_completions_error_free(exports_plugport_plugin_completions_error_t *ptr);
 
 void exports_plugport_plugin_completions_target_free(exports_plugport_plugin_completions_target_t *ptr);
-
-void plugin_list_string_free(plugin_list_string_t *ptr);
-
-void plugin_option_u32_free(plugin_option_u32_t *ptr);
-
-void exports_plugport_plugin_completions_completion_free(exports_plugport_plugin_completions_completion_t *ptr);
 
 void exports_plugport_plugin_completions_result_completion_error_free(exports_plugport_plugin_completions_result_completion_error_t *ptr);
 

@@ -12,8 +12,11 @@ use anyhow::{Context as _, Result};
 use wit_bindgen_core::wit_parser::Resolve;
 use wit_bindgen_core::{Files, WorldGenerator};
 
-/// The world of the SDKs in other languages: everything that a plugin may export.
-const WORLD: &str = "plugin";
+/// The world of the SDKs whose linker leaves out what a plugin does not use.
+const WORLD: &str = "everything";
+
+/// The name of that world in C, where the names of types begin with it.
+const C_WORLD: &str = "plugin";
 
 /// The module that generated Go code imports, and the SDK's copy of its needed parts.
 const GO_SUPPORT: (&str, &str) =
@@ -64,7 +67,8 @@ fn root() -> PathBuf {
 
 fn c() -> Result<Generated> {
     // The build adds the type of the world to the component, for every compiler.
-    let options = wit_bindgen_c::Opts { no_object_file: true, ..Default::default() };
+    let rename_world = Some(C_WORLD.to_owned());
+    let options = wit_bindgen_c::Opts { no_object_file: true, rename_world, ..Default::default() };
     generated(options.build())
 }
 
