@@ -103,18 +103,21 @@ pub fn state_folder(folder: &Path) -> PathBuf {
     found.pop().unwrap_or_else(|| all.join("none"))
 }
 
-/// The state home that tests share when they do not read it.
-pub fn shared_state_home() -> PathBuf {
-    let folder = root().join("target/state");
+/// A folder in `target/`, which is made if it is missing.
+pub fn target(folder: impl AsRef<Path>) -> PathBuf {
+    let folder = root().join("target").join(folder);
     std::fs::create_dir_all(&folder).expect("target/ can be written");
     folder
 }
 
+/// The state home that tests share when they do not read it.
+pub fn shared_state_home() -> PathBuf {
+    target("state")
+}
+
 /// The cache home that all tests share.
 pub fn shared_cache_home() -> PathBuf {
-    let folder = root().join("target/cache");
-    std::fs::create_dir_all(&folder).expect("target/ can be written");
-    folder
+    target("cache")
 }
 
 /// The code cache that all tests share, as a server with a configuration of its own names it with `compiled_cache_dir`.

@@ -7,15 +7,15 @@ use serde::{Deserialize, Serialize};
 
 /// How the client speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Era {
+pub enum Revision {
     /// 2026-07-28: each request stands alone.
     Stateless,
     /// 2025-11-25: each connection has a session.
     Session,
 }
 
-impl Era {
-    pub fn revision(self) -> &'static str {
+impl Revision {
+    pub fn name(self) -> &'static str {
         match self {
             Self::Stateless => "2026-07-28",
             Self::Session => "2025-11-25",
@@ -55,7 +55,7 @@ impl Task {
     }
 
     /// A reply with fewer bytes is wrong.
-    pub fn least_reply(self) -> usize {
+    pub fn min_reply_bytes(self) -> usize {
         match self {
             Self::Echo(bytes) => bytes,
             Self::List(tools) => 100 * tools,
@@ -80,7 +80,7 @@ pub enum Target {
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Plan {
-    pub era: Era,
+    pub revision: Revision,
     pub task: Task,
     pub connections: usize,
     pub millis: u64,

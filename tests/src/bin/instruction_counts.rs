@@ -10,8 +10,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use plugport_tests::instruction_counts::{
-    COMPILE, Cost, Costs, MAX_GROWTH, compile, growths, measure, measured_file, read, recorded_file, results,
-    savings, written,
+    COMPILE, Cost, Costs, MAX_GROWTH, compile, from_toml, improvements, measure, measured_file,
+    recorded_file, regressions, results_folder, to_toml,
 };
 
 /// The aims for the optimised program, by path.
@@ -44,7 +44,7 @@ async fn main() -> ExitCode {
 /// Compares with the recorded counts, and says what to do about a path that grew.
 async fn check() -> ExitCode {
     let recorded = std::fs::read_to_string(recorded_file()).map_err(|error| error.to_string());
-    let recorded = recorded.and_then(|text| read(&text).map_err(|error| error.to_string()));
+    let recorded = recorded.and_then(|text| from_toml(&text).map_err(|error| error.to_string()));
     let recorded = match recorded {
         Ok(recorded) => recorded,
         Err(error) => {
@@ -54,25 +54,25 @@ async fn check() -> ExitCode {
     };
     let measured = measure().await;
     let (to, recorded_at) = (measured_file(), recorded_file());
-    if let Err(error) = std::fs::write(&to, written(&measured)) {
+    if let Err(error) = std::fs::write(&to, to_toml(&measured)) {
         println!("{}: {error}", to.display());
         return ExitCode::FAILURE;
     }
     print(&measured, "recorded", &recorded);
     let record = format!("cp {} {}", to.display(), recorded_at.display());
-    for saved in savings(&recorded, &measured) {
+    for saved in improvements(&recorded, &measured) {
         println!("{saved}; record that, so that it stays: {record}");
     }
-    let growths = growths(&recorded, &measured);
-    if growths.is_empty() {
+    let regressions = regressions(&recorded, &measured);
+    if regressions.is_empty() {
         return ExitCode::SUCCESS;
     }
-    println!("\n{}\n", growths.join("\n"));
+    println!("\n{}\n", regressions.join("\n"));
     println!(
         "A count may grow by {:.0} %. Make the path shorter; this shows its functions:",
         MAX_GROWTH * 100.0
     );
-    println!("  callgrind_annotate {}", results().join("PATH.callgrind").display());
+    println!("  callgrind_annotate {}", results_folder().join("PATH.callgrind").display());
     println!("If the growth is meant, record it, and say in the commit what it buys:\n  {record}");
     ExitCode::FAILURE
 }

@@ -1,7 +1,8 @@
-//! Who may call: tokens, logins, roles, what belongs to a principal, and the addresses behind proxies.
+//! Who may call, and what each caller sees and uses: tokens, logins, client certificates, DPoP, roles, scopes, quotas,
+//! what belongs to one principal (sessions, streams, key-value stores), and the addresses behind proxies.
 //!
-//! Each test starts the real binary with `[auth]`. Rates and limits of callers are in `limits`, and `Host` and `Origin`
-//! are in `http`.
+//! Each test starts the real binary, most of them with `[auth]`. TLS of the listener is here, `Host` and `Origin` are
+//! in `http`, and rates and limits that hold without `[auth]` are in `limits`.
 
 mod access_command;
 mod dpop;

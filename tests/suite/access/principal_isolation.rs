@@ -1,11 +1,12 @@
-//! What belongs to one principal does not exist for another: sessions, streams, suspended calls, cancellations. Each
-//! test compares what a thief gets with what the same thief gets for something that never existed, byte for byte.
+//! What belongs to one principal does not exist for another: sessions, streams, suspended calls, cancellations and
+//! progress. Where a thief gets a response, it is compared byte for byte with the one for something that never existed.
 
 use std::time::Duration;
 
-use plugport_tests::http_client::{Client, HttpResponse, LEGACY};
+use plugport_tests::http_client::{Client, HttpResponse, LEGACY, STATELESS, Stream};
 use plugport_tests::server::Server;
 use serde_json::{Value, json};
+use tokio::task::JoinSet;
 
 use super::{ADA, BOB, as_caller, both};
 use crate::mcp::session_client_requests::{GRANTED, capabilities, form};
@@ -115,22 +116,91 @@ async fn a_stream_of_http_and_sse_takes_messages_of_its_principal_only() {
     assert_eq!(stream.message().await["id"], 9, "the first message on the stream is her own");
 }
 
+/// Begins a session over HTTP+SSE. Returns its stream, a client that posts to it, and the address to post to.
+async fn sse_session(server: &Server, token: &str) -> (Stream, Client, String) {
+    let base = server.url().trim_end_matches("/mcp").to_owned();
+    let client = as_caller(server, token);
+    let mut stream = client.at(format!("{base}/sse")).listen(&[]).await;
+    let address = format!("{base}{}", stream.event().await.unwrap().data);
+    let params = json!({ "protocolVersion": "2024-11-05", "capabilities": {},
+                         "clientInfo": { "name": "suite", "version": "1" } });
+    let posts = client.at(&address);
+    let initialize = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params });
+    assert_eq!(posts.post(&[], initialize.to_string()).await.status, 202);
+    assert_eq!(stream.message().await["result"]["protocolVersion"], "2024-11-05");
+    let initialized = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+    assert_eq!(posts.post(&[], initialized.to_string()).await.status, 202);
+    (stream, posts, address)
+}
+
+/// All calls have the id 1, which the thief names in sessions of its own and in those of the others.
 #[tokio::test(flavor = "multi_thread")]
 async fn nobody_cancels_the_call_of_another() {
     let server = server().await;
-    let own = as_caller(&server, ADA).session(LEGACY).await;
-    let bob = as_caller(&server, BOB);
-    let calling = tokio::spawn({
-        let own = own.clone();
-        async move { own.call("polite-nap", json!({ "ms": 1500 })).await }
-    });
+    let (ada, bob) = (as_caller(&server, ADA), as_caller(&server, BOB));
+    let mut sessions = Vec::new();
+    for revision in REVISIONS {
+        sessions.push((ada.session(revision).await, bob.session(revision).await));
+    }
+    let (mut of_ada, ada_posts, address) = sse_session(&server, ADA).await;
+    let (_of_bob, bob_posts, _) = sse_session(&server, BOB).await;
+
+    let arguments = json!({ "ms": 2000 });
+    let nap = json!({ "name": "polite-nap", "arguments": arguments });
+    let mut calls = JoinSet::new();
+    for own in sessions.iter().map(|(own, _)| own.clone()) {
+        let nap = nap.clone();
+        calls.spawn(async move { own.request_as(json!(1), "tools/call", nap).await });
+    }
+    let stateless = ada.clone();
+    calls.spawn(async move { stateless.call("polite-nap", arguments).await });
+    let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": nap }).to_string();
+    assert_eq!(ada_posts.post(&[], call).await.status, 202);
     tokio::time::sleep(Duration::from_millis(300)).await;
+
+    let params = json!({ "requestId": 1 });
     let cancel =
-        json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 1 } });
-    let other = bob.session(LEGACY).await;
-    other.notify("notifications/cancelled", json!({ "requestId": 1 })).await;
-    let stolen = bob.post(&[("mcp-session-id", own.id.as_str())], cancel.to_string()).await;
-    assert_eq!(stolen.status, 404);
-    let reply = calling.await.unwrap();
-    assert!(reply.result()["isError"] != true, "{reply:?}");
+        json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params }).to_string();
+    let cancelled =
+        async |client: &Client, headers: &[(&str, &str)]| client.post(headers, cancel.clone()).await.status;
+    for (own, other) in &sessions {
+        other.notify("notifications/cancelled", params.clone()).await;
+        let headers = [("mcp-session-id", &*own.id), ("mcp-protocol-version", &*own.revision)];
+        assert_eq!(cancelled(&bob, &headers).await, 404, "{}", own.revision);
+    }
+    assert_eq!(cancelled(&bob, &[("mcp-protocol-version", STATELESS)]).await, 202);
+    assert_eq!(cancelled(&bob_posts, &[]).await, 202);
+    assert_eq!(cancelled(&bob.at(&address), &[]).await, 404);
+    for reply in calls.join_all().await {
+        assert_eq!(reply.tool_text(), "rested");
+    }
+    let reply = of_ada.message().await;
+    assert_eq!((&reply["id"], &reply["result"]["content"][0]["text"]), (&json!(1), &json!("rested")));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn progress_goes_to_the_caller_whoever_else_has_its_token_and_id() {
+    let server = server().await;
+    let (ada, bob) = (as_caller(&server, ADA), as_caller(&server, BOB));
+    let narrate = |steps: u32| {
+        let arguments = json!({ "steps": steps });
+        json!({ "name": "polite-narrate", "arguments": arguments, "_meta": { "progressToken": "t" } })
+    };
+    let heard = |one: &HttpResponse, other: &HttpResponse| {
+        [one, other].map(|reply| reply.notifications("notifications/progress").len())
+    };
+    for revision in REVISIONS {
+        let (of_ada, of_bob) = (ada.session(revision).await, bob.session(revision).await);
+        let (two, three) = tokio::join!(
+            of_ada.request_as(json!(1), "tools/call", narrate(2)),
+            of_bob.request_as(json!(1), "tools/call", narrate(3))
+        );
+        assert_eq!(heard(&two, &three), [2, 3], "{revision}: {two:?} {three:?}");
+    }
+    let token = json!({ "progressToken": "t" });
+    let (two, three) = tokio::join!(
+        ada.request_with_meta("tools/call", narrate(2), token.clone()),
+        bob.request_with_meta("tools/call", narrate(3), token)
+    );
+    assert_eq!(heard(&two, &three), [2, 3], "{two:?} {three:?}");
 }

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use plugport_tests::http_client::{Client, HttpResponse, LEGACY, Session, Stream};
+use plugport_tests::http_client::{Client, HttpResponse, LEGACY, STATELESS, Session, Stream, stateless_meta};
 use plugport_tests::server::Server;
 use serde_json::{Value, json};
 
@@ -110,16 +110,29 @@ async fn hears(stream: &mut Stream) -> bool {
     tokio::time::timeout(Duration::from_secs(4), heard).await.unwrap_or(false)
 }
 
+/// A subscription to changes of the list of tools, without a session.
+async fn subscribe(client: &Client) -> Stream {
+    let params = json!({ "notifications": { "toolsListChanged": true }, "_meta": stateless_meta() });
+    let body = json!({ "jsonrpc": "2.0", "id": "l", "method": "subscriptions/listen", "params": params });
+    let headers = [("mcp-protocol-version", STATELESS), ("mcp-method", "subscriptions/listen")];
+    let mut stream = client.stream(&headers, &body).await;
+    assert_eq!(stream.message().await["method"], "notifications/subscriptions/acknowledged");
+    stream
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_change_of_roles_is_heard_by_those_whose_view_it_changes() {
     let server = server(ROLES).await;
     let (ada, bob) = (as_caller(&server, ADA), as_caller(&server, BOB));
     let (of_ada, of_bob) = (ada.session(LEGACY).await, bob.session(LEGACY).await);
     let (mut ada_hears, mut bob_hears) = (of_ada.listen(None).await, of_bob.listen(None).await);
+    let (mut ada_subscribed, mut bob_subscribed) = (subscribe(&ada).await, subscribe(&bob).await);
     let changed = ROLES.replace("\"polite-echo\", ", "\"polite-echo\", \"polite-add\", ");
     std::fs::write(server.folder().join("plugport.toml"), format!("{changed}{}", both())).unwrap();
-    let (ada_heard, bob_heard) = tokio::join!(hears(&mut ada_hears), hears(&mut bob_hears));
-    assert_eq!((ada_heard, bob_heard), (false, true), "{}", server.log());
+    let with_sessions = async { tokio::join!(hears(&mut ada_hears), hears(&mut bob_hears)) };
+    let without = async { tokio::join!(hears(&mut ada_subscribed), hears(&mut bob_subscribed)) };
+    let heard = tokio::join!(with_sessions, without);
+    assert_eq!(heard, ((false, true), (false, true)), "{}", server.log());
     assert_eq!(tools(&bob).await, ["polite-add", "polite-echo"]);
 }
 

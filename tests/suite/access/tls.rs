@@ -113,11 +113,15 @@ fn address(server: &Server) -> String {
 /// A request that calls a tool, with more lines in its header.
 fn request(server: &Server, more: &str) -> String {
     let params = json!({ "name": "polite-whoami", "arguments": {}, "_meta": stateless_meta() });
-    let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params }).to_string();
+    post(server, "tools/call", &params, &format!("Mcp-Name: polite-whoami\r\n{more}"))
+}
+
+fn post(server: &Server, method: &str, params: &serde_json::Value, more: &str) -> String {
+    let body = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }).to_string();
     format!(
         "POST /mcp HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n\
          Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\n\
-         Mcp-Method: tools/call\r\nMcp-Name: polite-whoami\r\n{more}Content-Length: {length}\r\n\r\n{body}",
+         Mcp-Method: {method}\r\n{more}Content-Length: {length}\r\n\r\n{body}",
         host = address(server),
         length = body.len()
     )
@@ -212,6 +216,38 @@ async fn a_certificate_of_another_authority_is_refused() {
     }
     let (mut anonymous, _) = authority.connect(&server, None).await.unwrap();
     assert_eq!(call(&mut anonymous, &server).await.status, 200, "the server goes on");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_authority_that_is_removed_ends_the_connections_of_its_clients() {
+    let (authority, next) = (Authority::new(), Authority::new());
+    let (server, _) = authority.server("[auth]\n").await;
+    let connect = async |of: &Authority| {
+        let connected = authority.connect(&server, Some(of.issue("ada", &[]))).await;
+        connected.unwrap().0
+    };
+    let trust = |authorities: &[&Authority]| {
+        let pem: String = authorities.iter().map(|authority| authority.certificate.pem()).collect();
+        fs::write(server.folder().join("ca.pem"), pem).unwrap();
+    };
+    let (mut open, mut listens) = (connect(&authority).await, connect(&authority).await);
+    let params = json!({ "notifications": { "toolsListChanged": true }, "_meta": stateless_meta() });
+    listens.send(post(&server, "subscriptions/listen", &params, "")).await;
+    assert_eq!(listens.response().await.status, 200);
+
+    trust(&[&authority, &next]);
+    server.wait_for_log("use the changed files").await;
+    assert_eq!(call(&mut open, &server).await.status, 200, "its authority is still there");
+    assert_eq!(call(&mut connect(&next).await, &server).await.status, 200);
+
+    trust(&[&next]);
+    server.wait_for_log("has lost an authority").await;
+    let begun = Instant::now();
+    assert!(open.is_closed().await, "the connection stays open");
+    listens.rest().await;
+    // An idle connection would end by itself too, after ten seconds.
+    assert!(begun.elapsed() < Duration::from_secs(5), "it took {:?}", begun.elapsed());
+    assert_eq!(call(&mut connect(&next).await, &server).await.status, 200);
 }
 
 #[tokio::test(flavor = "multi_thread")]

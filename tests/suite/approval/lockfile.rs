@@ -296,7 +296,12 @@ async fn a_wider_schema_waits_for_approval() {
 /// P4.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_new_import_waits_for_approval() {
-    waits_until_accepted("changed_import", "imports", &["imports changed:\n", "    +wasi:http/"]).await;
+    waits_until_accepted(
+        "changed_import",
+        "imports",
+        &["imports changed:\n", "    +plugport:plugin/http-client"],
+    )
+    .await;
 }
 
 /// P5: a damaged lockfile is an error.

@@ -7,4 +7,5 @@
 mod client_memory;
 mod clients;
 mod corpus;
+mod disguised_arguments;
 mod parallel_attacks;

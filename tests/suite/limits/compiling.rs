@@ -7,7 +7,7 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use plugport::call_env::NoClient;
+use plugport::call_env::{Caller, NoClient};
 use plugport::config::{Config, Limits, ServerConfig};
 use plugport::observe::Audit;
 use plugport::plugin::{ComponentFile, LoadError, LoadedPlugin, Loader};
@@ -44,14 +44,12 @@ fn write(plugins: &Path, name: &str, bytes: &[u8]) {
 }
 
 fn loader() -> Loader {
-    let compiler = Compiler::with_program(binary());
-    Loader::new(
-        &ServerConfig { suspended_calls: 0, ..ServerConfig::default() },
-        KvDatabase::new("unused".into()),
-        Audit::disabled(),
-        compiler,
-    )
-    .unwrap()
+    loader_with(Compiler::with_program(binary()))
+}
+
+fn loader_with(compiler: Compiler) -> Loader {
+    let settings = ServerConfig { suspended_calls: 0, ..ServerConfig::default() };
+    Loader::new(&settings, KvDatabase::new("unused".into()), Audit::disabled(), compiler).unwrap()
 }
 
 async fn load(loader: &Loader, bytes: Vec<u8>, limits: Limits) -> Result<LoadedPlugin, LoadError> {
@@ -142,7 +140,8 @@ async fn calls_do_not_wait_while_a_bomb_compiles() {
     let mut waits = Vec::new();
     while !bombs.is_finished() {
         let begun = Instant::now();
-        polite.call_tool("echo", r#"{"message":"x"}"#, Arc::new(NoClient)).await.outcome.unwrap();
+        let client = Arc::new(NoClient(Caller::CommandLine));
+        polite.call_tool("echo", r#"{"message":"x"}"#, client).await.outcome.unwrap();
         waits.push(begun.elapsed());
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
@@ -472,14 +471,7 @@ async fn cached_code_loads_at_once() {
     let state = plugins.path().join("state");
     let load = async || {
         let cache = plugport::sandbox::CodeCache::open(&state, 64).unwrap();
-        let compiler = Compiler::with_program(binary()).with_caches(cache);
-        let loader = Loader::new(
-            &ServerConfig { suspended_calls: 0, ..ServerConfig::default() },
-            KvDatabase::new("unused".into()),
-            Audit::disabled(),
-            compiler,
-        )
-        .unwrap();
+        let loader = loader_with(Compiler::with_program(binary()).with_caches(cache));
         let bytes = std::fs::read(guest("polite")).unwrap();
         let begun = Instant::now();
         load(&loader, bytes, Limits::default()).await.unwrap();

@@ -45,12 +45,12 @@ impl Cost {
 ///
 /// # Errors
 /// With the mistake in the text.
-pub fn read(text: &str) -> Result<Costs, toml::de::Error> {
+pub fn from_toml(text: &str) -> Result<Costs, toml::de::Error> {
     toml::from_str(text)
 }
 
 /// The file of these counts.
-pub fn written(costs: &Costs) -> String {
+pub fn to_toml(costs: &Costs) -> String {
     let mut text = HEADING.to_owned();
     for (name, Cost { instructions, allocations }) in costs {
         let _ = write!(text, "\n[{name}]\ninstructions = {instructions}\nallocations = {allocations:.1}\n");
@@ -59,18 +59,18 @@ pub fn written(costs: &Costs) -> String {
 }
 
 /// A sentence for each count that grew by more than [`MAX_GROWTH`], and for each path that only one of the two has.
-pub fn growths(recorded: &Costs, measured: &Costs) -> Vec<String> {
-    let mut growths = compare(recorded, measured, |growth| growth > MAX_GROWTH);
+pub fn regressions(recorded: &Costs, measured: &Costs) -> Vec<String> {
+    let mut regressions = compare(recorded, measured, |growth| growth > MAX_GROWTH);
     let missing = |from: &Costs, in_other: &Costs| -> Vec<String> {
         from.keys().filter(|name| !in_other.contains_key(*name)).cloned().collect()
     };
-    growths.extend(missing(measured, recorded).iter().map(|name| format!("`{name}` is not recorded")));
-    growths.extend(missing(recorded, measured).iter().map(|name| format!("`{name}` was not counted")));
-    growths
+    regressions.extend(missing(measured, recorded).iter().map(|name| format!("`{name}` is not recorded")));
+    regressions.extend(missing(recorded, measured).iter().map(|name| format!("`{name}` was not counted")));
+    regressions
 }
 
 /// A sentence for each count that fell by more than [`MAX_GROWTH`]: until it is recorded, it may grow again.
-pub fn savings(recorded: &Costs, measured: &Costs) -> Vec<String> {
+pub fn improvements(recorded: &Costs, measured: &Costs) -> Vec<String> {
     compare(recorded, measured, |growth| growth < -MAX_GROWTH)
 }
 
@@ -103,9 +103,9 @@ mod tests {
     #[test]
     fn a_path_that_grew_is_named_with_how_much() {
         let recorded = costs(2_000_000, 130.0);
-        let grown = growths(&recorded, &costs(2_460_000, 130.4));
+        let grown = regressions(&recorded, &costs(2_460_000, 130.4));
         assert_eq!(grown, ["`call` takes 2460000 instructions a request, 23 % more than 2000000"]);
-        let grown = growths(&recorded, &costs(2_460_000, 143.0));
+        let grown = regressions(&recorded, &costs(2_460_000, 143.0));
         assert_eq!(grown.len(), 2);
         assert_eq!(grown[1], "`call` takes 143 allocations a request, 10 % more than 130");
     }
@@ -116,29 +116,29 @@ mod tests {
         for (instructions, allocations) in
             [(2_000_000, 130.0), (2_099_000, 136.0), (1_901_000, 124.0), (1, 1.0)]
         {
-            assert!(growths(&recorded, &costs(instructions, allocations)).is_empty());
+            assert!(regressions(&recorded, &costs(instructions, allocations)).is_empty());
         }
-        assert!(savings(&recorded, &costs(1_901_000, 124.0)).is_empty());
+        assert!(improvements(&recorded, &costs(1_901_000, 124.0)).is_empty());
     }
 
     #[test]
     fn what_became_cheaper_is_told_so_that_it_is_recorded() {
-        let saved = savings(&costs(2_000_000, 130.0), &costs(1_500_000, 130.0));
+        let saved = improvements(&costs(2_000_000, 130.0), &costs(1_500_000, 130.0));
         assert_eq!(saved, ["`call` takes 1500000 instructions a request, 25 % less than 2000000"]);
     }
 
     #[test]
     fn a_path_that_is_on_one_side_only_fails() {
         let one = costs(1, 1.0);
-        assert_eq!(growths(&Costs::new(), &one), ["`call` is not recorded"]);
-        assert_eq!(growths(&one, &Costs::new()), ["`call` was not counted"]);
+        assert_eq!(regressions(&Costs::new(), &one), ["`call` is not recorded"]);
+        assert_eq!(regressions(&one, &Costs::new()), ["`call` was not counted"]);
     }
 
     #[test]
     fn what_is_written_is_read() {
         let costs = costs(1_965_102, 136.5);
-        assert_eq!(read(&written(&costs)).unwrap(), costs);
-        assert!(read("[call]\ninstructions = 1\n").is_err());
+        assert_eq!(from_toml(&to_toml(&costs)).unwrap(), costs);
+        assert!(from_toml("[call]\ninstructions = 1\n").is_err());
     }
 
     #[test]

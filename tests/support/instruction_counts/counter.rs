@@ -1,7 +1,7 @@
 //! Counts the requests of one server.
 
 use super::callgrind::Callgrind;
-use super::{Cost, Costs, results};
+use super::{Cost, Costs, results_folder};
 
 /// Requests before counting begins: they fill caches, and allocate what a server needs once.
 const WARM_UP: u32 = 10;
@@ -24,7 +24,7 @@ impl<'c> Counter<'c> {
 
     /// Sends a request again and again, and adds its cost under this name. `request` gets the number of the request.
     pub(super) async fn count(&mut self, name: &str, mut request: impl AsyncFnMut(u32)) {
-        let profile = results().join(format!("{name}.callgrind"));
+        let profile = results_folder().join(format!("{name}.callgrind"));
         for number in 0..WARM_UP {
             request(number).await;
         }

@@ -13,12 +13,12 @@ mod profile_totals;
 
 use std::path::PathBuf;
 
-pub use cost::{Cost, Costs, MAX_GROWTH, growths, read, savings, written};
+pub use cost::{Cost, Costs, MAX_GROWTH, from_toml, improvements, regressions, to_toml};
 pub use hot_paths::measure;
 pub use precompile::{COMPILE, compile};
 pub use profile_totals::ProfileTotals;
 
-use crate::build::root;
+use crate::build::{root, target};
 
 /// The file with the recorded counts.
 pub fn recorded_file() -> PathBuf {
@@ -26,13 +26,11 @@ pub fn recorded_file() -> PathBuf {
 }
 
 /// Where the last run left its counts, and the profile of each path for `callgrind_annotate`.
-pub fn results() -> PathBuf {
-    let folder = root().join("target/instruction_counts");
-    std::fs::create_dir_all(&folder).expect("target/ can be written");
-    folder
+pub fn results_folder() -> PathBuf {
+    target("instruction_counts")
 }
 
 /// The file with the counts of the last run.
 pub fn measured_file() -> PathBuf {
-    results().join("measured.toml")
+    results_folder().join("measured.toml")
 }

@@ -1,13 +1,12 @@
 //! Valgrind, and the program of `tests` that counts with it what requests cost.
 //!
-//! Valgrind is installed where that disturbs nobody, on Debian as root, which is what CI is; elsewhere counting is
-//! skipped with a message. No exact version is asked for, because Debian keeps only one.
+//! Where valgrind is missing and cannot be installed, counting is skipped with a message.
 
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::OnceLock;
 
-use crate::browser::{apt, is_debian, is_root};
+use crate::debian;
 use crate::repository::Repository;
 use crate::run_command::{self, Failure, Outcome};
 
@@ -21,9 +20,8 @@ const SERVER_IS_BUILT: &str = "PLUGPORT_SERVER_IS_BUILT";
 
 /// Whether counting works here, after valgrind was installed where that is possible. A second call awaits the first.
 pub(crate) fn prepare() -> Outcome<bool> {
-    static FOUND: OnceLock<Result<bool, String>> = OnceLock::new();
-    let found = FOUND.get_or_init(|| find_or_install().map_err(|failure| failure.to_string()));
-    found.clone().map_err(Failure::new)
+    static FOUND: OnceLock<Outcome<bool>> = OnceLock::new();
+    FOUND.get_or_init(find_or_install).clone()
 }
 
 fn find_or_install() -> Outcome<bool> {
@@ -31,27 +29,12 @@ fn find_or_install() -> Outcome<bool> {
         eprintln!("nothing is counted: the recorded counts are those of x86-64 and Linux");
         return Ok(false);
     }
-    if let Some(version) = version() {
-        eprintln!("instructions are counted with {version}");
-        return Ok(true);
+    let version = debian::find_or_install(PACKAGE, || run_command::version(PACKAGE))?;
+    match &version {
+        Some(version) => eprintln!("instructions are counted with {version}"),
+        None => eprintln!("nothing is counted: there is no {PACKAGE}"),
     }
-    if !is_debian() || !is_root() {
-        eprintln!("nothing is counted: there is no {PACKAGE}");
-        return Ok(false);
-    }
-    run_command::step(&format!("Installing {PACKAGE}"), "", || {
-        run_command::run(apt(&["update"]))?;
-        run_command::run(apt(&["install", "--yes", "--no-install-recommends", PACKAGE]))
-    })?;
-    let version =
-        version().ok_or_else(|| Failure::new(format!("{PACKAGE} is installed and does not run")))?;
-    eprintln!("instructions are counted with {version}");
-    Ok(true)
-}
-
-fn version() -> Option<String> {
-    let output = Command::new(PACKAGE).arg("--version").stdin(Stdio::null()).output().ok()?;
-    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    Ok(version.is_some())
 }
 
 /// Counts with the programs that `cargo verify` has built, and compares with what is recorded.

@@ -2,13 +2,15 @@
 //!
 //! They are a program and not scripts, so that a fresh machine needs cargo and nothing else, and the program depends on
 //! the standard library alone, so that it compiles in a second or two. Each command is a module; they share how a
-//! step is run and reported ([`run_command`]), how a component is built ([`wasm`]) and the paths ([`repository`]).
+//! step is run and reported ([`run_command`]), how a component is built ([`wasm`]), how a package of Debian is
+//! installed ([`debian`]) and the paths ([`repository`]).
 //!
 //! Everything is reported on stderr. stdout belongs to the started program: `cargo demo --stdio` speaks MCP there.
 #![expect(clippy::print_stderr, reason = "reporting what is being done is what this program is for")]
 
 mod bench;
 mod browser;
+mod debian;
 mod demo;
 mod docs;
 mod fuzzing;

@@ -6,8 +6,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::browser::apt;
-use crate::prometheus::package;
+use crate::debian::{self, apt};
 use crate::run_command::{self, Failure, Outcome};
 
 /// glibc 2.41.
@@ -32,10 +31,7 @@ pub(crate) fn unpack(folder: &Path) -> Outcome<Command> {
         }
         run_command::run(command)?;
     }
-    let package = package(folder).ok_or_else(|| Failure::new("apt-get has downloaded no package"))?;
-    let mut unpack = Command::new("dpkg-deb");
-    unpack.arg("--extract").arg(package).arg(folder);
-    run_command::run(unpack)?;
+    debian::unpack(folder)?;
     // Larger than the library.
     std::fs::remove_dir_all(&lists).map_err(|error| cannot(&lists, &error))?;
     // `tests/rivals` looks there.

@@ -7,7 +7,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::browser::is_debian;
+use crate::debian::is_debian;
 use crate::guests;
 use crate::newer_libc;
 use crate::repository::Repository;

@@ -5,14 +5,14 @@
 use std::ffi::OsStr;
 use std::fmt;
 use std::path::Path;
-use std::process::{Command, ExitCode};
+use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 /// The result of every command and step.
 pub(crate) type Outcome<T = ()> = Result<T, Failure>;
 
 /// Why a command failed, as a message for people.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Failure {
     message: String,
     usage: bool,
@@ -75,6 +75,13 @@ pub(crate) fn run(mut command: Command) -> Outcome {
 /// Whether a command exists and succeeds; its output is dropped.
 pub(crate) fn succeeds(mut command: Command) -> bool {
     command.output().is_ok_and(|output| output.status.success())
+}
+
+/// The first line that a program prints with `--version`; `None`: it does not run.
+pub(crate) fn version(program: impl AsRef<OsStr>) -> Option<String> {
+    let output = Command::new(program).arg("--version").stdin(Stdio::null()).output().ok()?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    output.status.success().then(|| text.lines().next().unwrap_or_default().trim().to_owned())
 }
 
 /// Becomes the command, so that signals and the exit status are its own.

@@ -50,7 +50,7 @@ function make() {
     return server;
 }
 
-const modern = toNodeHandler(createMcpHandler(make, { legacy: 'reject' }));
+const stateless = toNodeHandler(createMcpHandler(make, { legacy: 'reject' }));
 const sessions = new Map();
 
 async function session(request, response) {
@@ -69,8 +69,8 @@ async function session(request, response) {
 if (how === 'stdio') {
     serveStdio(make);
 } else {
-    const isModern = (request) => request.headers['mcp-protocol-version'] === '2026-07-28';
-    createServer((request, response) => (isModern(request) ? modern : session)(request, response)).listen(
+    const isStateless = (request) => request.headers['mcp-protocol-version'] === '2026-07-28';
+    createServer((request, response) => (isStateless(request) ? stateless : session)(request, response)).listen(
         Number(how),
         '127.0.0.1',
     );

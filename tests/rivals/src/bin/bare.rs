@@ -22,7 +22,7 @@ const COMPLETE: &str = r#""resultType":"complete","#;
 const SERVER: &str = r#""_meta":{"io.modelcontextprotocol/serverInfo":{"name":"plugport","title":"Plugport","version":"0.1.0"}}"#;
 const INPUT: &str = r#"{"resultType":"input_required","inputRequests":{"1":{"method":"sampling/createMessage","params":{"messages":[{"role":"user","content":{"type":"text","text":"Greet me."}}],"maxTokens":9}}},"requestState":"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"}"#;
 const INITIALIZED: &str = r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"bare","version":"0.1.0"}}"#;
-const TOLD: &str = "event: message\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"level\":\"info\",\"data\":\"working\"}}\n\nevent: message\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progressToken\":\"told\",\"progress\":1.0,\"total\":1.0}}\n\n";
+const NOTIFICATIONS: &str = "event: message\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"level\":\"info\",\"data\":\"working\"}}\n\nevent: message\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progressToken\":\"told\",\"progress\":1.0,\"total\":1.0}}\n\n";
 
 #[derive(Deserialize)]
 struct Request<'a> {
@@ -87,7 +87,7 @@ async fn call(id: &RawValue, params: Params<'_>) -> Response {
         }
         Some("rivals-narrate") => {
             let last = message(id, &result("told", stateless));
-            let events = format!("{TOLD}event: message\ndata: {last}\n\n");
+            let events = format!("{NOTIFICATIONS}event: message\ndata: {last}\n\n");
             ([(header::CONTENT_TYPE, "text/event-stream")], events).into_response()
         }
         Some("rivals-sample") if params.responses.is_none() => json(id, INPUT),

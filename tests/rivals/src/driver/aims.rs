@@ -1,9 +1,9 @@
 //! What must hold, beside what was measured.
 
-use super::cell::{Cell, SMALL};
+use super::case::{Case, SMALL};
 use super::results::{Figure, Results};
 use super::rival::Rival;
-use crate::plan::{Era, Report, Task};
+use crate::plan::{Report, Revision, Task};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bound {
@@ -39,11 +39,11 @@ fn rate(report: &Report) -> f64 {
 }
 
 pub fn aims(results: &Results) -> Vec<Aim> {
-    let of = |cell: Cell, figure: Figure, rival, other| results.ratio(figure, (cell, rival), (cell, other));
+    let of = |case: Case, figure: Figure, rival, other| results.ratio(figure, (case, rival), (case, other));
     let mut aims = Vec::new();
     let mut add = |what: &str, bound, measured| aims.push(Aim { what: what.to_owned(), bound, measured });
-    for (era, name) in [(Era::Stateless, "stateless"), (Era::Session, "session")] {
-        let (one, many) = (Cell::http(SMALL, era, 1), Cell::http(SMALL, era, 64));
+    for (revision, name) in [(Revision::Stateless, "stateless"), (Revision::Session, "session")] {
+        let (one, many) = (Case::http(SMALL, revision, 1), Case::http(SMALL, revision, 64));
         let (fresh, reused) = (Rival::Fresh, Rival::Reused);
         let what = |rest: &str| format!("{name}: {rest}");
         let at_most = Bound::AtMost;
@@ -51,11 +51,11 @@ pub fn aims(results: &Results) -> Vec<Aim> {
         add(&what("CPU at 64 connections / bare"), at_most(3.0), of(many, cpu, fresh, Rival::Bare));
         add(&what("CPU at 64 connections, reused / bare"), at_most(2.0), of(many, cpu, reused, Rival::Bare));
         add(&what("p50 of one caller / bare"), at_most(2.4), of(one, p50, fresh, Rival::Bare));
-        let stdio = results.ratio(cpu, (Cell::stdio(era), fresh), (one, fresh));
+        let stdio = results.ratio(cpu, (Case::stdio(revision), fresh), (one, fresh));
         add(&what("CPU over stdio / over HTTP"), at_most(1.0), stdio);
         let faster = of(many, rate, fresh, Rival::FastMcp);
         add(&what("calls per second at 64 connections / fastmcp"), Bound::AtLeast(10.0), faster);
-        let over_stdio = Cell::stdio(era);
+        let over_stdio = Case::stdio(revision);
         for other in [Rival::Wassette, Rival::HyperMcp] {
             if other.cannot(over_stdio).is_none() {
                 let what = what(&format!("calls per second over stdio / {}", other.title()));
@@ -66,28 +66,28 @@ pub fn aims(results: &Results) -> Vec<Aim> {
         add(&what("calls per second over stdio, reused / ACT"), Bound::AtLeast(1.0), level);
     }
     for (task, name) in [(Task::Echo(64 << 10), "64 KiB"), (Task::Echo(1 << 20), "1 MiB")] {
-        let cell = Cell::http(task, Era::Stateless, 1);
+        let case = Case::http(task, Revision::Stateless, 1);
         add(
             &format!("p50 of an echo of {name} / bare"),
             Bound::AtMost(2.0),
-            of(cell, p50, Rival::Fresh, Rival::Bare),
+            of(case, p50, Rival::Fresh, Rival::Bare),
         );
     }
     for tools in [100, 5_000] {
-        let cell = Cell::http(Task::List(tools), Era::Stateless, 1);
-        let measured = of(cell, cpu, Rival::Fresh, Rival::Bare);
+        let case = Case::http(Task::List(tools), Revision::Stateless, 1);
+        let measured = of(case, cpu, Rival::Fresh, Rival::Bare);
         add(&format!("CPU of a list of {tools} tools / bare"), Bound::AtMost(1.3), measured);
     }
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let work = |connections| (Cell::http(Task::Work, Era::Stateless, connections), Rival::Fresh);
+    let work = |connections| (Case::http(Task::Work, Revision::Stateless, connections), Rival::Fresh);
     let scaled = results.ratio(rate, work(8), work(1));
     add(
         &format!("10 ms of work per second, 8 callers / 1, on {cores} cores"),
         Bound::AtLeast(0.9 * cores as f64),
         scaled,
     );
-    let idle = results.idle.get(&Rival::Fresh).map(|memory| memory.resident as f64 / 1024.0);
-    add("resident memory, idle, MiB", Bound::AtMost(20.0), idle);
+    let idle = results.idle.get(&Rival::Fresh).map(|memory| memory.resident as f64 * 1024.0 / 1e6);
+    add("resident memory, idle, MB", Bound::AtMost(20.0), idle);
     aims
 }
 
@@ -98,9 +98,9 @@ mod tests {
     #[test]
     fn a_ratio_is_held_against_its_bound() {
         let mut results = Results::default();
-        let cell = Cell::http(SMALL, Era::Stateless, 64);
+        let case = Case::http(SMALL, Revision::Stateless, 64);
         for (rival, cpu_us) in [(Rival::Fresh, 90.0), (Rival::Rmcp, 100.0), (Rival::Bare, 30.0)] {
-            results.add(cell, rival, Report { cpu_us, ..Report::default() });
+            results.add(case, rival, Report { cpu_us, ..Report::default() });
         }
         let aims = aims(&results);
         assert_eq!((aims[0].measured, aims[0].holds()), (Some(0.9), Some(false)));

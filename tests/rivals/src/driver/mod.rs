@@ -1,10 +1,10 @@
 //! Starts the servers, measures them in turns, and shows the results.
 //!
-//! Servers that answer one cell run at the same time and are measured one after the other, again and again: A B C, A B
+//! Servers that answer one case run at the same time and are measured one after the other, again and again: A B C, A B
 //! C. What disturbs the machine for a while disturbs each of them, and the medians of ratios are steadier than times.
 
 mod aims;
-mod cell;
+mod case;
 mod docs;
 mod plot;
 mod programs;
@@ -23,12 +23,12 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::load;
-use crate::plan::{Era, Plan, Report, Target, Task};
+use crate::plan::{Plan, Report, Revision, Target, Task};
 use crate::usage;
-use cell::{Cell, Transport};
+use case::{Case, Transport};
 use programs::Programs;
 use results::Results;
-use rival::{Offer, RIVALS, Rival};
+use rival::{RIVALS, Rival, ToolSet};
 use server::{Home, Server};
 use settings::Settings;
 
@@ -43,16 +43,16 @@ pub fn run(arguments: impl Iterator<Item = String>) -> Result<()> {
         eprintln!("{} is not installed, so it is not measured", rival.title());
     }
     let mut results = Results::default();
-    let cells = settings.cells();
-    let mut offers: Vec<Offer> = cells.iter().map(|cell| cell.offer()).collect();
-    offers.dedup();
-    for offer in offers {
-        let cells: Vec<Cell> = cells.iter().copied().filter(|cell| cell.offer() == offer).collect();
-        let bench = Bench::start(&programs, &present, offer, &mut results)?;
+    let cases = settings.cases();
+    let mut tool_sets: Vec<ToolSet> = cases.iter().map(|case| case.tool_set()).collect();
+    tool_sets.dedup();
+    for tool_set in tool_sets {
+        let cases: Vec<Case> = cases.iter().copied().filter(|case| case.tool_set() == tool_set).collect();
+        let running = RunningServers::start(&programs, &present, tool_set, &mut results)?;
         for round in 1..=settings.rounds {
-            for cell in &cells {
-                eprintln!("round {round} of {}: {cell}", settings.rounds);
-                bench.measure(*cell, settings.millis, &mut results);
+            for case in &cases {
+                eprintln!("round {round} of {}: {case}", settings.rounds);
+                running.measure(*case, settings.millis, &mut results);
             }
         }
     }
@@ -65,8 +65,8 @@ pub fn run(arguments: impl Iterator<Item = String>) -> Result<()> {
     Ok(())
 }
 
-/// The servers of one offer.
-struct Bench<'p> {
+/// The servers that run, with one set of tools.
+struct RunningServers<'p> {
     programs: &'p Programs,
     rivals: Vec<Rival>,
     servers: BTreeMap<Rival, Server>,
@@ -74,22 +74,27 @@ struct Bench<'p> {
     homes: BTreeMap<Rival, Home>,
 }
 
-impl<'p> Bench<'p> {
-    fn start(programs: &'p Programs, rivals: &[Rival], offer: Offer, results: &mut Results) -> Result<Self> {
-        let rivals: Vec<Rival> = rivals.iter().copied().filter(|rival| rival.has(offer)).collect();
-        let mut bench =
+impl<'p> RunningServers<'p> {
+    fn start(
+        programs: &'p Programs,
+        rivals: &[Rival],
+        tool_set: ToolSet,
+        results: &mut Results,
+    ) -> Result<Self> {
+        let rivals: Vec<Rival> = rivals.iter().copied().filter(|rival| rival.has(tool_set)).collect();
+        let mut running =
             Self { programs, rivals: rivals.clone(), servers: BTreeMap::new(), homes: BTreeMap::new() };
         let mut list = None;
         // Plugport first: the bare handler writes its list.
         let others = rivals.iter().filter(|rival| !rival.is_plugport());
         for rival in rivals.iter().filter(|rival| rival.is_plugport()).chain(others) {
-            bench.homes.insert(*rival, Home::new(programs, *rival, offer)?);
+            running.homes.insert(*rival, Home::new(programs, *rival, tool_set)?);
             if !rival.serves_http() {
                 continue;
             }
-            let (server, reply) = match start(programs, *rival, offer, list.as_deref()) {
+            let (server, reply) = match start(programs, *rival, tool_set, list.as_deref()) {
                 Ok(started) => started,
-                // The bare handler needs the list. Without another server, its cells say that it does not run.
+                // The bare handler needs the list. Without another server, its cases say that it does not run.
                 Err(error) if *rival == Rival::Fresh => return Err(error),
                 Err(error) => {
                     eprintln!("{error:#}");
@@ -99,30 +104,30 @@ impl<'p> Bench<'p> {
             if *rival == Rival::Fresh {
                 list = Some(result_of(&reply)?);
             }
-            if offer == Offer::Tools {
+            if tool_set == ToolSet::Tasks {
                 results.idle.insert(*rival, usage::memory(server.pid())?);
             }
-            bench.servers.insert(*rival, server);
+            running.servers.insert(*rival, server);
         }
-        Ok(bench)
+        Ok(running)
     }
 
     /// Measures each server that can once.
-    fn measure(&self, cell: Cell, millis: u64, results: &mut Results) {
-        for rival in self.rivals.iter().filter(|rival| rival.cannot(cell).is_none()) {
-            match self.report(*rival, cell, millis) {
-                Ok(report) => results.add(cell, *rival, report),
+    fn measure(&self, case: Case, millis: u64, results: &mut Results) {
+        for rival in self.rivals.iter().filter(|rival| rival.cannot(case).is_none()) {
+            match self.report(*rival, case, millis) {
+                Ok(report) => results.add(case, *rival, report),
                 Err(error) => {
-                    eprintln!("{}, {cell}: {error:#}", rival.title());
+                    eprintln!("{}, {case}: {error:#}", rival.title());
                     let first = format!("{error:#}").lines().next().unwrap_or_default().to_owned();
-                    results.fail(cell, *rival, first.chars().take(160).collect());
+                    results.fail(case, *rival, first.chars().take(160).collect());
                 }
             }
         }
     }
 
-    fn report(&self, rival: Rival, cell: Cell, millis: u64) -> Result<Report> {
-        let target = match cell.transport {
+    fn report(&self, rival: Rival, case: Case, millis: u64) -> Result<Report> {
+        let target = match case.transport {
             Transport::Http => {
                 let server = self.servers.get(&rival).context("it does not run")?;
                 Target::Http { address: server.address, pid: server.pid() }
@@ -132,7 +137,8 @@ impl<'p> Bench<'p> {
                 Target::Stdio { command: self.programs.stdio(rival), folder: home.path().to_owned() }
             }
         };
-        let plan = Plan { era: cell.era, task: cell.task, connections: cell.connections, millis, target };
+        let plan =
+            Plan { revision: case.revision, task: case.task, connections: case.connections, millis, target };
         let output = Command::new(self.programs.load()).arg(serde_json::to_string(&plan)?).output()?;
         ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr).trim());
         Ok(serde_json::from_slice(&output.stdout)?)
@@ -140,17 +146,23 @@ impl<'p> Bench<'p> {
 }
 
 /// A server that lists its tools, and its list.
-fn start(programs: &Programs, rival: Rival, offer: Offer, list: Option<&str>) -> Result<(Server, String)> {
-    let server = Server::start(programs, rival, offer, list)?;
-    let reply = ask(&server, offer).with_context(|| format!("{} does not list", rival.title()))?;
+fn start(
+    programs: &Programs,
+    rival: Rival,
+    tool_set: ToolSet,
+    list: Option<&str>,
+) -> Result<(Server, String)> {
+    let server = Server::start(programs, rival, tool_set, list)?;
+    let reply = ask(&server, tool_set).with_context(|| format!("{} does not list", rival.title()))?;
     Ok((server, reply))
 }
 
 /// The reply to `tools/list` of a server that has just started.
-fn ask(server: &Server, offer: Offer) -> Result<String> {
-    let tools = if let Offer::List(tools) = offer { tools } else { 4 };
+fn ask(server: &Server, tool_set: ToolSet) -> Result<String> {
+    let tools = if let ToolSet::Echoes(tools) = tool_set { tools } else { 4 };
     let target = Target::Http { address: server.address, pid: server.pid() };
-    let plan = Plan { era: Era::Stateless, task: Task::List(tools), connections: 1, millis: 0, target };
+    let plan =
+        Plan { revision: Revision::Stateless, task: Task::List(tools), connections: 1, millis: 0, target };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let mut tries = 0;
     loop {

@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
-use super::cell::{CONNECTIONS, Cell, SMALL};
+use super::case::{CONNECTIONS, Case, SMALL};
 use super::results::{Figure, Results};
 use super::rival::{RIVALS, Rival};
-use crate::plan::Era;
+use crate::plan::Revision;
 
 const WIDTH: f64 = 640.0;
 const HEIGHT: f64 = 360.0;
@@ -24,15 +24,15 @@ struct Line {
 /// The files of one run, with their names.
 pub fn plots(results: &Results) -> Vec<(String, String)> {
     let mut files = Vec::new();
-    for (era, name) in [(Era::Stateless, "stateless"), (Era::Session, "session")] {
+    for (revision, name) in [(Revision::Stateless, "stateless"), (Revision::Session, "session")] {
         let figures: [(&str, &str, Figure); 2] = [
             ("throughput", "calls per second", |report| report.per_second),
             ("p50", "p50, µs", |report| report.p50_us),
         ];
         for (file, title, figure) in figures {
             let lines: Vec<Line> =
-                RIVALS.into_iter().filter_map(|rival| line(results, era, rival, figure)).collect();
-            let title = format!("{title}, echo of 32 bytes, {}", era.revision());
+                RIVALS.into_iter().filter_map(|rival| line(results, revision, rival, figure)).collect();
+            let title = format!("{title}, echo of 32 bytes, {}", revision.name());
             if let Some(text) = plot(&title, &lines) {
                 files.push((format!("{file}-{name}.svg"), text));
             }
@@ -41,9 +41,9 @@ pub fn plots(results: &Results) -> Vec<(String, String)> {
     files
 }
 
-fn line(results: &Results, era: Era, rival: Rival, figure: Figure) -> Option<Line> {
+fn line(results: &Results, revision: Revision, rival: Rival, figure: Figure) -> Option<Line> {
     let point = |connections: usize| {
-        let value = results.figure(Cell::http(SMALL, era, connections), rival, figure)?;
+        let value = results.figure(Case::http(SMALL, revision, connections), rival, figure)?;
         Some((connections as f64, value))
     };
     let points: Vec<_> = CONNECTIONS.into_iter().filter_map(point).collect();
@@ -158,7 +158,7 @@ mod tests {
         for connections in CONNECTIONS {
             let report =
                 Report { per_second: 1_000.0 * connections as f64, p50_us: 50.0, ..Report::default() };
-            results.add(Cell::http(SMALL, Era::Session, connections), Rival::Fresh, report);
+            results.add(Case::http(SMALL, Revision::Session, connections), Rival::Fresh, report);
         }
         let files = plots(&results);
         assert_eq!(

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::rival::{Offer, Rival};
+use super::rival::{Rival, ToolSet};
 
 /// Where everything that is started lies.
 pub struct Programs {
@@ -58,8 +58,8 @@ impl Programs {
     }
 
     /// The command of a server over HTTP. `file` holds the result of `tools/list`.
-    pub fn http(&self, rival: Rival, offer: Offer, port: u16, file: Option<&Path>) -> Vec<String> {
-        let (port, count) = (port.to_string(), offer.count().to_string());
+    pub fn http(&self, rival: Rival, tool_set: ToolSet, port: u16, file: Option<&Path>) -> Vec<String> {
+        let (port, count) = (port.to_string(), tool_set.count().to_string());
         match rival {
             Rival::Bare => {
                 let mut words = vec![shown(&self.release.join("rivals-bare")), port];
@@ -101,7 +101,7 @@ impl Programs {
             Rival::Wassette => self.wassette(&["run"]),
             Rival::HyperMcp => {
                 let folder = self.installed("hyper-mcp");
-                let mut words = at_home(&folder);
+                let mut words = with_home(&folder);
                 words.push(shown(&folder.join("bin/hyper-mcp")));
                 words.extend(["--config-file", "config.json"].map(str::to_owned));
                 words
@@ -126,7 +126,7 @@ impl Programs {
 
     fn act(&self, options: &[&str]) -> Vec<String> {
         let folder = self.installed("act");
-        let mut words = at_home(&folder);
+        let mut words = with_home(&folder);
         words.push(shown(&folder.join("bin/act")));
         words.extend(["run", "--mcp"].iter().chain(options).map(|word| (*word).to_owned()));
         words.push(shown(&folder.join("guest.wasm")));
@@ -135,7 +135,7 @@ impl Programs {
 
     fn wassette(&self, options: &[&str]) -> Vec<String> {
         let folder = self.installed("wassette");
-        let mut words = at_home(&folder);
+        let mut words = with_home(&folder);
         // There is one where that of the machine is too old.
         let libraries = folder.join("libc/usr/lib/x86_64-linux-gnu");
         if libraries.is_dir() {
@@ -150,8 +150,8 @@ impl Programs {
     }
 }
 
-/// Becomes a program that keeps its caches here, and logs warnings only, as Plugport does.
-fn at_home(folder: &Path) -> Vec<String> {
+/// The command `env`, which starts a program with its home and caches in a folder. It logs warnings only, as Plugport.
+fn with_home(folder: &Path) -> Vec<String> {
     vec!["env".to_owned(), format!("HOME={}", shown(folder)), "RUST_LOG=warn".to_owned()]
 }
 

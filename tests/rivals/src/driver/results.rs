@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::cell::Cell;
+use super::case::Case;
 use super::rival::{RIVALS, Rival};
 use crate::plan::{Memory, Report};
 
@@ -12,24 +12,24 @@ pub type Figure = fn(&Report) -> f64;
 #[derive(Default)]
 pub struct Results {
     /// One for each round; `None`: it failed.
-    rounds: BTreeMap<(Cell, Rival), Vec<Option<Report>>>,
-    failures: BTreeMap<(Cell, Rival), String>,
+    rounds: BTreeMap<(Case, Rival), Vec<Option<Report>>>,
+    failures: BTreeMap<(Case, Rival), String>,
     /// Of servers that have listed their tools and served nobody.
     pub idle: BTreeMap<Rival, Memory>,
 }
 
 impl Results {
-    pub fn add(&mut self, cell: Cell, rival: Rival, report: Report) {
-        self.rounds.entry((cell, rival)).or_default().push(Some(report));
+    pub fn add(&mut self, case: Case, rival: Rival, report: Report) {
+        self.rounds.entry((case, rival)).or_default().push(Some(report));
     }
 
-    pub fn fail(&mut self, cell: Cell, rival: Rival, why: String) {
-        self.rounds.entry((cell, rival)).or_default().push(None);
-        self.failures.insert((cell, rival), why);
+    pub fn fail(&mut self, case: Case, rival: Rival, why: String) {
+        self.rounds.entry((case, rival)).or_default().push(None);
+        self.failures.insert((case, rival), why);
     }
 
-    pub fn failure(&self, cell: Cell, rival: Rival) -> Option<&str> {
-        self.failures.get(&(cell, rival)).map(String::as_str)
+    pub fn failure(&self, case: Case, rival: Rival) -> Option<&str> {
+        self.failures.get(&(case, rival)).map(String::as_str)
     }
 
     /// The servers that are there.
@@ -38,19 +38,19 @@ impl Results {
         RIVALS.into_iter().filter(|rival| self.idle.contains_key(rival) || measured(rival)).collect()
     }
 
-    /// The cells that were measured, or could not be, in the order of `all`.
-    pub fn cells(&self) -> Vec<Cell> {
-        let measured = |cell: &Cell| self.rounds.keys().any(|(other, _)| other == cell);
-        super::cell::all().into_iter().filter(measured).collect()
+    /// The cases that were measured, or could not be, in the order of `all`.
+    pub fn cases(&self) -> Vec<Case> {
+        let measured = |case: &Case| self.rounds.keys().any(|(other, _)| other == case);
+        super::case::all().into_iter().filter(measured).collect()
     }
 
     /// The median of a figure over the rounds.
-    pub fn figure(&self, cell: Cell, rival: Rival, figure: Figure) -> Option<f64> {
-        median(self.rounds.get(&(cell, rival))?.iter().flatten().map(figure).collect())
+    pub fn figure(&self, case: Case, rival: Rival, figure: Figure) -> Option<f64> {
+        median(self.rounds.get(&(case, rival))?.iter().flatten().map(figure).collect())
     }
 
     /// The median of the ratios of each round: what disturbs the machine for a round disturbs both.
-    pub fn ratio(&self, figure: Figure, one: (Cell, Rival), other: (Cell, Rival)) -> Option<f64> {
+    pub fn ratio(&self, figure: Figure, one: (Case, Rival), other: (Case, Rival)) -> Option<f64> {
         let rounds = self.rounds.get(&one)?.iter().zip(self.rounds.get(&other)?);
         let ratio = |(one, other): (&Option<Report>, &Option<Report>)| {
             Some(figure(one.as_ref()?) / figure(other.as_ref()?))
@@ -72,37 +72,37 @@ fn median(mut values: Vec<f64>) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::driver::cell::SMALL;
-    use crate::plan::Era;
+    use crate::driver::case::SMALL;
+    use crate::plan::Revision;
 
     #[test]
     fn the_median_is_in_the_middle() {
-        let (mut results, cell) = (Results::default(), Cell::http(SMALL, Era::Stateless, 1));
+        let (mut results, case) = (Results::default(), Case::http(SMALL, Revision::Stateless, 1));
         for cpu_us in [9.0, 1.0, 3.0] {
-            results.add(cell, Rival::Bare, Report { cpu_us, ..Report::default() });
+            results.add(case, Rival::Bare, Report { cpu_us, ..Report::default() });
         }
-        assert_eq!(results.figure(cell, Rival::Bare, |report| report.cpu_us), Some(3.0));
-        results.add(cell, Rival::Bare, Report { cpu_us: 5.0, ..Report::default() });
-        assert_eq!(results.figure(cell, Rival::Bare, |report| report.cpu_us), Some(4.0));
-        assert_eq!(results.figure(cell, Rival::Rmcp, |report| report.cpu_us), None);
+        assert_eq!(results.figure(case, Rival::Bare, |report| report.cpu_us), Some(3.0));
+        results.add(case, Rival::Bare, Report { cpu_us: 5.0, ..Report::default() });
+        assert_eq!(results.figure(case, Rival::Bare, |report| report.cpu_us), Some(4.0));
+        assert_eq!(results.figure(case, Rival::Rmcp, |report| report.cpu_us), None);
     }
 
     #[test]
     fn figures_of_the_same_round_are_compared() {
-        let (mut results, cell) = (Results::default(), Cell::http(SMALL, Era::Stateless, 1));
+        let (mut results, case) = (Results::default(), Case::http(SMALL, Revision::Stateless, 1));
         let report = |cpu_us| Report { cpu_us, ..Report::default() };
         for (fresh, bare) in [(20.0, 10.0), (300.0, 100.0), (40.0, 10.0)] {
-            results.add(cell, Rival::Fresh, report(fresh));
-            results.add(cell, Rival::Bare, report(bare));
+            results.add(case, Rival::Fresh, report(fresh));
+            results.add(case, Rival::Bare, report(bare));
         }
         let ratio = |results: &Results| {
-            results.ratio(|report| report.cpu_us, (cell, Rival::Fresh), (cell, Rival::Bare))
+            results.ratio(|report| report.cpu_us, (case, Rival::Fresh), (case, Rival::Bare))
         };
         assert_eq!(ratio(&results), Some(3.0));
-        results.fail(cell, Rival::Fresh, "it broke".to_owned());
-        results.add(cell, Rival::Bare, report(1.0));
-        assert_eq!((ratio(&results), results.failure(cell, Rival::Fresh)), (Some(3.0), Some("it broke")));
-        results.fail(Cell::stdio(Era::Session), Rival::Rmcp, "it broke too".to_owned());
-        assert_eq!(results.cells().len(), 2, "a row in which all fail is shown");
+        results.fail(case, Rival::Fresh, "it broke".to_owned());
+        results.add(case, Rival::Bare, report(1.0));
+        assert_eq!((ratio(&results), results.failure(case, Rival::Fresh)), (Some(3.0), Some("it broke")));
+        results.fail(Case::stdio(Revision::Session), Rival::Rmcp, "it broke too".to_owned());
+        assert_eq!(results.cases().len(), 2, "a row in which all fail is shown");
     }
 }

@@ -1,23 +1,23 @@
 //! The servers, and what each cannot do.
 
-use super::cell::{Cell, Transport};
-use crate::plan::{Era, Task};
+use super::case::{Case, Transport};
+use crate::plan::{Revision, Task};
 
 /// Which tools a server has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Offer {
+pub enum ToolSet {
     /// echo, work, narrate and sample.
-    Tools,
+    Tasks,
     /// This many echoes.
-    List(usize),
+    Echoes(usize),
 }
 
-impl Offer {
+impl ToolSet {
     /// As the servers' last argument; 0 means the four tools.
     pub fn count(self) -> usize {
         match self {
-            Self::Tools => 0,
-            Self::List(count) => count,
+            Self::Tasks => 0,
+            Self::Echoes(count) => count,
         }
     }
 }
@@ -76,17 +76,17 @@ impl Rival {
     }
 
     /// Whether it has such tools. The guests of other servers only echo.
-    pub fn has(self, offer: Offer) -> bool {
-        offer == Offer::Tools || !matches!(self, Self::Act | Self::Wassette | Self::HyperMcp)
+    pub fn has(self, tool_set: ToolSet) -> bool {
+        tool_set == ToolSet::Tasks || !matches!(self, Self::Act | Self::Wassette | Self::HyperMcp)
     }
 
-    /// Why a cell has no figure of this server.
-    pub fn cannot(self, cell: Cell) -> Option<&'static str> {
-        match (self, cell.task, cell.era, cell.transport) {
+    /// Why a case has no figure of this server.
+    pub fn cannot(self, case: Case) -> Option<&'static str> {
+        match (self, case.task, case.revision, case.transport) {
             (Self::Bare, _, _, Transport::Stdio) => Some("the bare handler serves HTTP only"),
-            (Self::Bare, Task::Sample, Era::Session, _) => Some("the bare handler sends no requests"),
+            (Self::Bare, Task::Sample, Revision::Session, _) => Some("the bare handler sends no requests"),
             (Self::HyperMcp, _, _, Transport::Http) => Some("hyper-mcp serves stdio only"),
-            (Self::HyperMcp, _, Era::Stateless, _) => Some("hyper-mcp does not know 2026-07-28"),
+            (Self::HyperMcp, _, Revision::Stateless, _) => Some("hyper-mcp does not know 2026-07-28"),
             (
                 Self::Act | Self::Wassette | Self::HyperMcp,
                 Task::Work | Task::Narrate | Task::Sample | Task::List(_),
@@ -94,7 +94,7 @@ impl Rival {
             ) => Some("the guest of this server only echoes"),
             (Self::Reused, Task::List(_), ..) => Some("listing never reuses an instance"),
             (Self::FastMcp, Task::Work, ..) => Some("the loop takes half a second in Python"),
-            (Self::FastMcp, Task::Narrate, ..) | (Self::TypeScript, Task::Narrate, Era::Session, _) => {
+            (Self::FastMcp, Task::Narrate, ..) | (Self::TypeScript, Task::Narrate, Revision::Session, _) => {
                 Some("answers in JSON, and then sends no notifications")
             }
             (Self::FastMcp | Self::TypeScript, Task::Sample, ..) => {
@@ -108,13 +108,17 @@ impl Rival {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::driver::cell;
+    use crate::driver::case;
 
     #[test]
     fn a_server_is_measured_with_tools_that_it_has() {
-        for cell in cell::all() {
+        for case in case::all() {
             for rival in RIVALS {
-                assert!(rival.cannot(cell).is_some() || rival.has(cell.offer()), "{}, {cell}", rival.title());
+                assert!(
+                    rival.cannot(case).is_some() || rival.has(case.tool_set()),
+                    "{}, {case}",
+                    rival.title()
+                );
             }
         }
     }

@@ -10,7 +10,7 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use super::programs::Programs;
-use super::rival::{Offer, Rival};
+use super::rival::{Rival, ToolSet};
 
 const START: Duration = Duration::from_secs(60);
 const MARK: &[u8] = b"hostile-variant:";
@@ -39,7 +39,7 @@ tools = 5000
 pub struct Home(TempDir);
 
 impl Home {
-    pub fn new(programs: &Programs, rival: Rival, offer: Offer) -> Result<Self> {
+    pub fn new(programs: &Programs, rival: Rival, tool_set: ToolSet) -> Result<Self> {
         let home = tempfile::tempdir()?;
         if rival.is_plugport() {
             let instances = if rival == Rival::Reused { "reuse" } else { "fresh" };
@@ -50,7 +50,7 @@ impl Home {
             );
             std::fs::write(home.path().join("plugport.toml"), settings)?;
             std::fs::create_dir(home.path().join("plugins"))?;
-            std::fs::write(home.path().join("plugins/rivals.wasm"), guest(&programs.guest(), offer)?)?;
+            std::fs::write(home.path().join("plugins/rivals.wasm"), guest(&programs.guest(), tool_set)?)?;
         }
         if rival == Rival::HyperMcp {
             let guest = json!({ "url": format!("file://{}", programs.extism_guest().display()) });
@@ -73,17 +73,17 @@ impl Home {
 }
 
 /// The guest with the digit that says which tools it lists.
-fn guest(file: &Path, offer: Offer) -> Result<Vec<u8>> {
+fn guest(file: &Path, tool_set: ToolSet) -> Result<Vec<u8>> {
     let mut bytes =
         std::fs::read(file).with_context(|| format!("`cargo measure rivals` builds {}", file.display()))?;
     let found = bytes.windows(MARK.len()).position(|window| window == MARK);
     let at = found.context("the guest has no variants")? + MARK.len();
-    bytes[at] = match offer {
-        Offer::Tools => b'0',
-        Offer::List(1) => b'1',
-        Offer::List(100) => b'2',
-        Offer::List(5_000) => b'3',
-        Offer::List(other) => bail!("the guest has no list of {other} tools"),
+    bytes[at] = match tool_set {
+        ToolSet::Tasks => b'0',
+        ToolSet::Echoes(1) => b'1',
+        ToolSet::Echoes(100) => b'2',
+        ToolSet::Echoes(5_000) => b'3',
+        ToolSet::Echoes(other) => bail!("the guest has no list of {other} tools"),
     };
     Ok(bytes)
 }
@@ -97,12 +97,12 @@ pub struct Server {
 
 impl Server {
     /// Starts a server and waits until it accepts connections.
-    pub fn start(programs: &Programs, rival: Rival, offer: Offer, list: Option<&str>) -> Result<Self> {
-        let home = Home::new(programs, rival, offer)?;
+    pub fn start(programs: &Programs, rival: Rival, tool_set: ToolSet, list: Option<&str>) -> Result<Self> {
+        let home = Home::new(programs, rival, tool_set)?;
         let file = list.map(|list| home.file("list.json", list)).transpose()?;
         // Free a moment ago; nothing else on this machine takes ports in a row.
         let address = TcpListener::bind(("127.0.0.1", 0))?.local_addr()?;
-        let words = programs.http(rival, offer, address.port(), file.as_deref());
+        let words = programs.http(rival, tool_set, address.port(), file.as_deref());
         let (program, arguments) = words.split_first().context("there is no command")?;
         let mut command = Command::new(program);
         command.args(arguments).current_dir(home.path());

@@ -2,9 +2,9 @@
 
 use anyhow::{Context as _, Result, bail, ensure};
 
-use super::cell::{self, Cell};
+use super::case::{self, Case};
 
-/// Of one measurement, and of each cell and server, unless the command line says something else.
+/// Of one measurement, and of each case and server, unless the command line says something else.
 const MILLIS: u64 = 1_000;
 const ROUNDS: usize = 3;
 
@@ -12,9 +12,9 @@ const ROUNDS: usize = 3;
 pub struct Settings {
     /// Of one measurement.
     pub millis: u64,
-    /// Measurements of each cell and server.
+    /// Measurements of each case and server.
     pub rounds: usize,
-    /// Cells whose names contain one of these; empty: all.
+    /// Cases whose names contain one of these; empty: all.
     pub only: Vec<String>,
     /// Whether the documentation is rewritten: not after less than a usual run.
     pub write: bool,
@@ -49,12 +49,12 @@ impl Settings {
         Ok(settings)
     }
 
-    pub fn cells(&self) -> Vec<Cell> {
-        let chosen = |cell: &Cell| {
-            let name = cell.to_string();
+    pub fn cases(&self) -> Vec<Case> {
+        let chosen = |case: &Case| {
+            let name = case.to_string();
             self.only.is_empty() || self.only.iter().any(|text| name.contains(text.as_str()))
         };
-        cell::all().into_iter().filter(chosen).collect()
+        case::all().into_iter().filter(chosen).collect()
     }
 }
 
@@ -70,7 +70,7 @@ mod tests {
     fn the_command_line_chooses() {
         let settings = read(&["quick", "seconds=1.5", "only=stdio"]).unwrap();
         assert_eq!((settings.millis, settings.rounds, settings.write), (1_500, 1, false));
-        assert_eq!(settings.cells().len(), 2);
+        assert_eq!(settings.cases().len(), 2);
         assert!(read(&[]).unwrap().write && read(&["seconds=5", "rounds=9"]).unwrap().write);
         for less in [&["seconds=0.5"][..], &["rounds=1"], &["only=echo"], &["quick", "seconds=9", "rounds=9"]]
         {

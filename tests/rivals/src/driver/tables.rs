@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::aims::{Bound, aims};
-use super::cell::Cell;
+use super::case::Case;
 use super::results::{Figure, Results};
 use super::rival::Rival;
 
 /// Everything of one run.
 pub fn tables(results: &Results) -> String {
-    let mut notes = Notes::default();
+    let mut footnotes = Footnotes::default();
     let mut text = aims_table(results);
     text += &ratio_table(results);
     let figures: [(&str, Figure); 4] = [
@@ -20,10 +20,10 @@ pub fn tables(results: &Results) -> String {
         ("Processor time of the server per call, µs", |report| report.cpu_us),
     ];
     for (title, figure) in figures {
-        text += &figure_table(results, title, figure, &mut notes);
+        text += &figure_table(results, title, figure, &mut footnotes);
     }
     text += &memory_table(results);
-    text + &notes.to_string()
+    text + &footnotes.to_string()
 }
 
 fn aims_table(results: &Results) -> String {
@@ -45,9 +45,9 @@ fn ratio_table(results: &Results) -> String {
         "| | CPU / bare | CPU / rmcp | reused / bare | reused / rmcp | p50 / bare | p50 / rmcp |\n\
                     |---|---|---|---|---|---|---|\n"
             .to_owned();
-    for cell in results.cells() {
+    for case in results.cases() {
         let of =
-            |figure: Figure, rival, other| two_digits(results.ratio(figure, (cell, rival), (cell, other)));
+            |figure: Figure, rival, other| two_digits(results.ratio(figure, (case, rival), (case, other)));
         let cpu: Figure = |report| report.cpu_us;
         let p50: Figure = |report| report.p50_us;
         let columns = [
@@ -58,21 +58,21 @@ fn ratio_table(results: &Results) -> String {
             of(p50, Rival::Fresh, Rival::Bare),
             of(p50, Rival::Fresh, Rival::Rmcp),
         ];
-        writeln!(text, "| {cell} | {} |", columns.join(" | ")).unwrap();
+        writeln!(text, "| {case} | {} |", columns.join(" | ")).unwrap();
     }
     text + "\n"
 }
 
-fn figure_table(results: &Results, title: &str, figure: Figure, notes: &mut Notes) -> String {
+fn figure_table(results: &Results, title: &str, figure: Figure, footnotes: &mut Footnotes) -> String {
     let rivals = results.rivals();
     let mut text = head(title, &rivals);
-    for cell in results.cells() {
-        let column = |rival: &Rival| match results.figure(cell, *rival, figure) {
-            Some(value) => number(value) + &notes.partly_failed(results, cell, *rival),
-            None => notes.dash(results, cell, *rival),
+    for case in results.cases() {
+        let column = |rival: &Rival| match results.figure(case, *rival, figure) {
+            Some(value) => number(value) + &footnotes.partly_failed(results, case, *rival),
+            None => footnotes.dash(results, case, *rival),
         };
         let columns: Vec<String> = rivals.iter().map(column).collect();
-        writeln!(text, "| {cell} | {} |", columns.join(" | ")).unwrap();
+        writeln!(text, "| {case} | {} |", columns.join(" | ")).unwrap();
     }
     text + "\n"
 }
@@ -84,15 +84,15 @@ fn memory_table(results: &Results) -> String {
     let idle = |rival: &Rival| mib(results.idle.get(rival).map(|memory| memory.resident as f64));
     let idle: Vec<String> = rivals.iter().map(idle).collect();
     writeln!(text, "| resident, idle | {} |", idle.join(" | ")).unwrap();
-    for cell in results.cells().into_iter().filter(|cell| cell.task == super::cell::SMALL) {
+    for case in results.cases().into_iter().filter(|case| case.task == super::case::SMALL) {
         let figures: [(&str, Figure); 2] = [
             ("resident", |report| report.memory.resident as f64),
             ("private", |report| report.memory.private as f64),
         ];
         for (name, figure) in figures {
-            let column = |rival: &Rival| mib(results.figure(cell, *rival, figure));
+            let column = |rival: &Rival| mib(results.figure(case, *rival, figure));
             let columns: Vec<String> = rivals.iter().map(column).collect();
-            writeln!(text, "| {name}, {cell} | {} |", columns.join(" | ")).unwrap();
+            writeln!(text, "| {name}, {case} | {} |", columns.join(" | ")).unwrap();
         }
     }
     text + "\n"
@@ -105,22 +105,22 @@ fn head(title: &str, rivals: &[Rival]) -> String {
 
 /// Reasons for dashes, numbered in the order in which they appear.
 #[derive(Default)]
-struct Notes {
+struct Footnotes {
     numbers: BTreeMap<String, usize>,
 }
 
-impl Notes {
-    fn dash(&mut self, results: &Results, cell: Cell, rival: Rival) -> String {
-        let failed = results.failure(cell, rival).map(str::to_owned);
-        match rival.cannot(cell).map(str::to_owned).or(failed) {
+impl Footnotes {
+    fn dash(&mut self, results: &Results, case: Case, rival: Rival) -> String {
+        let failed = results.failure(case, rival).map(str::to_owned);
+        match rival.cannot(case).map(str::to_owned).or(failed) {
             Some(why) => format!("–{}", self.mark(why)),
             None => "–".to_owned(),
         }
     }
 
     /// A mark behind a figure without those rounds that failed.
-    fn partly_failed(&mut self, results: &Results, cell: Cell, rival: Rival) -> String {
-        let why = results.failure(cell, rival).map(|why| format!("a round failed: {why}"));
+    fn partly_failed(&mut self, results: &Results, case: Case, rival: Rival) -> String {
+        let why = results.failure(case, rival).map(|why| format!("a round failed: {why}"));
         why.map_or_else(String::new, |why| self.mark(why))
     }
 
@@ -131,11 +131,11 @@ impl Notes {
     }
 }
 
-impl std::fmt::Display for Notes {
+impl std::fmt::Display for Footnotes {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let mut notes: Vec<_> = self.numbers.iter().map(|(why, number)| (number, why)).collect();
-        notes.sort();
-        notes.into_iter().try_for_each(|(number, why)| writeln!(f, "- [{number}]: {why}"))
+        let mut footnotes: Vec<_> = self.numbers.iter().map(|(why, number)| (number, why)).collect();
+        footnotes.sort();
+        footnotes.into_iter().try_for_each(|(number, why)| writeln!(f, "- [{number}]: {why}"))
     }
 }
 
@@ -162,8 +162,8 @@ fn number(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::driver::cell::SMALL;
-    use crate::plan::{Era, Memory, Report};
+    use crate::driver::case::SMALL;
+    use crate::plan::{Memory, Report, Revision};
 
     #[test]
     fn numbers_are_as_exact_as_they_are_read() {
@@ -171,21 +171,21 @@ mod tests {
     }
 
     #[test]
-    fn a_cell_without_a_figure_says_why() {
+    fn a_case_without_a_figure_says_why() {
         let mut results = Results::default();
-        let cell = Cell::stdio(Era::Session);
-        results.add(cell, Rival::Fresh, Report { per_second: 5.0, ..Report::default() });
-        results.fail(cell, Rival::Rmcp, "it broke".to_owned());
+        let case = Case::stdio(Revision::Session);
+        results.add(case, Rival::Fresh, Report { per_second: 5.0, ..Report::default() });
+        results.fail(case, Rival::Rmcp, "it broke".to_owned());
         results.idle.insert(Rival::Bare, Memory::default());
         let text = tables(&results);
         assert!(text.contains("| Calls per second | bare axum | rmcp native | Plugport |\n"), "{text}");
         assert!(text.contains("| echo 32 B, stdio, session | –[1] | –[2] | 5.0 |\n"), "{text}");
         assert!(text.contains("- [1]: the bare handler serves HTTP only\n- [2]: it broke"), "{text}");
         assert!(text.contains("| not measured |"), "{text}");
-        results.fail(cell, Rival::Fresh, "it broke later".to_owned());
+        results.fail(case, Rival::Fresh, "it broke later".to_owned());
         let text = tables(&results);
         assert!(text.contains("| –[1] | –[2] | 5.0[3] |"), "{text}");
         assert!(text.contains("- [3]: a round failed: it broke later"), "{text}");
-        assert!(results.cells().iter().all(|cell| cell.task == SMALL));
+        assert!(results.cases().iter().all(|case| case.task == SMALL));
     }
 }

@@ -6,8 +6,8 @@ use anyhow::{Context as _, Result};
 use serde_json::Value;
 
 use super::http_connection::Connection;
-use super::messages::{self, Prepared, check, request};
-use crate::plan::{Era, Plan, Task};
+use super::messages::{self, PreparedRequest, check, request};
+use crate::plan::{Plan, Revision, Task};
 
 pub struct HttpClient {
     connection: Connection,
@@ -16,31 +16,31 @@ pub struct HttpClient {
     head: Head,
     task: Task,
     message: Value,
-    prepared: Prepared,
+    prepared: PreparedRequest,
 }
 
 /// The head of every request of a client.
 struct Head {
     address: SocketAddr,
-    era: Era,
+    revision: Revision,
     session: Option<String>,
 }
 
 impl HttpClient {
     pub async fn connect(address: SocketAddr, plan: &Plan) -> Result<Self> {
-        let (era, task) = (plan.era, plan.task);
+        let (revision, task) = (plan.revision, plan.task);
         let mut connection = Connection::connect(address).await?;
-        let mut head = Head { address, era, session: None };
-        if era == Era::Session {
+        let mut head = Head { address, revision, session: None };
+        if revision == Revision::Session {
             begin_session(&mut connection, &mut head, task).await?;
         }
-        let answers = if era == Era::Session && task == Task::Sample {
+        let answers = if revision == Revision::Session && task == Task::Sample {
             Some(Connection::connect(address).await?)
         } else {
             None
         };
-        let message = request(era, task);
-        let prepared = Prepared::new(&message, |body| head.of(&message, body));
+        let message = request(revision, task);
+        let prepared = PreparedRequest::new(&message, |body| head.of(&message, body));
         Ok(Self { connection, answers, head, task, message, prepared })
     }
 
@@ -50,7 +50,7 @@ impl HttpClient {
             (Task::Sample, None) => {
                 let reply = self.connection.text().await?;
                 let message = messages::with_responses(&self.message, last_message(&reply))?;
-                let mut prepared = Prepared::new(&message, |body| self.head.of(&message, body));
+                let mut prepared = PreparedRequest::new(&message, |body| self.head.of(&message, body));
                 self.connection.send(prepared.next()).await?;
             }
             (_, Some(answers)) => {
@@ -83,7 +83,7 @@ impl HttpClient {
 }
 
 async fn begin_session(connection: &mut Connection, head: &mut Head, task: Task) -> Result<()> {
-    connection.send(head.with(&messages::initialize(head.era, task)).as_bytes()).await?;
+    connection.send(head.with(&messages::initialize(head.revision, task)).as_bytes()).await?;
     connection.text().await.context("in `initialize`")?;
     // A server may do without a session.
     head.session = connection.header("mcp-session-id");
@@ -105,7 +105,7 @@ impl Head {
 
     fn of(&self, message: &Value, body: &str) -> String {
         let mut fields = self.fields();
-        if self.era == Era::Stateless {
+        if self.revision == Revision::Stateless {
             let method = message["method"].as_str().unwrap_or_default();
             fields.push_str(&format!("Mcp-Method: {method}\r\n"));
             if let Some(name) = message["params"]["name"].as_str() {
@@ -116,13 +116,13 @@ impl Head {
     }
 
     fn fields(&self) -> String {
-        let Self { address, era, session } = self;
+        let Self { address, revision, session } = self;
         let mut fields = format!(
             "Host: {address}\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n"
         );
         // The revision is agreed on by `initialize`.
-        if *era == Era::Stateless || session.is_some() {
-            fields.push_str(&format!("MCP-Protocol-Version: {}\r\n", era.revision()));
+        if *revision == Revision::Stateless || session.is_some() {
+            fields.push_str(&format!("MCP-Protocol-Version: {}\r\n", revision.name()));
         }
         if let Some(session) = session {
             fields.push_str(&format!("Mcp-Session-Id: {session}\r\n"));

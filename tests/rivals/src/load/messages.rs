@@ -3,7 +3,7 @@
 use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};
 
-use crate::plan::{Era, Task};
+use crate::plan::{Revision, Task};
 use crate::tools::WORK_STEPS;
 
 /// A number that fills the place of an id: each id has as many digits, so that the length of a message stays.
@@ -11,13 +11,13 @@ const FIRST_ID: u64 = 1_000_000_000;
 const FIRST_ID_TEXT: &[u8] = b"1000000000";
 
 /// The bytes of a request, in which only the id changes.
-pub struct Prepared {
+pub struct PreparedRequest {
     bytes: Vec<u8>,
     id_at: usize,
     next_id: u64,
 }
 
-impl Prepared {
+impl PreparedRequest {
     /// `head` makes what comes before the message.
     pub fn new(message: &Value, head: impl FnOnce(&str) -> String) -> Self {
         let body = message.to_string();
@@ -45,20 +45,20 @@ impl Prepared {
 }
 
 /// The request of a task.
-pub fn request(era: Era, task: Task) -> Value {
+pub fn request(revision: Revision, task: Task) -> Value {
     let mut params = match task.tool() {
         Some(tool) => json!({ "name": tool, "arguments": arguments(task) }),
         None => json!({}),
     };
     let mut meta = serde_json::Map::new();
-    if era == Era::Stateless {
-        meta.insert("io.modelcontextprotocol/protocolVersion".into(), era.revision().into());
+    if revision == Revision::Stateless {
+        meta.insert("io.modelcontextprotocol/protocolVersion".into(), revision.name().into());
         meta.insert("io.modelcontextprotocol/clientInfo".into(), client_info());
         meta.insert("io.modelcontextprotocol/clientCapabilities".into(), capabilities(task));
     }
     if task == Task::Narrate {
         meta.insert("progressToken".into(), "told".into());
-        if era == Era::Stateless {
+        if revision == Revision::Stateless {
             meta.insert("io.modelcontextprotocol/logLevel".into(), "info".into());
         }
     }
@@ -85,9 +85,9 @@ fn capabilities(task: Task) -> Value {
 }
 
 /// What begins a session.
-pub fn initialize(era: Era, task: Task) -> Value {
+pub fn initialize(revision: Revision, task: Task) -> Value {
     json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
-        "protocolVersion": era.revision(), "capabilities": capabilities(task), "clientInfo": client_info() } })
+        "protocolVersion": revision.name(), "capabilities": capabilities(task), "clientInfo": client_info() } })
 }
 
 pub fn initialized() -> Value {
@@ -129,7 +129,7 @@ pub fn with_responses(request: &Value, reply: &str) -> Result<Value> {
 /// Fails unless a reply holds a result.
 pub fn check(reply: &[u8], task: Task) -> Result<()> {
     let shown = || String::from_utf8_lossy(&reply[..reply.len().min(500)]).into_owned();
-    ensure!(reply.len() >= task.least_reply(), "a reply is too short: {}", shown());
+    ensure!(reply.len() >= task.min_reply_bytes(), "a reply is too short: {}", shown());
     // A long reply holds the client's own text.
     if reply.len() <= 2_048 {
         let text = std::str::from_utf8(reply)?;
@@ -147,8 +147,8 @@ mod tests {
 
     #[test]
     fn only_the_id_changes() {
-        let message = request(Era::Session, Task::Echo(32));
-        let mut prepared = Prepared::new(&message, |body| format!("{}\n", body.len()));
+        let message = request(Revision::Session, Task::Echo(32));
+        let mut prepared = PreparedRequest::new(&message, |body| format!("{}\n", body.len()));
         let first = String::from_utf8(prepared.next().to_vec()).unwrap();
         let second = String::from_utf8(prepared.next().to_vec()).unwrap();
         assert!(first.contains(r#""id":1000000001"#) && second.contains(r#""id":1000000002"#), "{second}");

@@ -75,9 +75,9 @@ pub async fn run(plan: &Plan) -> Result<Report> {
         });
     }
     let awake = (plan.task != Task::Work).then(|| tokio::spawn(stay_awake()));
-    let (clients, _) = together(clients, WARM_UP).await.context("while warming up")?;
+    let (clients, _) = run_clients(clients, WARM_UP).await.context("while warming up")?;
     let (begun, cpu) = (Instant::now(), CpuTime::of(server)?);
-    let (clients, mut latencies) = together(clients, Duration::from_millis(plan.millis)).await?;
+    let (clients, mut latencies) = run_clients(clients, Duration::from_millis(plan.millis)).await?;
     let (elapsed, cpu) = (begun.elapsed().as_secs_f64(), CpuTime::of(server)?.since(cpu));
     let memory = usage::memory(server)?;
     for client in clients {
@@ -105,7 +105,7 @@ pub async fn first_reply(plan: &Plan) -> Result<String> {
     HttpClient::connect(address, plan).await?.reply().await
 }
 
-async fn together(clients: Vec<Client>, time: Duration) -> Result<(Vec<Client>, Vec<f64>)> {
+async fn run_clients(clients: Vec<Client>, time: Duration) -> Result<(Vec<Client>, Vec<f64>)> {
     let running: Vec<_> = clients.into_iter().map(|client| tokio::spawn(client.run(time))).collect();
     let (mut clients, mut latencies) = (Vec::new(), Vec::new());
     for client in running {

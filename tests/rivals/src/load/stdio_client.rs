@@ -8,8 +8,8 @@ use anyhow::{Context as _, Result, bail, ensure};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
-use super::messages::{self, Prepared, check, request};
-use crate::plan::{Era, Plan, Task};
+use super::messages::{self, PreparedRequest, check, request};
+use crate::plan::{Plan, Revision, Task};
 
 /// How often a server that has just started is asked for its list.
 const LISTS: usize = 50;
@@ -19,7 +19,7 @@ pub struct StdioClient {
     input: ChildStdin,
     output: BufReader<ChildStdout>,
     task: Task,
-    prepared: Prepared,
+    prepared: PreparedRequest,
     line: Vec<u8>,
 }
 
@@ -32,30 +32,30 @@ impl StdioClient {
         let mut child = command.spawn().with_context(|| format!("cannot start {program}"))?;
         let input = child.stdin.take().context("there is no stdin")?;
         let output = child.stdout.take().context("there is no stdout")?;
-        let message = request(plan.era, plan.task);
+        let message = request(plan.revision, plan.task);
         let mut client = Self {
             child,
             input,
             output: BufReader::with_capacity(64 << 10, output),
             task: plan.task,
-            prepared: Prepared::new(&message, |_| String::new()),
+            prepared: PreparedRequest::new(&message, |_| String::new()),
             line: Vec::new(),
         };
         // The message is one line.
         client.prepared.end_with(b"\n");
-        if plan.era == Era::Session {
-            let message = messages::initialize(plan.era, plan.task);
+        if plan.revision == Revision::Session {
+            let message = messages::initialize(plan.revision, plan.task);
             client.input.write_all(format!("{message}\n").as_bytes()).await?;
             client.reply().await?;
             client.input.write_all(format!("{}\n", messages::initialized()).as_bytes()).await?;
         }
-        client.await_tools(plan.era).await?;
+        client.await_tools(plan.revision).await?;
         Ok(client)
     }
 
     /// Asks for the list until it has tools. Most servers load their tools before they answer, and some meanwhile.
-    async fn await_tools(&mut self, era: Era) -> Result<()> {
-        let mut list = request(era, Task::List(0));
+    async fn await_tools(&mut self, revision: Revision) -> Result<()> {
+        let mut list = request(revision, Task::List(0));
         for attempt in 0..LISTS {
             // `initialize` has had 1.
             list["id"] = (attempt + 2).into();
