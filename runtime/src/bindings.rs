@@ -28,6 +28,16 @@ pub(crate) mod keyvalue {
     });
 }
 
+/// Requests to other hosts, as the SDKs send them.
+pub(crate) mod http {
+    wasmtime::component::bindgen!({
+        path: "../wit",
+        world: "http",
+        imports: { default: async | trappable },
+        with: { "plugport:plugin/http-client.sent-request": crate::capability::SentRequest },
+    });
+}
+
 /// The standard interface for the operator's settings.
 pub(crate) mod config {
     wasmtime::component::bindgen!({

@@ -12,7 +12,7 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-pub(crate) use parsed_value::{is_private_name, value};
+pub(crate) use parsed_value::{is_private_name, value, value_with_unique_names};
 
 /// A JSON object as written: names with raw values, in order.
 #[derive(Debug, Clone, Default)]
@@ -59,9 +59,9 @@ impl RawObject {
     }
 }
 
-/// A string, borrowed where it has no escapes. An `Option` of a `Cow` would always be copied.
+/// A string, borrowed where it has no escapes. serde always copies an `Option<Cow<str>>`.
 #[derive(Debug, serde::Deserialize)]
-pub struct Text<'a>(#[serde(borrow)] pub Cow<'a, str>);
+pub struct CowStr<'a>(#[serde(borrow)] pub Cow<'a, str>);
 
 /// How deep a value is nested.
 #[must_use]

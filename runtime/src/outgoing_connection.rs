@@ -87,7 +87,7 @@ pub(crate) async fn start_tls(
 }
 
 /// Sends the only request of a connection, and has `read` read the response while the connection is driven.
-pub(crate) async fn exchange<S, R, T, E>(
+pub(crate) async fn send_request<S, R, T, E>(
     stream: S,
     request: Request<Full<Bytes>>,
     read: impl FnOnce(Response<Incoming>) -> R,

@@ -8,7 +8,7 @@ use url::Url;
 
 use std::rc::Rc;
 
-use crate::web::{Document, FetchError, MOST};
+use crate::web::{Document, FetchError, MAX_DOCUMENT};
 
 /// Longest piece, characters.
 const LONGEST: usize = 100_000;
@@ -28,7 +28,7 @@ const UNSEEN: &[&str] =
 pub(crate) struct Page {
     text: String,
     /// Whether only its beginning was read.
-    cut: bool,
+    truncated: bool,
 }
 
 enum Kind {
@@ -47,7 +47,7 @@ impl Page {
             Kind::Html if !raw => markdown(&text, url)?,
             _ => text,
         };
-        Ok(Self { text, cut: answer.cut })
+        Ok(Self { text, truncated: answer.truncated })
     }
 
     /// The characters from `start`, and a note where to go on.
@@ -63,10 +63,10 @@ impl Page {
         if end < total {
             let note = format!("[characters {start} to {end} of {total}; continue at start_index {end}]");
             content.push(Content::text(note));
-        } else if self.cut {
+        } else if self.truncated {
             content.push(Content::text(format!(
                 "[only the first {} KiB of the document were read]",
-                MOST >> 10
+                MAX_DOCUMENT >> 10
             )));
         }
         Ok(content)

@@ -97,7 +97,7 @@ fn three_redirects_are_followed() {
             "https://a.test/0" => hop("1"),
             "https://a.test/astray" => hop("file:///etc/passwd"),
             "https://a.test/inside" => hop("http://127.0.0.1/"),
-            _ => Err(Failure::Denied("it".to_owned())),
+            _ => Err(Failure::denied("it")),
         }
     });
     assert_eq!(of(json!({"url": "https://a.test/1"})).text(), "there");
@@ -115,7 +115,7 @@ fn three_redirects_are_followed() {
 
 #[test]
 fn a_missing_grant_is_the_operators_to_mend() {
-    answers(|_| Err(Failure::Denied("it".to_owned())));
+    answers(|_| Err(Failure::denied("it")));
     let told = error_text(&of(json!({"url": "https://A.test:8443/x?y"})));
     assert!(told.starts_with("requests to https://a.test:8443 are not granted"), "{told}");
     assert!(!told.contains("plugins.fetch") && !told.contains("http ="), "that is for the operator: {told}");

@@ -7,7 +7,7 @@ use url::Url;
 const HOPS: usize = 3;
 
 /// What is read of a document, bytes. Markdown of a page this long takes a part of the fuel that a call has.
-pub(crate) const MOST: usize = 1 << 20;
+pub(crate) const MAX_DOCUMENT: usize = 1 << 20;
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum FetchError {
@@ -67,7 +67,7 @@ fn ask(url: &Url) -> Result<Response, FetchError> {
             "text/markdown, text/html;q=0.9, text/plain;q=0.8, application/json;q=0.8, */*;q=0.1",
         )
         .header("accept-encoding", "identity")
-        .most(MOST);
+        .max_body(MAX_DOCUMENT);
     request.send().map_err(|failure| match failure {
         Failure::Denied(_) => FetchError::NotGranted(url.origin().ascii_serialization()),
         failure => FetchError::Failed(url.clone(), failure),

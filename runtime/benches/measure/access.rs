@@ -11,14 +11,8 @@ use std::time::SystemTime;
 
 use crate::support::http::InProcess;
 use crate::support::in_process::{BenchFn as _, runtime, thread_cpu};
-use crate::support::{entry, guest_file, loader};
+use crate::support::{guest_file, server_with_access};
 use data_encoding::{BASE64URL_NOPAD, HEXLOWER};
-use plugport::access::Authenticator;
-use plugport::access::policy::Policy;
-use plugport::catalog::{Catalog, Snapshot};
-use plugport::config::{Config, ServerConfig};
-use plugport::mcp::Server;
-use plugport::observe::Audit;
 use plugport::transport::http::router;
 use ring::rand::SystemRandom;
 use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair as _};
@@ -93,13 +87,7 @@ fn role(number: usize) -> String {
 }
 
 async fn subject(guest: &Path, folder: &Path, config: &str, token: Option<&str>) -> InProcess {
-    let file = folder.join("plugport.toml");
-    std::fs::write(&file, config).unwrap();
-    let config = Config::read(&file, folder.to_owned()).unwrap();
-    let catalog = Arc::new(Catalog::new(Snapshot::new(vec![entry(&loader(), guest, &[]).await])));
-    catalog.set_policy(Arc::new(Policy::new(&config.roles)));
-    let authenticator = Arc::new(Authenticator::new(config.auth.as_ref(), Audit::disabled()));
-    let server = Server::new(catalog, ServerConfig::default()).with_authenticator(authenticator);
+    let server = server_with_access(guest, folder, config).await;
     let subject = InProcess::new(async || router(Arc::new(server))).await;
     match token {
         Some(token) => subject.with_token(token),

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use plugport::call_env::NoClient;
+use plugport::call_env::{Caller, NoClient};
 use plugport::plugin::{Loader, Plugin};
 use tokio::io::AsyncReadExt as _;
 use tokio::net::UnixStream;
@@ -64,7 +64,8 @@ async fn measure() -> Duration {
         let mut spinning = JoinSet::new();
         for _ in 0..spinners {
             let spinner = Arc::clone(&spinner);
-            spinning.spawn(async move { spinner.call_tool("spin", "{}", Arc::new(NoClient)).await });
+            let client = Arc::new(NoClient(Caller::CommandLine));
+            spinning.spawn(async move { spinner.call_tool("spin", "{}", client).await });
         }
         let mut waits = wakes(Arc::clone(&polite)).await;
         assert!(spinning.try_join_next().is_none(), "a guest stopped spinning");
@@ -111,7 +112,7 @@ async fn wakes(polite: Arc<Plugin>) -> Vec<Duration> {
         let mut byte = [0; 1];
         for _ in 0..WAKES {
             receiver.read_exact(&mut byte).await.unwrap();
-            polite.call_tool("echo", ARGS, Arc::new(NoClient)).await.outcome.unwrap();
+            polite.call_tool("echo", ARGS, Arc::new(NoClient(Caller::CommandLine))).await.outcome.unwrap();
             waits.push(sent.recv().await.unwrap().elapsed());
         }
         waits

@@ -6,13 +6,13 @@
 use std::path::Path;
 use std::time::Instant;
 
-use plugport::config::{Config, ServerConfig};
-use plugport::observe::Audit;
+use plugport::config::Config;
 use plugport::plugin::{ComponentFile, Loader};
-use plugport::sandbox::{CodeCache, Compiler, KvDatabase};
+use plugport::sandbox::{CodeCache, Compiler};
 
 use crate::support::in_process::runtime;
-use crate::support::{GUEST, Row, guest_file};
+use crate::support::server::PROGRAM;
+use crate::support::{GUEST, Row, guest_file, loader_with};
 
 const COMPILED: usize = 10;
 const RECALLED: usize = 500;
@@ -24,13 +24,13 @@ pub fn run() {
 
 async fn measure(file: &Path) {
     let state = tempfile::tempdir().unwrap();
-    let compiler = || Compiler::with_program(env!("CARGO_BIN_EXE_plugport").into());
+    let compiler = || Compiler::with_program(PROGRAM.into());
     println!("{GUEST}, {} KiB", file.metadata().unwrap().len() >> 10);
     println!("{}", Row::HEAD);
-    println!("{}", row("compiled in a child process", COMPILED, file, &loader(compiler())).await);
+    println!("{}", row("compiled in a child process", COMPILED, file, &loader_with(compiler())).await);
     let cache = || CodeCache::open(state.path(), 64).unwrap();
-    load(&loader(compiler().with_caches(cache())), file).await;
-    let cached = loader(compiler().with_caches(cache()));
+    load(&loader_with(compiler().with_caches(cache())), file).await;
+    let cached = loader_with(compiler().with_caches(cache()));
     println!("{}", row("from the code cache", RECALLED, file, &cached).await);
 }
 
@@ -43,16 +43,6 @@ async fn row(name: &str, count: usize, file: &Path, loader: &Loader) -> Row {
         latencies.push(start.elapsed().as_secs_f64() * 1e6);
     }
     Row::new(name, latencies, begun.elapsed().as_secs_f64(), process_cpu() - cpu)
-}
-
-fn loader(compiler: Compiler) -> Loader {
-    Loader::new(
-        &ServerConfig { suspended_calls: 0, ..ServerConfig::default() },
-        KvDatabase::new("unused".into()),
-        Audit::disabled(),
-        compiler,
-    )
-    .unwrap()
 }
 
 async fn load(loader: &Loader, file: &Path) {

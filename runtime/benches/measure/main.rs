@@ -74,8 +74,8 @@ fn main() -> ExitCode {
             Some((_, Checks(run))) => run(),
             None => unknown(name),
         },
-        [] => each(BENCHMARKS.iter().map(|(name, _)| *name)),
-        names => each(names.iter().map(String::as_str)),
+        [] => run_each(BENCHMARKS.iter().map(|(name, _)| *name)),
+        names => run_each(names.iter().map(String::as_str)),
     }
 }
 
@@ -86,7 +86,7 @@ fn unknown(name: &str) -> ExitCode {
 }
 
 /// Runs each benchmark in a process of its own, and stops at the first failure.
-fn each<'n>(names: impl Iterator<Item = &'n str>) -> ExitCode {
+fn run_each<'n>(names: impl Iterator<Item = &'n str>) -> ExitCode {
     let program = std::env::current_exe().unwrap();
     for name in names {
         println!("\n{name}\n");

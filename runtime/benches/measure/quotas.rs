@@ -4,23 +4,19 @@
 //! sends a request each two milliseconds and gets 429. The figures are the median and the 99th percentile of the first
 //! caller's calls, in the windows with and without the second one.
 
-use std::io::{Read as _, Write as _};
-use std::net::{SocketAddr, TcpStream};
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
+use crate::support::connection::Connection;
 use crate::support::http::request;
 use crate::support::in_process::runtime;
-use crate::support::{entry, guest_file, loader};
+use crate::support::{guest_file, server_with_access};
 use data_encoding::HEXLOWER;
-use plugport::access::policy::Policy;
-use plugport::access::{Authenticator, Quotas};
-use plugport::catalog::{Catalog, Snapshot};
-use plugport::config::{Config, ServerConfig};
-use plugport::mcp::Server;
-use plugport::observe::Audit;
+use plugport::access::Quotas;
+use plugport::config::ServerConfig;
 use plugport::transport::http::{Listener, ServerRoutes, serve};
 use sha2::{Digest as _, Sha256};
 use tokio_util::sync::CancellationToken;
@@ -40,7 +36,7 @@ pub fn run() {
     std::fs::create_dir_all(&folder).unwrap();
     let address = start_server(&guest, &folder);
     let (disturbs, rejected) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
-    let mut other = KeepAliveClient::new(address, AT_QUOTA);
+    let mut other = ToolCaller::new(address, AT_QUOTA);
     assert_eq!(other.call(), "200", "the first call uses the quota up");
     let (when, count) = (Arc::clone(&disturbs), Arc::clone(&rejected));
     std::thread::spawn(move || {
@@ -52,7 +48,7 @@ pub fn run() {
             }
         }
     });
-    let mut busy = KeepAliveClient::new(address, BUSY);
+    let mut busy = ToolCaller::new(address, BUSY);
     let mut times = [Vec::new(), Vec::new()];
     for window in 0..WINDOWS {
         disturbs.store(window % 2 == 1, Ordering::Relaxed);
@@ -92,16 +88,9 @@ fn start_server(guest: &Path, folder: &Path) -> SocketAddr {
     let (send, receive) = mpsc::sync_channel(1);
     std::thread::spawn(move || {
         runtime().block_on(async {
-            let file = folder.join("plugport.toml");
-            std::fs::write(&file, config).unwrap();
-            let config = Config::read(&file, folder.clone()).unwrap();
-            let catalog = Arc::new(Catalog::new(Snapshot::new(vec![entry(&loader(), &guest, &[]).await])));
-            catalog.set_policy(Arc::new(Policy::new(&config.roles)));
-            let authenticator = Arc::new(Authenticator::new(config.auth.as_ref(), Audit::disabled()));
             let quotas = Arc::new(Quotas::new(Some(folder.join("state"))));
             quotas.open();
-            let server = Server::new(catalog, ServerConfig::default());
-            let server = server.with_authenticator(authenticator).with_quotas(quotas);
+            let server = server_with_access(&guest, &folder, &config).await.with_quotas(quotas);
             let listener = Listener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
             send.send(listener.address).unwrap();
             let settings = ServerConfig::default();
@@ -112,34 +101,19 @@ fn start_server(guest: &Path, folder: &Path) -> SocketAddr {
     receive.recv().unwrap()
 }
 
-/// A client with one connection, which is kept alive.
-struct KeepAliveClient {
-    stream: TcpStream,
+/// A caller of the tool, on one connection.
+struct ToolCaller {
+    connection: Connection,
     request: String,
-    buffer: Vec<u8>,
 }
 
-impl KeepAliveClient {
+impl ToolCaller {
     fn new(address: SocketAddr, token: &str) -> Self {
-        let stream = TcpStream::connect(address).unwrap();
-        stream.set_nodelay(true).unwrap();
-        Self { stream, request: request(address, Some(token)), buffer: vec![0; 16 << 10] }
+        Self { connection: Connection::open(address), request: request(address, Some(token)) }
     }
 
     /// Calls the tool, and returns the status code.
-    fn call(&mut self) -> String {
-        self.stream.write_all(self.request.as_bytes()).unwrap();
-        let mut filled = 0;
-        loop {
-            let read = self.stream.read(&mut self.buffer[filled..]).unwrap();
-            assert!(read > 0, "the server hung up");
-            filled += read;
-            let text = std::str::from_utf8(&self.buffer[..filled]).unwrap();
-            let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
-            let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap();
-            if body.len() == length.parse::<usize>().unwrap() {
-                return head.split(' ').nth(1).unwrap().to_owned();
-            }
-        }
+    fn call(&mut self) -> &str {
+        self.connection.send(&self.request).split(' ').nth(1).unwrap()
     }
 }

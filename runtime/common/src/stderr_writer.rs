@@ -10,8 +10,8 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-/// Maximum number of waiting writes.
-const MAX_WRITES: usize = 4_096;
+/// Maximum number of waiting writes. Each has 32 bytes of the queue from the start on.
+const MAX_WRITES: usize = 1_024;
 
 /// Maximum number of waiting bytes.
 const MAX_BYTES: usize = 1 << 20;

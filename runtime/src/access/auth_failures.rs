@@ -1,8 +1,9 @@
 //! Requests that were not authenticated, and their lines in the audit.
 //!
-//! Whoever tries tokens without end must not push everything else out of the audit, nor hide others who try: lines come
-//! at a bounded rate, of which one client gets a part, and a line carries the number of failures before it that have
-//! none. A list of their addresses would be longer than it is worth: whoever has many addresses chooses what it says.
+//! A client that tries tokens in a loop must not fill the audit, nor hide other clients that try. So the audit gets
+//! these lines at a bounded rate, each client network at a part of it, and a line has the number of failures since the
+//! line before it. Lines do not list the addresses of those failures: an attacker with many addresses could fill any
+//! list.
 
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -105,15 +105,15 @@ impl Rules {
             return Err(AuthError::Token(TokenError::Unknown));
         }
         let bound = self.issuers.authenticate(token, digest, client, now).await?;
-        if !self.is_bound_enough(bound.principal()) {
+        if !self.has_required_binding(bound.principal()) {
             return Err(AuthError::Token(TokenError::BindingRequired));
         }
         Ok(bound)
     }
 
     /// Whether the access token of a principal is bound to a key, if it has to be.
-    fn is_bound_enough(&self, principal: &Principal) -> bool {
-        principal.has_key || !self.config.require_dpop
+    fn has_required_binding(&self, principal: &Principal) -> bool {
+        principal.is_dpop_bound || !self.config.require_dpop
     }
 
     /// Whether these rules accept the credentials of a principal that was authenticated before.
@@ -121,7 +121,7 @@ impl Rules {
         match principal.kind {
             PrincipalKind::Token => self.tokens.holds(principal),
             // The token is not at hand to be verified again, so a client has to come back when an issuer has changed.
-            PrincipalKind::OAuth => self.is_bound_enough(principal) && self.issuers.holds(principal),
+            PrincipalKind::OAuth => self.has_required_binding(principal) && self.issuers.holds(principal),
             // The listener decides which certificates are valid.
             PrincipalKind::Certificate => true,
         }
@@ -135,11 +135,11 @@ impl Rules {
             }
             return Ok(Some(Arc::new(certificate_principal(certificate))));
         }
-        if self.lets_in_anonymous(credentials.is_loopback) { Ok(None) } else { Err(AuthError::Missing) }
+        if self.admits_anonymous(credentials.is_loopback) { Ok(None) } else { Err(AuthError::Missing) }
     }
 
     /// Whether a caller without credentials may call.
-    fn lets_in_anonymous(&self, is_loopback: bool) -> bool {
+    fn admits_anonymous(&self, is_loopback: bool) -> bool {
         match self.config.anonymous {
             AnonymousAccess::Allow => true,
             AnonymousAccess::Loopback => is_loopback,
@@ -224,7 +224,7 @@ impl Authenticator {
     fn holds(&self, principal: Option<&Arc<Principal>>, is_loopback: bool) -> bool {
         match (self.rules.load_full(), principal) {
             (Some(rules), Some(principal)) => rules.holds(principal),
-            (Some(rules), None) => rules.lets_in_anonymous(is_loopback),
+            (Some(rules), None) => rules.admits_anonymous(is_loopback),
             (None, Some(_)) => false,
             (None, None) => true,
         }
@@ -238,7 +238,7 @@ impl Authenticator {
     /// The principal of a request from `address`; `None`: it has no credentials and needs none.
     ///
     /// # Errors
-    /// When the credentials are missing or not valid, or when whoever knows that cannot be reached.
+    /// When the credentials are missing or not valid, or when the issuer that can say so cannot be reached.
     pub async fn authenticate(
         &self,
         credentials: Credentials<'_>,
@@ -274,7 +274,7 @@ impl Authenticator {
     /// Whose token it is and what it is bound to, without a request and its proofs; `None` without `[auth]`.
     ///
     /// # Errors
-    /// When the token is not valid, or when whoever knows that cannot be reached.
+    /// When the token is not valid, or when the issuer that can say so cannot be reached.
     pub async fn inspect(&self, token: &str) -> Result<Option<(Arc<Principal>, TokenBinding)>, AuthError> {
         let Some(rules) = self.rules.load_full() else { return Ok(None) };
         let (digest, client) = (static_tokens::digest(token), ClientNetwork::of(None));
@@ -292,7 +292,7 @@ fn certificate_principal(certificate: &ClientCertificate) -> Principal {
         client: None,
         scopes: Vec::new(),
         groups: Vec::new(),
-        has_key: false,
+        is_dpop_bound: false,
         expires: Some(certificate.not_after),
     }
 }

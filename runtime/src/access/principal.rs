@@ -39,7 +39,7 @@ pub struct Principal {
     /// The groups or roles that the token or the configuration names.
     pub groups: Vec<Box<str>>,
     /// Whether the access token is bound to a key of the client (DPoP).
-    pub has_key: bool,
+    pub is_dpop_bound: bool,
     /// When the credentials expire.
     pub expires: Option<SystemTime>,
 }

@@ -51,7 +51,7 @@ pub(super) fn principal(token: &StaticToken) -> Principal {
         client: None,
         scopes: boxed(&token.scopes),
         groups: boxed(&token.groups),
-        has_key: false,
+        is_dpop_bound: false,
         expires: token.until,
     }
 }

@@ -76,7 +76,7 @@ impl Caller {
     }
 
     /// The name of the store that each plugin has for this caller, where callers have stores. `None`: there is none,
-    /// since nobody knows who calls, and an address is shared and changes hands. Whoever runs this program is one
+    /// since the caller is not known, and an address is shared and changes hands. The user who runs this program is one
     /// caller on stdio and on the command line, as for roles. The server lists plugins with a store of its own, since
     /// every caller sees the lists. A principal's id begins with its kind, so none is one of these names.
     #[must_use]
@@ -89,7 +89,7 @@ impl Caller {
         }
     }
 
-    /// The caller as roles see it. Whoever runs this program may do everything.
+    /// The caller as roles see it. The user who runs this program may do everything.
     #[must_use]
     pub fn subject(&self) -> Subject<'_> {
         match self {
@@ -272,13 +272,13 @@ pub trait Client: Send + Sync {
     fn send_requests(&self, requests: Vec<ClientRequest>) -> BoxFuture<'_, ClientResponses>;
 }
 
-/// Stands for the client in a call from the command line, which has no client.
-#[derive(Debug, Clone, Copy)]
-pub struct NoClient;
+/// Stands for the client in a call that has none, such as one from the command line, and names the caller.
+#[derive(Debug, Clone)]
+pub struct NoClient(pub Caller);
 
 impl Client for NoClient {
     fn caller(&self) -> Caller {
-        Caller::CommandLine
+        self.0.clone()
     }
 
     fn info(&self) -> ClientInfo {

@@ -129,8 +129,8 @@ impl<T> ItemList<T> {
         &self.items
     }
 
-    /// The page of this key; `write` writes it if no request has needed it yet. Whoever writes the pages of a list
-    /// makes each of them from its key and the items only.
+    /// The page of this key; `write` writes it if no request has needed it yet. It must make a page from the key and
+    /// the items only.
     pub(crate) fn page_bytes<E>(
         &self,
         key: PageKey,
@@ -226,7 +226,7 @@ mod tests {
         let notes = [("n:a", "p", ""), ("n:b", "p", "")];
         let all = list(&notes);
         let page = |list: &ItemList<Note>| {
-            let key = PageKey { start: 0, items: list.items().len(), form: 0 };
+            let key = PageKey { start: 0, items: list.items().len(), variant: 0 };
             let keys: Vec<&str> = list.items().iter().map(|note| note.key()).collect();
             list.page_bytes(key, || Ok::<_, std::convert::Infallible>(keys.join(" ").into())).unwrap()
         };

@@ -22,6 +22,8 @@ pub struct PublishedTool {
     pub plugin: Arc<Plugin>,
     /// The plugin's description of it, with the plugin's own name.
     pub tool: Tool,
+    /// The plugin's own name of it once more, which the records of calls share.
+    pub(crate) own_name: Arc<str>,
     /// Schema of its arguments.
     pub input: Schema,
     /// Schema of its structured content.

@@ -1,7 +1,7 @@
 //! The pages of a list as the layer above wrote them, so that a page is written once and not for each request.
 //!
 //! The pages belong to their list. So no caller gets a page of another view, and all of them are dropped with their
-//! snapshot or view. Pages, forms and views multiply, and clients choose what they request: therefore a snapshot and
+//! snapshot or view. Pages, variants and views multiply, and clients choose what they request: therefore a snapshot and
 //! all its views share one [`PageBudget`]. The next snapshot shares it too, because a request may still read the one
 //! before. A page that finds no space in it is written for each request. No page is evicted for another, since the
 //! client that requests most would then evict the pages of all others.
@@ -20,15 +20,15 @@ pub(crate) const MAX_PAGE_BYTES: usize = 16 << 20;
 /// Bytes of a page besides its text.
 const OVERHEAD: usize = 128;
 
-/// A page of one list, in one form.
+/// A page of one list, in one variant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct PageKey {
     /// Where the page begins in its list.
     pub(crate) start: usize,
     /// The items on it.
     pub(crate) items: usize,
-    /// The form in which it is written; the layer above numbers its forms.
-    pub(crate) form: u8,
+    /// Clients of other revisions get other bytes; the layer above numbers these variants.
+    pub(crate) variant: u8,
 }
 
 /// Bounds the pages of a snapshot, of all its views, and of the snapshots made from it, by the bytes that are in use.
@@ -106,7 +106,7 @@ mod tests {
 
     use super::*;
 
-    const FIRST: PageKey = PageKey { start: 0, items: 2, form: 0 };
+    const FIRST: PageKey = PageKey { start: 0, items: 2, variant: 0 };
 
     fn get(pages: &PageCache, key: PageKey, text: &[u8]) -> Bytes {
         pages.get_or_write(key, || Ok::<_, Infallible>(Bytes::copy_from_slice(text))).unwrap()
@@ -121,7 +121,7 @@ mod tests {
         for (key, text) in [
             (PageKey { start: 2, ..FIRST }, b"second page"),
             (PageKey { items: 1, ..FIRST }, b"other pages"),
-            (PageKey { form: 1, ..FIRST }, b"other forms"),
+            (PageKey { variant: 1, ..FIRST }, b"other bytes"),
         ] {
             assert_eq!(get(&pages, key, text), text.as_slice());
         }

@@ -202,6 +202,7 @@ fn tool_of(
     Ok(PublishedTool {
         name: validated.name,
         plugin: Arc::clone(plugin),
+        own_name: tool.name.as_str().into(),
         tool,
         input: validated.input,
         output: validated.output,

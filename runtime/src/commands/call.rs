@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::cached_compiler::compiler;
 use super::{CommandError, console, unknown};
 use crate::approval::ApprovalPolicy;
-use crate::call_env::NoClient;
+use crate::call_env::{Caller, NoClient};
 use crate::catalog::{PluginEntry, PublishedTool, RejectedItem, SchemaMismatch, plugin_name};
 use crate::cli;
 use crate::config::{
@@ -45,7 +45,7 @@ pub(super) async fn run(args: cli::Call) -> Result<ExitCode, CommandError> {
     validated.unwrap_or_else(|_| Err(SchemaMismatch::too_much())).map_err(|mismatch| {
         CommandError::Usage(anyhow!("the arguments do not fit the tool's schema: {mismatch}"))
     })?;
-    let called = tool.plugin.call_tool(&tool.tool.name, &text, Arc::new(NoClient)).await;
+    let called = tool.plugin.call_tool(&tool.tool.name, &text, Arc::new(NoClient(Caller::CommandLine))).await;
     let left = tool.plugin.config().limits.cpu_time().saturating_sub(called.record.usage().cpu);
     let failed = match called.outcome {
         Ok(result) => match show(tool, &result, left, args.json) {

@@ -69,7 +69,7 @@ impl MemoryEstimate {
         )
     }
 
-    /// A warning with advice, if the sum is more than this process may use.
+    /// A warning with a hint, if the sum is more than this process may use.
     pub(super) fn warning(&self) -> Option<String> {
         (self.sum() > self.available).then(|| {
             "that is more than this process may use, and the system may kill it; \

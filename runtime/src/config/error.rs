@@ -11,7 +11,7 @@ use crate::toml_reader::Diagnostic;
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// The file could not be read.
-    #[error("cannot read the configuration {}; {}", file.display(), advice(source))]
+    #[error("cannot read the configuration {}; {}", file.display(), hint(source))]
     Unreadable {
         /// The file as the operator named it.
         file: PathBuf,
@@ -38,7 +38,7 @@ impl ConfigError {
     }
 }
 
-fn advice(error: &io::Error) -> &'static str {
+fn hint(error: &io::Error) -> &'static str {
     match error.kind() {
         ErrorKind::IsADirectory => "it is a folder: name the file, such as plugport.toml in it",
         ErrorKind::InvalidData => "it is no text in UTF-8, as TOML is: check the path",

@@ -30,7 +30,7 @@ const PROGRESS_PERIOD: Duration = Duration::from_secs(1);
 /// # Errors
 /// When the arguments fail the check that the transport deferred until the tool is published.
 pub(super) async fn wait(server: &Server, context: &RequestContext) -> Option<Result<CatalogView, RpcError>> {
-    let request = &*context.request;
+    let request = &context.request;
     let bytes = request.params.len();
     let subject = server.reading().in_place(bytes, || WaitSubject::from_request(request)).await;
     let view = || server.catalog_view(&context.caller);

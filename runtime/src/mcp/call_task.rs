@@ -1,10 +1,10 @@
 //! The work of one request, independent of its driver.
 //!
-//! Whoever waits for the response drives the work: a call that ends with its first polls, or that only pauses for
-//! others, needs no task, and does not go from one thread to another and back. As soon as its driver has something else
-//! to do, such as writing to a client that does not read, the work becomes a tokio task, so that no client stops the
-//! clocks of its guest. The response stream of a request drives the work, and a suspended call keeps the work from one
-//! stream to the next. [`CallTask`] knows neither of them, nor the request.
+//! The response stream of a request is the driver: it polls the work. So a call that ends with its first polls, or
+//! that only pauses for others, needs no tokio task, and does not go from one thread to another and back. As soon as
+//! the driver has something else to do, such as writing to a client that does not read, the work becomes a task, so
+//! that no client stops the clocks of its guest. A suspended call keeps the work from one stream to the next.
+//! [`CallTask`] knows neither of them, nor the request.
 
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -10,9 +10,9 @@ use bytes::Bytes;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
-use tokio_util::sync::CancellationToken;
 
 use super::call_task::{CallTask, HandlerOutcome};
+use super::cancellation::Cancellation;
 use super::error::RpcError;
 use super::jsonrpc::Request;
 use super::method::Method;
@@ -20,7 +20,7 @@ use super::methods::{
     completion, discover, item_access, lifecycle, lists, logging, prompts, resources, subscriptions, tools,
 };
 use super::mrtr::{self, MrtrParams};
-use super::notification_queue::NotificationQueue;
+use super::notification_queue::{NotificationQueue, NotificationReceiver};
 use super::operation_metrics::error_type;
 use super::request_context::{Channel, LogThreshold, RequestContext, RequestLeg, Requester};
 use super::request_meta::{RequestMeta, StatelessMeta};
@@ -30,7 +30,7 @@ use super::revision::Revision;
 use super::server::{CatalogView, Server};
 use super::sessions::in_flight::{InFlight, InFlightGuard};
 use super::sessions::session::Session;
-use super::{await_initial_load, forbidden_requests};
+use super::{await_initial_load, hidden_item_audit};
 use crate::json::RawObject;
 
 /// Serves a stateless request. On stdio the request is entered in `in_flight`, because a notification can cancel it.
@@ -43,10 +43,9 @@ pub(crate) fn stateless(
     channel: &Channel,
 ) -> Result<ResponseStream, RpcError> {
     let mrtr = MrtrParams::read(&request)?;
-    let (queue, reader) = NotificationQueue::new(&server.buffers, &channel.caller);
     let threshold = LogThreshold::Request(stateless_meta.log_level);
-    let cancel = CancellationToken::new();
-    let guard = in_flight.map(|in_flight| in_flight.enter(&request.id, cancel.clone()).map(Arc::new));
+    let cancel = Cancellation::default();
+    let guard = in_flight.map(|in_flight| in_flight.enter(&request.id, cancel.token().clone()).map(Arc::new));
     let guard = guard.transpose()?;
     let id = request.id.clone();
     let StatelessMeta { revision, capabilities, .. } = stateless_meta;
@@ -62,7 +61,7 @@ pub(crate) fn stateless(
         capabilities,
         threshold,
         request_meta,
-        queue,
+        queue: NotificationQueue::new(&server.buffers, &channel.caller),
         responses: Mutex::new(responses),
         can_send_requests: true,
         has_status: channel.has_status,
@@ -70,19 +69,21 @@ pub(crate) fn stateless(
     let Some(state) = mrtr.request_state else {
         let (caller, is_local) = (channel.caller.clone(), channel.is_local);
         let requester = Requester { revision, caller, is_local, session: None, cancel, trace };
-        let context = RequestContext::new(requester, Arc::new(request), leg(mrtr.responses));
+        let context = RequestContext::new(requester, request, leg(mrtr.responses));
         let (context, work) = start_handler(server, view, context, None);
+        let reader = NotificationReceiver::of(context.clone());
         return Ok(ResponseStream::new(server, &context, id, reader, guard, CallTask::new(work)));
     };
     // The policy may have changed while the call was suspended.
     if let Err(error) = item_access::check_request(&view, &channel.caller, revision, &request) {
-        forbidden_requests::record_if_hidden(server, &channel.caller, &Arc::new(request));
+        hidden_item_audit::record_if_hidden(server, &channel.caller, &Arc::new(request));
         return Err(error);
     }
     let resumed = (state.as_str(), &mrtr.responses);
     let source = (&*server.suspended_calls, &*server.info, &channel.caller);
-    let (context, work) =
-        mrtr::resume(source, request, resumed, leg(RawObject::default()), guard.as_deref())?;
+    let leg = Arc::new(leg(RawObject::default()));
+    let reader = NotificationReceiver::of(leg.clone());
+    let (context, work) = mrtr::resume(source, request, resumed, leg, guard.as_deref())?;
     Ok(ResponseStream::new(server, &context, id, reader, guard, work))
 }
 
@@ -95,9 +96,8 @@ pub(crate) fn in_session(
     channel: &Channel,
 ) -> Result<ResponseStream, RpcError> {
     session.touch();
-    let cancel = CancellationToken::new();
-    let guard = Arc::new(session.in_flight.enter(&request.id, cancel.clone())?);
-    let (queue, reader) = NotificationQueue::new(&server.buffers, &channel.caller);
+    let cancel = Cancellation::default();
+    let guard = Arc::new(session.in_flight.enter(&request.id, cancel.token().clone())?);
     let threshold = LogThreshold::Session(Arc::clone(session));
     let capabilities = session.capabilities;
     let trace = begin_trace(server, &request, session.revision, &request_meta, channel);
@@ -105,7 +105,7 @@ pub(crate) fn in_session(
         capabilities,
         threshold,
         request_meta,
-        queue,
+        queue: NotificationQueue::new(&server.buffers, &channel.caller),
         responses: Mutex::default(),
         can_send_requests: channel.can_send_requests,
         has_status: channel.has_status,
@@ -119,10 +119,11 @@ pub(crate) fn in_session(
         trace,
     };
     let id = request.id.clone();
-    let context = RequestContext::new(requester, Arc::new(request), leg);
+    let context = RequestContext::new(requester, request, leg);
     // The task holds a guard too, so a detached request keeps its entry after the stream is dropped.
     let (context, work) =
         start_handler(server, server.catalog_view(&channel.caller), context, Some(Arc::clone(&guard)));
+    let reader = NotificationReceiver::of(context.clone());
     Ok(ResponseStream::new(server, &context, id, reader, Some(guard), CallTask::new(work)))
 }
 
@@ -163,7 +164,7 @@ fn start_handler(
             caller = &forbidden.caller;
         }
         if let Some(Err(_)) = &outcome {
-            forbidden_requests::record_if_hidden(&server, caller, &served.request);
+            hidden_item_audit::record_if_hidden(&server, caller, &served);
         }
         if let Some(trace) = &served.trace {
             trace.end(&outcome);
@@ -208,7 +209,7 @@ async fn handle(
         Method::Discover if stateless => discover::discover(server, context),
         Method::Listen if stateless => {
             drop(view);
-            forbidden_requests::record_hidden_subscriptions(server, &context.caller, &context.request);
+            hidden_item_audit::record_hidden_subscriptions(server, context);
             return subscriptions::listen(server, context, params).await;
         }
         Method::Ping if !stateless => lifecycle::ping(server, context),

@@ -17,7 +17,7 @@ use super::oversized_message::IdScanner;
 use super::params::Params;
 use super::request_id::RequestId;
 use super::response_line::ResponseLine;
-use crate::json::Text;
+use crate::json::CowStr;
 
 /// A message from the client.
 #[derive(Debug)]
@@ -48,6 +48,12 @@ pub(crate) struct Request {
     pub(crate) reservation: Option<Arc<BufferReservation>>,
 }
 
+impl AsRef<Self> for Request {
+    fn as_ref(&self) -> &Self {
+        self
+    }
+}
+
 /// A notification.
 #[derive(Debug)]
 pub(crate) struct Notification {
@@ -65,11 +71,11 @@ pub(crate) struct Malformed {
 #[derive(Deserialize)]
 struct Envelope<'a> {
     #[serde(borrow)]
-    jsonrpc: Option<Text<'a>>,
+    jsonrpc: Option<CowStr<'a>>,
     #[serde(borrow, default, deserialize_with = "present")]
     id: Option<&'a RawValue>,
     #[serde(borrow)]
-    method: Option<Text<'a>>,
+    method: Option<CowStr<'a>>,
     #[serde(default)]
     params: Option<Box<RawValue>>,
     #[serde(borrow, default, deserialize_with = "present")]
@@ -115,7 +121,7 @@ impl Message {
             Err(_) if envelope.method.is_none() && envelope.error.is_some() => None,
             Err(_) => return invalid(None, &format!("`id` {}", RequestId::FORM)),
         };
-        if envelope.jsonrpc.is_none_or(|Text(version)| version != "2.0") {
+        if envelope.jsonrpc.is_none_or(|CowStr(version)| version != "2.0") {
             return invalid(id, "`jsonrpc` must be \"2.0\"");
         }
         let params = envelope.params;
@@ -123,14 +129,14 @@ impl Message {
             return invalid(id, "`params` must be an object");
         }
         match (envelope.method, id) {
-            (Some(Text(method)), Some(id)) => match Params::parse(params) {
+            (Some(CowStr(method)), Some(id)) => match Params::parse(params) {
                 Ok(params) => {
                     let method = Method::parse(&method);
                     Ok(Self::Request(Request { id, method, params, reservation: None }))
                 }
                 Err(error) => Err(Malformed { id: Some(id), error }),
             },
-            (Some(Text(method)), None) => {
+            (Some(CowStr(method)), None) => {
                 Ok(Self::Notification(Notification { method: method.into_owned(), params }))
             }
             (None, id) => match (envelope.result, envelope.error) {
@@ -187,17 +193,25 @@ pub(crate) const RESPONSE_HEAD: usize = 96;
 
 /// A response on one line. `result` has the JSON text of the result after [`RESPONSE_HEAD`] bytes.
 pub(crate) fn response(id: &RequestId, mut result: Vec<u8>) -> Bytes {
-    let head = response_head(id, RESPONSE_HEAD);
-    let start = RESPONSE_HEAD.saturating_sub(head.len());
-    // A long id takes more room than there is.
-    drop(result.splice(start..RESPONSE_HEAD, head));
+    // The head is written behind the result first, since its length is not known before.
+    let end = result.len();
+    append_response_head(&mut result, id);
+    let start = (RESPONSE_HEAD + end).saturating_sub(result.len());
+    if start > 0 {
+        result.copy_within(end.., start);
+        result.truncate(end);
+    } else {
+        // A long id takes more room than there is.
+        let head = result.split_off(end);
+        drop(result.splice(..RESPONSE_HEAD, head));
+    }
     let mut line = finish(result);
     line.advance(start);
     line
 }
 
 /// A response whose result many responses have: `end` is its [`response_end`].
-pub(crate) fn response_with_end(id: &RequestId, end: &Bytes) -> ResponseLine {
+pub(crate) fn response_with_shared_end(id: &RequestId, end: &Bytes) -> ResponseLine {
     if end.len() > UNCOUNTED_BYTES {
         return ResponseLine::with_shared_end(response_head(id, RESPONSE_HEAD).into(), end.clone());
     }
@@ -215,10 +229,14 @@ pub(crate) fn response_end(result: Vec<u8>) -> Bytes {
 /// What a response has before its result.
 fn response_head(id: &RequestId, capacity: usize) -> Vec<u8> {
     let mut head = Vec::with_capacity(capacity);
-    head.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
-    append(&mut head, id);
-    head.extend_from_slice(br#","result":"#);
+    append_response_head(&mut head, id);
     head
+}
+
+fn append_response_head(line: &mut Vec<u8>, id: &RequestId) {
+    line.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
+    append(line, id);
+    line.extend_from_slice(br#","result":"#);
 }
 
 /// Ends a message and puts it on one line. JSON of a plugin or a client may have line breaks; they can only stand
@@ -233,7 +251,7 @@ fn finish(mut line: Vec<u8>) -> Bytes {
     line.into()
 }
 
-/// In place, because the message may be large. Every byte is written, so that many are compared at once.
+/// In place, because the message may be large. Without branches, so that the compiler vectorizes the loop.
 fn replace_line_breaks(message: &mut [u8]) {
     for byte in message {
         *byte = if (*byte == b'\n') | (*byte == b'\r') { b' ' } else { *byte };

@@ -14,25 +14,25 @@
 //! - `jsonrpc`, with `request_id`, `method`, `params`, `error`, `revision` and `response_line`, is messages;
 //!   `result_writer` and `wire` are results.
 //! - `client_requests` is client requests as data, and `sessions` is the state of clients of older revisions.
-//! - `request_context` is one running request, with its `request_meta`, `request_trace`, `notification_queue` and
-//!   `call_task`; `mrtr`
-//!   suspends it, and `call_client` is the client as its guest sees it.
+//! - `request_context` is one running request, with its `cancellation`, `request_meta`, `request_trace`,
+//!   `notification_queue` and `call_task`; `mrtr` suspends it, and `call_client` is the client as its guest sees it.
 //! - `operation_metrics` counts requests and sessions, and `server` is what all requests share.
-//! - `methods`, `await_initial_load`, `forbidden_requests`, `response_stream` and `dispatch` serve; `jsonrpc_batch` and
+//! - `methods`, `await_initial_load`, `hidden_item_audit`, `response_stream` and `dispatch` serve; `jsonrpc_batch` and
 //!   `duplex_session` use them.
 
 mod await_initial_load;
 mod buffer_budget;
 mod call_client;
 mod call_task;
+mod cancellation;
 mod client_requests;
 pub(crate) mod dispatch;
 mod duplex_session;
 mod error;
 mod eviction_policy;
-mod forbidden_requests;
 #[doc(hidden)]
 pub mod fuzzing;
+mod hidden_item_audit;
 mod jsonrpc;
 pub(crate) mod jsonrpc_batch;
 mod log_level;

@@ -6,7 +6,8 @@
 //! [buffer budget](super::buffer_budget) of the caller.
 //!
 //! A list and not a channel of tokio: every request has a queue, most queues stay empty, and such a channel begins with
-//! room for 32 messages.
+//! room for 32 messages. The queue is a part of what sends to it, such as the context of a request, and its receiver
+//! holds that.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -42,28 +43,25 @@ pub(crate) enum OutgoingMessage {
     InputRequired(PendingInput),
 }
 
-/// The sending half. Clones send to the same queue.
-#[derive(Debug, Clone)]
-pub(crate) struct NotificationQueue {
-    state: Arc<QueueState>,
-}
+/// What has a queue.
+type QueueOwner = dyn AsRef<NotificationQueue> + Send + Sync;
 
-/// The receiving half.
-#[derive(Debug)]
+/// The only receiver of a queue.
 pub(crate) struct NotificationReceiver {
-    state: Arc<QueueState>,
+    owner: Arc<QueueOwner>,
 }
 
 #[derive(Debug)]
 struct QueueEntry {
     outgoing: OutgoingMessage,
-    /// Permits of `QueueState::free_bytes`.
+    /// Permits of `NotificationQueue::free_bytes`.
     permits: u32,
     _reservation: Option<BufferReservation>,
 }
 
+/// The queue, to which everybody may send who has it.
 #[derive(Debug)]
-struct QueueState {
+pub(crate) struct NotificationQueue {
     /// `None` once the receiver is gone.
     entries: Mutex<Option<VecDeque<QueueEntry>>>,
     /// Woken when an entry was added.
@@ -82,8 +80,8 @@ struct QueueState {
 pub(crate) struct QueueClosed;
 
 impl NotificationQueue {
-    pub(crate) fn new(buffers: &Arc<BufferBudget>, caller: &Caller) -> (Self, NotificationReceiver) {
-        let state = Arc::new(QueueState {
+    pub(crate) fn new(buffers: &Arc<BufferBudget>, caller: &Caller) -> Self {
+        Self {
             entries: Mutex::new(Some(VecDeque::new())),
             receiver: AtomicWaker::new(),
             free_entries: Semaphore::new(CAPACITY),
@@ -92,79 +90,38 @@ impl NotificationQueue {
             buffers: Arc::clone(buffers),
             caller: caller.clone(),
             share: OnceLock::new(),
-        });
-        (Self { state: Arc::clone(&state) }, NotificationReceiver { state })
+        }
     }
 
     /// Sends a notification, or drops it if the queue is full.
     pub(crate) fn send(&self, message: Bytes) {
         if self.try_send(message).is_none() {
-            self.state.dropped.fetch_add(1, Ordering::Relaxed);
+            self.dropped.fetch_add(1, Ordering::Relaxed);
         }
     }
 
     fn try_send(&self, message: Bytes) -> Option<()> {
         let permits = permits_for(message.len());
-        let bytes = self.state.free_bytes.try_acquire_many(permits).ok()?;
-        let reservation = Some(self.state.reserve(message.len())?);
-        let entry = self.state.free_entries.try_acquire().ok()?;
+        let bytes = self.free_bytes.try_acquire_many(permits).ok()?;
+        let reservation = Some(self.reserve(message.len())?);
+        let entry = self.free_entries.try_acquire().ok()?;
         let outgoing = OutgoingMessage::Message(message);
-        self.state.push(QueueEntry { outgoing, permits, _reservation: reservation }, [bytes, entry]).ok()
+        self.push(QueueEntry { outgoing, permits, _reservation: reservation }, [bytes, entry]).ok()
     }
 
     /// Sends a message that must not be dropped; waits while the queue is full.
     pub(crate) async fn deliver(&self, outgoing: OutgoingMessage) -> Result<(), QueueClosed> {
         let (permits, reservation) = match &outgoing {
             OutgoingMessage::Message(message) => {
-                (permits_for(message.len()), Some(self.state.reserve(message.len()).ok_or(QueueClosed)?))
+                (permits_for(message.len()), Some(self.reserve(message.len()).ok_or(QueueClosed)?))
             }
             OutgoingMessage::InputRequired(_) => (0, None),
         };
-        let bytes = self.state.free_bytes.acquire_many(permits).await.map_err(|_| QueueClosed)?;
-        let entry = self.state.free_entries.acquire().await.map_err(|_| QueueClosed)?;
-        self.state.push(QueueEntry { outgoing, permits, _reservation: reservation }, [bytes, entry])
-    }
-}
-
-fn permits_for(bytes: usize) -> u32 {
-    u32::try_from(bytes).unwrap_or(CAPACITY_BYTES).min(CAPACITY_BYTES)
-}
-
-impl NotificationReceiver {
-    /// The next message, which may never come. Cancel-safe.
-    pub(crate) async fn recv(&mut self) -> OutgoingMessage {
-        // As with a channel of tokio, a task that receives many messages lets others run in between.
-        cooperative(poll_fn(|context| {
-            if let Some(outgoing) = self.try_recv() {
-                return Poll::Ready(outgoing);
-            }
-            self.state.receiver.register(context.waker());
-            // It may have been added in between.
-            self.try_recv().map_or(Poll::Pending, Poll::Ready)
-        }))
-        .await
+        let bytes = self.free_bytes.acquire_many(permits).await.map_err(|_| QueueClosed)?;
+        let entry = self.free_entries.acquire().await.map_err(|_| QueueClosed)?;
+        self.push(QueueEntry { outgoing, permits, _reservation: reservation }, [bytes, entry])
     }
 
-    /// A message that is queued already.
-    pub(crate) fn try_recv(&mut self) -> Option<OutgoingMessage> {
-        let entry = self.state.entries.lock().as_mut()?.pop_front()?;
-        self.state.free_entries.add_permits(1);
-        self.state.free_bytes.add_permits(entry.permits as usize);
-        Some(entry.outgoing)
-    }
-}
-
-impl Drop for NotificationReceiver {
-    fn drop(&mut self) {
-        self.state.free_bytes.close();
-        self.state.free_entries.close();
-        // What is queued ends here, although senders may still have the queue: a guest may wait for its client request.
-        let entries = self.state.entries.lock().take();
-        drop(entries);
-    }
-}
-
-impl QueueState {
     /// Adds an entry, which keeps `permits` until it is received.
     fn push(&self, entry: QueueEntry, permits: [SemaphorePermit<'_>; 2]) -> Result<(), QueueClosed> {
         self.entries.lock().as_mut().ok_or(QueueClosed)?.push_back(entry);
@@ -178,7 +135,13 @@ impl QueueState {
     }
 }
 
-impl Drop for QueueState {
+impl AsRef<Self> for NotificationQueue {
+    fn as_ref(&self) -> &Self {
+        self
+    }
+}
+
+impl Drop for NotificationQueue {
     fn drop(&mut self) {
         let dropped = *self.dropped.get_mut();
         if dropped > 0 {
@@ -187,13 +150,63 @@ impl Drop for QueueState {
     }
 }
 
+fn permits_for(bytes: usize) -> u32 {
+    u32::try_from(bytes).unwrap_or(CAPACITY_BYTES).min(CAPACITY_BYTES)
+}
+
+impl NotificationReceiver {
+    /// The receiver of the owner's queue, which must have no other.
+    pub(crate) fn of(owner: Arc<QueueOwner>) -> Self {
+        Self { owner }
+    }
+
+    fn queue(&self) -> &NotificationQueue {
+        (*self.owner).as_ref()
+    }
+
+    /// The next message, which may never come. Cancel-safe.
+    pub(crate) async fn recv(&mut self) -> OutgoingMessage {
+        // As with a channel of tokio, a task that receives many messages lets others run in between.
+        cooperative(poll_fn(|context| {
+            if let Some(outgoing) = self.try_recv() {
+                return Poll::Ready(outgoing);
+            }
+            self.queue().receiver.register(context.waker());
+            // It may have been added in between.
+            self.try_recv().map_or(Poll::Pending, Poll::Ready)
+        }))
+        .await
+    }
+
+    /// A message that is queued already.
+    pub(crate) fn try_recv(&mut self) -> Option<OutgoingMessage> {
+        let queue = self.queue();
+        let entry = queue.entries.lock().as_mut()?.pop_front()?;
+        queue.free_entries.add_permits(1);
+        queue.free_bytes.add_permits(entry.permits as usize);
+        Some(entry.outgoing)
+    }
+}
+
+impl Drop for NotificationReceiver {
+    fn drop(&mut self) {
+        let queue = self.queue();
+        queue.free_bytes.close();
+        queue.free_entries.close();
+        // What is queued ends here, although senders may still have the queue: a guest may wait for its client request.
+        let entries = queue.entries.lock().take();
+        drop(entries);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn queue(budget: usize) -> (NotificationQueue, NotificationReceiver, Arc<BufferBudget>) {
+    fn queue(budget: usize) -> (Arc<NotificationQueue>, NotificationReceiver, Arc<BufferBudget>) {
         let buffers = BufferBudget::new(budget);
-        let (queue, reader) = NotificationQueue::new(&buffers, &Caller::Stdio);
+        let queue = Arc::new(NotificationQueue::new(&buffers, &Caller::Stdio));
+        let reader = NotificationReceiver::of(queue.clone());
         (queue, reader, buffers)
     }
 

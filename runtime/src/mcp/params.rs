@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 
 use super::error::RpcError;
 use super::param_errors;
-use crate::json::Text;
+use crate::json::CowStr;
 use crate::sandbox::json_work;
 
 /// The parameters of one request.
@@ -147,7 +147,7 @@ impl Params {
 }
 
 fn string<'p>(field: &str, json: &'p str) -> Result<Cow<'p, str>, RpcError> {
-    read(&format_args!("params.{field}"), json).map(|Text(text)| text)
+    read(&format_args!("params.{field}"), json).map(|CowStr(text)| text)
 }
 
 /// Parses `json`, the value at `path` in the message.

@@ -1,12 +1,13 @@
 //! The context of one running request, stateless or of a session, for its handler.
 
+use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 use serde_json::value::RawValue;
-use tokio_util::sync::CancellationToken;
 
 use super::buffer_budget::BufferReservation;
+use super::cancellation::Cancellation;
 use super::client_requests::client_capabilities::ClientCapabilities;
 use super::error::RpcError;
 use super::jsonrpc::Request;
@@ -28,14 +29,16 @@ pub(crate) struct RequestContext {
     pub(crate) caller: Caller,
     /// Whether the client certainly runs on this machine.
     pub(crate) is_local: bool,
-    pub(crate) cancel: CancellationToken,
+    pub(crate) cancel: Cancellation,
     /// `None` for a stateless request.
     pub(crate) session: Option<Arc<Session>>,
     /// The message of the first leg; the messages of later legs repeat it.
-    pub(crate) request: Arc<Request>,
+    pub(crate) request: Request,
     /// Its span; `None`: it is not recorded.
     pub(crate) trace: Option<RequestTrace>,
-    leg: Mutex<Arc<RequestLeg>>,
+    first_leg: RequestLeg,
+    /// The current leg, unless it is the first.
+    later_leg: Mutex<Option<Arc<RequestLeg>>>,
     /// For messages after the first: those of later legs, and the responses to client requests in a session.
     reservations: Mutex<Vec<Arc<BufferReservation>>>,
     forbidden: OnceLock<Forbidden>,
@@ -67,6 +70,24 @@ pub(crate) struct RequestLeg {
     pub(crate) has_status: bool,
 }
 
+/// The current leg of a request, as long as somebody uses it.
+#[derive(Debug)]
+pub(crate) enum CurrentLeg<'c> {
+    First(&'c RequestLeg),
+    Later(Arc<RequestLeg>),
+}
+
+impl Deref for CurrentLeg<'_> {
+    type Target = RequestLeg;
+
+    fn deref(&self) -> &RequestLeg {
+        match self {
+            Self::First(leg) => leg,
+            Self::Later(leg) => leg,
+        }
+    }
+}
+
 /// The lowest level of log messages for the client.
 #[derive(Debug, Clone)]
 pub(crate) enum LogThreshold {
@@ -93,7 +114,7 @@ impl RequestLeg {
 }
 
 impl RequestContext {
-    pub(crate) fn new(requester: Requester, request: Arc<Request>, first: RequestLeg) -> Self {
+    pub(crate) fn new(requester: Requester, request: Request, first_leg: RequestLeg) -> Self {
         let Requester { revision, caller, is_local, session, cancel, trace } = requester;
         Self {
             revision,
@@ -103,7 +124,8 @@ impl RequestContext {
             session,
             request,
             trace,
-            leg: Mutex::new(Arc::new(first)),
+            first_leg,
+            later_leg: Mutex::default(),
             reservations: Mutex::default(),
             forbidden: OnceLock::new(),
             operations: OnceLock::new(),
@@ -150,22 +172,44 @@ impl RequestContext {
     }
 
     /// The current leg.
-    pub(crate) fn leg(&self) -> Arc<RequestLeg> {
-        Arc::clone(&self.leg.lock())
+    pub(crate) fn leg(&self) -> CurrentLeg<'_> {
+        match &*self.later_leg.lock() {
+            Some(leg) => CurrentLeg::Later(Arc::clone(leg)),
+            None => CurrentLeg::First(&self.first_leg),
+        }
     }
 
     /// Begins another leg, for another message of the client.
-    pub(crate) fn next_leg(&self, leg: RequestLeg) {
+    pub(crate) fn next_leg(&self, leg: Arc<RequestLeg>) {
         if let (Some(trace), Some(context)) = (&self.trace, &leg.request_meta.trace) {
             trace.scope().link(context);
         }
-        *self.leg.lock() = Arc::new(leg);
+        *self.later_leg.lock() = Some(leg);
     }
 
     /// Holds the reservation for a message with responses until the call is over, because the guest may use the
     /// responses until then.
     pub(crate) fn keep_reservation(&self, reservation: Option<Arc<BufferReservation>>) {
         self.reservations.lock().extend(reservation);
+    }
+}
+
+/// The queue of its first leg, which a later leg does not use.
+impl AsRef<NotificationQueue> for RequestContext {
+    fn as_ref(&self) -> &NotificationQueue {
+        &self.first_leg.queue
+    }
+}
+
+impl AsRef<NotificationQueue> for RequestLeg {
+    fn as_ref(&self) -> &NotificationQueue {
+        &self.queue
+    }
+}
+
+impl AsRef<Request> for RequestContext {
+    fn as_ref(&self) -> &Request {
+        &self.request
     }
 }
 
@@ -176,7 +220,7 @@ pub(crate) struct Requester {
     pub(crate) caller: Caller,
     pub(crate) is_local: bool,
     pub(crate) session: Option<Arc<Session>>,
-    pub(crate) cancel: CancellationToken,
+    pub(crate) cancel: Cancellation,
     pub(crate) trace: Option<RequestTrace>,
 }
 

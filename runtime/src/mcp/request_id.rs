@@ -48,9 +48,10 @@ impl RequestId {
         match raw.get().as_bytes().first() {
             Some(b'"') => {
                 let text: Cow<'_, str> = serde_json::from_str(raw.get())?;
-                IdText::new(&text).map(Self::Text).ok_or_else(|| serde_json::Error::custom(Self::FORM))
+                IdText::new(&text).map(Self::Text).ok_or_else(no_id)
             }
-            _ => serde_json::from_str(raw.get()).or_else(|error| whole(raw).ok_or(error)).map(Self::Number),
+            // An integer of JSON is one of Rust. serde_json would copy it first.
+            _ => raw.get().parse().ok().or_else(|| whole(raw)).map(Self::Number).ok_or_else(no_id),
         }
     }
 }
@@ -62,6 +63,10 @@ impl fmt::Display for RequestId {
             Self::Text(IdText(text)) => text.fmt(f),
         }
     }
+}
+
+fn no_id() -> serde_json::Error {
+    serde_json::Error::custom(RequestId::FORM)
 }
 
 /// An integer written as a fraction, such as `1.0`, up to [`MAX_EXACT`].

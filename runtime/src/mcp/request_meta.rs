@@ -18,7 +18,7 @@ use super::request_id::RequestId;
 use super::revision::Revision;
 use crate::call_env::{ClientInfo, LogLevel};
 use crate::catalog::PublishedTool;
-use crate::json::Text;
+use crate::json::CowStr;
 use crate::observe::trace::TraceContext;
 
 /// Prefix of the keys of `_meta` that MCP reserves.
@@ -166,7 +166,7 @@ fn read_trace(traceparent: &RawValue, tracestate: Option<&RawValue>) -> Option<T
 
 impl StatelessMeta {
     fn read(version: &RawValue, meta: RawMeta<'_>) -> Result<Self, RpcError> {
-        let Text(version) = serde_json::from_str(version.get())
+        let CowStr(version) = serde_json::from_str(version.get())
             .map_err(|_| RpcError::invalid_meta("`params._meta` needs the protocol version as a string"))?;
         let revision = Revision::parse(&version).filter(|revision| revision.is_stateless());
         let revision = revision.ok_or_else(|| RpcError::unsupported_version(&version))?;

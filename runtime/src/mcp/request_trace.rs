@@ -2,8 +2,8 @@
 //!
 //! Names in it are those of the catalog and of the protocol: what a client made up is `_OTHER`, so a client can neither
 //! write into the operator's traces nor make more names than there are items. A plugin chose the names of its items, so
-//! secrets that it can read are redacted in them. The session id is left out, since it opens the session to whoever
-//! knows it; URIs that no plugin lists are left out, since they may be made of arguments.
+//! secrets that it can read are redacted in them. The session id is left out, since a reader of the traces could
+//! use the session with it. URIs that no plugin lists are left out, since they may contain arguments.
 //!
 //! A call that is suspended and resumed is one span; the contexts of its later messages become links.
 

@@ -20,22 +20,22 @@ pub struct ResponseLine(Chunks);
 enum Chunks {
     One(Bytes),
     /// In a box, since few responses have two.
-    Two(Box<SharedEnd>),
+    Two(Box<TwoChunks>),
 }
 
-/// A response that ends with bytes which other responses have too.
+/// A response of its own chunk and one that other responses have too.
 #[derive(Debug)]
-struct SharedEnd {
+struct TwoChunks {
     start: Bytes,
-    end: Bytes,
-    /// For the bytes of `end`, or for the copy that takes their place.
+    shared_end: Bytes,
+    /// For the bytes of `shared_end`, or for the copy that takes their place.
     reservation: Option<BufferReservation>,
 }
 
 impl ResponseLine {
     /// A response that ends with bytes which other responses have too.
-    pub(super) fn with_shared_end(start: Bytes, shared: Bytes) -> Self {
-        Self(Chunks::Two(Box::new(SharedEnd { start, end: shared, reservation: None })))
+    pub(super) fn with_shared_end(start: Bytes, shared_end: Bytes) -> Self {
+        Self(Chunks::Two(Box::new(TwoChunks { start, shared_end, reservation: None })))
     }
 
     /// The same response, counted as long as any part of it exists. `None` when the budget has too few bytes left.
@@ -44,7 +44,7 @@ impl ResponseLine {
         let chunks = match self.0 {
             Chunks::One(line) => Chunks::One(buffers.counted(caller, line)?),
             Chunks::Two(mut line) => {
-                line.reservation = Some(buffers.share(caller).reserve(line.end.len())?);
+                line.reservation = Some(buffers.share(caller).reserve(line.shared_end.len())?);
                 Chunks::Two(line)
             }
         };
@@ -57,8 +57,8 @@ impl ResponseLine {
         match self.0 {
             Chunks::One(line) => [line, Bytes::new()],
             Chunks::Two(line) => {
-                let SharedEnd { start, end, reservation } = *line;
-                [start, held(end, reservation)]
+                let TwoChunks { start, shared_end, reservation } = *line;
+                [start, with_reservation(shared_end, reservation)]
             }
         }
     }
@@ -69,8 +69,8 @@ impl ResponseLine {
         match self.0 {
             Chunks::One(line) => line,
             Chunks::Two(line) => {
-                let SharedEnd { start, end, reservation } = *line;
-                held([&*start, &*end].concat().into(), reservation)
+                let TwoChunks { start, shared_end, reservation } = *line;
+                with_reservation([&*start, &*shared_end].concat().into(), reservation)
             }
         }
     }
@@ -82,7 +82,7 @@ impl From<Bytes> for ResponseLine {
     }
 }
 
-fn held(bytes: Bytes, reservation: Option<BufferReservation>) -> Bytes {
+fn with_reservation(bytes: Bytes, reservation: Option<BufferReservation>) -> Bytes {
     match reservation {
         Some(reservation) => reservation.hold(bytes),
         None => bytes,

@@ -145,7 +145,8 @@ impl ResponseStream {
         streams: Vec<Self>,
         responses: Vec<Bytes>,
     ) -> Self {
-        let (queue, reader) = NotificationQueue::new(&server.buffers, caller);
+        let queue = Arc::new(NotificationQueue::new(&server.buffers, caller));
+        let reader = NotificationReceiver::of(queue.clone());
         let (server, caller) = (Arc::clone(server), caller.clone());
         let batch = async move {
             let each = streams.into_iter().map(|response_stream| response_stream.forward(queue.clone()));
@@ -176,7 +177,7 @@ impl ResponseStream {
         }
     }
 
-    async fn forward(mut self, queue: NotificationQueue) -> Option<Bytes> {
+    async fn forward(mut self, queue: Arc<NotificationQueue>) -> Option<Bytes> {
         // Who drives a batch may wait for the client with the message of one request, while the others go on.
         self.poll_once();
         self.spawn();

@@ -9,7 +9,7 @@ use serde::ser::{SerializeMap, Serializer};
 use serde_json::value::RawValue;
 
 use super::error::RpcError;
-use super::jsonrpc::{RESPONSE_HEAD, response, response_end, response_with_end};
+use super::jsonrpc::{RESPONSE_HEAD, response, response_end, response_with_shared_end};
 use super::request_id::RequestId;
 use super::response_line::ResponseLine;
 use super::revision::Revision;
@@ -24,14 +24,14 @@ const USUAL_BYTES: usize = 416;
 /// A result as JSON.
 #[derive(Debug)]
 pub(crate) struct EncodedResult {
-    json: ResultJson,
+    bytes: ResultBytes,
     is_tool_error: bool,
 }
 
 #[derive(Debug)]
-enum ResultJson {
+enum ResultBytes {
     /// The JSON, after [`RESPONSE_HEAD`] bytes for the beginning of the response.
-    Own(Vec<u8>),
+    Owned(Vec<u8>),
     /// As the [`response_end`] that other responses have too.
     Shared(Bytes),
 }
@@ -82,36 +82,36 @@ impl EncodedResult {
         revision: Revision,
         server: &RawValue,
     ) -> Result<Self, RpcError> {
-        let json = written(&ResultObject { fields, revision, server }, fields.size_hint())?;
-        Ok(Self { json: ResultJson::Own(json), is_tool_error: fields.is_tool_error() })
+        let json = encode(&ResultObject { fields, revision, server }, fields.size_hint())?;
+        Ok(Self { bytes: ResultBytes::Owned(json), is_tool_error: fields.is_tool_error() })
     }
 
-    /// A result that is none of a method.
+    /// A result without [`ResultFields`], which a suspended call has.
     ///
     /// # Errors
     /// As [`Self::new`].
     pub(super) fn of(result: &impl Serialize) -> Result<Self, RpcError> {
-        Ok(Self { json: ResultJson::Own(written(result, 0)?), is_tool_error: false })
+        Ok(Self { bytes: ResultBytes::Owned(encode(result, 0)?), is_tool_error: false })
     }
 
     /// A result that other responses have too, from [`Self::into_response_end`].
     pub(super) fn from_response_end(end: Bytes) -> Self {
-        Self { json: ResultJson::Shared(end), is_tool_error: false }
+        Self { bytes: ResultBytes::Shared(end), is_tool_error: false }
     }
 
     /// The bytes that responses with this result can share.
     pub(super) fn into_response_end(self) -> Bytes {
-        match self.json {
-            ResultJson::Own(json) => response_end(json),
-            ResultJson::Shared(end) => end,
+        match self.bytes {
+            ResultBytes::Owned(json) => response_end(json),
+            ResultBytes::Shared(end) => end,
         }
     }
 
     /// The response to the request with this id.
     pub(super) fn into_response(self, id: &RequestId) -> ResponseLine {
-        match self.json {
-            ResultJson::Own(json) => response(id, json).into(),
-            ResultJson::Shared(end) => response_with_end(id, &end),
+        match self.bytes {
+            ResultBytes::Owned(json) => response(id, json).into(),
+            ResultBytes::Shared(end) => response_with_shared_end(id, &end),
         }
     }
 
@@ -120,15 +120,15 @@ impl EncodedResult {
     }
 
     pub(crate) fn as_json(&self) -> &[u8] {
-        match &self.json {
-            ResultJson::Own(json) => json.get(RESPONSE_HEAD..).unwrap_or_default(),
-            ResultJson::Shared(end) => end.strip_suffix(b"}").unwrap_or(end),
+        match &self.bytes {
+            ResultBytes::Owned(json) => json.get(RESPONSE_HEAD..).unwrap_or_default(),
+            ResultBytes::Shared(end) => end.strip_suffix(b"}").unwrap_or(end),
         }
     }
 }
 
-/// A result after the room for the beginning of its response, with texts of about `bytes`.
-fn written(result: &impl Serialize, bytes: usize) -> Result<Vec<u8>, RpcError> {
+/// Writes a result after the space for the beginning of its response. `bytes`: about how long its texts are.
+fn encode(result: &impl Serialize, bytes: usize) -> Result<Vec<u8>, RpcError> {
     let mut json = Vec::with_capacity(RESPONSE_HEAD + USUAL_BYTES + bytes);
     json.resize(RESPONSE_HEAD, b' ');
     serde_json::to_writer(&mut json, result).map_err(|error| RpcError::internal(&error.to_string()))?;

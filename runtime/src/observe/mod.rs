@@ -9,7 +9,7 @@ pub mod metrics;
 mod redact;
 pub mod trace;
 
-pub(crate) use audit::Displayed;
+pub(crate) use audit::SerializeDisplay;
 pub use audit::{Audit, AuditWriter};
 pub(crate) use error_causes::with_causes;
 pub use plugport_common::{Escaped, is_deceptive};

@@ -28,14 +28,14 @@ impl Plugin {
     /// When validation takes longer, or the plugin may not be called now.
     pub(crate) async fn validate_arguments<T: Send + 'static>(
         &self,
-        tool: &str,
+        tool: &Arc<str>,
         arguments: &str,
         (caller, charge): (&Caller, Option<&Arc<CallCharge>>),
         check: impl FnOnce(&WorkBudget) -> Result<T, WorkStopped> + Send + 'static,
     ) -> Result<(T, AdmittedCall), CallError> {
         let received = CallInfo {
             kind: CallKind::CallTool,
-            name: tool,
+            name: Arc::clone(tool),
             arguments: arguments.into(),
             caller: caller.clone(),
             roles: None,
@@ -60,7 +60,7 @@ impl Plugin {
             // Work is abandoned only when this future is dropped, so `Abandoned` is never seen here.
             Err(WorkStopped::Cpu | WorkStopped::Abandoned) => {
                 let failure = CallError::limit(limits, "cpu_ms");
-                self.offload().in_place(record.noting_work(), || record.began(|| arguments.into())).await;
+                self.offload().in_place(record.arguments_work(), || record.began(|| arguments.into())).await;
                 record.ended(Err(&failure));
                 tracing::warn!(target: "plugin", plugin = self.name(), "validating arguments: {failure}");
                 Err(failure)

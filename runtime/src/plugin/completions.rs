@@ -40,7 +40,7 @@ impl GuestCall for Complete<'_> {
         let caller = self.client.caller();
         CallInfo {
             kind: CallKind::Complete,
-            name: self.partial.argument,
+            name: self.partial.argument.into(),
             arguments: self.arguments(),
             caller,
             roles: self.client.roles(),
@@ -57,7 +57,7 @@ impl GuestCall for Complete<'_> {
     async fn invoke(self, plugin: &Plugin, store: &mut Store<InstanceCtx>) -> GuestResult<Completion> {
         let completions = required(&plugin.exports.completions, "completions")?;
         let instance = instantiate_for(plugin, store, &self.client).await?;
-        let complete = completions.entry::<_, (Result<Completion, _>,)>(store, &instance)?;
+        let complete = completions.typed_func::<_, (Result<Completion, _>,)>(store, &instance)?;
         let call = handle(store, self.client);
         let PartialArgument { target, argument, value, context } = self.partial;
         let (completion,) = complete.call_async(store, (call, target, argument, value, context)).await?;

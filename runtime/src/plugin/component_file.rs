@@ -175,7 +175,7 @@ fn check_header(bytes: &[u8]) -> Result<(), ComponentFileError> {
 }
 
 /// SHA-256 as lower-case hex.
-pub(super) fn sha256(bytes: &[u8]) -> String {
+fn sha256(bytes: &[u8]) -> String {
     HEXLOWER.encode(&Sha256::digest(bytes))
 }
 

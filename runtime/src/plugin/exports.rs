@@ -2,8 +2,8 @@
 //!
 //! Each interface is optional, so nothing forces the whole world on a guest: absent is `None`, present but of another
 //! shape is an error at load and never at call: the first listing, which is part of the load, checks the types of all
-//! functions. The engine checks them in each store anew, so a call lets it check the one function that it enters and
-//! not the whole interface.
+//! functions. The engine checks them in each store anew, so a call lets it check the one function that it calls and not
+//! the whole interface.
 
 use wasmtime::Store;
 use wasmtime::component::{
@@ -33,8 +33,8 @@ pub(super) struct Exports {
 pub(super) struct ExportedInterface<I> {
     /// All its functions: listings call some of them, and check the types of all.
     pub(super) indices: I,
-    /// The function that calls of clients enter.
-    entry: ComponentExportIndex,
+    /// The function for calls of clients, such as `call-tool`.
+    function: ComponentExportIndex,
 }
 
 impl Exports {
@@ -43,12 +43,12 @@ impl Exports {
     /// # Errors
     /// When an interface is there but lacks a function.
     pub(super) fn find(pre: &InstancePre<InstanceCtx>, interfaces: &Interfaces) -> wasmtime::Result<Self> {
-        let found = ComponentExports { pre, interfaces };
+        let lookup = ExportLookup { pre, interfaces };
         Ok(Self {
-            tools: found.interface("tools", "call-tool", tools::GuestIndices::new)?,
-            resources: found.interface("resources", "read-resource", resources::GuestIndices::new)?,
-            prompts: found.interface("prompts", "get-prompt", prompts::GuestIndices::new)?,
-            completions: found.interface("completions", "complete", completions::GuestIndices::new)?,
+            tools: lookup.interface("tools", "call-tool", tools::GuestIndices::new)?,
+            resources: lookup.interface("resources", "read-resource", resources::GuestIndices::new)?,
+            prompts: lookup.interface("prompts", "get-prompt", prompts::GuestIndices::new)?,
+            completions: lookup.interface("completions", "complete", completions::GuestIndices::new)?,
             functions: None,
         })
     }
@@ -59,18 +59,18 @@ impl Exports {
     }
 }
 
-/// A component that is looked into.
-struct ComponentExports<'c> {
+/// Looks up what a component exports.
+struct ExportLookup<'c> {
     pre: &'c InstancePre<InstanceCtx>,
     interfaces: &'c Interfaces,
 }
 
-impl ComponentExports<'_> {
-    /// An interface and the function in it that calls of clients enter; `None` if the component lacks the interface.
+impl ExportLookup<'_> {
+    /// An interface and its function for calls of clients; `None` if the component lacks the interface.
     fn interface<I>(
         &self,
         interface: &str,
-        entry: &str,
+        function: &str,
         indices: impl FnOnce(&InstancePre<InstanceCtx>) -> wasmtime::Result<I>,
     ) -> wasmtime::Result<Option<ExportedInterface<I>>> {
         if !self.interfaces.exports_interface(interface) {
@@ -81,18 +81,19 @@ impl ComponentExports<'_> {
         let component = self.pre.component();
         let interface =
             component.get_export_index(None, format!("plugport:plugin/{interface}@{WIT_VERSION}"));
-        let entry = interface.and_then(|interface| component.get_export_index(Some(&interface), entry));
-        let entry = entry.ok_or_else(|| wasmtime::format_err!("an exported interface has no entry"))?;
-        Ok(Some(ExportedInterface { indices, entry }))
+        let function = interface.and_then(|interface| component.get_export_index(Some(&interface), function));
+        let function =
+            function.ok_or_else(|| wasmtime::format_err!("an exported interface lacks its function"))?;
+        Ok(Some(ExportedInterface { indices, function }))
     }
 }
 
 impl<I> ExportedInterface<I> {
-    /// The function that calls of clients enter, of one instance.
+    /// The function for calls of clients, of one instance.
     ///
     /// # Errors
     /// When it has another type.
-    pub(super) fn entry<P, R>(
+    pub(super) fn typed_func<P, R>(
         &self,
         store: &mut Store<InstanceCtx>,
         instance: &Instance,
@@ -101,6 +102,6 @@ impl<I> ExportedInterface<I> {
         P: ComponentNamedList + Lower,
         R: ComponentNamedList + Lift,
     {
-        instance.get_typed_func(store, self.entry)
+        instance.get_typed_func(store, self.function)
     }
 }

@@ -65,7 +65,7 @@ pub struct CallUsage {
 pub(super) struct CallInfo<'a> {
     pub(super) kind: CallKind,
     /// The plugin's own name for what is called.
-    pub(super) name: &'a str,
+    pub(super) name: Arc<str>,
     /// JSON, as the client sent it where it sent JSON.
     pub(super) arguments: Cow<'a, str>,
     pub(super) caller: Caller,

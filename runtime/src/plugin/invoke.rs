@@ -104,7 +104,7 @@ impl Plugin {
             record.rejected();
             return Err(CallError::Replaced);
         }
-        self.offload().in_place(record.noting_work(), || record.began(|| call.arguments())).await;
+        self.offload().in_place(record.arguments_work(), || record.began(|| call.arguments())).await;
         let suspension = Suspension::new(Arc::clone(&self.permits), permit);
         let lease = self.pool.as_ref().and_then(|pool| pool.lease(kind, record.caller()));
         let idle = lease.as_ref().and_then(Lease::take_idle);

@@ -34,7 +34,7 @@ impl GuestCall for List {
     fn info(&self) -> CallInfo<'_> {
         CallInfo {
             kind: CallKind::List,
-            name: "",
+            name: "".into(),
             arguments: self.arguments(),
             caller: Caller::Server,
             roles: None,

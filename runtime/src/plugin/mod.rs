@@ -24,7 +24,6 @@ mod listing;
 mod load_error;
 mod prompts;
 mod quarantine;
-mod quota_rejection;
 mod rate_gate;
 mod resources;
 mod result_size;
@@ -53,7 +52,7 @@ pub use crate::sandbox::CompilePermit;
 pub(crate) use argument_validation::AdmittedCall;
 pub use call_error::{CallError, LimitHit};
 pub use call_log::{AuditRecord, CallTotals, CounterSnapshot};
-pub(crate) use call_log::{ForbiddenCall, ForbiddenReason};
+pub(crate) use call_log::{ForbiddenCall, ForbiddenReason, OverQuotaCall};
 pub use completions::PartialArgument;
 pub use component_file::{ComponentFile, ComponentFileError, signature_path};
 pub use component_loader::{CachedLoad, LoadedPlugin, Loader, UncompiledFile};
@@ -156,6 +155,11 @@ impl Plugin {
     /// Counts and audits a call that its caller may not make.
     pub(crate) fn record_forbidden(&self, call: ForbiddenCall<'_>) {
         self.call_log.record_forbidden(call);
+    }
+
+    /// Counts and audits a call whose caller is over quota.
+    pub(crate) fn record_over_quota(&self, call: &OverQuotaCall<'_>) {
+        self.call_log.record_over_quota(call);
     }
 
     /// Calls that have begun and not ended.

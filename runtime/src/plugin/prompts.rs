@@ -25,7 +25,7 @@ impl GuestCall for GetPrompt<'_> {
         let caller = self.client.caller();
         CallInfo {
             kind: CallKind::GetPrompt,
-            name: self.name,
+            name: self.name.into(),
             arguments: self.arguments(),
             caller,
             roles: self.client.roles(),
@@ -42,7 +42,7 @@ impl GuestCall for GetPrompt<'_> {
     async fn invoke(self, plugin: &Plugin, store: &mut Store<InstanceCtx>) -> GuestResult<PromptResult> {
         let prompts = required(&plugin.exports.prompts, "prompts")?;
         let instance = instantiate_for(plugin, store, &self.client).await?;
-        let get_prompt = prompts.entry::<_, (Result<_, _>,)>(store, &instance)?;
+        let get_prompt = prompts.typed_func::<_, (Result<_, _>,)>(store, &instance)?;
         let call = handle(store, self.client);
         let (result,) = get_prompt.call_async(store, (call, self.name, self.args)).await?;
         Ok(result)

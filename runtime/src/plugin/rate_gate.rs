@@ -65,7 +65,7 @@ impl RateGate {
             return limit_hit("caller_calls_per_second", self.callers.capacity());
         }
         match info.kind {
-            CallKind::CallTool if !self.tool(info.name, now) => {
+            CallKind::CallTool if !self.tool(&info.name, now) => {
                 limit_hit("tool_calls_per_second", self.tool_calls_per_second)
             }
             CallKind::Complete if !self.completions.take(1, now) => {
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     fn info(kind: CallKind, name: &str) -> CallInfo<'_> {
-        let (arguments, caller) = ("".into(), Caller::Stdio);
+        let (name, arguments, caller) = (name.into(), "".into(), Caller::Stdio);
         CallInfo { kind, name, arguments, caller, roles: None, is_admitted: false, charge: None, trace: None }
     }
 

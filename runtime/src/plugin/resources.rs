@@ -25,7 +25,7 @@ impl GuestCall for ReadResource<'_> {
         let caller = self.client.caller();
         CallInfo {
             kind: CallKind::ReadResource,
-            name: self.uri,
+            name: self.uri.into(),
             arguments: self.arguments(),
             caller,
             roles: self.client.roles(),
@@ -46,7 +46,7 @@ impl GuestCall for ReadResource<'_> {
     ) -> GuestResult<Vec<ResourceContents>> {
         let resources = required(&plugin.exports.resources, "resources")?;
         let instance = instantiate_for(plugin, store, &self.client).await?;
-        let read_resource = resources.entry::<_, (Result<_, _>,)>(store, &instance)?;
+        let read_resource = resources.typed_func::<_, (Result<_, _>,)>(store, &instance)?;
         let call = handle(store, self.client);
         let (contents,) = read_resource.call_async(store, (call, self.uri, self.template)).await?;
         Ok(contents)

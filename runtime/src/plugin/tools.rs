@@ -14,7 +14,7 @@ use crate::call_env::Client;
 use crate::capability::InstanceCtx;
 
 struct CallTool<'a> {
-    name: &'a str,
+    name: &'a Arc<str>,
     args: &'a str,
     is_admitted: bool,
     client: Arc<dyn Client>,
@@ -27,7 +27,7 @@ impl GuestCall for CallTool<'_> {
         let caller = self.client.caller();
         CallInfo {
             kind: CallKind::CallTool,
-            name: self.name,
+            name: Arc::clone(self.name),
             arguments: self.arguments(),
             caller,
             roles: self.client.roles(),
@@ -48,13 +48,13 @@ impl GuestCall for CallTool<'_> {
         let call_tool = match store.data().call_tool {
             Some(call_tool) => call_tool,
             None => {
-                let call_tool = tools.entry(store, &instance)?;
+                let call_tool = tools.typed_func(store, &instance)?;
                 store.data_mut().call_tool = Some(call_tool);
                 call_tool
             }
         };
         let call = handle(store, self.client);
-        let (result,) = call_tool.call_async(store, (call, self.name, self.args)).await?;
+        let (result,) = call_tool.call_async(store, (call, &**self.name, self.args)).await?;
         Ok(result)
     }
 
@@ -71,13 +71,14 @@ impl Plugin {
         args: &str,
         client: Arc<dyn Client>,
     ) -> FinishedCall<ToolResult> {
-        self.call_validated(name, args, None, client).await
+        self.call_validated(&name.into(), args, None, client).await
     }
 
-    /// The same with validated arguments; `admitted` if the call was counted before their validation.
+    /// The same with validated arguments; `admitted` if the call was counted before their validation. The call's record
+    /// shares the name.
     pub(crate) async fn call_validated(
         &self,
-        name: &str,
+        name: &Arc<str>,
         args: &str,
         admitted: Option<AdmittedCall>,
         client: Arc<dyn Client>,

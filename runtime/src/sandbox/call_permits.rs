@@ -19,7 +19,7 @@ pub(crate) struct CallPermits {
     common: Arc<Semaphore>,
     waiting: Arc<AtomicU64>,
     queue: u64,
-    patience: Duration,
+    max_wait: Duration,
 }
 
 /// A permit, given back when dropped.
@@ -49,7 +49,7 @@ impl CallPermits {
             common,
             waiting: Arc::default(),
             queue: limits.queued_calls(),
-            patience: limits.wall_time(),
+            max_wait: limits.wall_time(),
         }
     }
 
@@ -63,7 +63,7 @@ impl CallPermits {
             return Err(NoCallPermit);
         }
         let _waiting = QueuedCall(Arc::clone(&self.waiting));
-        tokio::time::timeout(self.patience, self.wait()).await.unwrap_or(Err(NoCallPermit))
+        tokio::time::timeout(self.max_wait, self.wait()).await.unwrap_or(Err(NoCallPermit))
     }
 
     /// Takes a permit for a call that gave its own back while it was suspended. The bound on the queue does not apply

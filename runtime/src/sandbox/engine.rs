@@ -29,7 +29,7 @@ const KEEP_RESIDENT: usize = mib(1);
 /// The same for each table and each stack.
 const KEEP_RESIDENT_SMALL: usize = kib(64);
 
-/// Where Linux lists its swap space: a line of titles, and one for each.
+/// Where Linux lists its swap areas: a line of titles, and a line for each.
 const SWAPS: &str = "/proc/swaps";
 
 /// Part of the memory for guests that may stay resident in unused instances: one in this many.
@@ -148,10 +148,9 @@ fn memories(instances: u32, large: u32) -> u32 {
 /// pages in place by a scan that overlooks those which were swapped out, so the next instance would read what the one
 /// before wrote there (`docs/decisions/0038-swap.md`).
 pub(super) fn idle_memory(settings: &ServerConfig) -> usize {
-    // Other systems have no such scan.
-    let is_linux = cfg!(target_os = "linux");
-    let may_overlook = is_linux && has_swap(std::fs::read_to_string(SWAPS).ok().as_deref());
-    if may_overlook { 0 } else { guest_memory(settings) / IDLE_SHARE }
+    // wasmtime scans pages on Linux only.
+    let may_leak = cfg!(target_os = "linux") && has_swap(std::fs::read_to_string(SWAPS).ok().as_deref());
+    if may_leak { 0 } else { guest_memory(settings) / IDLE_SHARE }
 }
 
 /// Whether the system may move memory to swap space, by what it says in [`SWAPS`]. Where it says nothing, it may.

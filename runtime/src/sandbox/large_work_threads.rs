@@ -159,9 +159,9 @@ impl LargeWork {
         on_a_thread(permit, work).await
     }
 
-    /// Does `work` that reads or writes on this thread, as long as `bytes` of JSON of the most expensive kind. If they
-    /// are more than [`SMALL`], the work takes a permit, and the other tasks of this worker go on elsewhere. For work
-    /// that ends by itself: about 20 ms for a MiB.
+    /// Does `work` on this thread. It takes as long as reading `bytes` of JSON of the most expensive kind, as
+    /// [`json_work`](super::json_work) estimates. If they are more than [`SMALL`], the work takes a permit, and the
+    /// other tasks of this worker go on elsewhere. For work that ends by itself: about 20 ms for a MiB.
     pub(crate) async fn in_place<T>(&self, bytes: usize, work: impl FnOnce() -> T) -> T {
         if bytes <= SMALL {
             return work();

@@ -10,7 +10,6 @@ mod engine;
 mod epoch_ticker;
 mod guest_memory;
 mod host_fuel;
-mod json_work;
 mod kv_bucket;
 mod kv_database;
 mod kv_forget;
@@ -23,6 +22,7 @@ mod store_limiter;
 mod suspension;
 mod system_memory;
 mod thread_cpu_clock;
+mod work_estimate;
 
 pub(crate) use call_permits::CallPermits;
 pub use compile::{
@@ -35,7 +35,6 @@ pub use engine::{EngineError, engine, engine_without_pool};
 pub(crate) use epoch_ticker::EpochTicker;
 pub(crate) use guest_memory::{GuestMemory, GuestMemoryExhausted, InstanceMemory, PluginMemory};
 pub(crate) use host_fuel::{ChargeError, HostFuel};
-pub(crate) use json_work::{json_work, string_work};
 pub(crate) use kv_bucket::{CallerQuota, KeyValues, KvBucket, ValueVersion};
 pub(crate) use kv_database::KEY as LONGEST_KEY;
 pub use kv_database::{KvDatabase, KvError};
@@ -47,3 +46,4 @@ pub(crate) use shared_permits::{NoSharedPermit, SharedPermit, SharedPermits};
 pub(crate) use store_limiter::{StoreLimitHit, StoreLimiter};
 pub(crate) use suspension::Suspension;
 pub use system_memory::{guest_memory, memory as machine_memory};
+pub(crate) use work_estimate::{json_string_work, json_work};

@@ -49,14 +49,14 @@ impl SharedPermits {
         self.acquire_timeout(Duration::MAX).await
     }
 
-    /// Takes a permit if one is free before `patience` ends.
-    pub(crate) async fn acquire_timeout(&self, patience: Duration) -> Result<SharedPermit, NoSharedPermit> {
+    /// Takes a permit if one is free before `max_wait` ends.
+    pub(crate) async fn acquire_timeout(&self, max_wait: Duration) -> Result<SharedPermit, NoSharedPermit> {
         let begun = tokio::time::Instant::now();
-        let own = timeout(patience, Arc::clone(&self.own).acquire_owned()).await;
+        let own = timeout(max_wait, Arc::clone(&self.own).acquire_owned()).await;
         let Ok(Ok(own)) = own else {
             return Err(NoSharedPermit::Plugin { what: self.what, share: self.share });
         };
-        let remaining = patience.saturating_sub(begun.elapsed());
+        let remaining = max_wait.saturating_sub(begun.elapsed());
         match timeout(remaining, Arc::clone(&self.all).acquire_owned()).await {
             Ok(Ok(all)) => Ok(SharedPermit { _own: own, _all: all }),
             _ => Err(NoSharedPermit::Server { what: self.what }),

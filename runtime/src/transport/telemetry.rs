@@ -1,4 +1,4 @@
-//! The listener of `[telemetry]`: metrics for a scraper, and probes for whoever starts and stops the server.
+//! The listener of `[telemetry]`: metrics for a scraper, and probes for a supervisor of the process.
 //!
 //! A socket of its own and not a path beside `/mcp`, since scrapers and probes have no tokens, and clients of MCP have
 //! no business here. It has no authentication, so its responses say nothing that calls brought along, and a connection

@@ -23,7 +23,7 @@ impl CandidateFile {
 
 /// The folder could not be read.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot read the plugin folder {}; {}", folder.display(), self.advice())]
+#[error("cannot read the plugin folder {}; {}", folder.display(), self.hint())]
 pub struct ScanError {
     folder: PathBuf,
     source: std::io::Error,
@@ -34,7 +34,7 @@ impl ScanError {
         Self { folder: folder.to_owned(), source }
     }
 
-    fn advice(&self) -> &'static str {
+    fn hint(&self) -> &'static str {
         match self.source.kind() {
             ErrorKind::NotADirectory => {
                 "it is a file: name the folder that it lies in with --plugins, or use `plugport call` to try it alone"

@@ -133,7 +133,7 @@ impl FolderWatcher {
         loop {
             self.run_actions();
             self.publish_in_time().await;
-            let drained = self.status.retire(self.config_watcher.policy().config.server.drain);
+            let drained = self.status.end_drains(self.config_watcher.policy().config.server.drain);
             let wake = self.wake(Instant::now(), drained.map(Instant::from_std));
             tokio::select! {
                 () = stop.cancelled() => return self.loads.shut_down().await,

@@ -31,7 +31,7 @@ use crate::plugin::{CompilePermit, Loader, Plugin};
 
 /// Loads in their first half, which does not compile, for each processor: while one waits for a disk or another thread,
 /// the other computes.
-const LOADING_EACH: usize = 2;
+const LOADS_PER_PROCESSOR: usize = 2;
 
 /// The fewest and the most of them.
 const MIN_LOADING: usize = 4;
@@ -110,7 +110,7 @@ struct LoadWorker {
     loader: Arc<Loader>,
     catalog: Arc<Catalog>,
     /// A permit for each MiB of files in their first half.
-    reading: Semaphore,
+    free_mib: Semaphore,
     /// Failures that only a change of the file or its settings can mend.
     known_failures: Mutex<BTreeMap<PathBuf, (LoadKey, LoadFailure)>>,
 }
@@ -120,9 +120,9 @@ type LoadKey = (String, PluginConfig);
 
 impl LoadQueue {
     pub(super) fn new(loader: Arc<Loader>, catalog: Arc<Catalog>) -> Self {
-        let reading = Semaphore::new(MAX_LOADING_MIB as usize);
+        let free_mib = Semaphore::new(MAX_LOADING_MIB as usize);
         Self {
-            worker: Arc::new(LoadWorker { loader, catalog, reading, known_failures: Mutex::default() }),
+            worker: Arc::new(LoadWorker { loader, catalog, free_mib, known_failures: Mutex::default() }),
             loading: LoadSet::new(),
             compiling: LoadSet::new(),
             waiting: WaitingFiles(VecDeque::new()),
@@ -245,7 +245,7 @@ impl LoadWorker {
     /// The first half of a load, which does not compile.
     async fn load_cached(&self, task: &LoadTask) -> LoadStep {
         // The semaphore is never closed; a closed one would let all loads pass.
-        let _memory = self.reading.acquire_many(loading_mib(task.stat.size())).await;
+        let _memory = self.free_mib.acquire_many(file_permits(task.stat.size())).await;
         let opened = match self.open(task).await {
             Ok(opened) => opened,
             Err(outcome) => return LoadStep::Finished(outcome),
@@ -343,11 +343,11 @@ impl LoadWorker {
 
 /// Maximum number of loads in their first half on so many processors.
 fn max_loading(processors: usize) -> usize {
-    processors.saturating_mul(LOADING_EACH).clamp(MIN_LOADING, MAX_LOADING)
+    processors.saturating_mul(LOADS_PER_PROCESSOR).clamp(MIN_LOADING, MAX_LOADING)
 }
 
 /// The permits for a file of this size.
-fn loading_mib(size: u64) -> u32 {
+fn file_permits(size: u64) -> u32 {
     u32::try_from(size.div_ceil(1 << 20)).unwrap_or(u32::MAX).clamp(1, MAX_LOADING_MIB)
 }
 
@@ -385,6 +385,6 @@ mod tests {
     fn more_processors_load_more_files_and_no_more_bytes() {
         assert_eq!([1, 2, 4, 8, 64].map(max_loading), [4, 4, 8, 16, 16]);
         let sizes = [0, 1, (1 << 20) + 1, 32 << 20, 1 << 30];
-        assert_eq!(sizes.map(loading_mib), [1, 1, 2, 32, MAX_LOADING_MIB]);
+        assert_eq!(sizes.map(file_permits), [1, 1, 2, 32, MAX_LOADING_MIB]);
     }
 }

@@ -99,7 +99,7 @@ pub struct StatusSnapshot {
 /// A replaced version; a trait so that tests need no plugin.
 trait DrainingVersion {
     fn is_busy(&self) -> bool;
-    fn retire(&self);
+    fn end_calls(&self);
 }
 
 impl DrainingVersion for Plugin {
@@ -107,7 +107,7 @@ impl DrainingVersion for Plugin {
         self.running() > 0
     }
 
-    fn retire(&self) {
+    fn end_calls(&self) {
         self.end_drain();
     }
 }
@@ -116,7 +116,7 @@ impl DrainingVersion for Plugin {
 struct ReplacedVersion<V> {
     version: Weak<V>,
     since: Instant,
-    is_retired: bool,
+    has_ended: bool,
 }
 
 impl LoadStatus {
@@ -195,9 +195,9 @@ impl LoadStatus {
         add_draining(&mut self.replaced.lock(), plugin, Instant::now());
     }
 
-    /// Retires the versions that have drained for `drain`. Returns when the next one is due.
-    pub fn retire(&self, drain: Duration) -> Option<Instant> {
-        retire(&mut self.replaced.lock(), drain, Instant::now())
+    /// Ends the calls of versions that have drained for `drain`. Returns when the next one is due.
+    pub fn end_drains(&self, drain: Duration) -> Option<Instant> {
+        end_drains(&mut self.replaced.lock(), drain, Instant::now())
     }
 
     /// The status now.
@@ -218,23 +218,23 @@ fn add_draining<V: DrainingVersion>(old: &mut Vec<ReplacedVersion<V>>, version: 
     old.retain(|known| known.version.strong_count() > 0);
     let version = Arc::downgrade(version);
     if !old.iter().any(|known| known.version.ptr_eq(&version)) {
-        old.push(ReplacedVersion { version, since: now, is_retired: false });
+        old.push(ReplacedVersion { version, since: now, has_ended: false });
     }
 }
 
-fn retire<V: DrainingVersion>(
+fn end_drains<V: DrainingVersion>(
     old: &mut Vec<ReplacedVersion<V>>,
     drain: Duration,
     now: Instant,
 ) -> Option<Instant> {
     old.retain(|known| known.version.strong_count() > 0);
-    for known in old.iter_mut().filter(|known| !known.is_retired && known.since + drain <= now) {
-        known.is_retired = true;
+    for known in old.iter_mut().filter(|known| !known.has_ended && known.since + drain <= now) {
+        known.has_ended = true;
         if let Some(version) = known.version.upgrade() {
-            version.retire();
+            version.end_calls();
         }
     }
-    old.iter().filter(|known| !known.is_retired).map(|known| known.since + drain).min()
+    old.iter().filter(|known| !known.has_ended).map(|known| known.since + drain).min()
 }
 
 #[cfg(test)]
@@ -250,8 +250,8 @@ mod tests {
             true
         }
 
-        fn retire(&self) {
-            assert!(!self.0.swap(true, Ordering::Relaxed), "retired twice");
+        fn end_calls(&self) {
+            assert!(!self.0.swap(true, Ordering::Relaxed), "ended twice");
         }
     }
 
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn a_version_is_retired_once_when_its_time_is_over() {
+    fn the_calls_of_a_version_are_ended_once_when_its_drain_is_over() {
         let (start, drain) = (Instant::now(), Duration::from_secs(10));
         let after = |s| start + Duration::from_secs(s);
         let (first, second) = (Arc::new(Fake::default()), Arc::new(Fake::default()));
@@ -303,15 +303,15 @@ mod tests {
         add_draining(&mut old, &first, start);
         add_draining(&mut old, &first, after(1));
         add_draining(&mut old, &second, after(2));
-        assert_eq!(retire(&mut old, drain, after(9)), Some(after(10)));
-        assert_eq!(retire(&mut old, drain, after(10)), Some(after(12)));
+        assert_eq!(end_drains(&mut old, drain, after(9)), Some(after(10)));
+        assert_eq!(end_drains(&mut old, drain, after(10)), Some(after(12)));
         assert!(first.0.load(Ordering::Relaxed) && !second.0.load(Ordering::Relaxed));
         assert_eq!(old.len(), 2, "it may still have calls that end");
         drop(first);
-        assert_eq!(retire(&mut old, drain, after(12)), None);
+        assert_eq!(end_drains(&mut old, drain, after(12)), None);
         assert_eq!(old.len(), 1);
         drop(second);
         add_draining(&mut old, &Arc::new(Fake::default()), after(13));
-        assert_eq!(retire(&mut old, drain, after(13)), None, "it had no calls");
+        assert_eq!(end_drains(&mut old, drain, after(13)), None, "it had no calls");
     }
 }

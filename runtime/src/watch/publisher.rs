@@ -89,8 +89,8 @@ pub(super) struct Publisher {
     owners: Option<Arc<NameOwners>>,
     /// Whether the initial load is complete.
     initial_load_done: bool,
-    /// How long the last step took.
-    last_step: Duration,
+    /// How long publishing took the last time.
+    last_publish: Duration,
 }
 
 /// A plugin that waits for being published.
@@ -108,7 +108,7 @@ impl Publisher {
     ) -> Self {
         let (audit, changes) = (loader.audit().clone(), Arc::clone(loader.changes()));
         let (ready, refreshed, gone, reported) = Default::default();
-        let (owners, initial_load_done, last_step) = (None, false, Duration::ZERO);
+        let (owners, initial_load_done, last_publish) = (None, false, Duration::ZERO);
         Self {
             catalog,
             audit,
@@ -121,7 +121,7 @@ impl Publisher {
             reported,
             owners,
             initial_load_done,
-            last_step,
+            last_publish,
         }
     }
 
@@ -243,17 +243,17 @@ impl Publisher {
 
     /// How long a plugin that is ready waits for others that are being loaded.
     pub(super) fn gather_time(&self) -> Duration {
-        gather_time(self.last_step)
+        gather_time(self.last_publish)
     }
 
     /// Publishes all that waits, and removes what is gone, in one step.
     pub(super) async fn publish(&mut self) {
         let begun = Instant::now();
-        self.step().await;
-        self.last_step = begun.elapsed();
+        self.publish_all().await;
+        self.last_publish = begun.elapsed();
     }
 
-    async fn step(&mut self) {
+    async fn publish_all(&mut self) {
         let before = self.catalog.current();
         let refreshed = self.take_refreshed(&before);
         let ready = std::mem::take(&mut self.ready);
@@ -325,8 +325,8 @@ impl Publisher {
     }
 }
 
-fn gather_time(last_step: Duration) -> Duration {
-    last_step.saturating_mul(PUBLISH_SHARE).clamp(GATHER, MAX_GATHER)
+fn gather_time(last_publish: Duration) -> Duration {
+    last_publish.saturating_mul(PUBLISH_SHARE).clamp(GATHER, MAX_GATHER)
 }
 
 /// Logs rejected and unapproved items of a new list, if they differ from those of the known list.

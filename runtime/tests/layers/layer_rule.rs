@@ -97,7 +97,7 @@ pub(crate) fn describe(module: &str) -> String {
 }
 
 /// How to mend a use that breaks the rule.
-pub(crate) fn advice(module: &str, used: &str) -> String {
+pub(crate) fn hint(module: &str, used: &str) -> String {
     if let Some((_, users)) = USERS.iter().find(|(name, _)| *name == used) {
         return format!("only {} may", users.join(", "));
     }

@@ -17,7 +17,7 @@ mod source_text;
 
 use std::path::Path;
 
-use layer_rule::{GRANT_PARTS, advice, describe, may_use, used_layers};
+use layer_rule::{GRANT_PARTS, describe, hint, may_use, used_layers};
 use source::{Source, parts, sources, sources_of};
 use source_text::{climbs, code, is_own_module, names_after, product_code};
 
@@ -63,7 +63,7 @@ fn modules_use_only_what_is_below_them() {
         for used in used_layers(&source.text) {
             if !may_use(&source.module, &used) {
                 let (path, module) = (source.path.display(), &source.module);
-                breaches.push(format!("{path}: `{module}` must not use `{used}`: {}", advice(module, &used)));
+                breaches.push(format!("{path}: `{module}` must not use `{used}`: {}", hint(module, &used)));
             }
         }
         // A chain of `super` that leaves its layer would escape the rule.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-const PROGRAM: &str = env!("CARGO_BIN_EXE_plugport");
+use crate::support::server::PROGRAM;
 
 /// Suffixes of sources, and folders without sources of the tool.
 const SOURCE_SUFFIXES: [&str; 6] = ["rs", "ts", "js", "py", "go", "c"];

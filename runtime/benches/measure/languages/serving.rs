@@ -4,8 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use futures_util::future::BoxFuture;
-use plugport::call_env::{Caller, Client, ClientInfo, ClientRequest, ClientResponses, LogLevel, NoClient};
+use plugport::call_env::{Caller, NoClient};
 use plugport::catalog::PluginEntry;
 use plugport::config::{Config, PluginConfig, ServerConfig};
 use plugport::observe::Audit;
@@ -13,7 +12,8 @@ use plugport::plugin::{ComponentFile, Loader, Plugin};
 use plugport::sandbox::{Compiler, KvDatabase};
 
 use crate::support::in_process::{BenchFn, measure_in_process, runtime};
-use crate::support::loader;
+use crate::support::server::PROGRAM;
+use crate::support::{loader, loader_with};
 
 const TIME: Duration = Duration::from_secs(4);
 const ARGS: &str = r#"{"name":"Ada"}"#;
@@ -75,10 +75,7 @@ impl Memory {
 /// Seconds from the bytes of the file to a plugin with a listing, compiled in a child process.
 pub fn compile_seconds(component: &Path) -> Result<f64, String> {
     runtime().block_on(async {
-        let compiler = Compiler::with_program(env!("CARGO_BIN_EXE_plugport").into());
-        let server = ServerConfig { suspended_calls: 0, ..ServerConfig::default() };
-        let loader =
-            Loader::new(&server, KvDatabase::new("unused".into()), Audit::disabled(), compiler).unwrap();
+        let loader = loader_with(Compiler::with_program(PROGRAM.into()));
         let start = Instant::now();
         load(&loader, component, Instances::Fresh.settings()?).await?;
         Ok(start.elapsed().as_secs_f64())
@@ -124,7 +121,8 @@ struct Hello {
 
 impl BenchFn for Hello {
     async fn once(&mut self) {
-        self.plugin.call_tool("hello", ARGS, Arc::new(StdioCaller)).await.outcome.unwrap();
+        // Instances are reused only for the same caller, whom the server must know.
+        self.plugin.call_tool("hello", ARGS, Arc::new(NoClient(Caller::Stdio))).await.outcome.unwrap();
     }
 }
 
@@ -136,39 +134,5 @@ struct Idle {
 impl BenchFn for Idle {
     async fn once(&mut self) {
         self.plugin.make_instance().await.unwrap();
-    }
-}
-
-/// A client that ignores all messages and is the same caller in each call: instances are reused only for the same
-/// caller.
-struct StdioCaller;
-
-impl Client for StdioCaller {
-    fn caller(&self) -> Caller {
-        Caller::Stdio
-    }
-
-    fn info(&self) -> ClientInfo {
-        NoClient.info()
-    }
-
-    fn meta_size(&self) -> usize {
-        0
-    }
-
-    fn meta(&self) -> Option<String> {
-        None
-    }
-
-    fn cancelled(&self) -> bool {
-        false
-    }
-
-    fn log(&self, _: LogLevel, _: Option<&str>, _: &serde_json::value::RawValue) {}
-
-    fn progress(&self, _: f64, _: Option<f64>, _: Option<&str>) {}
-
-    fn send_requests(&self, _: Vec<ClientRequest>) -> BoxFuture<'_, ClientResponses> {
-        unreachable!("the tool has its argument")
     }
 }

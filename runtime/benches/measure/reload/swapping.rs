@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use plugport::catalog::{Catalog, PluginEntry, Snapshot};
-use plugport::config::{Config, ServerConfig};
-use plugport::observe::Audit;
+use plugport::config::Config;
 use plugport::plugin::{ComponentFile, Loader};
-use plugport::sandbox::{CodeCache, Compiler, KvDatabase};
+use plugport::sandbox::{CodeCache, Compiler};
 
 use super::table::{Spread, Table};
 use super::{OTHER, build, guest};
+use crate::support::loader_with;
 use crate::support::server::PROGRAM;
 
 const SWAPS: usize = 300;
@@ -57,8 +57,7 @@ pub async fn measure(table: &mut Table, plugins: usize) {
 
 fn loader(state: &Path) -> Loader {
     let compiler = Compiler::with_program(PROGRAM.into()).with_caches(CodeCache::open(state, 64).unwrap());
-    let settings = ServerConfig { suspended_calls: 0, ..ServerConfig::default() };
-    Loader::new(&settings, KvDatabase::new("unused".into()), Audit::disabled(), compiler).unwrap()
+    loader_with(compiler)
 }
 
 async fn load(loader: &Loader, name: &str, file: &Path) -> PluginEntry {

@@ -6,11 +6,12 @@
 
 use std::time::Instant;
 
-use super::connection::{Connection, call};
 use super::figures::Figures;
-use super::fleet::{Fleet, largest, name};
+use super::homes::{Homes, largest, name};
 use super::process::CpuTimes;
+use super::requests::call;
 use super::{SETTLE, SIZES, median};
+use crate::support::connection::Connection;
 use crate::support::server::Server;
 
 const ROUNDS: usize = 15;
@@ -21,7 +22,7 @@ const WARM_UP: usize = 200;
 const AIM: f64 = 1.05;
 
 /// A server, and the requests for its plugins.
-struct Subject {
+struct MeasuredServer {
     server: Server,
     /// A call of each plugin.
     requests: Vec<String>,
@@ -38,9 +39,9 @@ struct Cost {
     p50: f64,
 }
 
-impl Subject {
-    async fn new(fleet: &Fleet, at: usize) -> Self {
-        let server = fleet.server(&fleet.homes[at], SIZES[at]).await;
+impl MeasuredServer {
+    async fn new(homes: &Homes, at: usize) -> Self {
+        let server = homes.server(&homes.by_size[at], SIZES[at]).await;
         let of = |number| call(server.address(), &format!("{}-client", name(number)));
         let requests = (0..SIZES[at]).map(of).collect();
         Self { server, requests, called: 0, costs: Default::default() }
@@ -49,7 +50,7 @@ impl Subject {
     fn call(&mut self, connection: &mut Connection, in_turn: bool) {
         let at = if in_turn { self.called % self.requests.len() } else { self.requests.len() - 1 };
         self.called += usize::from(in_turn);
-        let response = connection.send(&self.requests[at]);
+        let response = connection.send_ok(&self.requests[at]);
         assert!(response.contains("\"resultType\":\"complete\""), "{response}");
     }
 
@@ -70,29 +71,29 @@ impl Subject {
 }
 
 /// Returns the processor time for each number of plugins, µs: of calls of one plugin, and of all in turn.
-pub async fn measure(fleet: &Fleet, figures: &mut Figures) -> [Vec<(f64, f64)>; 2] {
-    let mut subjects = Vec::new();
+pub async fn measure(homes: &Homes, figures: &mut Figures) -> [Vec<(f64, f64)>; 2] {
+    let mut servers = Vec::new();
     for at in 0..SIZES.len() {
-        subjects.push(Subject::new(fleet, at).await);
+        servers.push(MeasuredServer::new(homes, at).await);
     }
     tokio::time::sleep(SETTLE).await;
     for _ in 0..ROUNDS {
         for in_turn in [false, true] {
-            subjects.iter_mut().for_each(|subject| subject.round(in_turn));
+            servers.iter_mut().for_each(|measured| measured.round(in_turn));
         }
     }
     let mut lines = [Vec::new(), Vec::new()];
     for (mode, text) in ["calls of one plugin", "calls of all plugins in turn"].into_iter().enumerate() {
         figures.heading(&format!("{text}: processor time of the server, and median latency"));
-        for (plugins, subject) in SIZES.iter().zip(&subjects) {
+        for (plugins, measured) in SIZES.iter().zip(&servers) {
             let parts: [fn(&Cost) -> f64; 2] = [|cost| cost.cpu, |cost| cost.p50];
-            let [cpu, p50] = parts.map(|part| median(subject.costs[mode].iter().map(part).collect()));
+            let [cpu, p50] = parts.map(|part| median(measured.costs[mode].iter().map(part).collect()));
             figures.plain(&format!("{plugins} plugins: processor time"), cpu, "µs");
             figures.plain(&format!("{plugins} plugins: p50"), p50, "µs");
             lines[mode].push((*plugins as f64, cpu));
         }
         // Rounds that follow each other are compared, and then the median is taken.
-        let (first, last) = (&subjects[0].costs[mode], &subjects[SIZES.len() - 1].costs[mode]);
+        let (first, last) = (&servers[0].costs[mode], &servers[SIZES.len() - 1].costs[mode]);
         let ratio = |part: fn(&Cost) -> f64| {
             median(last.iter().zip(first).map(|(last, first)| part(last) / part(first)).collect())
         };
@@ -100,8 +101,8 @@ pub async fn measure(fleet: &Fleet, figures: &mut Figures) -> [Vec<(f64, f64)>; 
         figures.aimed(&format!("{among}: processor time"), ratio(|cost| cost.cpu), "", AIM);
         figures.plain(&format!("{among}: p50"), ratio(|cost| cost.p50), "");
     }
-    for subject in subjects {
-        subject.server.end().await;
+    for measured in servers {
+        measured.server.end().await;
     }
     lines
 }

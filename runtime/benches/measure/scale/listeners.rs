@@ -7,7 +7,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
-use super::connection::{STATELESS, meta, post};
+use super::requests::{STATELESS, meta, post};
 
 /// How long the last one may wait.
 const TIMEOUT: Duration = Duration::from_secs(60);

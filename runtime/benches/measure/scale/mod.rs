@@ -5,12 +5,12 @@
 //! `docs/performance/`. It fails when an aim is missed. It compiles 1,000 plugins first, which takes a minute or two.
 
 mod call_costs;
-mod connection;
-mod crowd;
 mod figures;
-mod fleet;
+mod homes;
 mod listeners;
+mod many_clients;
 mod process;
+mod requests;
 mod starts;
 
 use std::path::Path;
@@ -18,7 +18,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use figures::Figures;
-use fleet::Fleet;
+use homes::Homes;
 
 use crate::support::svg;
 
@@ -35,10 +35,10 @@ pub fn run() -> ExitCode {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let missed = runtime.block_on(async {
         let mut figures = Figures::default();
-        let fleet = Fleet::prepare().await;
-        let starts = starts::measure(&fleet, &mut figures).await;
-        let [same, in_turn] = call_costs::measure(&fleet, &mut figures).await;
-        crowd::measure(&fleet, files, &mut figures).await;
+        let homes = Homes::prepare().await;
+        let starts = starts::measure(&homes, &mut figures).await;
+        let [same, in_turn] = call_costs::measure(&homes, &mut figures).await;
+        many_clients::measure(&homes, files, &mut figures).await;
         plot(
             "scale-start.svg",
             "Start until the complete list, cached code",

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use super::figures::Figures;
-use super::fleet::{Fleet, TOOLS, complete, largest};
+use super::homes::{Homes, TOOLS, largest, wait_for_tools};
 use super::process::Memory;
 use super::{SETTLE, SIZES, median};
 use crate::support::server::{Client, Home, Server};
@@ -20,10 +20,10 @@ const PLUGIN_KIB: f64 = 100.0;
 const IDLE_MIB: f64 = 20.0;
 
 /// Returns the median time for each number of plugins, ms.
-pub async fn measure(fleet: &Fleet, figures: &mut Figures) -> Vec<(f64, f64)> {
+pub async fn measure(homes: &Homes, figures: &mut Figures) -> Vec<(f64, f64)> {
     figures.heading("start until the complete list, cached code");
     let mut medians = Vec::new();
-    for (plugins, home) in SIZES.iter().zip(&fleet.homes) {
+    for (plugins, home) in SIZES.iter().zip(&homes.by_size) {
         let mut times = Vec::new();
         for _ in 0..STARTS {
             times.push(start(home, plugins * TOOLS).await);
@@ -37,10 +37,10 @@ pub async fn measure(fleet: &Fleet, figures: &mut Figures) -> Vec<(f64, f64)> {
         medians.push((*plugins as f64, middle));
     }
     figures.heading("memory of an idle server");
-    let idle = settled(fleet, &fleet.empty, 0).await;
+    let idle = settled(homes, &homes.empty, 0).await;
     figures.aimed("no plugins: resident", idle.resident / 1024.0, "MiB", IDLE_MIB);
     figures.plain("  of that private", idle.private / 1024.0, "MiB");
-    let full = settled(fleet, fleet.homes.last().unwrap(), largest()).await;
+    let full = settled(homes, homes.by_size.last().unwrap(), largest()).await;
     let each = |full: f64, idle: f64| (full - idle) / largest() as f64;
     figures.aimed("each plugin: private", each(full.private, idle.private), "KiB", PLUGIN_KIB);
     let mapped = each(full.mapped, idle.mapped);
@@ -53,15 +53,15 @@ pub async fn measure(fleet: &Fleet, figures: &mut Figures) -> Vec<(f64, f64)> {
 async fn start(home: &Home, tools: usize) -> f64 {
     let begun = Instant::now();
     let server = Server::start(home).await;
-    complete(&mut Client::new(&server).await, tools).await;
+    wait_for_tools(&mut Client::new(&server).await, tools).await;
     let millis = begun.elapsed().as_secs_f64() * 1e3;
     server.end().await;
     millis
 }
 
 /// The memory of a server that has listed its plugins and rests.
-async fn settled(fleet: &Fleet, home: &Home, plugins: usize) -> Memory {
-    let server = fleet.server(home, plugins).await;
+async fn settled(homes: &Homes, home: &Home, plugins: usize) -> Memory {
+    let server = homes.server(home, plugins).await;
     tokio::time::sleep(SETTLE).await;
     let memory = Memory::of(server.id());
     server.end().await;

@@ -17,7 +17,7 @@ use bytes::Bytes;
 use http_body_util::BodyExt as _;
 use hyper_util::service::TowerToHyperService;
 use plugport::config::ServerConfig;
-use plugport::transport::http::{Listener, Routes, serve};
+use plugport::transport::http::{Listener, MakeService, serve};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -59,7 +59,7 @@ pub fn measure_http(name: &str, load: &Load, make: impl AsyncFnOnce() -> Router 
 }
 
 /// Sends load to the routes of `make`, and measures the server thread's processor time.
-pub fn measure_routes<R: Routes>(
+pub fn measure_routes<R: MakeService>(
     name: &str,
     load: &Load,
     make: impl AsyncFnOnce() -> R + Send + 'static,

@@ -1,5 +1,6 @@
 //! Shared parts of the benchmarks: rows, the published guest, and one file per kind of measurement.
 
+pub mod connection;
 pub mod http;
 pub mod in_process;
 pub mod raw_wasmtime;
@@ -11,7 +12,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use axum::Router;
-use plugport::call_env::NoClient;
+use plugport::access::Authenticator;
+use plugport::access::policy::Policy;
+use plugport::call_env::{Caller, NoClient};
 use plugport::catalog::{Catalog, PluginEntry, Snapshot};
 use plugport::config::{Config, ServerConfig};
 use plugport::mcp::Server;
@@ -85,6 +88,12 @@ pub fn loader() -> Loader {
     Loader::new(&server, KvDatabase::new("unused".into()), audit, Compiler::in_process()).unwrap()
 }
 
+/// A loader with this compiler, without an audit.
+pub fn loader_with(compiler: Compiler) -> Loader {
+    let server = ServerConfig { suspended_calls: 0, ..ServerConfig::default() };
+    Loader::new(&server, KvDatabase::new("unused".into()), Audit::disabled(), compiler).unwrap()
+}
+
 /// A guest with other limits than usual.
 pub async fn entry(loader: &Loader, guest: &Path, limits: &[(&str, u64)]) -> PluginEntry {
     let config = Config::new(guest.parent().unwrap().to_owned());
@@ -94,6 +103,17 @@ pub async fn entry(loader: &Loader, guest: &Path, limits: &[(&str, u64)]) -> Plu
     limits.iter().for_each(|(name, value)| settings.limits.set(name, *value).unwrap());
     let artifact = ComponentFile::read(guest, settings.limits.wasm_mib).unwrap();
     PluginEntry::validate(loader.load(name, artifact, settings).await.unwrap())
+}
+
+/// A server of one guest, with the credentials and roles of this configuration, which is written to `folder`.
+pub async fn server_with_access(guest: &Path, folder: &Path, config: &str) -> Server {
+    let file = folder.join("plugport.toml");
+    std::fs::write(&file, config).unwrap();
+    let config = Config::read(&file, folder.to_owned()).unwrap();
+    let catalog = Arc::new(Catalog::new(Snapshot::new(vec![entry(&loader(), guest, &[]).await])));
+    catalog.set_policy(Arc::new(Policy::new(&config.roles)));
+    let authenticator = Arc::new(Authenticator::new(config.auth.as_ref(), Audit::disabled()));
+    Server::new(catalog, ServerConfig::default()).with_authenticator(authenticator)
 }
 
 /// One plugin under many names, compiled once. `folder` is for its code.
@@ -121,7 +141,7 @@ pub async fn published(guest: &Path) -> Published {
 
 impl BenchFn for Published {
     async fn once(&mut self) {
-        self.0.call_tool("echo", ARGS, Arc::new(NoClient)).await.outcome.unwrap();
+        self.0.call_tool("echo", ARGS, Arc::new(NoClient(Caller::CommandLine))).await.outcome.unwrap();
     }
 }
 

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
 
-use super::binding::{BoundPrincipal, TokenBinding};
+use super::bound_token::{BoundPrincipal, TokenBinding};
 use super::error::TokenError;
 use crate::access::principal::{Principal, PrincipalKind};
 use crate::config::{IssuerConfig, JsonPointer};
@@ -61,7 +61,7 @@ pub(super) fn principal(
         client: client.map(Into::into),
         scopes: claims.scopes()?,
         groups: claims.groups(config.groups.as_ref())?,
-        has_key: binding.has_key(),
+        is_dpop_bound: binding.has_key(),
         expires,
     };
     Ok(BoundPrincipal::new(Arc::new(principal), binding))

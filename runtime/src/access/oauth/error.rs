@@ -24,9 +24,11 @@ pub enum TokenError {
     /// A part that is not base64url, or not a JSON object.
     #[error("a part of the token is no JSON object in base64url; the client sends a broken token")]
     Undecodable,
-    /// A name that stands twice in one object.
-    #[error("the token holds a name twice, which programs read in different ways; its issuer is broken")]
-    DuplicateName,
+    /// A name that stands twice in one object, or that serde_json keeps for itself.
+    #[error(
+        "the token holds a name that programs read in different ways, as when it stands twice; its issuer is broken"
+    )]
+    AmbiguousName,
     /// A header parameter of the wrong type.
     #[error("a header parameter of the token has the wrong type; its issuer is broken")]
     HeaderFormat,
@@ -132,7 +134,7 @@ impl TokenError {
             Self::Malformed => "the Authorization header must hold one bearer token",
             Self::TooLong => "the token is too long",
             Self::Unknown => "the token is not known here",
-            Self::Undecodable | Self::DuplicateName | Self::HeaderFormat => "the token is broken",
+            Self::Undecodable | Self::AmbiguousName | Self::HeaderFormat => "the token is broken",
             Self::AlgorithmNotAllowed => "the token is signed with an algorithm that is not accepted",
             Self::WrongType => "the token is not an access token",
             Self::IdentityAssertion => "exchange the identity assertion for an access token first",

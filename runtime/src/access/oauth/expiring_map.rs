@@ -1,8 +1,9 @@
-//! What is known of tokens, by their SHA-256, until a time.
+//! A bounded map from the SHA-256 of a token to what is known of it, in which each entry expires.
 //!
-//! Anybody can make tokens, so the map is bounded, and it must never search itself to find room. It has two
-//! generations: new entries go into the young one, and when that is full it becomes the old one, whose entries are
-//! dropped unless they are looked up in time. Time is an argument, so that a test needs no clock.
+//! Clients can send any number of tokens, so the map is bounded, and adding an entry never searches it. It has two
+//! generations: new entries go into the young one. When that is full, it becomes the old one, and the entries of the
+//! old one before it are dropped; looking an entry up moves it to the young one. Time is an argument, so that a test
+//! needs no clock.
 
 use std::collections::HashMap;
 use std::mem;

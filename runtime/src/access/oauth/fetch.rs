@@ -19,7 +19,7 @@ use tokio::time::timeout;
 use tokio_rustls::rustls::pki_types::ServerName;
 
 use crate::config::{Endpoint, Host, Scheme};
-use crate::outgoing_connection::{self, TlsError, exchange};
+use crate::outgoing_connection::{self, TlsError, send_request};
 
 /// Largest response, bytes.
 const MAX_BODY: usize = 256 << 10;
@@ -115,10 +115,10 @@ async fn send(request: FetchRequest) -> Result<Fetched, FetchError> {
     let stream =
         outgoing_connection::dial(&addresses(&endpoint).await?).await.map_err(FetchError::Connect)?;
     match endpoint.scheme() {
-        Scheme::Http => exchange(stream, request, read).await,
+        Scheme::Http => send_request(stream, request, read).await,
         Scheme::Https => {
             let stream = outgoing_connection::start_tls(server_name(endpoint.host())?, stream).await?;
-            exchange(stream, request, read).await
+            send_request(stream, request, read).await
         }
     }
 }
@@ -198,7 +198,7 @@ mod tests {
 
     use super::*;
 
-    /// A server that sends the same bytes to whoever connects. Returns the request that it got.
+    /// A server that sends the same bytes on every connection. Returns the request that it got.
     async fn fetch_from(response: String, form: Option<FormBody>) -> (Result<Fetched, FetchError>, String) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/keys?v=1", listener.local_addr().unwrap());

@@ -1,9 +1,9 @@
 //! How much of the introspection each client may use.
 //!
-//! Whoever makes tokens up would otherwise hold all permits of an issuer, and nobody with a new opaque token would get
-//! in. So each client network has a share: some introspections at the same time, for which further ones of that client
-//! wait, and so many tokens in a second that turn out to be none. A client with good tokens uses up none of the latter,
-//! however many they are. Tokens that are known need no share.
+//! Otherwise a client that makes tokens up could hold all permits of an issuer, and no client with a new opaque token
+//! would get in. So each client network has two shares: how many of its introspections run at the same time, and how
+//! many of its tokens in a second may turn out to be invalid. Valid tokens do not count toward the second, and tokens
+//! that are in the cache need no share.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -79,10 +79,10 @@ impl IntrospectionShares {
     pub(super) async fn acquire(
         &self,
         client: ClientNetwork,
-        patience: Duration,
+        max_wait: Duration,
     ) -> Option<IntrospectionPermit> {
         let share = self.share(client, Instant::now());
-        let permit = timeout(patience, Arc::clone(&share.permits).acquire_owned()).await.ok()?.ok()?;
+        let permit = timeout(max_wait, Arc::clone(&share.permits).acquire_owned()).await.ok()?.ok()?;
         share.unknown.take(1, Instant::now()).then_some(IntrospectionPermit { share, _permit: permit })
     }
 
@@ -123,20 +123,20 @@ mod tests {
     #[tokio::test]
     async fn a_client_with_inventions_leaves_the_shares_of_others() {
         let shares = IntrospectionShares::default();
-        let patience = Duration::from_secs(60);
+        let max_wait = Duration::from_secs(60);
         let mut held = Vec::new();
         for _ in 0..AT_ONCE {
-            held.push(shares.acquire(client(1), patience).await.unwrap());
+            held.push(shares.acquire(client(1), max_wait).await.unwrap());
         }
-        assert!(shares.acquire(client(1), patience).now_or_never().is_none(), "it waits for its own");
-        assert!(shares.acquire(client(2), patience).now_or_never().flatten().is_some());
+        assert!(shares.acquire(client(1), max_wait).now_or_never().is_none(), "it waits for its own");
+        assert!(shares.acquire(client(2), max_wait).now_or_never().flatten().is_some());
         drop(held);
         let mut asked = 0;
-        while asked < 1_000 && shares.acquire(client(1), patience).await.is_some() {
+        while asked < 1_000 && shares.acquire(client(1), max_wait).await.is_some() {
             asked += 1;
         }
         assert!(asked <= 2 * UNKNOWN_PER_SECOND, "{asked}");
-        assert!(shares.acquire(client(2), patience).now_or_never().flatten().is_some());
+        assert!(shares.acquire(client(2), max_wait).now_or_never().flatten().is_some());
     }
 
     #[tokio::test]

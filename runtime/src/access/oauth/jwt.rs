@@ -132,6 +132,6 @@ fn is_object(text: &[u8]) -> bool {
 fn object(text: &[u8]) -> Result<Map<String, Value>, TokenError> {
     strict_json::object(text).map_err(|error| match error {
         JsonError::NoObject => TokenError::Undecodable,
-        JsonError::DuplicateName => TokenError::DuplicateName,
+        JsonError::AmbiguousName => TokenError::AmbiguousName,
     })
 }

@@ -7,7 +7,7 @@
 //! | Module | What it does |
 //! |---|---|
 //! | `jwt`, `claims` | the rules for a token: header and signature, then claims |
-//! | `binding`, `dpop` | what a token is bound to, and the client's proofs |
+//! | `bound_token`, `dpop` | what a token is bound to, and the client's proofs |
 //! | `jwks`, `discovery`, `introspection` | what issuers publish and say |
 //! | `introspection_shares` | how much of the introspection each client may use |
 //! | `remote_document`, `fetch` | when something is fetched, and how |
@@ -16,7 +16,7 @@
 //! The only state is what was learned of tokens and issuers. All of it is bounded, and a changed configuration replaces
 //! all of it. Tokens are neither stored nor logged: what is known of one lies under its SHA-256.
 
-mod binding;
+mod bound_token;
 mod claims;
 mod discovery;
 mod dpop;
@@ -38,8 +38,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-pub use binding::TokenBinding;
-pub(crate) use binding::{BoundPrincipal, ClientProofs};
+pub use bound_token::TokenBinding;
+pub(crate) use bound_token::{BoundPrincipal, ClientProofs};
 pub use dpop::DpopRequest;
 pub(crate) use dpop::ProofVerifier;
 pub use error::TokenError;

@@ -12,7 +12,7 @@ pub enum ProofError {
     /// Longer than any proof that is read.
     #[error("the proof is longer than 16 KiB")]
     TooLong,
-    /// Not three parts in base64url, not JSON, or a name that stands twice.
+    /// Not three parts in base64url, not JSON, or a name that programs read in different ways.
     #[error("the proof is no JWT")]
     Undecodable,
     /// `typ`.

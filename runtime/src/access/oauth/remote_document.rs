@@ -1,9 +1,9 @@
 //! A document of an issuer, its keys or its metadata: when it is fetched, and how long it counts.
 //!
-//! Whoever sends tokens decides how often a document is wanted, so that must not decide how often it is fetched. One
-//! load runs at a time, and all who want the document wait for it. A load is a task that this type owns, and that goes
-//! on without those who wait: otherwise a client that sends a token with an unknown key and leaves could stop every
-//! load, and keep this server from learning a new key. Dropping the document ends the task.
+//! Clients decide how often a token needs the document, so this type decides how often it is fetched. One load runs at
+//! a time, and every request that needs the document waits for it. A load is a task of its own, which goes on when the
+//! waiting requests are dropped: otherwise a client that sends a token with an unknown key and disconnects could cancel
+//! every load, and keep this server from learning a new key. Dropping the document ends the task.
 //!
 //! | The document | What happens |
 //! |---|---|
@@ -41,10 +41,10 @@ const MIN_FRESH: Duration = Duration::from_secs(5 * 60);
 const DEFAULT_FRESH: Duration = Duration::from_secs(10 * 60);
 
 /// How long a load is waited for.
-const PATIENCE: Duration = Duration::from_secs(8);
+const MAX_WAIT: Duration = Duration::from_secs(8);
 
 /// The same where the old document would do.
-const PATIENCE_WITH_OLD: Duration = Duration::from_secs(2);
+const MAX_WAIT_WITH_OLD: Duration = Duration::from_secs(2);
 
 /// How far two readings of the clock may be out of order without meaning that the clock was set back.
 const CLOCK_JITTER: Duration = Duration::from_secs(60);
@@ -113,7 +113,7 @@ impl<T: Send + Sync + 'static> RemoteDocument<T> {
         has_answer: impl Fn(&T) -> bool,
         now: SystemTime,
     ) -> Result<Arc<T>, Unavailable> {
-        let (result, patience) = {
+        let (result, max_wait) = {
             let mut state = self.state.lock();
             state.finish_load(&self.name);
             if let Some(document) = state.document.as_ref().filter(|document| document.is_fresh(now))
@@ -126,10 +126,10 @@ impl<T: Send + Sync + 'static> RemoteDocument<T> {
             }
             let Some(load) = &state.load else { return state.best(has_answer, now) };
             let would_do = state.usable(now).is_some_and(|value| has_answer(value));
-            (load.result.clone(), if would_do { PATIENCE_WITH_OLD } else { PATIENCE })
+            (load.result.clone(), if would_do { MAX_WAIT_WITH_OLD } else { MAX_WAIT })
         };
         // The state has the result too, or says that there is none yet.
-        let _ = timeout(patience, result).await;
+        let _ = timeout(max_wait, result).await;
         let mut state = self.state.lock();
         state.finish_load(&self.name);
         state.best(has_answer, now)

@@ -378,7 +378,7 @@ fn new_principal(kind: PrincipalKind, id: String, subject: &str) -> Principal {
         client: None,
         scopes: Vec::new(),
         groups: Vec::new(),
-        has_key: false,
+        is_dpop_bound: false,
         expires: None,
     }
 }

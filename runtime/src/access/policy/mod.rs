@@ -33,7 +33,7 @@ mod role_set;
 mod subject;
 #[cfg(test)]
 mod tests;
-mod unmatched;
+mod unmatched_rules;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -46,7 +46,7 @@ pub use explain::{Explanation, HeldRole, MatchedRule, RoleRules};
 pub use item::{Hints, Item, RuleKind};
 pub use role_set::RoleSet;
 pub use subject::Subject;
-pub use unmatched::{FolderItems, UnlistedPlugin, unmatched_rules};
+pub use unmatched_rules::{FolderItems, UnlistedPlugin, unmatched_rules};
 
 use crate::access::quota::RoleQuota;
 use crate::config::{ArgumentCondition, RequiredScopes, RolesConfig, WhoPattern};

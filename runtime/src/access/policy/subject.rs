@@ -79,7 +79,7 @@ mod tests {
             client: Some("bot".into()),
             scopes: vec!["data".into()],
             groups: vec!["analysts".into()],
-            has_key: false,
+            is_dpop_bound: false,
             expires: None,
         }
     }

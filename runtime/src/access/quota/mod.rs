@@ -1,20 +1,21 @@
 //! Quotas: how much each caller may use by a role.
 //!
-//! Whoever serves a call asks [`Quotas::admit`] once, with the quotas of the roles that allow the call, and keeps the
-//! [`CallCharge`] until the call has ended; what the call used is charged to it. Each role counts on its own: a caller
-//! with several roles uses up one after the other, and one role without a quota ends the counting. The policy decides
-//! which roles allow a call (`access/policy`); this module counts, and knows neither items nor MCP.
+//! The layer `mcp` calls [`Quotas::admit`] once for a call, with the quotas of the roles that allow the call. It keeps
+//! the [`CallCharge`] until the call has ended, and charges what the call used to it. Each role counts on its own: a
+//! caller with several roles uses up one after the other, and a role without a quota ends the counting. The policy
+//! decides which roles allow a call (`access/policy`); this module counts, and knows neither items nor MCP.
 //!
-//! What is used has to outlive this process, also one that is killed. A bucket is one time (`gcra`), and the file
-//! always has a later one than is used (`table`, `store`): a restart takes a little from a caller, and gives nothing.
+//! The counts must survive the end of the process, also when it is killed. A bucket is one point in time (`gcra`), and
+//! the file always has a later one than the bucket in memory (`usage_table`, `file_writer`). So a restart may take a
+//! little from a caller, and never gives anything back.
 
-mod file;
+mod file_writer;
 mod gcra;
 mod over_quota;
-mod store;
-mod table;
+mod quota_file;
 #[cfg(test)]
 mod tests;
+mod usage_table;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -29,9 +30,9 @@ use sha2::{Digest as _, Sha256};
 pub use over_quota::OverQuota;
 
 use crate::config::{QuotaConfig, QuotaKind};
+use file_writer::QuotaFileWriter;
 use gcra::StoredBucket;
-use store::QuotaStore;
-use table::{BucketKey, EntryKey, Table, WriteAheadLog};
+use usage_table::{BucketKey, RoleUsageKey, UsageTable, WriteAheadLog};
 
 /// A role that limits what its callers use.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -99,17 +100,17 @@ fn wall_clock() -> u64 {
 #[derive(Debug, Default)]
 pub struct Quotas {
     folder: Option<PathBuf>,
-    table: Mutex<Table>,
+    table: Mutex<UsageTable>,
     /// A role has or had a quota.
     is_open: AtomicBool,
-    /// `None` before that, and where nothing can be kept.
-    store: ArcSwapOption<QuotaStore>,
+    /// `None` before that, and where there is no state folder to write to.
+    file_writer: ArcSwapOption<QuotaFileWriter>,
 }
 
-/// Without a store nothing is written, and no call waits.
-impl WriteAheadLog for Option<&QuotaStore> {
+/// Without a file nothing is written, and no call waits.
+impl WriteAheadLog for Option<&QuotaFileWriter> {
     fn put(&self, key: BucketKey, stored: StoredBucket) -> u64 {
-        self.map_or(0, |store| store.put(key, stored))
+        self.map_or(0, |writer| writer.put(key, stored))
     }
 }
 
@@ -133,11 +134,11 @@ impl Quotas {
             );
             return;
         };
-        match QuotaStore::start(folder) {
-            Ok((store, buckets)) => {
+        match QuotaFileWriter::start(folder) {
+            Ok((writer, buckets)) => {
                 let mut table = self.table.lock();
                 buckets.into_iter().for_each(|(key, stored)| table.restore(key, stored));
-                self.store.store(Some(Arc::new(store)));
+                self.file_writer.store(Some(Arc::new(writer)));
             }
             Err(error) => {
                 tracing::error!(%error, "a restart will forget what callers use of their quotas");
@@ -165,9 +166,9 @@ impl Quotas {
         Ok(Some(Arc::new(charge)))
     }
 
-    fn with_table<T>(&self, work: impl FnOnce(&mut Table, &Option<&QuotaStore>, u64) -> T) -> T {
-        let store = self.store.load();
-        let ahead = store.as_deref();
+    fn with_table<T>(&self, work: impl FnOnce(&mut UsageTable, &Option<&QuotaFileWriter>, u64) -> T) -> T {
+        let writer = self.file_writer.load();
+        let ahead = writer.as_deref();
         let mut table = self.table.lock();
         // Read under the lock, so that time goes in the order of calls.
         work(&mut table, &ahead, wall_clock())
@@ -177,8 +178,8 @@ impl Quotas {
         if write == 0 {
             return;
         }
-        if let Some(store) = self.store.load_full() {
-            store.written(write).await;
+        if let Some(writer) = self.file_writer.load_full() {
+            writer.written(write).await;
         }
     }
 }
@@ -187,7 +188,7 @@ impl Quotas {
 #[derive(Debug)]
 pub struct CallCharge {
     quotas: Arc<Quotas>,
-    key: EntryKey,
+    key: RoleUsageKey,
     quota: RoleQuota,
 }
 

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use super::table::MAX_CALLERS;
+use super::usage_table::MAX_CALLERS;
 use super::*;
 
 const START: u64 = 1_700_000_000_000_000_000;
@@ -34,7 +34,7 @@ impl WriteAheadLog for FakeFile {
 
 /// Whether a call is admitted, which then ends at once.
 fn is_admitted(
-    table: &mut Table,
+    table: &mut UsageTable,
     caller: QuotaCaller,
     roles: &[RoleQuota],
     now: u64,
@@ -96,10 +96,10 @@ fn sixty_four_threads_take_no_more_than_there_is() {
 fn a_server_that_is_killed_at_any_moment_gives_no_more() {
     for killed_after in 0..40 {
         let (role, file) = ([calls("a", 32)], FakeFile::default());
-        let mut table = Table::default();
+        let mut table = UsageTable::default();
         let before =
             (0..killed_after).filter(|n| is_admitted(&mut table, ada(), &role, START + *n, &file)).count();
-        let mut table = Table::default();
+        let mut table = UsageTable::default();
         for (key, stored) in file.0.into_inner() {
             table.restore(key, stored);
         }
@@ -114,7 +114,7 @@ fn a_server_that_is_killed_at_any_moment_gives_no_more() {
 #[test]
 fn a_clock_that_goes_back_locks_nobody_out_also_after_a_restart() {
     let (role, file) = ([calls("a", 2)], FakeFile::default());
-    let mut table = Table::default();
+    let mut table = UsageTable::default();
     assert!((0..2).all(|_| is_admitted(&mut table, ada(), &role, START, &file)));
     let back = START - 365 * 86_400 * SECOND;
     let over = table.admit(ada(), &role, back, &file).unwrap_err();
@@ -122,7 +122,7 @@ fn a_clock_that_goes_back_locks_nobody_out_also_after_a_restart() {
     let free = back + 36 * 3_600 * SECOND;
     assert!(!is_admitted(&mut table, ada(), &role, free - 1, &file));
     assert!(is_admitted(&mut table, ada(), &role, free, &file));
-    let mut table = Table::default();
+    let mut table = UsageTable::default();
     for (key, stored) in file.0.into_inner() {
         table.restore(key, stored);
     }
@@ -133,8 +133,8 @@ fn a_clock_that_goes_back_locks_nobody_out_also_after_a_restart() {
 #[test]
 fn after_a_restart_a_smaller_number_makes_nobody_wait_for_a_day() {
     let file = FakeFile::default();
-    assert!(is_admitted(&mut Table::default(), ada(), &[calls("a", 1_000)], START, &file));
-    let mut table = Table::default();
+    assert!(is_admitted(&mut UsageTable::default(), ada(), &[calls("a", 1_000)], START, &file));
+    let mut table = UsageTable::default();
     for (key, stored) in file.0.into_inner() {
         table.restore(key, stored);
     }
@@ -170,7 +170,7 @@ async fn no_more_is_given_back_after_a_change_than_was_reserved() {
 #[test]
 fn there_are_few_writes() {
     let (role, file) = ([calls("a", 3_200)], FakeFile::default());
-    let mut table = Table::default();
+    let mut table = UsageTable::default();
     let admitted = (0..5_000).filter(|n| is_admitted(&mut table, ada(), &role, START + *n, &file)).count();
     assert_eq!(admitted, 3_200);
     assert!(file.0.borrow().len() <= 17, "{}", file.0.borrow().len());
@@ -179,7 +179,7 @@ fn there_are_few_writes() {
 #[test]
 fn a_caller_with_several_roles_uses_one_after_the_other() {
     let (roles, file) = ([calls("a", 2), calls("b", 3)], FakeFile::default());
-    let mut table = Table::default();
+    let mut table = UsageTable::default();
     let admitted = (0..9).filter(|_| is_admitted(&mut table, ada(), &roles, START, &file)).count();
     assert_eq!(admitted, 5);
     let over = table.admit(ada(), &roles, START, &file).unwrap_err();
@@ -195,7 +195,7 @@ fn a_caller_with_several_roles_uses_one_after_the_other() {
 fn a_number_that_divides_no_period_is_exact() {
     for number in [7, 11, 13, 9_973] {
         let (role, file) = ([calls("a", number)], FakeFile::default());
-        let mut table = Table::default();
+        let mut table = UsageTable::default();
         let mut admitted = 0;
         while is_admitted(&mut table, ada(), &role, START, &file) {
             admitted += 1;
@@ -250,7 +250,7 @@ async fn tokens_are_reserved_and_given_back() {
 #[test]
 fn in_a_flood_the_new_callers_pay() {
     let (role, file) = ([calls("a", 2)], FakeFile::default());
-    let mut table = Table::default();
+    let mut table = UsageTable::default();
     let at = |n: usize| QuotaCaller::anonymous(&n.to_string());
     assert!((0..2).all(|_| is_admitted(&mut table, at(0), &role, START, &file)));
     for n in 1..2 * MAX_CALLERS {

@@ -12,10 +12,10 @@ use serde::de::{DeserializeSeed, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::json::{Text, is_private_name};
+use crate::json::{CowStr, is_private_name};
 
-/// Members of a schema, and of a text, up to which they are compared here.
-const MAX_MEMBERS: usize = 32;
+/// Properties of a schema, and of a text, up to which they are compared here.
+const MAX_PROPERTIES: usize = 32;
 
 /// Digits of an integer that fits into every type for numbers.
 const MAX_DIGITS: usize = 15;
@@ -33,22 +33,22 @@ const ANNOTATIONS: &[&str] = &[
     "writeOnly",
 ];
 
-/// A schema that names the members of an object, each of a scalar type.
+/// A schema that names the properties of an object, each of a scalar type.
 #[derive(Debug)]
 pub(super) struct ScalarObject {
-    members: Box<[Member]>,
-    /// Whether there may be no other members.
+    properties: Box<[Property]>,
+    /// Whether there may be no other properties.
     is_closed: bool,
 }
 
 #[derive(Debug)]
-struct Member {
+struct Property {
     name: Box<str>,
     scalar: Scalar,
     is_required: bool,
 }
 
-/// The type of a member.
+/// The type of a property.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Scalar {
     String,
@@ -70,10 +70,10 @@ impl ScalarObject {
         if !keywords.contains_key("type") || !keywords.iter().all(is_known) {
             return None;
         }
-        let mut members = Vec::new();
-        if let Some(properties) = keywords.get("properties") {
-            for (name, schema) in properties.as_object()? {
-                members.push(Member {
+        let mut properties = Vec::new();
+        if let Some(subschemas) = keywords.get("properties") {
+            for (name, schema) in subschemas.as_object()? {
+                properties.push(Property {
                     name: name.as_str().into(),
                     scalar: Scalar::of(schema)?,
                     is_required: false,
@@ -83,21 +83,21 @@ impl ScalarObject {
         if let Some(required) = keywords.get("required") {
             for name in required.as_array()? {
                 let name = name.as_str()?;
-                members.iter_mut().find(|member| &*member.name == name)?.is_required = true;
+                properties.iter_mut().find(|property| &*property.name == name)?.is_required = true;
             }
         }
         let is_closed = keywords.get("additionalProperties").and_then(Value::as_bool) == Some(false);
-        (members.len() <= MAX_MEMBERS).then(|| Self { members: members.into(), is_closed })
+        (properties.len() <= MAX_PROPERTIES).then(|| Self { properties: properties.into(), is_closed })
     }
 
     /// Whether a JSON text certainly fits, and is read without an error and without a null.
     pub(super) fn certainly_fits(&self, text: &str) -> bool {
-        // Half of a surrogate pair is an error only for who reads it.
+        // A lone surrogate is an error only where a string is decoded, and values are not decoded here.
         if text.contains("\\u") {
             return false;
         }
         let mut reader = serde_json::Deserializer::from_str(text);
-        matches!(Comparison(self).deserialize(&mut reader), Ok(true)) && reader.end().is_ok()
+        matches!(ObjectVisitor(self).deserialize(&mut reader), Ok(true)) && reader.end().is_ok()
     }
 }
 
@@ -116,7 +116,7 @@ impl Scalar {
         })
     }
 
-    /// The type of a value, if it is a scalar that every reader takes for the same.
+    /// The type of a value, if it is a scalar that every JSON parser reads as the same.
     fn of_value(json: &str) -> Option<Self> {
         let (first, rest) = json.as_bytes().split_first()?;
         match first {
@@ -139,10 +139,10 @@ impl Scalar {
     }
 }
 
-/// Compares an object with the list.
-struct Comparison<'s>(&'s ScalarObject);
+/// Compares the properties of an object with the list.
+struct ObjectVisitor<'s>(&'s ScalarObject);
 
-impl<'de> DeserializeSeed<'de> for Comparison<'_> {
+impl<'de> DeserializeSeed<'de> for ObjectVisitor<'_> {
     type Value = bool;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<bool, D::Error> {
@@ -150,7 +150,7 @@ impl<'de> DeserializeSeed<'de> for Comparison<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Comparison<'_> {
+impl<'de> Visitor<'de> for ObjectVisitor<'_> {
     type Value = bool;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -158,25 +158,25 @@ impl<'de> Visitor<'de> for Comparison<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<bool, A::Error> {
-        let Self(ScalarObject { members, is_closed }) = self;
+        let Self(ScalarObject { properties, is_closed }) = self;
         let mut missing: u32 = 0;
-        for (at, member) in members.iter().enumerate() {
-            missing |= u32::from(member.is_required) << at;
+        for (at, property) in properties.iter().enumerate() {
+            missing |= u32::from(property.is_required) << at;
         }
         let (mut seen, mut count): (u32, usize) = (0, 0);
-        while let Some((Text(name), value)) = map.next_entry::<Text<'de>, &'de RawValue>()? {
+        while let Some((CowStr(name), value)) = map.next_entry::<CowStr<'de>, &'de RawValue>()? {
             let Some(scalar) = Scalar::of_value(value.get()) else { return Ok(false) };
             count += 1;
-            let fits = match find(members, &name) {
-                // Of a member that is there twice the last one counts.
-                Some((at, member)) => {
+            let fits = match find(properties, &name) {
+                // Of two properties with one name the last one counts, so the validator has to decide.
+                Some((at, property)) => {
                     let is_first = seen & (1 << at) == 0;
                     seen |= 1 << at;
-                    is_first && member.scalar.includes(scalar)
+                    is_first && property.scalar.includes(scalar)
                 }
                 None => !is_closed && !is_private_name(&name),
             };
-            if !fits || count > MAX_MEMBERS {
+            if !fits || count > MAX_PROPERTIES {
                 return Ok(false);
             }
         }
@@ -185,8 +185,8 @@ impl<'de> Visitor<'de> for Comparison<'_> {
     }
 }
 
-fn find<'m>(members: &'m [Member], name: &str) -> Option<(usize, &'m Member)> {
-    members.iter().enumerate().find(|(_, member)| *member.name == *name)
+fn find<'m>(properties: &'m [Property], name: &str) -> Option<(usize, &'m Property)> {
+    properties.iter().enumerate().find(|(_, property)| *property.name == *name)
 }
 
 #[cfg(test)]
@@ -285,7 +285,7 @@ mod tests {
         ] {
             assert!(!open.certainly_fits(text), "{text}");
         }
-        let many: Vec<String> = (0..MAX_MEMBERS).map(|n| format!("\"m{n}\":{n},")).collect();
+        let many: Vec<String> = (0..MAX_PROPERTIES).map(|n| format!("\"m{n}\":{n},")).collect();
         assert!(!open.certainly_fits(&format!("{{{}\"s\":\"\"}}", many.concat())));
         assert!(ScalarObject::of(&json!({ "type": "object" })).unwrap().certainly_fits("{}"));
     }

@@ -1,8 +1,8 @@
 //! Whether the caller may use an item that it sees, and with these arguments.
 //!
 //! What a caller does not see is not in its snapshot, so a handler finds nothing there. Scopes and arguments are
-//! checked here, before the plugin is called: a response can still say which scopes are needed. Whoever then calls the
-//! plugin gets the roles that allow the call, with the quotas by which it is counted.
+//! checked here, before the plugin is called: a response can still say which scopes are needed. The handler
+//! then gets the roles that allow the call, with the quotas by which it is counted.
 
 use std::sync::Arc;
 
@@ -120,7 +120,7 @@ pub(super) fn check_uri(
     check(access, caller, &ItemUse { function, plugin, own_name, item, arguments: None })
 }
 
-/// Decides one use, and has the audit note it if it is forbidden. `forbidden_requests` notes after the response that an
+/// Decides one use, and has the audit note it if it is forbidden. `hidden_item_audit` notes after the response that an
 /// item is hidden.
 fn check(
     CallerView { policy, roles }: &CallerView,

@@ -1,7 +1,7 @@
 //! The four lists: pages of the items in the catalog.
 //!
 //! A page is written once for each list, because writing its items takes most of the time of a request. The catalog
-//! keeps its bytes with the list. They depend on nothing but the items, the place of the page and the [`form`].
+//! keeps its bytes with the list. They depend on nothing but the items, the place of the page and the [`variant`].
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -101,13 +101,13 @@ fn page<T: ListItem>(
     if !view.is_complete {
         return write(0);
     }
-    let key = PageKey { start: page.start, items: page.items.len(), form: form(revision, cache_scope) };
+    let key = PageKey { start: page.start, items: page.items.len(), variant: variant(revision, cache_scope) };
     let written = list.page_bytes(key, || write(TTL_MS).map(EncodedResult::into_response_end))?;
     Ok(EncodedResult::from_response_end(written))
 }
 
-/// The number of the form in which a page is written: there are six.
-fn form(revision: Revision, cache_scope: CacheScope) -> u8 {
+/// The number of the variant in which a page is written: there are six.
+fn variant(revision: Revision, cache_scope: CacheScope) -> u8 {
     let is_private = revision.is_stateless() && cache_scope == CacheScope::Private;
     2 * revision as u8 + u8::from(is_private)
 }
@@ -244,9 +244,9 @@ mod tests {
     }
 
     #[test]
-    fn forms_that_differ_have_different_numbers() {
+    fn variants_that_differ_have_different_numbers() {
         let scopes = [CacheScope::Public, CacheScope::Private];
-        let all = Revision::ALL.into_iter().flat_map(|revision| scopes.map(|scope| form(revision, scope)));
+        let all = Revision::ALL.into_iter().flat_map(|revision| scopes.map(|scope| variant(revision, scope)));
         // Only the stateless revision has a scope.
         assert_eq!(all.collect::<HashSet<u8>>().len(), Revision::ALL.len() + 1);
     }

@@ -9,7 +9,7 @@ use super::super::server::Server;
 use super::item_access::AllowingRoles;
 use crate::access::{OverQuota, QuotaCaller};
 use crate::call_env::Caller;
-use crate::plugin::{CallKind, Plugin};
+use crate::plugin::{CallKind, OverQuotaCall, Plugin};
 use crate::token_bucket::CallerKey as _;
 
 /// What is called, as the audit names it.
@@ -36,7 +36,8 @@ pub(super) async fn admit(
     let admitted = server.quotas().admit(counted_caller(&context.caller), &quotas).await;
     let admitted = admitted.inspect_err(|over| {
         let CalledItem { plugin, kind, name, bytes_in } = called;
-        plugin.reject_over_quota((kind, name, bytes_in), &context.caller, (over.limit_name(), over.value()));
+        let limit = (over.limit_name(), over.value());
+        plugin.record_over_quota(&OverQuotaCall { kind, name, caller: &context.caller, limit, bytes_in });
     });
     Ok(AllowedCall { roles, charge: admitted? })
 }

@@ -111,7 +111,8 @@ pub(in super::super) async fn listen(
         Ok(subscription) => subscription,
         Err(error) => return Some(Err(error)),
     };
-    let queue = context.leg().queue.clone();
+    let leg = context.leg();
+    let queue = &leg.queue;
     let mut changes = server.changes(&context.caller);
     queue.deliver(OutgoingMessage::Message(subscription.acknowledgement())).await.ok()?;
     loop {

@@ -73,7 +73,7 @@ pub(in super::super) async fn call(
         Err(ArgumentError::Stopped(failure)) => return Some(fail(server, context, &tool, failure)),
     };
     let client = run_guest_call::client(server, context, &tool.plugin, allowed);
-    let call = pin!(tool.plugin.call_validated(&tool.tool.name, &args, admitted, client));
+    let call = pin!(tool.plugin.call_validated(&tool.own_name, &args, admitted, client));
     let FinishedCall { outcome, mut record } = run_guest_call::run(context, &tool.name, call).await?;
     match outcome {
         Ok(result) => {
@@ -213,9 +213,9 @@ async fn check<'c>(
             return checked.map(|()| (as_written(without_nulls), None)).map_err(ArgumentError::Mismatch);
         }
     }
-    let (validated_tool, request) = (Arc::clone(tool), Arc::clone(&context.request));
+    let (validated_tool, validated_call) = (Arc::clone(tool), Arc::clone(context));
     let work = move |budget: &WorkBudget| -> Result<_, WorkStopped> {
-        let text = arguments(&request.params);
+        let text = arguments(&validated_call.request.params);
         // Parsed in this work, because a value may take thirty times the memory of its text, and time to drop.
         let mut value = match parse_long(text) {
             Ok(value) => value,
@@ -230,7 +230,7 @@ async fn check<'c>(
         Ok(fits.map(|()| without_nulls).map_err(ArgumentError::Mismatch))
     };
     let caller = (&context.caller, charge);
-    let validation = tool.plugin.validate_arguments(&tool.tool.name, args, caller, work);
+    let validation = tool.plugin.validate_arguments(&tool.own_name, args, caller, work);
     let (checked, admitted) = validation.await.map_err(ArgumentError::Stopped)?;
     checked.map(|without_nulls| (as_written(without_nulls), Some(admitted)))
 }

@@ -25,7 +25,7 @@ pub(in crate::mcp) fn resume(
     (suspended_calls, server, caller): (&SuspendedCalls, &RawValue, &Caller),
     mut request: Request,
     (state, responses): (&str, &RawObject),
-    leg: RequestLeg,
+    leg: Arc<RequestLeg>,
     guard: Option<&InFlightGuard>,
 ) -> Result<(Arc<RequestContext>, CallTask), RpcError> {
     let digest = || request_digest::compute(&request.method, request.params.raw());
@@ -44,7 +44,7 @@ pub(in crate::mcp) fn resume(
         .keep_reservation(request.reservation.take().and_then(|reservation| shrink(reservation, responses)));
     if call.is_ready() {
         if let Some(guard) = guard {
-            guard.rebind(call.context.cancel.clone());
+            guard.rebind(call.context.cancel.token().clone());
         }
         return Ok(call.resume(leg));
     }

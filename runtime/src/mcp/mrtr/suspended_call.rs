@@ -58,7 +58,7 @@ impl SuspendedCall {
 
     /// Hands the responses to the guest. The next leg begins first, because the guest may send a message at once, which
     /// must reach the client of this leg.
-    pub(super) fn resume(self, leg: RequestLeg) -> (Arc<RequestContext>, CallTask) {
+    pub(super) fn resume(self, leg: Arc<RequestLeg>) -> (Arc<RequestContext>, CallTask) {
         let Self { task, context, pending_input } = self;
         context.next_leg(leg);
         // The receiver is gone if the guest no longer waits; the call then ends by itself.

@@ -46,7 +46,7 @@ pub(crate) struct SuspendedCalls {
 
 #[derive(Debug, Default)]
 struct Entries {
-    by_id: HashMap<SuspendedId, Entry>,
+    by_id: HashMap<SuspendedId, SuspendedEntry>,
     per_plugin: HashMap<Arc<str>, usize>,
     evicted_ids: VecDeque<(SuspendedId, Option<Arc<str>>)>,
     /// The server is stopping: no call can be suspended.
@@ -54,7 +54,7 @@ struct Entries {
 }
 
 #[derive(Debug)]
-struct Entry {
+struct SuspendedEntry {
     plugin: Arc<str>,
     caller: Caller,
     since: Instant,
@@ -173,7 +173,7 @@ impl SuspendedCalls {
             _ => return Err(missing),
         }
         match entries.remove(&id) {
-            Some(Entry { since, kind: SuspendedKind::Stateless(call), .. }) => {
+            Some(SuspendedEntry { since, kind: SuspendedKind::Stateless(call), .. }) => {
                 Ok(TakenCall { call: *call, id, since })
             }
             _ => Err(missing),
@@ -184,7 +184,7 @@ impl SuspendedCalls {
     pub(crate) fn put_back(&self, TakenCall { call, id, since }: TakenCall) {
         let CallOwner { plugin, caller } = CallOwner::from_call(&call);
         // Declared before the lock, so that a call which is not inserted is dropped after the lock is released.
-        let entry = Entry { plugin, caller, since, kind: SuspendedKind::Stateless(Box::new(call)) };
+        let entry = SuspendedEntry { plugin, caller, since, kind: SuspendedKind::Stateless(Box::new(call)) };
         let mut entries = self.entries.lock();
         if !entries.closed {
             entries.insert(id, entry);
@@ -194,12 +194,12 @@ impl SuspendedCalls {
     /// Drops every stateless call that has been suspended for too long.
     pub(crate) fn sweep(&self) {
         let mut entries = self.entries.lock();
-        let is_expired = |entry: &Entry| {
+        let is_expired = |entry: &SuspendedEntry| {
             matches!(entry.kind, SuspendedKind::Stateless(_)) && entry.since.elapsed() >= self.max_wait
         };
         let ids: Vec<SuspendedId> =
             entries.by_id.iter().filter(|(_, entry)| is_expired(entry)).map(|(id, _)| *id).collect();
-        let expired: Vec<Entry> = ids.iter().filter_map(|id| entries.remove(id)).collect();
+        let expired: Vec<SuspendedEntry> = ids.iter().filter_map(|id| entries.remove(id)).collect();
         drop(entries);
         // Dropping a call drops its instance, which takes too long under a lock.
         drop(expired);
@@ -246,7 +246,7 @@ impl SuspendedCalls {
             let busiest = busiest.map(|(plugin, _)| Arc::clone(plugin));
             evicted.extend(busiest.and_then(|plugin| entries.evict(&plugin)));
         }
-        entries.insert(id, Entry { plugin, caller, since: Instant::now(), kind });
+        entries.insert(id, SuspendedEntry { plugin, caller, since: Instant::now(), kind });
         drop(entries);
         for entry in evicted {
             tracing::warn!(target: "plugin", plugin = &*entry.plugin, "cancelled the oldest suspended call (limits `suspended_calls`)");
@@ -259,12 +259,12 @@ impl SuspendedCalls {
 }
 
 impl Entries {
-    fn insert(&mut self, id: SuspendedId, entry: Entry) {
+    fn insert(&mut self, id: SuspendedId, entry: SuspendedEntry) {
         *self.per_plugin.entry(Arc::clone(&entry.plugin)).or_default() += 1;
         self.by_id.insert(id, entry);
     }
 
-    fn remove(&mut self, id: &SuspendedId) -> Option<Entry> {
+    fn remove(&mut self, id: &SuspendedId) -> Option<SuspendedEntry> {
         let entry = self.by_id.remove(id)?;
         if let Some(count) = self.per_plugin.get_mut(&entry.plugin) {
             *count -= 1;
@@ -276,9 +276,9 @@ impl Entries {
     }
 
     /// Removes the oldest suspended call of the caller that has the most suspended calls of `plugin`.
-    fn evict(&mut self, plugin: &str) -> Option<Entry> {
+    fn evict(&mut self, plugin: &str) -> Option<SuspendedEntry> {
         let of_plugin = self.by_id.iter().filter(|(_, entry)| &*entry.plugin == plugin);
-        let candidates = of_plugin.map(|(id, Entry { caller, since, .. })| EvictionCandidate {
+        let candidates = of_plugin.map(|(id, SuspendedEntry { caller, since, .. })| EvictionCandidate {
             key: *id,
             caller: caller.clone(),
             worth: Some(*since),

@@ -11,7 +11,7 @@ use super::extension_fields::{has_field, read_extra, write_fields};
 use super::resource::ContentsView;
 use crate::json::RawObject;
 use crate::plugin::{Content, ContentData, Media, ResourceContents, ResourceData, ResourceDescriptor};
-use crate::sandbox::{json_work, string_work};
+use crate::sandbox::{json_string_work, json_work};
 
 const OWN: &[&str] = &[
     "type",
@@ -63,7 +63,7 @@ impl<'a> Block<'a> {
     /// The work of parsing and writing a block, for `LargeWork::in_place`.
     pub(super) fn work(content: &Content) -> usize {
         let data = match &content.data {
-            ContentData::Text(text) => string_work(text),
+            ContentData::Text(text) => json_string_work(text),
             ContentData::Image(media) | ContentData::Audio(media) => {
                 media.data.len() / BASE64_BYTES + media.mime_type.len()
             }
@@ -80,7 +80,7 @@ impl<'a> Block<'a> {
 
 fn contents_work(resource: &ResourceContents) -> usize {
     let data = match &resource.data {
-        ResourceData::Text(text) => string_work(text),
+        ResourceData::Text(text) => json_string_work(text),
         ResourceData::Blob(blob) => blob.len() / BASE64_BYTES,
     };
     data + resource.uri.len()

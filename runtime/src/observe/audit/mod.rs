@@ -20,7 +20,7 @@ use std::time::SystemTime;
 
 use serde::{Serialize, Serializer};
 
-use queue::{Entry, Queue};
+use queue::{Queue, QueuedRecord};
 use rotating_file::RotatingFile;
 
 /// Records events. Clones write to the same file.
@@ -40,16 +40,16 @@ pub struct AuditWriter {
 /// An event with its time.
 #[derive(Serialize)]
 struct TimedEvent<'a, E> {
-    time: Displayed<humantime::Rfc3339Timestamp>,
+    time: SerializeDisplay<humantime::Rfc3339Timestamp>,
     #[serde(flatten)]
     event: &'a E,
 }
 
-/// A string of JSON that is written as it is displayed, without being a `String` first.
+/// Serializes as the string that `Display` writes, without a `String` in between.
 #[derive(Debug)]
-pub(crate) struct Displayed<T>(pub(crate) T);
+pub(crate) struct SerializeDisplay<T>(pub(crate) T);
 
-impl<T: fmt::Display> Serialize for Displayed<T> {
+impl<T: fmt::Display> Serialize for SerializeDisplay<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(&self.0)
     }
@@ -68,7 +68,7 @@ fn line<E: Serialize>(event: &E) -> serde_json::Result<Vec<u8>> {
 /// Appends the line for an event, or nothing if that fails.
 fn write_line<E: Serialize>(event: &E, time: SystemTime, lines: &mut Vec<u8>) -> serde_json::Result<()> {
     let before = lines.len();
-    let time = Displayed(humantime::format_rfc3339_micros(time));
+    let time = SerializeDisplay(humantime::format_rfc3339_micros(time));
     serde_json::to_writer(&mut *lines, &TimedEvent { time, event })
         .inspect_err(|_| lines.truncate(before))?;
     lines.push(b'\n');
@@ -119,7 +119,7 @@ impl Audit {
     pub fn record<E: Serialize>(&self, event: &E) {
         let Some(queue) = &self.queue else { return };
         match line(event) {
-            Ok(line) => queue.add(Entry::Line(line)),
+            Ok(line) => queue.add(QueuedRecord::Line(line)),
             Err(error) => log_failure(&error),
         }
     }
@@ -132,7 +132,7 @@ impl Audit {
             return self.record(&event);
         }
         let bytes = bytes.saturating_add(size_of::<E>());
-        queue.add(Entry::Event { time: SystemTime::now(), event: Box::new(event), bytes });
+        queue.add(QueuedRecord::Event { time: SystemTime::now(), event: Box::new(event), bytes });
     }
 }
 

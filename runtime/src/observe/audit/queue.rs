@@ -23,6 +23,10 @@ const BEHIND: usize = MAX_WAITING / 4;
 /// Bytes of lines that are written at once; the line that exceeds them is still written whole.
 const MAX_WRITE: usize = 1 << 20;
 
+/// What the thread's buffers keep from one batch to the next: enough for some ten thousand calls a second.
+const KEPT_RECORDS: usize = 64;
+const KEPT_BYTES: usize = 32 << 10;
+
 /// How long the queue may be full before lines are dropped; counted from when it became full, for all tasks together.
 const MAX_WAIT: Duration = Duration::from_secs(1);
 
@@ -39,7 +43,7 @@ pub(super) trait LineSink {
 }
 
 /// What waits for the thread.
-pub(super) enum Entry {
+pub(super) enum QueuedRecord {
     /// A line, which ends with a line feed.
     Line(Vec<u8>),
     /// An event whose line is not made yet.
@@ -63,7 +67,7 @@ impl<E: Serialize + Send> QueuedEvent for E {
     }
 }
 
-impl Entry {
+impl QueuedRecord {
     fn bytes(&self) -> usize {
         let bytes = match self {
             Self::Line(line) => line.len(),
@@ -84,10 +88,10 @@ impl Entry {
     }
 }
 
-impl fmt::Debug for Entry {
+impl fmt::Debug for QueuedRecord {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Arguments of calls are no text for a log.
-        f.debug_struct("Entry").field("bytes", &self.bytes()).finish_non_exhaustive()
+        f.debug_struct("QueuedRecord").field("bytes", &self.bytes()).finish_non_exhaustive()
     }
 }
 
@@ -101,7 +105,7 @@ pub(super) struct Queue {
 
 #[derive(Debug, Default)]
 struct Lines {
-    waiting: Vec<Entry>,
+    waiting: Vec<QueuedRecord>,
     /// Bytes of all that waits.
     bytes: usize,
     full_since: Option<Instant>,
@@ -142,7 +146,7 @@ impl Queue {
     }
 
     /// Adds a line or an event.
-    pub(super) fn add(&self, entry: Entry) {
+    pub(super) fn add(&self, record: QueuedRecord) {
         let mut lines = self.lines.lock();
         while let Some(left) = lines.wait_left() {
             if left.is_zero() {
@@ -155,8 +159,8 @@ impl Queue {
         if lines.waiting.is_empty() {
             self.added.notify_one();
         }
-        lines.bytes = lines.bytes.saturating_add(entry.bytes());
-        lines.waiting.push(entry);
+        lines.bytes = lines.bytes.saturating_add(record.bytes());
+        lines.waiting.push(record);
     }
 
     /// Number of lines that were lost so far.
@@ -173,13 +177,11 @@ impl Queue {
 
     /// Writes lines until the queue is closed and all are written.
     pub(super) fn write(&self, mut sink: impl LineSink) {
-        let mut end = None;
+        let (mut batch, mut lines, mut end) = (Vec::new(), Vec::new(), None);
         loop {
-            let (batch, closed) = self.next_batch();
-            // A buffer for each batch: one that is kept would stay as large as the longest line ever.
-            let mut lines = Vec::new();
-            for entry in batch {
-                entry.write(&mut lines);
+            let closed = self.next_batch(&mut batch);
+            for record in batch.drain(..) {
+                record.write(&mut lines);
                 if lines.len() >= MAX_WRITE {
                     self.deliver(&mut sink, &lines, &mut end);
                     lines.clear();
@@ -187,16 +189,20 @@ impl Queue {
             }
             if !lines.is_empty() {
                 self.deliver(&mut sink, &lines, &mut end);
+                lines.clear();
             }
             if closed {
                 return;
             }
+            // Otherwise they would stay as large as the largest batch ever.
+            batch.shrink_to(KEPT_RECORDS);
+            lines.shrink_to(KEPT_BYTES);
             std::thread::sleep(GATHER);
         }
     }
 
-    /// Waits for lines and events. Also returns whether they are the last.
-    fn next_batch(&self) -> (Vec<Entry>, bool) {
+    /// Waits for lines and events, and exchanges them for `batch`, which is empty. Returns whether they are the last.
+    fn next_batch(&self, batch: &mut Vec<QueuedRecord>) -> bool {
         let mut lines = self.lines.lock();
         while lines.waiting.is_empty() && !lines.closed {
             self.added.wait(&mut lines);
@@ -204,13 +210,13 @@ impl Queue {
         lines.full_since = None;
         self.emptied.notify_all();
         lines.bytes = 0;
-        let mut batch = std::mem::take(&mut lines.waiting);
+        std::mem::swap(batch, &mut lines.waiting);
         let lost = std::mem::take(&mut lines.lost);
         if lost > 0 {
             let line = super::line(&LinesLost { event: "lines_lost", lines: lost });
-            batch.push(Entry::Line(line.unwrap_or_default()));
+            batch.push(QueuedRecord::Line(line.unwrap_or_default()));
         }
-        (batch, lines.closed)
+        lines.closed
     }
 
     /// Writes lines, and repeats that until it succeeds, or until `end`: [`CLOSE_TIMEOUT`] after the queue was closed.
@@ -275,7 +281,7 @@ mod tests {
         let (queue, thread) = started(&disk);
         let (begun, total) = (Instant::now(), 300);
         for n in 0..total {
-            queue.add(Entry::Line(format!("{n} {}\n", "x".repeat(32 << 10)).into_bytes()));
+            queue.add(QueuedRecord::Line(format!("{n} {}\n", "x".repeat(32 << 10)).into_bytes()));
         }
         assert!(begun.elapsed() < 3 * MAX_WAIT, "everyone waited: {:?}", begun.elapsed());
         disk.full.store(false, Ordering::Relaxed);
@@ -298,18 +304,18 @@ mod tests {
         let disk = Disk::default();
         disk.full.store(true, Ordering::Relaxed);
         let (queue, thread) = started(&disk);
-        queue.add(Entry::Line(b"x\n".to_vec()));
+        queue.add(QueuedRecord::Line(b"x\n".to_vec()));
         let begun = Instant::now();
         queue.close();
         thread.join().unwrap();
-        queue.add(Entry::Line(b"late\n".to_vec()));
+        queue.add(QueuedRecord::Line(b"late\n".to_vec()));
         assert!(begun.elapsed() < 3 * CLOSE_TIMEOUT);
     }
 
     #[test]
     fn events_take_part_of_the_queue_and_the_thread_may_fall_behind() {
         let queue = Queue::default();
-        let event = |bytes| Entry::Event { time: SystemTime::now(), event: Box::new("x"), bytes };
+        let event = |bytes| QueuedRecord::Event { time: SystemTime::now(), event: Box::new("x"), bytes };
         queue.add(event(BEHIND / 2));
         assert!(!queue.is_behind());
         queue.add(event(BEHIND / 2));
@@ -320,7 +326,9 @@ mod tests {
         let begun = Instant::now();
         queue.add(event(0));
         assert!(begun.elapsed() >= MAX_WAIT && queue.lost_lines() == 1, "the queue is full");
-        assert_eq!(queue.next_batch().0.len(), 6, "and the line about the lost one");
+        let mut batch = Vec::new();
+        queue.next_batch(&mut batch);
+        assert_eq!(batch.len(), 6, "and the line about the lost one");
         assert!(!queue.is_behind());
     }
 }

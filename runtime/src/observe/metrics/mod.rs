@@ -6,18 +6,18 @@
 //!
 //! Nothing here knows what is counted.
 
+mod counts_by_name;
 mod histogram;
 mod metric_family;
 mod operation_histograms;
 mod process_metrics;
 mod prometheus_text;
 mod sessions;
-mod tally;
 
+pub use counts_by_name::CountsByName;
 pub use histogram::{Histogram, HistogramSnapshot};
 pub use metric_family::{Labels, MetricFamily, MetricKind, MetricValue, Sample};
 pub use operation_histograms::{ErrorType, ItemOperations, OperationTable, Operations};
 pub use process_metrics::process_families;
 pub use prometheus_text::prometheus_text;
 pub use sessions::{SessionMetrics, SessionTimer};
-pub use tally::Tally;

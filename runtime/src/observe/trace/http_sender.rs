@@ -13,7 +13,7 @@ use http_body_util::Full;
 use hyper::body::Incoming;
 use tokio_rustls::rustls::pki_types::ServerName;
 
-use crate::outgoing_connection::{self, TlsError, exchange};
+use crate::outgoing_connection::{self, TlsError, send_request};
 
 /// Where spans are sent.
 #[derive(Clone)]
@@ -87,9 +87,9 @@ impl OtlpTarget {
         let status = if self.is_tls {
             let name = ServerName::try_from(self.host.clone());
             let name = name.map_err(|error| SendError::Name(io::Error::other(error)))?;
-            exchange(outgoing_connection::start_tls(name, stream).await?, request, read).await?
+            send_request(outgoing_connection::start_tls(name, stream).await?, request, read).await?
         } else {
-            exchange(stream, request, read).await?
+            send_request(stream, request, read).await?
         };
         if status.is_success() { Ok(()) } else { Err(SendError::Status(status)) }
     }

@@ -1,7 +1,7 @@
 //! How many traces are recorded: a rate, however many requests there are and whatever their clients ask for.
 //!
 //! One caller that sends requests without end must not be the only one that is recorded. So half of the bucket is kept
-//! for callers that have begun few traces, each within a share. What comes in beyond that half is for whoever is first,
+//! for callers that have begun few traces, each within a share. The other half goes to the requests that come first,
 //! so a caller alone has the whole rate.
 
 use std::time::{Duration, Instant};

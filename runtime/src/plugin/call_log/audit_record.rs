@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::CallLog;
+use super::audited_arguments::AuditedArguments;
 use super::call_line::{CallOutcome, FinishedCallEvent};
-use super::noted_arguments::NotedArguments;
 use super::rejected_calls::RejectionKey;
 use super::sandbox_span::SandboxSpan;
 use crate::access::CallCharge;
@@ -21,7 +21,7 @@ use crate::plugin::guest_call::{CallInfo, CallKind, CallUsage, ResultSize};
 use crate::sandbox::SpentCpuTime;
 
 /// Bytes that are digested in the time of one byte of JSON, some 15 ns, by a processor without instructions for that.
-const DIGESTED: usize = 4;
+const DIGEST_BYTES: usize = 4;
 
 /// One call, from when the server received it. Dropping it counts the call and writes its line.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ pub struct AuditRecord {
     log: Arc<CallLog>,
     received: Instant,
     function: &'static str,
-    name: String,
+    name: Arc<str>,
     caller: Caller,
     /// Gets what the call used; `None`: no quota holds.
     charge: Option<Arc<CallCharge>>,
@@ -38,7 +38,7 @@ pub struct AuditRecord {
     bytes_in: usize,
     bytes_out: usize,
     /// Set when the call begins; `None` without an audit.
-    arguments: Option<NotedArguments>,
+    arguments: Option<AuditedArguments>,
     usage: Option<CallUsage>,
     /// Processor time for validating large arguments and results, which counts as the call's.
     validation: Option<SpentCpuTime>,
@@ -69,7 +69,7 @@ impl AuditRecord {
             log,
             received: Instant::now(),
             function: info.kind.name(),
-            name: info.name.to_owned(),
+            name: Arc::clone(&info.name),
             caller: info.caller.clone(),
             charge: info.charge.clone(),
             roles: info.roles.clone(),
@@ -92,8 +92,8 @@ impl AuditRecord {
     }
 
     /// The work of copying or digesting the arguments, for `LargeWork::in_place`.
-    pub(in crate::plugin) fn noting_work(&self) -> usize {
-        if self.includes_arguments().is_some() { self.bytes_in / DIGESTED } else { 0 }
+    pub(in crate::plugin) fn arguments_work(&self) -> usize {
+        if self.includes_arguments().is_some() { self.bytes_in / DIGEST_BYTES } else { 0 }
     }
 
     /// The call has its permit and begins. `arguments` is called only with an audit.
@@ -106,7 +106,7 @@ impl AuditRecord {
             self.is_counted = true;
         }
         let Some(whole) = self.includes_arguments() else { return };
-        self.arguments = Some(NotedArguments::new(&arguments(), whole));
+        self.arguments = Some(AuditedArguments::new(&arguments(), whole));
     }
 
     /// Whose call it is.
@@ -264,7 +264,7 @@ impl Drop for AuditRecord {
             plugin: Arc::clone(name),
             digest: Arc::clone(audit_digest),
             function: self.function,
-            name: std::mem::take(&mut self.name),
+            name: Arc::clone(&self.name),
             caller: std::mem::replace(&mut self.caller, Caller::Unknown),
             roles: self.roles.take(),
             outcome: std::mem::replace(&mut self.outcome, CallOutcome::Cancelled),

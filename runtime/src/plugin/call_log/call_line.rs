@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use serde::{Serialize, Serializer};
 
+use super::audited_arguments::AuditedArguments;
 use super::counters::CallEnd;
 use super::forbidden_call::ForbiddenReason;
-use super::noted_arguments::NotedArguments;
 use crate::call_env::Caller;
-use crate::observe::{Displayed, Escaped};
+use crate::observe::{Escaped, SerializeDisplay};
 use crate::plugin::call_error::{CallError, only_rejects};
 use crate::plugin::guest_call::CallUsage;
 
@@ -23,8 +23,8 @@ pub(super) struct CallLine<'a> {
     pub(super) plugin: &'a str,
     pub(super) digest: &'a str,
     pub(super) function: &'static str,
-    pub(super) name: Option<Displayed<Escaped<'a>>>,
-    pub(super) caller: Option<Displayed<&'a Caller>>,
+    pub(super) name: Option<SerializeDisplay<Escaped<'a>>>,
+    pub(super) caller: Option<SerializeDisplay<&'a Caller>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) roles: Option<&'a str>,
     #[serde(flatten)]
@@ -39,7 +39,7 @@ pub(super) struct CallLine<'a> {
     pub(super) bytes_in: usize,
     pub(super) bytes_out: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) arguments: Option<&'a NotedArguments>,
+    pub(super) arguments: Option<&'a AuditedArguments>,
 }
 
 /// A call that began and has ended.
@@ -48,7 +48,7 @@ pub(super) struct FinishedCallEvent {
     pub(super) plugin: Arc<str>,
     pub(super) digest: Arc<str>,
     pub(super) function: &'static str,
-    pub(super) name: String,
+    pub(super) name: Arc<str>,
     pub(super) caller: Caller,
     pub(super) roles: Option<Arc<str>>,
     pub(super) outcome: CallOutcome,
@@ -56,13 +56,13 @@ pub(super) struct FinishedCallEvent {
     pub(super) usage: CallUsage,
     pub(super) bytes_in: usize,
     pub(super) bytes_out: usize,
-    pub(super) arguments: Option<NotedArguments>,
+    pub(super) arguments: Option<AuditedArguments>,
 }
 
 impl FinishedCallEvent {
     /// What it takes in memory beside its own size.
     pub(super) fn heap_bytes(&self) -> usize {
-        let arguments = self.arguments.as_ref().map_or(0, NotedArguments::bytes);
+        let arguments = self.arguments.as_ref().map_or(0, AuditedArguments::bytes);
         self.name.len() + self.outcome.reason().len() + arguments
     }
 }
@@ -75,8 +75,8 @@ impl Serialize for FinishedCallEvent {
             plugin: &self.plugin,
             digest: &self.digest,
             function: self.function,
-            name: Some(Displayed(Escaped(&self.name))),
-            caller: Some(Displayed(&self.caller)),
+            name: Some(SerializeDisplay(Escaped(&self.name))),
+            caller: Some(SerializeDisplay(&self.caller)),
             roles: self.roles.as_deref(),
             outcome: &self.outcome,
             instance: self.is_reused.then_some("reused"),

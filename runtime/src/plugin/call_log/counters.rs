@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use crate::observe::metrics::Tally;
+use crate::observe::metrics::CountsByName;
 
 /// The counters at one moment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -88,14 +88,14 @@ pub(super) struct Counters {
     cpu_micros: AtomicU64,
     /// Milliseconds since 1970; zero: never.
     last: AtomicU64,
-    limits: Tally,
-    rejections: Tally,
+    limits: CountsByName,
+    rejections: CountsByName,
     /// Host functions count these.
-    denials: Arc<Tally>,
+    denials: Arc<CountsByName>,
 }
 
 impl Counters {
-    pub(super) fn new(denials: Arc<Tally>) -> Self {
+    pub(super) fn new(denials: Arc<CountsByName>) -> Self {
         Self { denials, ..Self::default() }
     }
 

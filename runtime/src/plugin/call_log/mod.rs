@@ -7,11 +7,12 @@
 //! logged and audited by `capability::host_support`.
 
 mod audit_record;
+mod audited_arguments;
 mod call_line;
 mod call_totals;
 mod counters;
 mod forbidden_call;
-mod noted_arguments;
+mod over_quota_call;
 mod rejected_calls;
 mod sandbox_span;
 
@@ -19,6 +20,7 @@ pub use audit_record::AuditRecord;
 pub use call_totals::CallTotals;
 pub use counters::CounterSnapshot;
 pub(crate) use forbidden_call::{ForbiddenCall, ForbiddenReason};
+pub(crate) use over_quota_call::OverQuotaCall;
 
 use std::sync::Arc;
 use std::time::Duration;

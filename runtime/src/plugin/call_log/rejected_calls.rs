@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use super::call_line::{CallLine, CallOutcome};
 use crate::call_env::Caller;
 use crate::capability::PluginCtx;
-use crate::observe::{Displayed, Escaped};
+use crate::observe::{Escaped, SerializeDisplay};
 
 /// For how long calls of one kind are counted before their line is written.
 const WINDOW: Duration = Duration::from_secs(10);
@@ -164,8 +164,8 @@ impl RejectedCalls {
             plugin,
             digest,
             function,
-            name: name.as_deref().map(Escaped).map(Displayed),
-            caller: caller.as_ref().map(Displayed),
+            name: name.as_deref().map(Escaped).map(SerializeDisplay),
+            caller: caller.as_ref().map(SerializeDisplay),
             roles: None,
             outcome,
             instance: None,

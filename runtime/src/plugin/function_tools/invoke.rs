@@ -35,7 +35,7 @@ const FAILED: &str = "the tool failed and did not say why";
 
 /// A call of a function, by the name of its tool.
 pub(in super::super) struct CallFunction<'a> {
-    pub(in super::super) name: &'a str,
+    pub(in super::super) name: &'a Arc<str>,
     pub(in super::super) args: &'a str,
     pub(in super::super) is_admitted: bool,
     pub(in super::super) client: Arc<dyn Client>,
@@ -48,7 +48,7 @@ impl GuestCall for CallFunction<'_> {
         let caller = self.client.caller();
         CallInfo {
             kind: CallKind::CallTool,
-            name: self.name,
+            name: Arc::clone(self.name),
             arguments: self.arguments(),
             caller,
             roles: self.client.roles(),
@@ -65,7 +65,7 @@ impl GuestCall for CallFunction<'_> {
     async fn invoke(self, plugin: &Plugin, store: &mut Store<InstanceCtx>) -> GuestResult<ToolResult> {
         let functions = required(&plugin.exports.functions, "functions")?;
         let Some(function) = functions.function(self.name) else {
-            return Ok(Err(GuestError::NotFound(self.name.to_owned())));
+            return Ok(Err(GuestError::NotFound(self.name.to_string())));
         };
         let limits = &plugin.config().limits;
         let host_fuel = store.data().host_fuel.clone();

@@ -17,16 +17,16 @@ const RETRY_INTERVAL: Duration = Duration::from_millis(50);
 
 /// How long to wait for the first lock. The process that has it may have been stopped, and the one that waits holds a
 /// compile permit that other files wait for. Three times what an honest file was measured to take.
-const PATIENCE: Duration = Duration::from_secs(if cfg!(test) { 2 } else { 20 });
+const MAX_WAIT: Duration = Duration::from_secs(if cfg!(test) { 2 } else { 20 });
 
 impl Compiler {
-    /// Waits until no other process compiles the same file, and takes the lock. After [`PATIENCE`] one of those that
+    /// Waits until no other process compiles the same file, and takes the lock. After [`MAX_WAIT`] one of those that
     /// wait takes the second lock; the others wait for either lock, for `compile_ms` at most, and then each compiles
     /// the file itself. Without a cache there is nothing to wait for.
     pub(super) async fn lock(&self, key: Key, limits: &Limits) -> Option<CompileLock> {
         self.caches.first()?;
         let first =
-            tokio::time::timeout(limits.compile_time().min(PATIENCE), self.lock_as(key, &[false])).await;
+            tokio::time::timeout(limits.compile_time().min(MAX_WAIT), self.lock_as(key, &[false])).await;
         match first {
             Ok(lock) => lock,
             Err(_) => {
@@ -97,7 +97,7 @@ mod tests {
 
         let lock = other.lock(&Key::of(&engine, "e"), false).unwrap().unwrap();
         let compiling = compiler.compile(&engine, component, "e", &limits);
-        let alone = tokio::time::timeout(5 * PATIENCE, compiling).await;
+        let alone = tokio::time::timeout(5 * MAX_WAIT, compiling).await;
         assert!(matches!(alone, Ok(Err(CompileError::Unavailable(_)))), "it waits for nobody for ever");
         drop(lock);
     }

@@ -15,10 +15,10 @@ const FILE: &str = "plugins.turn";
 
 /// How long to wait. While another server waits, a server has the database open for at most [`TIME_SLICE`] and one
 /// transaction; a plugin that waits while it starts has two seconds.
-const PATIENCE: Duration = Duration::from_secs(1);
+const MAX_WAIT: Duration = Duration::from_secs(1);
 
 /// How long opening fails at once after a wait that failed. Threads wait one after the other, so each would otherwise
-/// wait for [`PATIENCE`] after all before it.
+/// wait for [`MAX_WAIT`] after all before it.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// Time between two attempts to take a lock.
@@ -60,7 +60,7 @@ impl ProcessLock {
     }
 
     fn queue<T, E>(&mut self, mut attempt: impl FnMut() -> Result<Option<T>, E>) -> Result<Option<T>, E> {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + MAX_WAIT;
         // On a file system without locks there is no queue, only the lock of the database.
         while let Err(TryLockError::WouldBlock) = self.file.try_lock() {
             if Instant::now() >= deadline {

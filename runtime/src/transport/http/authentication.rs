@@ -1,8 +1,8 @@
 //! Authenticates a request: reads its credentials, and writes the response to credentials that are missing or not
 //! valid.
 //!
-//! A rejected request is answered before anything of its body is read. Whoever gets in is a
-//! [`Principal`](crate::access::Principal) from here on; nothing below sees a token.
+//! A rejected request is answered before anything of its body is read. From here on the caller is a
+//! [`Principal`](crate::access::Principal), and nothing below sees a token.
 
 use std::sync::Arc;
 
@@ -13,10 +13,10 @@ use axum::response::{IntoResponse as _, Response};
 use super::challenge::{CredentialsFault, challenge};
 use super::credentials_header::{self, TokenScheme};
 use super::response::NeededScopes;
+use super::response_body::HttpResponse;
 use super::target_uri::target_uris;
-use crate::access::{
-    AuthError, Authenticator, ClientCertificate, Credentials, DpopRequest, Principal, TokenError,
-};
+use super::tls::ShownCertificate;
+use crate::access::{AuthError, Authenticator, Credentials, DpopRequest, Principal, TokenError};
 use crate::mcp::Caller;
 
 /// Seconds after which there may be room for further proofs.
@@ -32,7 +32,7 @@ pub(super) async fn authenticate(
     caller: &Caller,
     is_loopback: bool,
 ) -> Result<Option<Arc<Principal>>, Response> {
-    let certificate = parts.extensions.get::<Arc<ClientCertificate>>().map(AsRef::as_ref);
+    let certificate = parts.extensions.get::<ShownCertificate>().and_then(ShownCertificate::trusted);
     let address = match caller {
         Caller::Address(address) => Some(*address),
         _ => None,
@@ -56,12 +56,13 @@ pub(super) async fn authenticate(
     authenticated.map_err(|error| unauthenticated(authenticator, parts, &error))
 }
 
-/// Adds the challenge to a response that says which scopes are needed. Whoever has no token at all needs one first.
+/// Adds the challenge to a response that says which scopes are needed. A caller without a token
+/// needs one first.
 pub(super) fn challenge_for_scopes(
     authenticator: &Authenticator,
     parts: &Parts,
     has_principal: bool,
-    response: &mut Response,
+    response: &mut HttpResponse,
 ) {
     let Some(NeededScopes(scopes)) = response.extensions_mut().remove() else { return };
     let Some(auth) = authenticator.config() else { return };

@@ -12,7 +12,7 @@ use crate::mcp::Caller;
 
 /// Whether proxies add a header of this name. The names of a request are compared with these, since looking up each of
 /// these would take longer.
-fn is_of_proxy(name: &str) -> bool {
+fn is_proxy_header(name: &str) -> bool {
     matches!(
         name,
         "forwarded"
@@ -43,7 +43,7 @@ impl LocalityCheck {
         self.possible
             && names_this_machine
             && matches!(caller, Caller::Address(address) if address.is_loopback())
-            && !headers.keys().any(|name| is_of_proxy(name.as_str()))
+            && !headers.keys().any(|name| is_proxy_header(name.as_str()))
     }
 }
 

@@ -59,7 +59,7 @@ pub(super) fn permission(request: &HeaderMap, methods: HeaderValue, headers: Hea
 }
 
 /// Lets the page read a response, if its origin is allowed.
-pub(super) fn add_headers(origin: Option<&HeaderValue>, response: &mut Response) {
+pub(super) fn add_headers<B>(origin: Option<&HeaderValue>, response: &mut Response<B>) {
     let headers = response.headers_mut();
     // Also without an origin, since a cache must not give that response to a page.
     headers.append(header::VARY, HeaderValue::from_static("Origin"));

@@ -12,7 +12,7 @@ const DPOP: HeaderName = HeaderName::from_static("dpop");
 /// The scheme with which a token is sent, and with which a challenge begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TokenScheme {
-    /// Whoever has the token may use it.
+    /// Every holder of the token may use it.
     Bearer,
     /// Only the holder of a key may use the token.
     Dpop,

@@ -29,7 +29,7 @@ pub(super) const MESSAGES: &str = "/messages";
 const PREFIX: &str = "x-forwarded-prefix";
 
 /// How long a message waits for its stream to be read.
-const PATIENCE: Duration = Duration::from_secs(5);
+const MAX_WAIT: Duration = Duration::from_secs(5);
 
 /// Messages that may wait for their stream.
 const WAITING: usize = 16;
@@ -112,7 +112,7 @@ impl LegacySseStreams {
         let input = input.ok_or(ended)?;
         // The same principal may send it with another token than the one that opened the stream.
         let line = InputLine { line: Line::Whole(bytes.into()), reservation, sender: Some(caller.clone()) };
-        let sending = input.messages.send_timeout(line, PATIENCE);
+        let sending = input.messages.send_timeout(line, MAX_WAIT);
         sending
             .await
             .map_err(|error| if matches!(error, SendTimeoutError::Timeout(_)) { full } else { ended })

@@ -26,10 +26,9 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::connection_limit::{ConnectionLimit, ConnectionPermit, ConnectionState};
-use super::header_timer::HeaderTimer;
-use super::routes::{Connection, Routes};
-use super::tls::{FailedHandshake, TlsAcceptor, TlsClient};
-use crate::access::ClientCertificate;
+use super::header_read_timer::HeaderReadTimer;
+use super::make_service::{ConnectionInfo, MakeService};
+use super::tls::{FailedHandshake, ShownCertificate, TlsAcceptor, TlsClient};
 use crate::config::ServerConfig;
 use crate::mcp::Caller;
 
@@ -128,7 +127,7 @@ impl Listener {
 /// Serves `routes` within the limits of `settings`, until `stop`, then lets running requests finish.
 pub async fn serve(
     listener: Listener,
-    routes: impl Routes,
+    routes: impl MakeService,
     settings: &ServerConfig,
     stop: CancellationToken,
 ) {
@@ -144,7 +143,7 @@ pub async fn serve(
 
 async fn serve_connections(
     listener: Listener,
-    routes: impl Routes,
+    routes: impl MakeService,
     settings: &ServerConfig,
     stop: &CancellationToken,
 ) {
@@ -208,7 +207,7 @@ struct ConnectionContext<R> {
 async fn tls_connection(
     tls: Arc<TlsAcceptor>,
     stream: TimeoutTcpStream,
-    context: ConnectionContext<impl Routes>,
+    context: ConnectionContext<impl MakeService>,
 ) {
     let accepted = tokio::select! {
         accepted = tls.accept(stream) => accepted,
@@ -216,7 +215,7 @@ async fn tls_connection(
         () = context.stop.cancelled() => return,
     };
     match accepted {
-        Ok(TlsClient { stream, certificate }) => connection(stream, certificate, context).await,
+        Ok(TlsClient { stream, shown }) => connection(stream, shown, context).await,
         Err(FailedHandshake { why, stream }) => {
             tracing::debug!("{why}");
             if let Some(mut stream) = stream {
@@ -231,20 +230,21 @@ async fn tls_connection(
     }
 }
 
-/// Serves HTTP on a connection. `certificate`: the client's, as an extension of each request.
+/// Serves HTTP on a connection. `shown`: the client's certificate, as an extension of each request.
 async fn connection(
     stream: impl ClientStream,
-    certificate: Option<Arc<ClientCertificate>>,
-    ConnectionContext { peer, permit, routes, stop }: ConnectionContext<impl Routes>,
+    shown: Option<ShownCertificate>,
+    ConnectionContext { peer, permit, routes, stop }: ConnectionContext<impl MakeService>,
 ) {
     let mut http = http1::Builder::new();
-    http.timer(HeaderTimer::default()).header_read_timeout(HEADER_TIME).max_buf_size(BUFFER);
+    http.timer(HeaderReadTimer::default()).header_read_timeout(HEADER_TIME).max_buf_size(BUFFER);
     let activity = Arc::clone(&permit.activity);
-    let routes = routes.of_connection(Connection { peer, activity: Arc::clone(&activity) });
+    let routes = routes.make_service(ConnectionInfo { peer, activity: Arc::clone(&activity) });
+    let distrusted = shown.as_ref().map(|shown| shown.distrusted.clone());
     let service = service_fn(move |mut request: Request<Incoming>| {
         activity.set(ConnectionState::Waiting);
-        if let Some(certificate) = &certificate {
-            request.extensions_mut().insert(Arc::clone(certificate));
+        if let Some(shown) = &shown {
+            request.extensions_mut().insert(shown.clone());
         }
         let (serving, activity) = (Service::call(&routes, request), Arc::clone(&activity));
         async move {
@@ -258,15 +258,28 @@ async fn connection(
     let ended = tokio::select! {
         ended = &mut served => ended,
         () = permit.activity.evicted.cancelled() => return log_eviction(),
-        () = stop.cancelled() => {
+        () = either(&stop, distrusted.as_ref()) => {
             Pin::new(&mut served).graceful_shutdown();
-            served.await.unwrap_or_else(broken);
+            tokio::select! {
+                ended = &mut served => ended.unwrap_or_else(broken),
+                () = permit.activity.evicted.cancelled() => log_eviction(),
+            }
             return;
         }
     };
     match ended {
         Ok(()) => lingering_close(served.into_parts().io.into_inner().into_tcp()).await,
         Err(error) => broken(error),
+    }
+}
+
+/// Waits until one of the tokens is cancelled.
+async fn either(one: &CancellationToken, other: Option<&CancellationToken>) {
+    match other {
+        Some(other) => {
+            one.run_until_cancelled(other.cancelled()).await;
+        }
+        None => one.cancelled().await,
     }
 }
 
@@ -299,7 +312,7 @@ mod tests {
 
     /// The name in the client's certificate, as the response to every request.
     async fn client_name(request: axum::extract::Request) -> String {
-        let certificate = request.extensions().get::<Arc<ClientCertificate>>();
+        let certificate = request.extensions().get::<ShownCertificate>().and_then(ShownCertificate::trusted);
         certificate.map_or_else(|| "nobody".to_owned(), |certificate| certificate.subject.clone())
     }
 

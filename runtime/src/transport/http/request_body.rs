@@ -16,8 +16,10 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use bytes::{Bytes, BytesMut};
 use http_body::Body as _;
-use http_body_util::{BodyExt as _, Limited};
+use http_body_util::{BodyExt as _, Either, Limited};
+use hyper::body::Incoming;
 
+use super::response_body::HttpResponse;
 use crate::mcp::{BufferReservation, BufferShare, UNCOUNTED_BYTES, buffer_cost};
 
 /// How long a client may take to send its body.
@@ -31,7 +33,10 @@ const DRAIN_BYTES: usize = 64 << 10;
 const DRAIN_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// How long a large body waits for buffer space, all its pieces together.
-const PATIENCE: Duration = if cfg!(test) { Duration::from_millis(50) } else { Duration::from_secs(5) };
+const MAX_WAIT: Duration = if cfg!(test) { Duration::from_millis(50) } else { Duration::from_secs(5) };
+
+/// The body of a request: hyper's, which needs no box, or that of a request without a connection.
+pub(super) type RequestBody = Either<Incoming, Body>;
 
 /// A body, with the buffer space that is reserved for it if it is large.
 #[derive(Debug)]
@@ -75,7 +80,7 @@ impl IntoResponse for BodyError {
 /// # Errors
 /// When it is too large or too slow, or there is no buffer space for it.
 pub(super) async fn read(
-    body: &mut Body,
+    body: &mut (impl http_body::Body<Data = Bytes> + Unpin),
     max: usize,
     share: impl Fn() -> BufferShare,
 ) -> Result<CountedBody, BodyError> {
@@ -85,7 +90,7 @@ pub(super) async fn read(
     }
     let whole = announced.upper().and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(max);
     let mut reservation =
-        BodyReservation { share, reserved: None, bytes: UNCOUNTED_BYTES, whole, max, patience: PATIENCE };
+        BodyReservation { share, reserved: None, bytes: UNCOUNTED_BYTES, whole, max, max_wait: MAX_WAIT };
     tokio::time::timeout(READ_TIMEOUT, collect(body, &mut reservation))
         .await
         .unwrap_or(Err(BodyError::Late))
@@ -93,7 +98,7 @@ pub(super) async fn read(
 }
 
 async fn collect<S: Fn() -> BufferShare>(
-    body: &mut Body,
+    body: &mut (impl http_body::Body<Data = Bytes> + Unpin),
     reservation: &mut BodyReservation<S>,
 ) -> Result<Bytes, BodyError> {
     // Most bodies are one piece, which needs no copy.
@@ -110,7 +115,7 @@ async fn collect<S: Fn() -> BufferShare>(
     Ok(all.freeze())
 }
 
-async fn next(body: &mut Body) -> Result<Option<Bytes>, BodyError> {
+async fn next(body: &mut (impl http_body::Body<Data = Bytes> + Unpin)) -> Result<Option<Bytes>, BodyError> {
     loop {
         let Some(frame) = body.frame().await else { return Ok(None) };
         // Trailers are ignored.
@@ -130,7 +135,7 @@ struct BodyReservation<S> {
     whole: usize,
     max: usize,
     /// How long it may still wait for space.
-    patience: Duration,
+    max_wait: Duration,
 }
 
 impl<S: Fn() -> BufferShare> BodyReservation<S> {
@@ -147,10 +152,10 @@ impl<S: Fn() -> BufferShare> BodyReservation<S> {
         let before = if self.reserved.is_some() { self.bytes } else { 0 };
         let begun = Instant::now();
         let more = (self.share)()
-            .reserve_timeout(buffer_cost(grown - before), self.patience)
+            .reserve_timeout(buffer_cost(grown - before), self.max_wait)
             .await
             .ok_or(BodyError::Overloaded)?;
-        self.patience = self.patience.saturating_sub(begun.elapsed());
+        self.max_wait = self.max_wait.saturating_sub(begun.elapsed());
         match &mut self.reserved {
             Some(reserved) => reserved.merge(more),
             None => self.reserved = Some(more),
@@ -161,7 +166,11 @@ impl<S: Fn() -> BufferShare> BodyReservation<S> {
 }
 
 /// Reads the remainder of a small body, or else announces in the response that the connection is closed.
-pub(super) async fn drain_or_close(response: Response, mut body: Body, headers: &HeaderMap) -> Response {
+pub(super) async fn drain_or_close(
+    response: HttpResponse,
+    mut body: RequestBody,
+    headers: &HeaderMap,
+) -> HttpResponse {
     if body.is_end_stream() {
         return response;
     }
@@ -171,7 +180,7 @@ pub(super) async fn drain_or_close(response: Response, mut body: Body, headers: 
 }
 
 /// Reads a body to its end; `false` if that takes too many bytes or too long.
-async fn drained(body: &mut Body) -> bool {
+async fn drained(body: &mut RequestBody) -> bool {
     if body.size_hint().lower() > DRAIN_BYTES as u64 {
         return false;
     }
@@ -187,7 +196,7 @@ async fn drained(body: &mut Body) -> bool {
     tokio::time::timeout(DRAIN_TIMEOUT, draining).await.unwrap_or(false)
 }
 
-fn closing(mut response: Response) -> Response {
+fn closing<B>(mut response: Response<B>) -> Response<B> {
     response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     response
 }
@@ -265,7 +274,7 @@ mod tests {
         assert!(read(&mut Body::from(vec![0; UNCOUNTED_BYTES]), MOST, share).await.is_ok());
         let waiting = async { read(&mut Body::from(vec![0; MOST]), MOST, share).await.is_ok() };
         let leaving = async {
-            tokio::time::sleep(PATIENCE / 2).await;
+            tokio::time::sleep(MAX_WAIT / 2).await;
             drop(first);
         };
         assert!(tokio::join!(waiting, leaving).0);
@@ -281,14 +290,14 @@ mod tests {
             bytes: UNCOUNTED_BYTES,
             whole: MOST,
             max: MOST,
-            patience: PATIENCE,
+            max_wait: MAX_WAIT,
         };
         let full: Vec<BufferReservation> = std::iter::from_fn(|| share().reserve(1 << 10)).collect();
         let leaving = async {
-            tokio::time::sleep(PATIENCE / 2).await;
+            tokio::time::sleep(MAX_WAIT / 2).await;
             drop(full);
         };
         assert!(tokio::join!(reservation.reserve(2 * UNCOUNTED_BYTES), leaving).0.is_ok());
-        assert!(reservation.patience <= PATIENCE / 2, "{:?}", reservation.patience);
+        assert!(reservation.max_wait <= MAX_WAIT / 2, "{:?}", reservation.max_wait);
     }
 }

@@ -8,12 +8,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::http::{HeaderValue, StatusCode, header};
-use axum::response::{IntoResponse as _, Response};
+use axum::response::Response;
 use bytes::Bytes;
+use http_body_util::Either;
 
 use super::content_types::AcceptHeader;
 use super::headers::SESSION_ID;
-use super::response_body::ResponseBody;
+use super::response_body::{HttpResponse, JsonBody, boxed};
 use super::resumable_stream::ResumableStream;
 use super::session_streams::HttpSession;
 use super::sse::{self, KEEP_ALIVE, UnresumableStream};
@@ -22,19 +23,21 @@ use crate::mcp::{ResponseKind, ResponseLine, ResponsePart, ResponseStream};
 
 /// Writes a reply. `stream_close`: after how long without a message the connection of a resumable stream is closed,
 /// zero for never.
-pub(super) async fn write(reply: Reply, accepts: AcceptHeader, stream_close: Duration) -> Response {
+pub(super) async fn write(reply: Reply, accepts: AcceptHeader, stream_close: Duration) -> HttpResponse {
     match reply {
-        Reply::Accepted => StatusCode::ACCEPTED.into_response(),
+        Reply::Accepted => boxed(StatusCode::ACCEPTED),
         Reply::Rejected(kind, body) => json(kind, body.into()),
         Reply::SessionCreated(body, id) => {
-            let mut response =
-                if accepts.json { json(ResponseKind::Served, body.into()) } else { sse::single_event(&body) };
+            let mut response = match accepts.json {
+                true => json(ResponseKind::Served, body.into()),
+                false => boxed(sse::single_event(&body)),
+            };
             if let Ok(value) = HeaderValue::from_str(&id) {
                 response.headers_mut().insert(SESSION_ID, value);
             }
             response
         }
-        Reply::Events(events) => sse::stream(*events),
+        Reply::Events(events) => boxed(sse::stream(*events)),
         Reply::Stream(stream, session) => write_stream(stream, session, accepts, stream_close).await,
     }
 }
@@ -44,7 +47,7 @@ async fn write_stream(
     session: Option<Arc<HttpSession>>,
     accepts: AcceptHeader,
     stream_close: Duration,
-) -> Response {
+) -> HttpResponse {
     if let Some(http_session) = &session {
         // A broken connection does not stop a request of a session. Nothing is awaited between the request and here.
         stream.poll_once();
@@ -54,9 +57,9 @@ async fn write_stream(
     let is_resumable =
         session.as_ref().is_some_and(|http_session| http_session.session.revision.has_priming_events());
     let close = if is_resumable { stream_close } else { Duration::ZERO };
-    let patience = if close.is_zero() { KEEP_ALIVE } else { close.min(KEEP_ALIVE) };
+    let max_wait = if close.is_zero() { KEEP_ALIVE } else { close.min(KEEP_ALIVE) };
     loop {
-        let part = match tokio::time::timeout(patience, stream.next()).await {
+        let part = match tokio::time::timeout(max_wait, stream.next()).await {
             Ok(part) => part,
             Err(_) if accepts.events => {
                 // hyper does not poll the body while the client leaves an earlier response unread.
@@ -69,13 +72,13 @@ async fn write_stream(
             Some(ResponsePart::Response(line, kind)) if accepts.json || kind != ResponseKind::Served => {
                 return json(kind, line);
             }
-            Some(ResponsePart::Response(line, _)) => return sse::single_event(&line.into_bytes()),
+            Some(ResponsePart::Response(line, _)) => return boxed(sse::single_event(&line.into_bytes())),
             Some(ResponsePart::Message(first)) if accepts.events => {
                 return events(session, stream, Some(first), close);
             }
             // The client cannot read notifications in its response, so it gets none.
             Some(ResponsePart::Message(_)) => {}
-            None => return sse::empty(),
+            None => return boxed(sse::empty()),
         }
     }
 }
@@ -86,15 +89,15 @@ fn events(
     stream: ResponseStream,
     first: Option<Bytes>,
     close: Duration,
-) -> Response {
-    match session {
+) -> HttpResponse {
+    boxed(match session {
         Some(session) => sse::stream(ResumableStream::for_request(&session, stream, first, close)),
         None => sse::stream(UnresumableStream(first, stream)),
-    }
+    })
 }
 
-fn json(kind: ResponseKind, line: ResponseLine) -> Response {
-    let mut response = Response::new(ResponseBody::write(line));
+fn json(kind: ResponseKind, line: ResponseLine) -> HttpResponse {
+    let mut response = Response::new(Either::Left(JsonBody::new(line)));
     *response.status_mut() = status(&kind);
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     match kind {

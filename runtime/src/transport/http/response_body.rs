@@ -1,8 +1,8 @@
-//! The body of a response that is one JSON object.
+//! The body of a response: one JSON object, or anything else.
 //!
-//! A response of two chunks has one frame for each of them. hyper writes them with the header in one system call, so
-//! that the chunk which responses share goes from the catalog to the socket without a copy. The length is known, and
-//! the response has a `content-length` as if it were one chunk.
+//! Most responses are one JSON object, whose body needs no box. One of two chunks has one frame for each of them. hyper
+//! writes them with the header in one system call, so that the chunk which responses share goes from the catalog to the
+//! socket without a copy. The length is known, and the response has a `content-length` as if it were one chunk.
 
 use std::array;
 use std::convert::Infallible;
@@ -10,24 +10,38 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use axum::body::{Body, Bytes};
+use axum::response::{IntoResponse, Response};
 use http_body::{Frame, SizeHint};
+use http_body_util::Either;
 
 use crate::mcp::ResponseLine;
 
-/// A body of two chunks.
-pub(super) struct ResponseBody(array::IntoIter<Bytes, 2>);
+/// The body of any response.
+pub(super) type ResponseBody = Either<JsonBody, Body>;
 
-impl ResponseBody {
+pub(super) type HttpResponse = Response<ResponseBody>;
+
+/// A response whose body is in a box.
+pub(super) fn boxed(response: impl IntoResponse) -> HttpResponse {
+    response.into_response().map(Either::Right)
+}
+
+/// One JSON object, in one chunk or two.
+#[derive(Debug)]
+pub struct JsonBody(array::IntoIter<Bytes, 2>);
+
+impl JsonBody {
     /// The body with this response.
-    pub(super) fn write(line: ResponseLine) -> Body {
-        match line.into_chunks() {
-            [line, end] if end.is_empty() => Body::from(line),
-            chunks => Body::new(Self(chunks.into_iter())),
+    pub(super) fn new(line: ResponseLine) -> Self {
+        let mut chunks = line.into_chunks().into_iter();
+        if chunks.as_slice().last().is_some_and(Bytes::is_empty) {
+            chunks.next_back();
         }
+        Self(chunks)
     }
 }
 
-impl http_body::Body for ResponseBody {
+impl http_body::Body for JsonBody {
     type Data = Bytes;
     type Error = Infallible;
 
@@ -57,14 +71,15 @@ mod tests {
     #[tokio::test]
     async fn the_chunks_are_frames_of_a_body_whose_length_is_known() {
         let [start, end] = [&b"start"[..], b" and end"].map(Bytes::from_static);
-        let mut body = Body::new(ResponseBody([start.clone(), end.clone()].into_iter()));
+        let mut body = JsonBody([start.clone(), end.clone()].into_iter());
         for (left, chunk) in [(13, &start), (8, &end)] {
             assert_eq!((body.size_hint().exact(), body.is_end_stream()), (Some(left), false));
             let frame = body.frame().await.unwrap().unwrap().into_data().unwrap();
             assert_eq!(frame.as_ptr(), chunk.as_ptr());
         }
         assert!(body.is_end_stream() && body.frame().await.is_none());
-        let one = ResponseBody::write(start.clone().into());
+        let one = JsonBody::new(start.clone().into());
+        assert_eq!(one.0.as_slice().len(), 1);
         assert_eq!(one.collect().await.unwrap().to_bytes(), start);
     }
 }

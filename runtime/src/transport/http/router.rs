@@ -14,10 +14,11 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
-use axum::response::{IntoResponse as _, Response};
+use axum::http::{self, HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::response::Response;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
+use http_body_util::Either;
 use hyper::body::Incoming;
 use hyper::service::Service;
 
@@ -26,17 +27,19 @@ use super::client_locality::LocalityCheck;
 use super::connection_limit::ConnectionState;
 use super::content_types::{AcceptHeader, PlainRejection, check_json_body};
 use super::cors;
+use super::credential_expiry;
 use super::forwarded_for::TrustedProxies;
 use super::headers::{METHOD, SESSION_ID};
 use super::legacy_sse::{self, LegacySseStreams};
+use super::make_service::{ConnectionInfo, MakeService};
 use super::origin_check::{HostName, OriginCheck};
-use super::request_body::{self, BodyError, CountedBody};
+use super::request_body::{self, BodyError, CountedBody, RequestBody};
 use super::resource_metadata::ResourceMetadata;
 use super::response;
-use super::routes::{Connection, Routes};
+use super::response_body::{HttpResponse, ResponseBody, boxed};
 use super::sse;
-use super::stream_end;
 use super::streamable_http::StreamableHttp;
+use super::tls::ShownCertificate;
 use super::trace_headers;
 use crate::access::AuthenticatedCaller;
 use crate::mcp::{Caller, Channel, Server};
@@ -64,7 +67,7 @@ struct AppState {
 /// The client of a request, read once from its connection and headers.
 struct CallerInfo<'c> {
     /// `None` for requests without one.
-    connection: Option<&'c Connection>,
+    connection: Option<&'c ConnectionInfo>,
     caller: Caller,
     /// Whether it certainly runs on this machine.
     is_on_this_machine: bool,
@@ -92,29 +95,30 @@ impl ServerRoutes {
     }
 }
 
-impl Routes for ServerRoutes {
-    type Service = ConnectionRoutes;
+impl MakeService for ServerRoutes {
+    type Body = ResponseBody;
+    type Service = ConnectionService;
 
-    fn of_connection(&self, connection: Connection) -> ConnectionRoutes {
-        ConnectionRoutes { state: Arc::clone(&self.0), connection: Arc::new(connection) }
+    fn make_service(&self, connection: ConnectionInfo) -> ConnectionService {
+        ConnectionService { state: Arc::clone(&self.0), connection: Arc::new(connection) }
     }
 }
 
-/// The routes of a server for the requests of one connection.
-pub struct ConnectionRoutes {
+/// Serves the requests of one connection.
+pub struct ConnectionService {
     state: Arc<AppState>,
-    connection: Arc<Connection>,
+    connection: Arc<ConnectionInfo>,
 }
 
-impl Service<hyper::Request<Incoming>> for ConnectionRoutes {
-    type Response = Response;
+impl Service<hyper::Request<Incoming>> for ConnectionService {
+    type Response = HttpResponse;
     type Error = Infallible;
-    type Future = BoxFuture<'static, Result<Response, Infallible>>;
+    type Future = BoxFuture<'static, Result<HttpResponse, Infallible>>;
 
     fn call(&self, request: hyper::Request<Incoming>) -> Self::Future {
         let (state, connection) = (Arc::clone(&self.state), Arc::clone(&self.connection));
         // In a box, so that a connection without a request does not have the memory of one.
-        async move { Ok(handle(&state, Some(&connection), request.map(Body::new)).await) }.boxed()
+        async move { Ok(handle(&state, Some(&connection), request.map(Either::Left)).await) }.boxed()
     }
 }
 
@@ -124,7 +128,7 @@ pub fn router(server: Arc<Server>) -> Router {
 }
 
 async fn handle_without_connection(State(state): State<Arc<AppState>>, request: Request) -> Response {
-    handle(&state, None, request).await
+    handle(&state, None, request.map(Either::Right)).await.map(Body::new)
 }
 
 fn app_state(server: Arc<Server>) -> Arc<AppState> {
@@ -142,7 +146,11 @@ fn app_state(server: Arc<Server>) -> Arc<AppState> {
 
 /// Handles one request. Rejected requests pass through here too, so that the rest of every body is read, or
 /// the connection is closed.
-async fn handle(state: &AppState, connection: Option<&Connection>, request: Request) -> Response {
+async fn handle(
+    state: &AppState,
+    connection: Option<&ConnectionInfo>,
+    request: http::Request<RequestBody>,
+) -> HttpResponse {
     let (mut parts, mut body) = request.into_parts();
     // A target such as `http://host/mcp` names the host, and then `Host` is ignored (RFC 9112, 3.2.2).
     let named = parts.uri.authority().map(|authority| HeaderValue::from_str(authority.as_str()));
@@ -155,21 +163,21 @@ async fn handle(state: &AppState, connection: Option<&Connection>, request: Requ
 
 async fn respond(
     state: &AppState,
-    connection: Option<&Connection>,
+    connection: Option<&ConnectionInfo>,
     parts: &Parts,
-    body: &mut Body,
-) -> Response {
+    body: &mut RequestBody,
+) -> HttpResponse {
     let authenticator = state.endpoint.server().authenticator();
     if let Some(document) = state.resource_metadata.respond(parts, || authenticator.config()) {
-        return document;
+        return boxed(document);
     }
     if parts.uri.path().starts_with(WELL_KNOWN) {
         // Clients of 2025-03-26 look here for an authorization server, and take a challenge for a fault.
         let mut response = match parts.method {
             Method::OPTIONS => {
-                cors::permission(&parts.headers, HeaderValue::from_static("GET"), every_page())
+                boxed(cors::permission(&parts.headers, HeaderValue::from_static("GET"), every_page()))
             }
-            _ => (StatusCode::NOT_FOUND, "there is no such metadata here\n").into_response(),
+            _ => boxed((StatusCode::NOT_FOUND, "there is no such metadata here\n")),
         };
         response.headers_mut().insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, every_page());
         return response;
@@ -177,10 +185,10 @@ async fn respond(
     let origin = state.origin_check.allowed_origin(&parts.headers);
     let mut response = match state.check(connection, parts) {
         Ok(client) => match cors::preflight(parts, origin) {
-            Some(permission) => permission,
+            Some(permission) => boxed(permission),
             None => authenticate_and_route(state, parts, client, body).await,
         },
-        Err(rejection) => rejection.into_response(),
+        Err(rejection) => boxed(rejection),
     };
     cors::add_headers(origin, &mut response);
     response
@@ -195,14 +203,14 @@ async fn authenticate_and_route(
     state: &AppState,
     parts: &Parts,
     mut client: CallerInfo<'_>,
-    body: &mut Body,
-) -> Response {
+    body: &mut RequestBody,
+) -> HttpResponse {
     let authenticator = state.endpoint.server().authenticator();
     let (mut principal, is_loopback) = (None, client.is_on_this_machine);
     if authenticator.is_configured() {
         match authentication::authenticate(authenticator, parts, &client.caller, is_loopback).await {
             Ok(authenticated) => principal = authenticated,
-            Err(rejection) => return rejection,
+            Err(rejection) => return boxed(rejection),
         }
     }
     if let Some(principal) = &principal {
@@ -216,7 +224,10 @@ async fn authenticate_and_route(
     authentication::challenge_for_scopes(authenticator, parts, principal.is_some(), &mut response);
     // A call that began in time may end: only streams that wait for changes end with the credentials.
     match is_listener(parts) {
-        true => stream_end::bind(response, authenticator, principal, is_loopback),
+        true => {
+            let shown = parts.extensions.get::<ShownCertificate>();
+            credential_expiry::bind(response, authenticator, principal, is_loopback, shown)
+        }
         false => response,
     }
 }
@@ -231,12 +242,12 @@ impl AppState {
     /// Checks the headers of every request, and finds out which client sent it.
     fn check<'c>(
         &self,
-        connection: Option<&'c Connection>,
+        connection: Option<&'c ConnectionInfo>,
         parts: &Parts,
     ) -> Result<CallerInfo<'c>, PlainRejection> {
         let host = self.origin_check.check(&parts.headers)?;
         let caller = match connection {
-            Some(Connection { peer, .. }) => {
+            Some(ConnectionInfo { peer, .. }) => {
                 Caller::Address(self.trusted_proxies.client_address(*peer, &parts.headers))
             }
             None => Caller::Unknown,
@@ -248,13 +259,18 @@ impl AppState {
     }
 
     /// Reads a body within the limit on messages.
-    async fn read_body(&self, body: &mut Body, caller: &Caller) -> Result<CountedBody, BodyError> {
+    async fn read_body(&self, body: &mut RequestBody, caller: &Caller) -> Result<CountedBody, BodyError> {
         let server = self.endpoint.server();
         request_body::read(body, server.settings().message_bytes, || server.share(caller)).await
     }
 }
 
-async fn route(state: &AppState, parts: &Parts, client: CallerInfo<'_>, body: &mut Body) -> Response {
+async fn route(
+    state: &AppState,
+    parts: &Parts,
+    client: CallerInfo<'_>,
+    body: &mut RequestBody,
+) -> HttpResponse {
     let path = parts.uri.path();
     match (path.strip_suffix('/').unwrap_or(path), &parts.method) {
         (PATH, &Method::POST) => post_message(state, parts, client, body).await,
@@ -268,8 +284,8 @@ async fn route(state: &AppState, parts: &Parts, client: CallerInfo<'_>, body: &m
                 // The stream is not of one message.
                 client.channel(None, true),
             ) {
-                Ok(events) => sse::stream(events),
-                Err(rejection) => rejection.into_response(),
+                Ok(events) => boxed(sse::stream(events)),
+                Err(rejection) => boxed(rejection),
             }
         }
         (legacy_sse::STREAM, _) => not_allowed(
@@ -278,15 +294,20 @@ async fn route(state: &AppState, parts: &Parts, client: CallerInfo<'_>, body: &m
         ),
         (legacy_sse::MESSAGES, &Method::POST) => post_legacy_message(state, parts, client, body).await,
         (legacy_sse::MESSAGES, _) => not_allowed("POST", "messages of HTTP+SSE are sent with POST\n"),
-        _ => (StatusCode::NOT_FOUND, format!("MCP is served at {PATH}\n")).into_response(),
+        _ => boxed((StatusCode::NOT_FOUND, format!("MCP is served at {PATH}\n"))),
     }
 }
 
-async fn post_message(state: &AppState, parts: &Parts, client: CallerInfo<'_>, body: &mut Body) -> Response {
+async fn post_message(
+    state: &AppState,
+    parts: &Parts,
+    client: CallerInfo<'_>,
+    body: &mut RequestBody,
+) -> HttpResponse {
     let headers = &parts.headers;
     let accepts = match check_json_body(headers).and_then(|()| AcceptHeader::read_any(headers)) {
         Ok(accepts) => accepts,
-        Err(rejection) => return rejection.into_response(),
+        Err(rejection) => return boxed(rejection),
     };
     // A client that does not read event streams gets no client requests.
     let is_traced = state.endpoint.server().records_traces();
@@ -295,9 +316,9 @@ async fn post_message(state: &AppState, parts: &Parts, client: CallerInfo<'_>, b
     let channel = client.channel(trace, accepts.events);
     let CountedBody { bytes, reservation } = match state.read_body(body, &channel.caller).await {
         Ok(body) => body,
-        Err(error) => return error.into_response(),
+        Err(error) => return boxed(error),
     };
-    if let Some(Connection { activity, .. }) = connection {
+    if let Some(ConnectionInfo { activity, .. }) = connection {
         // The whole request has been read.
         activity.set(ConnectionState::Working);
     }
@@ -308,14 +329,14 @@ async fn post_message(state: &AppState, parts: &Parts, client: CallerInfo<'_>, b
     response::write(reply, accepts, server.settings().sse_close).await
 }
 
-async fn get_stream(state: &AppState, headers: &HeaderMap, caller: &Caller) -> Response {
+async fn get_stream(state: &AppState, headers: &HeaderMap, caller: &Caller) -> HttpResponse {
     if !headers.contains_key(SESSION_ID) {
         return no_session();
     }
     let accepts = AcceptHeader::read(headers);
     if !accepts.events {
         let why = "what is opened with GET is an event stream; send `Accept: text/event-stream`\n";
-        return (StatusCode::NOT_ACCEPTABLE, why).into_response();
+        return boxed((StatusCode::NOT_ACCEPTABLE, why));
     }
     let sse_close = state.endpoint.server().settings().sse_close;
     response::write(state.endpoint.get(headers, caller), accepts, sse_close).await
@@ -325,37 +346,37 @@ async fn post_legacy_message(
     state: &AppState,
     parts: &Parts,
     client: CallerInfo<'_>,
-    body: &mut Body,
-) -> Response {
+    body: &mut RequestBody,
+) -> HttpResponse {
     if let Err(rejection) = check_json_body(&parts.headers) {
-        return rejection.into_response();
+        return boxed(rejection);
     }
     let body = match state.read_body(body, &client.caller).await {
         Ok(body) => body,
-        Err(error) => return error.into_response(),
+        Err(error) => return boxed(error),
     };
     match state.legacy_sse.post(parts.uri.query(), &client.caller, body).await {
-        Ok(()) => StatusCode::ACCEPTED.into_response(),
-        Err(rejection) => rejection.into_response(),
+        Ok(()) => boxed(StatusCode::ACCEPTED),
+        Err(rejection) => boxed(rejection),
     }
 }
 
-fn delete_session(state: &AppState, headers: &HeaderMap, caller: &Caller) -> Response {
+fn delete_session(state: &AppState, headers: &HeaderMap, caller: &Caller) -> HttpResponse {
     match state.endpoint.delete(headers, caller) {
-        Some(true) => StatusCode::NO_CONTENT.into_response(),
-        Some(false) => (StatusCode::NOT_FOUND, "unknown session: it has ended\n").into_response(),
+        Some(true) => boxed(StatusCode::NO_CONTENT),
+        Some(false) => boxed((StatusCode::NOT_FOUND, "unknown session: it has ended\n")),
         None => no_session(),
     }
 }
 
 /// GET and DELETE need a session. A client of the stateless revision only sends POST.
-fn no_session() -> Response {
+fn no_session() -> HttpResponse {
     not_allowed(
         METHODS,
         "GET and DELETE are about a session, which `Mcp-Session-Id` names and `initialize` begins; without one, use POST\n",
     )
 }
 
-fn not_allowed(allowed: &'static str, why: &'static str) -> Response {
-    (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, allowed)], why).into_response()
+fn not_allowed(allowed: &'static str, why: &'static str) -> HttpResponse {
+    boxed((StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, allowed)], why))
 }

@@ -157,7 +157,7 @@ pub(super) fn empty() -> Response {
 }
 
 /// Whether a response is an event stream.
-pub(super) fn is_stream(response: &Response) -> bool {
+pub(super) fn is_stream<B>(response: &Response<B>) -> bool {
     response.headers().get(header::CONTENT_TYPE).is_some_and(|kind| kind == EVENT_STREAM)
 }
 

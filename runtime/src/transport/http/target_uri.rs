@@ -1,6 +1,7 @@
 //! The URIs that a client may have used for a request: what its proof (DPoP) has to name.
 //!
-//! They come from `resource` in the configuration and never from `Host`, which whoever replays a request may choose.
+//! They come from `resource` in the configuration and never from `Host`, which an attacker who replays a request may
+//! choose.
 
 use super::legacy_sse;
 use crate::config::AuthConfig;

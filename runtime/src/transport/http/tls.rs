@@ -4,6 +4,11 @@
 //! are read at the start, where a mistake ends the program, and again when they change, where a mistake keeps what was
 //! read before: a certificate that is renewed badly must not end a server that runs.
 //!
+//! An operator revokes a client's certificate by removing the authority that issued it. So when an authority is
+//! removed, the server closes every connection whose client has shown a certificate, and no request on it counts as the
+//! certificate's any more. The server does not store which authority issued which certificate: clients with one of
+//! another authority connect again.
+//!
 //! A handshake runs in the task of its connection, so a slow one holds up no other.
 
 mod certificate;
@@ -21,12 +26,14 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::MissedTickBehavior;
+use tokio_rustls::rustls::pki_types::CertificateDer;
 use tokio_rustls::rustls::{self, ServerConfig};
 use tokio_rustls::server::TlsStream;
 use tokio_util::sync::CancellationToken;
 
 use crate::access::ClientCertificate;
 use crate::config::TlsConfig;
+use server_config::LoadedFiles;
 pub use server_config::TlsError;
 
 /// How long a client may take for its handshake.
@@ -42,9 +49,24 @@ const SEND_BUFFER: usize = 16 << 10;
 /// Begins TLS with clients, with the certificates that the files had last.
 pub struct TlsAcceptor {
     files: Arc<TlsConfig>,
-    current: ArcSwap<ServerConfig>,
+    current: ArcSwap<CurrentTls>,
     /// The files as they were when they were first read.
     loaded: FileStats,
+}
+
+/// What new connections begin with.
+struct CurrentTls {
+    config: Arc<ServerConfig>,
+    /// The authorities of clients' certificates.
+    authorities: Vec<CertificateDer<'static>>,
+    /// Cancelled when one of the authorities is removed.
+    distrusted: CancellationToken,
+}
+
+impl CurrentTls {
+    fn new(LoadedFiles { config, authorities }: LoadedFiles, distrusted: CancellationToken) -> Self {
+        Self { config: Arc::new(config), authorities, distrusted }
+    }
 }
 
 impl TlsAcceptor {
@@ -55,7 +77,8 @@ impl TlsAcceptor {
     pub fn load(files: &TlsConfig) -> Result<Self, TlsError> {
         // A file that changes while it is read differs from its stat and is read again.
         let loaded = file_stats(files);
-        let current = ArcSwap::from_pointee(server_config::load(files)?);
+        let current = CurrentTls::new(server_config::load(files)?, CancellationToken::new());
+        let current = ArcSwap::from_pointee(current);
         Ok(Self { files: Arc::new(files.clone()), current, loaded })
     }
 
@@ -64,7 +87,8 @@ impl TlsAcceptor {
     where
         S: AsyncRead + AsyncWrite + Unpin,
     {
-        let acceptor = tokio_rustls::TlsAcceptor::from(self.current.load_full());
+        let current = self.current.load_full();
+        let acceptor = tokio_rustls::TlsAcceptor::from(Arc::clone(&current.config));
         let handshake = acceptor.accept_with(stream, |session| session.set_buffer_limit(Some(SEND_BUFFER)));
         let stream = match tokio::time::timeout(HANDSHAKE_TIMEOUT, handshake.into_fallible()).await {
             Ok(Ok(stream)) => stream,
@@ -74,7 +98,13 @@ impl TlsAcceptor {
         let shown = stream.get_ref().1.peer_certificates().and_then(|chain| chain.first());
         match shown.map(certificate::read) {
             Some(None) => Err(FailedHandshake::new(HandshakeError::Nameless, stream.into_inner().0)),
-            certificate => Ok(TlsClient { stream, certificate: certificate.flatten().map(Arc::new) }),
+            shown => {
+                let shown = shown.flatten().map(|certificate| ShownCertificate {
+                    certificate: Arc::new(certificate),
+                    distrusted: current.distrusted.clone(),
+                });
+                Ok(TlsClient { stream, shown })
+            }
         }
     }
 
@@ -90,8 +120,8 @@ impl TlsAcceptor {
             let Some(Ok(Some((stats, read)))) = stop.run_until_cancelled(reading).await else { continue };
             seen = stats;
             match read {
-                Ok(config) => {
-                    self.current.store(Arc::new(config));
+                Ok(loaded) => {
+                    self.replace(loaded);
                     tracing::info!("new connections use the changed files of [server.tls]");
                 }
                 Err(error) => {
@@ -100,6 +130,18 @@ impl TlsAcceptor {
                     );
                 }
             }
+        }
+    }
+
+    fn replace(&self, loaded: LoadedFiles) {
+        let before = self.current.load_full();
+        let has_lost = before.authorities.iter().any(|authority| !loaded.authorities.contains(authority));
+        let distrusted = if has_lost { CancellationToken::new() } else { before.distrusted.clone() };
+        self.current.store(Arc::new(CurrentTls::new(loaded, distrusted)));
+        if has_lost {
+            // After the files are in use, so that whoever connects again is verified with them.
+            before.distrusted.cancel();
+            tracing::info!("`client_ca` has lost an authority, so connections with client certificates end");
         }
     }
 }
@@ -115,7 +157,22 @@ impl fmt::Debug for TlsAcceptor {
 pub(super) struct TlsClient<S> {
     pub(super) stream: TlsStream<S>,
     /// The certificate that it has shown, for which one of the authorities vouches.
-    pub(super) certificate: Option<Arc<ClientCertificate>>,
+    pub(super) shown: Option<ShownCertificate>,
+}
+
+/// The certificate that the client of a connection has shown.
+#[derive(Debug, Clone)]
+pub(super) struct ShownCertificate {
+    certificate: Arc<ClientCertificate>,
+    /// Cancelled when an authority of clients' certificates is removed, which may be the one of this certificate.
+    pub(super) distrusted: CancellationToken,
+}
+
+impl ShownCertificate {
+    /// The certificate, as long as all authorities are there that were there when it was shown.
+    pub(super) fn trusted(&self) -> Option<&ClientCertificate> {
+        (!self.distrusted.is_cancelled()).then_some(&*self.certificate)
+    }
 }
 
 /// A connection on which TLS did not begin.
@@ -194,7 +251,7 @@ fn file_stats(files: &TlsConfig) -> FileStats {
 }
 
 /// The stats of the files and what was read of them, if the stats differ from `seen`. Blocks.
-fn load_changed(files: &TlsConfig, seen: FileStats) -> Option<(FileStats, Result<ServerConfig, TlsError>)> {
+fn load_changed(files: &TlsConfig, seen: FileStats) -> Option<(FileStats, Result<LoadedFiles, TlsError>)> {
     let stats = file_stats(files);
     (stats != seen).then(|| (stats, server_config::load(files)))
 }

@@ -4,11 +4,11 @@
 //! and one write. It waits for input and for space in the output at the same time: a client may write while it does not
 //! read. Messages that are ready together are written together. Nothing else in this program may write to stdout.
 
-mod input;
 #[cfg(target_os = "linux")]
 mod nonblocking;
 mod output_queue;
-mod streams;
+mod standard_streams;
+mod stdin_lines;
 
 use std::io;
 use std::sync::Arc;
@@ -17,12 +17,12 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::task::AbortOnDropHandle;
 
-use self::input::StdioInput;
 use self::output_queue::OutputQueue;
+use self::stdin_lines::StdinLines;
 use super::duplex::{DRAIN, Duplex, Input};
 use crate::mcp::{Caller, DuplexSession, Server};
 
-pub use streams::{stdin, stdout};
+pub use standard_streams::{stdin, stdout};
 
 /// What stdin is read from.
 pub type Reader = Box<dyn AsyncRead + Send + Unpin>;
@@ -52,10 +52,10 @@ async fn serve_client(
     let max_bytes = server.settings().message_bytes;
     // A client that has ended closes its pipe, so no pings are needed.
     let connection = DuplexSession::new(Arc::clone(&server), Duration::ZERO, Caller::Stdio, true);
-    let input = StdioInput::new(input, max_bytes, server, connection.share().clone());
+    let input = StdinLines::new(input, max_bytes, server, connection.share().clone());
     let mut duplex = Duplex::new(connection, input, max_bytes);
     let mut output = OutputQueue::new(output);
-    let mut written = exchange(&mut duplex, &mut output).await;
+    let mut written = serve_messages(&mut duplex, &mut output).await;
     let read = duplex.into_input().outcome();
     if written.is_ok() {
         written = tokio::time::timeout(DRAIN, output.write()).await.unwrap_or_else(|_| {
@@ -66,7 +66,7 @@ async fn serve_client(
 }
 
 /// Reads, serves and writes until the connection ends. What waits to be written may stay in `output`.
-async fn exchange(
+async fn serve_messages(
     duplex: &mut Duplex<impl Input>,
     output: &mut OutputQueue<impl AsyncWrite + Unpin>,
 ) -> io::Result<()> {

@@ -24,8 +24,8 @@ use tokio::net::unix::pipe;
 
 use super::{Reader, Writer};
 
-/// The type of the file system in which Linux has anonymous pipes (`PIPEFS_MAGIC`).
-const PIPE_FILE_SYSTEM: FsWord = 0x5049_5045;
+/// The type of the file system of anonymous pipes, as `linux/magic.h` has it.
+const PIPEFS_MAGIC: FsWord = 0x5049_5045;
 
 /// Reads `stdin` without blocking.
 ///
@@ -34,12 +34,12 @@ const PIPE_FILE_SYSTEM: FsWord = 0x5049_5045;
 pub(super) fn reader(stdin: BorrowedFd<'_>) -> io::Result<Reader> {
     match file_type(stdin)? {
         FileType::Fifo => {
-            Ok(Box::new(pipe::Receiver::from_owned_fd_unchecked(open_again(stdin, OFlags::RDONLY)?)?))
+            Ok(Box::new(pipe::Receiver::from_owned_fd_unchecked(reopen(stdin, OFlags::RDONLY)?)?))
         }
         FileType::Socket => {
             Ok(Box::new(SocketReader(pipe::Receiver::from_owned_fd_unchecked(stream_socket(stdin)?)?)))
         }
-        _ => Err(neither()),
+        _ => Err(unsupported()),
     }
 }
 
@@ -50,12 +50,12 @@ pub(super) fn reader(stdin: BorrowedFd<'_>) -> io::Result<Reader> {
 pub(super) fn writer(stdout: BorrowedFd<'_>) -> io::Result<Writer> {
     match file_type(stdout)? {
         FileType::Fifo => {
-            Ok(Box::new(pipe::Sender::from_owned_fd_unchecked(open_again(stdout, OFlags::WRONLY)?)?))
+            Ok(Box::new(pipe::Sender::from_owned_fd_unchecked(reopen(stdout, OFlags::WRONLY)?)?))
         }
         FileType::Socket => {
             Ok(Box::new(SocketWriter(pipe::Sender::from_owned_fd_unchecked(stream_socket(stdout)?)?)))
         }
-        _ => Err(neither()),
+        _ => Err(unsupported()),
     }
 }
 
@@ -63,14 +63,14 @@ fn file_type(fd: BorrowedFd<'_>) -> io::Result<FileType> {
     Ok(FileType::from_raw_mode(fstat(fd)?.st_mode))
 }
 
-fn neither() -> io::Error {
+fn unsupported() -> io::Error {
     io::Error::new(io::ErrorKind::Unsupported, "it is neither an anonymous pipe nor a stream socket")
 }
 
 /// Opens a pipe again, for `access` that its descriptor has.
-fn open_again(fd: BorrowedFd<'_>, access: OFlags) -> io::Result<OwnedFd> {
-    if fstatfs(fd)?.f_type != PIPE_FILE_SYSTEM {
-        return Err(neither());
+fn reopen(fd: BorrowedFd<'_>, access: OFlags) -> io::Result<OwnedFd> {
+    if fstatfs(fd)?.f_type != PIPEFS_MAGIC {
+        return Err(unsupported());
     }
     let granted = fcntl_getfl(fd)? & OFlags::RWMODE;
     if granted != access && granted != OFlags::RDWR {
@@ -83,7 +83,7 @@ fn open_again(fd: BorrowedFd<'_>, access: OFlags) -> io::Result<OwnedFd> {
 /// Another descriptor of the same socket, since stdin and stdout may be one, and each is watched by itself.
 fn stream_socket(fd: BorrowedFd<'_>) -> io::Result<OwnedFd> {
     if socket_type(fd)? != SocketType::STREAM {
-        return Err(neither());
+        return Err(unsupported());
     }
     fd.try_clone_to_owned()
 }

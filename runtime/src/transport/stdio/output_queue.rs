@@ -77,13 +77,13 @@ mod tests {
 
     use super::*;
 
-    /// Takes so many bytes with each call, and notes what they were.
-    struct Calls {
+    /// Writes at most `bytes` with each call, and records what it wrote.
+    struct RecordingWriter {
         bytes: usize,
         calls: Vec<String>,
     }
 
-    impl AsyncWrite for Calls {
+    impl AsyncWrite for RecordingWriter {
         fn poll_write(
             self: Pin<&mut Self>,
             context: &mut Context<'_>,
@@ -119,7 +119,7 @@ mod tests {
     #[tokio::test]
     async fn what_waits_is_written_in_order_with_as_few_calls_as_possible() {
         for (bytes, calls) in [(100, &["one\ntwo\nthree\n"][..]), (5, &["one\nt", "wo\nth", "ree\n"][..])] {
-            let mut queue = OutputQueue::new(Calls { bytes, calls: Vec::new() });
+            let mut queue = OutputQueue::new(RecordingWriter { bytes, calls: Vec::new() });
             for message in ["one", "two", "three"] {
                 queue.push(Bytes::from_static(message.as_bytes()));
             }
@@ -141,7 +141,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_output_that_takes_nothing_is_an_error() {
-        let mut queue = OutputQueue::new(Calls { bytes: 0, calls: Vec::new() });
+        let mut queue = OutputQueue::new(RecordingWriter { bytes: 0, calls: Vec::new() });
         queue.push("{}".into());
         assert_eq!(queue.write().await.unwrap_err().kind(), io::ErrorKind::WriteZero);
     }

@@ -1,9 +1,9 @@
 //! DPoP (RFC 9449): with each request, the client proves that it has the key to which its token is bound.
 //!
-//! A token that is bound to a key is worth nothing to whoever copies it: each request needs a proof, a JWT that the key
-//! signs and that names the request and the token. This module decides whether a proof is good, and remembers proofs
-//! until they are too old, so that none counts twice. It must not look at tokens: `binding` knows to which key a token
-//! is bound, and asks here only about tokens that are valid, so a stranger causes no verification of a proof.
+//! A copied token that is bound to a key is useless without the key: each request needs a proof, a JWT that the key
+//! signs and that names the request and the token. This module decides whether a proof is valid, and remembers proofs
+//! until they are too old, so that none is accepted twice. It must not look at tokens: `bound_token` knows to which key
+//! a token is bound, and asks here only about valid tokens, so a client without one causes no verification of a proof.
 //!
 //! There are no nonces (`DPoP-Nonce`). A nonce would bound how long a proof that was made ahead is good. Here `iat` and
 //! the replay cache do that, and a client is spared a second request.

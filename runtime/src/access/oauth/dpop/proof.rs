@@ -1,7 +1,7 @@
 //! The rules for a proof (RFC 9449, 4.3), in an order in which the costly ones come last.
 //!
-//! The key in the header must be the one to which the token is bound before anything is verified with it. So whoever
-//! has no key that an issuer has bound to a token causes no verification of a signature.
+//! Before anything is verified with the key in the header, it must be the key to which the token is bound. So a client
+//! without a bound token causes no verification of a signature.
 
 use std::time::{Duration, SystemTime};
 

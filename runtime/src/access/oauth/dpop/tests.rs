@@ -46,12 +46,12 @@ fn with(mut object: Value, name: &str, value: Value) -> Value {
 }
 
 /// A server on which a client calls `POST /mcp` with a token that is bound to `key`.
-struct Calls<'k> {
+struct ProtectedServer<'k> {
     verifier: ProofVerifier,
     key: &'k Signer,
 }
 
-impl<'k> Calls<'k> {
+impl<'k> ProtectedServer<'k> {
     fn new(key: &'k Signer) -> Self {
         Self { verifier: ProofVerifier::new(at(NOW - 1_000)), key }
     }
@@ -100,15 +100,15 @@ fn a_key_of_every_type_proves_itself() {
         ("EdDSA", &keys.ed25519),
         ("Ed25519", &keys.ed25519),
     ] {
-        let calls = Calls::new(key);
-        assert_eq!(calls.verify(&key.token(header(alg, key), &claims())), Ok(()), "{alg}");
+        let server = ProtectedServer::new(key);
+        assert_eq!(server.verify(&key.token(header(alg, key), &claims())), Ok(()), "{alg}");
     }
 }
 
 #[test]
 fn what_may_differ_makes_no_difference() {
     let key = Signer::p256();
-    let calls = Calls::new(&key);
+    let server = ProtectedServer::new(&key);
     for (number, (name, value)) in [
         ("htu", json!("HTTPS://Tools.Example.com:443/mcp?a=b#c")),
         ("htu", json!("https://tools.example.com/mcp/")),
@@ -123,7 +123,7 @@ fn what_may_differ_makes_no_difference() {
     .enumerate()
     {
         let claims = with(with(claims(), name, value.clone()), "jti", json!(number.to_string()));
-        assert_eq!(calls.verify(&key.token(header("ES256", &key), &claims)), Ok(()), "{name}: {value}");
+        assert_eq!(server.verify(&key.token(header("ES256", &key), &claims)), Ok(()), "{name}: {value}");
     }
 }
 
@@ -218,7 +218,7 @@ fn wrong_texts(keys: &TestKeys) -> Vec<(&'static str, String, ProofError)> {
 #[test]
 fn forged_proofs_are_rejected_each_for_its_fault() {
     let keys = TestKeys::new();
-    let calls = Calls::new(&keys.p256);
+    let server = ProtectedServer::new(&keys.p256);
     let mut forged = wrong_texts(&keys);
     for (name, header, error) in wrong_headers(&keys) {
         forged.push((name, keys.p256.token(header, &claims()), error));
@@ -229,23 +229,23 @@ fn forged_proofs_are_rejected_each_for_its_fault() {
     }
     assert!(forged.len() >= 50, "{}", forged.len());
     for (name, proof, error) in forged {
-        assert_eq!(calls.verify(&proof), Err(TokenError::Proof(error)), "{name}: {proof}");
+        assert_eq!(server.verify(&proof), Err(TokenError::Proof(error)), "{name}: {proof}");
     }
     let good = keys.p256.token(header("ES256", &keys.p256), &claims());
-    assert_eq!(calls.verify(&good), Ok(()), "a proof that was rejected uses up no jti");
-    assert_eq!(calls.verify(&good), Err(TokenError::Proof(ProofError::Replayed)));
+    assert_eq!(server.verify(&good), Ok(()), "a proof that was rejected uses up no jti");
+    assert_eq!(server.verify(&good), Err(TokenError::Proof(ProofError::Replayed)));
     let resigned = keys.p256.token(header("ES256", &keys.p256), &with(claims(), "iat", json!(NOW + 1)));
-    assert_eq!(calls.verify(&resigned), Err(TokenError::Proof(ProofError::Replayed)), "the same jti");
+    assert_eq!(server.verify(&resigned), Err(TokenError::Proof(ProofError::Replayed)), "the same jti");
 }
 
 #[test]
 fn a_proof_from_before_the_start_is_rejected() {
     let key = Signer::ed25519();
-    let calls = Calls { verifier: ProofVerifier::new(at(NOW)), key: &key };
+    let server = ProtectedServer { verifier: ProofVerifier::new(at(NOW)), key: &key };
     let made = |jti: &str, iat: u64| {
         let claims = with(with(claims(), "jti", json!(jti)), "iat", json!(iat));
         key.token(header("EdDSA", &key), &claims)
     };
-    assert_eq!(calls.verify(&made("1", NOW - 6)), Err(TokenError::Proof(ProofError::BeforeStart)));
-    assert_eq!(calls.verify(&made("2", NOW - 5)), Ok(()));
+    assert_eq!(server.verify(&made("1", NOW - 6)), Err(TokenError::Proof(ProofError::BeforeStart)));
+    assert_eq!(server.verify(&made("2", NOW - 5)), Ok(()));
 }

@@ -87,6 +87,6 @@ mod tests {
         assert_eq!(KeySet::parse(b"{}").unwrap_err(), KeySetError::NoKeys);
         assert_eq!(KeySet::parse(b"[]").unwrap_err(), KeySetError::Json(JsonError::NoObject));
         let twice = KeySet::parse(b"{\"keys\":[],\"keys\":[]}").unwrap_err();
-        assert_eq!(twice, KeySetError::Json(JsonError::DuplicateName));
+        assert_eq!(twice, KeySetError::Json(JsonError::AmbiguousName));
     }
 }

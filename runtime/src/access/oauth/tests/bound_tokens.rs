@@ -47,7 +47,7 @@ async fn a_token_that_is_bound_to_a_key_needs_a_proof_each_time() {
     let token = world.token(&claims_with("cnf", json!({ "jkt": holder.thumbprint })));
     let proof = holder.proof(&token, "1");
     let principal = with_proof(&world, &token, &proof, None).await.unwrap();
-    assert!(&*principal.id == "oauth:https://idp.example.com#ada" && principal.has_key);
+    assert!(&*principal.id == "oauth:https://idp.example.com#ada" && principal.is_dpop_bound);
     let replayed = with_proof(&world, &token, &proof, None).await;
     assert_eq!(replayed.unwrap_err(), TokenError::Proof(ProofError::Replayed));
     assert!(with_proof(&world, &token, &holder.proof(&token, "2"), None).await.is_ok());
@@ -66,7 +66,7 @@ async fn a_token_that_is_not_bound_is_no_token_for_dpop() {
     let token = world.token(&good_claims());
     let rejected = with_proof(&world, &token, &holder.proof(&token, "1"), None).await;
     assert_eq!(rejected.unwrap_err(), TokenError::NotBound);
-    assert!(!world.authenticate(&token).await.unwrap().has_key);
+    assert!(!world.authenticate(&token).await.unwrap().is_dpop_bound);
 }
 
 #[tokio::test]

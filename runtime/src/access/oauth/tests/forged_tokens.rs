@@ -57,13 +57,18 @@ fn undecodable(world: &World) -> Forged {
         ("two objects", with_text(world, b"{}{}"), TokenError::Undecodable),
         ("not UTF-8", with_text(world, b"{\"sub\":\"\xff\"}"), TokenError::Undecodable),
         ("too deep", with_text(world, "{\"a\":".repeat(300).as_bytes()), TokenError::Undecodable),
-        ("two subjects", with_text(world, br#"{"sub":"ada","sub":"eve"}"#), TokenError::DuplicateName),
-        ("an escaped one", with_text(world, br#"{"sub":"ada","\u0073ub":"eve"}"#), TokenError::DuplicateName),
-        ("two within", with_text(world, br#"{"cnf":{"jkt":"a","jkt":"b"}}"#), TokenError::DuplicateName),
+        ("two subjects", with_text(world, br#"{"sub":"ada","sub":"eve"}"#), TokenError::AmbiguousName),
+        ("an escaped one", with_text(world, br#"{"sub":"ada","\u0073ub":"eve"}"#), TokenError::AmbiguousName),
+        ("two within", with_text(world, br#"{"cnf":{"jkt":"a","jkt":"b"}}"#), TokenError::AmbiguousName),
+        (
+            "claims within a text",
+            with_text(world, br#"{"$serde_json::private::RawValue":"{\"sub\":\"eve\"}"}"#),
+            TokenError::AmbiguousName,
+        ),
         (
             "two algorithms",
             with_header(world, r#"{"alg":"ES256","alg":"none","kid":"p256"}"#),
-            TokenError::DuplicateName,
+            TokenError::AmbiguousName,
         ),
     ]
 }

@@ -27,7 +27,7 @@ fn principal(random: &mut Random) -> Principal {
         client: None,
         scopes,
         groups,
-        has_key: false,
+        is_dpop_bound: false,
         expires: None,
     }
 }

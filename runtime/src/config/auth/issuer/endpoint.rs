@@ -26,7 +26,7 @@ pub enum EndpointError {
     /// Not a URL, or one that could be read in two ways.
     #[error("is no URL; write one such as https://idp.example.com, without a user and without a fragment")]
     NoUrl,
-    /// Whoever is on the way could change the response.
+    /// A machine on the way could change the response.
     #[error(
         "must begin with https://; http:// is possible only for this machine, such as http://127.0.0.1:9000"
     )]

@@ -101,7 +101,7 @@ impl FileMac {
     /// The code of a whole file, if its key and its MAC are right.
     pub(super) fn open<'f>(&self, key: &Key, file: &'f [u8]) -> Option<&'f [u8]> {
         let (code, tail) = file.split_at_checked(file.len().checked_sub(TAIL)?)?;
-        is_tail(self.over(key, code), key, tail).then_some(code)
+        has_valid_tail(self.over(key, code), key, tail).then_some(code)
     }
 
     /// Whether the key and the MAC of a file of `length` bytes are right. Reads the file once, from its beginning.
@@ -121,12 +121,12 @@ impl FileMac {
         }
         let mut tail = [0; TAIL];
         file.read_exact(&mut tail)?;
-        Ok(is_tail(mac, key, &tail))
+        Ok(has_valid_tail(mac, key, &tail))
     }
 }
 
-/// Whether these bytes after the code have this key, and the MAC that was computed.
-fn is_tail(computed: Hmac<Sha256>, key: &Key, tail: &[u8]) -> bool {
+/// Whether `tail`, the bytes after the code, has this key and the MAC that was computed.
+fn has_valid_tail(computed: Hmac<Sha256>, key: &Key, tail: &[u8]) -> bool {
     let named = tail.strip_prefix(&MAGIC).and_then(|tail| tail.split_at_checked(KEY));
     named.is_some_and(|(named, mac)| named == key.0 && computed.verify_slice(mac).is_ok())
 }

@@ -121,13 +121,16 @@ impl CodeCache {
         key: &Key,
         max_bytes: u64,
     ) -> Option<wasmtime::Result<Component>> {
-        let mapped = self.file(key, max_bytes)?.load(engine);
+        let mapped = self.mapped(key, max_bytes)?.load(engine);
         // On some file systems (`noexec`) a file cannot be mapped as code.
-        Some(mapped.or_else(|error| self.bytes(key, max_bytes).map_or(Err(error), |code| code.load(engine))))
+        Some(
+            mapped
+                .or_else(|error| self.in_memory(key, max_bytes).map_or(Err(error), |code| code.load(engine))),
+        )
     }
 
     /// The file that was stored under this key, to be mapped.
-    fn file(&self, key: &Key, max_bytes: u64) -> Option<MachineCode> {
+    fn mapped(&self, key: &Key, max_bytes: u64) -> Option<MachineCode> {
         let (file, length) = self.find(key, max_bytes)?;
         match self.mac.check(key, &file, length) {
             Ok(true) => {
@@ -147,7 +150,7 @@ impl CodeCache {
     }
 
     /// The code that was stored under this key, in memory.
-    fn bytes(&self, key: &Key, max_bytes: u64) -> Option<MachineCode> {
+    fn in_memory(&self, key: &Key, max_bytes: u64) -> Option<MachineCode> {
         let (file, length) = self.find(key, max_bytes)?;
         let mut bytes = whole(&file, length).ok()?;
         let length = self.mac.open(key, &bytes)?.len();

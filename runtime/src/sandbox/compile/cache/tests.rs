@@ -14,8 +14,8 @@ fn cache(path: &Path) -> CodeCache {
 
 fn recalled(cache: &CodeCache, key: u8) -> Option<Vec<u8>> {
     let key = Key::test(key);
-    let MachineCode::Cached(file) = cache.file(&key, MAX_BYTES)? else { panic!("code of another kind") };
-    let Some(MachineCode::CachedBytes(bytes)) = cache.bytes(&key, MAX_BYTES) else {
+    let MachineCode::Cached(file) = cache.mapped(&key, MAX_BYTES)? else { panic!("code of another kind") };
+    let Some(MachineCode::CachedBytes(bytes)) = cache.in_memory(&key, MAX_BYTES) else {
         panic!("the same file in memory")
     };
     assert_eq!(file.metadata().unwrap().len(), (bytes.len() + TAIL) as u64);
@@ -35,7 +35,7 @@ fn what_is_kept_is_recalled_by_every_server_and_nobody_else_may_look() {
     assert_eq!(recalled(&second, 1).unwrap(), b"code");
     assert_eq!(recalled(&cache(&path), 1).unwrap(), b"code");
     assert_eq!(recalled(&first, 2), None);
-    assert!(first.file(&Key::test(1), 3).is_none(), "larger than wanted");
+    assert!(first.mapped(&Key::test(1), 3).is_none(), "larger than wanted");
     assert!(file(&path, 1).exists(), "and yet not damaged");
     let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
     assert_eq!((mode(&path), mode(&path.join(SECRET)), mode(&file(&path, 1))), (0o700, 0o600, 0o600));

@@ -100,8 +100,15 @@ pub enum TlsError {
     Unavailable(rustls::Error),
 }
 
+/// What the files say.
+pub(super) struct LoadedFiles {
+    pub(super) config: ServerConfig,
+    /// The authorities of clients' certificates.
+    pub(super) authorities: Vec<CertificateDer<'static>>,
+}
+
 /// Reads the files. Blocks.
-pub(super) fn load(files: &TlsConfig) -> Result<ServerConfig, TlsError> {
+pub(super) fn load(files: &TlsConfig) -> Result<LoadedFiles, TlsError> {
     let provider = Arc::new(ring::default_provider());
     let chain = certificates(&files.cert)?;
     warn_expired(&files.cert, &chain);
@@ -109,8 +116,12 @@ pub(super) fn load(files: &TlsConfig) -> Result<ServerConfig, TlsError> {
     let config = ServerConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
         .map_err(TlsError::Unavailable)?;
+    let authorities = files.client_ca.as_deref().map(certificates).transpose()?.unwrap_or_default();
     let config = match &files.client_ca {
-        Some(file) => config.with_client_cert_verifier(verifier(file, files.require_client, provider)?),
+        Some(file) => {
+            let verifier = verifier(file, &authorities, files.require_client, provider)?;
+            config.with_client_cert_verifier(verifier)
+        }
         None => config.with_no_client_auth(),
     };
     let mut config = config.with_single_cert(chain, key).map_err(|error| unusable(files, error))?;
@@ -120,22 +131,23 @@ pub(super) fn load(files: &TlsConfig) -> Result<ServerConfig, TlsError> {
         config.session_storage = Arc::new(NoServerSessionStorage {});
         config.send_tls13_tickets = 0;
     }
-    Ok(config)
+    Ok(LoadedFiles { config, authorities })
 }
 
-/// Which certificates of clients are accepted. There are no lists of revoked ones: whoever must revoke one before it
-/// expires replaces the authority.
+/// Which certificates of clients are accepted: those of `authorities`, which `file` has. There are no lists of revoked
+/// ones: an operator who must revoke one before it expires replaces the authority.
 fn verifier(
     file: &Path,
+    authorities: &[CertificateDer<'static>],
     required: bool,
     provider: Arc<CryptoProvider>,
 ) -> Result<Arc<dyn ClientCertVerifier>, TlsError> {
-    let mut authorities = RootCertStore::empty();
-    for certificate in certificates(file)? {
+    let mut roots = RootCertStore::empty();
+    for authority in authorities {
         let bad = |why| TlsError::BadCertificate { file: file.to_owned(), why };
-        authorities.add(certificate).map_err(bad)?;
+        roots.add(authority.clone()).map_err(bad)?;
     }
-    let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(authorities), provider);
+    let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider);
     let verifier = if required { verifier } else { verifier.allow_unauthenticated() };
     // The only other reason to fail is a list of revoked certificates.
     verifier.build().map_err(|_| TlsError::NoCertificate(file.to_owned()))

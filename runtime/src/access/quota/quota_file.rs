@@ -1,11 +1,11 @@
 //! The file of quotas in the state folder.
 //!
-//! Lines are added to it, each with a checksum and with the whole of what it says: of two lines about one bucket the
-//! later one holds. So a line that a killed server left half written is skipped, and costs nothing but itself: the call
-//! that waited for it never ran. When many lines have come together, those that still mean something are written to a
-//! new file. Callers are in it as digests, since their ids may be long.
+//! The server appends one line for each bucket that changed, with a checksum. The last line of a bucket holds. A line
+//! that a killed server left half written is skipped, which is safe: the call that waited for it never ran. When there
+//! are many lines, those of buckets that are not full are written to a new file. Lines name a caller by a digest, since
+//! its id may be long.
 //!
-//! A killed server loses no line, since the system has it. Only the new file is also flushed to the disk.
+//! A killed server loses no line, since the system has it already. Only the new file is flushed to the disk.
 
 use std::collections::HashMap;
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
@@ -18,7 +18,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::QuotaCaller;
 use super::gcra::StoredBucket;
-use super::table::{BucketKey, EntryKey};
+use super::usage_table::{BucketKey, RoleUsageKey};
 use crate::config::QuotaKind;
 
 /// The file, and the one that replaces it.
@@ -37,7 +37,7 @@ const MAX_ADDED: usize = 4 << 20;
 /// Bytes of a checksum. It finds torn lines, and protects from nobody.
 const CHECKSUM: usize = 4;
 
-/// When each bucket is whole again, nanoseconds since 1970.
+/// The buckets of a file.
 pub(super) type StoredBuckets = HashMap<BucketKey, StoredBucket>;
 
 /// The file, as one thread writes it.
@@ -185,7 +185,10 @@ fn read(folder: &Path) -> io::Result<StoredBuckets> {
 }
 
 /// One line: its checksum, the caller, the key of the quota and its number, the TAT and the role.
-fn line(BucketKey { entry: EntryKey { caller, role }, kind }: &BucketKey, stored: StoredBucket) -> String {
+fn line(
+    BucketKey { entry: RoleUsageKey { caller, role }, kind }: &BucketKey,
+    stored: StoredBucket,
+) -> String {
     let StoredBucket { tat, value } = stored;
     let body = format!("{} {} {value} {tat} {role}", caller.to_text(), kind.key());
     format!("{} {body}\n", checksum(&body))
@@ -203,7 +206,7 @@ fn parse(line: &str) -> Option<(BucketKey, StoredBucket)> {
     let value = parts.next()?.parse().ok()?;
     let tat = parts.next()?.parse().ok()?;
     let role = parts.next()?.into();
-    Some((BucketKey { entry: EntryKey { caller, role }, kind }, StoredBucket { tat, value }))
+    Some((BucketKey { entry: RoleUsageKey { caller, role }, kind }, StoredBucket { tat, value }))
 }
 
 fn checksum(body: &str) -> String {
@@ -215,7 +218,7 @@ mod tests {
     use super::*;
 
     fn key(caller: &str, role: &str) -> BucketKey {
-        let entry = EntryKey { caller: QuotaCaller::principal(caller), role: role.into() };
+        let entry = RoleUsageKey { caller: QuotaCaller::principal(caller), role: role.into() };
         BucketKey { entry, kind: QuotaKind::CallsPerDay }
     }
 

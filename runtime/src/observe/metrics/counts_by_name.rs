@@ -9,9 +9,9 @@ use parking_lot::Mutex;
 
 /// Counts by name. The names are constants of this program, so there are few.
 #[derive(Debug, Default)]
-pub struct Tally(Mutex<BTreeMap<&'static str, u64>>);
+pub struct CountsByName(Mutex<BTreeMap<&'static str, u64>>);
 
-impl Tally {
+impl CountsByName {
     /// Counts one more.
     pub fn add(&self, name: &'static str) {
         *self.0.lock().entry(name).or_default() += 1;

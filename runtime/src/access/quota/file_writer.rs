@@ -1,11 +1,11 @@
-//! Writes what is used to the file, on a thread of its own.
+//! Writes buckets to the file of quotas, on a thread of its own.
 //!
-//! Calls hand over buckets and wait for the write that has them; while the thread writes, those of other calls come
-//! together for its next write. So no call does the writing of another one, and only calls whose own bucket is not in
-//! the file wait. What waits to be written is bounded by the number of buckets.
+//! A call hands over its bucket and waits until the thread has written it. While the thread writes, the buckets of
+//! other calls gather for its next write. So no call writes for another one, and only a call whose bucket must first be
+//! in the file waits. The number of buckets bounds the memory of what is still to be written.
 //!
-//! A disk that takes no writes stops no call: quotas go on to hold in memory, and the operator is told what a restart
-//! would lose. Of a disk that hangs, one call finds out by waiting for [`PATIENCE`]; until it writes again none waits.
+//! A disk that cannot be written stops no call: quotas still hold in memory, and the log says what a restart would
+//! lose. On a disk that hangs, one call waits for [`WRITE_TIMEOUT`]; until the disk works again, no other call waits.
 
 use std::io;
 use std::path::PathBuf;
@@ -17,17 +17,17 @@ use std::time::Duration;
 use parking_lot::{Condvar, Mutex};
 use tokio::sync::watch;
 
-use super::file::{QuotaFile, StoredBuckets};
 use super::gcra::StoredBucket;
-use super::table::{BucketKey, WriteAheadLog};
+use super::quota_file::{QuotaFile, StoredBuckets};
+use super::usage_table::{BucketKey, WriteAheadLog};
 use super::wall_clock;
 
 /// How long a call waits for its bucket to be written.
-const PATIENCE: Duration = Duration::from_secs(1);
+const WRITE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The thread and what it shares with calls. Dropping it waits until everything is written.
 #[derive(Debug)]
-pub(super) struct QuotaStore {
+pub(super) struct QuotaFileWriter {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
 }
@@ -50,7 +50,7 @@ struct Pending {
     is_closed: bool,
 }
 
-impl QuotaStore {
+impl QuotaFileWriter {
     /// Reads the file of this folder, and starts the thread. Returns what the file says too.
     ///
     /// # Errors
@@ -78,7 +78,7 @@ impl QuotaStore {
         }
         let mut done = shared.done.subscribe();
         let waiting = async { done.wait_for(|done| *done >= write).await.map(drop) };
-        let waited = tokio::time::timeout(PATIENCE, waiting).await;
+        let waited = tokio::time::timeout(WRITE_TIMEOUT, waiting).await;
         if waited.is_err() && !shared.is_stalled.swap(true, Ordering::Relaxed) {
             tracing::error!(
                 "the disk of the state folder takes too long to write quotas; calls go on, and a restart may forget \
@@ -88,7 +88,7 @@ impl QuotaStore {
     }
 }
 
-impl WriteAheadLog for QuotaStore {
+impl WriteAheadLog for QuotaFileWriter {
     fn put(&self, key: BucketKey, stored: StoredBucket) -> u64 {
         let mut pending = self.shared.pending.lock();
         pending.buckets.insert(key, stored);
@@ -124,7 +124,7 @@ impl Shared {
     }
 }
 
-impl Drop for QuotaStore {
+impl Drop for QuotaFileWriter {
     fn drop(&mut self) {
         self.shared.pending.lock().is_closed = true;
         self.shared.added.notify_one();

@@ -5,6 +5,8 @@ use std::convert::Infallible;
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use axum::BoxError;
+use axum::body::Body;
 use axum::response::Response;
 use hyper::Request;
 use hyper::body::Incoming;
@@ -13,28 +15,30 @@ use hyper_util::service::TowerToHyperService;
 
 use super::connection_limit::Activity;
 
-/// A connection, as far as its requests need it.
+/// What the requests of a connection need to know of it.
 #[derive(Debug)]
-pub struct Connection {
+pub struct ConnectionInfo {
     /// The client's address.
     pub(super) peer: IpAddr,
     pub(super) activity: Arc<Activity>,
 }
 
-/// What serves the requests of all connections.
-pub trait Routes: Clone + Send + Sync + 'static {
+/// Makes a service for each connection.
+pub trait MakeService: Clone + Send + Sync + 'static {
+    /// The body of a response.
+    type Body: http_body::Body<Data: Send, Error: Into<BoxError>> + Send + 'static;
     /// What serves the requests of one connection.
-    type Service: Service<Request<Incoming>, Response = Response, Error = Infallible, Future: Send>
+    type Service: Service<Request<Incoming>, Response = Response<Self::Body>, Error = Infallible, Future: Send>
         + Send
         + Sync
         + 'static;
 
     /// The service of a new connection.
-    fn of_connection(&self, connection: Connection) -> Self::Service;
+    fn make_service(&self, connection: ConnectionInfo) -> Self::Service;
 }
 
 /// A router of axum, which needs to know nothing of its connections.
-impl<S> Routes for TowerToHyperService<S>
+impl<S> MakeService for TowerToHyperService<S>
 where
     Self: Service<Request<Incoming>, Response = Response, Error = Infallible, Future: Send>
         + Clone
@@ -42,9 +46,10 @@ where
         + Sync
         + 'static,
 {
+    type Body = Body;
     type Service = Self;
 
-    fn of_connection(&self, _: Connection) -> Self {
+    fn make_service(&self, _: ConnectionInfo) -> Self {
         self.clone()
     }
 }

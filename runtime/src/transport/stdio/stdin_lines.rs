@@ -18,30 +18,29 @@ use crate::mcp::{BufferShare, Server, UNCOUNTED_BYTES, buffer_cost};
 /// Bytes that are read at once: what a pipe of Linux holds.
 const BUFFER: usize = 64 << 10;
 
-/// How long a large line waits for buffer space, which then is rejected.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long a large line waits for buffer space before it is rejected.
+const RESERVE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The lines of stdin.
-pub(super) struct StdioInput<R> {
+pub(super) struct StdinLines<R> {
     lines: LineReader<R>,
     server: Arc<Server>,
     share: BufferShare,
-    /// A large line without a reservation so far.
-    large: Option<LargeLine>,
+    waiting: Option<WaitingLine>,
     stopped: bool,
     outcome: io::Result<()>,
 }
 
-struct LargeLine {
+/// A large line that waits for its reservation.
+struct WaitingLine {
     line: Vec<u8>,
-    /// Until when it waits.
     deadline: Instant,
 }
 
-impl<R: AsyncRead + Unpin> StdioInput<R> {
+impl<R: AsyncRead + Unpin> StdinLines<R> {
     pub(super) fn new(input: R, max_bytes: usize, server: Arc<Server>, share: BufferShare) -> Self {
         let lines = LineReader::new(BufReader::with_capacity(BUFFER, input), max_bytes);
-        Self { lines, server, share, large: None, stopped: false, outcome: Ok(()) }
+        Self { lines, server, share, waiting: None, stopped: false, outcome: Ok(()) }
     }
 
     /// How reading has ended.
@@ -58,17 +57,17 @@ impl<R: AsyncRead + Unpin> StdioInput<R> {
     }
 }
 
-impl<R: AsyncRead + Unpin + Send> Input for StdioInput<R> {
+impl<R: AsyncRead + Unpin + Send> Input for StdinLines<R> {
     async fn next(&mut self) -> Option<InputLine> {
         // Lines that were read already come without waiting, so many of them would keep other tasks from this worker.
         consume_budget().await;
         if self.stopped {
             return self.stop();
         }
-        if self.large.is_none() {
+        if self.waiting.is_none() {
             match self.lines.next().await {
                 Ok(Some(Line::Whole(line))) if line.len() > UNCOUNTED_BYTES => {
-                    self.large = Some(LargeLine { line, deadline: Instant::now() + PATIENCE });
+                    self.waiting = Some(WaitingLine { line, deadline: Instant::now() + RESERVE_TIMEOUT });
                 }
                 Ok(Some(line)) => return Some(InputLine { line, reservation: None, sender: None }),
                 Ok(None) => {
@@ -81,17 +80,17 @@ impl<R: AsyncRead + Unpin + Send> Input for StdioInput<R> {
                 }
             }
         }
-        let LargeLine { line, deadline } = self.large.as_ref()?;
-        let patience = deadline.saturating_duration_since(Instant::now());
-        let reservation = self.share.reserve_timeout(buffer_cost(line.len()), patience).await;
-        let line = Line::Whole(self.large.take()?.line);
+        let WaitingLine { line, deadline } = self.waiting.as_ref()?;
+        let timeout = deadline.saturating_duration_since(Instant::now());
+        let reservation = self.share.reserve_timeout(buffer_cost(line.len()), timeout).await;
+        let line = Line::Whole(self.waiting.take()?.line);
         Some(InputLine { line, reservation, sender: None })
     }
 
     fn stop(&mut self) -> Option<InputLine> {
         self.stopped = true;
-        let large = self.large.take().map(|large| Line::Whole(large.line));
-        let line = large.or_else(|| self.lines.next_buffered())?;
+        let waiting = self.waiting.take().map(|waiting| Line::Whole(waiting.line));
+        let line = waiting.or_else(|| self.lines.next_buffered())?;
         Some(InputLine { line, reservation: None, sender: None })
     }
 

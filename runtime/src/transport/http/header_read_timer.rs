@@ -1,9 +1,9 @@
 //! The timer of a connection, with which hyper bounds the time for the header of each request.
 //!
 //! hyper starts a timer when it begins to wait for a header and drops it when the header has come: one for each
-//! request. Entering it into the runtime's timers and removing it takes a lock twice and often wakes another thread. So
-//! a connection has one alarm that stays entered. When the alarm goes off too early, since a later header has begun
-//! meanwhile, it is entered again; that is once in ten seconds.
+//! request. Registering it with tokio and deregistering it takes a lock twice and often wakes another thread. So a
+//! connection has one `Sleep`, which stays registered. When it elapses too early, since the wait for a later header has
+//! begun meanwhile, it is reset; that is once in ten seconds.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -15,24 +15,24 @@ use parking_lot::Mutex;
 
 /// The timer of one connection, which needs one deadline at a time.
 #[derive(Debug, Clone, Default)]
-pub(super) struct HeaderTimer(Arc<Mutex<Alarm>>);
+pub(super) struct HeaderReadTimer(Arc<Mutex<SharedSleep>>);
 
-/// Entered with the first deadline that is waited for.
-type Alarm = Option<Pin<Box<tokio::time::Sleep>>>;
+/// Registered with the first deadline that is waited for.
+type SharedSleep = Option<Pin<Box<tokio::time::Sleep>>>;
 
 /// Waits until a deadline.
 struct HeaderDeadline {
     deadline: tokio::time::Instant,
-    alarm: Arc<Mutex<Alarm>>,
+    sleep: Arc<Mutex<SharedSleep>>,
 }
 
-impl Timer for HeaderTimer {
+impl Timer for HeaderReadTimer {
     fn sleep(&self, duration: Duration) -> Pin<Box<dyn Sleep>> {
         self.sleep_until(self.now() + duration)
     }
 
     fn sleep_until(&self, deadline: Instant) -> Pin<Box<dyn Sleep>> {
-        Box::pin(HeaderDeadline { deadline: deadline.into(), alarm: Arc::clone(&self.0) })
+        Box::pin(HeaderDeadline { deadline: deadline.into(), sleep: Arc::clone(&self.0) })
     }
 
     fn now(&self) -> Instant {
@@ -47,16 +47,16 @@ impl Future for HeaderDeadline {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let deadline = self.deadline;
-        let mut alarm = self.alarm.lock();
-        let alarm = alarm.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(deadline)));
-        if alarm.deadline() > deadline {
-            alarm.as_mut().reset(deadline);
+        let mut sleep = self.sleep.lock();
+        let sleep = sleep.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(deadline)));
+        if sleep.deadline() > deadline {
+            sleep.as_mut().reset(deadline);
         }
-        while alarm.as_mut().poll(context).is_ready() {
-            if alarm.deadline() >= deadline {
+        while sleep.as_mut().poll(context).is_ready() {
+            if sleep.deadline() >= deadline {
                 return Poll::Ready(());
             }
-            alarm.as_mut().reset(deadline);
+            sleep.as_mut().reset(deadline);
         }
         Poll::Pending
     }
@@ -69,14 +69,14 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn each_deadline_holds_although_the_alarm_stays() {
-        let (timer, begun) = (HeaderTimer::default(), Instant::now());
+    async fn each_deadline_holds_although_the_sleep_stays() {
+        let (timer, begun) = (HeaderReadTimer::default(), Instant::now());
         let ms = Duration::from_millis;
         assert!(timer.sleep(ms(20)).now_or_never().is_none());
         // The header came, and the next one is waited for.
         timer.sleep(ms(80)).await;
         assert!(begun.elapsed() >= ms(80), "{:?}", begun.elapsed());
-        // An earlier deadline than the alarm's.
+        // An earlier deadline than the sleep's.
         assert!(timer.sleep(Duration::from_secs(60)).now_or_never().is_none());
         timer.sleep(ms(20)).await;
         assert!(begun.elapsed() >= ms(100), "{:?}", begun.elapsed());

@@ -1,53 +1,62 @@
 //! Ends event streams of principals whose credentials are no longer valid.
 //!
 //! A request is authenticated when it arrives, and an event stream may then stay open for days. The body of such a
-//! response ends when its principal's credentials expire, or when a changed configuration does not accept them any
-//! more; the client comes back with others, and resumes its session. What a caller hears on its stream follows its
-//! roles at each moment, so a change of roles ends no stream.
+//! response ends when its principal's credentials expire, or when a changed configuration or a changed file of
+//! authorities does not accept them any more; the client comes back with others, and resumes its session. What a caller
+//! hears on its stream follows its roles at each moment, so a change of roles ends no stream.
 
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use axum::BoxError;
 use axum::body::{Body, Bytes};
-use axum::response::Response;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use http_body::Frame;
 
+use super::response_body::{HttpResponse, ResponseBody, boxed};
 use super::sse;
+use super::tls::ShownCertificate;
 use crate::access::{Authenticator, Principal};
 
 /// A body that ends with the credentials of its principal.
 struct CredentialBound {
-    body: Body,
+    body: ResponseBody,
     ended: BoxFuture<'static, ()>,
 }
 
 /// Bounds a response to the time in which the credentials of `principal` are valid, if the response is a stream.
-/// `None`: to the time in which such a caller, on this machine or not, needs none.
+/// `None`: to the time in which such a caller, on this machine or not, needs none. `shown`: the certificate of the
+/// connection, which has to stay trusted.
 pub(super) fn bind(
-    response: Response,
+    response: HttpResponse,
     authenticator: &Arc<Authenticator>,
     principal: Option<Arc<Principal>>,
     is_loopback: bool,
-) -> Response {
+    shown: Option<&ShownCertificate>,
+) -> HttpResponse {
     if !sse::is_stream(&response) {
         return response;
     }
     let authenticator = Arc::clone(authenticator);
-    let ended = async move { authenticator.ended(principal.as_ref(), is_loopback).await }.boxed();
-    response.map(|body| Body::new(CredentialBound { body, ended }))
+    let distrusted = shown.map(|shown| shown.distrusted.clone()).unwrap_or_default();
+    let ended = async move {
+        let ended = authenticator.ended(principal.as_ref(), is_loopback);
+        distrusted.run_until_cancelled(ended).await;
+    };
+    let ended = ended.boxed();
+    boxed(response.map(|body| Body::new(CredentialBound { body, ended })))
 }
 
 impl http_body::Body for CredentialBound {
     type Data = Bytes;
-    type Error = axum::Error;
+    type Error = BoxError;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         if self.ended.poll_unpin(context).is_ready() {
             return Poll::Ready(None);
         }

@@ -1,8 +1,8 @@
-//! The audit's lines for requests for items that the caller's roles hide.
+//! The audit's lines for requests that name an item which the caller's roles hide.
 //!
-//! Every request for an item that has failed comes here, and every `subscriptions/listen`; a task looks whether the item
-//! is published and hidden. The response does not wait for the task, so its time tells nothing about hidden items. An
-//! item that nobody publishes has no line, since callers invent names without end.
+//! `dispatch` passes every failed request for an item here, and every `subscriptions/listen`. A task looks up whether
+//! the item is published and hidden. The response does not wait for the task, so the time of a response tells nothing
+//! about hidden items. An item that no plugin publishes has no line, since callers can invent any number of names.
 
 use std::sync::Arc;
 
@@ -11,6 +11,7 @@ use super::jsonrpc::Request;
 use super::method::Method;
 use super::methods::hidden_items::HiddenItems;
 use super::methods::subscriptions::listened_uris;
+use super::request_context::RequestContext;
 use super::server::Server;
 use crate::call_env::Caller;
 use crate::plugin::{ForbiddenCall, ForbiddenReason, Plugin};
@@ -27,33 +28,37 @@ fn function_of(method: &Method) -> Option<&'static str> {
     })
 }
 
-/// Has the audit note a failed request of `caller` if its item is hidden.
-pub(super) fn record_if_hidden(server: &Arc<Server>, caller: &Caller, request: &Arc<Request>) {
-    let Some(function) = function_of(&request.method) else { return };
+/// Has the audit note a failed request of `caller` if its item is hidden. `failed`: the request, or what has it.
+pub(super) fn record_if_hidden<R>(server: &Arc<Server>, caller: &Caller, failed: &Arc<R>)
+where
+    R: AsRef<Request> + Send + Sync + 'static,
+{
+    let Some(function) = function_of(&R::as_ref(failed).method) else { return };
     if !server.catalog.has_roles() {
         return;
     }
-    let (owner, caller, request) = (Arc::clone(server), caller.clone(), Arc::clone(request));
+    let (owner, caller, failed) = (Arc::clone(server), caller.clone(), Arc::clone(failed));
     server.tasks.spawn(async move {
-        let work = || record(&owner, &caller, function, &request);
+        let request = R::as_ref(&failed);
+        let work = || record(&owner, &caller, function, request);
         owner.reading().in_place(request.params.len(), work).await;
     });
 }
 
 /// Has the audit note the hidden URIs of a `subscriptions/listen`. It does not fail because of them: a client may name
 /// any URI, and hears nothing of a hidden one.
-pub(super) fn record_hidden_subscriptions(server: &Arc<Server>, caller: &Caller, request: &Arc<Request>) {
+pub(super) fn record_hidden_subscriptions(server: &Arc<Server>, context: &Arc<RequestContext>) {
     if !server.catalog.has_roles() {
         return;
     }
-    let (owner, caller, request) = (Arc::clone(server), caller.clone(), Arc::clone(request));
+    let (owner, context) = (Arc::clone(server), Arc::clone(context));
     server.tasks.spawn(async move {
-        let params = &request.params;
+        let (caller, params) = (&context.caller, &context.request.params);
         let uris = owner.reading().in_place(params.len(), || listened_uris(params)).await;
-        let Some(hidden) = HiddenItems::of(&owner, &caller) else { return };
+        let Some(hidden) = HiddenItems::of(&owner, caller) else { return };
         let work = || {
             for (plugin, name) in uris.iter().filter_map(|uri| hidden.uri(uri)) {
-                forbid(plugin, ("subscriptions/listen", name.as_str()), &caller, 0);
+                forbid(plugin, ("subscriptions/listen", name.as_str()), caller, 0);
             }
         };
         owner.reading().in_place(hidden.work(uris.len()), work).await;

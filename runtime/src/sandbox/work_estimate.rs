@@ -11,20 +11,21 @@
 
 use super::large_work_threads::SMALL;
 
-/// Bytes counted at once: the counts of a block fit into one byte each, so that they are counted many at a time. A
-/// multiple of 64, so that none is counted alone.
+/// Bytes of a block. Its counts fit into one byte each, so the compiler vectorizes counting with a lane for each byte.
+/// A multiple of 64, so that no byte of a whole block is left to a scalar loop.
 const BLOCK: usize = 192;
 
-/// Bytes of strings that all steps read in the time of one unit. A byte of whitespace or of a number adds its part to
-/// that.
-const STRING: usize = 8;
-const NUMBER: usize = 8;
+/// Bytes of strings that all steps read in the time of one unit.
+const STRING_BYTES: usize = 8;
+
+/// Bytes of whitespace or of numbers that take one unit more than as many bytes of strings.
+const NUMBER_BYTES: usize = 8;
 
 /// Escapes that are written in the time of one unit.
 const ESCAPES: usize = 2;
 
 /// Units of what begins or separates a token: a member of an object has a name and a value to allocate and to hash.
-const TOKEN: usize = 2;
+const TOKEN_WORK: usize = 2;
 
 /// The work of reading a JSON text, for [`LargeWork::in_place`](super::LargeWork::in_place): the bytes of JSON of the
 /// most expensive kind that take as long, some 15 ns each. A text of up to [`SMALL`] bytes counts by its length.
@@ -32,8 +33,8 @@ pub(crate) fn json_work(text: &[u8]) -> usize {
     if text.len() <= SMALL {
         return text.len();
     }
-    let bytes = text.len() / STRING;
-    // Large whatever it is, so it is not read for that.
+    let bytes = text.len() / STRING_BYTES;
+    // It is large whatever its tokens are, so they are not counted.
     if bytes > SMALL {
         return bytes;
     }
@@ -42,15 +43,15 @@ pub(crate) fn json_work(text: &[u8]) -> usize {
         tokens += usize::from(block.iter().map(|byte| u8::from(is_token(*byte))).sum::<u8>());
         numbers += usize::from(block.iter().map(|byte| u8::from(*byte <= b'9')).sum::<u8>());
     }
-    bytes + numbers / NUMBER + TOKEN * tokens
+    bytes + numbers / NUMBER_BYTES + TOKEN_WORK * tokens
 }
 
 /// The same for writing a text as a JSON string.
-pub(crate) fn string_work(text: &str) -> usize {
+pub(crate) fn json_string_work(text: &str) -> usize {
     if text.len() <= SMALL {
         return text.len();
     }
-    let bytes = text.len() / STRING;
+    let bytes = text.len() / STRING_BYTES;
     if bytes > SMALL {
         return bytes;
     }
@@ -60,7 +61,7 @@ pub(crate) fn string_work(text: &str) -> usize {
     bytes + escapes / ESCAPES
 }
 
-/// Whether a byte can begin or separate a token, or an escape. Without branches, so that many are compared at once.
+/// Whether a byte can begin or separate a token, or an escape. Without branches, so that the compiler vectorizes it.
 fn is_token(byte: u8) -> bool {
     let opens = (byte == b'[') | (byte == b'{');
     let separates = (byte == b',') | (byte == b':');
@@ -85,9 +86,9 @@ mod tests {
 
     #[test]
     fn escapes_are_more_work_to_write_than_other_text() {
-        assert_eq!(string_work("short"), 5);
-        assert!(string_work(&"ü".repeat(128 << 10)) <= SMALL);
-        assert!(string_work(&"\n".repeat(128 << 10)) > SMALL);
+        assert_eq!(json_string_work("short"), 5);
+        assert!(json_string_work(&"ü".repeat(128 << 10)) <= SMALL);
+        assert!(json_string_work(&"\n".repeat(128 << 10)) > SMALL);
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! What a token is bound to (`cnf`, RFC 7800), and whether the client proves it: a key (DPoP, RFC 9449) or a client
 //! certificate (RFC 8705).
 //!
-//! A principal comes out of a [`BoundPrincipal`] in one way only, with all that the client showed. So no path through
-//! the caches can forget a binding, and a token that is bound to something unknown has no principal at all.
+//! Only [`BoundPrincipal::for_client`] gives a principal away, and it needs all that the client showed. So no path
+//! through the caches can forget a binding, and a token that is bound to something unknown has no principal at all.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -103,7 +103,7 @@ impl BoundPrincipal {
         Ok(self.principal)
     }
 
-    /// Whose token it is and what it is bound to, for whoever only wants to know.
+    /// Whose token it is and what it is bound to, for `plugport token check`, which authenticates nobody.
     pub(crate) fn into_parts(self) -> (Arc<Principal>, TokenBinding) {
         (self.principal, self.binding)
     }

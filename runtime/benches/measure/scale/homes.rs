@@ -21,41 +21,41 @@ pub const SUSPENDED: usize = 10_000;
 /// How long compiling all of them may take.
 const COMPILE_TIMEOUT: Duration = Duration::from_secs(1_200);
 
-pub struct Fleet {
+pub struct Homes {
     /// A server in it has the settings that a server has by default, where they matter to its memory.
-    pub homes: Vec<Home>,
+    pub by_size: Vec<Home>,
     /// The same plugins as the largest home, for very many clients.
-    pub crowded: Home,
+    pub many_clients: Home,
     /// No plugins.
     pub empty: Home,
     _cache: TempDir,
 }
 
-impl Fleet {
+impl Homes {
     pub async fn prepare() -> Self {
         let cache = tempfile::tempdir().unwrap();
-        let homes: Vec<_> = SIZES
+        let by_size: Vec<_> = SIZES
             .iter()
             .map(|plugins| filled(Home::with_config(&config(cache.path(), "", "")), *plugins))
             .collect();
-        let fleet = Self {
-            homes,
-            crowded: filled(Home::with_config(&crowded_config(cache.path())), largest()),
+        let homes = Self {
+            by_size,
+            many_clients: filled(Home::with_config(&many_clients_config(cache.path())), largest()),
             empty: Home::with_config(&config(cache.path(), "", "")),
             _cache: cache,
         };
         let begun = Instant::now();
-        let server = fleet.server(fleet.homes.last().unwrap(), largest()).await;
+        let server = homes.server(homes.by_size.last().unwrap(), largest()).await;
         server.end().await;
         let seconds = begun.elapsed().as_secs_f64();
         println!("{} plugins compiled and listed in {seconds:.1} s", largest());
-        fleet
+        homes
     }
 
     /// A server that has listed all of its plugins.
     pub async fn server(&self, home: &Home, plugins: usize) -> Server {
         let server = Server::start(home).await;
-        complete(&mut Client::new(&server).await, plugins * TOOLS).await;
+        wait_for_tools(&mut Client::new(&server).await, plugins * TOOLS).await;
         server
     }
 }
@@ -83,7 +83,7 @@ pub fn build(number: usize) -> Vec<u8> {
 }
 
 /// Requests the list of tools until it has this many.
-pub async fn complete(client: &mut Client, tools: usize) {
+pub async fn wait_for_tools(client: &mut Client, tools: usize) {
     let begun = Instant::now();
     while client.tools().await != Some(tools) {
         assert!(begun.elapsed() < COMPILE_TIMEOUT, "{tools} tools are still not listed");
@@ -109,7 +109,7 @@ fn config(cache: &Path, server: &str, more: &str) -> String {
 }
 
 /// `guest_memory_mib` counts what instances may use, which is far more than what suspended ones do use.
-fn crowded_config(cache: &Path) -> String {
+fn many_clients_config(cache: &Path) -> String {
     let server = format!(
         "max_connections = 50000\nmax_sessions = 50000\nsession_idle_s = 86400\nclient_buffers_mib = 4096\n\
          guest_memory_mib = 262144\nsuspended_calls = {SUSPENDED}\nsuspended_call_s = 86400\n"

@@ -5,63 +5,69 @@
 
 use std::fmt;
 
+use data_encoding::HEXLOWER;
 use serde::{Serialize, Serializer};
-
-use crate::plugin::component_file::sha256;
+use sha2::{Digest as _, Sha256};
 
 /// Longest arguments that the audit has whole, bytes; the rest is cut.
 const MAX_WHOLE: usize = 16 << 10;
 
 /// Longest arguments whose digest is left to the audit's thread, bytes.
-const MAX_UNDIGESTED: usize = 1 << 10;
+const MAX_DIGEST_LATER: usize = 1 << 10;
 
 /// The arguments of one call.
-pub(super) enum NotedArguments {
-    /// What the line says.
-    Written(String),
-    /// The line says their digest.
-    Undigested(String),
+pub(super) enum AuditedArguments {
+    /// What the line has.
+    Ready(String),
+    /// Arguments of which the line has the digest.
+    DigestLater(String),
 }
 
-impl NotedArguments {
-    /// Notes arguments: the text itself if the audit includes them `whole`.
+impl AuditedArguments {
+    /// The arguments themselves if the audit includes them `whole`.
     pub(super) fn new(arguments: &str, whole: bool) -> Self {
         if whole {
             let end = arguments.floor_char_boundary(MAX_WHOLE);
-            return Self::Written(arguments.get(..end).unwrap_or_default().to_owned());
+            return Self::Ready(arguments.get(..end).unwrap_or_default().to_owned());
         }
-        if arguments.len() <= MAX_UNDIGESTED {
-            return Self::Undigested(arguments.to_owned());
+        if arguments.len() <= MAX_DIGEST_LATER {
+            return Self::DigestLater(arguments.to_owned());
         }
-        Self::Written(digest(arguments))
+        Self::Ready(ArgumentsDigest(arguments).to_string())
     }
 
     /// What it takes in memory.
     pub(super) fn bytes(&self) -> usize {
         match self {
-            Self::Written(text) | Self::Undigested(text) => text.len(),
+            Self::Ready(text) | Self::DigestLater(text) => text.len(),
         }
     }
 }
 
-impl fmt::Debug for NotedArguments {
+impl fmt::Debug for AuditedArguments {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // The text may be here only for its digest, and is for no log.
-        f.debug_struct("NotedArguments").field("bytes", &self.bytes()).finish_non_exhaustive()
+        f.debug_struct("AuditedArguments").field("bytes", &self.bytes()).finish_non_exhaustive()
     }
 }
 
-impl Serialize for NotedArguments {
+impl Serialize for AuditedArguments {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            Self::Written(text) => serializer.serialize_str(text),
-            Self::Undigested(arguments) => serializer.serialize_str(&digest(arguments)),
+            Self::Ready(text) => serializer.serialize_str(text),
+            Self::DigestLater(arguments) => serializer.collect_str(&ArgumentsDigest(arguments)),
         }
     }
 }
 
-fn digest(arguments: &str) -> String {
-    format!("sha256:{}", sha256(arguments.as_bytes()))
+/// Displays the digest of arguments, which the line of each call has.
+struct ArgumentsDigest<'a>(&'a str);
+
+impl fmt::Display for ArgumentsDigest<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let digest = Sha256::digest(self.0);
+        write!(f, "sha256:{}", HEXLOWER.encode_display(&digest))
+    }
 }
 
 #[cfg(test)]
@@ -69,7 +75,7 @@ mod tests {
     use super::*;
 
     fn written(arguments: &str, whole: bool) -> String {
-        match serde_json::to_value(NotedArguments::new(arguments, whole)) {
+        match serde_json::to_value(AuditedArguments::new(arguments, whole)) {
             Ok(serde_json::Value::String(text)) => text,
             other => panic!("{other:?}"),
         }
@@ -79,17 +85,17 @@ mod tests {
     fn the_line_says_the_digest_however_long_the_arguments_are() {
         let empty = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
         assert_eq!(written("", false), empty);
-        for length in [MAX_UNDIGESTED - 1, MAX_UNDIGESTED, MAX_UNDIGESTED + 1, 1 << 20] {
+        for length in [MAX_DIGEST_LATER - 1, MAX_DIGEST_LATER, MAX_DIGEST_LATER + 1, 1 << 20] {
             let arguments = "a".repeat(length);
-            assert_eq!(written(&arguments, false), digest(&arguments));
+            assert_eq!(written(&arguments, false), ArgumentsDigest(&arguments).to_string());
         }
     }
 
     #[test]
     fn a_log_never_shows_them() {
         for whole in [true, false] {
-            let shown = format!("{:?}", NotedArguments::new("hunter2", whole));
-            assert_eq!(shown, "NotedArguments { bytes: 7, .. }");
+            let shown = format!("{:?}", AuditedArguments::new("hunter2", whole));
+            assert_eq!(shown, "AuditedArguments { bytes: 7, .. }");
         }
     }
 

@@ -1,9 +1,10 @@
 //! What each caller has used by each role, in the memory of this process.
 //!
-//! There may be many callers. One whose buckets are whole again is like a new one, and is forgotten when there are
-//! [`MAX_CALLERS`]; one that has used something is never forgotten, or a flood of new callers would give a quota back
-//! to whoever started it. New callers beyond the maximum share one entry, so those of the flood pay. Principals and
-//! addresses have maxima of their own: whoever comes from many addresses takes nothing from a principal.
+//! There may be many callers. When there are [`MAX_CALLERS`], the table forgets those whose buckets are full again,
+//! since they are like new ones. It never forgets a caller that has used something: otherwise an attacker could get a
+//! quota back with a flood of new callers. New callers beyond the maximum share one entry, so the flood uses up that
+//! entry only. Principals and addresses have maxima of their own, so a client with many addresses takes nothing from a
+//! principal.
 //!
 //! This module decides and counts, and writes nothing: [`WriteAheadLog`] gets the buckets that must be in the file
 //! before a call goes on.
@@ -32,7 +33,7 @@ const MICROS: u64 = 1_000_000;
 
 /// One caller by one role.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct EntryKey {
+pub(super) struct RoleUsageKey {
     pub(super) caller: QuotaCaller,
     pub(super) role: Arc<str>,
 }
@@ -40,7 +41,7 @@ pub(super) struct EntryKey {
 /// One bucket of it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct BucketKey {
-    pub(super) entry: EntryKey,
+    pub(super) entry: RoleUsageKey,
     pub(super) kind: QuotaKind,
 }
 
@@ -52,26 +53,27 @@ pub(super) trait WriteAheadLog {
 /// A call that was counted.
 #[derive(Debug)]
 pub(super) struct CountedCall {
-    pub(super) key: EntryKey,
+    pub(super) key: RoleUsageKey,
     pub(super) quota: RoleQuota,
     /// The write that must be done before the call goes on.
     pub(super) write: u64,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Table {
+pub(super) struct UsageTable {
     principals: CallerEntries,
     others: CallerEntries,
 }
 
 #[derive(Debug, Default)]
 struct CallerEntries {
-    entries: HashMap<EntryKey, Entry>,
+    entries: HashMap<RoleUsageKey, RoleUsage>,
     swept: u64,
 }
 
+/// What one caller has used by one role.
 #[derive(Debug, Clone, Default)]
-struct Entry {
+struct RoleUsage {
     calls_per_minute: WrittenBucket,
     calls_per_day: WrittenBucket,
     fuel_per_hour: WrittenBucket,
@@ -130,7 +132,12 @@ impl WrittenBucket {
     }
 
     /// Makes sure that the file has at least `tat`; if not, writes one that lies further ahead.
-    fn write_ahead(&mut self, tat: u64, (entry, kind): (&EntryKey, QuotaKind), ahead: &impl WriteAheadLog) {
+    fn write_ahead(
+        &mut self,
+        tat: u64,
+        (entry, kind): (&RoleUsageKey, QuotaKind),
+        ahead: &impl WriteAheadLog,
+    ) {
         if tat > self.written {
             self.written = tat.saturating_add(period(kind) / AHEAD);
             let stored = StoredBucket { tat: self.written, value: self.value };
@@ -143,7 +150,7 @@ impl WrittenBucket {
         &mut self,
         amount: u64,
         (kind, value): (QuotaKind, u64),
-        key: &EntryKey,
+        key: &RoleUsageKey,
         now: u64,
         ahead: &impl WriteAheadLog,
     ) -> u64 {
@@ -155,7 +162,7 @@ impl WrittenBucket {
     }
 }
 
-impl Entry {
+impl RoleUsage {
     fn bucket(&mut self, kind: QuotaKind) -> &mut WrittenBucket {
         match kind {
             QuotaKind::CallsPerMinute => &mut self.calls_per_minute,
@@ -194,7 +201,7 @@ impl Entry {
     fn count_call(
         &mut self,
         quota: &QuotaConfig,
-        key: &EntryKey,
+        key: &RoleUsageKey,
         now: u64,
         ahead: &impl WriteAheadLog,
     ) -> u64 {
@@ -220,7 +227,7 @@ impl Entry {
 
 impl CallerEntries {
     /// The key under which a caller is counted: its own, or one that new callers share.
-    fn key_of(&mut self, key: EntryKey, now: u64) -> EntryKey {
+    fn key_of(&mut self, key: RoleUsageKey, now: u64) -> RoleUsageKey {
         if self.entries.contains_key(&key) {
             return key;
         }
@@ -231,11 +238,11 @@ impl CallerEntries {
         if self.entries.len() < MAX_CALLERS {
             return key;
         }
-        EntryKey { caller: key.caller.shared(), ..key }
+        RoleUsageKey { caller: key.caller.shared(), ..key }
     }
 }
 
-impl Table {
+impl UsageTable {
     fn entries(&mut self, caller: QuotaCaller) -> &mut CallerEntries {
         if caller.is_authenticated() { &mut self.principals } else { &mut self.others }
     }
@@ -251,7 +258,7 @@ impl Table {
         let mut soonest: Option<OverQuota> = None;
         for quota in roles {
             let entries = self.entries(caller);
-            let key = entries.key_of(EntryKey { caller, role: Arc::clone(&quota.role) }, now);
+            let key = entries.key_of(RoleUsageKey { caller, role: Arc::clone(&quota.role) }, now);
             let entry = entries.entries.entry(key.clone()).or_default();
             let Some((limit, value, wait)) = entry.stopping(&quota.quota, now) else {
                 let write = entry.count_call(&quota.quota, &key, now, ahead);
@@ -267,7 +274,7 @@ impl Table {
     }
 
     /// A call has ended.
-    pub(super) fn end(&mut self, key: &EntryKey) {
+    pub(super) fn end(&mut self, key: &RoleUsageKey) {
         if let Some(entry) = self.entries(key.caller).entries.get_mut(key) {
             entry.running = entry.running.saturating_sub(1);
         }
@@ -276,7 +283,7 @@ impl Table {
     /// Takes `amount`, whether or not there is enough, as far as the role limits it.
     pub(super) fn take(
         &mut self,
-        (key, quota): (&EntryKey, &QuotaConfig),
+        (key, quota): (&RoleUsageKey, &QuotaConfig),
         (kind, amount): (QuotaKind, u64),
         now: u64,
         ahead: &impl WriteAheadLog,
@@ -291,7 +298,7 @@ impl Table {
     /// Takes `amount` if there is enough. Returns the write that must be done before it is used.
     pub(super) fn reserve(
         &mut self,
-        (key, quota): (&EntryKey, &RoleQuota),
+        (key, quota): (&RoleUsageKey, &RoleQuota),
         (kind, amount): (QuotaKind, u64),
         now: u64,
         ahead: &impl WriteAheadLog,
@@ -315,7 +322,7 @@ impl Table {
     /// Puts back what was reserved and not used.
     pub(super) fn give_back(
         &mut self,
-        (key, quota): (&EntryKey, &QuotaConfig),
+        (key, quota): (&RoleUsageKey, &QuotaConfig),
         (kind, amount): (QuotaKind, u64),
         since_and_now: (u64, u64),
     ) {

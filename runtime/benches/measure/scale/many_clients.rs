@@ -7,12 +7,13 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::connection::{Connection, SESSIONS, call, header, post};
 use super::figures::Figures;
-use super::fleet::{Fleet, SUSPENDED, build, largest, name};
+use super::homes::{Homes, SUSPENDED, build, largest, name};
 use super::listeners::Listeners;
 use super::process::{CpuTimes, Memory};
+use super::requests::{SESSIONS, call, post};
 use super::{SETTLE, median};
+use crate::support::connection::{Connection, header};
 use crate::support::server::Server;
 
 const SESSION_COUNT: usize = 10_000;
@@ -30,20 +31,20 @@ const CALLS: usize = 5_000;
 const SUSPENDED_KIB: f64 = 64.0;
 
 /// Aim for the median of a call beside all clients, in calls of the same server before: that of `suspended_calls`.
-const BESIDE: f64 = 2.0;
+const LATENCY_RATIO: f64 = 2.0;
 
 /// `files`: how many files a process may open.
-pub async fn measure(fleet: &Fleet, files: usize, figures: &mut Figures) {
+pub async fn measure(homes: &Homes, files: usize, figures: &mut Figures) {
     let listeners = LISTENERS.min(files.saturating_sub(OTHER_FILES));
     if listeners < LISTENERS {
         println!(
             "\nonly {listeners} event streams, since a process may open {files} files here (ulimit -Hn)"
         );
     }
-    let server = fleet.server(&fleet.crowded, largest()).await;
+    let server = homes.server(&homes.many_clients, largest()).await;
     let address = server.address().to_owned();
     let alone = p50(&address);
-    let mut grown = Growth::new(&server).await;
+    let mut grown = MemoryGrowth::new(&server).await;
     figures
         .heading(&format!("memory for clients of a server with {} plugins: private memory each", largest()));
     begin_sessions(&address);
@@ -63,7 +64,7 @@ pub async fn measure(fleet: &Fleet, files: usize, figures: &mut Figures) {
     let beside = p50(&address);
     figures.plain("a call before, p50", alone, "µs");
     figures.plain("a call beside them, p50", beside, "µs");
-    figures.aimed("  in calls before", beside / alone, "", BESIDE);
+    figures.aimed("  in calls before", beside / alone, "", LATENCY_RATIO);
     figures.plain(
         "processor time of the server while nobody calls, of one processor",
         idle_share(&server).await,
@@ -74,7 +75,7 @@ pub async fn measure(fleet: &Fleet, files: usize, figures: &mut Figures) {
         let file = format!("q{number}.wasm");
         // Its code is cached.
         let bytes = build(number);
-        let each = streams.notified(|| fleet.crowded.put(&file, &bytes)).await;
+        let each = streams.notified(|| homes.many_clients.put(&file, &bytes)).await;
         let of_change = [each[0], each[each.len() / 2], each[each.len() - 1]];
         times.iter_mut().zip(of_change).for_each(|(times, time)| times.push(time));
     }
@@ -88,11 +89,11 @@ pub async fn measure(fleet: &Fleet, files: usize, figures: &mut Figures) {
 }
 
 /// How the private memory of a server grows, step by step.
-struct Growth {
+struct MemoryGrowth {
     before: f64,
 }
 
-impl Growth {
+impl MemoryGrowth {
     async fn new(server: &Server) -> Self {
         tokio::time::sleep(SETTLE).await;
         Self { before: Memory::of(server.id()).private }
@@ -114,10 +115,10 @@ fn begin_sessions(address: &str) {
     let initialize = post(address, &[], &body);
     let initialized = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
     for _ in 0..SESSION_COUNT {
-        let id = header(connection.send(&initialize), "mcp-session-id").unwrap().to_owned();
+        let id = header(connection.send_ok(&initialize), "mcp-session-id").unwrap().to_owned();
         // A session that is not used ends after a minute.
         let headers = [("mcp-protocol-version", SESSIONS), ("mcp-session-id", id.as_str())];
-        connection.send(&post(address, &headers, &initialized));
+        connection.send_ok(&post(address, &headers, &initialized));
     }
 }
 
@@ -125,7 +126,7 @@ fn suspend_calls(address: &str) {
     let mut connection = Connection::open(address);
     let request = call(address, &format!("{}-ask", name(0)));
     for _ in 0..SUSPENDED {
-        let response = connection.send(&request);
+        let response = connection.send_ok(&request);
         assert!(response.contains("\"resultType\":\"input_required\""), "{response}");
     }
 }
@@ -137,7 +138,7 @@ fn p50(address: &str) -> f64 {
     let mut times = Vec::with_capacity(CALLS);
     for _ in 0..CALLS {
         let begun = Instant::now();
-        let response = connection.send(&request);
+        let response = connection.send_ok(&request);
         times.push(begun.elapsed().as_secs_f64() * 1e6);
         assert!(response.contains("\"resultType\":\"complete\""), "{response}");
     }
