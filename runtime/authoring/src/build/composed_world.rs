@@ -1,8 +1,8 @@
-//! The world of a plugin in JavaScript: that of its SDK, and those of the host's other interfaces that its bundle
-//! imports.
+//! The world of a plugin in JavaScript or Python: the usual one, and those of the host's other interfaces that it uses.
 //!
-//! A component of JavaScript imports all of its world. Each function costs time in every instance, and an operator is
-//! told what the plugin would need. What a bundle imports is only known once it is there, from esbuild's metafile.
+//! A component of these languages imports all of its world. Each function costs time in every instance, and an operator
+//! is told what the plugin would need. What a bundle of JavaScript imports is only known once it is there, from
+//! esbuild's metafile; what Python imports is read in its sources (`python_imports`).
 
 use std::collections::BTreeMap;
 use std::io;
@@ -12,10 +12,8 @@ use serde::Deserialize;
 
 use super::error::BuildError;
 use super::wit_world::WitWorld;
-
-/// How the names of interfaces begin, and the world of `plugport:plugin` that has them.
-const WORLDS: [(&str, &str); 3] =
-    [("plugport:plugin/http-client@", "http"), ("wasi:keyvalue/", "keyvalue"), ("wasi:config/", "config")];
+use crate::project::Project;
+use crate::project::host_world::HostWorld;
 
 /// The world that includes the others.
 const COMPOSED: &str = "composed";
@@ -37,20 +35,48 @@ struct Import {
 }
 
 /// The worlds that a bundle needs beside that of the SDK.
-pub(super) fn needed(metafile: &[u8]) -> Result<Vec<&'static str>, BuildError> {
+pub(super) fn needed(metafile: &[u8]) -> Result<Vec<HostWorld>, BuildError> {
     let metafile: Metafile = serde_json::from_slice(metafile).map_err(BuildError::Metafile)?;
     let imports = || metafile.outputs.values().flat_map(|output| &output.imports);
-    let is_imported = |start: &str| imports().any(|import| import.path.starts_with(start));
-    Ok(WORLDS.iter().filter(|(start, _)| is_imported(start)).map(|(_, world)| *world).collect())
+    let is_imported =
+        |world: &HostWorld| imports().any(|import| import.path.starts_with(interface_start(*world)));
+    Ok(HostWorld::ALL.into_iter().filter(is_imported).collect())
+}
+
+/// How the names of a world's interfaces begin.
+fn interface_start(world: HostWorld) -> &'static str {
+    match world {
+        HostWorld::Http => "plugport:plugin/http-client@",
+        HostWorld::Keyvalue => "wasi:keyvalue/",
+        HostWorld::Config => "wasi:config/",
+    }
+}
+
+/// The world of a project with these beside it; the SDK may have one of its own in the folder `sdk`. What the project
+/// names or brings itself is taken as it is.
+pub(super) fn world_of(
+    project: &Project,
+    sdk: Option<PathBuf>,
+    worlds: &[HostWorld],
+    scratch: &Path,
+) -> Result<WitWorld, BuildError> {
+    let wit = WitWorld::of(project, sdk, scratch)?;
+    let is_own = project.manifest.world.is_some() || wit.folder == project.root.join("wit");
+    if is_own { Ok(wit) } else { compose(wit, worlds, scratch.join("composed")) }
 }
 
 /// Adds these worlds to another one, in a copy of its folder.
-pub(super) fn compose(wit: WitWorld, worlds: &[&str], folder: PathBuf) -> Result<WitWorld, BuildError> {
+fn compose(wit: WitWorld, worlds: &[HostWorld], folder: PathBuf) -> Result<WitWorld, BuildError> {
     if worlds.is_empty() {
         return Ok(wit);
     }
-    let includes: Vec<String> =
-        worlds.iter().map(|world| format!("include plugport:plugin/{world}@0.1.0;")).collect();
+    // Within its own package a world has no longer name.
+    let is_short = wit.is_plugports()?;
+    let include = |world: &HostWorld| match (is_short, world.name()) {
+        (true, name) => format!("include {name};"),
+        (false, name) => format!("include plugport:plugin/{name}@0.1.0;"),
+    };
+    let includes: Vec<String> = worlds.iter().map(include).collect();
     let composed = format!("world {COMPOSED} {{ include {}; {} }}\n", wit.world, includes.join(" "));
     copy(&wit.folder, &folder)
         .and_then(|()| std::fs::write(folder.join("composed.wit"), composed))
@@ -85,33 +111,52 @@ mod tests {
                 .to_string()
         };
         let needed = |imports: &[&str]| needed(metafile(imports).as_bytes()).unwrap();
-        assert_eq!(needed(&["plugport:plugin/changes@0.1.0", "wasi:random/random@0.2.12"]), [""; 0]);
+        assert_eq!(needed(&["plugport:plugin/changes@0.1.0", "wasi:random/random@0.2.12"]), []);
         let all = [
             "wasi:config/store@0.2.0-rc.1",
             "wasi:keyvalue/atomics@0.2.0-draft2",
             "wasi:keyvalue/store@0.2.0-draft2",
             "plugport:plugin/http-client@0.1.0",
         ];
-        assert_eq!(needed(&all), ["http", "keyvalue", "config"]);
+        assert_eq!(needed(&all), HostWorld::ALL);
         let unreadable = super::needed(b"{}").err().unwrap();
         assert!(unreadable.to_string().contains("npm install"), "{unreadable}");
     }
 
     #[test]
-    fn the_world_of_the_sdk_is_composed_with_what_is_needed_and_left_alone_otherwise() {
+    fn the_usual_world_is_composed_with_what_is_needed_and_left_alone_otherwise() {
         let dir = tempfile::tempdir().unwrap();
-        let sdk = dir.path().join("sdk");
-        for (name, bytes) in embedded::below("sdk/typescript/wit") {
-            embedded::write(&sdk, name, bytes).unwrap();
+        for (files, name) in [("sdk/typescript/wit", "javascript"), ("wit", "plugin")] {
+            let sdk = dir.path().join(name);
+            for (file, bytes) in embedded::below(files) {
+                embedded::write(&sdk, file, bytes).unwrap();
+            }
+            let world = || WitWorld { folder: sdk.clone(), world: name.to_owned() };
+            assert_eq!(compose(world(), &[], dir.path().join("x")).unwrap(), world());
+            let composed = compose(world(), &HostWorld::ALL, dir.path().join("wit").join(name)).unwrap();
+            let (resolve, id) = composed.resolve().unwrap();
+            let imports: Vec<String> =
+                resolve.worlds[id].imports.keys().map(|key| resolve.name_world_key(key)).collect();
+            for needed in ["plugport:plugin/http-client@0.1.0", "wasi:config/store@0.2.0-rc.1"] {
+                assert!(imports.iter().any(|name| name == needed), "{needed} is not in {imports:?}");
+            }
+            assert!(resolve.worlds[id].exports.len() >= 4, "{name} exports what it did");
         }
-        let world = || WitWorld { folder: sdk.clone(), world: "javascript".to_owned() };
-        assert_eq!(compose(world(), &[], dir.path().join("x")).unwrap(), world());
-        let composed = compose(world(), &["http", "keyvalue", "config"], dir.path().join("wit")).unwrap();
-        let (resolve, id) = composed.resolve().unwrap();
-        let imports: Vec<String> =
-            resolve.worlds[id].imports.keys().map(|key| resolve.name_world_key(key)).collect();
-        for needed in ["plugport:plugin/http-client@0.1.0", "wasi:config/store@0.2.0-rc.1"] {
-            assert!(imports.iter().any(|name| name == needed), "{needed} is not in {imports:?}");
-        }
+    }
+
+    #[test]
+    fn a_world_of_the_projects_own_is_taken_as_it_is() {
+        let [root, scratch] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+        let (language, manifest) = (crate::cli::Language::Python, Default::default());
+        let mut project = Project { root: root.path().to_owned(), language, name: "x".to_owned(), manifest };
+        let world =
+            |project: &Project| world_of(project, None, &[HostWorld::Http], scratch.path()).unwrap().world;
+        assert_eq!(world(&project), "composed");
+        project.manifest.world = Some("plugin".to_owned());
+        assert_eq!(world(&project), "plugin");
+        project.manifest.world = None;
+        std::fs::create_dir(root.path().join("wit")).unwrap();
+        std::fs::write(root.path().join("wit/x.wit"), "package a:b; world mine {}").unwrap();
+        assert_eq!(world(&project), "mine");
     }
 }

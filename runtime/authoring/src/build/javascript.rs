@@ -11,13 +11,13 @@ use std::path::{Path, PathBuf};
 
 use plugport_common::shell_quote;
 
-use super::composed_world::{compose, needed};
+use super::composed_world::{needed, world_of};
 use super::error::BuildError;
 use super::tool_command::ToolCommand;
 use super::toolchain::{ToolError, Toolchain, at_least, is_program, tool_output};
-use super::wit_world::WitWorld;
 use super::{BuiltComponent, read_made};
 use crate::project::Project;
+use crate::project::host_world::HostWorld;
 
 const NODE: &str = "Node.js 20 or newer, from https://nodejs.org, or on Debian: apt install nodejs npm";
 
@@ -73,7 +73,7 @@ pub(super) async fn build(
     let entry = entry(project)?;
     let (bundle, made) = (scratch.join("plugin.js"), scratch.join("plugin.wasm"));
     let worlds = installed.bundle(root, entry, &bundle).await?;
-    let wit = installed.world(project, &worlds, scratch)?;
+    let wit = world_of(project, Some(installed.sdk.join("wit")), &worlds, scratch)?;
     // Without --sync the result is an asynchronous component, which the engine does not load.
     let args: [&Path; 9] = [
         "--sync".as_ref(),
@@ -103,7 +103,7 @@ impl NodeModules {
     }
 
     /// Writes the bundle, and returns the worlds that it needs beside that of the SDK.
-    async fn bundle(&self, root: &Path, entry: PathBuf, to: &Path) -> Result<Vec<&'static str>, BuildError> {
+    async fn bundle(&self, root: &Path, entry: PathBuf, to: &Path) -> Result<Vec<HostWorld>, BuildError> {
         let metafile = to.with_extension("json");
         let globals = GLOBALS.map(|name| OsString::from(format!("--define:globalThis.{name}={name}")));
         let paths = [
@@ -116,14 +116,6 @@ impl NodeModules {
         // Prints warnings and errors only.
         ToolCommand::new(&self.esbuild, root).args(args).args(["--log-level=warning"]).run().await?;
         needed(&read_made(&metafile)?)
-    }
-
-    /// The world of the SDK with these beside it, unless the project has a world of its own.
-    fn world(&self, project: &Project, worlds: &[&str], scratch: &Path) -> Result<WitWorld, BuildError> {
-        let sdk = self.sdk.join("wit");
-        let wit = WitWorld::of(project, Some(sdk.clone()), scratch)?;
-        let is_own = wit.folder != sdk || project.manifest.world.is_some();
-        if is_own { Ok(wit) } else { compose(wit, worlds, scratch.join("composed")) }
     }
 }
 
@@ -213,27 +205,6 @@ mod tests {
         exported.sort_unstable();
         known.sort_unstable();
         assert_eq!(exported, known);
-    }
-
-    #[test]
-    fn a_world_of_the_projects_own_is_taken_as_it_is() {
-        let dir = tempfile::tempdir().unwrap();
-        let installed = NodeModules {
-            esbuild: PathBuf::new(),
-            componentize: PathBuf::new(),
-            sdk: dir.path().join("sdk"),
-        };
-        for (name, bytes) in crate::project::embedded::below("sdk/typescript") {
-            crate::project::embedded::write(&installed.sdk, name, bytes).unwrap();
-        }
-        let (mut project, scratch) = (project(dir.path()), dir.path().join("scratch"));
-        let world = |project: &Project| installed.world(project, &["http"], &scratch).unwrap().world;
-        assert_eq!(world(&project), "composed");
-        project.manifest.world = Some("javascript".to_owned());
-        assert_eq!(world(&project), "javascript");
-        project.manifest.world = None;
-        put(dir.path(), "wit/x.wit", "package a:b; world mine {}");
-        assert_eq!(world(&project), "mine");
     }
 
     #[test]

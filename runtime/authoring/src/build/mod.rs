@@ -13,6 +13,7 @@ mod go;
 mod javascript;
 mod output;
 mod python;
+mod python_imports;
 mod report;
 mod rust;
 mod sections;

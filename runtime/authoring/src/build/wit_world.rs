@@ -38,6 +38,13 @@ impl WitWorld {
         Ok(Self { folder, world })
     }
 
+    /// Whether its package is Plugport's own, and not one that includes it.
+    pub(super) fn is_plugports(&self) -> Result<bool, BuildError> {
+        let (resolve, package) = read(&self.folder)?;
+        let name = resolve.packages.get(package).map(|package| &package.name);
+        Ok(name.is_some_and(|name| name.namespace == "plugport" && name.name == "plugin"))
+    }
+
     /// Reads the folder and selects the world.
     pub(super) fn resolve(&self) -> Result<(Resolve, WorldId), BuildError> {
         let (resolve, package) = read(&self.folder)?;

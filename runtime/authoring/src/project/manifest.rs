@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::ProjectError;
+use super::host_world::HostWorld;
 use super::language::Language;
 
 /// A project's manifest.
@@ -23,6 +24,8 @@ pub(crate) struct Manifest {
     pub(crate) sdk: Option<PathBuf>,
     /// Python: the module with the plugin.
     pub(crate) app: Option<String>,
+    /// Python: what the plugin uses beside what its sources import.
+    pub(crate) worlds: Vec<HostWorld>,
     /// JavaScript and TypeScript: the file with the plugin.
     pub(crate) entry: Option<PathBuf>,
     /// C: additional options for the compiler.
@@ -121,6 +124,7 @@ struct PyPlugport {
     app: Option<String>,
     sdk: Option<PathBuf>,
     world: Option<String>,
+    worlds: Vec<HostWorld>,
 }
 
 impl PyProject {
@@ -155,6 +159,7 @@ impl PyProject {
             world: tool.plugport.world,
             sdk: tool.plugport.sdk,
             app: tool.plugport.app,
+            worlds: tool.plugport.worlds,
             ..Manifest::default()
         }
     }
@@ -243,6 +248,10 @@ mod tests {
         assert!(Manifest::read(Path::new("/no/such"), Language::C, None).unwrap().about.name.is_none());
         assert!(read(Language::JavaScript, "package.json", "[]").unwrap().entry.is_none());
         assert!(read(Language::C, "plugin.toml", "nmae = 'x'").unwrap_err().contains("plugin.toml"));
-        assert!(read(Language::Python, "pyproject.toml", "[tool.plugport]\napps = 'x'").is_err());
+        let python = |text: &str| read(Language::Python, "pyproject.toml", text);
+        assert!(python("[tool.plugport]\napps = 'x'").is_err());
+        assert!(python("[tool.plugport]\nworlds = ['htp']").is_err());
+        let named = python("[tool.plugport]\nworlds = ['config', 'http']").unwrap();
+        assert_eq!(named.worlds, [HostWorld::Config, HostWorld::Http]);
     }
 }

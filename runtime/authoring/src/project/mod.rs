@@ -3,6 +3,7 @@
 
 pub(crate) mod cargo_artifacts;
 pub(crate) mod embedded;
+pub(crate) mod host_world;
 pub(crate) mod language;
 pub(crate) mod manifest;
 
