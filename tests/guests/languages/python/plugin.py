@@ -1,11 +1,25 @@
 """One of each feature, the same in every language, so that one test can drive them all."""
 
+import asyncio
 import random
 import time
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from plugport_sdk import Call, Message, ToolError, complete, exports, prompt, rank, resource, tool
+from plugport_sdk import (
+    Call,
+    Message,
+    ToolError,
+    complete,
+    config,
+    exports,
+    http,
+    kv,
+    prompt,
+    rank,
+    resource,
+    tool,
+)
 
 
 @dataclass
@@ -99,6 +113,34 @@ def refuse(call: Call) -> str:
 def draw() -> str:
     """Draw a random number, and tell the time."""
     return f"{random.random()} {time.time()}"
+
+
+@tool(name="fetch-text")
+def fetch_text(url: Annotated[str, "Where it is."]) -> str:
+    """Fetch a text."""
+    try:
+        return http.get(url).text()
+    except http.Failure as failure:
+        raise ToolError(str(failure)) from None
+
+
+@tool(name="fetch-all")
+async def fetch_all(urls: Annotated[list[str], "Where they are."]) -> str:
+    """Fetch several texts at once."""
+    responses = await asyncio.gather(*(http.async_get(url) for url in urls))
+    return "\n".join(response.text() for response in responses)
+
+
+@tool(name="count-visits")
+def count_visits(name: Annotated[str, "Who visits."]) -> str:
+    """Count the visits of someone."""
+    return str(kv.open().increment(name))
+
+
+@tool(name="greet-configured")
+def greet_configured() -> str:
+    """Say the greeting of the settings, and how long the secret is."""
+    return f"{config.require('greeting')} {len(config.require('token'))}"
 
 
 @resource("features://greeting", mime_type="text/plain")
