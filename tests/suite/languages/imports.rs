@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use plugport_tests::guests::{guest, plugin};
-use plugport_tests::languages::{Lang, features};
+use plugport_tests::languages::{self, Lang, features};
 use wasmtime::Engine;
 use wasmtime::component::Component;
 use wasmtime::component::types::ComponentItem;
@@ -61,6 +61,18 @@ fn a_rust_plugin_that_sends_requests_imports_one_interface_for_them() {
     assert!(more.iter().all(|name| name.starts_with("plugport:plugin/http-client ")), "{more:?}");
     assert!(found.contains("plugport:plugin/http-client send"), "{found:?}");
     assert!(!found.contains("plugport:plugin/http-client wait"), "the SDK for Rust needs no loop of events");
+}
+
+#[test]
+fn a_plugin_in_python_imports_for_requests_store_and_settings_what_its_sources_import() {
+    const HOST: [&str; 3] = ["plugport:plugin/http-client ", "wasi:keyvalue/", "wasi:config/"];
+    let has = |found: &BTreeSet<String>, start: &str| found.iter().any(|name| name.starts_with(start));
+    let Some(file) = languages::plugin(Lang::Python, "tables") else { return };
+    let found = imports(&file);
+    assert!(!HOST.iter().any(|start| has(&found, start)), "{found:?}");
+    let Some(file) = features(Lang::Python) else { return };
+    let found = imports(&file);
+    assert!(HOST.iter().all(|start| has(&found, start)), "{found:?}");
 }
 
 #[test]

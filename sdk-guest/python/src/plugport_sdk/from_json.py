@@ -30,7 +30,7 @@ def _is_deep(text: str) -> bool:
         # The innermost level at a time; a loop over characters would take far longer.
         fewer = brackets.replace(b"[]", b"").replace(b"{}", b"")
         if len(fewer) == len(brackets):
-            break
+            # Without partners these are no JSON, but the reader would go as deep before it knows.
+            return len(brackets) > _MOST_LEVELS
         brackets = fewer
-    # Without partners these are no JSON, but the reader would go as deep before it knows.
-    return len(brackets) > _MOST_LEVELS
+    return bool(brackets)

@@ -58,8 +58,7 @@ def request(method: str, url: str, /, **options: Unpack[RequestOptions]) -> Resp
     long they are together; `json` is any value. `timeout` says how many seconds to wait for the response, and for each
     piece of it. Of the body at most `max_body` bytes are read, 1 MiB by default.
     """
-    sending = Request(method, url, **options)
-    return exchange.now(exchange.response(exchange.now(exchange.start(sending)), sending.max_body))
+    return _finish_one(*_start_one(Request(method, url, **options)))
 
 
 def get(url: str, /, **options: Unpack[RequestOptions]) -> Response:
@@ -112,10 +111,17 @@ def fetch_all(requests: Iterable[str | Request], *, return_exceptions: bool = Fa
                 left[0].drop()
 
 
+def _start_one(request: Request) -> tuple[Any, int]:
+    return exchange.now(exchange.start(request, is_async=False)), request.max_body
+
+
+def _finish_one(sent: Any, max_body: int) -> Response:
+    return exchange.now(exchange.response(sent, max_body, is_async=False))
+
+
 def _start(one: str | Request, return_exceptions: bool) -> tuple[Any, int] | Failure:
-    sending = one if isinstance(one, Request) else Request("GET", one)
     try:
-        return exchange.now(exchange.start(sending)), sending.max_body
+        return _start_one(one if isinstance(one, Request) else Request("GET", one))
     except Failure as failure:
         if return_exceptions:
             return failure
@@ -126,7 +132,7 @@ def _finish(started: tuple[Any, int] | Failure, return_exceptions: bool) -> Resp
     if isinstance(started, Failure):
         return started
     try:
-        return exchange.now(exchange.response(*started))
+        return _finish_one(*started)
     except Failure as failure:
         if return_exceptions:
             return failure
@@ -136,7 +142,8 @@ def _finish(started: tuple[Any, int] | Failure, return_exceptions: bool) -> Resp
 async def async_request(method: str, url: str, /, **options: Unpack[RequestOptions]) -> Response:
     """As `request`; those that are awaited at the same time, with `asyncio.gather`, are under way at the same time."""
     sending = Request(method, url, **options)
-    return await exchange.response(await exchange.start(sending), sending.max_body, is_async=True)
+    sent = await exchange.start(sending, is_async=True)
+    return await exchange.response(sent, sending.max_body, is_async=True)
 
 
 async def async_get(url: str, /, **options: Unpack[RequestOptions]) -> Response:

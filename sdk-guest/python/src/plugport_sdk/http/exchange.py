@@ -31,11 +31,13 @@ def now(coroutine: Coroutine[Any, Any, T]) -> T:
     except StopIteration as ended:
         return ended.value  # type: ignore[no-any-return]
     coroutine.close()
-    raise Internal("a body that is `async` needs `async_request` or `async_stream`")
+    raise Internal("what waits here should not have to")
 
 
-async def start(request: Request) -> Any:
+async def start(request: Request, is_async: bool) -> Any:
     """Begins to send it, and hands over its body."""
+    if not is_async and isinstance(request.body, AsyncIterable):
+        raise Internal("a body that is `async` needs `async_request` or `async_stream`")
     sent = backend.send(request)
     try:
         if not isinstance(request.body, bytes):
@@ -64,7 +66,7 @@ def _write_piece(sent: Any, piece: Any) -> bool:
     return all(sent.write(data[at : at + _PIECE]) for at in range(0, len(data), _PIECE))
 
 
-async def response(sent: Any, max_body: int, is_async: bool = False) -> Response:
+async def response(sent: Any, max_body: int, is_async: bool) -> Response:
     """The response, with at most so much of its body."""
     reader = Reader(sent, is_async)
     try:
@@ -176,7 +178,7 @@ class AsyncStream(_StreamBase):
 
 async def stream(request: Request, is_async: bool) -> tuple[int, Headers, Reader]:
     """Sends a request, and waits for the head of its response."""
-    sent = await start(request)
+    sent = await start(request, is_async)
     reader = Reader(sent, is_async)
     try:
         return *await reader.head(), reader
