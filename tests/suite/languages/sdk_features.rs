@@ -30,7 +30,7 @@ roots = true
 ";
 
 /// How long a component may take to be compiled: an interpreter is large, and the test's build slow.
-const PATIENCE: Duration = Duration::from_secs(600);
+const TIMEOUT: Duration = Duration::from_secs(600);
 
 /// Each guest may have more.
 const TOOLS: [&str; 10] =
@@ -94,7 +94,7 @@ async fn drive(lang: Lang) {
 /// Waits until a tool is there.
 async fn published(server: &Server, tool: &str) {
     let client = Client::new(server.url());
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     loop {
         let reply = client.request("tools/list", json!({})).await;
         let tools = reply.result()["tools"].as_array().unwrap();

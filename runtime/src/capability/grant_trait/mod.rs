@@ -45,8 +45,8 @@ pub(crate) trait Grant: Default {
     /// nothing.
     fn is_subset_of(&self, other: &Self) -> bool;
 
-    /// Remarks on what will not work as the operator may expect, one sentence each.
-    fn remarks(&self) -> Vec<String> {
+    /// Warnings about what will not work as the operator may expect, one sentence each.
+    fn warnings(&self) -> Vec<String> {
         Vec::new()
     }
 
