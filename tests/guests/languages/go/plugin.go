@@ -7,8 +7,11 @@ import (
 	"math/rand"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/plugport/plugport/sdk-guest/go"
+	"github.com/plugport/plugport/sdk-guest/go/config"
+	"github.com/plugport/plugport/sdk-guest/go/kv"
 )
 
 type logArgs struct {
@@ -138,6 +141,28 @@ func refuse(call *plugport.Call, _ struct{}) (string, error) {
 	return answer.Text(), nil
 }
 
+type visitArgs struct {
+	Name string `json:"name" desc:"Who visits."`
+}
+
+func countVisits(_ *plugport.Call, args visitArgs) (string, error) {
+	store, err := kv.Open()
+	if err != nil {
+		return "", err
+	}
+	visits, err := store.Increment(args.Name, 1)
+	return fmt.Sprint(visits), err
+}
+
+func greetConfigured(*plugport.Call, struct{}) (string, error) {
+	greeting, err := config.Require("greeting")
+	if err != nil {
+		return "", err
+	}
+	token, err := config.Require("token")
+	return fmt.Sprintf("%s %d", greeting, utf8.RuneCountInString(token)), err
+}
+
 func greeting(*plugport.Call) (string, error) {
 	return "Hello from go", nil
 }
@@ -181,6 +206,8 @@ func init() {
 	plugport.Tool("nest", "Answer with lists in lists.", nest)
 	plugport.Tool("fail", "Fail.", fail)
 	plugport.Tool("refuse", "Ask the model without being allowed to.", refuse)
+	plugport.Tool("count-visits", "Count the visits of someone.", countVisits)
+	plugport.Tool("greet-configured", "Say the greeting of the settings, and how long the secret is.", greetConfigured)
 	plugport.Resource("features://greeting", "greeting", "A greeting.", greeting)
 	plugport.ResourceTemplate("features://echo/{word}", "echo", "Says a word again.", echo)
 	plugport.Prompt("greet", "Ask for a greeting.", greet)
