@@ -242,6 +242,7 @@ pub(super) const ENTRIES: &[Entry] = &[
                 Attack::call("hostile_http_client", "crowd", "limit", "holds more than 1024 handles")
                     .arguments(r#"{"url": "http://{authority}/silent", "count": 100000}"#)
                     .granted(AttackGrant::BadWebServer)
+                    .configured("limits = { cpu_ms = 20_000 }")
                     .times(10),
             ),
             Contained(
