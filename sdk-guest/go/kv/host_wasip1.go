@@ -3,9 +3,12 @@
 package kv
 
 import (
+	"unsafe"
+
 	"github.com/plugport/plugport/sdk-guest/go"
 	atomics "github.com/plugport/plugport/sdk-guest/go/internal/bindings/wasi_keyvalue_atomics"
 	store "github.com/plugport/plugport/sdk-guest/go/internal/bindings/wasi_keyvalue_store"
+	witRuntime "github.com/plugport/plugport/sdk-guest/go/internal/wit/runtime"
 	wit "github.com/plugport/plugport/sdk-guest/go/internal/wit/types"
 )
 
@@ -26,7 +29,9 @@ func (b bucket) get(key string) ([]byte, bool, error) {
 	if err != nil || value.IsNone() {
 		return nil, false, err
 	}
-	return value.Some(), true, nil
+	bytes := value.Some()
+	witRuntime.Release(unsafe.Pointer(unsafe.SliceData(bytes)))
+	return bytes, true, nil
 }
 
 func (b bucket) set(key string, value []byte) error {

@@ -96,3 +96,10 @@ func (h *Host) Sent() []Sent {
 	defer h.mutex.Unlock()
 	return append([]Sent(nil), h.sent...)
 }
+
+// Answers tells whether anybody answers requests.
+func (h *Host) Answers() bool {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	return h.answer != nil
+}
