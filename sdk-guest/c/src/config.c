@@ -26,8 +26,8 @@ pp_setting pp_config_require(const char *key)
 {
     pp_setting setting = pp_config(key);
     if (!setting.failure && !setting.value) {
-        setting.failure = ppi_failure(PP_FAILED_INTERNAL,
-                                      "this plugin needs the setting `%s`, which its operator has not made", key);
+        setting.failure =
+            ppi_failure(PP_FAILED_INTERNAL, "this plugin needs the setting `%s`, which its operator has not made", key);
     }
     return setting;
 }

@@ -69,7 +69,9 @@ pp_result *pp_http_failed(const pp_http_response *response)
     bool denied = response->error == PP_HTTP_DENIED || response->error == PP_HTTP_PRIVATE_ADDRESS;
     bool over = response->error == PP_HTTP_OVER_LIMIT;
     const pp_failure failure = {
-        .kind = denied ? PP_FAILED_DENIED : over ? PP_FAILED_OVER_BUDGET : PP_FAILED_INTERNAL,
+        .kind = denied ? PP_FAILED_DENIED
+                : over ? PP_FAILED_OVER_BUDGET
+                       : PP_FAILED_INTERNAL,
         .message = response->message,
     };
     return pp_failed(&failure);

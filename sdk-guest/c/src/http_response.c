@@ -78,8 +78,9 @@ static char *grown(char *body, size_t *room, size_t needed)
     }
     char *larger = realloc(body, *room);
     if (!larger) {
-        ppi_stop("out of memory: the body of a response needs %zu bytes; the operator can raise the plugin's memory_mib",
-                 *room);
+        ppi_stop(
+            "out of memory: the body of a response needs %zu bytes; the operator can raise the plugin's memory_mib",
+            *room);
     }
     return larger;
 }

@@ -144,8 +144,7 @@ bool wasi_keyvalue_store_method_bucket_exists(wasi_keyvalue_store_borrow_bucket_
 
 /* Pages are small, so that tests see several. The cursor is the number of keys so far. */
 bool wasi_keyvalue_store_method_bucket_list_keys(wasi_keyvalue_store_borrow_bucket_t self,
-                                                 plugin_string_t *maybe_cursor,
-                                                 wasi_keyvalue_store_key_response_t *ret,
+                                                 plugin_string_t *maybe_cursor, wasi_keyvalue_store_key_response_t *ret,
                                                  wasi_keyvalue_store_error_t *err)
 {
     (void)self;

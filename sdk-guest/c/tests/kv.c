@@ -94,8 +94,12 @@ static void without_a_grant_everything_is_denied(void)
     pp_test_denies();
     bool disturb = false;
     const pp_failure *failures[] = {
-        pp_kv_get("a").failure,  pp_kv_exists("a").failure,       pp_kv_set_text("a", "2"),
-        pp_kv_delete("a"),       pp_kv_increment("a", 1).failure, pp_kv_keys().failure,
+        pp_kv_get("a").failure,
+        pp_kv_exists("a").failure,
+        pp_kv_set_text("a", "2"),
+        pp_kv_delete("a"),
+        pp_kv_increment("a", 1).failure,
+        pp_kv_keys().failure,
         pp_kv_update("a", one_more, &disturb).failure,
     };
     for (size_t at = 0; at < sizeof failures / sizeof *failures; at++) {

@@ -66,8 +66,8 @@ typedef struct pp_http_response {
     pp_http_error error;
     /* the error in words for a model; never NULL */
     const char *message;
-    /* of PP_HTTP_DENIED: what was not granted, such as "GET https://example.com", and the line of the configuration that
-     * would grant it */
+    /* of PP_HTTP_DENIED: what was not granted, such as "GET https://example.com", and the line of the configuration
+     * that would grant it */
     const char *denied_request, *grant;
     /* of PP_HTTP_OVER_LIMIT: the limit's name in the configuration */
     const char *limit;

@@ -156,66 +156,67 @@ static pp_result *greet_configured(pp_call *call, const pp_args *args)
     return pp_text("%s %d", greeting.value, length_of(token.value));
 }
 
-PP_TOOLS({.name = "log", .description = "Log a text.", .call = log_text, .params = {PP_STRING("text", "What to log.")}},
-         {.name = "print", .description = "Print a text.", .call = print, .params = {PP_STRING("text", "What to print.")}},
-         {
-             .name = "progress",
-             .description = "Report progress in steps.",
-             .call = progress,
-             .params = {PP_INTEGER_IN("steps", 0, 1000, "How many steps.")},
-         },
-         {
-             .name = "sample",
-             .description = "Ask the client's model.",
-             .call = sample,
-             .params = {PP_STRING("question", "What to ask.")},
-         },
-         {
-             .name = "elicit",
-             .description = "Ask the person.",
-             .call = elicit,
-             .params = {PP_STRING("question", "What to ask.")},
-         },
-         {.name = "roots", .description = "List the client's roots.", .call = roots},
-         {
-             .name = "structured",
-             .description = "Add and multiply two numbers.",
-             .call = structured,
-             .hints = PP_READ_ONLY | PP_IDEMPOTENT,
-             .params = {PP_INTEGER("a", "One number."), PP_INTEGER("b", "The other.")},
-             .returns = {PP_INTEGER("sum", "a + b"), PP_INTEGER("product", "a * b")},
-         },
-         {
-             .name = "nest",
-             .description = "Answer with lists in lists.",
-             .call = nest,
-             .params = {PP_INTEGER_IN("depth", 0, 100000, "How deep.")},
-         },
-         {.name = "fail", .description = "Fail.", .call = fail, .params = {PP_STRING("why", "What to say.")}},
-         {.name = "refuse", .description = "Ask the model without leave, and say what the host says.", .call = refuse},
-         {
-             .name = "fetch-text",
-             .description = "Fetch a text.",
-             .call = fetch_text,
-             .params = {PP_STRING("url", "Where it is.")},
-         },
-         {
-             .name = "fetch-all",
-             .description = "Fetch several texts at once.",
-             .call = fetch_all,
-             .params = {PP_JSON("urls", "{\"type\":\"array\",\"items\":{\"type\":\"string\"}}", "Where they are.")},
-         },
-         {
-             .name = "count-visits",
-             .description = "Count the visits of someone.",
-             .call = count_visits,
-             .params = {PP_STRING("name", "Who visits.")},
-         },
-         {
-             .name = "greet-configured",
-             .description = "Say the greeting of the settings, and how long the secret is.",
-             .call = greet_configured,
-         });
+PP_TOOLS(
+    {.name = "log", .description = "Log a text.", .call = log_text, .params = {PP_STRING("text", "What to log.")}},
+    {.name = "print", .description = "Print a text.", .call = print, .params = {PP_STRING("text", "What to print.")}},
+    {
+        .name = "progress",
+        .description = "Report progress in steps.",
+        .call = progress,
+        .params = {PP_INTEGER_IN("steps", 0, 1000, "How many steps.")},
+    },
+    {
+        .name = "sample",
+        .description = "Ask the client's model.",
+        .call = sample,
+        .params = {PP_STRING("question", "What to ask.")},
+    },
+    {
+        .name = "elicit",
+        .description = "Ask the person.",
+        .call = elicit,
+        .params = {PP_STRING("question", "What to ask.")},
+    },
+    {.name = "roots", .description = "List the client's roots.", .call = roots},
+    {
+        .name = "structured",
+        .description = "Add and multiply two numbers.",
+        .call = structured,
+        .hints = PP_READ_ONLY | PP_IDEMPOTENT,
+        .params = {PP_INTEGER("a", "One number."), PP_INTEGER("b", "The other.")},
+        .returns = {PP_INTEGER("sum", "a + b"), PP_INTEGER("product", "a * b")},
+    },
+    {
+        .name = "nest",
+        .description = "Answer with lists in lists.",
+        .call = nest,
+        .params = {PP_INTEGER_IN("depth", 0, 100000, "How deep.")},
+    },
+    {.name = "fail", .description = "Fail.", .call = fail, .params = {PP_STRING("why", "What to say.")}},
+    {.name = "refuse", .description = "Ask the model without leave, and say what the host says.", .call = refuse},
+    {
+        .name = "fetch-text",
+        .description = "Fetch a text.",
+        .call = fetch_text,
+        .params = {PP_STRING("url", "Where it is.")},
+    },
+    {
+        .name = "fetch-all",
+        .description = "Fetch several texts at once.",
+        .call = fetch_all,
+        .params = {PP_JSON("urls", "{\"type\":\"array\",\"items\":{\"type\":\"string\"}}", "Where they are.")},
+    },
+    {
+        .name = "count-visits",
+        .description = "Count the visits of someone.",
+        .call = count_visits,
+        .params = {PP_STRING("name", "Who visits.")},
+    },
+    {
+        .name = "greet-configured",
+        .description = "Say the greeting of the settings, and how long the secret is.",
+        .call = greet_configured,
+    });
 
 static pp_result *greeting(pp_call *call, const pp_args *args)
 {
