@@ -9,11 +9,15 @@
 
 static plugin_list_tuple2_string_string_t lend_headers(const pp_http_request *request)
 {
-    plugin_list_tuple2_string_string_t lent = {pp_alloc(PP_MOST_HEADERS * sizeof *lent.ptr), 0};
-    for (; lent.len < PP_MOST_HEADERS && request->headers[lent.len].name; lent.len++) {
-        const pp_http_field *field = &request->headers[lent.len];
-        lent.ptr[lent.len].f0 = ppi_lend(field->name);
-        lent.ptr[lent.len].f1 = ppi_lend(field->value ? field->value : "");
+    plugin_list_tuple2_string_string_t lent = {NULL, 0};
+    while (lent.len < PP_MOST_HEADERS && request->headers[lent.len].name) {
+        lent.len++;
+    }
+    lent.ptr = pp_alloc(lent.len * sizeof *lent.ptr);
+    for (size_t at = 0; at < lent.len; at++) {
+        const pp_http_field *field = &request->headers[at];
+        lent.ptr[at].f0 = ppi_lend(field->name);
+        lent.ptr[at].f1 = ppi_lend(field->value ? field->value : "");
     }
     return lent;
 }

@@ -58,6 +58,11 @@ async fn a_tool_in_c_is_published() {
     publish("c", Lang::C).await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tool_in_cpp_is_published() {
+    publish("cpp", Lang::C).await;
+}
+
 async fn publish(template: &'static str, lang: Lang) {
     let Some(path) = tokio::task::spawn_blocking(move || toolchain::require(lang)).await.unwrap() else {
         return;

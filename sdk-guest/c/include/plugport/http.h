@@ -110,7 +110,7 @@ size_t pp_http_read(pp_http_sent *sent, void *buffer, size_t size);
 
 /* Writes more of a body in pieces. Whether the host took it; if not, the response says why. */
 bool pp_http_write(pp_http_sent *sent, const void *data, size_t size);
-/* Ends a body in pieces. So does waiting for the response. */
+/* Ends a body in pieces. So do pp_http_head, pp_http_read and pp_http_receive. */
 void pp_http_finish(pp_http_sent *sent);
 
 /* Cancels what is still under way. Its response remains. */
