@@ -66,10 +66,17 @@ func readMember(field structfields.Field, value json.RawMessage, given bool, int
 		switch {
 		case has:
 			return readDefault(field, text, into)
+		case field.Omitted && field.Type.Kind() == reflect.Struct && hasDefaults(field.Type, nil):
+			value = json.RawMessage("{}")
 		case field.Optional():
 			return nil
+		default:
+			return Errorf(InvalidParams, "the argument `%s` is missing", field.Name)
 		}
-		return Errorf(InvalidParams, "the argument `%s` is missing", field.Name)
+	}
+	value, err := withDefaults(field.Type, value)
+	if err != nil {
+		return err
 	}
 	if err := readJSON(value, into.Addr().Interface()); err != nil {
 		return Errorf(InvalidParams, "the argument `%s` cannot be used: %s", field.Name, reason(err))
@@ -81,12 +88,19 @@ func readMember(field structfields.Field, value json.RawMessage, given bool, int
 func readDefault(field structfields.Field, text string, into reflect.Value) error {
 	value, err := schema.Default(field.Type, text)
 	if err == nil {
+		value, err = withDefaults(field.Type, value)
+	}
+	if err == nil {
 		err = readJSON(value, into.Addr().Interface())
 	}
 	if err != nil {
-		return Errorf(Internal, "the default of `%s` cannot be used: %s", field.Name, reason(err))
+		return wrongDefault(field, err)
 	}
 	return nil
+}
+
+func wrongDefault(field structfields.Field, err error) *Error {
+	return Errorf(Internal, "the default of `%s` cannot be used: %s", field.Name, reason(err))
 }
 
 // checkDefaults reads the defaults of a tool's arguments once.
@@ -94,10 +108,17 @@ func checkDefaults(t reflect.Type) error {
 	if reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()) {
 		return nil
 	}
+	return checkFields(t, nil)
+}
+
+func checkFields(t reflect.Type, open []reflect.Type) error {
 	fields, err := structfields.Fields(t)
 	for _, field := range fields {
 		if text, has := field.Default(); has && err == nil {
 			err = readDefault(field, text, reflect.New(field.Type).Elem())
+		}
+		if err == nil {
+			err = checkNestedDefaults(field.Type, open)
 		}
 	}
 	return err
@@ -116,12 +137,7 @@ func reason(err error) string {
 	return fmt.Sprintf("%s%s where %s is wanted", wrong.Value, place, wanted(wrong.Type))
 }
 
-func kindBehind(t reflect.Type) reflect.Kind {
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	return t.Kind()
-}
+func kindBehind(t reflect.Type) reflect.Kind { return behindPointers(t).Kind() }
 
 // readTexts reads the arguments of a prompt or the variables of a URI, which are texts, into an author's struct.
 func readTexts(values map[string]string, into any) error {

@@ -106,3 +106,59 @@ func TestANilErrorOfTheSDKIsNoPanic(t *testing.T) {
 		t.Error(text, err)
 	}
 }
+
+type window struct {
+	Days  int        `json:"days" default:"7"`
+	Zone  string     `json:"zone" default:"UTC"`
+	Inner *innermost `json:"inner,omitempty"`
+}
+
+type innermost struct {
+	Deep bool `json:"deep" default:"true"`
+	Kept int  `json:"kept,omitempty"`
+}
+
+type windows struct {
+	One     window            `json:"one"`
+	Omitted window            `json:"omitted,omitempty"`
+	Pointer *window           `json:"pointer,omitempty"`
+	Many    []window          `json:"many,omitempty"`
+	Named   map[string]window `json:"named,omitempty"`
+	Default window            `json:"default" default:"{\"days\": 1}"`
+}
+
+func TestDefaultsWithinStructsAreFilledIn(t *testing.T) {
+	alone(t)
+	Tool("windows", "Windows.", nothing[windows])
+	if _, err := listTools(); err != nil {
+		t.Fatal(err)
+	}
+	var read windows
+	text := `{"one":{"days":0,"inner":{"kept":9007199254740993}},"many":[{},{"zone":""}],"named":{"a":{"days":1e1}}}`
+	if err := readArguments(text, &read); err != nil {
+		t.Fatal(err)
+	}
+	usual := window{Days: 7, Zone: "UTC"}
+	if read.One.Days != 0 || read.One.Zone != "UTC" || *read.One.Inner != (innermost{true, 9007199254740993}) {
+		t.Errorf("%+v", read.One)
+	}
+	if read.Omitted != usual || read.Pointer != nil || read.Many[0] != usual || read.Many[1] != (window{Days: 7}) {
+		t.Errorf("%+v", read)
+	}
+	if read.Named["a"] != (window{Days: 10, Zone: "UTC"}) || read.Default != (window{Days: 1, Zone: "UTC"}) {
+		t.Errorf("%+v", read)
+	}
+	mentions(t, readArguments(`{"one":{"days":"x"}}`, &read), "the argument `one` cannot be used")
+	mentions(t, readArguments(`{"one":[]}`, &read), "the argument `one` cannot be used")
+}
+
+func TestDefaultsWithinStructsAreChecked(t *testing.T) {
+	alone(t)
+	Tool("small", "Small.", nothing[struct {
+		In []struct {
+			N int8 `json:"n" default:"300"`
+		} `json:"in"`
+	}])
+	_, err := listTools()
+	mentions(t, err, "the default of `n` cannot be used: number 300 where a whole number from -128 to 127 is wanted")
+}

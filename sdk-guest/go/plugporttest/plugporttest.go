@@ -17,6 +17,7 @@ import (
 	"encoding/json"
 
 	"github.com/plugport/plugport/sdk-guest/go"
+	"github.com/plugport/plugport/sdk-guest/go/internal/hostdouble"
 	"github.com/plugport/plugport/sdk-guest/go/internal/testhost"
 )
 
@@ -40,15 +41,17 @@ type RecordedRequest struct {
 }
 
 // Client is a client that records logs, progress and requests, and has scripted responses. A client that has a
-// response has the capability too.
+// response has the capability too. It stands in for the server as well: requests to other hosts, the store and the
+// settings are the client's own, and empty at first.
 type Client struct {
 	fake *fake
+	host *hostdouble.Host
 }
 
 // New is a client called test without capabilities.
 func New() *Client {
 	info := plugport.ClientInfo{Name: "test", Version: "0", Protocol: "2026-07-28"}
-	return &Client{&fake{info: info, answers: map[string][]answer{}}}
+	return &Client{&fake{info: info, answers: map[string][]answer{}}, hostdouble.New()}
 }
 
 // Principal lets the caller be authenticated.
@@ -91,7 +94,8 @@ func (c *Client) CallTool(name string, args any) *Outcome {
 	if err != nil {
 		panic("the arguments of a test must be JSON: " + err.Error())
 	}
-	result, err := testhost.SDK.CallTool(c.Call(), name, string(text))
+	var result any
+	c.Run(func() { result, err = testhost.SDK.CallTool(c.Call(), name, string(text)) })
 	if err != nil {
 		return &Outcome{Err: err}
 	}
@@ -106,26 +110,40 @@ func (c *Client) ReadResource(uri string) ([]plugport.Contents, error) {
 // ReadTemplate reads a URI as the host does when it comes from the template and has these values for its variables,
 // decoded.
 func (c *Client) ReadTemplate(template, uri string, variables map[string]string) ([]plugport.Contents, error) {
-	contents, err := testhost.SDK.ReadResource(c.Call(), uri, template, variables)
-	return contents.([]plugport.Contents), err
+	return running[[]plugport.Contents](c, func() (any, error) {
+		return testhost.SDK.ReadResource(c.Call(), uri, template, variables)
+	})
 }
 
 // GetPrompt gets a prompt for these arguments, as the host does.
 func (c *Client) GetPrompt(name string, args map[string]string) (plugport.PromptResult, error) {
-	result, err := testhost.SDK.GetPrompt(c.Call(), name, args)
-	return result.(plugport.PromptResult), err
+	return running[plugport.PromptResult](c, func() (any, error) {
+		return testhost.SDK.GetPrompt(c.Call(), name, args)
+	})
 }
 
 // CompletePrompt completes an argument of a prompt; context has the others.
 func (c *Client) CompletePrompt(prompt, argument, value string, context map[string]string) (plugport.Completion, error) {
-	made, err := testhost.SDK.Complete(c.Call(), false, prompt, argument, value, context)
-	return made.(plugport.Completion), err
+	return running[plugport.Completion](c, func() (any, error) {
+		return testhost.SDK.Complete(c.Call(), false, prompt, argument, value, context)
+	})
 }
 
 // CompleteTemplate completes a variable of a resource template; context has the others.
 func (c *Client) CompleteTemplate(template, variable, value string, context map[string]string) (plugport.Completion, error) {
-	made, err := testhost.SDK.Complete(c.Call(), true, template, variable, value, context)
-	return made.(plugport.Completion), err
+	return running[plugport.Completion](c, func() (any, error) {
+		return testhost.SDK.Complete(c.Call(), true, template, variable, value, context)
+	})
+}
+
+// running runs what the SDK does for a client.
+func running[T any](c *Client, job func() (any, error)) (made T, err error) {
+	c.Run(func() {
+		var any any
+		any, err = job()
+		made = any.(T)
+	})
+	return made, err
 }
 
 // Tools is what clients are told of the plugin's tools. The error is what the server would report at load; a plugin's

@@ -4,11 +4,19 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"math/rand"
+	"net/http"
+	"net/url"
 	"strings"
+	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/plugport/plugport/sdk-guest/go"
+	"github.com/plugport/plugport/sdk-guest/go/config"
+	"github.com/plugport/plugport/sdk-guest/go/kv"
+	_ "github.com/plugport/plugport/sdk-guest/go/plugporthttp" // for net/http
 )
 
 type logArgs struct {
@@ -138,6 +146,62 @@ func refuse(call *plugport.Call, _ struct{}) (string, error) {
 	return answer.Text(), nil
 }
 
+func textOf(address string) (string, error) {
+	response, err := http.Get(address)
+	if err != nil {
+		var failure *url.Error
+		if errors.As(err, &failure) {
+			err = failure.Err
+		}
+		return "", err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	return string(body), err
+}
+
+type fetchTextArgs struct {
+	URL string `json:"url" desc:"Where it is."`
+}
+
+func fetchText(_ *plugport.Call, args fetchTextArgs) (string, error) { return textOf(args.URL) }
+
+type fetchAllArgs struct {
+	URLs []string `json:"urls" desc:"Where they are."`
+}
+
+func fetchAll(_ *plugport.Call, args fetchAllArgs) (string, error) {
+	texts, errs := make([]string, len(args.URLs)), make([]error, len(args.URLs))
+	var all sync.WaitGroup
+	for at, address := range args.URLs {
+		all.Go(func() { texts[at], errs[at] = textOf(address) })
+	}
+	all.Wait()
+	return strings.Join(texts, "\n"), errors.Join(errs...)
+}
+
+type visitArgs struct {
+	Name string `json:"name" desc:"Who visits."`
+}
+
+func countVisits(_ *plugport.Call, args visitArgs) (string, error) {
+	store, err := kv.Open()
+	if err != nil {
+		return "", err
+	}
+	visits, err := store.Increment(args.Name, 1)
+	return fmt.Sprint(visits), err
+}
+
+func greetConfigured(*plugport.Call, struct{}) (string, error) {
+	greeting, err := config.Require("greeting")
+	if err != nil {
+		return "", err
+	}
+	token, err := config.Require("token")
+	return fmt.Sprintf("%s %d", greeting, utf8.RuneCountInString(token)), err
+}
+
 func greeting(*plugport.Call) (string, error) {
 	return "Hello from go", nil
 }
@@ -181,6 +245,10 @@ func init() {
 	plugport.Tool("nest", "Answer with lists in lists.", nest)
 	plugport.Tool("fail", "Fail.", fail)
 	plugport.Tool("refuse", "Ask the model without being allowed to.", refuse)
+	plugport.Tool("fetch-text", "Fetch a text.", fetchText)
+	plugport.Tool("fetch-all", "Fetch several texts at once.", fetchAll)
+	plugport.Tool("count-visits", "Count the visits of someone.", countVisits)
+	plugport.Tool("greet-configured", "Say the greeting of the settings, and how long the secret is.", greetConfigured)
 	plugport.Resource("features://greeting", "greeting", "A greeting.", greeting)
 	plugport.ResourceTemplate("features://echo/{word}", "echo", "Says a word again.", echo)
 	plugport.Prompt("greet", "Ask for a greeting.", greet)

@@ -101,10 +101,25 @@ func offset(ptr, align uintptr) uintptr {
 	return newptr - ptr
 }
 
-var pinner = runtime.Pinner{}
+// What the host has written for the guest, until the guest refers to it itself.
+var held []unsafe.Pointer
 
 func Unpin() {
-	pinner.Unpin()
+	clear(held)
+	held = held[:0]
+}
+
+// Release lets go of one thing that the host has written, which is garbage once the guest no longer refers to it.
+// Otherwise it stays until the call has ended.
+func Release(pointer unsafe.Pointer) {
+	for at := len(held) - 1; at >= 0; at-- {
+		if held[at] == pointer {
+			last := len(held) - 1
+			held[at], held[last] = held[last], nil
+			held = held[:last]
+			return
+		}
+	}
 }
 
 //nolint:unused
@@ -130,7 +145,8 @@ func cabiRealloc(oldPointer unsafe.Pointer, oldSize, align, newSize uintptr) uns
 		// See https://github.com/bytecodealliance/wasmtime/pull/13563
 		// for more details.
 		adapterMonotonicClockSetPaused(true)
-		pointer := Allocate(&pinner, newSize, align)
+		pointer := allocateRaw(newSize, align)
+		held = append(held, pointer)
 		adapterMonotonicClockSetPaused(false)
 		return pointer
 	} else {
