@@ -271,6 +271,29 @@ class InComponents(unittest.TestCase):
         self.assertEqual(interface.waits[0], (["late", "soon"], None))
         self.assertEqual(interface.open, set())
 
+    def test_a_list_is_under_way_together_without_a_loop(self):
+        def fetch(urls: list[str]) -> str:
+            """Fetch."""
+            return " ".join(one.text() for one in http.fetch_all(urls))
+
+        interface = Interface(late=(3, b"l", b"ate"), soon=(1, b"soon"))
+        self.assertEqual(running(fetch, interface, urls=["late", "soon"]).text, "late soon")
+        self.assertEqual(interface.waits[:2], [(["late", "soon"], None)] * 2)
+        self.assertEqual(interface.open, set())
+
+        many = Interface(**{str(number): (0, b"x") for number in range(100)})
+        self.assertEqual(running(fetch, many, urls=[*many.bodies]).text, "x " * 99 + "x")
+        self.assertEqual(max(len(urls) for urls, _ in many.waits), 32)
+
+    def test_the_first_failure_ends_the_others(self):
+        def fetch() -> str:
+            """Fetch."""
+            return str(http.fetch_all(["late", "fails", "never"]))
+
+        interface = Interface(late=(5, b"late"), fails=(1, Failure_TimedOut), never=(99,))
+        self.assertIsInstance(running(fetch, interface).error, http.TimedOut)
+        self.assertEqual(interface.open, set())
+
     def test_timers_and_busy_tasks_go_on(self):
         async def fetch() -> str:
             """Fetch."""

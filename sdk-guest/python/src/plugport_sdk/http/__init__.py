@@ -14,7 +14,6 @@ and others.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, Literal, Unpack, overload
@@ -47,9 +46,6 @@ __all__ = [
     "stream",
 ]
 
-# How many requests of one `fetch_all` have been started and not been read yet.
-_STARTED = 32
-
 
 def request(method: str, url: str, /, **options: Unpack[RequestOptions]) -> Response:
     """Sends a request, and reads the response.
@@ -58,7 +54,7 @@ def request(method: str, url: str, /, **options: Unpack[RequestOptions]) -> Resp
     long they are together; `json` is any value. `timeout` says how many seconds to wait for the response, and for each
     piece of it. Of the body at most `max_body` bytes are read, 1 MiB by default.
     """
-    return _finish_one(*_start_one(Request(method, url, **options)))
+    return exchange.now(exchange.fetch(Request(method, url, **options), exchange.at_once))
 
 
 def get(url: str, /, **options: Unpack[RequestOptions]) -> Response:
@@ -74,7 +70,7 @@ def post(url: str, body: Body | None = None, /, **options: Unpack[RequestOptions
 @contextmanager
 def stream(method: str, url: str, /, **options: Unpack[SendOptions]) -> Iterator[Stream]:
     """Sends a request and gives its response, whose body is read as it comes: `with http.stream(...) as response`."""
-    found = Stream(*exchange.now(exchange.stream(Request(method, url, **options), is_async=False)))
+    found = Stream(*exchange.now(exchange.stream(Request(method, url, **options), exchange.at_once)))
     try:
         yield found
     finally:
@@ -95,55 +91,13 @@ def fetch_all(requests: Iterable[str | Request], *, return_exceptions: bool = Fa
     A URL alone is a `GET` request. The first failure is raised, or with `return_exceptions` stands in the place of its
     response. The host sends as many at once as its limit `http_parallel` says.
     """
-    found: list[Response | Failure] = []
-    started: deque[tuple[Any, int] | Failure] = deque()
-    try:
-        for one in requests:
-            if len(started) == _STARTED:
-                found.append(_finish(started.popleft(), return_exceptions))
-            started.append(_start(one, return_exceptions))
-        while started:
-            found.append(_finish(started.popleft(), return_exceptions))
-        return found
-    finally:
-        for left in started:
-            if not isinstance(left, Failure):
-                left[0].drop()
-
-
-def _start_one(request: Request) -> tuple[Any, int]:
-    return exchange.now(exchange.start(request, is_async=False)), request.max_body
-
-
-def _finish_one(sent: Any, max_body: int) -> Response:
-    return exchange.now(exchange.response(sent, max_body, is_async=False))
-
-
-def _start(one: str | Request, return_exceptions: bool) -> tuple[Any, int] | Failure:
-    try:
-        return _start_one(one if isinstance(one, Request) else Request("GET", one))
-    except Failure as failure:
-        if return_exceptions:
-            return failure
-        raise
-
-
-def _finish(started: tuple[Any, int] | Failure, return_exceptions: bool) -> Response | Failure:
-    if isinstance(started, Failure):
-        return started
-    try:
-        return _finish_one(*started)
-    except Failure as failure:
-        if return_exceptions:
-            return failure
-        raise
+    sending = [one if isinstance(one, Request) else Request("GET", one) for one in requests]
+    return exchange.together([exchange.fetch(one, exchange.in_turn) for one in sending], return_exceptions)
 
 
 async def async_request(method: str, url: str, /, **options: Unpack[RequestOptions]) -> Response:
     """As `request`; those that are awaited at the same time, with `asyncio.gather`, are under way at the same time."""
-    sending = Request(method, url, **options)
-    sent = await exchange.start(sending, is_async=True)
-    return await exchange.response(sent, sending.max_body, is_async=True)
+    return await exchange.fetch(Request(method, url, **options), exchange.in_loop)
 
 
 async def async_get(url: str, /, **options: Unpack[RequestOptions]) -> Response:
@@ -159,7 +113,7 @@ async def async_post(url: str, body: Body | None = None, /, **options: Unpack[Re
 @asynccontextmanager
 async def async_stream(method: str, url: str, /, **options: Unpack[SendOptions]) -> AsyncIterator[AsyncStream]:
     """As `stream`, for `async with`."""
-    found = AsyncStream(*await exchange.stream(Request(method, url, **options), is_async=True))
+    found = AsyncStream(*await exchange.stream(Request(method, url, **options), exchange.in_loop))
     try:
         yield found
     finally:

@@ -1,16 +1,19 @@
 """Sends requests and reads responses, for functions that wait and for those that are `async`.
 
-Both do the same in the same order, so it is written once, as coroutines. Where a function waits, nothing in them ever
-has to be waited for: the host's functions wait themselves, and `now` runs such a coroutine to its end.
+Both do the same in the same order, so it is written once, as coroutines; they differ in how they wait for the news of
+a request. With `at_once` they never pause, since the host's functions wait themselves, and `now` runs such a coroutine
+to its end. With `in_turn` they pause for `together`, which runs several, and with `in_loop` for the loop of asyncio.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, AsyncIterator, Coroutine, Iterator
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Coroutine, Generator, Iterator, Sequence
+from types import coroutine
 from typing import Any, TypeVar
 
-from ..host import inside
 from ..errors import Internal
+from ..host import inside
+from .failure import Failure
 from .message import Headers, Request, Response, whole
 
 if inside():
@@ -22,21 +25,84 @@ T = TypeVar("T")
 
 # The longest piece that the host takes, bytes.
 _PIECE = 1 << 16
+# How many requests of one list are under way; the host has a limit of its own, and a time for those beyond it.
+_MOST_TOGETHER = 32
+
+Wait = Callable[[Any], Awaitable[None]]
 
 
-def now(coroutine: Coroutine[Any, Any, T]) -> T:
-    """The result of a coroutine that waits for nothing."""
+async def at_once(sent: Any) -> None:
+    """The host's functions wait themselves."""
+
+
+async def in_loop(sent: Any) -> None:
+    """Lets other tasks run meanwhile."""
+    await sent.news()
+
+
+@coroutine
+def in_turn(sent: Any) -> Generator[Any, None, None]:
+    """Lets others of the list go on meanwhile."""
+    yield sent
+
+
+def now(job: Coroutine[Any, Any, T]) -> T:
+    """The result of a coroutine that never pauses."""
     try:
-        coroutine.send(None)
+        job.send(None)
     except StopIteration as ended:
         return ended.value  # type: ignore[no-any-return]
-    coroutine.close()
+    job.close()
     raise Internal("what waits here should not have to")
 
 
-async def start(request: Request, is_async: bool) -> Any:
+def together(jobs: Sequence[Coroutine[Any, Any, T]], return_failures: bool) -> list[T | Failure]:
+    """The results of coroutines that pause with `in_turn`, in their order; those that have news go on."""
+    results: dict[int, T | Failure] = {}
+    paused: dict[int, Any] = {}
+
+    def go_on(at: int) -> None:
+        try:
+            paused[at] = jobs[at].send(None)
+        except StopIteration as ended:
+            results[at] = ended.value
+        except Failure as failure:
+            if not return_failures:
+                raise
+            results[at] = failure
+
+    def wait() -> None:
+        waiting = list(paused.items())
+        for at in backend.Sent.wait([sent for _, sent in waiting], None):
+            job, _ = waiting[at]
+            del paused[job]
+            go_on(job)
+
+    try:
+        for at in range(len(jobs)):
+            go_on(at)
+            while len(paused) >= _MOST_TOGETHER:
+                wait()
+        while paused:
+            wait()
+    finally:
+        for job in jobs:
+            job.close()
+    return [results[at] for at in range(len(jobs))]
+
+
+async def fetch(request: Request, wait: Wait) -> Response:
+    """Sends it, and reads the response."""
+    sent = await start(request, wait)
+    try:
+        return await _response(Reader(sent, wait), request.max_body)
+    finally:
+        sent.drop()
+
+
+async def start(request: Request, wait: Wait) -> Any:
     """Begins to send it, and hands over its body."""
-    if not is_async and isinstance(request.body, AsyncIterable):
+    if wait is not in_loop and isinstance(request.body, AsyncIterable):
         raise Internal("a body that is `async` needs `async_request` or `async_stream`")
     sent = backend.send(request)
     try:
@@ -66,31 +132,26 @@ def _write_piece(sent: Any, piece: Any) -> bool:
     return all(sent.write(data[at : at + _PIECE]) for at in range(0, len(data), _PIECE))
 
 
-async def response(sent: Any, max_body: int, is_async: bool) -> Response:
-    """The response, with at most so much of its body."""
-    reader = Reader(sent, is_async)
-    try:
-        status, headers = await reader.head()
-        body = bytearray()
-        while len(body) <= max_body and (piece := await reader.piece()):
-            body += piece
-        return Response(status, bytes(body[:max_body]), headers, len(body) > max_body)
-    finally:
-        sent.drop()
+async def _response(reader: Reader, max_body: int) -> Response:
+    status, headers = await reader.head()
+    body = bytearray()
+    while len(body) <= max_body and (piece := await reader.piece()):
+        body += piece
+    return Response(status, bytes(body[:max_body]), headers, len(body) > max_body)
 
 
 class Reader:
     """Reads a response piece by piece."""
 
-    def __init__(self, sent: Any, is_async: bool) -> None:
+    def __init__(self, sent: Any, wait: Wait) -> None:
         self._sent = sent
-        self._is_async = is_async
+        self._wait = wait
         self._rest = b""
         self._ended = False
 
     async def head(self) -> tuple[int, Headers]:
         """The status and the header fields."""
-        await self._news()
+        await self._wait(self._sent)
         status, fields = self._sent.head()
         return status, Headers(fields)
 
@@ -101,7 +162,7 @@ class Reader:
             return piece
         if self._ended:
             return b""
-        await self._news()
+        await self._wait(self._sent)
         piece = self._sent.read()
         if not piece:
             self._ended = True
@@ -129,10 +190,6 @@ class Reader:
         self._ended = True
         self._rest = b""
         self._sent.drop()
-
-    async def _news(self) -> None:
-        if self._is_async:
-            await self._sent.news()
 
 
 class _StreamBase:
@@ -176,10 +233,10 @@ class AsyncStream(_StreamBase):
         return await self._reader.read(size)
 
 
-async def stream(request: Request, is_async: bool) -> tuple[int, Headers, Reader]:
+async def stream(request: Request, wait: Wait) -> tuple[int, Headers, Reader]:
     """Sends a request, and waits for the head of its response."""
-    sent = await start(request, is_async)
-    reader = Reader(sent, is_async)
+    sent = await start(request, wait)
+    reader = Reader(sent, wait)
     try:
         return *await reader.head(), reader
     except BaseException:

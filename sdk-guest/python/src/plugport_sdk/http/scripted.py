@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from urllib.parse import urlsplit
 
 from .. import host_double
@@ -70,6 +71,10 @@ class Sent:
         from asyncio import sleep
 
         await sleep(0)
+
+    @staticmethod
+    def wait(requests: Sequence[Sent], seconds: float | None) -> list[int]:
+        return list(range(len(requests)))
 
     def _record(self) -> HttpRequest:
         """Notes the request as it arrives."""

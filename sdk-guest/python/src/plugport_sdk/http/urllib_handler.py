@@ -28,7 +28,7 @@ class HostHandler(urllib_request.HTTPHandler):
 
     def http_open(self, req: urllib_request.Request) -> Any:
         try:
-            stream = Stream(*exchange.now(exchange.stream(_request(req), is_async=False)))
+            stream = Stream(*exchange.now(exchange.stream(_request(req), exchange.at_once)))
         except Failure as failure:
             raise URLError(failure) from failure
         return _response(req, stream)
