@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use plugport_tests::guests::{guest, plugin};
-use plugport_tests::languages::{Lang, features};
+use plugport_tests::languages::{self, Lang, features};
 use wasmtime::Engine;
 use wasmtime::component::Component;
 use wasmtime::component::types::ComponentItem;
@@ -75,4 +75,25 @@ fn a_plugin_in_c_that_only_prints_imports_neither_files_nor_the_environment() {
         "wasi:io/streams [method]output-stream.blocking-write-and-flush",
     ];
     assert_eq!(wasi, expected);
+}
+
+#[test]
+fn a_plugin_in_go_imports_of_the_host_what_it_uses() {
+    let (Some(file), Some(diff)) = (features(Lang::Go), languages::plugin(Lang::Go, "diff")) else { return };
+    let of_the_host = |name: &&String| {
+        ["plugport:", "wasi:http/", "wasi:keyvalue/", "wasi:config/"]
+            .iter()
+            .any(|begin| name.starts_with(begin))
+    };
+    let found = imports(&diff);
+    let more: Vec<_> = found.iter().filter(of_the_host).collect();
+    assert!(more.iter().all(|name| name.starts_with("plugport:plugin/request ")), "{more:?}");
+    let found = imports(&file);
+    for name in
+        ["plugport:plugin/http-client send", "plugport:plugin/http-client wait", "wasi:config/store get"]
+    {
+        assert!(found.contains(name), "{name} is not in {found:?}");
+    }
+    assert!(found.iter().all(|name| !name.starts_with("wasi:http/")), "{found:?}");
+    assert!(!found.contains("wasi:config/store get-all"), "{found:?}");
 }

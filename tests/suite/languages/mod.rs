@@ -6,6 +6,7 @@
 
 mod function_tool_types;
 mod function_tools;
+mod go_memory;
 mod imports;
 mod sdk_features;
 mod template_readmes;

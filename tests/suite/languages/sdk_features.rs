@@ -92,7 +92,7 @@ async fn drive(lang: Lang) {
 }
 
 /// Waits until a tool is there.
-async fn published(server: &Server, tool: &str) {
+pub(super) async fn published(server: &Server, tool: &str) {
     let client = Client::new(server.url());
     let deadline = Instant::now() + PATIENCE;
     loop {
