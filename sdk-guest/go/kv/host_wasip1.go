@@ -29,9 +29,7 @@ func (b bucket) get(key string) ([]byte, bool, error) {
 	if err != nil || value.IsNone() {
 		return nil, false, err
 	}
-	bytes := value.Some()
-	witRuntime.Release(unsafe.Pointer(unsafe.SliceData(bytes)))
-	return bytes, true, nil
+	return taken(value.Some()), true, nil
 }
 
 func (b bucket) set(key string, value []byte) error {
@@ -78,7 +76,10 @@ func (s *swap) current() ([]byte, error) {
 	if err != nil || value.IsNone() {
 		return nil, err
 	}
-	return append([]byte{}, value.Some()...), nil // an empty value is not nil
+	if old := taken(value.Some()); old != nil {
+		return old, nil
+	}
+	return []byte{}, nil // nil is a missing value
 }
 
 // finish writes the value. If another call wrote the key meanwhile, it returns the next attempt.
@@ -92,6 +93,12 @@ func (s *swap) finish(value []byte) (*swap, error) {
 		return nil, failed(failure.StoreError())
 	}
 	return &swap{failure.CasFailed()}, nil
+}
+
+// taken is what the host has written, which is garbage when the plugin lets go of it: a call may read much.
+func taken(value []byte) []byte {
+	witRuntime.Release(unsafe.Pointer(unsafe.SliceData(value)))
+	return value
 }
 
 func answered[T any](result wit.Result[T, store.Error]) (value T, err error) {

@@ -31,7 +31,7 @@ type exchange struct {
 	upload io.ReadCloser
 	// news is closed when something has changed.
 	news chan struct{}
-	// deadline is the context's, and forget lets go of the context.
+	// context ends it, until forget is called.
 	context context.Context
 	forget  func() bool
 }

@@ -100,3 +100,24 @@ fn a_plugin_in_c_imports_of_the_hosts_interfaces_the_functions_that_it_calls() {
     assert!(own.contains(&"plugport:plugin/http-client send"), "{own:?}");
     assert!(!own.contains(&"plugport:plugin/http-client wait"), "its SDK waits for one request without it");
 }
+
+#[test]
+fn a_plugin_in_go_imports_of_the_host_what_it_uses() {
+    let (Some(file), Some(diff)) = (features(Lang::Go), plugin_in(Lang::Go, "diff")) else { return };
+    let of_the_host = |name: &&String| {
+        ["plugport:", "wasi:http/", "wasi:keyvalue/", "wasi:config/"]
+            .iter()
+            .any(|begin| name.starts_with(begin))
+    };
+    let found = imports(&diff);
+    let more: Vec<_> = found.iter().filter(of_the_host).collect();
+    assert!(more.iter().all(|name| name.starts_with("plugport:plugin/request ")), "{more:?}");
+    let found = imports(&file);
+    for name in
+        ["plugport:plugin/http-client send", "plugport:plugin/http-client wait", "wasi:config/store get"]
+    {
+        assert!(found.contains(name), "{name} is not in {found:?}");
+    }
+    assert!(found.iter().all(|name| !name.starts_with("wasi:http/")), "{found:?}");
+    assert!(!found.contains("wasi:config/store get-all"), "{found:?}");
+}

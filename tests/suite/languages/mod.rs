@@ -6,6 +6,7 @@
 
 mod function_tool_types;
 mod function_tools;
+mod go_memory;
 mod host_interfaces;
 mod imports;
 mod sdk_features;

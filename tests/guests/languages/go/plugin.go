@@ -8,6 +8,7 @@ import (
 	"math/rand"
 	"net/http"
 	"net/url"
+	"runtime"
 	"strings"
 	"sync"
 	"time"
@@ -193,6 +194,25 @@ func countVisits(_ *plugport.Call, args visitArgs) (string, error) {
 	return fmt.Sprint(visits), err
 }
 
+// readMuch makes the host write far more than the plugin keeps.
+func readMuch(*plugport.Call, struct{}) (string, error) {
+	store, err := kv.Open()
+	if err != nil {
+		return "", err
+	}
+	if err := store.Set("much", make([]byte, 256<<10)); err != nil {
+		return "", err
+	}
+	for range 200 {
+		if _, _, err := store.Get("much"); err != nil {
+			return "", err
+		}
+	}
+	var memory runtime.MemStats
+	runtime.ReadMemStats(&memory)
+	return fmt.Sprintf("%d MiB", memory.Sys>>20), nil
+}
+
 func greetConfigured(*plugport.Call, struct{}) (string, error) {
 	greeting, err := config.Require("greeting")
 	if err != nil {
@@ -248,6 +268,7 @@ func init() {
 	plugport.Tool("fetch-text", "Fetch a text.", fetchText)
 	plugport.Tool("fetch-all", "Fetch several texts at once.", fetchAll)
 	plugport.Tool("count-visits", "Count the visits of someone.", countVisits)
+	plugport.Tool("read-much", "Read a large value many times, and say how large the memory has become.", readMuch)
 	plugport.Tool("greet-configured", "Say the greeting of the settings, and how long the secret is.", greetConfigured)
 	plugport.Resource("features://greeting", "greeting", "A greeting.", greeting)
 	plugport.ResourceTemplate("features://echo/{word}", "echo", "Says a word again.", echo)

@@ -52,6 +52,7 @@ func MakeHandle(value int32) *Handle {
 }
 
 func Allocate(pinner *runtime.Pinner, size, align uintptr) unsafe.Pointer {
+	letCollect()
 	pointer := allocateRaw(size, align)
 	pinner.Pin(pointer)
 	return pointer
@@ -126,6 +127,31 @@ func Release(pointer unsafe.Pointer) {
 //go:wasmimport wasi_snapshot_preview1 adapter_monotonic_clock_set_paused
 func adapterMonotonicClockSetPaused(paused bool)
 
+// Bytes that the host has written since the collector could last begin.
+var written uintptr
+
+// enough is how many of these bytes let the collector begin, and large is the size of things whose allocation does that.
+const enough, large = 256 << 10, 40 << 10
+
+var anything []byte
+
+// letCollect makes up for what `cabi_realloc` may not do: it lets the collector begin if it is due.
+func letCollect() {
+	if written >= enough {
+		written = 0
+		anything = make([]byte, large)
+		anything = nil
+	}
+}
+
+// procPin keeps the collector from running in this thread until procUnpin.
+//
+//go:linkname procPin runtime.procPin
+func procPin() int
+
+//go:linkname procUnpin runtime.procUnpin
+func procUnpin()
+
 //nolint:unused
 //go:wasmexport cabi_realloc
 func cabiRealloc(oldPointer unsafe.Pointer, oldSize, align, newSize uintptr) unsafe.Pointer {
@@ -144,9 +170,15 @@ func cabiRealloc(oldPointer unsafe.Pointer, oldSize, align, newSize uintptr) uns
 		//
 		// See https://github.com/bytecodealliance/wasmtime/pull/13563
 		// for more details.
+		//
+		// The end of a collection also asks for the time of day, which
+		// the adapter does not cache, so none runs here: it would trap.
 		adapterMonotonicClockSetPaused(true)
+		procPin()
 		pointer := allocateRaw(newSize, align)
 		held = append(held, pointer)
+		written += newSize
+		procUnpin()
 		adapterMonotonicClockSetPaused(false)
 		return pointer
 	} else {
