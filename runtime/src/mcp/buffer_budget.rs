@@ -26,8 +26,7 @@ use tokio::time::Instant;
 use crate::call_env::Caller;
 use crate::token_bucket::CallerKey as _;
 
-/// A body or a response of up to this size is not counted: each connection has at most one of each, and connections are
-/// bounded.
+/// A body or a response of up to this size is not counted: connections are bounded, and each has one of each.
 pub const UNCOUNTED_BYTES: usize = 16 << 10;
 
 /// How many bytes a message of `bytes` takes while it is served: the message itself, and the copy for the guest.
@@ -125,8 +124,7 @@ impl BufferBudget {
         BufferShare(usage)
     }
 
-    /// Returns a response that is counted as long as any slice of it exists; `None` when the budget has too few bytes
-    /// left.
+    /// Counts a response as long as any slice of it exists. Returns `None` when the budget has too few bytes left.
     pub(crate) fn counted(self: &Arc<Self>, caller: &Caller, response: Bytes) -> Option<Bytes> {
         if response.len() <= UNCOUNTED_BYTES {
             return Some(response);
@@ -155,8 +153,7 @@ impl BufferShare {
         &self.0.caller
     }
 
-    /// Reserves bytes. If they do not fit, evicts the entries that the caller has registered as evictable, oldest
-    /// first, until they do.
+    /// Reserves bytes. Until they fit, this evicts the caller's evictable entries, oldest first.
     pub(crate) fn reserve(&self, bytes: usize) -> Option<BufferReservation> {
         self.reserve_within(bytes, factor(SMALL, bytes))
     }

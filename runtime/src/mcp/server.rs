@@ -68,8 +68,8 @@ impl ListenerView for ListenerOf {
             |plugin: &Arc<Plugin>| subject.has_scopes(view.policy.scopes_of(plugin.name(), None));
         match snapshot.plugin_for_uri(uri) {
             Some(plugin) => has_scopes(plugin),
-            // The removal of a listed resource is notified too. With roles it is unknown whether the caller could see
-            // it, so it is not.
+            // Without roles, the removal of a listed resource is notified too. With roles it is unknown whether the
+            // caller could see the resource.
             None => !view.policy.has_roles(),
         }
     }

@@ -1,6 +1,6 @@
 //! The listener of `[telemetry]`: serves metrics to scrapers, and probes to a supervisor of this process.
 //!
-//! It has a socket of its own and is not a path beside `/mcp`, because scrapers and probes have no tokens, and MCP
+//! The listener has its own socket and is not a path beside `/mcp`, because scrapers and probes have no tokens, and MCP
 //! clients have no use for it. It has no authentication, so its responses contain nothing that came with a call.
 //! Connections are cheap: one request each, in bounded time and number. At the maximum, the oldest connection is
 //! closed: an honest client takes milliseconds, so the oldest is one that stalls.

@@ -1,6 +1,6 @@
 //! Accepts connections and serves them until the server stops.
 //!
-//! This is our own loop and not `axum::serve`, because connections are bounded here: [in
+//! The accept loop is our own and not `axum::serve`, because connections are bounded here: [in
 //! number](super::connection_limit), in the time for a TLS handshake, for sending a header and for reading a response,
 //! and in their buffers. `TCP_NODELAY` is set on each connection; without it, an event stream would wait 40 ms for the
 //! client's acknowledgement.

@@ -193,7 +193,7 @@ fn unusable(files: &TlsConfig, error: rustls::Error) -> TlsError {
         rustls::Error::InconsistentKeys(_) => {
             TlsError::Mismatch { cert: files.cert.clone(), key: files.key.clone() }
         }
-        // This is rustls's error for a key that it cannot read.
+        // rustls returns this error for a key that it cannot read.
         rustls::Error::General(_) => TlsError::UnsupportedKey(files.key.clone()),
         why => TlsError::BadCertificate { file: files.cert.clone(), why },
     }
