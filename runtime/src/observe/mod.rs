@@ -26,7 +26,7 @@ pub fn init_tracing(filter: &str) -> Result<(), Box<dyn std::error::Error + Send
     if let Some(directive) = invalid_level(filter) {
         let levels = "error, warn, info, debug, trace and off";
         return Err(format!(
-            "`{directive}` is no level; the levels are {levels}, and a target has one too, as in plugin=debug"
+            "`{directive}` is no level; the levels are {levels}, and a target is followed by its level, as in plugin=debug"
         )
         .into());
     }

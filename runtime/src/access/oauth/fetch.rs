@@ -56,7 +56,7 @@ pub(super) struct Fetched {
 pub(super) enum FetchError {
     #[error("the name of its host could not be looked up")]
     Name(#[source] io::Error),
-    #[error("it leads to another machine, and http:// is possible only for this one")]
+    #[error("its host is another machine, and http:// is accepted for this machine only")]
     NotLoopback,
     #[error("it could not be reached")]
     Connect(#[source] io::Error),

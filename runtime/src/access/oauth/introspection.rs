@@ -184,7 +184,7 @@ mod tests {
         let other = turns.wait([2; 32]).await.unwrap();
         let mut second = Box::pin(turns.wait([1; 32]));
         assert!((&mut second).now_or_never().is_none());
-        // One that leaves while it waits.
+        // A request that is dropped while it waits for its turn.
         assert!(turns.wait([1; 32]).now_or_never().is_none());
         assert_eq!(turns.0.lock().len(), 2);
         drop((first, other));

@@ -64,7 +64,7 @@ struct OpenedFile {
 /// Why the file cannot be written.
 #[derive(Debug, thiserror::Error)]
 enum QuotaFileError {
-    #[error("another server counts quotas in the state folder {}; this one counts for itself", .0.display())]
+    #[error("another server writes its quotas to the state folder {}; this server counts by itself and saves nothing", .0.display())]
     InUse(PathBuf),
     #[error(
         "the quotas in the state folder {} cannot be written ({source}), so a restart will forget what callers have \
@@ -79,7 +79,7 @@ impl QuotaFile {
     pub(super) fn read(folder: PathBuf, now: u64) -> Self {
         let buckets = read(&folder).unwrap_or_else(|error| {
             let folder = folder.display();
-            tracing::error!(%error, "the quotas in the state folder {folder} cannot be read; all of them begin anew");
+            tracing::error!(%error, "the quotas in the state folder {folder} cannot be read; all of them start unused");
             StoredBuckets::new()
         });
         let mut file = Self { folder, buckets, opened: None, lock: None, has_warned: false };

@@ -145,7 +145,7 @@ impl LossLog {
             return;
         }
         let reason = self.reason.take();
-        let reason = reason.as_deref().unwrap_or("more of them ended than it took");
+        let reason = reason.as_deref().unwrap_or("more spans ended than the collector accepted in time");
         tracing::warn!(lost, "spans were lost on their way to the collector of [telemetry]: {reason}");
         *self = Self { reported: dropped, reason: None, logged: Some(Instant::now()) };
     }

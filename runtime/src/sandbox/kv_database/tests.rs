@@ -178,7 +178,7 @@ fn who_keeps_the_database_locked_is_named_as_the_fault() {
     assert!(matches!(KvDatabase::of_state(None).open(), Err(KvError::Nowhere)));
 }
 
-/// What a server pays that has not used the database for a moment. Printed, for those who ask with `--nocapture`.
+/// Measures how long opening and closing takes after a time without use. `--nocapture` shows the times.
 #[test]
 fn opening_and_closing_takes_milliseconds() {
     let dir = tempfile::tempdir().unwrap();

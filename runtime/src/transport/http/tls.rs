@@ -1,6 +1,6 @@
 //! TLS of the listener: handshakes, client certificates, and reloading changed files.
 //!
-//! TLS is rustls with ring, as for the hosts that plugins connect to, so there is only one TLS implementation to update.
+//! TLS is rustls with ring, as for the hosts that plugins connect to, so only one TLS implementation needs updates.
 //! The files are read at the start, where a mistake ends the program. They are read again when they change; then a
 //! mistake keeps what was read before, because a badly renewed certificate must not end a running server.
 //!

@@ -85,7 +85,11 @@ impl State {
             Ok(keys) => self.keys = Some(Arc::new(keys)),
             Err(error) if is_news => {
                 let file = path.display().to_string();
-                tracing::warn!(file, error, "a file of keys could not be read; its last keys still count");
+                tracing::warn!(
+                    file,
+                    error,
+                    "a file of keys could not be read; the keys that were read last stay in use"
+                );
             }
             Err(_) => {}
         }

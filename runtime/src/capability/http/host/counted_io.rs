@@ -15,7 +15,7 @@ use crate::capability::http::egress::ByteStream;
 
 /// The server sent more bytes than allowed before the head of the response was complete.
 #[derive(Debug, thiserror::Error)]
-#[error("too much came before the response")]
+#[error("too many bytes came before the head of the response")]
 pub(super) struct HeadTooLarge;
 
 /// How many more bytes may come before the head is complete. The connection and the task that waits for the head share
