@@ -1,5 +1,5 @@
-//! What a token is bound to (`cnf`, RFC 7800), and whether the client proves that it has it: a key (DPoP, RFC 9449) or a
-//! client certificate (RFC 8705).
+//! What a token is bound to (`cnf`, RFC 7800), and whether the client proves that it has it: a key (DPoP, RFC 9449) or
+//! a client certificate (RFC 8705).
 //!
 //! Only [`BoundPrincipal::for_client`] returns the principal for a request, and it needs all the proofs of the client.
 //! So no path through the caches can skip the check. A token that is bound to something unknown gets no principal at
