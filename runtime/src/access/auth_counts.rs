@@ -1,11 +1,11 @@
-//! How often requests were authenticated, and how often they were not, for metrics.
+//! Counts of authenticated and unauthenticated requests, for metrics.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::auth_error::AuthError;
 use super::oauth::TokenError;
 
-/// Counts by outcome.
+/// Counts of requests by the outcome of authentication.
 #[derive(Debug, Default)]
 pub(super) struct AuthCounts {
     authenticated: AtomicU64,
@@ -23,7 +23,7 @@ impl AuthCounts {
         self.authenticated.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Counts a request that was not authenticated.
+    /// Counts a request that failed to authenticate.
     pub(super) fn failed(&self, error: &AuthError) {
         let count = match error {
             AuthError::Missing => &self.missing,
@@ -36,7 +36,7 @@ impl AuthCounts {
         count.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Each outcome with its count.
+    /// Returns each outcome with its count.
     pub(super) fn read(&self) -> [(&'static str, u64); 7] {
         let counts = [
             ("authenticated", &self.authenticated),

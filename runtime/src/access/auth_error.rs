@@ -5,13 +5,13 @@ use super::oauth::TokenError;
 /// Why a request is not authenticated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum AuthError {
-    /// No credentials.
+    /// The request has no credentials, and this caller needs some.
     #[error("this server needs an access token; send `Authorization: Bearer TOKEN`")]
     Missing,
-    /// A token of the configuration that has expired.
+    /// A token of the configuration, or a client certificate, has expired.
     #[error("the token or the certificate has expired; ask the operator for another")]
     Expired,
-    /// A token that nobody here issued, or one that an issuer's rules exclude.
+    /// An access token was refused.
     #[error("{0}")]
     Token(#[from] TokenError),
 }

@@ -1,9 +1,9 @@
-//! Requests that were not authenticated, and their lines in the audit.
+//! Writes failed authentications into the audit.
 //!
-//! A client that tries tokens in a loop must not fill the audit, nor hide other clients that try. So the audit gets
-//! these lines at a bounded rate, each client network at a part of it, and a line has the number of failures since the
-//! line before it. Lines do not list the addresses of those failures: an attacker with many addresses could fill any
-//! list.
+//! A client that tries tokens in a loop must neither fill the audit nor hide the attempts of other clients. So a token
+//! bucket bounds these lines, and each client network has a share of them. A line has the number of failures since the
+//! previous line that got no line of their own. It does not list the addresses of those failures, because an attacker
+//! with many addresses could fill any list.
 
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,17 +16,18 @@ use super::client_network::ClientNetwork;
 use crate::observe::Audit;
 use crate::token_bucket::{CallerRates, TokenBucket};
 
-/// Lines in a [`PERIOD`]; as many may come at once. A line has at most 300 bytes, so a flood from any number of
-/// addresses writes 4 MiB in a day: it rotates the file of 64 MiB once in two weeks, and all five in two months.
+/// Lines in each [`PERIOD`]; all of them may come at once. A line has at most 300 bytes, so even a flood from many
+/// addresses writes only 4 MiB a day: it rotates the audit's file of 64 MiB once in two weeks, and all five files in
+/// two months.
 const LINES: u64 = 100;
 
-/// The same of one client.
+/// Lines in each [`PERIOD`] about one client network.
 const LINES_OF_ONE_CLIENT: u64 = 40;
 
-/// How long it takes until as many lines may come again.
+/// The time in which the token buckets fill.
 const PERIOD: Duration = Duration::from_secs(600);
 
-/// Records failures.
+/// Records failed authentications.
 #[derive(Debug)]
 pub(super) struct AuthFailures {
     audit: Audit,
@@ -40,7 +41,7 @@ struct AuthFailureLine<'a> {
     event: &'static str,
     address: Option<IpAddr>,
     reason: &'a str,
-    /// Failures of all addresses since the last line that have no line of their own.
+    /// How many failures, of all addresses, got no line of their own since the previous line.
     #[serde(skip_serializing_if = "Option::is_none")]
     unlisted: Option<u64>,
 }
@@ -53,7 +54,7 @@ impl AuthFailures {
     }
 
     pub(super) fn record(&self, address: Option<IpAddr>, error: &AuthError) {
-        // A client without a token learns from the response where to get one, and comes again.
+        // A client without a token learns from the response where to get one, and tries again. That is no failure.
         if *error == AuthError::Missing {
             return;
         }
@@ -66,8 +67,8 @@ impl AuthFailures {
         self.audit.record(&AuthFailureLine { event: "unauthenticated", address, reason: &reason, unlisted });
     }
 
-    /// Whether there is a line for a failure. The client's own rate comes first, so that one that fails without end
-    /// uses up little of the common one.
+    /// Whether a failure gets a line. The bucket of the client network is asked first, so that one network that keeps
+    /// failing takes little from the common bucket.
     fn has_line(&self, address: Option<IpAddr>, now: Instant) -> bool {
         self.clients.admit(&ClientNetwork::of(address), now) && self.lines.take(1, now)
     }

@@ -1,7 +1,7 @@
-//! From the credentials of a request to its principal.
+//! Authenticates requests: makes a principal from the credentials of a request.
 //!
-//! One authenticator serves for as long as the process. A changed `[auth]` replaces its contents at once, so a token
-//! that was taken out of the file is refused by the next request.
+//! One authenticator lives as long as the process. A changed `[auth]` replaces its rules at once, so the next request
+//! with a removed token is refused.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -26,45 +26,45 @@ use crate::observe::Audit;
 /// The verified certificate of a TLS client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientCertificate {
-    /// The name that it is for: the first URI, DNS name or address of mail in it, or else its common name.
+    /// The name that the certificate is issued to: its first URI, DNS name or mail address, or else its common name.
     pub subject: String,
-    /// The SHA-256 of the certificate (RFC 8705).
+    /// The SHA-256 of the certificate, to which a token may be bound (RFC 8705).
     pub sha256: [u8; 32],
-    /// When it expires.
+    /// When the certificate expires.
     pub not_after: SystemTime,
 }
 
-/// What a request brings to show who sends it.
+/// The credentials of a request, and where it comes from.
 #[derive(Clone, Copy, Default)]
 pub struct Credentials<'r> {
-    /// The token of `Authorization`, with the scheme `Bearer` unless there is `dpop`.
+    /// The token of the header `Authorization`. Its scheme is `DPoP` if `dpop` is set, and otherwise `Bearer`.
     pub token: Option<&'r str>,
-    /// With the scheme `DPoP`: the proof of the client's key, and what it must be a proof for.
+    /// With the scheme `DPoP`: the proof of the client's key, and what the proof must name.
     pub dpop: Option<DpopRequest<'r>>,
     /// The certificate of the connection.
     pub certificate: Option<&'r ClientCertificate>,
-    /// Whether the client certainly runs on this machine.
+    /// Whether the client is certain to run on this machine.
     pub is_loopback: bool,
 }
 
-/// Without the token.
+/// Omits the token, which must not appear in logs.
 impl fmt::Debug for Credentials<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Credentials").field("has_token", &self.token.is_some()).finish_non_exhaustive()
     }
 }
 
-/// Authenticates requests. Without `[auth]` nobody is authenticated, and everybody may call.
+/// Authenticates requests. Without `[auth]` no caller is authenticated, and every caller may call.
 #[derive(Debug)]
 pub struct Authenticator {
     rules: ArcSwapOption<Rules>,
-    /// Notified when the rules were replaced.
+    /// Notified when the rules are replaced.
     replaced: watch::Sender<()>,
     failures: AuthFailures,
     counts: AuthCounts,
 }
 
-/// The contents of `[auth]`.
+/// `[auth]`, prepared for authenticating requests.
 #[derive(Debug)]
 struct Rules {
     config: Arc<AuthConfig>,
@@ -76,7 +76,7 @@ struct Rules {
 impl Rules {
     fn new(config: &AuthConfig, previous: Option<&Self>) -> Self {
         let tokens = StaticTokens::new(&config.tokens, previous.map(|previous| &previous.tokens));
-        // Keys and what was learned of tokens stay, unless the issuers have changed.
+        // The fetched keys and the cached tokens are kept unless the issuers have changed.
         let same = previous.filter(|previous| previous.config.issuers == config.issuers);
         let issuers = same.map_or_else(|| Arc::new(Issuers::new(config)), |same| Arc::clone(&same.issuers));
         let proofs = match previous {
@@ -87,7 +87,7 @@ impl Rules {
         Self { tokens, issuers, proofs, config }
     }
 
-    /// Whose token it is, and what it is bound to. `digest` is the token's SHA-256.
+    /// Finds the principal of a token, and what the token is bound to. `digest` is the SHA-256 of the token.
     async fn identify(
         &self,
         token: &str,
@@ -101,7 +101,7 @@ impl Rules {
             return if static_tokens::is_valid(principal) { Ok(bound) } else { Err(AuthError::Expired) };
         }
         if token.starts_with(TOKEN_PREFIX) {
-            // It was a token of this server, so no issuer is asked about it.
+            // The prefix is that of this server's own tokens, so no issuer is asked about the token.
             return Err(AuthError::Token(TokenError::Unknown));
         }
         let bound = self.issuers.authenticate(token, digest, client, now).await?;
@@ -111,25 +111,26 @@ impl Rules {
         Ok(bound)
     }
 
-    /// Whether the access token of a principal is bound to a key, if it has to be.
+    /// Whether an access token with this principal is bound to a key, or need not be.
     fn has_required_binding(&self, principal: &Principal) -> bool {
         principal.is_dpop_bound || !self.config.require_dpop
     }
 
-    /// Whether these rules accept the credentials of a principal that was authenticated before.
+    /// Whether these rules still accept a principal that was authenticated before.
     fn holds(&self, principal: &Arc<Principal>) -> bool {
         match principal.kind {
             PrincipalKind::Token => self.tokens.holds(principal),
-            // The token is not at hand to be verified again, so a client has to come back when an issuer has changed.
+            // The token was not kept and cannot be verified again, so after a change of the issuers the client must
+            // authenticate again.
             PrincipalKind::OAuth => self.has_required_binding(principal) && self.issuers.holds(principal),
-            // The listener decides which certificates are valid.
+            // The TLS listener decides which certificates are valid.
             PrincipalKind::Certificate => true,
         }
     }
 
     fn without_token(&self, credentials: Credentials<'_>) -> Result<Option<Arc<Principal>>, AuthError> {
         if let Some(certificate) = credentials.certificate {
-            // A connection may outlive the certificate that it began with.
+            // A connection may outlive the client's certificate.
             if certificate.not_after <= SystemTime::now() {
                 return Err(AuthError::Expired);
             }
@@ -155,7 +156,7 @@ impl Default for Authenticator {
 }
 
 impl Authenticator {
-    /// An authenticator for `[auth]`, which records failures in `audit`.
+    /// Makes an authenticator for `[auth]`, which records failures in `audit`.
     #[must_use]
     pub fn new(config: Option<&AuthConfig>, audit: Audit) -> Self {
         Self {
@@ -166,7 +167,7 @@ impl Authenticator {
         }
     }
 
-    /// How often requests had valid credentials, and why others were not authenticated.
+    /// How many requests had valid credentials, and how many were not authenticated, by reason.
     #[must_use]
     pub fn counts(&self) -> [(&'static str, u64); 7] {
         self.counts.read()
@@ -177,7 +178,7 @@ impl Authenticator {
         self.failures.record(address, error);
     }
 
-    /// Replaces the rules, unless they are the same. Principals of requests under way stay what they are.
+    /// Replaces the rules, unless they are the same. Running requests keep their principals.
     pub fn replace(&self, config: Option<&AuthConfig>) {
         if self.config().as_deref() == config {
             return;
@@ -193,14 +194,15 @@ impl Authenticator {
         self.rules.load().as_ref().map(|rules| Arc::clone(&rules.config))
     }
 
-    /// Whether callers are authenticated, so that two of them may see different things.
+    /// Whether callers are authenticated, so that two callers may see different items.
     #[must_use]
     pub fn is_configured(&self) -> bool {
         self.rules.load().is_some()
     }
 
-    /// Waits until the credentials of a principal are no longer valid: they have expired, or a changed configuration
-    /// does not accept them. `None`: until such a caller, on this machine or not, needs credentials.
+    /// Waits until the credentials of a principal are no longer valid, because they have expired or because a changed
+    /// configuration does not accept them. With `None`, it waits until a caller without credentials needs some;
+    /// `is_loopback` says whether this caller is on this machine.
     pub async fn ended(&self, principal: Option<&Arc<Principal>>, is_loopback: bool) {
         let mut replaced = self.replaced.subscribe();
         let expired = async {
@@ -220,7 +222,8 @@ impl Authenticator {
         }
     }
 
-    /// Whether a principal that was authenticated before, or nobody, may still call.
+    /// Whether a principal that was authenticated before may still call; with `None`, whether a caller without
+    /// credentials may.
     fn holds(&self, principal: Option<&Arc<Principal>>, is_loopback: bool) -> bool {
         match (self.rules.load_full(), principal) {
             (Some(rules), Some(principal)) => rules.holds(principal),
@@ -230,15 +233,15 @@ impl Authenticator {
         }
     }
 
-    /// Records credentials that could not be read.
+    /// Records a request whose credentials could not be parsed.
     pub fn reject_malformed(&self, address: Option<IpAddr>) {
         self.record_failure(address, &AuthError::Token(TokenError::Malformed));
     }
 
-    /// The principal of a request from `address`; `None`: it has no credentials and needs none.
+    /// Authenticates a request from `address`. Returns `None` if the request has no credentials and needs none.
     ///
     /// # Errors
-    /// When the credentials are missing or not valid, or when the issuer that can say so cannot be reached.
+    /// When the credentials are missing or invalid, or when the issuer that knows the token cannot be reached.
     pub async fn authenticate(
         &self,
         credentials: Credentials<'_>,
@@ -263,7 +266,8 @@ impl Authenticator {
         let Some(token) = credentials.token else { return rules.without_token(credentials) };
         let digest = static_tokens::digest(token);
         let bound = rules.identify(token, &digest, ClientNetwork::of(address), SystemTime::now()).await?;
-        // An issuer may have taken seconds, in which a proof that was used before could have been forgotten.
+        // The time is read again: asking an issuer may have taken seconds, and with the old time the replay cache could
+        // accept a proof that it has just forgotten.
         let now = SystemTime::now();
         let valid = credentials.certificate.filter(|certificate| certificate.not_after > now);
         let certificate = valid.map(|certificate| &certificate.sha256);
@@ -271,10 +275,11 @@ impl Authenticator {
         Ok(Some(bound.for_client(&shown, &rules.proofs, now)?))
     }
 
-    /// Whose token it is and what it is bound to, without a request and its proofs; `None` without `[auth]`.
+    /// Returns the principal of a token and what the token is bound to, without checking a request's proofs; `None`
+    /// without `[auth]`.
     ///
     /// # Errors
-    /// When the token is not valid, or when the issuer that can say so cannot be reached.
+    /// When the token is invalid, or when the issuer that knows the token cannot be reached.
     pub async fn inspect(&self, token: &str) -> Result<Option<(Arc<Principal>, TokenBinding)>, AuthError> {
         let Some(rules) = self.rules.load_full() else { return Ok(None) };
         let (digest, client) = (static_tokens::digest(token), ClientNetwork::of(None));

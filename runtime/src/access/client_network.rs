@@ -1,10 +1,10 @@
-//! The network that counts as one client where nobody is authenticated yet.
+//! The network that counts as one client before a request is authenticated.
 
 use std::net::{IpAddr, Ipv6Addr};
 
 use crate::token_bucket::CallerKey;
 
-/// An address, as far as it tells clients apart. All clients whose address is not known are one.
+/// The network of an address. All clients with an unknown address count as one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct ClientNetwork(Option<IpAddr>);
 
@@ -20,8 +20,8 @@ impl CallerKey for ClientNetwork {
     }
 }
 
-/// The first address of the network of one client. The owner of an IPv6 address commonly has a whole /64 of them, so
-/// the /64 is one client.
+/// Returns the first address of the network that counts as one client. The owner of an IPv6 address commonly owns its
+/// whole /64, so a /64 counts as one client.
 #[must_use]
 pub fn network_of_client(address: IpAddr) -> IpAddr {
     match address.to_canonical() {

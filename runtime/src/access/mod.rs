@@ -1,8 +1,8 @@
 //! Access: who calls, and what that caller may use.
 //!
-//! The transport authenticates every request here, before anything of its body is read, and passes the
-//! [`Principal`] on as the caller; no layer below sees a token. This layer knows credentials, not where they stood: it
-//! knows no header, no status code and no MCP.
+//! The transport authenticates every request here before it reads the request's body, and passes the [`Principal`] on
+//! as the caller; no layer below `transport` sees a token. This layer knows credentials but not in which header they
+//! were: it knows no HTTP headers, no status codes and no MCP.
 
 mod auth_counts;
 mod auth_error;

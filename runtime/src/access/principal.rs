@@ -1,7 +1,7 @@
-//! Who calls, as this server authenticated it.
+//! The principal: an authenticated caller.
 //!
-//! One type for every way to authenticate, so that sessions, rates, stores and the audit ask one question: which `id`?
-//! A principal never holds a token.
+//! There is one type for all ways to authenticate, so that sessions, rates, stores and the audit compare callers only
+//! by `id`. A principal never holds a token.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -20,15 +20,15 @@ pub enum PrincipalKind {
     Certificate,
 }
 
-/// An authenticated caller. Two principals are equal if their `id` is: the same person with another token is the same
-/// principal.
+/// An authenticated caller. Two principals are equal if their `id`s are equal: a person who comes with another token is
+/// the same principal.
 #[derive(Debug, Clone)]
 pub struct Principal {
     /// `oauth:ISSUER#SUBJECT`, `token:NAME` or `cert:SUBJECT`. Guests and the audit see it.
     pub id: Arc<str>,
-    /// How it was authenticated.
+    /// How the principal was authenticated.
     pub kind: PrincipalKind,
-    /// The issuer of the access token.
+    /// The issuer, if the principal was authenticated by an access token.
     pub issuer: Option<Arc<str>>,
     /// The subject: `sub` of an access token, the token's name, or the certificate's subject.
     pub subject: Arc<str>,
@@ -51,18 +51,19 @@ impl Principal {
         self.expires.is_none_or(|expires| now < expires)
     }
 
-    /// The scopes of `required` that the token lacks.
+    /// The scopes in `required` that the token lacks.
     pub fn lacking<'s>(&self, required: &'s [Box<str>]) -> impl Iterator<Item = &'s str> {
         required.iter().filter(|scope| !self.scopes.contains(scope)).map(|scope| &**scope)
     }
 }
 
-/// A principal, and where it calls from. Two are equal if their principals are: where one calls from changes.
+/// A principal, and the address it calls from. Two are equal if their principals are equal, because an address may
+/// change.
 #[derive(Debug, Clone)]
 pub struct AuthenticatedCaller {
     /// The principal.
     pub principal: Arc<Principal>,
-    /// Its address, behind the operator's proxies; `None` if it is not known.
+    /// The address of the client, as the operator's proxies report it; `None` if it is unknown.
     pub address: Option<IpAddr>,
 }
 

@@ -1,6 +1,6 @@
-//! Tokens of the configuration, found by their digest.
+//! The tokens of `[[auth.tokens]]`, found by their digest.
 //!
-//! A token is looked up by its SHA-256, so how long a look-up takes says nothing about the tokens themselves.
+//! Tokens are looked up by their SHA-256, so the duration of a look-up reveals nothing about the tokens.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,12 +11,12 @@ use sha2::{Digest as _, Sha256};
 use super::principal::{Principal, PrincipalKind};
 use crate::config::StaticToken;
 
-/// The tokens, by their digest.
+/// Tokens and their principals by the digest of the token.
 #[derive(Debug, Default)]
 pub(super) struct StaticTokens(HashMap<[u8; 32], (StaticToken, Arc<Principal>)>);
 
 impl StaticTokens {
-    /// These tokens. One that has not changed since `previous` keeps its principal.
+    /// Prepares these tokens. A token that has not changed since `previous` keeps its principal.
     pub(super) fn new(tokens: &[StaticToken], previous: Option<&Self>) -> Self {
         let kept = |token: &StaticToken| {
             let (before, principal) = previous?.0.get(&token.sha256)?;
@@ -29,12 +29,12 @@ impl StaticTokens {
         Self(tokens.iter().map(entry).collect())
     }
 
-    /// Whether this is the principal of one of the tokens, and not of one that was removed or changed.
+    /// Whether this principal belongs to one of the tokens, and not to a token that was removed or changed.
     pub(super) fn holds(&self, principal: &Arc<Principal>) -> bool {
         self.0.values().any(|(_, held)| Arc::ptr_eq(held, principal))
     }
 
-    /// The holder of a token, also of one that has expired.
+    /// Returns the principal of a token, even if the token has expired.
     pub(super) fn find(&self, digest: &[u8; 32]) -> Option<&Arc<Principal>> {
         self.0.get(digest).map(|(_, principal)| principal)
     }

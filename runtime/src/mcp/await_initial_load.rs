@@ -1,11 +1,12 @@
 //! Requests that wait for the initial load: lists, and requests for an item that is not published yet.
 //!
-//! A first start compiles, which takes seconds, and a client that got an empty list may never request it again. So
-//! lists wait until all files that lay in the folder at the start have been loaded or rejected. `initialize`, `ping`
-//! and calls of published items do not wait. A request for a URI waits until its owner is certain: a plugin that is
-//! still being compiled may have the better claim, whichever plugin is ready first. Clients give up on a response after
-//! a minute or so, so the wait has a deadline, after which a request gets what is published. A list request with a
-//! progress token gets progress notifications meanwhile. A waiting request is only a task and can be cancelled.
+//! A first start compiles plugins, which takes seconds, and a client that got an empty list may never request it again.
+//! So lists wait until all files that were in the folder at the start have been loaded or rejected. `initialize`,
+//! `ping` and calls of published items do not wait. A request for a URI waits until the URI's owner is certain: a
+//! plugin that is still being compiled may have precedence, whichever plugin is ready first. Clients give up on a
+//! response after about a minute, so the wait has a deadline, after which a request gets what is published. Meanwhile a
+//! list request with a progress token gets progress notifications. A waiting request is only a task and can be
+//! cancelled.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -21,11 +22,11 @@ use super::request_context::RequestContext;
 use super::server::{CatalogView, Server};
 use crate::catalog::{LoadProgress, Snapshot};
 
-/// How often a client gets the progress of the initial load.
+/// How often a client is notified of the progress of the initial load.
 const PROGRESS_PERIOD: Duration = Duration::from_secs(1);
 
-/// Waits until the subject of the request is published, the initial load is over or the deadline has passed, and then
-/// takes the request's view of the catalog. `None` when the client has cancelled the request.
+/// Waits until the item of the request is published, the initial load has ended, or the deadline has passed. Then
+/// returns the request's view of the catalog; `None` when the client has cancelled the request.
 ///
 /// # Errors
 /// When the arguments fail the check that the transport deferred until the tool is published.
@@ -34,7 +35,7 @@ pub(super) async fn wait(server: &Server, context: &RequestContext) -> Option<Re
     let bytes = request.params.len();
     let subject = server.reading().in_place(bytes, || WaitSubject::from_request(request)).await;
     let view = || server.catalog_view(&context.caller);
-    // A list waits for the end, and needs no view at each change until then.
+    // A list waits for the end of the load, so it needs no view after each change.
     let is_published = || subject != WaitSubject::AllItems && subject.is_published(&view().snapshot);
     let is_ready = || server.catalog.is_complete() || is_published();
     let checked_view = || server.reading().in_place(bytes, || deferred_check(view(), context));
@@ -57,10 +58,10 @@ pub(super) async fn wait(server: &Server, context: &RequestContext) -> Option<Re
                 server.catalog.release_lists();
                 break;
             }
-            // The senders of both live as long as the catalog.
+            // The senders of `load` and `changes` live as long as the catalog.
             _ = load.changed() => {}
             _ = lists.changed() => {}
-            // The progress of a call comes from its guest only, because progress must never go back.
+            // Only the guest reports the progress of a call, because progress must never decrease.
             _ = progress.tick(), if subject == WaitSubject::AllItems => {
                 let LoadProgress { remaining, total, compiling } = load.borrow().unwrap_or_default();
                 let message = match compiling {
@@ -74,7 +75,7 @@ pub(super) async fn wait(server: &Server, context: &RequestContext) -> Option<Re
     Some(checked_view().await)
 }
 
-/// Checks the arguments for a tool that was not published when the request came.
+/// Runs the transport's deferred check of the arguments, if the tool was not published when the request arrived.
 fn deferred_check(view: CatalogView, context: &RequestContext) -> Result<CatalogView, RpcError> {
     if let Some(check) = &context.leg().request_meta.deferred_check
         && let WaitSubject::Tool(name) = WaitSubject::from_request(&context.request)
@@ -85,16 +86,16 @@ fn deferred_check(view: CatalogView, context: &RequestContext) -> Result<Catalog
     Ok(view)
 }
 
-/// What a request waits for: the items that it is about.
+/// What must be published before a request is served.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum WaitSubject<'r> {
     AllItems,
     Tool(Cow<'r, str>),
     Prompt(Cow<'r, str>),
     Resource(Cow<'r, str>),
-    /// A resource or a template, by its URI.
+    /// A resource or a template, named by its URI.
     Reference(Cow<'r, str>),
-    /// The request can be served or rejected at once.
+    /// Nothing: the request can be served or rejected at once.
     Nothing,
 }
 
@@ -113,7 +114,7 @@ struct CompletionRefParams<'a> {
 }
 
 impl<'r> WaitSubject<'r> {
-    /// Malformed parameters give `Nothing`: the handler rejects them.
+    /// Malformed parameters give `Nothing`, because the handler rejects them.
     pub(super) fn from_request(request: &'r Request) -> Self {
         let params = &request.params;
         let subject = match request.method {
@@ -135,7 +136,8 @@ impl<'r> WaitSubject<'r> {
         subject.unwrap_or(Self::Nothing)
     }
 
-    /// Whether `snapshot` has it, and for a URI also whether no plugin of a later snapshot can own the URI instead.
+    /// Whether `snapshot` has the item; for a URI, also whether no plugin of a later snapshot could own the URI
+    /// instead.
     fn is_published(&self, snapshot: &Snapshot) -> bool {
         match self {
             Self::AllItems => false,

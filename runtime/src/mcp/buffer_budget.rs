@@ -1,15 +1,15 @@
-//! Bytes that the server holds for its clients: request bodies, arguments of running calls, responses, notifications
-//! and event stores. [`BufferBudget`] bounds them for the whole server and counts them per caller.
+//! Counts the bytes that the server holds for its clients: request bodies, arguments of running calls, responses,
+//! notifications and event stores. [`BufferBudget`] bounds them for the whole server and counts them for each caller.
 //!
 //! The bound of one caller is a dynamic threshold, as in shared-memory switches (Choudhury and Hahne): a caller may
 //! hold as many bytes as are still free. One caller alone can hold half of the budget, two callers a third each, and
 //! some bytes are always free for the next caller. Small reservations may exceed that bound by a factor, so that small
-//! messages of a client behind the same address as a greedy client still pass. [Long-lived][long] reservations have a
-//! smaller factor however small they are, because they would fill that part for good.
+//! messages of one client still pass if another client with the same address holds many bytes. [Long-lived][long]
+//! reservations have a lower factor even if they are small, because they would occupy that extra part permanently.
 //!
-//! A reservation travels with its bytes and releases them when it is dropped, so no queue counts for itself. Bodies
-//! and responses of up to [`UNCOUNTED_BYTES`] are not counted here: connections and sessions are bounded in number, and
-//! their memory includes such messages.
+//! A reservation travels with its bytes and releases them when it is dropped, so queues need no counters of their own.
+//! Bodies and responses of up to [`UNCOUNTED_BYTES`] are not counted here: connections and sessions are bounded in
+//! number, and their memory includes such messages.
 //!
 //! [long]: BufferShare::reserve_long_lived
 
@@ -26,25 +26,25 @@ use tokio::time::Instant;
 use crate::call_env::Caller;
 use crate::token_bucket::CallerKey as _;
 
-/// A body or a response of up to this size is not counted: its connection is counted and has one of each.
+/// A body or a response of up to this size is not counted: connections are bounded, and each has one of each.
 pub const UNCOUNTED_BYTES: usize = 16 << 10;
 
-/// What a message of `bytes` takes while it is served: the message itself, and the copy that a guest gets.
+/// How many bytes a message of `bytes` takes while it is served: the message itself, and the copy for the guest.
 pub(crate) fn buffer_cost(bytes: usize) -> usize {
     2 * bytes
 }
 
-/// Pairs of a size and a factor: with a reservation of up to that size a caller may hold the free bytes times the
-/// factor. Beyond the last size the factor is 1.
+/// Pairs of a size and a factor. With a reservation of up to the size, a caller may hold the free bytes times the
+/// factor. Above the last size the factor is 1.
 type Factors = [(usize, usize)];
 
 const SMALL: &Factors = &[(4 << 10, 7), (64 << 10, 3)];
 
-/// Lower than the factors of all small messages, which therefore still pass; higher than the factor of large messages,
-/// which therefore cannot keep a client from beginning a request.
+/// Lower than the factors of small messages, so that small messages still pass when long-lived bytes do not. Higher
+/// than the factor of large messages, so that large messages cannot keep a client from starting a request.
 const LONG_LIVED: &Factors = &[(64 << 10, 2)];
 
-/// Evictable streams that are remembered for one caller. Beyond this number the oldest is evicted.
+/// Maximum number of evictable entries of one caller. Beyond it the oldest is evicted.
 const MAX_EVICTABLE: usize = 4_096;
 
 /// The budget.
@@ -54,7 +54,7 @@ pub struct BufferBudget {
     used: AtomicUsize,
     callers: Mutex<HashMap<Caller, Weak<CallerUsage>>>,
     released: Notify,
-    /// How many tasks wait for `released`, which is only notified if there are any.
+    /// How many tasks wait for `released`, which is notified only if there are any.
     waiters: AtomicUsize,
 }
 
@@ -67,7 +67,7 @@ struct CallerUsage {
     evictable: Mutex<VecDeque<Weak<dyn Evictable>>>,
 }
 
-/// One caller's access to the budget. Clones share one usage.
+/// The budget as one caller uses it. Clones share one usage.
 #[derive(Debug, Clone)]
 pub struct BufferShare(Arc<CallerUsage>);
 
@@ -78,7 +78,7 @@ pub struct BufferReservation {
     bytes: usize,
 }
 
-/// Bytes held for a client that may come back. They are evicted when the caller needs space for others.
+/// Bytes that are held for a client that may come back. They are evicted when the caller needs space for other bytes.
 pub(crate) trait Evictable: std::fmt::Debug + Send + Sync {
     /// Releases the bytes, unless the client has come back.
     fn evict(&self);
@@ -95,7 +95,7 @@ fn fits(capacity: usize, used: usize, own: usize, bytes: usize, factor: usize) -
 }
 
 impl BufferBudget {
-    /// A budget of `capacity` bytes.
+    /// Makes a budget of `capacity` bytes.
     pub(crate) fn new(capacity: usize) -> Arc<Self> {
         Arc::new(Self {
             capacity,
@@ -106,7 +106,7 @@ impl BufferBudget {
         })
     }
 
-    /// The access of one caller. All clients with the same caller key share it.
+    /// Returns the share of one caller. All clients that count as this caller use the same share.
     #[must_use]
     pub fn share(self: &Arc<Self>, caller: &Caller) -> BufferShare {
         let caller = caller.key();
@@ -124,7 +124,7 @@ impl BufferBudget {
         BufferShare(usage)
     }
 
-    /// A response that is counted as long as any slice of it exists. `None` when the budget has too few bytes left.
+    /// Counts a response as long as any slice of it exists. Returns `None` when the budget has too few bytes left.
     pub(crate) fn counted(self: &Arc<Self>, caller: &Caller, response: Bytes) -> Option<Bytes> {
         if response.len() <= UNCOUNTED_BYTES {
             return Some(response);
@@ -153,14 +153,13 @@ impl BufferShare {
         &self.0.caller
     }
 
-    /// Reserves bytes. While they do not fit, this evicts what the caller has registered as evictable, the oldest
-    /// first.
+    /// Reserves bytes. Until they fit, this evicts the caller's evictable entries, oldest first.
     pub(crate) fn reserve(&self, bytes: usize) -> Option<BufferReservation> {
         self.reserve_within(bytes, factor(SMALL, bytes))
     }
 
-    /// The same for bytes that stay until the client ends something, which may be never: subscriptions, event streams,
-    /// entries of requests.
+    /// Like [`Self::reserve`], for bytes that stay until the client ends something, possibly forever: subscriptions,
+    /// event streams, entries of running requests.
     pub(crate) fn reserve_long_lived(&self, bytes: usize) -> Option<BufferReservation> {
         self.reserve_within(bytes, factor(LONG_LIVED, bytes))
     }
@@ -196,7 +195,7 @@ impl BufferShare {
         }
     }
 
-    /// Registers bytes held for a client that may come back.
+    /// Registers bytes as evictable: they are held for a client that may come back.
     pub(crate) fn register_evictable(&self, evictable: Weak<dyn Evictable>) {
         let mut all = self.0.evictable.lock();
         while all.front().is_some_and(|oldest| oldest.strong_count() == 0) {
@@ -211,7 +210,7 @@ impl BufferShare {
     }
 }
 
-/// Counts a waiting task while it lives.
+/// Counts one waiting task until it is dropped.
 struct Waiter<'b>(&'b AtomicUsize);
 
 impl<'b> Waiter<'b> {
@@ -248,7 +247,7 @@ impl CallerUsage {
 impl Drop for CallerUsage {
     fn drop(&mut self) {
         let mut callers = self.budget.callers.lock();
-        // The same caller may have got a new usage meanwhile.
+        // The same caller may have a new usage by now.
         if callers.get(&self.caller).is_some_and(|usage| usage.strong_count() == 0) {
             callers.remove(&self.caller);
         }
@@ -256,7 +255,7 @@ impl Drop for CallerUsage {
 }
 
 impl BufferReservation {
-    /// These bytes, with the reservation until no slice of them is left.
+    /// Attaches the reservation to these bytes until no slice of them is left.
     pub(crate) fn hold(self, bytes: Bytes) -> Bytes {
         Bytes::from_owner(CountedBytes(bytes, self))
     }

@@ -1,10 +1,10 @@
-//! The work of one request, independent of its driver.
+//! The work of one request, independent of what drives it.
 //!
-//! The response stream of a request is the driver: it polls the work. So a call that ends with its first polls, or
-//! that only pauses for others, needs no tokio task, and does not go from one thread to another and back. As soon as
-//! the driver has something else to do, such as writing to a client that does not read, the work becomes a task, so
-//! that no client stops the clocks of its guest. A suspended call keeps the work from one stream to the next.
-//! [`CallTask`] knows neither of them, nor the request.
+//! The response stream of a request drives the work by polling it. So a call that ends with its first polls, or that
+//! only pauses to let others run, needs no tokio task and stays on its thread. As soon as the driver has something else
+//! to do, such as writing to a client that does not read, the work becomes a task, so that no client can stop the
+//! clocks of its guest. When a call is suspended, its work moves from one response stream to the next. [`CallTask`]
+//! knows neither the streams nor the request.
 
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -21,24 +21,24 @@ use super::result_writer::EncodedResult;
 /// The outcome of a handler; `None` when the request was cancelled.
 pub(super) type HandlerOutcome = Option<Result<EncodedResult, RpcError>>;
 
-/// The work of one call.
+/// The work of one call, in one of four states.
 pub(super) enum CallTask {
-    /// It is no task, and goes on while it is driven.
+    /// The work is not a task. It progresses only while it is polled.
     InPlace {
         future: BoxFuture<'static, HandlerOutcome>,
-        /// Somebody waited for its outcome.
+        /// Whether `outcome` has been called before.
         was_driven: bool,
     },
-    /// It ended, and its outcome was not read yet.
+    /// The work has ended, and its outcome has not been read.
     Ended(HandlerOutcome),
-    /// A task that ends when this is dropped.
+    /// The work is a task that is aborted when this is dropped.
     Task(AbortOnDropHandle<HandlerOutcome>),
-    /// A task with another owner, which goes on when this is dropped.
+    /// The work is a task that goes on when this is dropped.
     Detached(JoinHandle<HandlerOutcome>),
 }
 
 impl CallTask {
-    /// Work that was not polled yet.
+    /// Wraps work that has not been polled.
     pub(super) fn new(future: BoxFuture<'static, HandlerOutcome>) -> Self {
         Self::InPlace { future, was_driven: false }
     }
@@ -53,7 +53,7 @@ impl CallTask {
         }
     }
 
-    /// Makes work in place a task of `owner`, which goes on when this is dropped.
+    /// Turns work in place into a task of `owner`, which goes on when this is dropped.
     pub(super) fn detach(&mut self, owner: &TaskTracker) {
         if let Self::InPlace { future, .. } = self {
             let future = std::mem::replace(future, std::future::ready(None).boxed());
@@ -61,7 +61,7 @@ impl CallTask {
         }
     }
 
-    /// Makes work in place a task, since nobody drives it for a while.
+    /// Turns work in place into a task, because its driver will not poll it for a while.
     pub(super) fn spawn(&mut self) {
         if let Self::InPlace { future, .. } = self {
             let future = std::mem::replace(future, std::future::ready(None).boxed());
@@ -69,21 +69,21 @@ impl CallTask {
         }
     }
 
-    /// Polls work in place, which is all that most calls need.
+    /// Polls work in place once, which is enough for most calls.
     pub(super) fn poll_once(&mut self) {
-        // Whether it has ended is seen in `self`.
+        // `poll_in_place` records in `self` that the work has ended.
         let _ = self.poll_in_place(&mut Context::from_waker(Waker::noop()));
     }
 
-    /// Ready when there is nothing left to poll in place.
+    /// Ready when no work is left to poll in place.
     fn poll_in_place(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let Self::InPlace { future, .. } = self else { return Poll::Ready(()) };
         let polled = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context)));
         polled.unwrap_or_else(|_| Poll::Ready(panicked())).map(|outcome| *self = Self::Ended(outcome))
     }
 
-    /// Drives the work until it ends. If the returned future is dropped before, the work becomes a task when this is
-    /// called again: its driver does other things as well.
+    /// Drives the work until it ends. If the returned future is dropped and this function is called again, the work
+    /// becomes a task, because its driver evidently does other things too.
     pub(super) async fn outcome(&mut self) -> HandlerOutcome {
         match self {
             Self::InPlace { was_driven: true, .. } => self.spawn(),
@@ -100,12 +100,12 @@ impl CallTask {
     }
 }
 
-/// The outcome of a task. One that was aborted has none.
+/// Returns the outcome of a task; `None` if the task was aborted.
 fn joined(joined: Result<HandlerOutcome, JoinError>) -> HandlerOutcome {
     joined.unwrap_or_else(|error| if error.is_panic() { panicked() } else { None })
 }
 
-/// The outcome of work that panicked: its client must not wait for a response that never comes.
+/// The outcome of work that panicked. It is an error, so that the client does not wait in vain.
 fn panicked() -> HandlerOutcome {
     Some(Err(RpcError::internal("the server failed in this request; its standard error says where")))
 }

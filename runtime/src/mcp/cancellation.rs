@@ -1,7 +1,7 @@
 //! Cancels a running request.
 //!
-//! A token is made when somebody keeps it or has to wait for it. A stateless request over HTTP is cancelled by dropping
-//! its response stream, so nobody keeps one, and most of these requests end before anything waits.
+//! The token is created only when some code stores it or waits for it. A stateless request over HTTP is cancelled by
+//! dropping its response stream, so no code stores its token, and most such requests end before any code waits.
 
 use std::sync::OnceLock;
 

@@ -1,7 +1,7 @@
-//! From a request to its handler.
+//! Passes a request to its handler.
 //!
 //! A transport parses the message, determines its kind, and passes a [`Channel`] and one [`CatalogView`]. This module
-//! gathers what the request needs in a `RequestContext`, and makes one [`ResponseStream`] of its work.
+//! gathers what the request needs in a `RequestContext`, and returns a [`ResponseStream`] that serves the request.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -33,7 +33,7 @@ use super::sessions::session::Session;
 use super::{await_initial_load, hidden_item_audit};
 use crate::json::RawObject;
 
-/// Serves a stateless request. On stdio the request is entered in `in_flight`, because a notification can cancel it.
+/// Serves a stateless request. On stdio the request is registered in `in_flight`, because a notification can cancel it.
 pub(crate) fn stateless(
     server: &Arc<Server>,
     view: CatalogView,
@@ -51,7 +51,8 @@ pub(crate) fn stateless(
     let StatelessMeta { revision, capabilities, .. } = stateless_meta;
     let trace = match &mrtr.request_state {
         None => begin_trace(server, &request, revision, &request_meta, channel),
-        // The span of the suspended call goes on, and its context has the message of the first leg only.
+        // The span of the suspended call continues. The call's context has the message of its first leg, so this
+        // message is only a leg.
         Some(_) => {
             request_meta.raw = request.params.meta().map(Into::into);
             None
@@ -120,7 +121,7 @@ pub(crate) fn in_session(
     };
     let id = request.id.clone();
     let context = RequestContext::new(requester, request, leg);
-    // The task holds a guard too, so a detached request keeps its entry after the stream is dropped.
+    // The task holds a guard too, so the entry of a detached request remains when its stream is dropped.
     let (context, work) =
         start_handler(server, server.catalog_view(&channel.caller), context, Some(Arc::clone(&guard)));
     let reader = NotificationReceiver::of(context.clone());
@@ -177,7 +178,8 @@ fn start_handler(
     (context, work.boxed())
 }
 
-/// Maps each method to its handler in the request's revision. `None`: the request was cancelled and gets no response.
+/// Calls the handler for the request's method and revision. Returns `None` if the request was cancelled and gets no
+/// response.
 async fn handle(
     server: &Arc<Server>,
     mut view: CatalogView,
@@ -201,7 +203,8 @@ async fn handle(
         Method::ListResources => lists::resources(server, &view, context, params),
         Method::ListResourceTemplates => lists::templates(server, &view, context, params),
         Method::ListPrompts => lists::prompts(server, &view, context, params),
-        // A long call must not keep a replaced snapshot alive: these handlers drop it once they have found the plugin.
+        // A long call must not keep a replaced snapshot alive, so these handlers drop the view once they have found the
+        // plugin.
         Method::CallTool => return tools::call(server, view, context, params).await,
         Method::ReadResource => return resources::read(server, view, context, params).await,
         Method::GetPrompt => return prompts::get(server, view, context, params).await,
@@ -223,7 +226,7 @@ async fn handle(
     })
 }
 
-/// Creates the session of an `initialize`, and the response. The session's memory counts for the channel's caller.
+/// Creates a session for an `initialize`, and the response. The session's memory counts for the channel's caller.
 pub(crate) fn initialize(
     server: &Arc<Server>,
     request: &Request,

@@ -1,6 +1,8 @@
-//! One client on a duplex transport, stdio or HTTP+SSE: session and stateless requests, notifications that cancel.
+//! One client on a duplex transport (stdio or HTTP+SSE): requests of its session, stateless requests, and notifications
+//! that cancel requests.
 //!
-//! The connection is the session, which `initialize` begins. Stateless requests are served on the same connection.
+//! The connection has one session, which begins with `initialize`. Stateless requests are served on the same
+//! connection.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -54,13 +56,14 @@ pub struct DuplexSession {
     share: BufferShare,
     ping: Duration,
     channel: Channel,
-    /// The caller of the present message, where each message is authenticated. `channel` has who opened the connection.
+    /// The caller that sent the current message, if each message is authenticated. `channel` has the caller that opened
+    /// the connection.
     sender: Option<Caller>,
 }
 
 impl DuplexSession {
-    /// A client that has sent nothing yet. `ping` is the period of pings; zero means none. `is_local`: whether the
-    /// client certainly runs on this machine.
+    /// Makes the state for a client that has sent nothing yet. `ping` is the period of pings; zero means no pings.
+    /// `is_local` says whether the client is certain to run on this machine.
     #[must_use]
     pub fn new(server: Arc<Server>, ping: Duration, caller: Caller, is_local: bool) -> Self {
         let share = server.buffers.share(&caller);
@@ -71,7 +74,7 @@ impl DuplexSession {
         Self { server, session, notifications, ready: false, stateless, share, ping, channel, sender }
     }
 
-    /// The share of this client's caller in the buffer budget.
+    /// The caller's share of the buffer budget.
     #[must_use]
     pub fn share(&self) -> &BufferShare {
         &self.share
@@ -82,8 +85,9 @@ impl DuplexSession {
         self.receive_counted(line, None, None)
     }
 
-    /// The same with a reservation for the message, and its `sender` where that may be another caller than the one that
-    /// opened the connection. A large message without a reservation gets its own here, or is rejected.
+    /// Like [`Self::receive`], with a reservation for the message. `sender` is the caller that sent the message, if
+    /// that may differ from the one that opened the connection. A large message without a reservation gets one here, or
+    /// is rejected.
     pub(crate) fn receive_counted(
         &mut self,
         line: &[u8],
@@ -138,8 +142,8 @@ impl DuplexSession {
         }
     }
 
-    /// The next server notification or ping; `None` when the client no longer responds to pings. The future can be
-    /// dropped without losing a message.
+    /// Returns the next server notification or ping; `None` when the client no longer responds to pings. Dropping the
+    /// future loses no message.
     pub async fn next_notification(&mut self) -> Option<Bytes> {
         match &mut self.notifications {
             Some(notifications) if self.ready => notifications.next().await.ok(),
@@ -147,15 +151,16 @@ impl DuplexSession {
         }
     }
 
-    /// The error for a message that is longer than `max_bytes`. If the message is a response, the server's request ends
-    /// with an error, because the client has responded and will not respond again.
+    /// Returns the error for a message that is longer than `max_bytes`. If the message is a response, the waiting
+    /// client request ends with an error, because the client will not respond a second time.
     pub(crate) fn too_long(&self, message: &OversizedMessage, max_bytes: usize) -> Bytes {
         let why = format!("longer than {} KiB (limit `message_kib`)", max_bytes >> 10);
         let error = RpcError::invalid_request(&format!("the message is {why}"));
         self.reject(message, &format!("it is {why}"), &error)
     }
 
-    /// The error for a message that is not parsed. A guest that waits for this response gets an error with `why`.
+    /// Returns the error for a message that is rejected unparsed. If the message is a response, the guest that waits
+    /// for it gets an error with `why`.
     fn reject(&self, message: &OversizedMessage, why: &str, error: &RpcError) -> Bytes {
         if let (OversizedMessage::Response(id), Some(session)) = (message, &self.session) {
             let message = format!("the client's response cannot be used: {why}");
@@ -177,7 +182,7 @@ impl DuplexSession {
         self.server.stopping.clone()
     }
 
-    /// How long running requests may go on when the server stops; `None`: it does not stop.
+    /// How long running requests may go on when the server stops; `None` while it does not stop.
     #[must_use]
     pub fn shutdown_time(&self) -> Option<Duration> {
         self.server.ending.is_cancelled().then_some(self.server.settings.shutdown)
@@ -200,8 +205,8 @@ impl DuplexSession {
         Ok(response_stream.map_or(DuplexReply::Nothing, DuplexReply::Stream))
     }
 
-    /// The channel of the present message. What waits for changes belongs to the caller that opened the connection,
-    /// which ends with that caller's credentials.
+    /// The channel of the current message. A request that waits for changes belongs to the caller that opened the
+    /// connection; it ends with that caller's credentials.
     fn channel_for(&self, method: Option<&Method>) -> Channel {
         let sender = self.sender.clone().filter(|_| method != Some(&Method::Listen));
         Channel { caller: sender.unwrap_or_else(|| self.channel.caller.clone()), ..self.channel.clone() }

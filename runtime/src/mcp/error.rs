@@ -1,4 +1,4 @@
-//! JSON-RPC errors as the specification words them, and the [`ResponseKind`] of each for a transport with status codes.
+//! The JSON-RPC errors of MCP, and the [`ResponseKind`] of each, from which a transport derives a status code.
 
 use std::sync::Arc;
 
@@ -8,24 +8,24 @@ use serde_json::{Value, json};
 use super::revision::Revision;
 use crate::access::OverQuota;
 
-/// Deepest nesting in the name of a capability, which may come from a guest.
+/// Maximum nesting in the name of a capability, which may come from a guest.
 const CAPABILITY_DEPTH: usize = 3;
 
-/// Longest message, bytes: the longest error of a guest, and a sentence around it.
+/// Maximum length of a message, in bytes: the longest error of a guest, and a sentence around it.
 const MESSAGE_BYTES: usize = 20 << 10;
 
-/// Bytes of a client's name for something that an error repeats.
+/// How many bytes of a name from the client an error repeats.
 const NAME_BYTES: usize = 256;
 
-/// The same for a URI: the upper bound of the limit `uri_bytes`.
+/// How many bytes of a URI from the client an error repeats: the upper bound of the limit `uri_bytes`.
 const URI_BYTES: usize = 4 << 10;
 
-/// How the request of a response ended, for a transport with status codes.
+/// How a request was answered, for transports with status codes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ResponseKind {
-    /// The method was called: a result, or an error of the method.
+    /// The method was called. The response has its result or its error.
     Served,
-    /// The message, or what must accompany the message, is malformed or contradicts itself.
+    /// The message, or what must accompany it, is malformed or contradictory.
     Malformed,
     /// The session or the method does not exist.
     NotFound,
@@ -103,8 +103,8 @@ impl RpcError {
         Self::new(-32020, format!("Header mismatch: {detail}")).with_kind(ResponseKind::Malformed)
     }
 
-    /// -32010: the caller's token lacks some of the scopes that the operation needs. All of them are named, since a
-    /// client asks for a new token with exactly these.
+    /// -32010: the caller's token lacks some of the scopes that the operation needs. The error lists all needed scopes,
+    /// because a client requests a new token with exactly the listed scopes.
     pub(crate) fn insufficient_scope(scopes: &[Box<str>]) -> Self {
         let data = json!({ "scopes": scopes });
         let error = Self::new(-32010, format!("Insufficient scope: this needs {}", scopes.join(", ")));
@@ -164,7 +164,7 @@ impl RpcError {
     }
 }
 
-/// The beginning of a text, of at most `max_bytes`.
+/// Returns the beginning of a text, at most `max_bytes` long.
 pub(crate) fn cut(text: &str, max_bytes: usize) -> &str {
     text.get(..text.floor_char_boundary(max_bytes)).unwrap_or_default()
 }

@@ -1,7 +1,7 @@
 //! Chooses which session, connection or suspended call is evicted when the limit is reached.
 //!
-//! The caller with the most of them loses those of the lowest worth. So a caller with many displaces its own, a caller
-//! with few keeps them, and a new caller gets in. What is in use stays.
+//! The caller with the most of them loses those with the lowest worth. So a caller with many evicts its own, a caller
+//! with few keeps them, and a new caller is admitted. What is in use is never evicted.
 
 use std::collections::HashMap;
 
@@ -13,11 +13,11 @@ use crate::token_bucket::CallerKey as _;
 pub(crate) struct EvictionCandidate<K, V> {
     pub(crate) key: K,
     pub(crate) caller: Caller,
-    /// The lowest worth is evicted first; `None` is never evicted.
+    /// The candidate with the lowest worth is evicted first; with `None` it is never evicted.
     pub(crate) worth: Option<V>,
 }
 
-/// The keys to evict: at most `count`, all of one caller.
+/// Returns the keys to evict: at most `count`, all of one caller.
 pub(crate) fn choose_evicted<K, V: Ord>(candidates: Vec<EvictionCandidate<K, V>>, count: usize) -> Vec<K> {
     let mut callers: HashMap<Caller, (usize, Vec<(V, K)>)> = HashMap::new();
     for EvictionCandidate { key, caller, worth } in candidates {
@@ -29,7 +29,7 @@ pub(crate) fn choose_evicted<K, V: Ord>(candidates: Vec<EvictionCandidate<K, V>>
         evictable.sort_by(|(one, _), (other, _)| one.cmp(other));
         (!evictable.is_empty()).then_some((total, evictable))
     });
-    // Of callers with equally many, the one that has the lowest worth.
+    // If several callers have equally many, the one with the lowest worth loses.
     let lower_worth = |one: &[(V, K)], other: &[(V, K)]| match (one.first(), other.first()) {
         (Some((one, _)), Some((other, _))) => other.cmp(one),
         _ => std::cmp::Ordering::Equal,

@@ -1,8 +1,9 @@
-//! The audit's lines for requests that name an item which the caller's roles hide.
+//! Writes an audit line when a request names an item that is hidden from its caller.
 //!
-//! `dispatch` passes every failed request for an item here, and every `subscriptions/listen`. A task looks up whether
-//! the item is published and hidden. The response does not wait for the task, so the time of a response tells nothing
-//! about hidden items. An item that no plugin publishes has no line, since callers can invent any number of names.
+//! `dispatch` passes every failed request for an item and every `subscriptions/listen` to this module. A task looks up
+//! whether the item is published and hidden. The response does not wait for this task, so the response time reveals
+//! nothing about hidden items. Items that no plugin publishes get no line, because callers can make up any number of
+//! names.
 
 use std::sync::Arc;
 
@@ -16,7 +17,7 @@ use super::server::Server;
 use crate::call_env::Caller;
 use crate::plugin::{ForbiddenCall, ForbiddenReason, Plugin};
 
-/// The name of a method that uses one item, for the audit.
+/// The name of a method that uses one item, as the audit has it.
 fn function_of(method: &Method) -> Option<&'static str> {
     Some(match method {
         Method::CallTool => "tools/call",
@@ -28,7 +29,7 @@ fn function_of(method: &Method) -> Option<&'static str> {
     })
 }
 
-/// Has the audit note a failed request of `caller` if its item is hidden. `failed`: the request, or what has it.
+/// Records a failed request of `caller` in the audit if its item is hidden. `failed` is the request, or its owner.
 pub(super) fn record_if_hidden<R>(server: &Arc<Server>, caller: &Caller, failed: &Arc<R>)
 where
     R: AsRef<Request> + Send + Sync + 'static,
@@ -45,8 +46,8 @@ where
     });
 }
 
-/// Has the audit note the hidden URIs of a `subscriptions/listen`. It does not fail because of them: a client may name
-/// any URI, and hears nothing of a hidden one.
+/// Records the hidden URIs of a `subscriptions/listen` in the audit. The request does not fail because of them: a
+/// client may name any URI, and is never notified about a hidden one.
 pub(super) fn record_hidden_subscriptions(server: &Arc<Server>, context: &Arc<RequestContext>) {
     if !server.catalog.has_roles() {
         return;

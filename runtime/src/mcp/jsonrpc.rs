@@ -1,7 +1,7 @@
-//! From bytes to a JSON-RPC message and back.
+//! Parses JSON-RPC messages and writes them.
 //!
-//! Only the envelope and the positions of the common fields of `params` are read here. Any bytes give either a message
-//! or an error that can be sent, with the id if it could be read.
+//! Only the envelope of a message and the positions of the common fields of `params` are parsed here. Any input gives
+//! either a message or an error response, which has the id if it could be parsed.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ use crate::json::CowStr;
 pub(crate) enum Message {
     Request(Request),
     Notification(Notification),
-    /// A response to a request of the server. A response without an id belongs to no request.
+    /// A response to a request of the server. A response without an id belongs to no request and is ignored.
     Response(Option<RequestId>, ClientResult),
 }
 
@@ -44,7 +44,7 @@ pub(crate) struct Request {
     pub(crate) id: RequestId,
     pub(crate) method: Method,
     pub(crate) params: Params,
-    /// The buffer space of a large request; the messages of a batch share one reservation.
+    /// The buffer space of a large request. The messages of a batch share one reservation.
     pub(crate) reservation: Option<Arc<BufferReservation>>,
 }
 
@@ -61,7 +61,7 @@ pub(crate) struct Notification {
     pub(crate) params: Option<Box<RawValue>>,
 }
 
-/// Why bytes are not a message, and the id for the error response.
+/// Why input is not a message, and the id for the error response.
 #[derive(Debug)]
 pub(crate) struct Malformed {
     pub(crate) id: Option<RequestId>,
@@ -90,7 +90,7 @@ fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de Raw
 }
 
 impl Message {
-    /// Splits a batch into its messages. `None` when the bytes are something else; an empty batch is no message.
+    /// Splits a batch into its messages. Returns `None` if the input is not a batch; an empty array is not a batch.
     pub(crate) fn split(bytes: &[u8]) -> Option<Vec<&RawValue>> {
         if bytes.trim_ascii_start().first() != Some(&b'[') {
             return None;
@@ -106,8 +106,8 @@ impl Message {
             Err(error) => return Err(Malformed { id: None, error: RpcError::parse(&error.to_string()) }),
         };
         let first = bytes.trim_ascii_start().first();
-        // Derived structs accept arrays too, so anything but an object is rejected here. The error says whether the
-        // bytes are JSON.
+        // Derived structs accept arrays too, so everything but an object is rejected here. The error says whether the
+        // input is JSON.
         if first != Some(&b'{') {
             let error = serde_json::from_slice::<IgnoredAny>(bytes).err();
             return Err(not_an_object(first == Some(&b'['), error));
@@ -117,7 +117,7 @@ impl Message {
         let invalid = |id, why: &str| Err(Malformed { id, error: RpcError::invalid_request(why) });
         let id = match id {
             Ok(id) => id,
-            // A client that could not read the id of a server's request sends null.
+            // A client that could not parse the id of a server's request responds with a null id.
             Err(_) if envelope.method.is_none() && envelope.error.is_some() => None,
             Err(_) => return invalid(None, &format!("`id` {}", RequestId::FORM)),
         };
@@ -157,8 +157,8 @@ fn not_an_object(is_array: bool, error: Option<serde_json::Error>) -> Malformed 
     Malformed { id: None, error }
 }
 
-/// The error for an object that is no message. A field of the wrong type ends parsing, so this function checks that all
-/// bytes are JSON.
+/// Returns the error for an object that is not a message. Parsing stops at a field of the wrong type, so this function
+/// checks whether the whole input is JSON.
 fn unreadable(bytes: &[u8], error: &serde_json::Error) -> Malformed {
     match serde_json::from_slice::<IgnoredAny>(bytes) {
         Ok(_) if error.is_data() => {
@@ -170,12 +170,12 @@ fn unreadable(bytes: &[u8], error: &serde_json::Error) -> Malformed {
     }
 }
 
-/// The message without a byte order mark, which RFC 8259 lets a reader skip.
+/// Removes a byte order mark, which RFC 8259 permits a parser to ignore.
 pub(crate) fn without_bom(bytes: &[u8]) -> &[u8] {
     bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
 }
 
-/// Reads the code and message of a client's error; an unreadable error gives the defaults.
+/// Parses the code and the message of a client's error. An error in another form gets defaults.
 fn read_error(raw: &RawValue) -> ClientError {
     #[derive(Deserialize, Default)]
     struct Error {
@@ -188,12 +188,12 @@ fn read_error(raw: &RawValue) -> ClientError {
     ClientError { code, message }
 }
 
-/// Bytes in front of a result for what its response begins with, so that the result need not be copied.
+/// Bytes that are reserved before a result for the beginning of its response, so that the result need not be copied.
 pub(crate) const RESPONSE_HEAD: usize = 96;
 
-/// A response on one line. `result` has the JSON text of the result after [`RESPONSE_HEAD`] bytes.
+/// Writes a response on one line. `result` has [`RESPONSE_HEAD`] reserved bytes, then the JSON of the result.
 pub(crate) fn response(id: &RequestId, mut result: Vec<u8>) -> Bytes {
-    // The head is written behind the result first, since its length is not known before.
+    // The head is appended to the result first, because its length is not known before.
     let end = result.len();
     append_response_head(&mut result, id);
     let start = (RESPONSE_HEAD + end).saturating_sub(result.len());
@@ -201,7 +201,7 @@ pub(crate) fn response(id: &RequestId, mut result: Vec<u8>) -> Bytes {
         result.copy_within(end.., start);
         result.truncate(end);
     } else {
-        // A long id takes more room than there is.
+        // A long id needs more space than is reserved.
         let head = result.split_off(end);
         drop(result.splice(..RESPONSE_HEAD, head));
     }
@@ -210,7 +210,7 @@ pub(crate) fn response(id: &RequestId, mut result: Vec<u8>) -> Bytes {
     line
 }
 
-/// A response whose result many responses have: `end` is its [`response_end`].
+/// Writes a response whose result other responses share. `end` comes from [`response_end`].
 pub(crate) fn response_with_shared_end(id: &RequestId, end: &Bytes) -> ResponseLine {
     if end.len() > UNCOUNTED_BYTES {
         return ResponseLine::with_shared_end(response_head(id, RESPONSE_HEAD).into(), end.clone());
@@ -220,13 +220,14 @@ pub(crate) fn response_with_shared_end(id: &RequestId, end: &Bytes) -> ResponseL
     Bytes::from(line).into()
 }
 
-/// All of a response from its result on, which does not depend on the request's id. `result` is as for [`response`].
+/// Returns the part of a response from its result on, which does not depend on the request's id. `result` is as for
+/// [`response`].
 pub(crate) fn response_end(result: Vec<u8>) -> Bytes {
-    // Copied because a vector that has grown is larger than its bytes, and many of these are kept.
+    // Copied, because a vector that has grown has unused capacity, and many of these ends are stored.
     Bytes::copy_from_slice(finish(result).get(RESPONSE_HEAD..).unwrap_or_default())
 }
 
-/// What a response has before its result.
+/// Writes the part of a response before its result.
 fn response_head(id: &RequestId, capacity: usize) -> Vec<u8> {
     let mut head = Vec::with_capacity(capacity);
     append_response_head(&mut head, id);
@@ -239,19 +240,19 @@ fn append_response_head(line: &mut Vec<u8>, id: &RequestId) {
     line.extend_from_slice(br#","result":"#);
 }
 
-/// Ends a message and puts it on one line. JSON of a plugin or a client may have line breaks; they can only stand
+/// Completes a message and puts it on one line. JSON from a plugin or a client may have line breaks; they can only be
 /// between tokens, where a space means the same.
 fn finish(mut line: Vec<u8>) -> Bytes {
     line.push(b'}');
     replace_line_breaks(&mut line);
-    // A vector that has grown may be twice as large as its bytes, and only these are counted while it is sent.
+    // A vector that has grown may have twice the capacity it needs, but only its length counts against the budget.
     if line.capacity() - line.len() > UNCOUNTED_BYTES {
         line.shrink_to_fit();
     }
     line.into()
 }
 
-/// In place, because the message may be large. Without branches, so that the compiler vectorizes the loop.
+/// Works in place, because the message may be large, and without branches, so that the compiler vectorizes the loop.
 fn replace_line_breaks(message: &mut [u8]) {
     for byte in message {
         *byte = if (*byte == b'\n') | (*byte == b'\r') { b' ' } else { *byte };
@@ -283,7 +284,7 @@ pub(crate) fn request(id: i64, method: &str, params: &impl Serialize) -> Bytes {
     finish(line)
 }
 
-/// Whether a message of the server is a request.
+/// Whether a message of the server is a request and not a notification.
 pub(crate) fn is_request(message: &Bytes) -> bool {
     message.starts_with(br#"{"jsonrpc":"2.0","id":"#)
 }
@@ -297,7 +298,7 @@ pub(crate) fn notification(method: &str, params: &impl Serialize) -> Bytes {
     finish(line)
 }
 
-/// Appends JSON. Writing plain values into memory cannot fail; null would keep the line well-formed.
+/// Appends JSON. Writing plain values to memory cannot fail; if it did, null would keep the line well-formed.
 fn append(line: &mut Vec<u8>, value: &impl Serialize) {
     let start = line.len();
     if serde_json::to_writer(&mut *line, value).is_err() {

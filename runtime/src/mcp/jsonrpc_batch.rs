@@ -1,4 +1,4 @@
-//! JSON-RPC batches: several messages as one, in the first two revisions only.
+//! JSON-RPC batches: several messages in one array, in the first two revisions only.
 
 use std::sync::Arc;
 
@@ -17,10 +17,10 @@ use super::response_stream::ResponseStream;
 use super::server::Server;
 use super::sessions::session::Session;
 
-/// Messages in one batch.
+/// Maximum number of messages in a batch.
 const MAX_MESSAGES: usize = 100;
 
-/// The error for a batch in a revision without batches.
+/// Returns the error for a batch in a revision without batches.
 pub(crate) fn unknown() -> RpcError {
     RpcError::invalid_request("batches belong to sessions of revision 2025-03-26; send one message at a time")
 }
@@ -43,7 +43,7 @@ pub(crate) fn serve(
         return Err(RpcError::invalid_request(&format!("a batch has at most {MAX_MESSAGES} messages")));
     }
     let channel = &Channel { has_status: false, ..channel.clone() };
-    // The messages share one reservation, which the last of them releases.
+    // The messages share one reservation, which is released with the last of them.
     let reservation = reservation.map(Arc::new);
     let mut streams = Vec::new();
     let mut responses: Vec<Bytes> = Vec::new();

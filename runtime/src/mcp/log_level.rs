@@ -1,4 +1,4 @@
-//! Log levels by their names on the wire.
+//! Log levels and their names in messages.
 //!
 //! A stateless request states its level in `_meta`, and a session has a level that `logging/setLevel` changes. Both
 //! filter the log messages of plugins for the client; the server's own log is separate.
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use super::error::RpcError;
 use crate::call_env::LogLevel;
 
-/// A log level that several requests read and one may set.
+/// A log level that several requests read and that one may set.
 #[derive(Debug)]
 pub(crate) struct SharedLogLevel(AtomicU8);
 
@@ -38,17 +38,17 @@ const LEVELS: [(&str, LogLevel); 8] = [
     ("emergency", LogLevel::Emergency),
 ];
 
-/// The level of this name.
+/// Returns the level with this name.
 ///
 /// # Errors
-/// -32602 when there is none.
+/// -32602 when there is no such level.
 pub(crate) fn parse_level(name: &str) -> Result<LogLevel, RpcError> {
     let level = LEVELS.iter().find(|(known, _)| *known == name).map(|(_, level)| *level);
     let names = LEVELS.map(|(name, _)| name).join(", ");
     level.ok_or_else(|| RpcError::invalid_params(&format!("unknown log level; one of {names}")))
 }
 
-/// The name of a level on the wire.
+/// The name of a level in messages.
 pub(crate) fn level_name(level: LogLevel) -> &'static str {
     LEVELS.iter().find(|(_, known)| *known == level).map_or("info", |(name, _)| name)
 }

@@ -1,18 +1,19 @@
-//! The methods of MCP that this server has, by name. No other file of this layer lists them.
+//! The methods of MCP that this server supports. No other file of this layer lists them.
 
 use super::error::{RpcError, cut};
 
-/// Stored bytes of an unknown method name.
+/// How many bytes of an unknown method's name are stored.
 const UNKNOWN_NAME_BYTES: usize = 128;
 
-/// Longest parameters of a list, a subscription to one resource or a level, bytes: a short text and the client's
-/// `_meta`. Parameters of this length are parsed without offloading.
+/// Maximum length of the parameters of a list, of a subscription to one resource, and of a log level, in bytes: a short
+/// text and the client's `_meta`. Parameters of up to this length are parsed without offloading.
 const SHORT_PARAMS: usize = 64 << 10;
 
-/// Longest parameters of `subscriptions/listen`, bytes: all URIs that one client may subscribe to, escaped.
+/// Maximum length of the parameters of `subscriptions/listen`, in bytes: all URIs that one client may subscribe to,
+/// escaped.
 const LISTEN_PARAMS: usize = 256 << 10;
 
-/// Stands for every unknown method in metrics.
+/// The label of all unknown methods in metrics.
 const UNKNOWN_LABEL: &str = "_OTHER";
 
 /// A request's method.
@@ -55,7 +56,7 @@ impl Method {
             "prompts/list" => Self::ListPrompts,
             "prompts/get" => Self::GetPrompt,
             "completion/complete" => Self::Complete,
-            // Only used in an error for the client.
+            // The name is only used in an error for the client.
             other => Self::Unknown(cut(other, UNKNOWN_NAME_BYTES).to_owned()),
         }
     }
@@ -81,7 +82,7 @@ impl Method {
         }
     }
 
-    /// The values of [`Self::label`].
+    /// All values of [`Self::label`].
     pub(super) const LABELS: [&'static str; 16] = [
         "initialize",
         "ping",
@@ -101,12 +102,12 @@ impl Method {
         UNKNOWN_LABEL,
     ];
 
-    /// The name for a label of a metric: the same for all methods that are unknown.
+    /// The method's name as a label of a metric. All unknown methods have the same label.
     pub(super) fn label(&self) -> &'static str {
         Self::LABELS.into_iter().find(|label| *label == self.as_str()).unwrap_or(UNKNOWN_LABEL)
     }
 
-    /// Rejects parameters that are longer than this method can use, before they are parsed.
+    /// Rejects parameters before they are parsed if they are longer than this method allows.
     ///
     /// # Errors
     /// When the parameters are too long.
@@ -129,8 +130,8 @@ impl Method {
         Err(RpcError::invalid_params(&why))
     }
 
-    /// Whether the result may be `input_required`: only these requests can be repeated with responses (2026-07-28,
-    /// basic/patterns/mrtr).
+    /// Whether the result may be `input_required`. Only requests of these methods can be repeated with responses
+    /// (2026-07-28, basic/patterns/mrtr).
     pub(crate) fn may_require_input(&self) -> bool {
         matches!(self, Self::CallTool | Self::GetPrompt | Self::ReadResource)
     }

@@ -2,12 +2,12 @@
 //!
 //! The queue is bounded in messages and in bytes. Sending a notification never waits, because a client that does not
 //! read must not block a guest, a session or another request: a notification that does not fit is dropped and counted.
-//! Only a client request waits for space, since its guest waits anyway. Queued messages count against the
-//! [buffer budget](super::buffer_budget) of the caller.
+//! Only a client request waits for space, because its guest has to wait anyway. Queued messages count against the
+//! caller's [buffer budget](super::buffer_budget).
 //!
-//! A list and not a channel of tokio: every request has a queue, most queues stay empty, and such a channel begins with
-//! room for 32 messages. The queue is a part of what sends to it, such as the context of a request, and its receiver
-//! holds that.
+//! The queue is a list and not a tokio channel: every request has a queue, most queues stay empty, and a tokio channel
+//! starts with room for 32 messages. The queue is a part of its owner, such as the context of a request, and the
+//! receiver holds the owner.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -25,25 +25,25 @@ use super::buffer_budget::{BufferBudget, BufferReservation, BufferShare};
 use super::client_requests::pending_input::PendingInput;
 use crate::call_env::Caller;
 
-/// Messages in one queue.
+/// Maximum number of messages in one queue.
 const CAPACITY: usize = 256;
 
-/// Bytes of the messages in one queue. A longer message fits only into an empty queue.
+/// Maximum number of bytes in one queue. A longer message fits only into an empty queue.
 const CAPACITY_BYTES: u32 = 64 << 10;
 
-/// Memory of a queued message besides its text, bytes.
+/// The memory of a queued message besides its text, in bytes.
 const ENTRY_OVERHEAD: usize = 64;
 
 /// A message of a running request, before the response.
 #[derive(Debug)]
 pub(crate) enum OutgoingMessage {
-    /// A message to write.
+    /// A message that the transport writes.
     Message(Bytes),
-    /// The call waits for responses that only another request can bring.
+    /// The call waits for responses, which only another request can bring.
     InputRequired(PendingInput),
 }
 
-/// What has a queue.
+/// An object that has a queue.
 type QueueOwner = dyn AsRef<NotificationQueue> + Send + Sync;
 
 /// The only receiver of a queue.
@@ -59,7 +59,7 @@ struct QueueEntry {
     _reservation: Option<BufferReservation>,
 }
 
-/// The queue, to which everybody may send who has it.
+/// The queue. Every part of the server that has a reference to its owner may send.
 #[derive(Debug)]
 pub(crate) struct NotificationQueue {
     /// `None` once the receiver is gone.
@@ -71,7 +71,7 @@ pub(crate) struct NotificationQueue {
     dropped: AtomicU64,
     buffers: Arc<BufferBudget>,
     caller: Caller,
-    /// Looked up for the first message, because most requests send none.
+    /// Looked up when the first message is sent, because most requests send none.
     share: OnceLock<BufferShare>,
 }
 
@@ -109,7 +109,7 @@ impl NotificationQueue {
         self.push(QueueEntry { outgoing, permits, _reservation: reservation }, [bytes, entry]).ok()
     }
 
-    /// Sends a message that must not be dropped; waits while the queue is full.
+    /// Sends a message that must not be dropped. Waits while the queue is full.
     pub(crate) async fn deliver(&self, outgoing: OutgoingMessage) -> Result<(), QueueClosed> {
         let (permits, reservation) = match &outgoing {
             OutgoingMessage::Message(message) => {
@@ -122,7 +122,7 @@ impl NotificationQueue {
         self.push(QueueEntry { outgoing, permits, _reservation: reservation }, [bytes, entry])
     }
 
-    /// Adds an entry, which keeps `permits` until it is received.
+    /// Adds an entry. It keeps `permits` until it is received.
     fn push(&self, entry: QueueEntry, permits: [SemaphorePermit<'_>; 2]) -> Result<(), QueueClosed> {
         self.entries.lock().as_mut().ok_or(QueueClosed)?.push_back(entry);
         permits.into_iter().for_each(SemaphorePermit::forget);
@@ -155,7 +155,7 @@ fn permits_for(bytes: usize) -> u32 {
 }
 
 impl NotificationReceiver {
-    /// The receiver of the owner's queue, which must have no other.
+    /// Makes the receiver of the owner's queue. A queue must have only one.
     pub(crate) fn of(owner: Arc<QueueOwner>) -> Self {
         Self { owner }
     }
@@ -164,21 +164,21 @@ impl NotificationReceiver {
         (*self.owner).as_ref()
     }
 
-    /// The next message, which may never come. Cancel-safe.
+    /// Waits for the next message. Cancel-safe.
     pub(crate) async fn recv(&mut self) -> OutgoingMessage {
-        // As with a channel of tokio, a task that receives many messages lets others run in between.
+        // As with a tokio channel, a task that receives many messages lets other tasks run in between.
         cooperative(poll_fn(|context| {
             if let Some(outgoing) = self.try_recv() {
                 return Poll::Ready(outgoing);
             }
             self.queue().receiver.register(context.waker());
-            // It may have been added in between.
+            // A message may have been added after the first attempt and before the waker was registered.
             self.try_recv().map_or(Poll::Pending, Poll::Ready)
         }))
         .await
     }
 
-    /// A message that is queued already.
+    /// Returns the next message if there is one.
     pub(crate) fn try_recv(&mut self) -> Option<OutgoingMessage> {
         let queue = self.queue();
         let entry = queue.entries.lock().as_mut()?.pop_front()?;
@@ -193,7 +193,8 @@ impl Drop for NotificationReceiver {
         let queue = self.queue();
         queue.free_bytes.close();
         queue.free_entries.close();
-        // What is queued ends here, although senders may still have the queue: a guest may wait for its client request.
+        // Queued messages are dropped here, even if senders still have the queue: a guest may wait for a client request
+        // in it.
         let entries = queue.entries.lock().take();
         drop(entries);
     }

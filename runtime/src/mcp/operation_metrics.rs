@@ -1,11 +1,12 @@
 //! How long requests take, by method, tool or prompt, and how they ended.
 //!
-//! A request is timed from when its handler is made until its response is: what a client waits for. The response
-//! stream has the timer, since it alone sees all ends: a response, `input_required`, and a client that went away. Each
-//! leg of a suspended call is a request. The handler says which item was called, since it alone has found it in the
-//! catalog; so no name that a client made up becomes a label.
+//! A request is timed from the creation of its handler to its response, which is the time that a client waits. The
+//! response stream owns the timer, because only the stream sees every way in which a request ends: with a response,
+//! with `input_required`, or because the client is gone. Each leg of a suspended call counts as a request. The handler
+//! reports which item was called, because only the handler has found it in the catalog; so a name that a client made up
+//! never becomes a label.
 //!
-//! Without metrics there is no timer, and nothing of this happens.
+//! Without metrics there is no timer and no counting.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,7 +23,8 @@ use crate::observe::metrics::{
 };
 use crate::plugin::Plugin;
 
-/// Tools with histograms of their own, and prompts. Requests for more than that count for their method.
+/// Maximum number of tools, and of prompts, with histograms of their own. Requests for further items count for their
+/// method only.
 const MAX_ITEMS: usize = 10_000;
 
 /// The requests and the sessions of one server.
@@ -34,7 +36,7 @@ pub(super) struct OperationMetrics {
     pub(super) sessions: Arc<SessionMetrics>,
 }
 
-/// Times one request. Dropped without an outcome, the request was cancelled.
+/// Times one request. If it is dropped without an outcome, the request counts as cancelled.
 #[derive(Debug)]
 pub(super) struct OperationTimer {
     metrics: Arc<OperationMetrics>,
@@ -43,7 +45,7 @@ pub(super) struct OperationTimer {
     error: ErrorType,
 }
 
-/// How a request ended.
+/// Returns how a request ended, from its outcome.
 pub(super) fn error_type<T>(
     outcome: Result<&T, &RpcError>,
     is_tool_error: impl FnOnce(&T) -> bool,
@@ -66,26 +68,26 @@ impl OperationMetrics {
         })
     }
 
-    /// The request of this context calls this tool.
+    /// Records that this request calls this tool.
     pub(super) fn note_tool(&self, context: &RequestContext, tool: &PublishedTool) {
         let own = || self.tools.get(shown(&tool.plugin, &tool.name)?);
         context.note_operations(tool.operations.of(own));
     }
 
-    /// The request of this context is for this prompt.
+    /// Records that this request gets this prompt.
     pub(super) fn note_prompt(&self, context: &RequestContext, prompt: &PublishedPrompt) {
         let own = || self.prompts.get(shown(&prompt.plugin, &prompt.name)?);
         context.note_operations(prompt.operations.of(own));
     }
 
-    /// Counts a request that is about no item.
+    /// Counts a request that is not about an item.
     pub(super) fn record(&self, method: &Method, time: Duration, error: ErrorType) {
         if let Some(operations) = self.methods.get(method.label()) {
             operations.record(time, error);
         }
     }
 
-    /// The metrics now, with the items of this snapshot.
+    /// Returns the metrics now; of the items, those in this snapshot.
     pub(super) fn families(&self, snapshot: &Snapshot) -> Vec<MetricFamily> {
         let mut requests = MetricFamily::new(
             MetricKind::Histogram,
@@ -119,7 +121,7 @@ impl OperationMetrics {
     }
 }
 
-/// The name as a label; `None` if a secret of the plugin is in it.
+/// Returns the name as a label; `None` if it contains a secret of the plugin.
 fn shown<'n>(plugin: &Plugin, name: &'n str) -> Option<&'n str> {
     (plugin.redactor().text(name) == name).then_some(name)
 }
@@ -134,7 +136,7 @@ fn add(family: &mut MetricFamily, labels: &[(&'static str, &str)], operations: &
 }
 
 impl OperationTimer {
-    /// Begins to time a request, if the server has metrics.
+    /// Starts timing a request, if the server has metrics.
     pub(super) fn start(
         metrics: Option<&Arc<OperationMetrics>>,
         context: &Arc<RequestContext>,
@@ -144,7 +146,7 @@ impl OperationTimer {
         Some(Self { metrics, context, begun, error: ErrorType::CANCELLED })
     }
 
-    /// The request has ended; without an outcome it was cancelled.
+    /// Records that the request has ended; with `None` as outcome it was cancelled.
     pub(super) fn end(mut self, outcome: &HandlerOutcome) {
         if let Some(outcome) = outcome {
             self.error = error_type(outcome.as_ref(), |result| result.is_tool_error());

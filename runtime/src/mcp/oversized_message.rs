@@ -1,18 +1,18 @@
-//! Finds the id of a message that is too long to be stored, so that the client, or the guest that waits for this
-//! response, gets an error.
+//! Finds the id of a message that is too long to be stored. So the client gets an error for its request, or the guest
+//! that waits for the response gets one.
 //!
-//! A client waits for a response with the id of its request, and many clients write the id after the parameters. So
-//! [`IdScanner`] reads the bytes as they arrive, and stores only the outermost names and short values. The scanner does
-//! not check that the bytes are JSON.
+//! A client matches an error by the id of its request, and many clients write the id after the parameters. So
+//! [`IdScanner`] scans all bytes as they arrive, and stores only the outermost names and short values. It does not
+//! check that the bytes are JSON.
 
 use serde_json::value::RawValue;
 
 use super::request_id::RequestId;
 
-/// Longest stored name or value, bytes. A longer one is cut, and then is neither a known name nor an id.
+/// Maximum length of a stored name or value, in bytes. A longer one is cut, and is then neither a known name nor an id.
 const MAX_BYTES: usize = 1_024;
 
-/// The kind of an oversized message.
+/// The kind of an oversized message, with its id.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum OversizedMessage {
     Request(RequestId),
@@ -31,7 +31,7 @@ pub(crate) struct IdScanner {
     escaped: bool,
     /// The current name or value of the outermost object.
     part: Vec<u8>,
-    /// The name to which `part` belongs, with its quotes.
+    /// The name of the field whose value is `part`, with its quotes.
     name: Vec<u8>,
     id: Option<RequestId>,
     has_id: bool,
@@ -55,7 +55,7 @@ impl IdScanner {
         }
     }
 
-    /// The id of a malformed request whose bytes are JSON, if the request has exactly one id.
+    /// Returns the id of a malformed request whose bytes are JSON, if it has exactly one id.
     pub(super) fn id_of(bytes: &[u8]) -> Option<RequestId> {
         let mut scanner = Self::default();
         scanner.feed(bytes);
@@ -90,7 +90,7 @@ impl IdScanner {
         }
     }
 
-    /// Stores only the first byte of an object or array, which is then no id.
+    /// Stores only the first byte of an object or array, so that it cannot be taken for an id.
     fn push_byte(&mut self, byte: u8) {
         if self.depth == 1 && self.part.len() < MAX_BYTES {
             self.part.push(byte);
@@ -103,7 +103,7 @@ impl IdScanner {
             br#""id""# => {
                 let raw = serde_json::from_slice::<&RawValue>(&self.part);
                 let id = raw.and_then(RequestId::read).ok();
-                // With two ids it is unknown which one the client waits for.
+                // With two ids it is unknown which of them the client uses.
                 self.id = id.filter(|_| !std::mem::replace(&mut self.has_id, true));
             }
             br#""method""# => self.has_method = true,
@@ -121,7 +121,7 @@ mod tests {
 
     fn scanned(text: &str) -> OversizedMessage {
         let mut scanner = IdScanner::default();
-        // The result does not depend on where the bytes are split.
+        // The result must not depend on how the bytes are split.
         text.as_bytes().chunks(3).for_each(|piece| scanner.feed(piece));
         scanner.finish()
     }

@@ -1,14 +1,15 @@
-//! Which field of a client's parameters is wrong, and why.
+//! Says which field of a client's parameters is invalid, and why.
 //!
-//! Each handler parses its parameters as a part of the message. A line and a column in that part mean nothing to the
-//! author of the message, so an error names the field instead. The field is determined only after parsing has failed.
+//! Each handler parses its parameters separately from the rest of the message. A line and a column in that part would
+//! mean nothing to the author of the message, so the error names the field instead. The field is determined only after
+//! parsing has failed.
 
 use serde::Deserialize;
 
-/// Bytes of the client's names and values that an error repeats.
+/// How many bytes of names and values from the client an error repeats.
 const MAX_BYTES: usize = 256;
 
-/// Describes `error`, with which the parsing of `text` as a `T` failed. `text` is the value at `root` in the message.
+/// Describes `error`, which occurred when `text` was parsed as a `T`. `text` is the value at `root` in the message.
 pub(super) fn describe<'t, T: Deserialize<'t>>(
     root: &str,
     text: &'t str,
@@ -26,7 +27,7 @@ pub(super) fn describe<'t, T: Deserialize<'t>>(
     }
 }
 
-/// The text of an error without its line and column.
+/// Returns the text of an error without its line and column.
 pub(super) fn reason(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let position = format!(" at line {} column {}", error.line(), error.column());

@@ -1,9 +1,9 @@
-//! The `params` of a request: one pass finds the fields that more than one part of the server reads.
+//! The `params` of a request: one pass finds the fields that several parts of the server read.
 //!
 //! `_meta` decides how a request is served. A transport may compare `name`, `uri` and `arguments` with its headers.
 //! `requestState` and `inputResponses` resume a suspended call. Handlers read most of these fields again. A request
-//! outlives its message, so the fields are stored as ranges of one copied text, and nothing is copied twice. A field of
-//! only one method is parsed by its handler. This file does not validate fields.
+//! outlives its message, so the text is copied once, and fields are stored as ranges of it. A field that only one
+//! method has is parsed by its handler. This file does not validate fields.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -49,7 +49,8 @@ struct Fields<'a> {
     input_responses: Option<&'a RawValue>,
 }
 
-/// Keeps a null, so that a required string which is null is an invalid field and not a missing one.
+/// Distinguishes null from an absent field, so that a null for a required string is reported as invalid and not as
+/// missing.
 fn with_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
     <&RawValue>::deserialize(deserializer).map(Some)
 }
@@ -82,12 +83,12 @@ impl Params {
         self.text.as_deref()
     }
 
-    /// The same as text, where absent parameters are an empty object.
+    /// The parameters as text; absent parameters are an empty object.
     pub(crate) fn text(&self) -> &str {
         self.raw().map_or("{}", RawValue::get)
     }
 
-    /// The length of the text, bytes.
+    /// The length of the text in bytes.
     pub(crate) fn len(&self) -> usize {
         self.raw().map_or(0, |text| text.get().len())
     }
@@ -153,7 +154,7 @@ fn string<'p>(field: &str, json: &'p str) -> Result<Cow<'p, str>, RpcError> {
 /// Parses `json`, the value at `path` in the message.
 ///
 /// # Errors
-/// -32602, with the field that is wrong.
+/// -32602, which names the invalid field.
 pub(crate) fn read<'p, T: Deserialize<'p>>(
     path: &impl std::fmt::Display,
     json: &'p str,

@@ -21,41 +21,42 @@ use crate::json::RawObject;
 use crate::observe::metrics::Operations;
 use crate::observe::trace::TraceContext;
 
-/// One running request. A stateless call may have several legs: a message of the client begins each, and the work goes
-/// on.
+/// One running request. A stateless call may have several legs: each message of the client that resumes the call begins
+/// another leg, while the work continues.
 #[derive(Debug)]
 pub(crate) struct RequestContext {
     pub(crate) revision: Revision,
     pub(crate) caller: Caller,
-    /// Whether the client certainly runs on this machine.
+    /// Whether the client is certain to run on this machine.
     pub(crate) is_local: bool,
     pub(crate) cancel: Cancellation,
     /// `None` for a stateless request.
     pub(crate) session: Option<Arc<Session>>,
     /// The message of the first leg; the messages of later legs repeat it.
     pub(crate) request: Request,
-    /// Its span; `None`: it is not recorded.
+    /// The span of the request; `None` if the request is not recorded.
     pub(crate) trace: Option<RequestTrace>,
     first_leg: RequestLeg,
     /// The current leg, unless it is the first.
     later_leg: Mutex<Option<Arc<RequestLeg>>>,
-    /// For messages after the first: those of later legs, and the responses to client requests in a session.
+    /// Reservations for messages after the first one: those of later legs, and, in a session, responses to client
+    /// requests.
     reservations: Mutex<Vec<Arc<BufferReservation>>>,
     forbidden: OnceLock<Forbidden>,
-    /// Where requests for its item are counted, once the item is known.
+    /// The histograms of the request's item, once the item is known.
     operations: OnceLock<Arc<Operations>>,
 }
 
-/// Why a call that had begun may not go on.
+/// Why a running call may not go on.
 #[derive(Debug)]
 pub(crate) struct Forbidden {
-    /// The caller that wanted it to go on.
+    /// The caller that would have continued the call.
     pub(crate) caller: Caller,
     /// The response to the request.
     pub(crate) error: RpcError,
 }
 
-/// What one message of the client brings besides its method and parameters.
+/// What one message of the client brings besides its method and its parameters.
 #[derive(Debug)]
 pub(crate) struct RequestLeg {
     pub(crate) capabilities: ClientCapabilities,
@@ -66,11 +67,11 @@ pub(crate) struct RequestLeg {
     pub(crate) responses: Mutex<RawObject>,
     /// Whether client requests can be sent on the response stream.
     pub(crate) can_send_requests: bool,
-    /// Whether a rejection has a status code of its own.
+    /// Whether a response that rejects the request has a status code.
     pub(crate) has_status: bool,
 }
 
-/// The current leg of a request, as long as somebody uses it.
+/// The current leg of a request, kept alive as long as this exists.
 #[derive(Debug)]
 pub(crate) enum CurrentLeg<'c> {
     First(&'c RequestLeg),
@@ -88,12 +89,12 @@ impl Deref for CurrentLeg<'_> {
     }
 }
 
-/// The lowest level of log messages for the client.
+/// The lowest level of log messages that are sent to the client.
 #[derive(Debug, Clone)]
 pub(crate) enum LogThreshold {
-    /// Stated with the request; without a level no log messages are sent.
+    /// The level that the request states; without one no log messages are sent.
     Request(Option<LogLevel>),
-    /// The session's level, which may change while a call runs.
+    /// The level of the session, which may change while a call runs.
     Session(Arc<Session>),
 }
 
@@ -107,7 +108,7 @@ impl LogThreshold {
 }
 
 impl RequestLeg {
-    /// Takes the response that came with the request, for the client request with this key.
+    /// Takes the response to the client request with this key, if it came with the request.
     pub(crate) fn take_response(&self, key: &str) -> Option<Box<RawValue>> {
         self.responses.lock().take(key)
     }
@@ -132,7 +133,7 @@ impl RequestContext {
         }
     }
 
-    /// What is known of the client.
+    /// What the client has declared about itself.
     pub(crate) fn client(&self) -> ClientInfo {
         match &self.session {
             Some(session) => session.client.clone(),
@@ -147,26 +148,26 @@ impl RequestContext {
         leg.request_meta.raw.as_deref().or_else(|| self.request.params.meta())
     }
 
-    /// Notes where requests for its item are counted.
+    /// Sets the histograms of the request's item.
     pub(super) fn note_operations(&self, operations: Option<&Arc<Operations>>) {
         if let Some(operations) = operations {
             self.operations.get_or_init(|| Arc::clone(operations));
         }
     }
 
-    /// Where requests for its item are counted; `None`: its item is not known, or it is about none.
+    /// The histograms of the request's item; `None` if the item is unknown or the request is not about an item.
     pub(super) fn operations(&self) -> Option<&Arc<Operations>> {
         self.operations.get()
     }
 
-    /// Ends the call, because its caller may not make it any more.
+    /// Ends the call because its caller is no longer allowed to make it.
     pub(crate) fn forbid(&self, caller: Caller, error: RpcError) {
-        // Of several responses the first one decides.
+        // If there are several responses, the first failure counts.
         let _ = self.forbidden.set(Forbidden { caller, error });
         self.cancel.cancel();
     }
 
-    /// Why the call may not go on, if it may not.
+    /// Why the call may not go on; `None` if it may.
     pub(crate) fn forbidden(&self) -> Option<&Forbidden> {
         self.forbidden.get()
     }
@@ -187,14 +188,14 @@ impl RequestContext {
         *self.later_leg.lock() = Some(leg);
     }
 
-    /// Holds the reservation for a message with responses until the call is over, because the guest may use the
+    /// Keeps the reservation for a message with responses until the call has ended, because the guest may use the
     /// responses until then.
     pub(crate) fn keep_reservation(&self, reservation: Option<Arc<BufferReservation>>) {
         self.reservations.lock().extend(reservation);
     }
 }
 
-/// The queue of its first leg, which a later leg does not use.
+/// The queue of the first leg; later legs have their own.
 impl AsRef<NotificationQueue> for RequestContext {
     fn as_ref(&self) -> &NotificationQueue {
         &self.first_leg.queue
@@ -224,18 +225,18 @@ pub(crate) struct Requester {
     pub(crate) trace: Option<RequestTrace>,
 }
 
-/// Where a message comes from, and what can be sent back.
+/// Where a message comes from, and what can be sent back to the client.
 #[derive(Debug, Clone)]
 pub struct Channel {
-    /// For whom rates and shares are counted.
+    /// The caller for whom rates and shares are counted.
     pub caller: Caller,
     /// Whether client requests can be sent on the response stream.
     pub can_send_requests: bool,
-    /// Whether a response that rejects the request has a status code of its own: over HTTP, and not in a batch.
+    /// Whether a response that rejects the request has its own status code, which is so over HTTP except in a batch.
     pub has_status: bool,
-    /// Whether the client certainly runs on this machine, so that its folders are also the server's folders.
+    /// Whether the client is certain to run on this machine, so that its folders are also the server's folders.
     pub is_local: bool,
-    /// The trace context that came beside the message.
+    /// The trace context that came in the transport's headers.
     pub trace: Option<TraceContext>,
 }
 

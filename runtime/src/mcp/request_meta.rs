@@ -1,7 +1,8 @@
-//! A request's `_meta`: whether the request is stateless or of a session, and what it says about its client.
+//! The `_meta` of a request: whether the request is stateless or belongs to a session, and what it says about its
+//! client.
 //!
 //! A request with the protocol version in its `_meta` is stateless; `initialize` and all other requests belong to a
-//! session (2026-07-28, basic/versioning). A server serves both kinds at the same time.
+//! session (2026-07-28, basic/versioning). The server serves both kinds at the same time.
 
 use std::borrow::Cow;
 
@@ -24,18 +25,18 @@ use crate::observe::trace::TraceContext;
 /// Prefix of the keys of `_meta` that MCP reserves.
 const RESERVED: &str = "io.modelcontextprotocol/";
 
-/// Stored bytes of a client's name and of its version, which a session keeps until it ends.
+/// How many bytes of a client's name and version are stored; a session keeps them until it ends.
 const NAME_BYTES: usize = 256;
 
-/// Longest `traceparent` or `tracestate` that is read, bytes as JSON.
+/// Maximum length of a `traceparent` or `tracestate` that is parsed, in bytes of JSON.
 const TRACE_BYTES: usize = 1_024;
 
-/// How a request is to be served.
+/// How a request is served.
 #[derive(Debug)]
 pub(crate) enum RequestKind {
     /// Without a session.
     Stateless(StatelessMeta),
-    /// As the beginning of a session.
+    /// By beginning a session.
     Initialize,
     /// In a session.
     Session,
@@ -52,16 +53,16 @@ pub(crate) struct StatelessMeta {
 /// What any request carries in `_meta`.
 #[derive(Debug, Default)]
 pub(crate) struct RequestMeta {
-    /// The JSON text from the client, where its message is not kept.
+    /// The JSON text, for requests whose message is not kept.
     pub(crate) raw: Option<Box<str>>,
     pub(crate) progress_token: Option<RequestId>,
-    /// The span of the client in which it sent the request (SEP-414).
+    /// The client's span in which it sent the request (SEP-414).
     pub(crate) trace: Option<TraceContext>,
-    /// Set if the transport could not check the arguments yet, because the tool was not published.
+    /// A check that the transport could not do yet, because the tool was not published.
     pub(crate) deferred_check: Option<Box<dyn ArgumentsCheck>>,
 }
 
-/// Compares the arguments of a call with what the transport carries beside the message.
+/// Compares the arguments of a call with the transport's headers.
 pub(crate) trait ArgumentsCheck: std::fmt::Debug + Send + Sync {
     /// # Errors
     /// When the two differ.
@@ -110,13 +111,14 @@ impl Implementation<'_> {
     }
 }
 
-/// Whether a key of `_meta` is reserved by MCP, and so not passed to a guest.
+/// Whether MCP reserves this key of `_meta`. Reserved keys are not passed to a guest.
 pub(crate) fn is_reserved(key: &str) -> bool {
     key.starts_with(RESERVED) || key == "progressToken"
 }
 
 impl RequestKind {
-    /// Decides how a request is served, and reads its `_meta`; the trace context only if traces are recorded.
+    /// Determines how a request is served, and parses its `_meta`. The trace context is parsed only if traces are
+    /// recorded.
     ///
     /// # Errors
     /// When `_meta` is malformed, or lacks a required key of a stateless request.
@@ -155,7 +157,7 @@ fn token(raw: &RawValue) -> Result<Option<RequestId>, RpcError> {
     }
 }
 
-/// Reads the trace context. One that is not valid counts as absent, since no request fails because of its trace.
+/// Parses the trace context. An invalid one counts as absent, because no request fails because of its trace.
 fn read_trace(traceparent: &RawValue, tracestate: Option<&RawValue>) -> Option<TraceContext> {
     let text = |raw: &RawValue| -> Option<String> {
         let raw = raw.get();
@@ -181,10 +183,11 @@ impl StatelessMeta {
         Ok(Self { revision, capabilities, log_level })
     }
 
-    /// What a stateless request says about its client. Read when a guest asks for it, which few do.
+    /// Returns what a stateless request says about its client. It is parsed only when a guest asks for it, which is
+    /// rare.
     pub(crate) fn client(request: &Request, revision: Revision) -> ClientInfo {
         let meta = request.params.meta().map(serde_json::from_str::<RawMeta<'_>>);
-        // The request was rejected if it cannot be read.
+        // A request whose `_meta` cannot be parsed has been rejected before.
         let RawMeta { client, capabilities, .. } = meta.and_then(Result::ok).unwrap_or_default();
         let capabilities = ClientCapabilities::read(capabilities, revision);
         client.unwrap_or_default().into_client(revision, capabilities)

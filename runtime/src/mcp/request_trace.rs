@@ -1,11 +1,12 @@
 //! The server span of one request, by the semantic conventions for MCP.
 //!
-//! Names in it are those of the catalog and of the protocol: what a client made up is `_OTHER`, so a client can neither
-//! write into the operator's traces nor make more names than there are items. A plugin chose the names of its items, so
-//! secrets that it can read are redacted in them. The session id is left out, since a reader of the traces could
-//! use the session with it. URIs that no plugin lists are left out, since they may contain arguments.
+//! Its names come from the catalog and from the protocol. A name that a client made up is replaced by `_OTHER`, so a
+//! client can neither write into the operator's traces nor create arbitrarily many names. A plugin chose the names of
+//! its items, so the plugin's secrets are redacted in them. The session id is left out, because whoever reads the
+//! traces could use the session with it. URIs that no plugin lists are left out, because they may contain arguments.
 //!
-//! A call that is suspended and resumed is one span; the contexts of its later messages become links.
+//! A call that is suspended and resumed has one span. The trace contexts of its later messages become links of the
+//! span.
 
 use std::time::Instant;
 
@@ -20,27 +21,27 @@ use crate::observe::trace::{Span, SpanScope, TraceContext, Tracer};
 use crate::plugin::Plugin;
 use crate::token_bucket::CallerRates;
 
-/// What the trace of a request depends on besides the request.
+/// What decides about the trace of a request, besides the request itself.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TraceSource<'s> {
     pub(super) tracer: &'s Tracer,
-    /// The traces that each caller may begin although others begin too many.
+    /// The number of traces that each caller is sure to get although other callers begin too many.
     pub(super) shares: &'s CallerRates<Caller>,
-    /// Whether clients authenticate, so that a caller without a principal is somebody unknown.
+    /// Whether clients must authenticate. Then a caller without a principal is unknown.
     pub(super) has_auth: bool,
     pub(super) caller: &'s Caller,
-    /// The context that came with the transport's own headers.
+    /// The trace context in the transport's headers.
     pub(super) transport: Option<&'s TraceContext>,
 }
 
-/// The span of a request that is recorded. It ends with the response, or when this is dropped.
+/// The span of a recorded request. It ends with the response, or when this is dropped.
 #[derive(Debug)]
 pub(crate) struct RequestTrace {
     scope: SpanScope,
     span: Mutex<Option<Span>>,
 }
 
-/// What a request says of its trace: the context that becomes the parent, and those that become links.
+/// The trace contexts of a request: the one that becomes the parent, and those that become links.
 #[derive(Debug, PartialEq, Eq)]
 struct Origin<'c> {
     parent: Option<&'c TraceContext>,
@@ -48,8 +49,8 @@ struct Origin<'c> {
 }
 
 impl<'c> Origin<'c> {
-    /// The context in `_meta` comes before the transport's, which may be that of a proxy. An unknown caller decides
-    /// neither what is recorded nor under which trace.
+    /// The context in `_meta` takes precedence over the transport's, which may be that of a proxy. An unknown caller
+    /// influences neither whether its request is recorded nor in which trace.
     fn new(meta: Option<&'c TraceContext>, transport: Option<&'c TraceContext>, is_known: bool) -> Self {
         match (meta, transport) {
             (meta, transport) if !is_known => Self { parent: None, links: [meta, transport] },
@@ -60,7 +61,7 @@ impl<'c> Origin<'c> {
 }
 
 impl<'s> TraceSource<'s> {
-    /// Begins the span of a request with this context in its `_meta`. `None`: the request is not recorded.
+    /// Begins the span of a request with this context in its `_meta`. Returns `None` if the request is not recorded.
     pub(super) fn begin(
         self,
         (method, id): (&Method, &RequestId),
@@ -89,7 +90,7 @@ impl<'s> TraceSource<'s> {
     }
 }
 
-/// Stands for a name that the server does not know.
+/// Replaces a name that the server does not know.
 const OTHER: &str = "_OTHER";
 
 fn method_name(method: &Method) -> &str {
@@ -100,33 +101,33 @@ fn method_name(method: &Method) -> &str {
 }
 
 impl RequestTrace {
-    /// The span from within.
+    /// The scope of the span, in which child spans begin.
     pub(crate) fn scope(&self) -> &SpanScope {
         &self.scope
     }
 
-    /// The request calls this published tool.
+    /// Records that the request calls this published tool.
     pub(super) fn calls_tool(&self, plugin: &Plugin, name: &str) {
         self.name("tools/call", "gen_ai.tool.name", &plugin.redactor().text(name));
     }
 
-    /// The request fills in this published prompt.
+    /// Records that the request gets this published prompt.
     pub(super) fn gets_prompt(&self, plugin: &Plugin, name: &str) {
         self.name("prompts/get", "gen_ai.prompt.name", &plugin.redactor().text(name));
     }
 
-    /// The request reads this resource, which a plugin lists.
+    /// Records that the request reads this resource, which a plugin lists.
     pub(super) fn reads_listed(&self, plugin: &Plugin, uri: &str) {
         let uri = plugin.redactor().text(uri).into_owned();
         self.with(|span| span.set("mcp.resource.uri", uri));
     }
 
-    /// The response is a tool result with `isError`.
+    /// Records that the tool's result has `isError`.
     pub(super) fn tool_failed(&self) {
         self.with(|span| span.fail("tool_error"));
     }
 
-    /// The handler has ended; `None`: the client has cancelled the request.
+    /// Ends the span; `outcome` is `None` if the client has cancelled the request.
     pub(super) fn end(&self, outcome: &HandlerOutcome) {
         let Some(mut span) = self.span.lock().take() else { return };
         match outcome {
@@ -155,7 +156,7 @@ impl RequestTrace {
 
 impl Drop for RequestTrace {
     fn drop(&mut self) {
-        // The request was dropped in the middle, such as with its connection.
+        // The request was dropped before its end, for example with its connection.
         self.end(&None);
     }
 }

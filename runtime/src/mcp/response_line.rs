@@ -1,9 +1,9 @@
 //! A response on one line, in one chunk or two.
 //!
-//! Many responses may have the same result: a page of a list. Then the response's own chunk is only its beginning, with
-//! its id, and all of them share the rest, which no response copies. A transport writes both chunks, one after the
-//! other, or asks for one chunk. Small responses are one chunk anyway, because copying them costs less than a second
-//! chunk.
+//! Many responses may have the same result, such as a page of a list. Then a response's own chunk is only its beginning
+//! with its id, and the responses share the rest, which is never copied. A transport writes both chunks, one after the
+//! other, or asks for a single chunk. Small responses always have one chunk, because copying them costs less than a
+//! second chunk.
 
 use std::sync::Arc;
 
@@ -12,34 +12,35 @@ use bytes::Bytes;
 use super::buffer_budget::{BufferBudget, BufferReservation};
 use crate::call_env::Caller;
 
-/// A response.
+/// A response on one line.
 #[derive(Debug)]
 pub struct ResponseLine(Chunks);
 
 #[derive(Debug)]
 enum Chunks {
     One(Bytes),
-    /// In a box, since few responses have two.
+    /// Boxed, because few responses have two chunks.
     Two(Box<TwoChunks>),
 }
 
-/// A response of its own chunk and one that other responses have too.
+/// A chunk of its own, and one that other responses share.
 #[derive(Debug)]
 struct TwoChunks {
     start: Bytes,
     shared_end: Bytes,
-    /// For the bytes of `shared_end`, or for the copy that takes their place.
+    /// Counts the bytes of `shared_end`, or of the copy that replaces it.
     reservation: Option<BufferReservation>,
 }
 
 impl ResponseLine {
-    /// A response that ends with bytes which other responses have too.
+    /// Makes a response that ends with shared bytes.
     pub(super) fn with_shared_end(start: Bytes, shared_end: Bytes) -> Self {
         Self(Chunks::Two(Box::new(TwoChunks { start, shared_end, reservation: None })))
     }
 
-    /// The same response, counted as long as any part of it exists. `None` when the budget has too few bytes left.
-    /// Shared bytes are counted for each client: one that does not read can keep them when their snapshot is gone.
+    /// Returns the response, counted as long as any part of it exists; `None` when the budget has too few bytes left.
+    /// Shared bytes are counted for each client, because a client that does not read can keep them in memory after
+    /// their snapshot is gone.
     pub(super) fn counted(self, buffers: &Arc<BufferBudget>, caller: &Caller) -> Option<Self> {
         let chunks = match self.0 {
             Chunks::One(line) => Chunks::One(buffers.counted(caller, line)?),
@@ -51,7 +52,7 @@ impl ResponseLine {
         Some(Self(chunks))
     }
 
-    /// The chunks in their order. The second may be empty.
+    /// The chunks in order. The second may be empty.
     #[must_use]
     pub fn into_chunks(self) -> [Bytes; 2] {
         match self.0 {
@@ -63,7 +64,7 @@ impl ResponseLine {
         }
     }
 
-    /// All in one chunk, for which a shared end is copied. The copy does not keep the shared bytes alive.
+    /// Returns the response as one chunk. A shared end is copied; the copy does not keep the shared bytes alive.
     #[must_use]
     pub fn into_bytes(self) -> Bytes {
         match self.0 {

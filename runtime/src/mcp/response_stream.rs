@@ -1,9 +1,9 @@
-//! Everything sent for one request, in order: notifications, then the response.
+//! Everything that is sent for one request, in order: notifications and client requests, then the response.
 //!
-//! All transports use the same stream: they pull its parts and write them. Dropping the stream ends its
-//! [task](CallTask), because in the stateless revision a broken connection cancels the request. For a session the
-//! stream is detached first, because there only a notification cancels. When a stateless call needs input from its
-//! client, the stream ends with `input_required`, and the suspended call keeps the task.
+//! All transports use this stream: they take its parts and write them. Dropping the stream aborts its [task](CallTask),
+//! because in the stateless revision a broken connection cancels the request. In a session only a notification cancels
+//! a request, so there the stream is detached first. When a stateless call needs input from its client, the stream ends
+//! with `input_required`, and the suspended call keeps the task.
 
 use std::sync::Arc;
 
@@ -27,17 +27,17 @@ use super::server::Server;
 use super::sessions::in_flight::InFlightGuard;
 use crate::call_env::Caller;
 
-/// What a transport writes next.
+/// The next part that a transport writes.
 #[derive(Debug)]
 pub enum ResponsePart {
-    /// A notification or a client request of the request; more parts follow.
+    /// A notification or a client request; more parts follow.
     Message(Bytes),
     /// The response, which ends the stream.
     Response(ResponseLine, ResponseKind),
 }
 
 impl ResponsePart {
-    /// The message in one chunk.
+    /// Returns the part as one chunk.
     #[must_use]
     pub fn into_bytes(self) -> Bytes {
         match self {
@@ -54,7 +54,7 @@ pub struct ResponseStream {
     source: Option<ResponseSource>,
     response: EncodedResponse,
     queue: NotificationReceiver,
-    /// Held until the response has been written, so that a client which does not read cannot pile up responses.
+    /// Held until the response has been written, so that a client that does not read cannot accumulate responses.
     _guard: Option<Arc<InFlightGuard>>,
 }
 
@@ -83,7 +83,7 @@ impl ResponseSource {
         }
     }
 
-    /// Suspends the call, and returns the result `input_required`, which ends this stream.
+    /// Suspends the call. Returns the result `input_required`, which ends this stream.
     fn suspend(self, pending_input: PendingInput) -> EncodedResponse {
         match self {
             Self::Call { id, task, server, context, timer } => {
@@ -95,13 +95,13 @@ impl ResponseSource {
                 }
                 Some(encode(&server, &caller, &id, suspended?))
             }
-            // Only stateless calls are suspended this way, and no batch has a stateless call.
+            // Only stateless calls are suspended like this, and a batch has no stateless calls.
             Self::Batch(_) => None,
         }
     }
 }
 
-/// Encodes the response; an error instead if the buffer budget is used up.
+/// Encodes the response, or an error if the buffer budget is used up.
 fn encode(
     server: &Server,
     caller: &Caller,
@@ -122,7 +122,7 @@ fn encode(
 }
 
 impl ResponseStream {
-    /// The outcome of `task` is `None` when the client has cancelled the request, which then gets no response.
+    /// The outcome of `task` is `None` when the client has cancelled the request. Such a request gets no response.
     pub(super) fn new(
         server: &Arc<Server>,
         context: &Arc<RequestContext>,
@@ -137,8 +137,8 @@ impl ResponseStream {
         Self { source: Some(source), response: None, queue, _guard: guard }
     }
 
-    /// The stream of a batch (2025-03-26): the messages of all requests as they come, then one array with all
-    /// responses, of which `responses` are known already.
+    /// Makes the stream of a batch (2025-03-26): first the messages of all requests as they come, then one array with
+    /// all responses. `responses` are those that are known already.
     pub(super) fn batch(
         server: &Arc<Server>,
         caller: &Caller,
@@ -169,7 +169,7 @@ impl ResponseStream {
         }
     }
 
-    /// The request's id; none for a batch.
+    /// The id of the request; `None` for a batch.
     pub(crate) fn id(&self) -> Option<&RequestId> {
         match &self.source {
             Some(ResponseSource::Call { id, .. }) => Some(id),
@@ -178,13 +178,13 @@ impl ResponseStream {
     }
 
     async fn forward(mut self, queue: Arc<NotificationQueue>) -> Option<Bytes> {
-        // Who drives a batch may wait for the client with the message of one request, while the others go on.
+        // While one request of the batch waits to send a message to the client, the other requests must go on.
         self.poll_once();
         self.spawn();
         while let Some(part) = self.next().await {
             match part {
                 ResponsePart::Message(message) => {
-                    // An error means that the batch is no longer read; its requests go on.
+                    // An error means that the batch's stream was dropped. Its requests go on.
                     let _ = queue.deliver(OutgoingMessage::Message(message)).await;
                 }
                 ResponsePart::Response(response, _) => return Some(response.into_bytes()),
@@ -193,7 +193,7 @@ impl ResponseStream {
         None
     }
 
-    /// The next part; `None` after the response, or when the request was cancelled.
+    /// Returns the next part; `None` after the response, or when the request was cancelled.
     pub async fn next(&mut self) -> Option<ResponsePart> {
         if let Some(source) = &mut self.source {
             tokio::select! {
@@ -205,7 +205,7 @@ impl ResponseStream {
                 }
             }
         }
-        // The poll that ended the task may have queued messages.
+        // The last poll of the task may have queued messages.
         if let Some(outgoing) = self.queue.try_recv() {
             return self.next_part(outgoing);
         }
@@ -213,7 +213,7 @@ impl ResponseStream {
     }
 
     fn next_part(&mut self, outgoing: OutgoingMessage) -> Option<ResponsePart> {
-        // Who drives the request writes this part first, or waits for its client.
+        // The driver writes this part before it polls again, and may have to wait for its client.
         self.spawn();
         match outgoing {
             OutgoingMessage::Message(message) => Some(ResponsePart::Message(message)),
@@ -224,22 +224,22 @@ impl ResponseStream {
         }
     }
 
-    /// Polls the request, if it was not polled yet. Most requests end with that, and need no task when they are
-    /// detached.
+    /// Polls the request if it has not been polled yet. Most requests end with the first poll, and then need no task
+    /// when they are detached.
     pub(crate) fn poll_once(&mut self) {
         if let Some(ResponseSource::Call { task, .. }) = &mut self.source {
             task.poll_once();
         }
     }
 
-    /// Makes the request a task, since who drives it may have to wait for its client.
+    /// Turns the request into a task, because its driver may have to wait for its client.
     pub(crate) fn spawn(&mut self) {
         if let Some(ResponseSource::Call { task, .. }) = &mut self.source {
             task.spawn();
         }
     }
 
-    /// Makes the request a task of `owner`, which goes on when this stream is dropped.
+    /// Turns the request into a task of `owner`, which goes on when this stream is dropped.
     pub(crate) fn detach(mut self, owner: &TaskTracker) -> Self {
         if let Some(ResponseSource::Call { task, .. }) = &mut self.source {
             task.detach(owner);

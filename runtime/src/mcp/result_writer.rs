@@ -1,7 +1,7 @@
 //! Writes the JSON of a result in one pass, without an intermediate tree.
 //!
-//! Every result of the stateless revision carries `resultType` and should name the server in `_meta`, which is merged
-//! with the `_meta` of the plugin while it is written.
+//! Every result of the stateless revision has `resultType` and should name the server in `_meta`. The server's name is
+//! merged with the `_meta` of the plugin while the result is written.
 
 use bytes::Bytes;
 use serde::Serialize;
@@ -15,10 +15,10 @@ use super::response_line::ResponseLine;
 use super::revision::Revision;
 use crate::json::RawObject;
 
-/// `_meta` key for the name of the server.
+/// The key in `_meta` for the name of the server.
 pub(super) const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 
-/// Bytes of most results besides what [`ResultFields::size_hint`] counts.
+/// The size of most results besides what [`ResultFields::size_hint`] counts, in bytes.
 const USUAL_BYTES: usize = 416;
 
 /// A result as JSON.
@@ -30,9 +30,9 @@ pub(crate) struct EncodedResult {
 
 #[derive(Debug)]
 enum ResultBytes {
-    /// The JSON, after [`RESPONSE_HEAD`] bytes for the beginning of the response.
+    /// The JSON, after [`RESPONSE_HEAD`] reserved bytes for the beginning of the response.
     Owned(Vec<u8>),
-    /// As the [`response_end`] that other responses have too.
+    /// A [`response_end`] that other responses share.
     Shared(Bytes),
 }
 
@@ -41,17 +41,17 @@ pub(crate) trait ResultFields {
     /// Writes the fields that this revision has.
     fn write<M: SerializeMap>(&self, map: &mut M, revision: Revision) -> Result<(), M::Error>;
 
-    /// The plugin's further fields, with `_meta`.
+    /// The plugin's additional fields, including `_meta`.
     fn extra(&self) -> Option<&RawObject> {
         None
     }
 
-    /// Whether a tool says in it that it failed.
+    /// Whether a tool reports in this result that it failed.
     fn is_tool_error(&self) -> bool {
         false
     }
 
-    /// About how many bytes the texts in it have.
+    /// The approximate number of bytes of the texts in the result.
     fn size_hint(&self) -> usize {
         0
     }
@@ -76,7 +76,7 @@ impl EncodedResult {
     /// Writes a result for `revision`.
     ///
     /// # Errors
-    /// When a part cannot be written as JSON, which does not happen with the types of this program.
+    /// When a part cannot be written as JSON, which cannot happen with the types of this program.
     pub(crate) fn new(
         fields: &impl ResultFields,
         revision: Revision,
@@ -86,7 +86,7 @@ impl EncodedResult {
         Ok(Self { bytes: ResultBytes::Owned(json), is_tool_error: fields.is_tool_error() })
     }
 
-    /// A result without [`ResultFields`], which a suspended call has.
+    /// Writes a result without [`ResultFields`], such as that of a suspended call.
     ///
     /// # Errors
     /// As [`Self::new`].
@@ -94,7 +94,7 @@ impl EncodedResult {
         Ok(Self { bytes: ResultBytes::Owned(encode(result, 0)?), is_tool_error: false })
     }
 
-    /// A result that other responses have too, from [`Self::into_response_end`].
+    /// Makes a result from bytes that other responses share, which [`Self::into_response_end`] returned.
     pub(super) fn from_response_end(end: Bytes) -> Self {
         Self { bytes: ResultBytes::Shared(end), is_tool_error: false }
     }
@@ -107,7 +107,7 @@ impl EncodedResult {
         }
     }
 
-    /// The response to the request with this id.
+    /// Writes the response to the request with this id.
     pub(super) fn into_response(self, id: &RequestId) -> ResponseLine {
         match self.bytes {
             ResultBytes::Owned(json) => response(id, json).into(),
@@ -127,7 +127,7 @@ impl EncodedResult {
     }
 }
 
-/// Writes a result after the space for the beginning of its response. `bytes`: about how long its texts are.
+/// Writes a result after the space for the beginning of its response. `bytes` is the approximate length of its texts.
 fn encode(result: &impl Serialize, bytes: usize) -> Result<Vec<u8>, RpcError> {
     let mut json = Vec::with_capacity(RESPONSE_HEAD + USUAL_BYTES + bytes);
     json.resize(RESPONSE_HEAD, b' ');
@@ -152,7 +152,7 @@ impl<F: ResultFields> Serialize for ResultObject<'_, F> {
     }
 }
 
-/// A plugin's `_meta` and the server's name in one object. A plugin cannot set the server's name.
+/// The plugin's `_meta` and the server's name in one object. A plugin cannot override the server's name.
 struct ResultMeta<'a> {
     own: Option<&'a RawValue>,
     server: &'a RawValue,

@@ -1,8 +1,8 @@
-//! The five revisions of MCP and what each can express. The only file that compares revisions.
+//! The five revisions of MCP and their differences. No other file compares revisions.
 
 use std::fmt;
 
-/// A published revision, in order of time.
+/// A published revision. Later revisions are greater.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Revision {
     /// HTTP+SSE and stdio.
@@ -13,7 +13,7 @@ pub enum Revision {
     V2025_06_18,
     /// Icons, URL elicitation, sampling with tools.
     V2025_11_25,
-    /// Stateless: no sessions, no handshake, every request names its client.
+    /// Stateless: no sessions and no handshake; every request describes its client.
     V2026_07_28,
 }
 
@@ -25,7 +25,7 @@ impl Revision {
     /// The newest revision that has sessions.
     const NEWEST_WITH_SESSIONS: Self = Self::V2025_11_25;
 
-    /// The name on the wire.
+    /// The name in messages.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -37,13 +37,14 @@ impl Revision {
         }
     }
 
-    /// The revision of this name.
+    /// Returns the revision with this name.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|revision| revision.as_str() == name)
     }
 
-    /// The revision for an `initialize`: the requested one, or the newest one with sessions.
+    /// Returns the revision for an `initialize`: the requested one if it has sessions, and otherwise the newest that
+    /// has.
     #[must_use]
     pub fn negotiate(requested: &str) -> Self {
         Self::parse(requested)
@@ -51,7 +52,7 @@ impl Revision {
             .unwrap_or(Self::NEWEST_WITH_SESSIONS)
     }
 
-    /// Every request stands on its own.
+    /// Every request is complete in itself; there are no sessions.
     #[must_use]
     pub fn is_stateless(self) -> bool {
         self >= Self::V2026_07_28
@@ -77,7 +78,7 @@ impl Revision {
         self >= Self::V2025_06_18
     }
 
-    /// Structured content may be any JSON value, not only an object.
+    /// Structured content may be any JSON value and not only an object.
     pub(super) fn has_any_structured_content(self) -> bool {
         self >= Self::V2026_07_28
     }
@@ -86,7 +87,7 @@ impl Revision {
         self >= Self::V2025_06_18
     }
 
-    /// A form may have titled choices and lists of choices, and names its mode.
+    /// A form may have titled choices and lists of choices, and states its mode.
     pub(super) fn has_rich_forms(self) -> bool {
         self >= Self::V2025_11_25
     }
@@ -95,7 +96,7 @@ impl Revision {
         self >= Self::V2025_11_25
     }
 
-    /// An elicitation that opens a URL has an identifier of its own.
+    /// An elicitation that opens a URL has its own identifier.
     pub(super) fn has_elicitation_id(self) -> bool {
         self == Self::V2025_11_25
     }
@@ -110,7 +111,7 @@ impl Revision {
         self <= Self::V2025_03_26
     }
 
-    /// A stream begins with an event that only has an id, so that it can be resumed from its very start.
+    /// A stream begins with an event that has only an id, so that the stream can be resumed from its start.
     pub(crate) fn has_priming_events(self) -> bool {
         self >= Self::V2025_11_25
     }
@@ -132,7 +133,7 @@ impl Revision {
         self >= Self::V2025_11_25
     }
 
-    /// `execution` on tools, of the one revision with tasks in its core.
+    /// `execution` on tools, which exists only in the revision with tasks in its core.
     pub(super) fn has_execution(self) -> bool {
         self == Self::V2025_11_25
     }

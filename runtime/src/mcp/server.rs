@@ -23,23 +23,23 @@ use crate::plugin::Plugin;
 use crate::sandbox::LargeWork;
 use crate::token_bucket::CallerRates;
 
-/// How long lists wait for plugins from the code cache. Loading them takes milliseconds unless a disk hangs.
+/// How long lists wait for plugins from the code cache. Loading these takes milliseconds unless the disk hangs.
 const CACHED_LOAD_WAIT: Duration = Duration::from_secs(5);
 
 /// How often suspended calls and idle sessions are checked for expiry.
 pub(crate) const SWEEP: Duration = Duration::from_millis(500);
 
-/// One request's view of the catalog: one snapshot for the checks of the transport and for the handler.
+/// One request's view of the catalog. The transport's checks and the handler use the same snapshot.
 #[derive(Debug)]
 pub(crate) struct CatalogView {
     pub(crate) snapshot: Arc<Snapshot>,
     /// Whether the first load of the plugin folder had ended when the snapshot was taken.
     pub(crate) is_complete: bool,
-    /// The policy and the caller's roles; `None`: everybody may use everything.
+    /// The policy and the caller's roles; `None` if every caller may use everything.
     pub(crate) access: Option<CallerView>,
 }
 
-/// Whether an intermediary may give the result of one caller to another.
+/// Whether a cache between client and server may give the result for one caller to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum CacheScope {
@@ -47,7 +47,7 @@ pub(super) enum CacheScope {
     Private,
 }
 
-/// What a caller sees of the published snapshot, for its notifications.
+/// The items of the published snapshot that one caller sees, for its notifications.
 #[derive(Debug)]
 struct ListenerOf {
     catalog: Arc<Catalog>,
@@ -68,7 +68,8 @@ impl ListenerView for ListenerOf {
             |plugin: &Arc<Plugin>| subject.has_scopes(view.policy.scopes_of(plugin.name(), None));
         match snapshot.plugin_for_uri(uri) {
             Some(plugin) => has_scopes(plugin),
-            // A listed resource that has gone is announced too. With roles it may be one that the caller does not see.
+            // Without roles, the removal of a listed resource is notified too. With roles it is unknown whether the
+            // caller could see the resource.
             None => !view.policy.has_roles(),
         }
     }
@@ -83,7 +84,7 @@ pub struct Server {
     pub(super) tasks: TaskTracker,
     /// Bounds the memory of clients.
     pub(super) buffers: Arc<BufferBudget>,
-    /// Cancelled when the server stops at once: no request may wait any longer.
+    /// Cancelled when the server stops at once and no request may wait any longer.
     pub(super) ending: CancellationToken,
     started: Instant,
     /// Cancelled when the server begins to stop.
@@ -91,18 +92,18 @@ pub struct Server {
     pub(super) settings: config::ServerConfig,
     /// Name and version of this program.
     pub(super) info: Box<RawValue>,
-    /// The permits for reading large messages of clients.
+    /// The permits for parsing large messages of clients.
     pub(super) reading: Arc<LargeWork>,
     authenticator: Arc<Authenticator>,
     quotas: Arc<Quotas>,
     tracer: Tracer,
     trace_shares: CallerRates<Caller>,
-    /// Counts requests and sessions; `None`: nobody reads the counts.
+    /// Counts requests and sessions; `None` if metrics are off.
     pub(super) metrics: Option<Arc<OperationMetrics>>,
 }
 
 impl Server {
-    /// A server that serves `catalog`.
+    /// Makes a server for `catalog`.
     #[must_use]
     pub fn new(catalog: Arc<Catalog>, settings: config::ServerConfig) -> Self {
         let info = json!({ "name": "plugport", "title": "Plugport", "version": env!("CARGO_PKG_VERSION") });
@@ -125,13 +126,13 @@ impl Server {
         }
     }
 
-    /// The same server, with callers that are authenticated.
+    /// The same server, which authenticates callers.
     #[must_use]
     pub fn with_authenticator(self, authenticator: Arc<Authenticator>) -> Self {
         Self { authenticator, ..self }
     }
 
-    /// The same server, with quotas that outlive it.
+    /// The same server, with quotas that outlive the server.
     #[must_use]
     pub fn with_quotas(self, quotas: Arc<Quotas>) -> Self {
         Self { quotas, ..self }
@@ -142,13 +143,13 @@ impl Server {
         &self.quotas
     }
 
-    /// The same server, with requests that are recorded.
+    /// The same server, which records traces.
     #[must_use]
     pub fn with_tracer(self, tracer: Tracer) -> Self {
         Self { trace_shares: CallerRates::per_second(tracer.caller_share()), tracer, ..self }
     }
 
-    /// Whether any request is recorded.
+    /// Whether traces of requests are recorded.
     pub(crate) fn records_traces(&self) -> bool {
         self.tracer.is_enabled()
     }
@@ -158,7 +159,7 @@ impl Server {
         &self.tracer
     }
 
-    /// The traces that each caller may begin although others begin too many.
+    /// The number of traces that each caller is sure to get although other callers begin too many.
     pub(super) fn trace_shares(&self) -> &CallerRates<Caller> {
         &self.trace_shares
     }
@@ -169,7 +170,7 @@ impl Server {
         Self { metrics: Some(OperationMetrics::new()), ..self }
     }
 
-    /// What was counted of requests, sessions and suspended calls.
+    /// Metrics of requests, sessions and suspended calls.
     #[must_use]
     pub fn metric_families(&self) -> Vec<MetricFamily> {
         let counted = self.metrics.as_ref().map(|metrics| metrics.families(&self.catalog.current()));
@@ -189,7 +190,7 @@ impl Server {
         &self.authenticator
     }
 
-    /// `cacheScope` of lists.
+    /// The `cacheScope` of lists.
     pub(super) fn cache_scope(&self) -> CacheScope {
         let differs = self.authenticator.is_configured() || self.catalog.has_policy();
         if differs { CacheScope::Private } else { CacheScope::Public }
@@ -219,23 +220,23 @@ impl Server {
 
     /// The view of the catalog for one request of a caller.
     pub(crate) fn catalog_view(&self, caller: &Caller) -> CatalogView {
-        // In this order, because a plugin published between the two reads is then in the snapshot.
+        // The order matters: a plugin that is published between the two reads is then in the snapshot.
         let is_complete = self.catalog.is_complete();
         let (snapshot, access) = self.catalog.current_for(&caller.subject());
         CatalogView { snapshot, is_complete, access }
     }
 
-    /// A receiver of every change that a caller sees, from now on or from when clients get lists.
+    /// Returns a receiver of all changes that a caller sees, starting now, or when lists are released to clients.
     pub(crate) fn changes(&self, caller: &Caller) -> ChangeReceiver {
         self.changes_since(self.released_lists(caller), caller)
     }
 
-    /// The same for a client that knows these lists.
+    /// Like [`Self::changes`], for a client that knows these lists.
     pub(crate) fn changes_since(&self, known: Option<ListDigests>, caller: &Caller) -> ChangeReceiver {
         self.catalog.changes_since(known).seen_by(self.listener_view(caller))
     }
 
-    /// The digests of the lists that a caller sees now; `None` while clients get none.
+    /// The digests of the lists that a caller sees now; `None` while lists are not released to clients.
     pub(crate) fn released_lists(&self, caller: &Caller) -> Option<ListDigests> {
         let published = self.catalog.released_lists()?;
         Some(self.listener_view(caller).lists().unwrap_or(published))
@@ -253,8 +254,8 @@ impl Server {
         }
     }
 
-    /// Until when lists wait for the initial load: `initial_load_wait`, and at least [`CACHED_LOAD_WAIT`] as long as
-    /// nothing is being compiled.
+    /// The deadline until which lists wait for the initial load: `initial_load_wait`, or [`CACHED_LOAD_WAIT`] if that
+    /// is longer and nothing is being compiled.
     pub(super) fn startup_deadline(&self) -> Instant {
         let at_least = if self.catalog.is_compiling() { Duration::ZERO } else { CACHED_LOAD_WAIT };
         self.started + self.settings.initial_load_wait.max(at_least)
@@ -275,8 +276,8 @@ impl Server {
         self.input_closed();
     }
 
-    /// Ends all subscriptions and all suspended calls, because the only client sends nothing more. The client still
-    /// reads the responses to its requests.
+    /// Ends all subscriptions and all suspended calls, because the only client has closed its end and sends nothing
+    /// more. That client still reads the responses to its requests.
     pub fn input_closed(&self) {
         self.stopping.cancel();
         self.suspended_calls.clear();

@@ -2,7 +2,8 @@
 
 use std::error::Error;
 
-/// The error and its causes, separated by colons; of a cause only the first line.
+/// The error's message and the messages of its causes, joined by colons. Of a cause with several lines, only the first
+/// line is kept.
 pub(crate) fn with_causes(error: &dyn Error) -> String {
     let mut line = error.to_string();
     let mut cause = error.source();

@@ -1,7 +1,7 @@
 //! What operators see: the log on stderr, the audit, metrics and traces, with escaped and redacted text of guests.
 //!
-//! Any layer may use this; it uses none but `outgoing_connection` and `token_bucket`. stdout is never touched, since in
-//! stdio mode it carries MCP and nothing else.
+//! Any layer may use `observe`; `observe` itself uses only `outgoing_connection` and `token_bucket`. Nothing here
+//! writes to stdout, because in stdio mode stdout carries MCP messages and nothing else.
 
 mod audit;
 mod error_causes;
@@ -26,28 +26,28 @@ pub fn init_tracing(filter: &str) -> Result<(), Box<dyn std::error::Error + Send
     if let Some(directive) = invalid_level(filter) {
         let levels = "error, warn, info, debug, trace and off";
         return Err(format!(
-            "`{directive}` is no level; the levels are {levels}, and a target has one too, as in plugin=debug"
+            "`{directive}` is no level; the levels are {levels}, and a target is followed by its level, as in plugin=debug"
         )
         .into());
     }
-    // wasmtime_wasi_http logs a line for each wrong request of a guest, and a guest can send very many.
+    // wasmtime_wasi_http logs a line for each malformed request of a guest, and a guest can send very many of them.
     let filter = EnvFilter::try_new(filter)?.add_directive("wasmtime_wasi_http=off".parse()?);
     let ansi = std::io::IsTerminal::is_terminal(&std::io::stderr());
     let log = tracing_subscriber::fmt().with_writer(|| StderrWriter).with_ansi(ansi).with_env_filter(filter);
-    // By default a line that cannot be written is reported on stderr, and a panic there ends the call. An operator who
-    // has closed stderr wants no log, but wants the server to go on.
+    // By default, tracing reports a line that it cannot write on stderr; if stderr is closed, that report panics and
+    // ends the call. An operator who has closed stderr wants no log, but wants the server to go on.
     log.log_internal_errors(false).try_init()
 }
 
-/// The first part of the filter that must be a level and is none. `EnvFilter` would take a single word for a target,
-/// and log nothing else.
+/// Returns the first level in the filter that is not a valid level. `EnvFilter` would read an unknown word as a target
+/// and then log nothing else.
 fn invalid_level(filter: &str) -> Option<&str> {
     let directives = filter.split(',').map(str::trim).filter(|directive| !directive.is_empty());
     directives.filter_map(level).find(|level| level.parse::<LevelFilter>().is_err())
 }
 
-/// The part of a directive that must be a level: all of it, or what follows its target. With a span, it follows the
-/// brackets.
+/// Returns the part of a directive that must be a level: what follows `=`, or the whole directive if it has no target.
+/// If the directive has a span in brackets, the level follows the brackets.
 fn level(directive: &str) -> Option<&str> {
     match directive.contains(['[', ']', '{', '}']) {
         true => directive.rsplit_once("]=").map(|(_, level)| level),

@@ -1,12 +1,12 @@
 //! Redacts secrets in text that people read.
 //!
-//! A redactor knows the values and not where text comes from, so every output can use the same one. It searches for
-//! each line of a secret, since text is cut into lines before anyone sees it, and also for the line as JSON escapes it,
-//! which is how most programs print. A plugin that wants to leak a secret can write it backwards; redaction is for
-//! accidents.
+//! A [`Redactor`] knows the secrets of a plugin but not where a text comes from, so every output can use the same one.
+//! Log lines are cut at line ends before anyone sees them, so it searches for each line of a secret separately. It also
+//! searches for each line as JSON would escape it, because most programs print JSON. Redaction prevents accidents only:
+//! a plugin that wants to leak a secret can write it backwards.
 //!
-//! Guests choose the text and know their secrets, so a search that starts anew at every byte could be made to take the
-//! product of both lengths. [`SecretMatcher`] reads each byte once.
+//! Guests choose both the text and their secrets. A search that starts anew at every byte would take time proportional
+//! to the product of the two lengths; [`SecretMatcher`] reads each byte once.
 
 mod secret_matcher;
 
@@ -21,7 +21,7 @@ use secret_matcher::SecretMatcher;
 /// What replaces a secret.
 const REPLACEMENT: &str = "***";
 
-/// Minimum length of a line that is searched for: shorter lines would match ordinary words.
+/// Minimum length of a secret's line that is searched for, in bytes: a shorter one would match ordinary words.
 const MIN_LENGTH: usize = 4;
 
 /// The secrets of one plugin, prepared for searching. Clones share them.
@@ -50,14 +50,15 @@ impl Redactor {
         self.longest() == 0
     }
 
-    /// Length of the longest text that is searched for: a text that is cut must be known this far beyond the cut.
+    /// Length of the longest text that is searched for. Whoever cuts a text must pass this many bytes beyond the cut,
+    /// so that a secret across the cut is found.
     #[must_use]
     pub fn longest(&self) -> usize {
         self.0.longest()
     }
 
-    /// The first `end` bytes, with each secret that begins in them redacted. The bytes after `end` may be the end of
-    /// one.
+    /// Returns the first `end` bytes with each secret that begins in them redacted. The bytes after `end` are read only
+    /// to find the rest of a secret that begins before `end`.
     #[must_use]
     pub fn bytes<'t>(&self, text: &'t [u8], end: usize) -> Cow<'t, [u8]> {
         let end = end.min(text.len());
@@ -76,7 +77,7 @@ impl Redactor {
         Cow::Owned(redacted)
     }
 
-    /// The same as [`Self::bytes`] for text, which is cut between characters.
+    /// Like [`Self::bytes`], for text, which is cut between characters.
     #[must_use]
     pub fn prefix<'t>(&self, text: &'t str, end: usize) -> Cow<'t, str> {
         let end = text.floor_char_boundary(end);
@@ -92,7 +93,7 @@ impl Redactor {
         self.prefix(text, text.len())
     }
 
-    /// Redacts text that may be JSON, in whose strings any character may be escaped.
+    /// Redacts text that may be JSON. In strings of JSON any character may be escaped.
     #[must_use]
     pub fn json<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let redacted = self.text(text);
@@ -120,7 +121,7 @@ impl Redactor {
     }
 
     fn values<'v>(&self, values: impl Iterator<Item = &'v mut Value>) -> bool {
-        // `count` and not `any`, so that every value is redacted.
+        // `count`, unlike `any`, does not stop at the first match, so every value is redacted.
         values.filter_map(|value| self.value(value).then_some(())).count() > 0
     }
 

@@ -1,8 +1,8 @@
-//! How many calls may run at once: of one plugin, and of all together.
+//! Limits how many calls run at once: of one plugin, and of all plugins together.
 //!
-//! Both are semaphores with fewer permits than the pooling allocator has instances. So a call beyond them waits or
-//! fails as busy, and an instance can always be made for a call with a permit. A call acquires a permit of its plugin
-//! first: many calls to one plugin then wait for each other and leave the common permits to other plugins.
+//! Both limits are semaphores with fewer permits than the pooling allocator has instances. So a call without a permit
+//! waits or fails as busy, and a call with a permit always gets an instance. A call acquires a permit of its plugin
+//! first, so that many calls of one plugin wait for each other and leave the common permits to other plugins.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,18 +22,18 @@ pub(crate) struct CallPermits {
     max_wait: Duration,
 }
 
-/// A permit, given back when dropped.
+/// The permit for one call. Dropping it returns it.
 #[derive(Debug)]
 pub(crate) struct CallPermit {
     _own: OwnedSemaphorePermit,
     _common: OwnedSemaphorePermit,
 }
 
-/// The queue is full, or no permit was free in time.
+/// The queue is full, or no permit became free in time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct NoCallPermit;
 
-/// Counts one call as waiting until it is dropped.
+/// Counts one call as waiting until this is dropped.
 struct QueuedCall(Arc<AtomicU64>);
 
 impl Drop for QueuedCall {
@@ -53,7 +53,7 @@ impl CallPermits {
         }
     }
 
-    /// Takes a permit, at once or after waiting in a bounded queue for at most the wall time of a call.
+    /// Acquires a permit. If none is free, the call waits in a bounded queue, for at most the wall time of a call.
     pub(crate) async fn acquire(&self) -> Result<CallPermit, NoCallPermit> {
         if let Some(permit) = self.try_acquire() {
             return Ok(permit);
@@ -66,13 +66,13 @@ impl CallPermits {
         tokio::time::timeout(self.max_wait, self.wait()).await.unwrap_or(Err(NoCallPermit))
     }
 
-    /// Takes a permit for a call that gave its own back while it was suspended. The bound on the queue does not apply
-    /// to it, since the call was accepted before. `None` only when the server ends.
+    /// Acquires a permit for a call that returned its own while it was suspended. The bound on the queue does not
+    /// apply, because the call was admitted before. Returns `None` only when the server ends.
     pub(crate) async fn reacquire(&self) -> Option<CallPermit> {
         self.wait().await.ok()
     }
 
-    /// Calls that wait for a permit, without those that were suspended.
+    /// The number of calls that wait for their first permit.
     pub(crate) fn queued(&self) -> u64 {
         self.waiting.load(Ordering::Relaxed)
     }

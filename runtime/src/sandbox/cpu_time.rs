@@ -1,9 +1,10 @@
-//! Bounds the processor time of a future by adding up what its polls take.
+//! Bounds the processor time of a future: adds up the processor time of its polls.
 //!
-//! Fuel cannot bound time (a pointer chase is fifty times slower per unit than a loop), and wall time runs while a
-//! guest sleeps. The thread's CPU clock around each poll counts only what the guest really used, whatever else the
-//! machine does. Reading that clock is a system call of half a microsecond, so a short first poll counts with the time
-//! that passed instead, which is never less and is read in user space; the CPU clock is then read once a millisecond.
+//! Fuel cannot bound time, because a pointer chase takes fifty times as long for each unit as a loop. Wall time cannot
+//! either, because it passes while a guest sleeps. The thread's CPU clock around each poll counts exactly what the
+//! guest used, whatever else the machine does. Reading that clock is a system call of half a microsecond. So a short
+//! first poll counts with its wall time instead, which is never less and is read in user space; then the CPU clock is
+//! read only once a millisecond.
 
 use std::cell::Cell;
 use std::pin::Pin;
@@ -13,11 +14,11 @@ use std::time::{Duration, Instant};
 use super::HostFuel;
 use super::thread_cpu_clock::thread_time;
 
-/// A first poll that takes less than this counts with the time that passed.
+/// A first poll that takes less than this counts with its wall time.
 const BRIEF: Duration = Duration::from_micros(200);
 
-/// How old a reading of the thread's CPU clock may be that counts as the beginning of a call. Once in a call, the
-/// processor time may be too long by this much.
+/// How old a reading of the thread's CPU clock may be to serve as the beginning of a call. So the measured time of a
+/// call may be too long by this much, once.
 const RECENT: Duration = Duration::from_millis(1);
 
 /// The future used more processor time than its budget.
@@ -34,7 +35,7 @@ pub(crate) struct CpuTime<F> {
 }
 
 impl<F: Future + Unpin> CpuTime<F> {
-    /// A budget for `inner`, and for the work of other threads that `fuel` counts.
+    /// Limits `inner` to `budget`, together with the work of other threads that `fuel` counts.
     pub(crate) fn new(inner: F, budget: Duration, fuel: HostFuel) -> Self {
         Self { inner, remaining: budget, fuel, is_first: true }
     }
@@ -56,12 +57,12 @@ impl<F: Future + Unpin> Future for CpuTime<F> {
         };
         let used = self.fuel.add_poll_time(computed);
         self.remaining = self.remaining.saturating_sub(used);
-        // This also holds for a future that is ready: its last poll may have used up the budget.
+        // Even if the future is ready: its last poll may have exceeded the budget.
         if self.remaining.is_zero() { Poll::Ready(Err(CpuTimeExceeded)) } else { polled.map(Ok) }
     }
 }
 
-/// Processor time of this thread, as it was at most [`RECENT`] before `now`.
+/// Returns the processor time of this thread at `now`, or up to [`RECENT`] before.
 fn recent_thread_time(now: Instant) -> Duration {
     thread_local! { static READ: Cell<Option<(Instant, Duration)>> = const { Cell::new(None) }; }
     match READ.get() {

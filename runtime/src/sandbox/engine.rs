@@ -1,9 +1,9 @@
-//! The one place where wasmtime's flags are set.
+//! Sets wasmtime's flags. No other module does.
 //!
-//! Measured choices (`docs/decisions/0003-engine.md`): Cranelift only, a pooling allocator that resets pages instead of
-//! unmapping them, fuel with a yield interval for budget and preemption, epochs for the work that costs no fuel, and no
-//! support for concurrent component tasks, which makes every call and host call cheaper. Proposals that no supported
-//! guest needs are off: each has had its advisory.
+//! The choices were measured (`docs/decisions/0003-engine.md`): only Cranelift; a pooling allocator that resets pages
+//! instead of unmapping them; fuel with a yield interval, for the budget and for preemption; epochs, for work that
+//! costs no fuel; no concurrent component tasks, which makes every call and host call cheaper. Wasm proposals that no
+//! supported guest needs are off, because each of them has had security advisories.
 
 use std::num::NonZeroUsize;
 
@@ -16,39 +16,40 @@ use super::system_memory::guest_memory;
 use crate::config::fixed_limits::{CORE_INSTANCES, TABLE_ELEMENTS};
 use crate::config::{Limits, ServerConfig, kib, mib};
 
-/// Fuel between two yields to other tasks: about 50 µs of ordinary code, 2 ms of the slowest that was found.
+/// Fuel between two yields to other tasks: about 50 µs of ordinary code, and 2 ms of the slowest code that was found.
 pub(crate) const YIELD_INTERVAL: u64 = 250_000;
 
-/// Most instances besides those of running and suspended calls: of calls that have just given their permit back, and of
-/// suspended calls whose response has come and that wait for a permit.
-const SPARE: usize = 100;
+/// Maximum number of instances in addition to those of running and suspended calls. Calls that have just returned their
+/// permit use them, and suspended calls that have got their response and wait for a permit.
+const SPARE_INSTANCES: usize = 100;
 
-/// Memory of a finished instance that is reset in place rather than given back, so that the next one takes no faults.
+/// Memory of a finished instance that is reset in place and not returned to the system, so that the next instance has
+/// no page faults.
 const KEEP_RESIDENT: usize = mib(1);
 
-/// The same for each table and each stack.
+/// Like [`KEEP_RESIDENT`], for each table and each stack.
 const KEEP_RESIDENT_SMALL: usize = kib(64);
 
-/// Where Linux lists its swap areas: a line of titles, and a line for each.
+/// The file in which Linux lists its swap areas: a title line, and one line for each area.
 const SWAPS: &str = "/proc/swaps";
 
-/// Part of the memory for guests that may stay resident in unused instances: one in this many.
+/// Unused instances may keep one part in this many of the memory for guests resident.
 const IDLE_SHARE: usize = 4;
 
-/// Memories and tables of one component; most have one memory and a few tables.
+/// The number of memories and tables that one component may have. Most components have one memory and a few tables.
 pub(super) const MEMORIES: u32 = 2;
 pub(super) const TABLES: u32 = 20;
 
-/// Calls of the largest components for which the pooling allocator has memories and tables besides all others.
-const LARGE: u32 = 500;
+/// The pooling allocator has additional memories and tables for this many calls of the largest components.
+const LARGE_INSTANCES: u32 = 500;
 
-/// Functions of a guest that a backtrace names.
+/// Maximum number of a guest's functions in a backtrace.
 const BACKTRACE: usize = 8;
 
-/// Stack for host functions, which run on the guest's.
+/// Stack size for host functions, which run on the guest's stack.
 const HOST_STACK: usize = kib(512);
 
-/// The engine could not be made.
+/// The engine could not be created.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "cannot set up the WebAssembly engine on this machine; it reserves {reserved_tib} TiB of address space, and less with \
@@ -60,20 +61,20 @@ pub struct EngineError {
 }
 
 impl EngineError {
-    /// The error for an engine with these settings.
+    /// Makes the error for an engine with these settings.
     pub(crate) fn new(settings: &ServerConfig, error: wasmtime::Error) -> Self {
-        // Each memory has 4 GiB and its guard.
+        // Each memory reserves 4 GiB of addresses including its guard region.
         let gib = memories(instances(settings), large(settings)).saturating_mul(4);
         Self { reserved_tib: u64::from(gib.div_ceil(1 << 10)), source: error.into() }
     }
 }
 
-/// Makes the engine for guests, with instances for calls that run, for suspended calls, and for the instance pool. One
-/// per process: stores must never mix engines (RUSTSEC-2026-0222). Each instance takes 4 mappings, and a Linux process
-/// has 65 530 by default.
+/// Creates the engine for guests, with instances for running calls, for suspended calls, and for the instance pool. A
+/// process must have only one: stores must never mix engines (RUSTSEC-2026-0222). Each instance takes 4 memory
+/// mappings, of which a Linux process has 65 530 by default.
 ///
 /// # Errors
-/// When the machine has not enough address space or lacks a feature.
+/// When the machine has too little address space or lacks a processor feature.
 pub fn engine(settings: &ServerConfig) -> Result<Engine, EngineError> {
     if idle_memory(settings) == 0 {
         tracing::info!(
@@ -85,16 +86,16 @@ pub fn engine(settings: &ServerConfig) -> Result<Engine, EngineError> {
     Engine::new(&config).map_err(|error| EngineError::new(settings, error))
 }
 
-/// Makes the same engine without the pooling allocator: each instance maps and unmaps its memory, and no address space
-/// is reserved. It compiles, and benchmarks compare with it; no server runs guests with it.
+/// Creates the same engine without the pooling allocator: each instance maps and unmaps its memory, and no address
+/// space is reserved. It is used for compiling, and as a comparison in benchmarks; no server runs guests with it.
 ///
 /// # Errors
-/// When the machine lacks a feature.
+/// When the machine lacks a processor feature.
 pub fn engine_without_pool(settings: &ServerConfig) -> Result<Engine, EngineError> {
     Engine::new(&flags(settings)).map_err(|error| EngineError::new(settings, error))
 }
 
-/// Makes an engine that only compiles, for engines that [`engine`] makes.
+/// Creates an engine that only compiles; [`engine`] can run its code.
 ///
 /// # Errors
 /// When the machine lacks a feature.
@@ -102,8 +103,8 @@ pub(super) fn compiler() -> Result<Engine, EngineError> {
     engine_without_pool(&ServerConfig::default())
 }
 
-/// The flags for compiling and running guests. Of `settings` it uses only the stack, on which compiled code does not
-/// depend.
+/// The flags for compiling and running guests. Of `settings` only the stack size is used, on which compiled code does
+/// not depend.
 fn flags(settings: &ServerConfig) -> Config {
     let stack = kib(settings.stack_kib);
     let mut config = Config::new();
@@ -114,10 +115,10 @@ fn flags(settings: &ServerConfig) -> Config {
         .concurrency_support(false)
         .wasm_memory64(false)
         .wasm_relaxed_simd(false)
-        // Each frame of a backtrace has a copy of a name that the guest chose. Debug information of guests is not read.
+        // Each frame of a backtrace copies a name that the guest chose. Debug information of guests is not read.
         .wasm_backtrace_max_frames(NonZeroUsize::new(BACKTRACE))
         .wasm_backtrace_details(WasmBacktraceDetails::Disable)
-        // A fifth of the code, and not used: where in the file an instruction was, and tables for debuggers.
+        // The address map is a fifth of the code, and only debuggers would use it.
         .generate_address_map(false)
         .native_unwind_info(false)
         .cranelift_nan_canonicalization(true)
@@ -126,40 +127,45 @@ fn flags(settings: &ServerConfig) -> Config {
     config
 }
 
-/// Instances of calls that run, of suspended calls, of the instance pool, and to spare. A server that runs few calls
-/// needs few to spare, and so fits into little address space: some systems and tools give a program 64 GiB.
+/// The number of instances: for running calls, suspended calls, the instance pool, and spare ones. A server for few
+/// calls needs few spare instances, and so fits into little address space: some systems and tools limit a program to 64
+/// GiB.
 fn instances(settings: &ServerConfig) -> u32 {
     let ServerConfig { concurrent_calls, suspended_calls, idle_instances, .. } = settings;
-    let spare = SPARE.min(*concurrent_calls);
+    let spare = SPARE_INSTANCES.min(*concurrent_calls);
     u32::try_from(concurrent_calls + suspended_calls + idle_instances + spare).unwrap_or(u32::MAX / 4)
 }
 
-/// How many of the instances may be of the largest components. Instances of the instance pool are usually large, so
-/// they come on top of [`LARGE`].
+/// How many instances may be of the largest components. Instances in the instance pool are usually large, so they are
+/// added to [`LARGE_INSTANCES`].
 fn large(settings: &ServerConfig) -> u32 {
-    u32::try_from(settings.idle_instances).unwrap_or_default().saturating_add(LARGE).min(instances(settings))
+    u32::try_from(settings.idle_instances)
+        .unwrap_or_default()
+        .saturating_add(LARGE_INSTANCES)
+        .min(instances(settings))
 }
 
 fn memories(instances: u32, large: u32) -> u32 {
     instances.saturating_add(large)
 }
 
-/// Memory that unused instances may keep resident together, bytes. None where there is swap space: wasmtime 48 resets
-/// pages in place by a scan that overlooks those which were swapped out, so the next instance would read what the one
-/// before wrote there (`docs/decisions/0038-swap.md`).
+/// How much memory all unused instances may keep resident, in bytes. Zero if there is swap space: when wasmtime 48
+/// resets pages in place, it overlooks pages that were swapped out, so the next instance would read what the previous
+/// one wrote there (`docs/decisions/0038-swap.md`).
 pub(super) fn idle_memory(settings: &ServerConfig) -> usize {
     // wasmtime scans pages on Linux only.
     let may_leak = cfg!(target_os = "linux") && has_swap(std::fs::read_to_string(SWAPS).ok().as_deref());
     if may_leak { 0 } else { guest_memory(settings) / IDLE_SHARE }
 }
 
-/// Whether the system may move memory to swap space, by what it says in [`SWAPS`]. Where it says nothing, it may.
+/// Whether the system may swap memory out, according to the content of [`SWAPS`]. If the file cannot be read, the
+/// answer is yes.
 fn has_swap(swaps: Option<&str>) -> bool {
     swaps.is_none_or(|swaps| swaps.lines().count() > 1)
 }
 
-/// Bytes that each of `count` memories, tables or stacks may keep resident, in whole pages and at most `max`. Together
-/// they may keep `idle_memory / part`: memories a half of it, tables and stacks a quarter each.
+/// How many bytes each of `count` memories, tables or stacks may keep resident: whole pages, at most `max`. Together
+/// they may keep `idle_memory / part`: memories a half, tables and stacks a quarter each.
 fn keep_resident(idle_memory: usize, count: u32, part: usize, max: usize) -> usize {
     let each = idle_memory / part / usize::try_from(count.max(1)).unwrap_or(1);
     each.min(max) & !(kib(4) - 1)
@@ -170,8 +176,8 @@ fn pool(settings: &ServerConfig) -> PoolingAllocationConfig {
     let largest = |name: &str| Limits::TABLE.iter().find(|spec| spec.name == name).map_or(1, |spec| spec.max);
     let mut pool = PoolingAllocationConfig::new();
     let cores = CORE_INSTANCES;
-    // Each instance has one memory and two tables, and the largest components have more on top, so that the calls of
-    // one plugin leave enough for others. Core instances are only counted.
+    // Each instance has one memory and two tables, and the largest components have additional ones. So the calls of one
+    // plugin leave enough for others. For core instances there is only a number.
     let tables = instances.saturating_mul(2).saturating_add(TABLES.saturating_mul(large));
     pool.total_component_instances(instances)
         .total_core_instances(cores.saturating_mul(instances))
@@ -192,7 +198,7 @@ fn pool(settings: &ServerConfig) -> PoolingAllocationConfig {
     pool
 }
 
-/// Fuel for operators that take longer than others: a division takes as long as many additions, and a fresh page must
+/// The fuel for operators that take longer than others: a division takes as long as many additions, and a new page must
 /// be zeroed.
 fn operator_cost() -> OperatorCost {
     let mut cost = OperatorCost::new();
@@ -234,7 +240,7 @@ mod tests {
         let memories = memories(instances(&settings), large(&settings));
         assert!(memories * 4 < 60, "{memories} memories of 4 GiB");
         let usual = instances(&ServerConfig::default());
-        assert_eq!(usual as usize, 256 + 1_000 + 64 + SPARE);
+        assert_eq!(usual as usize, 256 + 1_000 + 64 + SPARE_INSTANCES);
     }
 
     #[test]

@@ -1,12 +1,12 @@
-//! The thread whose ticks make guests pause.
+//! A thread that regularly starts a new epoch of the engine, in which guests pause.
 //!
-//! Fuel counts instructions, and much of what the engine does for a guest costs none. So every tick begins a new epoch
-//! of the engine, and a guest that returns to its own code in a new epoch pauses there, so that the limits can act. The
-//! ticker is a thread and no task, since it has to tick when every worker is occupied. It sleeps while no guest runs.
+//! Fuel counts instructions, but much of what the engine does for a guest costs none. So every tick starts a new epoch,
+//! and a guest that returns to its own code in a new epoch pauses there, so that its limits can take effect. The ticker
+//! is a thread and not a task, because it must tick even if every worker is occupied. It sleeps while no guest runs.
 //!
-//! A tokio worker that leaves the I/O driver to run one task wakes no other worker to poll the driver, so no socket
-//! would be served while that task occupies its thread. Therefore the ticker wakes a worker while a poll is stuck; that
-//! worker has nothing to do and waits at the driver.
+//! When a tokio worker leaves the I/O driver to run a task, it wakes no other worker to poll the driver. So no socket
+//! would be served while that task occupies its thread. Therefore the ticker wakes a worker while a poll of a guest is
+//! stuck; that worker finds no task and polls the driver.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,13 +18,13 @@ use wasmtime::Engine;
 
 use super::poll_permits::{PollPermits, Seen};
 
-/// Length of an epoch. A guest occupies its thread without a pause for at most twice this.
+/// Length of an epoch. A guest occupies its thread for at most twice this time without a pause.
 const TICK: Duration = Duration::from_millis(5);
 
-/// Ticks without a guest after which the thread sleeps; waking it costs a call some microseconds.
+/// After this many ticks without a guest the thread sleeps. Waking it costs a call some microseconds.
 const IDLE_TICKS: u32 = 200;
 
-/// The thread. It ends when this is dropped.
+/// The ticking thread. It ends when this is dropped.
 #[derive(Debug)]
 pub(crate) struct EpochTicker {
     poll_permits: Arc<PollPermits>,
@@ -33,10 +33,10 @@ pub(crate) struct EpochTicker {
 }
 
 impl EpochTicker {
-    /// Begins to tick for `engine`, whose guests run on the runtime from which this is called.
+    /// Starts ticking for `engine`. Must be called on the runtime on which the engine's guests run.
     ///
     /// # Errors
-    /// When the system has no thread to give.
+    /// When the system cannot start a thread.
     pub(crate) fn start(engine: &Engine, poll_permits: Arc<PollPermits>) -> std::io::Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
         let thread = std::thread::Builder::new().name("epoch-ticker".to_owned()).spawn({
@@ -48,7 +48,7 @@ impl EpochTicker {
         Ok(Self { poll_permits, stop, thread: Some(thread) })
     }
 
-    /// The permits for polls of guests, which the ticker adjusts.
+    /// The permits for polls of guests. The ticker adjusts their number.
     pub(crate) fn poll_permits(&self) -> &Arc<PollPermits> {
         &self.poll_permits
     }
@@ -75,7 +75,7 @@ fn tick(engine: &Engine, poll_permits: &PollPermits, stop: &AtomicBool, runtime:
         engine.increment_epoch();
         idle = if poll_permits.is_idle(&seen) { idle + 1 } else { 0 };
         if let (true, Some(runtime)) = (poll_permits.on_tick(&mut seen), runtime) {
-            // The worker that this wakes goes on to the I/O driver.
+            // The worker that this task wakes then polls the I/O driver.
             drop(runtime.spawn(async {}));
         }
         if idle >= IDLE_TICKS {

@@ -1,9 +1,10 @@
-//! The memory of all instances together, so that many small limits do not add up to more than the machine has.
+//! The memory of all instances together: many small limits must not add up to more than the machine has.
 //!
-//! What an instance may make resident counts, from its start to its end, also while its call is suspended or the
-//! instance is idle: linear memories, tables, the stack, what the host stores for it, and what it hands over to the
-//! host function that runs. A plugin may have as much as it leaves to others: one plugin alone gets a half, two get a
-//! third each. However many plugins take all they can get, another plugin can get as much as each of them has.
+//! The memory that an instance may make resident counts from its start to its end, even while its call is suspended or
+//! the instance is idle: linear memories, tables, the stack, what the host stores for it, and the arguments and results
+//! of the running host function. A plugin may use as much as it leaves to others: one plugin alone can use half, two
+//! can use a third each. However many plugins use as much as they can get, a further plugin can get as much as each of
+//! them has.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,46 +13,47 @@ use super::engine;
 use super::system_memory::guest_memory;
 use crate::config::{ServerConfig, kib};
 
-/// Memory of an instance besides its memories and its stack, bytes: tables of its handles, streams, its log.
+/// Memory of an instance besides its linear memories and its stack, in bytes: tables of handles, streams, its log.
 const OVERHEAD: usize = kib(128);
 
-/// Largest transfer to a host function that does not count by itself, since [`OVERHEAD`] covers it.
+/// A transfer to a host function of up to this size is not counted, because [`OVERHEAD`] covers it.
 const SMALL: usize = kib(64);
 
-/// All instances.
+/// The memory of all instances.
 #[derive(Debug)]
 pub(crate) struct GuestMemory {
     max: usize,
-    /// What each instance takes from its start.
+    /// What each instance takes from its start, in bytes.
     instance: usize,
     used: AtomicUsize,
 }
 
-/// The instances of one plugin.
+/// The memory of one plugin's instances.
 #[derive(Debug)]
 pub(crate) struct PluginMemory {
     all: Arc<GuestMemory>,
     used: AtomicUsize,
 }
 
-/// The memory of one instance, given back when dropped.
+/// The memory of one instance. Dropping it releases the memory.
 #[derive(Debug)]
 pub(crate) struct InstanceMemory {
     plugin: Arc<PluginMemory>,
     bytes: usize,
 }
 
-/// What an instance hands over to a host function or gets from it: the transfer that was charged last. The engine lifts
-/// a value before the host function runs, and the value then waits for a permit, a disk or a client.
+/// The bytes that an instance passes to a host function or gets from it: the last transfer that was charged. The engine
+/// lifts a value before the host function runs, and the value then stays while the function waits for a permit, a disk
+/// or a client.
 #[derive(Debug)]
 pub(crate) struct HostCallMemory {
     plugin: Arc<PluginMemory>,
-    /// No call of a host function moves more bytes, though the work of some is charged as more.
+    /// No call of a host function transfers more bytes, although the work of some is charged as more.
     max: usize,
     bytes: AtomicUsize,
 }
 
-/// There is no memory left for another instance.
+/// Too little memory is left for another instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("no memory is left for another instance (setting [server] `guest_memory_mib`)")]
 pub(crate) struct GuestMemoryExhausted;
@@ -66,31 +68,32 @@ impl GuestMemory {
         Arc::new(Self { max, instance, used: AtomicUsize::new(0) })
     }
 
-    /// What all instances have now, bytes.
+    /// How much memory all instances have now, in bytes.
     pub(crate) fn used(&self) -> usize {
         self.used.load(Ordering::Relaxed)
     }
 
-    /// For one plugin's instances.
+    /// Starts counting the instances of one plugin.
     pub(crate) fn of_plugin(self: &Arc<Self>) -> Arc<PluginMemory> {
         Arc::new(PluginMemory { all: Arc::clone(self), used: AtomicUsize::new(0) })
     }
 }
 
 impl PluginMemory {
-    /// For another instance.
+    /// Reserves the memory of another instance.
     pub(crate) fn instance(self: &Arc<Self>) -> Result<InstanceMemory, GuestMemoryExhausted> {
         let mut memory = InstanceMemory { plugin: Arc::clone(self), bytes: 0 };
         if memory.grow(self.all.instance) { Ok(memory) } else { Err(GuestMemoryExhausted) }
     }
 
-    /// For transfers of an instance, of which one call of a host function moves at most `max` bytes.
+    /// Counts the transfers of an instance. One call of a host function transfers at most `max` bytes.
     pub(crate) fn host_call(self: &Arc<Self>, max: usize) -> HostCallMemory {
         HostCallMemory { plugin: Arc::clone(self), max, bytes: AtomicUsize::new(0) }
     }
 
-    /// Reserves bytes if as much is left for others afterwards as the plugin then has. Two instances of one plugin at
-    /// the same time may both be compared with the plugin's sum before; the sum of all plugins is exact.
+    /// Reserves bytes if afterwards at least as much is left for others as the plugin has. If two instances of one
+    /// plugin reserve at the same time, both may be compared with the plugin's previous sum; the sum of all plugins is
+    /// always exact.
     fn reserve(&self, bytes: usize) -> bool {
         let all = &self.all;
         let own = self.used.load(Ordering::Relaxed).saturating_add(bytes);
@@ -113,14 +116,14 @@ impl PluginMemory {
 }
 
 impl InstanceMemory {
-    /// Reserves more. `false`: there is not enough.
+    /// Reserves more bytes. Returns `false` if not enough is left.
     pub(crate) fn grow(&mut self, bytes: usize) -> bool {
         let is_reserved = self.plugin.reserve(bytes);
         self.bytes += if is_reserved { bytes } else { 0 };
         is_reserved
     }
 
-    /// Gives some back.
+    /// Releases some bytes.
     pub(crate) fn shrink(&mut self, bytes: usize) {
         let bytes = bytes.min(self.bytes);
         self.bytes -= bytes;
@@ -129,7 +132,7 @@ impl InstanceMemory {
 }
 
 impl HostCallMemory {
-    /// Counts a transfer of `bytes` instead of the last one. `false`: there is no memory for it.
+    /// Counts a transfer of `bytes` in place of the last one. Returns `false` if there is not enough memory.
     pub(super) fn replace(&self, bytes: usize) -> bool {
         let bytes = if bytes <= SMALL { 0 } else { bytes.min(self.max) };
         let before = self.bytes.load(Ordering::Relaxed);
@@ -163,7 +166,7 @@ mod tests {
     use super::*;
     use crate::config::mib;
 
-    /// An instance of a plugin with any amount of memory.
+    /// An instance of a plugin with unlimited memory.
     pub(in super::super) fn unbounded() -> InstanceMemory {
         GuestMemory::within(usize::MAX / 2, 0).of_plugin().instance().unwrap()
     }

@@ -1,8 +1,8 @@
-//! The key-value bucket of one plugin, or of one caller of a plugin: only its own keys, within a quota.
+//! A key-value bucket: the keys of one plugin, or of one caller of a plugin, within a quota.
 //!
-//! The callers of a plugin have a quota together too, so that one caller cannot take what others need, and many callers
-//! cannot fill the disk. Quotas are checked in the transaction that writes, so concurrent calls cannot exceed them
-//! together. Everything here blocks and must be called on a thread for blocking work.
+//! The callers of a plugin also have a common quota, so that many callers cannot fill the disk. Quotas are checked in
+//! the transaction that writes, so concurrent calls cannot exceed them together. All functions here block and must be
+//! called on a thread for blocking work.
 
 use std::sync::Arc;
 
@@ -13,36 +13,36 @@ use sha2::{Digest as _, Sha256};
 use super::kv_database::{KEY, KvDatabase, KvError};
 use super::kv_owner::{ALL_CALLERS_USED, KvOwner, set_used, used_by};
 
-/// Keys on one page of [`KvBucket::keys`].
-const PAGE: usize = 500;
+/// Maximum number of keys on one page of [`KvBucket::keys`].
+const PAGE_KEYS: usize = 500;
 
 /// The keys of one plugin, or of one caller of a plugin.
 #[derive(Debug, Clone)]
 pub(crate) struct KvBucket {
     database: Arc<KvDatabase>,
     owner: KvOwner,
-    /// Bytes.
+    /// In bytes.
     quota: u64,
-    /// What all callers of the plugin may use together, bytes.
+    /// What all callers of the plugin together may use, in bytes.
     callers_quota: u64,
 }
 
-/// What callers of a plugin may store, MiB.
+/// How much callers of a plugin may store, in MiB.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CallerQuota {
-    /// One of them.
+    /// For each caller.
     pub(crate) each_mib: u64,
-    /// All of them together.
+    /// For all callers together.
     pub(crate) all_mib: u64,
 }
 
-/// The values of all owners, in one read transaction.
+/// The table of values by owner and key, in one read transaction.
 type KvTable = ReadOnlyTable<(&'static str, &'static str), &'static [u8]>;
 
-/// Values with their keys, where there are any.
+/// Keys with values, `None` for each key that has no value.
 pub(crate) type KeyValues = Vec<Option<(String, Vec<u8>)>>;
 
-/// The digest of a key's value, or that the key has none.
+/// The digest of a key's value; `None` if the key has no value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ValueVersion(Option<[u8; 32]>);
 
@@ -57,12 +57,12 @@ fn number(digits: &[u8]) -> Option<i64> {
 }
 
 impl KvBucket {
-    /// The keys of `plugin`, which may use `quota_mib`.
+    /// The bucket of `plugin`, which may use `quota_mib`.
     pub(crate) fn new(database: Arc<KvDatabase>, plugin: Arc<str>, quota_mib: u64) -> Self {
         Self { database, owner: KvOwner::plugin(plugin), quota: quota_mib << 20, callers_quota: u64::MAX }
     }
 
-    /// The keys that `plugin` has for the caller of this name.
+    /// The bucket of `plugin` for the caller with this name.
     pub(crate) fn of_caller(
         database: Arc<KvDatabase>,
         plugin: Arc<str>,
@@ -82,7 +82,7 @@ impl KvBucket {
         Ok(value.flatten())
     }
 
-    /// Runs `work` in a read transaction; `None` while nobody has stored anything.
+    /// Runs `work` in a read transaction; `None` if nothing has ever been stored.
     fn read<T>(&self, work: impl Fn(&KvTable) -> Result<T, KvError>) -> Result<Option<T>, KvError> {
         self.database.read(|redb| match redb.begin_read()?.open_table(self.owner.values()) {
             Ok(values) => work(&values).map(Some),
@@ -91,7 +91,7 @@ impl KvBucket {
         })
     }
 
-    /// The keys after `cursor`, and where the next page begins.
+    /// Returns a page of the keys after `cursor`, and the cursor of the next page.
     pub(crate) fn keys(&self, cursor: Option<&str>) -> Result<(Vec<String>, Option<String>), KvError> {
         Ok(self.read(|values| self.page(values, cursor))?.unwrap_or_default())
     }
@@ -107,7 +107,7 @@ impl KvBucket {
             if Some(key) == cursor {
                 continue;
             }
-            if keys.len() == PAGE {
+            if keys.len() == PAGE_KEYS {
                 return Ok((keys.clone(), keys.pop()));
             }
             keys.push(key.to_owned());
@@ -123,7 +123,7 @@ impl KvBucket {
         self.write(|writer| keys.iter().try_for_each(|key| writer.delete(key)))
     }
 
-    /// Values of several keys, of at most `max` bytes together.
+    /// Returns the values of several keys, at most `max` bytes in total.
     pub(crate) fn get_many(&self, keys: &[String], max: usize) -> Result<KeyValues, KvError> {
         let values = self.read(|values| {
             let mut remaining = max;
@@ -138,12 +138,12 @@ impl KvBucket {
         Ok(values.unwrap_or_else(|| vec![None; keys.len()]))
     }
 
-    /// The version of a key's value, which stands for the value in a comparison.
+    /// Returns the version of a key's value, which is compared instead of the value.
     pub(crate) fn version(&self, key: &str) -> Result<ValueVersion, KvError> {
         Ok(ValueVersion::of(self.get(key)?.as_deref()))
     }
 
-    /// Adds to a number in decimal digits.
+    /// Adds to a number that is stored as decimal digits.
     pub(crate) fn increment(&self, key: &str, delta: i64) -> Result<i64, KvError> {
         self.write(|writer| {
             let old = match writer.get(key)? {
@@ -155,7 +155,7 @@ impl KvBucket {
         })
     }
 
-    /// Sets a key if its value still has the version `old`; otherwise gives its present version.
+    /// Sets a key if its value still has the version `old`; otherwise returns the current version.
     pub(crate) fn swap(
         &self,
         key: &str,
@@ -184,7 +184,7 @@ impl KvBucket {
         })
     }
 
-    /// What `write` does before its commit.
+    /// The part of `write` before the commit.
     fn change<T>(
         &self,
         write: &WriteTransaction,
@@ -197,7 +197,7 @@ impl KvBucket {
         let mut writer = KvTransaction { owner: id, entry: self.owner.entry(), values, used };
         let outcome = work(&mut writer)?;
         let after = writer.used;
-        // When the operator made the quota smaller, the plugin may still delete.
+        // If the operator has reduced the quota below what is used, the plugin may still delete.
         if after > self.quota && after > used {
             return Err(KvError::OverQuota(self.quota >> 20));
         }
@@ -208,7 +208,7 @@ impl KvBucket {
         Ok(outcome)
     }
 
-    /// Counts a change of what this caller uses for all callers of the plugin.
+    /// Adds a change of this caller's use to the use of all callers of the plugin.
     fn count_for_all_callers(
         &self,
         write: &WriteTransaction,
@@ -225,10 +225,10 @@ impl KvBucket {
     }
 }
 
-/// One owner's part of a transaction.
+/// The changes of one owner in a transaction.
 struct KvTransaction<'t, 'o> {
     owner: &'o str,
-    /// Bytes of the quota for an entry besides its key and value.
+    /// How many bytes of the quota an entry takes besides its key and value.
     entry: u64,
     values: Table<'t, (&'static str, &'static str), &'static [u8]>,
     used: u64,
@@ -363,7 +363,7 @@ mod tests {
         let database = KvDatabase::new(dir.path().to_owned());
         let bucket = bucket(&database, "p");
         assert_eq!(bucket.keys(None).unwrap(), (Vec::new(), None));
-        let entries: Vec<_> = (0..2 * PAGE + 3).map(|at| (format!("{at:05}"), Vec::new())).collect();
+        let entries: Vec<_> = (0..2 * PAGE_KEYS + 3).map(|at| (format!("{at:05}"), Vec::new())).collect();
         bucket.set_many(&entries).unwrap();
         let (mut seen, mut cursor) = (Vec::new(), None);
         loop {

@@ -1,14 +1,14 @@
-//! The key-value database of all plugins: one file, made when it is first needed.
+//! The key-value database of all plugins: one file, created when it is first needed.
 //!
-//! A write is on the disk before it is reported, so a killed server loses no write and damages none.
+//! A write is on the disk before its call returns, so a killed server loses no completed write and damages nothing.
 //!
-//! Several servers may share the folder, since editors start one each. Only one process at a time can have the database
-//! open, so each server closes it when it has not used it for a moment, or at once when another server waits for it.
+//! Editors start one server each, so several servers may share the folder. Only one process at a time can have the
+//! database open. So each server closes it after a short time without use, or at once when another server waits for it.
 //!
-//! After a failed write redb fails every operation, reads included. So the database is closed and opened again. Opening
-//! reads the whole file and blocks all readers; therefore writing pauses for a moment after a failed write, and for
-//! longer when opening took long. While the disk is full, plugins can read but not write. The log has a line for the
-//! beginning and one for the end.
+//! After a failed write redb fails every operation, even reads, so the database is closed and opened again. Opening
+//! reads the whole file and blocks all readers. Therefore writing pauses for a moment after a failed write, and for
+//! longer if opening took long. While the disk is full, plugins can read but not write. The log has one line when
+//! writing starts to fail and one when it works again.
 
 mod interrupted_creation;
 mod process_lock;
@@ -28,44 +28,44 @@ use redb::backends::InMemoryBackend;
 use interrupted_creation::truncate_partial;
 use process_lock::ProcessLock;
 
-/// Longest key, bytes.
+/// Maximum length of a key, in bytes.
 pub(crate) const KEY: usize = 1_024;
 
-/// The file in the state folder.
+/// The name of the file in the state folder.
 const FILE: &str = "plugins.redb";
 
-/// How long writing pauses after a write failed.
+/// How long writing pauses after a failed write.
 const WRITE_PAUSE: Duration = Duration::from_secs(1);
 
-/// Shortest pause as a multiple of the time that opening took: opening takes at most one part in this many of the time.
+/// The pause is at least this many times as long as opening took, so that opening takes only a small part of the time.
 const PAUSE_FACTOR: u32 = 20;
 
-/// After how long without use the database is closed.
+/// The database is closed after this time without use.
 const IDLE: Duration = Duration::from_millis(100);
 
-/// The database, open while it is needed.
+/// The database, which is open only while it is needed.
 #[derive(Debug)]
 pub struct KvDatabase {
     location: Location,
     opened: RwLock<OpenState>,
-    /// Operations so far.
+    /// The number of operations so far.
     uses: AtomicU64,
-    /// How often opening failed because another process had the database.
+    /// How often opening failed because another process had the database open.
     lockouts: AtomicU64,
-    /// For the thread that closes it.
+    /// For the thread that closes the database.
     this: Weak<Self>,
-    /// Until when writing pauses after a failed write. `None` when the last write succeeded.
+    /// The end of the pause after a failed write. `None` if the last write succeeded.
     paused_until: Mutex<Option<Instant>>,
-    /// Whether the operator knows that something is wrong.
+    /// Whether the log has reported the current failure.
     has_warned: AtomicBool,
 }
 
-/// Where the database is.
+/// Where the database is stored.
 #[derive(Debug)]
 enum Location {
     /// In a file of this folder.
     Folder(PathBuf),
-    /// In the memory of this process, and gone with it.
+    /// In the memory of this process; it ends with the process.
     Memory,
     /// There is no state folder.
     Nowhere,
@@ -73,20 +73,21 @@ enum Location {
 
 #[derive(Debug, Default)]
 struct OpenState {
-    /// `None` before it is needed, while it is closed, and after it failed.
+    /// `None` before the first use, while the database is closed, and after it failed.
     database: Option<Database>,
-    /// `None` where no other process can have it.
+    /// `None` if no other process can open the database.
     process_lock: Option<ProcessLock>,
-    /// Whether it failed and was not opened since.
+    /// Whether the database failed and has not been opened again.
     has_failed: bool,
-    /// How often it was opened. An operation closes only the opening on which it failed.
+    /// How often the database was opened. An operation that failed closes the database only if it was not opened again
+    /// since.
     generation: u64,
 }
 
 /// Why an operation on the key-value database failed.
 #[derive(Debug, thiserror::Error)]
 pub enum KvError {
-    /// Another process has the database and does not close it.
+    /// Another process has the database open and does not close it.
     #[error("the database in the state folder {} is locked by another process; stop it, or name another folder with `state_dir` under [server]", .0.display())]
     InUse(PathBuf),
     /// Neither the configuration nor the environment names a folder.
@@ -94,7 +95,7 @@ pub enum KvError {
         "there is no folder for key-value data; set HOME or XDG_STATE_HOME, or name one with `state_dir` under [server]"
     )]
     Nowhere,
-    /// The database cannot be opened or made.
+    /// The database cannot be opened or created.
     #[error(
         "the state folder {} cannot be used; check its disk and its mode, or name another one with `state_dir` under [server]",
         folder.display()
@@ -102,29 +103,29 @@ pub enum KvError {
     Unusable {
         /// The folder.
         folder: PathBuf,
-        /// What the system or the database says.
+        /// The error of the system or of the database.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// Beyond the quota.
+    /// The write would exceed the quota.
     #[error("over quota: the plugin may store {0} MiB (grant `kv`); delete something first")]
     OverQuota(u64),
-    /// Beyond the quota of all callers of a plugin together.
+    /// The write would exceed the quota of all callers of a plugin together.
     #[error(
         "over quota: all callers of the plugin together may store {0} MiB (grant `kv`); the operator can raise `quota_mib`, or delete what a caller has stored with `plugport forget`"
     )]
     OverTotal(u64),
-    /// Not a key.
+    /// The key is empty or too long.
     #[error("a key has 1 to {KEY} bytes")]
     Key,
-    /// More bytes than one host call may hand over.
+    /// The values have more bytes than one host call may transfer.
     #[error(
         "the values have more than {0} bytes together (limit `transfer_mib`); ask for fewer keys at once"
     )]
     TooMuch(usize),
-    /// Not a number.
+    /// The value is not a number, or the sum does not fit.
     #[error("the value of this key is not a whole number in decimal digits, or the sum does not fit 64 bits")]
     NotANumber,
-    /// A write failed, now or a moment ago.
+    /// A write failed, now or shortly before.
     #[error(
         "the disk of the state folder {} takes no writes, so plugins can read their key-value data but not change it; make room there",
         folder.display()
@@ -135,7 +136,7 @@ pub enum KvError {
         /// The error of the write; `None` while writing pauses.
         source: Option<Box<redb::Error>>,
     },
-    /// The disk or the file fails.
+    /// The disk or the file failed.
     #[error("the key-value database cannot be used; if that goes on, restore or remove the state folder")]
     Failed(#[source] Box<redb::Error>),
 }
@@ -147,13 +148,13 @@ impl<E: Into<redb::Error>> From<E> for KvError {
 }
 
 impl KvDatabase {
-    /// A database in this folder. Nothing is made there before it is needed.
+    /// A database in this folder. Nothing is created there before it is needed.
     #[must_use]
     pub fn new(folder: PathBuf) -> Arc<Self> {
         Self::at(Location::Folder(folder), None)
     }
 
-    /// The database of a server whose state is in this folder, if it has one.
+    /// The database of a server with this state folder, if it has one.
     #[must_use]
     pub fn of_state(folder: Option<PathBuf>) -> Arc<Self> {
         Self::at(folder.map_or(Location::Nowhere, Location::Folder), None)
@@ -162,7 +163,7 @@ impl KvDatabase {
     /// A database in memory, for commands that inspect plugins without changing their stored values.
     ///
     /// # Errors
-    /// Never, as far as redb promises.
+    /// Never: a database in memory can always be created.
     pub fn in_memory() -> Result<Arc<Self>, KvError> {
         let database = Database::builder().create_with_backend(InMemoryBackend::new())?;
         Ok(Self::at(Location::Memory, Some(database)))
@@ -181,25 +182,26 @@ impl KvDatabase {
         })
     }
 
-    /// Opens the database now, to find out whether it can be opened. The caller tells the operator of an error.
+    /// Opens the database, to find out whether that is possible. The caller of this function reports the error to the
+    /// operator.
     ///
     /// # Errors
-    /// When the folder cannot be used, or another process has the database.
+    /// When the folder cannot be used, or another process has the database open.
     pub fn open(&self) -> Result<(), KvError> {
-        self.on(|_| Ok(())).inspect_err(|_| self.has_warned.store(true, Ordering::Relaxed))
+        self.with_open(|_| Ok(())).inspect_err(|_| self.has_warned.store(true, Ordering::Relaxed))
     }
 
-    /// How often opening failed because another process had the database. The difference of two values is the number in
-    /// between.
+    /// How often opening failed because another process had the database open. Compare two values to find out how often
+    /// that happened in between.
     pub(crate) fn times_locked_out(&self) -> u64 {
         self.lockouts.load(Ordering::Relaxed)
     }
 
-    /// Runs `work`, which only reads. Runs it again if the database fails: a failed write of one call makes the reads
-    /// of all calls fail.
+    /// Runs `work`, which only reads. Runs it again if the database has failed, because a failed write of one call
+    /// makes the reads of all calls fail.
     pub(super) fn read<T>(&self, work: impl Fn(&Database) -> Result<T, KvError>) -> Result<T, KvError> {
-        let read = match self.on(&work) {
-            Err(KvError::Failed(error)) if has_closed(&error) => self.on(&work),
+        let read = match self.with_open(&work) {
+            Err(KvError::Failed(error)) if has_closed(&error) => self.with_open(&work),
             read => read,
         };
         read.inspect_err(|error| self.log_once(error))
@@ -212,32 +214,34 @@ impl KvDatabase {
         if until.is_some_and(|until| Instant::now() < until) {
             return Err(full(None));
         }
-        let written = self.on(|database| self.note_write(|| work(database))).map_err(|error| match error {
-            KvError::Failed(source) if has_closed(&source) => full(Some(source)),
-            error => error,
-        });
+        let written = self.with_open(|database| self.write_and_set_pause(|| work(database))).map_err(
+            |error| match error {
+                KvError::Failed(source) if has_closed(&source) => full(Some(source)),
+                error => error,
+            },
+        );
         if written.is_ok() && self.has_warned.swap(false, Ordering::Relaxed) {
             tracing::warn!("the key-value database is writable again");
         }
         written.inspect_err(|error| self.log_once(error))
     }
 
-    /// Writes, and begins or ends the pause of writing. This is done before the database is closed, so that opening can
-    /// lengthen the pause and no other call writes in between.
-    fn note_write<T>(&self, write: impl FnOnce() -> Result<T, KvError>) -> Result<T, KvError> {
+    /// Writes, and starts or ends the pause of writing. That must happen before the database is closed, so that opening
+    /// can lengthen the pause and no other call writes in between.
+    fn write_and_set_pause<T>(&self, write: impl FnOnce() -> Result<T, KvError>) -> Result<T, KvError> {
         let before = *self.paused_until.lock();
         let written = write();
         let mut until = self.paused_until.lock();
         match &written {
             Err(KvError::Failed(error)) if has_closed(error) => *until = Some(Instant::now() + WRITE_PAUSE),
-            // Not when another write failed in the meantime.
+            // If another write has failed meanwhile, the pause stays.
             Ok(_) if *until == before => *until = None,
             _ => {}
         }
         written
     }
 
-    /// Logs an error once until a write succeeds again, since a guest that loops can cause any number of errors.
+    /// Logs an error, but only once until a write succeeds: a guest in a loop can cause any number of errors.
     fn log_once(&self, error: &KvError) {
         use KvError::{Failed, Full, InUse, Nowhere, Unusable};
         let is_serious = matches!(error, InUse(_) | Nowhere | Unusable { .. } | Full { .. } | Failed(_));
@@ -247,8 +251,8 @@ impl KvDatabase {
         }
     }
 
-    /// Runs `work` on the database, which stays open until `work` ends.
-    fn on<T>(&self, work: impl FnOnce(&Database) -> Result<T, KvError>) -> Result<T, KvError> {
+    /// Runs `work` on the database, which stays open meanwhile.
+    fn with_open<T>(&self, work: impl FnOnce(&Database) -> Result<T, KvError>) -> Result<T, KvError> {
         let (generation, done) = loop {
             let opened = self.opened.read();
             let must_close = opened.process_lock.as_ref().is_some_and(ProcessLock::is_over);
@@ -269,7 +273,7 @@ impl KvDatabase {
         done
     }
 
-    /// Closes the database if it is still the opening `generation`.
+    /// Closes the database, unless it was opened again after `generation`.
     fn close(&self, generation: u64, failed: bool) {
         let mut opened = self.opened.write();
         if opened.generation == generation {
@@ -278,7 +282,7 @@ impl KvDatabase {
         }
     }
 
-    /// Opens the database, unless another thread did.
+    /// Opens the database, unless another thread has done so.
     fn open_again(&self) -> Result<(), KvError> {
         let mut opened = self.opened.write();
         if opened.database.is_some() {
@@ -286,7 +290,7 @@ impl KvDatabase {
         }
         let folder = match &self.location {
             Location::Folder(folder) => folder,
-            // A database in memory is open from the start; once it is closed, its values are gone.
+            // A database in memory is open from the start. Once it is closed, its values are gone.
             Location::Memory | Location::Nowhere => return Err(KvError::Nowhere),
         };
         let unusable = |error: io::Error| KvError::Unusable { folder: folder.clone(), source: error.into() };
@@ -304,7 +308,7 @@ impl KvDatabase {
         };
         opened.database = Some(database);
         opened.generation += 1;
-        // Writing stays paused for a while after opening, so that calls that wait can read first.
+        // Writing stays paused for a while after opening, so that waiting calls can read first.
         if std::mem::take(&mut opened.has_failed)
             && let Some(until) = &mut *self.paused_until.lock()
         {
@@ -314,8 +318,8 @@ impl KvDatabase {
         Ok(())
     }
 
-    /// Starts a thread that closes the database when it is idle or another server waits for it. Without that thread the
-    /// database stays open until it is used while another server waits.
+    /// Starts a thread that closes the database when it is idle or another server waits for it. If no thread can be
+    /// started, the database stays open until an operation finds another server waiting.
     fn close_when_idle(&self, generation: u64) {
         let this = Weak::clone(&self.this);
         let closing = std::thread::Builder::new().name("store".to_owned()).spawn(move || {
@@ -334,7 +338,7 @@ impl KvDatabase {
         }
     }
 
-    /// Whether the opening `generation` must be closed, or is closed already.
+    /// Whether the database must be closed, or was closed or opened again after `generation`.
     fn is_over(&self, generation: u64) -> bool {
         let opened = self.opened.read();
         opened.generation != generation
@@ -351,10 +355,10 @@ impl KvDatabase {
     }
 }
 
-/// Opens or makes the database; `None` while another process has it.
+/// Opens or creates the database; `None` if another process has it open.
 fn database(folder: &Path) -> Result<Option<Database>, KvError> {
     let unusable = |source| KvError::Unusable { folder: folder.to_owned(), source };
-    // The file is made here and not by redb, for its mode.
+    // Created here and not by redb, to set its mode.
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false).mode(0o600);
     let file = options.open(folder.join(FILE)).map_err(|error| unusable(error.into()))?;
@@ -365,7 +369,7 @@ fn database(folder: &Path) -> Result<Option<Database>, KvError> {
     }
 }
 
-/// Whether every later operation fails too after this error.
+/// Whether all later operations fail too after this error.
 fn has_closed(error: &redb::Error) -> bool {
     matches!(error, redb::Error::Io(_) | redb::Error::PreviousIo | redb::Error::DatabaseClosed)
 }

@@ -1,20 +1,20 @@
-//! Deletes what one caller has stored, with all plugins: for an operator who removes that caller.
+//! Deletes everything that one caller has stored through any plugin, for an operator who removes that caller.
 
 use redb::{ReadableTable as _, Table, WriteTransaction};
 
 use super::kv_database::{KvDatabase, KvError};
 use super::kv_owner::{ALL_CALLERS_USED, CALLER_USED, CALLER_VALUES, caller_suffix, set_used, used_by};
 
-/// A caller's store that was deleted.
+/// A store of a caller that was deleted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct DeletedStore {
     pub(crate) plugin: String,
-    /// What it used of its quota.
+    /// How many bytes of its quota it used.
     pub(crate) bytes: u64,
 }
 
 impl KvDatabase {
-    /// Deletes the stores of a caller of this name, in one transaction. Blocks.
+    /// Deletes the stores of the caller with this name, in one transaction. Blocks.
     ///
     /// # Errors
     /// When the database cannot be opened or written.
@@ -36,7 +36,7 @@ fn delete(write: &WriteTransaction, suffix: &str) -> Result<Vec<DeletedStore>, K
     let stores = stores(&used, suffix)?;
     for DeletedStore { plugin, bytes } in &stores {
         let id = format!("{plugin}{suffix}");
-        // No text lies between an id and the same id with a zero behind it.
+        // No text sorts between an id and the same id followed by a zero byte.
         let next = format!("{id}\0");
         values.retain_in((&*id, "")..(&*next, ""), |_, _| false)?;
         set_used(&mut used, &id, 0)?;
@@ -46,7 +46,7 @@ fn delete(write: &WriteTransaction, suffix: &str) -> Result<Vec<DeletedStore>, K
     Ok(stores)
 }
 
-/// The stores whose ids end like this. There is one entry for each caller of each plugin.
+/// The stores whose ids have this suffix. There is one store for each caller of each plugin.
 fn stores(used: &Table<'_, &'static str, u64>, suffix: &str) -> Result<Vec<DeletedStore>, KvError> {
     let mut stores = Vec::new();
     for entry in used.iter()? {

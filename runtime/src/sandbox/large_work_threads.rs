@@ -1,11 +1,11 @@
-//! Work of the server that a guest or a client can make heavy: validation against schemas, large JSON, forms, large
+//! Runs work of the server that a guest or a client can make long: validation against schemas, large JSON, forms, large
 //! results.
 //!
-//! Such work never yields, and on a worker of the async runtime it would block other tasks. Small work is done in place
-//! without a permit; other work acquires a permit first. Each plugin has permits of its own, and all clients together
-//! have some, so that no plugin waits for the work of another: their threads share the cores as the system divides
-//! them. Long work has other permits than reading and writing, which end soon by themselves. Long work gets a
-//! [`WorkBudget`], which it checks often. Dropping the future that waits for the work abandons it, and the work holds
+//! Such work never yields, and on a worker of the async runtime it would block other tasks. Small work is done at once
+//! without a permit; other work acquires a permit first. Each plugin has its own permits, and all clients together have
+//! some, so that no plugin waits for the work of another: the operating system divides the cores between their threads.
+//! Long work has separate permits from reading and writing JSON, which always end soon. Long work gets a
+//! [`WorkBudget`], which it checks often. Dropping the future that waits for the work abandons the work; the work keeps
 //! its permit until it has really ended.
 
 use std::panic::resume_unwind;
@@ -20,53 +20,55 @@ use super::host_fuel::nanos;
 use super::shared_permits::{SharedPermit, SharedPermits};
 use super::thread_cpu_clock::thread_time;
 
-/// Largest work that is done in place without a permit, as bytes of the most expensive JSON: about a millisecond.
+/// Work of up to this size is done at once without a permit. It is given in bytes of the most expensive JSON, and takes
+/// about a millisecond.
 pub(crate) const SMALL: usize = 64 << 10;
 
-/// Threads of one plugin for long work: while one of its calls validates for long, another can go on.
+/// Maximum number of threads of one plugin for long work: while one of its calls validates for long, another can go on.
 const PER_PLUGIN: usize = 2;
 
-/// Threads of all plugins for long work: more than the cores, so that a few plugins cannot occupy them all.
+/// Threads of all plugins for long work. There are more than cores, so that a few plugins cannot occupy all of them.
 static LONG: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(64)));
 
-/// Permits of all for reading and writing, so that there are threads left to take over from blocked workers.
+/// Permits of all plugins for reading and writing. Their number is limited so that threads are left to take over the
+/// tasks of blocked workers.
 static SHORT: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(64)));
 
 /// The permits of one plugin, or of all clients together.
 #[derive(Debug)]
 pub(crate) struct LargeWork {
     long: SharedPermits,
-    /// For reading and writing in place, as many as half of the cores.
+    /// For reading and writing on the current thread; as many as half of the cores.
     short: SharedPermits,
 }
 
-/// The processor time that a piece of work may still use. It is checked on the thread that does the work.
+/// The processor time that a piece of work may still use. The thread that does the work checks it.
 #[derive(Debug, Clone)]
 pub(crate) struct WorkBudget {
-    /// The thread's processor time at the start.
+    /// The thread's processor time when the work began.
     begun: Duration,
-    /// The thread's processor time at which it is used up.
+    /// The thread's processor time when the budget is used up.
     end: Duration,
     abandoned: Arc<AtomicBool>,
     spent: SpentCpuTime,
 }
 
-/// Processor time that a piece of work had used when it last checked its budget, also after it was abandoned. Clones
-/// share it.
+/// The processor time that a piece of work had used when it last checked its budget, even after it was abandoned.
+/// Clones share the value.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SpentCpuTime(Arc<AtomicU64>);
 
-/// Why a piece of work has to end.
+/// Why a piece of work must end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WorkStopped {
-    /// It used up its processor time.
+    /// The work has used up its processor time.
     Cpu,
     /// The future that waited for it was dropped.
     Abandoned,
 }
 
 impl WorkBudget {
-    /// A budget of this thread's processor time from now on, for work that cannot be abandoned.
+    /// A budget of this thread's processor time, starting now, for work that cannot be abandoned.
     pub(crate) fn of(cpu: Duration) -> Self {
         Self::until_abandoned(cpu, Arc::default(), SpentCpuTime::default())
     }
@@ -76,14 +78,14 @@ impl WorkBudget {
         Self { begun, end: begun.saturating_add(cpu), abandoned, spent }
     }
 
-    /// The same budget from now on, for work whose beginning does not count towards it. [`SpentCpuTime`] still counts
-    /// it.
+    /// The same budget, starting now, for work whose beginning does not count against it. [`SpentCpuTime`] still
+    /// includes the beginning.
     pub(crate) fn renewed(&self) -> Self {
         let end = thread_time().saturating_add(self.end.saturating_sub(self.begun));
         Self { end, ..self.clone() }
     }
 
-    /// Whether the work may go on. Notes the time that it has used. Takes a fraction of a microsecond.
+    /// Whether the work may go on. Also records the used time. Takes a fraction of a microsecond.
     pub(crate) fn check(&self) -> Result<(), WorkStopped> {
         let now = thread_time();
         self.spent.note(now.saturating_sub(self.begun));
@@ -95,7 +97,7 @@ impl WorkBudget {
 }
 
 impl SpentCpuTime {
-    /// The processor time used so far.
+    /// The used processor time.
     pub(crate) fn time(&self) -> Duration {
         Duration::from_nanos(self.0.load(Ordering::Relaxed))
     }
@@ -105,7 +107,7 @@ impl SpentCpuTime {
     }
 }
 
-/// Abandons the work when the future that waits for it is dropped.
+/// Abandons the work when this is dropped, with the future that waits for the work.
 struct AbandonOnDrop(Arc<AtomicBool>);
 
 impl Drop for AbandonOnDrop {
@@ -115,7 +117,7 @@ impl Drop for AbandonOnDrop {
 }
 
 impl LargeWork {
-    /// The permits of another plugin, or of all clients.
+    /// Makes the permits of another plugin, or of all clients.
     pub(crate) fn new() -> Self {
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
         let long = SharedPermits::new("thread for large work", PER_PLUGIN, Arc::clone(&LONG));
@@ -125,8 +127,8 @@ impl LargeWork {
         }
     }
 
-    /// Does `work` on a thread of its own, once there is a permit, with `cpu` of processor time. If this future is
-    /// dropped, the work ends when it next checks its budget. A panic of the work continues here.
+    /// Acquires a permit, and then does `work` on a thread of its own with `cpu` of processor time. If this future is
+    /// dropped, the work ends when it next checks its budget. A panic of the work continues in this task.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         cpu: Duration,
@@ -135,7 +137,7 @@ impl LargeWork {
         self.run_counted(cpu, SpentCpuTime::default(), work).await
     }
 
-    /// The same; each check of the budget writes the time used to `spent`.
+    /// Like [`Self::run`]; each check of the budget also writes the used time to `spent`.
     pub(crate) async fn run_counted<T: Send + 'static>(
         &self,
         cpu: Duration,
@@ -152,22 +154,22 @@ impl LargeWork {
         done
     }
 
-    /// Does `work` that reads or writes, and so ends by itself, on a thread of its own once there is a permit for
-    /// reading. For work inside a guest's own poll, which may not block its thread.
+    /// Acquires a permit for reading, and then does `work` on a thread of its own. It is for work that reads or writes,
+    /// and so ends by itself, inside the poll of a guest, which must not block its thread.
     pub(crate) async fn run_short<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> T {
         let permit = self.short.acquire().await.ok();
         on_a_thread(permit, work).await
     }
 
-    /// Does `work` on this thread. It takes as long as reading `bytes` of JSON of the most expensive kind, as
-    /// [`json_work`](super::json_work) estimates. If they are more than [`SMALL`], the work takes a permit, and the
-    /// other tasks of this worker go on elsewhere. For work that ends by itself: about 20 ms for a MiB.
+    /// Does `work` on this thread. It must end by itself, in about 20 ms for each MiB. `bytes` is its size as
+    /// [`json_work`](super::json_work) estimates it: the number of bytes of the most expensive JSON that take as long.
+    /// If it is more than [`SMALL`], the work acquires a permit, and other tasks of this worker move to another thread.
     pub(crate) async fn in_place<T>(&self, bytes: usize, work: impl FnOnce() -> T) -> T {
         if bytes <= SMALL {
             return work();
         }
         let _permit = self.short.acquire().await;
-        // A runtime of one thread cannot move the other tasks to another worker.
+        // A single-threaded runtime has no other worker to which the tasks could move.
         match Handle::current().runtime_flavor() {
             RuntimeFlavor::MultiThread => tokio::task::block_in_place(work),
             _ => work(),
@@ -175,7 +177,8 @@ impl LargeWork {
     }
 }
 
-/// Does `work` on a thread for blocking work, which holds the permit until the work has ended. A panic continues here.
+/// Does `work` on a thread for blocking work, which holds the permit until the work has ended. A panic continues in
+/// this task.
 async fn on_a_thread<T: Send + 'static>(
     permit: Option<SharedPermit>,
     work: impl FnOnce() -> T + Send + 'static,
@@ -189,7 +192,7 @@ async fn on_a_thread<T: Send + 'static>(
         Ok(done) => done,
         Err(ended) => match ended.try_into_panic() {
             Ok(panic) => resume_unwind(panic),
-            // The runtime itself ends, and this task with it.
+            // The runtime is shutting down, and this task with it.
             Err(_) => std::future::pending().await,
         },
     }
@@ -201,7 +204,7 @@ mod tests {
     use std::sync::mpsc;
     use std::time::Instant;
 
-    /// Works until it may not go on, and says why and after how much processor time.
+    /// Works until the budget says stop. Returns why, and the used processor time.
     fn endless(budget: &WorkBudget) -> (WorkStopped, Duration) {
         let begun = thread_time();
         loop {
@@ -268,7 +271,7 @@ mod tests {
                 hog.run(Duration::from_secs(60), sleep).await;
             })
         };
-        // Half of them have to wait for the other half.
+        // Half of the works have to wait for the other half.
         let works: Vec<_> = hogs.iter().cycle().take(3 * 2 * PER_PLUGIN).map(work).collect();
         tokio::task::block_in_place(|| {
             for _ in 0..3 * PER_PLUGIN {
@@ -282,7 +285,7 @@ mod tests {
             neighbour.in_place(SMALL + 1, move || five).await
         };
         assert_eq!(tokio::time::timeout(Duration::from_secs(5), soon).await, Ok(5));
-        // Nor does what a plugin reads and writes wait for what it checks.
+        // What a plugin reads and writes does not wait for its long work either.
         let own = hogs.first().unwrap().in_place(SMALL + 1, || 6);
         assert_eq!(tokio::time::timeout(Duration::from_secs(5), own).await, Ok(6));
         works.iter().for_each(tokio::task::JoinHandle::abort);

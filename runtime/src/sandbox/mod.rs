@@ -1,7 +1,7 @@
-//! What bounds a guest: engine flags, limits, permits and host fuel.
+//! Everything that bounds a guest: engine flags, limits, permits and host fuel.
 //!
-//! The mechanisms are here; their values come from `config`, and `capability` and `plugin` apply them. This layer knows
-//! wasmtime and WASI; it knows no MCP, no plugin names and no grants.
+//! This layer has the mechanisms; `config` has their values, and `capability` and `plugin` apply them. It knows
+//! wasmtime and WASI, but no MCP, no names of plugins and no grants.
 
 mod call_permits;
 mod compile;

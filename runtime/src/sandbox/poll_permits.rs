@@ -1,11 +1,11 @@
-//! Which threads guests may occupy: never the last worker of the async runtime.
+//! Limits which threads guests may occupy: never the last worker of the async runtime.
 //!
-//! A guest's own code pauses by fuel and by epochs, but a function of the engine or of a library that works for a guest
-//! does not pause, and its thread runs no other task until it returns. So a poll of a guest acquires a permit, and
-//! there is one permit fewer than workers: HTTP, cancellation and signals always have a thread. Polls queue for
-//! permits. When few polls end on the workers although others wait, the [ticker](super::epoch_ticker) adds permits;
-//! polls with those run beside the workers (`block_in_place`), where the kernel shares the processors among them by
-//! time. However many calls a plugin has, it has at most as many polls at once as there are workers for guests.
+//! A guest's own code pauses by fuel and by epochs. But a function of the engine or of a library that works for a guest
+//! does not pause, and its thread runs no other task until the function returns. So each poll of a guest needs a
+//! permit, and there is one permit fewer than workers: HTTP, cancellation and signals always have a thread. Polls queue
+//! for permits. If few polls end on the workers although others wait, the [ticker](super::epoch_ticker) adds permits.
+//! Polls with added permits run on additional threads (`block_in_place`), among which the kernel divides the
+//! processors. However many calls a plugin has, its concurrent polls are limited to the number of workers for guests.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -17,14 +17,15 @@ use std::thread::Thread;
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::{AcquireError, Semaphore, SemaphorePermit};
 
-/// Permits that the ticker may add: each is a thread while it is used.
+/// Maximum number of permits that the ticker adds. Each needs a thread while it is used.
 const MAX_ADDED: usize = 256;
 
-/// With fewer polls than this that end on one worker in a tick, some polls take so long that guests which pause by fuel
-/// get a small part of the time. If all guests pause by fuel, about a hundred polls end.
-const BRISK: u64 = 8;
+/// If fewer polls than this end on each worker in one tick, some polls take so long that guests that pause by fuel get
+/// only a small part of the time. If all guests pause by fuel, about a hundred polls end in a tick.
+const BRISK_POLLS: u64 = 8;
 
-/// Worker threads of the async runtime: one for each processor, on which guests may run, and one on which they may not.
+/// The number of worker threads of the async runtime: one for each processor, which guests may occupy, and one that
+/// they may not.
 #[must_use]
 pub fn worker_threads() -> usize {
     guest_workers() + 1
@@ -37,28 +38,28 @@ fn guest_workers() -> usize {
 /// The permits of all guests of a process.
 #[derive(Debug)]
 pub(crate) struct PollPermits {
-    /// Workers that guests may occupy.
+    /// The number of workers that guests may occupy.
     workers: usize,
     common: Semaphore,
-    /// Polls that run on workers.
+    /// The number of polls that run on workers.
     on_workers: AtomicUsize,
-    /// Polls that run beside them.
-    beside: AtomicUsize,
-    /// Polls that wait for one of the common permits.
+    /// The number of polls that run on additional threads.
+    on_added_threads: AtomicUsize,
+    /// The number of polls that wait for a common permit.
     waiting: AtomicUsize,
     begun: AtomicU64,
     ended_on_workers: AtomicU64,
     ticker: Ticker,
 }
 
-/// The thread that ticks, and whether it sleeps until a poll begins.
+/// The ticking thread, and whether it sleeps until a poll begins.
 #[derive(Debug, Default)]
 struct Ticker {
     thread: OnceLock<Thread>,
     asleep: AtomicBool,
 }
 
-/// The counts at the last tick.
+/// The counts at the last tick, and the number of added permits.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     begun: u64,
@@ -76,7 +77,7 @@ impl PollPermits {
             workers,
             common: Semaphore::new(workers),
             on_workers: AtomicUsize::new(0),
-            beside: AtomicUsize::new(0),
+            on_added_threads: AtomicUsize::new(0),
             waiting: AtomicUsize::new(0),
             begun: AtomicU64::new(0),
             ended_on_workers: AtomicU64::new(0),
@@ -84,28 +85,28 @@ impl PollPermits {
         }
     }
 
-    /// The share of one plugin.
+    /// Makes the permits of one plugin.
     pub(crate) fn share(&self) -> Semaphore {
         Semaphore::new(self.workers)
     }
 
-    /// Called once a tick. Adds permits while few polls end on the workers and others wait, and removes added permits
-    /// that no poll beside the workers has. Returns whether polls run on the workers and none has ended there since the
-    /// last tick.
+    /// Called at each tick. Adds permits while few polls end on the workers and others wait; removes added permits that
+    /// no poll on an additional thread uses. Returns whether polls run on the workers and none of them has ended since
+    /// the last tick.
     pub(super) fn on_tick(&self, seen: &mut Seen) -> bool {
         let ended = self.ended_on_workers.load(Ordering::Relaxed);
         let ended_since = ended.wrapping_sub(seen.ended_on_workers);
         let on_workers = self.on_workers.load(Ordering::SeqCst);
-        let beside = self.beside.load(Ordering::SeqCst);
-        // A task that got a permit uses it only when it is polled, and it may be behind many others in a worker's
-        // queue.
-        let unused = (self.workers + seen.added).saturating_sub(on_workers + beside);
+        let on_added_threads = self.on_added_threads.load(Ordering::SeqCst);
+        // A task that has acquired a permit uses it only when it is polled, and it may be behind many other tasks in a
+        // worker's queue.
+        let unused = (self.workers + seen.added).saturating_sub(on_workers + on_added_threads);
         let queued = self.waiting.load(Ordering::Relaxed).saturating_sub(unused);
-        let is_brisk = ended_since >= BRISK * self.workers as u64;
+        let is_brisk = ended_since >= BRISK_POLLS * self.workers as u64;
         if is_brisk || (on_workers < self.workers && queued == 0) {
-            // As many added permits stay as polls run beside the workers: forgetting those would take permits from the
+            // As many added permits stay as polls run on additional threads: removing those would take permits from the
             // workers.
-            seen.added -= self.common.forget_permits(seen.added.saturating_sub(beside));
+            seen.added -= self.common.forget_permits(seen.added.saturating_sub(on_added_threads));
         } else {
             let more = queued.min(MAX_ADDED.saturating_sub(seen.added));
             self.common.add_permits(more);
@@ -116,21 +117,21 @@ impl PollPermits {
         ended_since == 0 && on_workers > 0
     }
 
-    /// Whether no guest is being polled, and none was since the last tick.
+    /// Whether no guest is being polled, and none was polled since the last tick.
     pub(super) fn is_idle(&self, seen: &Seen) -> bool {
         self.begun.load(Ordering::SeqCst) == seen.begun
             && self.on_workers.load(Ordering::SeqCst) == 0
-            && self.beside.load(Ordering::SeqCst) == 0
+            && self.on_added_threads.load(Ordering::SeqCst) == 0
     }
 
-    /// Names the thread that ticks.
+    /// Sets the ticking thread.
     pub(super) fn set_ticker(&self, thread: Thread) {
-        // Only one is ever started for these permits.
+        // These permits have only one ticker, so this is called only once.
         let _ = self.ticker.thread.set(thread);
     }
 
-    /// Lets the thread that ticks, which calls this, sleep until a poll begins or it is woken. Does not sleep while a
-    /// poll runs: that poll may have begun before `asleep` was set, and so did not wake the ticker.
+    /// The ticking thread calls this to sleep until a poll begins or it is woken. It does not sleep while a poll runs,
+    /// because that poll may have begun before `asleep` was set, and then did not wake the ticker.
     pub(super) fn sleep_while_idle(&self, seen: &Seen) {
         self.ticker.asleep.store(true, Ordering::SeqCst);
         if self.is_idle(seen) {
@@ -146,11 +147,11 @@ impl PollPermits {
     }
 
     fn start_poll(&self) -> Polling<'_> {
-        // The poll counts as running before `begun` counts it, so that either the ticker sees the poll, or the poll
-        // sees that the ticker is asleep.
+        // The poll is counted as running before `begun` counts it. So either the ticker sees the poll, or the poll sees
+        // that the ticker is asleep.
         let on_worker = self.on_workers.fetch_add(1, Ordering::SeqCst) < self.workers;
         if !on_worker {
-            self.beside.fetch_add(1, Ordering::SeqCst);
+            self.on_added_threads.fetch_add(1, Ordering::SeqCst);
             self.on_workers.fetch_sub(1, Ordering::SeqCst);
         }
         self.begun.fetch_add(1, Ordering::SeqCst);
@@ -161,7 +162,7 @@ impl PollPermits {
     }
 }
 
-/// A poll that is under way.
+/// A running poll.
 struct Polling<'s> {
     permits: &'s PollPermits,
     on_worker: bool,
@@ -179,7 +180,7 @@ impl Drop for Polling<'_> {
             self.permits.on_workers.fetch_sub(1, Ordering::SeqCst);
             self.permits.ended_on_workers.fetch_add(1, Ordering::Relaxed);
         } else {
-            self.permits.beside.fetch_sub(1, Ordering::SeqCst);
+            self.permits.on_added_threads.fetch_sub(1, Ordering::SeqCst);
         }
     }
 }
@@ -189,7 +190,7 @@ fn can_leave_worker() -> bool {
     Handle::try_current().is_ok_and(|runtime| runtime.runtime_flavor() == RuntimeFlavor::MultiThread)
 }
 
-/// The polls of one call; each has a permit of its plugin and a common one.
+/// The polls of one call. Each needs a permit of its plugin and a common one.
 pub(crate) struct PermittedPolls<'p> {
     permits: &'p PollPermits,
     own: PollPermit<'p>,
@@ -197,12 +198,12 @@ pub(crate) struct PermittedPolls<'p> {
 }
 
 impl<'p> PermittedPolls<'p> {
-    /// For a call of the plugin whose share is `own`.
+    /// For a call of the plugin whose permits are `own`.
     pub(crate) fn new(permits: &'p PollPermits, own: &'p Semaphore) -> Self {
         Self { permits, own: PollPermit::new(own), common: PollPermit::new(&permits.common) }
     }
 
-    /// Runs `poll` under a permit, once there is one.
+    /// Acquires the permits, and then runs `poll`.
     pub(crate) fn poll<T>(
         &mut self,
         context: &mut Context<'_>,
@@ -236,7 +237,7 @@ impl Drop for PermittedPolls<'_> {
 
 type AcquireFuture<'p> = dyn Future<Output = Result<SemaphorePermit<'p>, AcquireError>> + Send + 'p;
 
-/// A permit of a semaphore: free, awaited or acquired.
+/// A permit of a semaphore in one of three states: not requested, awaited or acquired.
 struct PollPermit<'p> {
     semaphore: &'p Semaphore,
     state: PermitState<'p>,
@@ -261,7 +262,7 @@ impl<'p> PollPermit<'p> {
         self.state = PermitState::Free;
     }
 
-    /// Takes the permit, or queues for it. The semaphores are never closed; a closed one would give a permit to all.
+    /// Acquires the permit, or queues for it. The semaphores are never closed; a closed one would admit every poll.
     fn poll_acquire(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let permit = match &mut self.state {
             PermitState::Acquired { .. } => return Poll::Ready(()),

@@ -1,8 +1,9 @@
-//! Permits for what all plugins share and one could use up: threads that block, connections, look-ups of names.
+//! Permits for resources that all plugins share and that one plugin could use up: blocking threads, connections,
+//! look-ups of names.
 //!
-//! A plugin acquires a permit of its own share first, then a common one: many calls to one plugin wait for each other
-//! and leave the common permits to other plugins. The work itself holds the permit, since it goes on when its call
-//! ends.
+//! A plugin acquires a permit of its own share first, then a common one, so that many calls of one plugin wait for each
+//! other and leave the common permits to other plugins. The work itself holds the permit, because the work goes on when
+//! its call ends.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,46 +11,46 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
-/// The permits of one plugin, for one kind of work.
+/// The permits of one plugin for one kind of work.
 #[derive(Debug)]
 pub(crate) struct SharedPermits {
-    /// The name of one permit, for messages.
+    /// The name of one permit in messages.
     what: &'static str,
     share: usize,
     own: Arc<Semaphore>,
     all: Arc<Semaphore>,
 }
 
-/// A permit, given back when dropped.
+/// One permit of the share and one common permit. Dropping it returns both.
 #[derive(Debug)]
 pub(crate) struct SharedPermit {
     _own: OwnedSemaphorePermit,
     _all: OwnedSemaphorePermit,
 }
 
-/// No permit was free in time.
+/// No permit became free in time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum NoSharedPermit {
-    /// The plugin has all of its share.
+    /// The plugin uses its whole share.
     #[error("the plugin has no {what} free of its {share}")]
     Plugin { what: &'static str, share: usize },
-    /// All common permits are taken.
+    /// All common permits are in use.
     #[error("the server has no {what} free")]
     Server { what: &'static str },
 }
 
 impl SharedPermits {
-    /// A `share` of the permits of `all` plugins.
+    /// Makes the permits of a plugin: a `share` of its own, of the common permits `all`.
     pub(crate) fn new(what: &'static str, share: usize, all: Arc<Semaphore>) -> Self {
         Self { what, share, own: Arc::new(Semaphore::new(share)), all }
     }
 
-    /// Takes a permit, when one is free.
+    /// Acquires a permit as soon as one is free.
     pub(crate) async fn acquire(&self) -> Result<SharedPermit, NoSharedPermit> {
         self.acquire_timeout(Duration::MAX).await
     }
 
-    /// Takes a permit if one is free before `max_wait` ends.
+    /// Acquires a permit if one becomes free within `max_wait`.
     pub(crate) async fn acquire_timeout(&self, max_wait: Duration) -> Result<SharedPermit, NoSharedPermit> {
         let begun = tokio::time::Instant::now();
         let own = timeout(max_wait, Arc::clone(&self.own).acquire_owned()).await;

@@ -1,7 +1,8 @@
-//! Bounds what a store may grow to, and remembers which limit was hit.
+//! Limits the size of a store's memories and tables, and records which limit was reached.
 //!
-//! A guest that gets no memory usually traps a moment later for another reason (an allocation failure aborts), so the
-//! trap alone does not say why. The limiter remembers the reason for the code that classifies the failure.
+//! A guest whose memory cannot grow usually traps a moment later for another reason, because a failed allocation
+//! aborts. So the trap alone does not tell why, and the limiter records the reason for the code that classifies the
+//! failure.
 
 use wasmtime::ResourceLimiter;
 
@@ -10,17 +11,17 @@ use super::guest_memory::InstanceMemory;
 use crate::config::fixed_limits::{CORE_INSTANCES, TABLE_ELEMENTS};
 use crate::config::{Limits, mib};
 
-/// One entry of a table, bytes.
+/// The size of a table's entry, in bytes.
 const ENTRY: usize = size_of::<usize>();
 
-/// Which limit the guest hit.
+/// The limit that the guest reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StoreLimitHit {
     /// All memories together would exceed `memory_mib`.
     Memory,
     /// A table would exceed [`TABLE_ELEMENTS`].
     Table,
-    /// All instances of its plugin, or of all plugins, would exceed the memory for guests.
+    /// All instances of the plugin, or of all plugins, would exceed the memory for guests.
     Guests,
 }
 
@@ -31,7 +32,7 @@ pub(crate) struct StoreLimiter {
     memory_used: usize,
     table_max: usize,
     instances_max: usize,
-    /// Its part of the memory for guests.
+    /// The instance's part of the memory for guests.
     instance_memory: InstanceMemory,
     limit_hit: Option<StoreLimitHit>,
 }
@@ -48,12 +49,12 @@ impl StoreLimiter {
         }
     }
 
-    /// Linear memory of the store, which never shrinks, bytes.
+    /// The size of the store's linear memories in bytes. They never shrink.
     pub(crate) fn memory(&self) -> usize {
         self.memory_used
     }
 
-    /// The instance's part of the memory for guests, to count what the host stores for it.
+    /// The instance's part of the memory for guests, for counting what the host stores for the instance.
     pub(crate) fn instance_memory(&mut self) -> &mut InstanceMemory {
         &mut self.instance_memory
     }
@@ -63,7 +64,7 @@ impl StoreLimiter {
         self.memory_used > self.memory_max / 4 * 3
     }
 
-    /// Forgets the limit that an earlier call of the same instance hit.
+    /// Forgets the limit that an earlier call of the same instance reached.
     pub(crate) fn begin_again(&mut self) {
         self.limit_hit = None;
     }

@@ -1,8 +1,8 @@
-//! A suspended call waits for its client's response: its permit is given back, and its clock stands still.
+//! Suspends a call while it waits for its client's response: the call's permit is returned, and its clock stands still.
 //!
-//! A user may take minutes to respond. A guest that waits for one does not compute, so its permit goes to the next
-//! call; with the response the call queues for a permit again. The host function that waits and the clock of the call
-//! share one [`Suspension`].
+//! A user may take minutes to respond. Meanwhile the guest does not compute, so the permit goes to another call; after
+//! the response the call queues for a permit again. The waiting host function and the clock of the call share one
+//! [`Suspension`].
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -29,14 +29,14 @@ struct State {
 }
 
 impl Suspension {
-    /// For a call that runs on `permit`.
+    /// For a call that runs with `permit`.
     pub(crate) fn new(permits: Arc<CallPermits>, permit: CallPermit) -> Self {
         let state = State { permit: Some(permit), ..State::default() };
         Self { permits, state: Arc::new(Mutex::new(state)) }
     }
 
-    /// Waits for `response` with the clock stopped and the permit given back, then takes a permit again. If the
-    /// response is there at once, the call is not suspended.
+    /// Waits for `response` with the clock stopped and the permit returned, and then acquires a permit again. If the
+    /// response is available at once, the call is not suspended.
     pub(crate) async fn suspend_while<T>(&self, response: impl Future<Output = T>) -> T {
         let mut response = pin!(response);
         let first = poll_fn(|context| Poll::Ready(response.as_mut().poll(context))).await;
@@ -56,17 +56,17 @@ impl Suspension {
         response
     }
 
-    /// Ends the call and gives its permit back.
+    /// Ends the call and returns its permit.
     pub(crate) fn end(&self) {
         self.with(|state| state.permit = None);
     }
 
-    /// Whether the call waits at this moment.
+    /// Whether the call is suspended now.
     pub(crate) fn is_suspended(&self) -> bool {
         self.with(|state| state.since.is_some())
     }
 
-    /// How long the call was suspended before; a present suspension does not count.
+    /// How long the call was suspended in total, without a current suspension.
     pub(crate) fn suspended_for(&self) -> Duration {
         self.with(|state| state.total)
     }

@@ -1,13 +1,13 @@
-//! How much memory this process may use, and how much of it is for guests.
+//! How much memory this process may use, and how much of it guests may use.
 
 use std::path::Path;
 
 use crate::config::{ServerConfig, mib};
 
-/// Assumed where the system does not say.
+/// Assumed if the system does not provide the size.
 const UNKNOWN: u64 = 4 << 30;
 
-/// Memory that this process may use, bytes: that of the machine, or less where a control group says so.
+/// How much memory this process may use, in bytes: that of the machine, or less if a control group limits it.
 #[must_use]
 pub fn memory() -> u64 {
     let read = |path: &Path| std::fs::read_to_string(path).ok();
@@ -16,7 +16,7 @@ pub fn memory() -> u64 {
     limits(&groups).iter().filter_map(|path| read(path)?.trim().parse().ok()).fold(total, u64::min)
 }
 
-/// Memory of all instances of a server with these settings, idle ones included.
+/// How much memory all instances of a server with these settings may use, including idle ones.
 #[must_use]
 pub fn guest_memory(settings: &ServerConfig) -> usize {
     let half = || usize::try_from(memory() / 2).unwrap_or(usize::MAX);
@@ -28,8 +28,8 @@ fn total(meminfo: &str) -> Option<u64> {
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kib| kib << 10)
 }
 
-/// The files with the limits of a process's control groups: its own group and its ancestors. A container sees its own
-/// group as the root.
+/// The files with the memory limits of the process's control group and its ancestors. In a container, its own group
+/// appears as the root.
 fn limits(groups: &str) -> Vec<std::path::PathBuf> {
     let mut limits = Vec::new();
     for line in groups.lines() {

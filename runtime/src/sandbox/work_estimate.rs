@@ -1,40 +1,42 @@
-//! How long reading and writing JSON takes, estimated before it is done.
+//! Estimates how long reading or writing JSON will take.
 //!
-//! Bytes alone say little: a megabyte of one string is read in less time than 64 KiB of objects with one member each.
-//! So what can begin or separate tokens is counted, and what can be whitespace or part of a number. Both are counted
-//! within strings too, where they cost nothing: the estimate may be too high, and is never far too low.
+//! The length alone says little: reading a megabyte of one string takes less time than reading 64 KiB of objects with
+//! one member each. So the estimate counts bytes that can begin or separate tokens, and bytes that can be whitespace or
+//! part of a number. It counts them inside strings too, where they cost nothing: the estimate may be too high, but is
+//! never far too low.
 //!
 //! A request is read in several steps, which may follow one another within one poll: its envelope, its parameters, its
-//! arguments, the digest that resumes a call. Only one of them builds values, which is what tokens cost most in. But
-//! every step reads all bytes of a string or of whitespace, so these count for all steps together. What is small then
-//! holds its worker for a millisecond or two, and not for that with each step.
+//! arguments, the digest that resumes a call. Only one of the steps builds values, which is the main cost of tokens.
+//! But every step reads all bytes of strings and whitespace, so these are counted for all steps together. So work that
+//! counts as small occupies its worker for a millisecond or two in total, and not in each step.
 
 use super::large_work_threads::SMALL;
 
-/// Bytes of a block. Its counts fit into one byte each, so the compiler vectorizes counting with a lane for each byte.
-/// A multiple of 64, so that no byte of a whole block is left to a scalar loop.
+/// The length of a block, in bytes. Counts within a block fit into one byte, so the compiler vectorizes counting with
+/// one lane for each byte. It is a multiple of 64, so that no byte of a whole block is left to a scalar loop.
 const BLOCK: usize = 192;
 
-/// Bytes of strings that all steps read in the time of one unit.
+/// This many bytes of strings are read by all steps together in the time of one unit.
 const STRING_BYTES: usize = 8;
 
-/// Bytes of whitespace or of numbers that take one unit more than as many bytes of strings.
+/// This many bytes of whitespace or numbers take one unit more than as many bytes of strings.
 const NUMBER_BYTES: usize = 8;
 
-/// Escapes that are written in the time of one unit.
+/// This many escapes are written in the time of one unit.
 const ESCAPES: usize = 2;
 
-/// Units of what begins or separates a token: a member of an object has a name and a value to allocate and to hash.
+/// The units for a byte that begins or separates a token: a member of an object has a name and a value to allocate and
+/// to hash.
 const TOKEN_WORK: usize = 2;
 
-/// The work of reading a JSON text, for [`LargeWork::in_place`](super::LargeWork::in_place): the bytes of JSON of the
-/// most expensive kind that take as long, some 15 ns each. A text of up to [`SMALL`] bytes counts by its length.
+/// Estimates the work of reading a JSON text, for [`LargeWork::in_place`](super::LargeWork::in_place). The unit is one
+/// byte of the most expensive JSON, about 15 ns. A text of up to [`SMALL`] bytes counts with its length.
 pub(crate) fn json_work(text: &[u8]) -> usize {
     if text.len() <= SMALL {
         return text.len();
     }
     let bytes = text.len() / STRING_BYTES;
-    // It is large whatever its tokens are, so they are not counted.
+    // The text is large whatever its tokens are, so they need not be counted.
     if bytes > SMALL {
         return bytes;
     }
@@ -46,7 +48,7 @@ pub(crate) fn json_work(text: &[u8]) -> usize {
     bytes + numbers / NUMBER_BYTES + TOKEN_WORK * tokens
 }
 
-/// The same for writing a text as a JSON string.
+/// Estimates the work of writing a text as a JSON string, in the same unit.
 pub(crate) fn json_string_work(text: &str) -> usize {
     if text.len() <= SMALL {
         return text.len();
@@ -61,7 +63,8 @@ pub(crate) fn json_string_work(text: &str) -> usize {
     bytes + escapes / ESCAPES
 }
 
-/// Whether a byte can begin or separate a token, or an escape. Without branches, so that the compiler vectorizes it.
+/// Whether a byte can begin or separate a token, or begin an escape. Without branches, so that the compiler vectorizes
+/// it.
 fn is_token(byte: u8) -> bool {
     let opens = (byte == b'[') | (byte == b'{');
     let separates = (byte == b',') | (byte == b':');

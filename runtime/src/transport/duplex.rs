@@ -1,12 +1,13 @@
-//! One client on a duplex connection: messages in one way, messages out the other, many requests running at once.
+//! Serves one client on a duplex connection: it reads and writes messages, and runs many requests at once.
 //!
-//! Stdio and HTTP+SSE differ only in how bytes come and go, so both bring an [`Input`], and read the messages to write
-//! from here. Most requests end with their first poll. If no other line waits, the task that has read such a request
-//! also serves it, and nothing is handed from task to task. If others wait, each request becomes a task, so that they
-//! are served on several cores; a request that goes on becomes a task in any case, so that it delays no other.
+//! Stdio and HTTP+SSE differ only in how bytes are read and written: each brings an [`Input`], and writes the messages
+//! that [`Duplex`] returns. Most requests end with their first poll. If no other line has been read, the task that read
+//! such a request also serves it, so that nothing is handed from task to task. If other lines wait, each request
+//! becomes a task, so that several cores serve them. A request that does not end with its first poll always becomes a
+//! task, so that it delays no other request.
 //!
-//! The messages that wait to be written are bounded. When a client does not read, its input is still handled, so that
-//! it can cancel, up to the first message that has to be answered at once.
+//! The number of messages that wait to be written is bounded. While a client does not read, its input is still handled,
+//! so that it can cancel requests, but only up to the first message that needs an immediate reply.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,27 +23,27 @@ use super::framing::Line;
 use crate::mcp::{BufferReservation, Caller, DuplexReply, DuplexSession, ResponsePart, ResponseStream};
 use crate::sandbox::{LargeWork, json_work};
 
-/// Messages that may wait for a client that is slow to read.
-const WAITING: usize = 16;
+/// Maximum number of messages that wait for a client that reads slowly.
+const MAX_WAITING: usize = 16;
 
 /// A line of input.
 pub(super) struct InputLine {
     pub(super) line: Line,
-    /// The buffer space that is reserved for it if it is large.
+    /// The buffer space that is reserved for the line, if the line is large.
     pub(super) reservation: Option<BufferReservation>,
-    /// Who sent it, where each message is authenticated.
+    /// The caller that sent the line, for transports that authenticate each message.
     pub(super) sender: Option<Caller>,
 }
 
-/// Where the lines of a client come from.
+/// The source of a client's lines.
 pub(super) trait Input: Send {
-    /// The next line; `None` at the end. Cancel-safe.
+    /// Returns the next line; `None` at the end. Cancel-safe.
     fn next(&mut self) -> impl Future<Output = Option<InputLine>> + Send;
 
-    /// Reads no more. Returns the next line that was read already; `None` after the last one.
+    /// Stops reading. Returns the next line that was read before; `None` after the last one.
     fn stop(&mut self) -> Option<InputLine>;
 
-    /// Whether another line was read already.
+    /// Whether another line has been read already.
     fn has_line(&self) -> bool;
 }
 
@@ -61,7 +62,7 @@ impl Input for mpsc::Receiver<InputLine> {
     }
 }
 
-/// How long running requests may go on when the input has ended.
+/// How long running requests may continue after the input has ended.
 pub(super) const DRAIN: Duration = Duration::from_secs(5);
 
 /// Both directions of one connection.
@@ -74,21 +75,21 @@ pub(super) struct Duplex<I> {
     output: mpsc::Receiver<Bytes>,
     stopping: CancellationToken,
     reading: Arc<LargeWork>,
-    /// The line that was read and not handled yet: a large message waits for a permit.
+    /// A line that was read and is not handled yet: a large message waits for a permit first.
     line: Option<InputLine>,
-    /// The reply to the last line, if nobody took it yet. Until then no other line is read.
+    /// The reply to the last line, until the caller takes it. Meanwhile no other line is read.
     reply: Option<Bytes>,
-    /// Until when running requests may go on, once the input has ended.
-    closing: Option<Instant>,
+    /// How long running requests may continue, set when the input has ended.
+    drain_until: Option<Instant>,
 }
 
 impl<I: Input> Duplex<I> {
-    /// Serves `connection` with messages of at most `max_bytes` bytes from `input`.
+    /// Serves `connection`. `max_bytes` is the maximum length of a message from `input`.
     pub(super) fn new(connection: DuplexSession, input: I, max_bytes: usize) -> Self {
-        let (sender, output) = mpsc::channel(WAITING);
+        let (sender, output) = mpsc::channel(MAX_WAITING);
         let stopping = connection.stopping();
         let (requests, reading) = (JoinSet::new(), connection.reading());
-        let (line, reply, closing) = (None, None, None);
+        let (line, reply, drain_until) = (None, None, None);
         Self {
             connection,
             input,
@@ -100,35 +101,35 @@ impl<I: Input> Duplex<I> {
             reading,
             line,
             reply,
-            closing,
+            drain_until,
         }
     }
 
-    /// Ends the connection and its running requests.
+    /// Ends the connection and cancels its running requests.
     pub(super) fn into_input(self) -> I {
         self.input
     }
 
-    /// The next message for the client, on one line; `None` at the end of the connection. Cancel-safe.
+    /// Returns the next message for the client as one line; `None` at the end of the connection. Cancel-safe.
     pub(super) async fn next(&mut self) -> Option<Bytes> {
         self.run(true).await
     }
 
-    /// A message of a running request that waits already.
+    /// Returns a message of a running request if one is ready.
     pub(super) fn try_next(&mut self) -> Option<Bytes> {
         self.output.try_recv().ok()
     }
 
-    /// Handles the input of a client that does not read. Returns at the end of the connection. Cancel-safe.
+    /// Handles input while the client does not read. Returns at the end of the connection. Cancel-safe.
     pub(super) async fn handle_input(&mut self) {
         self.run(false).await;
     }
 
-    /// Handles input until there is a message for the client. Without `has_room` for a message, only the end of the
-    /// connection is returned.
+    /// Handles input until there is a message for the client, and returns it. If the client has no room for a message
+    /// (`has_room`), it returns only at the end of the connection.
     async fn run(&mut self, has_room: bool) -> Option<Bytes> {
         loop {
-            // The ends of requests wake nobody: without a message they change nothing.
+            // A request that has ended does not wake this task; it is removed when something else does.
             while self.requests.try_join_next().is_some() {}
             if self.line.is_some() {
                 self.reply = self.receive_line(has_room).await;
@@ -136,34 +137,35 @@ impl<I: Input> Duplex<I> {
             if has_room && self.reply.is_some() {
                 return self.reply.take();
             }
-            if let Some(end) = self.closing {
+            if let Some(end) = self.drain_until {
                 return self.drain(end, has_room).await;
             }
             if self.reply.is_some() {
                 return std::future::pending().await;
             }
-            // Without `biased`: a guest that floods its client must not keep the client from cancelling, nor the other
-            // way round.
+            // Not `biased`: a guest that floods its client must not prevent the client from cancelling, and a client
+            // that floods the server must not hold back messages to it.
             let line = tokio::select! {
                 Some(message) = self.output.recv(), if has_room => return Some(message),
                 line = self.input.next() => line,
-                // A line that was read before the stop is still handled.
+                // Lines that were read before the stop are still handled.
                 () = self.stopping.cancelled() => self.input.stop(),
                 notification = self.connection.next_notification(), if has_room => return notification,
             };
             match line {
                 Some(line) => self.line = Some(line),
-                // A client that requested a list before all plugins were compiled gets the list, if the client still
-                // reads.
+                // A client that requested a list before all plugins were compiled still gets the list if it keeps
+                // reading.
                 None => {
                     let drain = self.connection.shutdown_time().unwrap_or(DRAIN);
-                    self.closing = Some(Instant::now() + drain + self.connection.startup_wait());
+                    self.drain_until = Some(Instant::now() + drain + self.connection.startup_wait());
                 }
             }
         }
     }
 
-    /// Handles `line`, which stays until there is a permit: the caller of `run` may drop the future and call again.
+    /// Handles `line`. It stays in `self` until its permit is acquired, because the caller of `run` may drop the future
+    /// and call again.
     async fn receive_line(&mut self, has_room: bool) -> Option<Bytes> {
         let work = match &self.line {
             Some(InputLine { line: Line::Whole(line), .. }) => json_work(line),
@@ -187,22 +189,22 @@ impl<I: Input> Duplex<I> {
         }
     }
 
-    /// Starts a request. Returns its first message, if that can be written now and comes with the first poll.
+    /// Starts a request. Returns its first message if that can be written now and the first poll returns it.
     fn start(&mut self, mut stream: ResponseStream, has_room: bool) -> Option<Bytes> {
         let is_alone = has_room && !self.input.has_line();
         let polled = if is_alone { stream.next().now_or_never() } else { None };
         let first = match polled {
             Some(Some(ResponsePart::Response(response, _))) => return Some(response.into_bytes()),
             Some(Some(ResponsePart::Message(message))) => Some(message),
-            // Cancelled.
+            // The request was cancelled.
             Some(None) => return None,
             None => None,
         };
-        self.requests.spawn(pump(stream, self.sender.clone()));
+        self.requests.spawn(send_parts(stream, self.sender.clone()));
         first
     }
 
-    /// Lets running requests finish.
+    /// Lets running requests finish until `end`, and returns their messages.
     async fn drain(&mut self, end: Instant, has_room: bool) -> Option<Bytes> {
         loop {
             if has_room && let Ok(message) = self.output.try_recv() {
@@ -227,7 +229,7 @@ impl<I: Input> Duplex<I> {
     }
 }
 
-async fn pump(mut stream: ResponseStream, sender: mpsc::Sender<Bytes>) {
+async fn send_parts(mut stream: ResponseStream, sender: mpsc::Sender<Bytes>) {
     while let Some(part) = stream.next().await {
         if sender.send(part.into_bytes()).await.is_err() {
             return;

@@ -1,7 +1,7 @@
 //! Newline-delimited framing: one message per line, of bounded length.
 //!
-//! A line that is too long is read to its end and reported, not buffered: the lines after it can still be read, and the
-//! client gets an error for the request that was too long.
+//! A line that is too long is not buffered: the reader skips to its end and reports it. So the lines after it can still
+//! be read, and the client gets an error for the request in it.
 
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader};
 
@@ -10,20 +10,20 @@ use crate::mcp::{IdScanner, OversizedMessage};
 /// One line of input.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Line {
-    /// Without its line break.
+    /// A line without its line break.
     Whole(Vec<u8>),
-    /// Longer than allowed, so not buffered.
+    /// A line that exceeds the maximum length. It was skipped.
     TooLong(OversizedMessage),
 }
 
-/// Cuts input into lines of at most `max` bytes.
+/// Splits input into lines of at most `max` bytes.
 #[derive(Debug)]
 pub(super) struct LineReader<R> {
     input: BufReader<R>,
     max: usize,
-    /// What was read of the next line.
+    /// The beginning of the next line.
     line: Vec<u8>,
-    /// Scans the next line, if it is too long.
+    /// Finds the request id in a line that is too long.
     scanner: Option<IdScanner>,
 }
 
@@ -32,7 +32,7 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
         Self { input, max, line: Vec::new(), scanner: None }
     }
 
-    /// Reads the next line; `None` at the end of the input. Cancel-safe: what was read of a line stays here.
+    /// Reads the next line; `None` at the end of the input. Cancel-safe: the beginning of a line stays in `self`.
     ///
     /// # Errors
     /// When the input fails.
@@ -48,7 +48,7 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
         }
     }
 
-    /// The next line, if it was read to its end already.
+    /// Returns the next line if it is in the buffer completely.
     pub(super) fn next_buffered(&mut self) -> Option<Line> {
         let buffer = self.input.buffer();
         let end = buffer.iter().position(|byte| *byte == b'\n');
@@ -65,7 +65,7 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
         end.map(|_| self.finish())
     }
 
-    /// Whether another line was read to its end already.
+    /// Whether the buffer contains another complete line.
     pub(super) fn has_line(&self) -> bool {
         self.input.buffer().contains(&b'\n')
     }

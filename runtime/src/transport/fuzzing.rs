@@ -1,14 +1,14 @@
-//! The framing, for the fuzz targets in `tests/fuzz`. Hidden, and always compiled: with a feature of its own the
-//! package would be built twice for the tests.
+//! A function for the fuzz targets in `tests/fuzz`: the framing. It is hidden and always compiled: a cargo feature
+//! would make the tests build this package twice.
 
 use tokio::io::BufReader;
 
 use super::framing::{Line, LineReader};
 
-/// The lines of `input`, read through a buffer of `buffer` bytes; `None` for one of more than `max` bytes.
+/// Splits `input` into lines through a buffer of `buffer` bytes; `None` stands for a line of more than `max` bytes.
 ///
 /// # Errors
-/// Never: memory can be read.
+/// Never: reading from memory cannot fail.
 pub async fn lines(input: &[u8], buffer: usize, max: usize) -> std::io::Result<Vec<Option<Vec<u8>>>> {
     let mut input = LineReader::new(BufReader::with_capacity(buffer, input), max);
     let mut lines = Vec::new();

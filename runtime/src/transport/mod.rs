@@ -1,4 +1,5 @@
-//! Bytes in and out: sockets, stdio, framing and the limits of one connection. Knows no MCP method and no plugin.
+//! Reads and writes bytes: sockets, stdio, framing and the limits of one connection. This layer knows no MCP method and
+//! no plugin.
 
 mod duplex;
 mod framing;

@@ -1,11 +1,12 @@
-//! The Unix socket in the state folder that `plugport status` queries for the status document of a server.
+//! The Unix socket in the state folder from which `plugport status` reads the status document of a server.
 //!
-//! One socket per server, in a folder that only this user may open, so clients need not authenticate. A connection is a
-//! query; the reply is one document, and then the connection is closed. One connection is served at a time and for a
-//! short time, so a client that does not read delays only the next query. A socket gets its name only when its server
-//! listens, so a name without a listener was left by a server that was killed.
+//! Each server has one socket, in a folder that only this user can open, so clients need not authenticate. Connecting
+//! is the query; the reply is one document, after which the server closes the connection. A server serves one
+//! connection at a time, and only for a short time, so a client that does not read delays only the next query. A socket
+//! gets its final name only when its server listens. So a final name without a listener was left behind by a killed
+//! server.
 //!
-//! Knows no plugin: the caller makes the bytes of the document.
+//! This module knows no plugin: the caller provides the bytes of the document.
 
 mod socket_dir;
 
@@ -22,25 +23,25 @@ use tokio_util::sync::CancellationToken;
 
 use socket_dir::{SocketDir, UNFINISHED};
 
-/// How long a client may take to read its reply.
+/// How long a server waits for a client to read the reply.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Servers that are queried at the same time, each by a file descriptor of its own.
+/// How many servers are queried at the same time. Each query needs a file descriptor.
 const PARALLEL_QUERIES: usize = 64;
 
-/// How long a server may take to reply, also when the client before this one does not read.
+/// How long a server may take to reply, including a wait for a client before this one that does not read.
 const QUERY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Longest reply that is read, bytes.
+/// Maximum length of a reply, in bytes.
 const MAX_REPLY: u64 = 16 << 20;
 
-/// After running out of file descriptors, accepting again at once would only spin.
+/// The pause after running out of file descriptors: accepting again at once would only spin.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// Servers with the same process id, in several containers, that can share a state folder.
+/// Maximum number of servers with the same process id that share a state folder, for example in several containers.
 const MAX_SAME_PID: u32 = 16;
 
-/// Why there is no socket, or no socket can be queried.
+/// Why a status socket cannot be created or queried.
 #[derive(Debug, thiserror::Error)]
 pub enum StatusSocketError {
     /// The folder cannot be used.
@@ -49,7 +50,7 @@ pub enum StatusSocketError {
     /// The path is longer than a socket address may be.
     #[error("the path {} is too long for a socket on this system; name a folder with a shorter path with `state_dir` under [server]", .0.display())]
     TooLong(PathBuf),
-    /// The socket cannot be made.
+    /// The socket cannot be created.
     #[error("a socket in the folder {} cannot be made; check the file system, or name another folder with `state_dir` under [server]", .0.display())]
     Socket(PathBuf, #[source] io::Error),
 }
@@ -57,7 +58,7 @@ pub enum StatusSocketError {
 /// Why a server did not reply to a status query.
 #[derive(Debug, thiserror::Error)]
 pub enum StatusQueryError {
-    /// It takes too long.
+    /// The server takes too long.
     #[error("did not answer within {} s; ask again, and look at its log if it does not get better", QUERY_TIMEOUT.as_secs())]
     Late,
     /// The reply is too long.
@@ -68,7 +69,7 @@ pub enum StatusQueryError {
     Failed(#[from] io::Error),
 }
 
-/// A socket with its name, which is removed when this is dropped.
+/// A listening socket. Its name is removed when it is dropped.
 #[derive(Debug)]
 pub struct StatusSocket {
     listener: UnixListener,
@@ -77,16 +78,16 @@ pub struct StatusSocket {
 }
 
 impl StatusSocket {
-    /// Makes a socket in this state folder, and removes sockets of killed servers.
+    /// Creates a socket in this state folder, and removes sockets of killed servers.
     ///
     /// # Errors
-    /// When the folder cannot be used, or no socket can be made in it.
+    /// When the folder cannot be used, or no socket can be created in it.
     pub async fn bind(state: &Path) -> Result<Self, StatusSocketError> {
         let folder = SocketDir::make(state)?;
         let names = folder.names().map_err(|error| StatusSocketError::Folder(folder.path.clone(), error))?;
         folder.remove_unfinished();
         for name in names {
-            // Connecting shows whether a server listens; the reply is not read.
+            // A successful connection shows that a server listens; the reply is not read.
             if let Err(error) = folder.connect(&name).await
                 && error.kind() == io::ErrorKind::ConnectionRefused
             {
@@ -102,7 +103,7 @@ impl StatusSocket {
         Ok(Self { listener, folder, name })
     }
 
-    /// Sends a document on every connection, until `stop`.
+    /// Sends a document on every connection, until `stop` is cancelled.
     pub async fn serve(
         self,
         document: impl Fn() -> Vec<u8> + Send + Sync + 'static,
@@ -135,15 +136,15 @@ impl Drop for StatusSocket {
     }
 }
 
-/// A name for a socket before its server listens. It is random, since servers in several containers may have the same
-/// process id.
+/// Returns a name for a socket whose server does not listen yet. It is random, because servers in several containers
+/// may have the same process id.
 fn unfinished_name() -> io::Result<String> {
     let mut random = [0; 4];
     getrandom::fill(&mut random).map_err(io::Error::other)?;
     Ok(format!("{}-{:08x}{UNFINISHED}", std::process::id(), u32::from_le_bytes(random)))
 }
 
-/// Gives the socket a name that no other socket has.
+/// Gives the socket a final name that no other socket has.
 fn claim_name(folder: &SocketDir, unfinished: &str) -> io::Result<String> {
     chmodat(&folder.fd, unfinished, Mode::RUSR | Mode::WUSR, AtFlags::empty())?;
     let pid = std::process::id();
@@ -158,9 +159,9 @@ fn claim_name(folder: &SocketDir, unfinished: &str) -> io::Result<String> {
     Err(io::ErrorKind::AlreadyExists.into())
 }
 
-/// Writes the document. A client that does not read it is ignored.
+/// Writes the document. If the client does not read it, the write times out.
 async fn reply(mut stream: UnixStream, document: Arc<impl Fn() -> Vec<u8> + Send + Sync + 'static>) {
-    // Making a large document may take long, so it runs on a thread for blocking work.
+    // Making a large document may take long, so a thread for blocking work makes it.
     let Ok(document) = tokio::task::spawn_blocking(move || document()).await else { return };
     let writing = async {
         stream.write_all(&document).await?;
@@ -171,11 +172,11 @@ async fn reply(mut stream: UnixStream, document: Arc<impl Fn() -> Vec<u8> + Send
     }
 }
 
-/// Queries every server that runs with this state folder, many at once, and returns the replies by socket name. Removes
-/// names without a listener.
+/// Queries all servers that run with this state folder, many at once, and returns the replies by socket name. Removes
+/// sockets without a listener.
 ///
 /// # Errors
-/// When the folder is there and cannot be used.
+/// When the folder exists but cannot be used.
 pub async fn query(
     state: &Path,
 ) -> Result<Vec<(String, Result<Vec<u8>, StatusQueryError>)>, StatusSocketError> {
@@ -193,7 +194,7 @@ pub async fn query(
         if error.kind() == io::ErrorKind::ConnectionRefused {
             folder.remove(name);
         }
-        // A server that has ended in between is not reported either.
+        // A server that has ended meanwhile is not reported either.
         !matches!(error.kind(), io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound)
     });
     Ok(replies)

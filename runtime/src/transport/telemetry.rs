@@ -1,16 +1,16 @@
-//! The listener of `[telemetry]`: metrics for a scraper, and probes for a supervisor of the process.
+//! The listener of `[telemetry]`: serves metrics to scrapers, and probes to a supervisor of this process.
 //!
-//! A socket of its own and not a path beside `/mcp`, since scrapers and probes have no tokens, and clients of MCP have
-//! no business here. It has no authentication, so its responses say nothing that calls brought along, and a connection
-//! is cheap: one request, a bounded time, and a bounded number at once. When there are too many, the oldest ends, which
-//! is one that stalls: an honest one takes milliseconds.
+//! The listener has its own socket and is not a path beside `/mcp`, because scrapers and probes have no tokens, and MCP
+//! clients have no use for it. It has no authentication, so its responses contain nothing that came with a call.
+//! Connections are cheap: one request each, in bounded time and number. At the maximum, the oldest connection is
+//! closed: an honest client takes milliseconds, so the oldest is one that stalls.
 //!
-//! A request for metrics must name an allowed `Host`, so that no page of a browser reads them by rebinding its name.
-//! `Origin` and `Sec-Fetch-Site` are not checked as for MCP: a GET changes nothing here, a page of another origin
-//! cannot read the response, and the links of Prometheus' own pages lead here. Probes pass no check: some send no
-//! `Host`, and they learn one word.
+//! A request for metrics must have an allowed `Host`, so that no web page can read the metrics by DNS rebinding. Unlike
+//! for MCP, `Origin` and `Sec-Fetch-Site` are not checked: a GET changes nothing here, a page of another origin cannot
+//! read the response, and the web pages of Prometheus link here. Probes are not checked at all: some send no `Host`,
+//! and the response is a single word.
 //!
-//! Knows no plugin: the caller makes the text of the metrics.
+//! This module knows no plugin: the caller provides the text of the metrics.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -34,36 +34,36 @@ use tokio_util::sync::CancellationToken;
 use super::http::OriginCheck;
 use crate::config::ServerConfig;
 
-/// Open connections.
+/// Maximum number of open connections.
 const MAX_CONNECTIONS: usize = 16;
 
 /// How long a client may take to send its header.
 const HEADER_TIME: Duration = Duration::from_secs(5);
 
-/// How long a connection may take altogether.
+/// How long a connection may exist.
 const CONNECTION_TIME: Duration = Duration::from_secs(10);
 
-/// Longest header, bytes.
+/// Maximum length of a request's header, in bytes.
 const BUFFER: usize = 16 << 10;
 
-/// Connections that wait to be accepted.
+/// Maximum number of connections that wait to be accepted.
 const BACKLOG: u32 = 64;
 
-/// After running out of file descriptors, accepting again at once would only spin.
+/// The pause after running out of file descriptors: accepting again at once would only spin.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 const PLAIN: &str = "text/plain; charset=utf-8";
 const PROMETHEUS: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// What the listener shows.
+/// The content of the pages.
 pub trait TelemetryPages: Send + Sync + 'static {
-    /// The metrics, in the text format of Prometheus. May take milliseconds.
+    /// Returns the metrics in the text format of Prometheus. May take milliseconds.
     fn metrics(&self) -> String;
 
-    /// Whether clients should be sent to this server.
+    /// Whether this server is ready for clients.
     ///
     /// # Errors
-    /// With the reason why not.
+    /// When the server is not ready, with the reason.
     fn ready(&self) -> Result<(), &'static str>;
 }
 
@@ -71,26 +71,26 @@ pub trait TelemetryPages: Send + Sync + 'static {
 #[derive(Debug)]
 pub struct TelemetryListener {
     socket: TcpListener,
-    /// Its address, with the port that the system chose for port 0.
+    /// The address, with the port that the system chose for port 0.
     pub address: SocketAddr,
     origin_check: OriginCheck,
 }
 
 impl TelemetryListener {
-    /// Binds a socket, within the async runtime. `settings` say which hosts are allowed.
+    /// Binds a socket; must be called within the async runtime. `settings` has the allowed hosts.
     ///
     /// # Errors
-    /// When the address is in use or may not be used.
+    /// When the address is in use or not permitted.
     pub fn bind(address: SocketAddr, settings: &ServerConfig) -> std::io::Result<Self> {
         let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
-        // A server that is started again can use its address at once.
+        // Lets a restarted server use its address at once.
         socket.set_reuseaddr(true)?;
         socket.bind(address)?;
         let socket = socket.listen(BACKLOG)?;
         Ok(Self { address: socket.local_addr()?, socket, origin_check: OriginCheck::new(settings) })
     }
 
-    /// Serves the pages until `stop`. All connections end with it.
+    /// Serves the pages until `stop` is cancelled, which ends all connections.
     pub async fn serve(self, pages: impl TelemetryPages, stop: CancellationToken) {
         let Self { socket, origin_check, .. } = self;
         let (pages, scrapes) = (Arc::new(pages), Arc::new(Semaphore::new(1)));
@@ -113,7 +113,7 @@ impl TelemetryListener {
     }
 }
 
-/// Serves one request.
+/// Serves the single request of a connection.
 async fn connection<P: TelemetryPages>(stream: TcpStream, routes: Arc<Routes<P>>) {
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(HEADER_TIME).max_buf_size(BUFFER).keep_alive(false);
@@ -134,7 +134,7 @@ async fn connection<P: TelemetryPages>(stream: TcpStream, routes: Arc<Routes<P>>
 
 struct Routes<P> {
     pages: Arc<P>,
-    /// One scrape at a time: however many ask, they take one thread.
+    /// Permits one scrape at a time, so that any number of scrapers occupies only one thread.
     scrapes: Arc<Semaphore>,
     origin_check: OriginCheck,
 }
@@ -178,7 +178,7 @@ impl<P: TelemetryPages> Routes<P> {
     }
 }
 
-/// A response that no cache stores, and that no page of another origin may embed.
+/// A response that caches do not store, and that pages of other origins cannot embed.
 fn text(status: StatusCode, body: impl Into<Bytes>) -> Response<Full<Bytes>> {
     let mut response = Response::new(Full::new(body.into()));
     *response.status_mut() = status;

@@ -1,8 +1,9 @@
-//! What a token is bound to (`cnf`, RFC 7800), and whether the client proves it: a key (DPoP, RFC 9449) or a client
-//! certificate (RFC 8705).
+//! What a token is bound to (`cnf`, RFC 7800), and whether the client proves that it has it: a key (DPoP, RFC 9449) or
+//! a client certificate (RFC 8705).
 //!
-//! Only [`BoundPrincipal::for_client`] gives a principal away, and it needs all that the client showed. So no path
-//! through the caches can forget a binding, and a token that is bound to something unknown has no principal at all.
+//! Only [`BoundPrincipal::for_client`] returns the principal for a request, and it needs all the proofs of the client.
+//! So no path through the caches can skip the check. A token that is bound to something unknown gets no principal at
+//! all.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -15,17 +16,17 @@ use super::error::TokenError;
 use super::expiring_map::Digest;
 use crate::access::principal::Principal;
 
-/// To what a token is bound. Everything in it must be proven.
+/// What a token is bound to. The client must prove each of its members.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TokenBinding {
-    /// The thumbprint of a key.
+    /// The thumbprint of the client's key.
     key: Option<Digest>,
     /// The SHA-256 of a client certificate.
     certificate: Option<Digest>,
 }
 
 impl TokenBinding {
-    /// Reads `cnf`. A member that is unknown here could not be proven.
+    /// Reads `cnf`. An unknown member is an error, because this server could not verify its proof.
     pub(super) fn read(confirmation: Option<&Value>) -> Result<Self, TokenError> {
         let Some(confirmation) = confirmation else { return Ok(Self::default()) };
         let members = confirmation.as_object().ok_or(TokenError::UnprovenBinding)?;
@@ -58,18 +59,18 @@ fn digest(value: &Value) -> Option<Digest> {
     BASE64URL_NOPAD.decode(value.as_str()?.as_bytes()).ok()?.try_into().ok()
 }
 
-/// What a client shows with a request.
+/// The proofs that a client sends with a request.
 #[derive(Clone, Copy)]
 pub(crate) struct ClientProofs<'p> {
-    /// The SHA-256 of the token, which a proof names.
+    /// The SHA-256 of the token, which a DPoP proof contains.
     pub(crate) token: &'p Digest,
-    /// The SHA-256 of the certificate of the connection.
+    /// The SHA-256 of the client certificate of the connection.
     pub(crate) certificate: Option<&'p Digest>,
-    /// With the scheme `DPoP`: the proof and its request. `None`: the scheme is `Bearer`.
+    /// With the scheme `DPoP`: the proof, and the request it must name. `None` with the scheme `Bearer`.
     pub(crate) dpop: Option<DpopRequest<'p>>,
 }
 
-/// A principal, and what its token is bound to.
+/// A principal, and what its token is bound to. Authentication is complete only when the client has proven the binding.
 #[derive(Clone)]
 pub(crate) struct BoundPrincipal {
     principal: Arc<Principal>,
@@ -81,7 +82,7 @@ impl BoundPrincipal {
         Self { principal, binding }
     }
 
-    /// The principal, if the client proves what the token is bound to.
+    /// Returns the principal if the client proves everything that the token is bound to.
     pub(crate) fn for_client(
         self,
         proofs: &ClientProofs<'_>,
@@ -103,12 +104,13 @@ impl BoundPrincipal {
         Ok(self.principal)
     }
 
-    /// Whose token it is and what it is bound to, for `plugport token check`, which authenticates nobody.
+    /// Returns the principal and the binding without any proof, for `plugport token check`, which authenticates no
+    /// request.
     pub(crate) fn into_parts(self) -> (Arc<Principal>, TokenBinding) {
         (self.principal, self.binding)
     }
 
-    /// Whose token it is, before anything is proven.
+    /// The principal, whose binding is not proven yet.
     pub(crate) fn principal(&self) -> &Principal {
         &self.principal
     }

@@ -1,7 +1,8 @@
-//! From the claims of an issuer to a principal: the claims of a JWT (RFC 9068) or of an introspection (RFC 7662).
+//! Makes a principal from the claims of an issuer: those of a JWT (RFC 9068) or of an introspection response (RFC
+//! 7662).
 //!
-//! The same rules for both, so that a token cannot be accepted in one way and rejected in the other. A claim that has
-//! the wrong form is an error and never skipped: a group that is skipped could be one to which a role denies something.
+//! The rules are the same for both, so that a token cannot be accepted in one way and rejected in the other. A claim in
+//! the wrong form is an error and never ignored: an ignored group could be one to which a role denies something.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -13,31 +14,31 @@ use super::error::TokenError;
 use crate::access::principal::{Principal, PrincipalKind};
 use crate::config::{IssuerConfig, JsonPointer};
 
-/// How far the clocks of an issuer and of this machine may differ.
+/// Maximum difference between the clocks of an issuer and of this machine.
 const LEEWAY: Duration = Duration::from_secs(60);
 
-/// Longest subject, client, group and scope, bytes.
+/// Maximum length of a subject, a client, a group and a scope, in bytes.
 const MAX_NAME: usize = 256;
 
-/// Most groups of a principal.
+/// Maximum number of groups of a principal.
 const MAX_GROUPS: usize = 64;
 
-/// Most scopes of a token.
+/// Maximum number of scopes of a token.
 const MAX_SCOPES: usize = 256;
 
 /// Claims that only ID tokens have (OpenID Connect Core, 2 and 3.3.2.11).
 const ID_TOKEN_CLAIMS: [&str; 3] = ["nonce", "at_hash", "c_hash"];
 
-/// Who says what the claims say.
+/// Where claims come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ClaimSource {
-    /// A signed token.
+    /// The payload of a signed token.
     Jwt,
-    /// The issuer itself, about a token that it knows.
+    /// The introspection response of the issuer.
     Introspection,
 }
 
-/// Checks claims and makes a principal of them.
+/// Checks the claims of a token, and makes a principal of them.
 pub(super) fn principal(
     claims: &Value,
     source: ClaimSource,
@@ -80,7 +81,7 @@ impl<'c> Claims<'c> {
         self.get(name).map(|value| value.as_str().ok_or(TokenError::ClaimFormat)).transpose()
     }
 
-    /// An introspection need not name the issuer, which was asked itself.
+    /// Checks `iss`. An introspection response may omit it, because the issuer itself sent the response.
     fn check_issuer(self, source: ClaimSource, issuer: &str) -> Result<(), TokenError> {
         match self.text("iss")? {
             Some(named) if named == issuer => Ok(()),
@@ -90,7 +91,7 @@ impl<'c> Claims<'c> {
         }
     }
 
-    /// Checks the times. Returns the end of the token, which an introspection need not name.
+    /// Checks the times. Returns when the token expires; an introspection response may omit that.
     fn check_times(self, source: ClaimSource, now: SystemTime) -> Result<Option<SystemTime>, TokenError> {
         let expires = self.time("exp")?;
         match expires {
@@ -108,7 +109,7 @@ impl<'c> Claims<'c> {
         Ok(expires)
     }
 
-    /// A time in seconds since 1970, with or without a fraction.
+    /// Reads a time in seconds since 1970, with or without a fraction.
     fn time(self, name: &str) -> Result<Option<SystemTime>, TokenError> {
         let Some(value) = self.get(name) else { return Ok(None) };
         let since_epoch = value.as_f64().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
@@ -116,14 +117,14 @@ impl<'c> Claims<'c> {
         time.map(Some).ok_or(TokenError::ClaimFormat)
     }
 
-    /// Rejects tokens that are not for resource servers and say so in a claim.
+    /// Rejects tokens that are not access tokens, such as refresh tokens, if a claim says so.
     fn check_type(self) -> Result<(), TokenError> {
         if ID_TOKEN_CLAIMS.iter().any(|name| self.get(name).is_some()) {
             return Err(TokenError::IdToken);
         }
-        // Cognito and Hydra: `access`, `access_token`, `id`, `refresh_token`.
+        // Cognito and Hydra set `token_use`: `access`, `access_token`, `id`, `refresh_token`.
         let is_other_use = self.text("token_use")?.is_some_and(|purpose| !purpose.starts_with("access"));
-        // Keycloak, whose refresh tokens are active too when they are introspected.
+        // Keycloak sets `typ`; its introspection reports refresh tokens as active too.
         let is_other_type = self.text("typ")?.is_some_and(|kind| {
             ["ID", "Refresh", "Offline", "Logout"].iter().any(|other| other.eq_ignore_ascii_case(kind))
         });
@@ -133,7 +134,7 @@ impl<'c> Claims<'c> {
         Ok(())
     }
 
-    /// Checks that the token is for this server. An ID token is for its client alone.
+    /// Checks that the token is for this server. An ID token, which is for its client only, is rejected.
     fn check_audience(self, accepted: &[String], client: Option<&str>) -> Result<(), TokenError> {
         let named = match self.get("aud") {
             Some(Value::String(audience)) => vec![audience.as_str()],
@@ -149,7 +150,8 @@ impl<'c> Claims<'c> {
         if named.iter().any(is_accepted) { Ok(()) } else { Err(TokenError::WrongAudience) }
     }
 
-    /// What the token is bound to. An introspection also says by its type how the token has to be sent.
+    /// Reads what the token is bound to. An introspection response also says in `token_type` how the token must be
+    /// sent.
     fn binding(self, source: ClaimSource) -> Result<TokenBinding, TokenError> {
         let binding = TokenBinding::read(self.get("cnf"))?;
         let token_type = self.text("token_type")?.filter(|_| source == ClaimSource::Introspection);
@@ -161,8 +163,8 @@ impl<'c> Claims<'c> {
         }
     }
 
-    /// Without a user the client acts for itself and is the subject (RFC 9068, 5), which an introspection may leave
-    /// out.
+    /// Returns the subject. A token without a user is for the client itself, which then is the subject (RFC 9068, 5);
+    /// an introspection response may omit the subject of such a token.
     fn subject(self, source: ClaimSource, client: Option<&'c str>) -> Result<&'c str, TokenError> {
         match self.get("sub") {
             Some(value) => name(value),
@@ -209,7 +211,7 @@ impl<'c> Claims<'c> {
         }
     }
 
-    /// Whether a claim is left out because it is too large (OpenID Connect Core, 5.6.2): Entra does that to groups.
+    /// Whether a claim is omitted because it is too large (OpenID Connect Core, 5.6.2). Entra does this with groups.
     fn is_by_reference(self, pointer: &JsonPointer) -> bool {
         let names = self.get("_claim_names");
         names.is_some_and(|names| pointer.get(names).is_some())
@@ -224,20 +226,20 @@ fn texts(values: &[Value]) -> Result<Vec<&str>, TokenError> {
     values.iter().map(|value| value.as_str().ok_or(TokenError::ClaimFormat)).collect()
 }
 
-/// A name that stands in the audit and in roles.
+/// A name that appears in the audit and that roles compare.
 fn name(value: &Value) -> Result<&str, TokenError> {
     let is_name =
         |text: &&str| !text.is_empty() && text.len() <= MAX_NAME && !text.chars().any(char::is_control);
     value.as_str().filter(is_name).ok_or(TokenError::ClaimFormat)
 }
 
-/// A scope as in RFC 6749, 3.3.
+/// Whether a text is a scope by RFC 6749, 3.3.
 fn is_scope(text: &str) -> bool {
     let is_letter = |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\');
     !text.is_empty() && text.len() <= MAX_NAME && text.bytes().all(is_letter)
 }
 
-/// Issuers and clients differ in whether the URI of a server without a path ends in a slash.
+/// Removes a trailing slash: issuers and clients disagree on whether the URI of a server without a path ends with one.
 fn without_slash(audience: &str) -> &str {
     audience.strip_suffix('/').unwrap_or(audience)
 }

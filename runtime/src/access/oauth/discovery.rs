@@ -1,8 +1,9 @@
-//! The metadata of an issuer: where its keys are, and where tokens are introspected.
+//! The metadata of an issuer: the URLs of its keys and of its introspection endpoint.
 //!
-//! The documents are tried in the order of the MCP specification ("Authorization Server Metadata Discovery"): RFC 8414
-//! before OpenID Connect, and the well-known name before the issuer's path before the name behind it. A document must
-//! repeat the issuer byte by byte (RFC 8414, 3.3), since another's metadata would let another sign tokens.
+//! The URLs of the metadata are tried in the order of the MCP specification ("Authorization Server Metadata
+//! Discovery"): RFC 8414 before OpenID Connect; of the latter, first with the well-known name before the issuer's path,
+//! then behind it. A document must contain exactly the configured issuer (RFC 8414, 3.3), because with the metadata of
+//! another issuer, that other issuer could sign tokens.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -18,14 +19,14 @@ use crate::config::{Endpoint, Scheme};
 const OAUTH: &str = "/.well-known/oauth-authorization-server";
 const OPENID: &str = "/.well-known/openid-configuration";
 
-/// What is used of the metadata.
+/// The members of the metadata that this server uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Metadata {
     pub(super) jwks: Option<Endpoint>,
     pub(super) introspection: Option<Endpoint>,
 }
 
-/// The metadata of one issuer.
+/// The metadata of one issuer, fetched when it is needed.
 #[derive(Debug)]
 pub(super) struct Discovery(RemoteDocument<Metadata>);
 
@@ -44,8 +45,8 @@ impl Discovery {
     }
 }
 
-/// Fetches the first document that is the issuer's. The next is tried only where the issuer answers: a host that cannot
-/// be reached is not tried three times.
+/// Fetches the first document that belongs to the issuer. The next URL is tried only if the issuer's host answered: an
+/// unreachable host is not tried three times.
 async fn discover(issuer: &str, fetcher: &dyn Fetch) -> Result<Loaded<Metadata>, FetchError> {
     let mut last = FetchError::NoMetadata;
     for endpoint in well_known(issuer) {
@@ -61,7 +62,7 @@ async fn discover(issuer: &str, fetcher: &dyn Fetch) -> Result<Loaded<Metadata>,
     Err(last)
 }
 
-/// Where the documents may be, in order. `issuer` is a URL, as the configuration has checked.
+/// The URLs where the metadata may be, in order. The configuration has checked that `issuer` is a URL.
 fn well_known(issuer: &str) -> Vec<Endpoint> {
     let Ok(endpoint) = Endpoint::parse(issuer) else { return Vec::new() };
     let path = endpoint.path().trim_end_matches('/');
@@ -82,7 +83,7 @@ fn read(text: &[u8], issuer: &str) -> Result<Metadata, &'static str> {
     let endpoint = |name: &str| {
         let Some(value) = document.get(name) else { return Ok(None) };
         let endpoint = value.as_str().and_then(|url| Endpoint::parse(url).ok());
-        // Else a remote issuer could have this server send requests to itself.
+        // Otherwise a remote issuer could make this server send requests to its own machine.
         let is_allowed =
             |endpoint: &Endpoint| endpoint.scheme() == Scheme::Https || issuer.starts_with("http://");
         endpoint.filter(is_allowed).map(Some).ok_or("it names a URL that does not begin with https://")

@@ -1,30 +1,30 @@
-//! Why an access token is not accepted: one variant for each fault.
+//! Why an access token is refused: one variant for each reason.
 //!
-//! A sentence of this type goes to the operator's audit, and its description to the client. Neither holds anything of
-//! the token, which may be the secret of somebody else, and the description says nothing about the configuration.
+//! The `Display` text goes to the operator's audit, and [`TokenError::description`] to the client. Neither repeats any
+//! part of the token, which may be somebody else's secret. The description says nothing about the configuration.
 
 use std::time::Duration;
 
 use super::proof_error::ProofError;
 
-/// A fault of an access token.
+/// Why an access token is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum TokenError {
-    /// Not written as a bearer token (RFC 6750, 2.1): the request is malformed (400).
+    /// The header is no bearer token (RFC 6750, 2.1): the request is malformed (400).
     #[error(
         "the header Authorization holds no bearer token; the client must send one token and nothing else"
     )]
     Malformed,
-    /// Longer than any token that is read.
+    /// The token exceeds the maximum length.
     #[error("the token is longer than 16 KiB; have the issuer put fewer claims into it")]
     TooLong,
-    /// Neither a token of `[auth.tokens]`, nor a JWT, nor one that an issuer can be asked about.
+    /// Neither a token of `[auth.tokens]`, nor a JWT, nor is there an issuer that could introspect it.
     #[error("the token is no JWT and no token of this server; tokens that are no JWT need `introspection`")]
     Unknown,
-    /// A part that is not base64url, or not a JSON object.
+    /// A part of the token is not base64url, or not a JSON object.
     #[error("a part of the token is no JSON object in base64url; the client sends a broken token")]
     Undecodable,
-    /// A name that stands twice in one object, or that serde_json keeps for itself.
+    /// An object has a member twice, or a member whose name serde_json reserves.
     #[error(
         "the token holds a name that programs read in different ways, as when it stands twice; its issuer is broken"
     )]
@@ -32,102 +32,102 @@ pub enum TokenError {
     /// A header parameter of the wrong type.
     #[error("a header parameter of the token has the wrong type; its issuer is broken")]
     HeaderFormat,
-    /// `none`, an algorithm with a shared secret, or one that the issuer may not use.
+    /// The algorithm is `none`, one with a shared secret, or one that the issuer is not configured for.
     #[error("the token is signed with an algorithm that is not in `algorithms` of its issuer")]
     AlgorithmNotAllowed,
-    /// `typ` says that it is something else, or does not say what it must.
+    /// `typ` names another type of token, or is missing although `strict_type` requires it.
     #[error("the token is no access token by its type; with `strict_type` the type must be at+jwt")]
     WrongType,
-    /// An ID-JAG, which a client trades for an access token.
+    /// An ID-JAG, which a client must exchange for an access token.
     #[error("the token is an identity assertion (ID-JAG); the client must exchange it for an access token")]
     IdentityAssertion,
-    /// `crit` names extensions, of which this server knows none.
+    /// `crit` names header extensions; this server supports none.
     #[error("the token has critical header parameters, of which this server supports none")]
     CriticalHeader,
-    /// No key of the issuer has the `kid`, or none fits the algorithm.
+    /// No key of the issuer has the `kid`, or no key is for the algorithm.
     #[error("the token is signed with a key that its issuer does not publish")]
     UnknownKey,
-    /// The key of that `kid` is for something else.
+    /// The key with the `kid` is for another purpose.
     #[error("the key that the token names is not for signatures of its algorithm")]
     KeyMismatch,
-    /// Somebody else signed or changed it.
+    /// The signature was made with another key, or the token was changed.
     #[error("the signature of the token is wrong")]
     BadSignature,
-    /// A JWT without `iss`.
+    /// The JWT has no `iss`.
     #[error("the token names no issuer")]
     MissingIssuer,
-    /// `iss` is none of the issuers.
+    /// `iss` is not a configured issuer.
     #[error("the token is of an issuer that is not in `[[auth.issuers]]`")]
     UnknownIssuer,
-    /// A claim of the wrong type, too long, or with control characters.
+    /// A claim has the wrong type, is too long, or contains control characters.
     #[error("a claim of the token has the wrong type, is too long or holds control characters")]
     ClaimFormat,
-    /// No `aud`.
+    /// The token has no `aud`.
     #[error("the token names no audience, so it may be meant for any server")]
     MissingAudience,
-    /// `aud` names other servers.
+    /// `aud` names only other servers.
     #[error("the token is for another audience; it must name one in `audience` of its issuer")]
     WrongAudience,
-    /// A JWT without `exp`.
+    /// The JWT has no `exp`.
     #[error("the token never expires; its issuer must set `exp`")]
     MissingExpiry,
-    /// `exp` is over.
+    /// `exp` has passed.
     #[error("the token has expired")]
     Expired,
-    /// `nbf` is ahead.
+    /// `nbf` is in the future.
     #[error("the token is not valid yet; compare the clocks of this machine and of the issuer")]
     NotYetValid,
-    /// `iat` is ahead.
+    /// `iat` is in the future.
     #[error("the token was issued in the future; compare the clocks of this machine and of the issuer")]
     IssuedInFuture,
-    /// Nobody is named.
+    /// The token has no subject.
     #[error("the token names no subject")]
     MissingSubject,
-    /// An OpenID Connect ID token, which is for the client.
+    /// An OpenID Connect ID token, which is meant for the client.
     #[error(
         "the token is an ID token, which tells the client who logged in; the client must send its access token"
     )]
     IdToken,
-    /// A token that is bound (RFC 7800) to a client certificate which the connection does not have, or to something
-    /// that cannot be proven here.
+    /// The token is bound (RFC 7800) to a client certificate that the connection does not have, or to something that
+    /// this server cannot verify.
     #[error(
         "the token is bound to something that the client did not show; a client can show a key (DPoP) or a certificate"
     )]
     UnprovenBinding,
-    /// A token that is bound to a key, sent with the scheme `Bearer`.
+    /// The token is bound to a key, and was sent with the scheme `Bearer`.
     #[error("the token is bound to a key; the client must send it with the scheme DPoP and a proof")]
     MissingProof,
-    /// A token that is bound to no key, sent with the scheme `DPoP`.
+    /// The token is not bound to a key, and was sent with the scheme `DPoP`.
     #[error("the token is bound to no key; the client must send it with the scheme Bearer")]
     NotBound,
-    /// A token that is bound to no key, where `require_dpop` says that it must be.
+    /// The token is not bound to a key, although `require_dpop` demands that.
     #[error("the token is bound to no key, and `require_dpop` accepts only tokens that are")]
     BindingRequired,
-    /// The proof is not good.
+    /// The DPoP proof was refused.
     #[error(transparent)]
     Proof(#[from] ProofError),
-    /// No room to remember another proof (429).
+    /// The replay cache is full (429).
     #[error("too many proofs were used in the last minutes to remember another one")]
     TooManyProofs,
-    /// More scopes than are read.
+    /// The token has too many scopes.
     #[error("the token has more than 256 scopes")]
     TooManyScopes,
-    /// More groups than are read, or groups by reference.
+    /// The token has too many groups, or only references to them.
     #[error("the token has more than 64 groups, or names them by reference; have the issuer send fewer")]
     TooManyGroups,
-    /// The issuer says that the token is not, or no longer, valid.
+    /// The introspection response says that the token is not active.
     #[error("the issuer says that the token is not active: it is unknown, revoked or expired")]
     Inactive,
-    /// The issuer cannot be asked, so nobody knows (503).
+    /// The issuer cannot be reached, so it is unknown whether the token is valid (503).
     #[error("the issuer could not be asked about the token, and the log says why")]
     Unavailable {
-        /// When another attempt is worth while.
+        /// After how long the client should try again.
         retry_after: Duration,
     },
 }
 
 impl TokenError {
-    /// What the client learns: `error_description` of RFC 6750, without quotes and backslashes.
+    /// The text for the client: `error_description` of RFC 6750, which has no quotes and backslashes.
     #[must_use]
     pub fn description(&self) -> &'static str {
         match self {

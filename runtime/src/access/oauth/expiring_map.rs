@@ -1,9 +1,9 @@
-//! A bounded map from the SHA-256 of a token to what is known of it, in which each entry expires.
+//! A bounded map from the SHA-256 of a token to what is known about the token. Each entry expires.
 //!
-//! Clients can send any number of tokens, so the map is bounded, and adding an entry never searches it. It has two
-//! generations: new entries go into the young one. When that is full, it becomes the old one, and the entries of the
-//! old one before it are dropped; looking an entry up moves it to the young one. Time is an argument, so that a test
-//! needs no clock.
+//! Clients can send any number of tokens, so the map is bounded, and inserting an entry never scans the map. It has two
+//! generations. New entries go into the young generation; when that is full, it becomes the old one, and the previous
+//! old generation is dropped. A look-up moves its entry to the young generation, so entries in use stay. Time is an
+//! argument, so that tests need no clock.
 
 use std::collections::HashMap;
 use std::mem;
@@ -16,7 +16,7 @@ pub(super) type Digest = [u8; 32];
 
 /// A bounded map whose entries expire.
 pub(super) struct ExpiringMap<V> {
-    /// Most entries of one generation.
+    /// Maximum number of entries of one generation.
     capacity: usize,
     generations: Mutex<Generations<V>>,
 }
@@ -38,7 +38,7 @@ impl<V: Clone> ExpiringMap<V> {
         Self { capacity: (capacity / 2).max(1), generations: Mutex::new(generations) }
     }
 
-    /// The value under a digest, unless it has expired.
+    /// Returns the value for a digest, unless it has expired.
     pub(super) fn get(&self, digest: &Digest, now: SystemTime) -> Option<V> {
         let mut generations = self.generations.lock();
         if let Some(entry) = generations.young.get(digest) {
@@ -56,16 +56,16 @@ impl<V: Clone> ExpiringMap<V> {
         Some(value)
     }
 
-    /// Puts a value in until a time.
+    /// Inserts a value that expires at `until`.
     pub(super) fn insert(&self, digest: Digest, value: V, until: SystemTime) {
-        // The lock is released first: dropping a whole generation takes a while.
+        // The generation is dropped after the lock is released, because dropping it takes long.
         let dropped = self.generations.lock().insert(digest, ExpiringValue { value, until }, self.capacity);
         drop(dropped);
     }
 }
 
 impl<V> Generations<V> {
-    /// Puts an entry into the young generation. Returns a generation that has to go.
+    /// Inserts an entry into the young generation. Returns the generation that is to be dropped.
     fn insert(
         &mut self,
         digest: Digest,

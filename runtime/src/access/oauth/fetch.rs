@@ -1,8 +1,8 @@
-//! Requests to authorization servers: one GET or POST, on a connection of its own.
+//! Requests to authorization servers: one GET or POST on a connection of its own.
 //!
-//! Their answers decide who may call, so nothing is convenient here: no redirect is followed, a response is bounded in
-//! size and time, and `http` reaches this machine alone. No pool of connections is kept, since keys are fetched every
-//! few minutes. A trait, so that tests can stand in for an authorization server.
+//! The responses decide who may call, so the rules are strict: no redirect is followed, a response is bounded in size
+//! and time, and `http://` URLs may only lead to this machine. There is no connection pool, because keys are fetched
+//! only every few minutes. `Fetch` is a trait, so that tests can replace the authorization server.
 
 use std::io;
 use std::net::SocketAddr;
@@ -21,22 +21,22 @@ use tokio_rustls::rustls::pki_types::ServerName;
 use crate::config::{Endpoint, Host, Scheme};
 use crate::outgoing_connection::{self, TlsError, send_request};
 
-/// Largest response, bytes.
+/// Maximum size of a response, in bytes.
 const MAX_BODY: usize = 256 << 10;
 
-/// Time for a request, unless it says otherwise.
+/// The time-out of a request, unless it sets its own.
 pub(super) const FETCH_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// One request.
 pub(super) struct FetchRequest {
     pub(super) endpoint: Endpoint,
-    /// Sent with POST; without it the request is a GET.
+    /// The form to POST; `None` for a GET.
     pub(super) form: Option<FormBody>,
-    /// Time until the response has been read.
+    /// The time-out for the whole request and response.
     pub(super) timeout: Duration,
 }
 
-/// A form, with the credentials of the client that sends it.
+/// A form, and the credentials of this server as an OAuth client.
 pub(super) struct FormBody {
     pub(super) authorization: HeaderValue,
     /// `application/x-www-form-urlencoded`.
@@ -47,16 +47,16 @@ pub(super) struct FormBody {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Fetched {
     pub(super) body: Bytes,
-    /// How long it may be kept, if it says so.
+    /// How long the response may be cached, if it says so.
     pub(super) max_age: Option<Duration>,
 }
 
-/// Why there is no response that can be used.
+/// Why a request has no usable response.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum FetchError {
     #[error("the name of its host could not be looked up")]
     Name(#[source] io::Error),
-    #[error("it leads to another machine, and http:// is possible only for this one")]
+    #[error("its host is another machine, and http:// is accepted for this machine only")]
     NotLoopback,
     #[error("it could not be reached")]
     Connect(#[source] io::Error),
@@ -123,7 +123,7 @@ async fn send(request: FetchRequest) -> Result<Fetched, FetchError> {
     }
 }
 
-/// The addresses of the host. `localhost` is a name like others, and may lead elsewhere.
+/// Looks up the addresses of the host. `localhost` is looked up like any other name, because it may lead elsewhere.
 async fn addresses(endpoint: &Endpoint) -> Result<Vec<SocketAddr>, FetchError> {
     let addresses = match endpoint.host() {
         Host::Address(address) => vec![SocketAddr::new(*address, endpoint.port())],
@@ -176,7 +176,7 @@ async fn read(response: Response<Incoming>) -> Result<Fetched, FetchError> {
     Ok(Fetched { body: body.to_bytes(), max_age: max_age(&parts.headers) })
 }
 
-/// How long a response may be kept (RFC 9111).
+/// How long the response may be cached (RFC 9111).
 fn max_age(headers: &HeaderMap) -> Option<Duration> {
     let directives = headers.get_all(CACHE_CONTROL).iter().filter_map(|value| value.to_str().ok());
     let mut max_age = None;
@@ -198,7 +198,8 @@ mod tests {
 
     use super::*;
 
-    /// A server that sends the same bytes on every connection. Returns the request that it got.
+    /// Starts a server that sends the same bytes on every connection, and fetches from it. Returns the request that the
+    /// server received.
     async fn fetch_from(response: String, form: Option<FormBody>) -> (Result<Fetched, FetchError>, String) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/keys?v=1", listener.local_addr().unwrap());
@@ -207,7 +208,7 @@ mod tests {
             let mut request = vec![0; 4_096];
             let length = stream.read(&mut request).await.unwrap();
             stream.write_all(response.as_bytes()).await.ok();
-            // Not closed: the end of a response must be seen without that.
+            // The connection stays open: the client must find the end of the response without a close.
             (stream, String::from_utf8(request[..length].to_vec()).unwrap())
         };
         let endpoint = Endpoint::parse(&url).unwrap();

@@ -1,5 +1,5 @@
-//! Access tokens and proofs of DPoP, for the fuzz targets in `tests/fuzz`. Hidden, and always compiled: a feature would
-//! make the tests build this package twice, and unused functions cost nothing.
+//! Functions for the fuzz targets in `tests/fuzz`: access tokens and DPoP proofs. They are hidden and always compiled:
+//! a cargo feature would make the tests build this package twice, and unused functions cost nothing.
 
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, SystemTime};
@@ -33,18 +33,19 @@ static CONFIG: LazyLock<IssuerConfig> = LazyLock::new(|| IssuerConfig {
     client: None,
 });
 
-/// What was read of an input.
+/// What the parsers made of an input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FuzzedToken {
-    /// Whether the input was accepted as a token of an issuer whose keys the fuzzer does not have. Never.
+    /// Whether the input was accepted as a token of an issuer whose private keys the fuzzer does not have. Must never
+    /// be true.
     pub is_accepted: bool,
-    /// The principal of the input as claims that an issuer vouches for.
+    /// The principal, if the input is read as claims of an issuer.
     pub principal: Option<FuzzedPrincipal>,
-    /// Whether the input is a set of keys.
+    /// Whether the input is a JSON Web Key Set.
     pub is_key_set: bool,
 }
 
-/// A principal, with all that its token decides.
+/// A principal, with everything in it that its token determines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FuzzedPrincipal {
     /// Its id.
@@ -57,7 +58,7 @@ pub struct FuzzedPrincipal {
     pub groups: Vec<String>,
 }
 
-/// Reads an input as a token, as claims and as keys, at a fixed time: 2026-01-01.
+/// Parses an input as a token, as claims and as keys, at the fixed time 2026-01-01.
 #[must_use]
 pub fn fuzz_token(bytes: &[u8]) -> FuzzedToken {
     let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_767_225_600);
@@ -65,7 +66,7 @@ pub fn fuzz_token(bytes: &[u8]) -> FuzzedToken {
     let claims = strict_json::object(bytes).ok().map(serde_json::Value::Object);
     let bound =
         claims.and_then(|claims| claims::principal(&claims, ClaimSource::Jwt, &CONFIG, &issuer, now).ok());
-    // A client that shows nothing.
+    // A client that sends no proofs.
     let digest = Digest::default();
     let shown = ClientProofs { token: &digest, certificate: None, dpop: None };
     let verifier = ProofVerifier::new(now);
@@ -94,8 +95,8 @@ fn is_accepted(bytes: &[u8]) -> bool {
     verified.is_ok()
 }
 
-/// Reads an input as a proof of DPoP for the request in the example of RFC 9449 (7.1), by the key of the example.
-/// Returns whether it was accepted.
+/// Parses an input as a DPoP proof for the request in the example of RFC 9449 (7.1), with the key of the example.
+/// Returns whether the proof was accepted.
 #[must_use]
 pub fn fuzz_dpop_proof(bytes: &[u8]) -> bool {
     let Ok(proof) = std::str::from_utf8(bytes) else { return false };

@@ -1,9 +1,9 @@
-//! Token introspection (RFC 7662): the issuer says what one of its tokens is.
+//! Token introspection (RFC 7662): the issuer says whether a token is valid, and what its claims are.
 //!
-//! Every token that nobody knows costs the issuer a request, and anybody can make tokens up. So at most
-//! [`MAX_REQUESTS`] are under way for one issuer, one of each token ([`TokenTurns`]), and what is learned counts for a
-//! while; `Issuers` keeps that, and gives each client a share of the requests. Without an answer in time nobody knows,
-//! and the request fails as such.
+//! Every unknown token costs the issuer a request, and anybody can make up tokens. So at most [`MAX_REQUESTS`]
+//! introspections of one issuer run at a time, and only one for the same token ([`TokenTurns`]). `Issuers` caches the
+//! results for a while, and gives each client a share of the introspections. If the issuer does not answer in time, the
+//! request fails with an error that says so.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -26,16 +26,16 @@ use super::strict_json;
 use crate::config::OAuthClient;
 use crate::observe::with_causes;
 
-/// Requests to one issuer at the same time.
+/// Maximum number of simultaneous requests to one issuer.
 const MAX_REQUESTS: usize = 16;
 
-/// How long one introspection may take, with waiting for its turn.
+/// Time-out of one introspection, including the wait for a permit.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(2);
 
-/// When to try again after an introspection that failed.
+/// After how long a client should try again when an introspection has failed.
 pub(super) const RETRY_AFTER: Duration = Duration::from_secs(2);
 
-/// Asks one issuer about its tokens.
+/// Introspects the tokens of one issuer.
 pub(super) struct Introspection {
     issuer: Arc<str>,
     client: OAuthClient,
@@ -57,7 +57,7 @@ impl Introspection {
         Self { issuer, client, discovery, fetcher, permits, has_failed: AtomicBool::new(false) }
     }
 
-    /// The claims of a token.
+    /// Returns the claims of an active token.
     pub(super) async fn claims(&self, token: &str, now: SystemTime) -> Result<Value, TokenError> {
         let asked = timeout(TIMEOUT, self.ask(token, now)).await;
         let claims = asked.unwrap_or(Err(FetchError::TimedOut)).and_then(|fetched| {
@@ -71,7 +71,7 @@ impl Introspection {
         }
     }
 
-    /// Logs when introspection begins and ceases to fail, not at each request.
+    /// Logs the first failure of introspection and the first success after it, but not each request.
     fn log(&self, error: Option<&FetchError>) {
         let issuer = &*self.issuer;
         match (error, self.has_failed.swap(error.is_some(), Ordering::Relaxed)) {
@@ -95,12 +95,12 @@ impl Introspection {
         self.fetcher.fetch(FetchRequest { endpoint, form: Some(form), timeout: TIMEOUT }).await
     }
 
-    /// The credentials of this server (RFC 6749, 2.3.1).
+    /// The credentials of this server as an OAuth client (RFC 6749, 2.3.1).
     fn authorization(&self) -> HeaderValue {
         let (id, secret) =
             (form_encoded(&self.client.client_id), form_encoded(self.client.secret.expose_secret()));
         let credentials = format!("Basic {}", BASE64.encode(format!("{id}:{secret}").as_bytes()));
-        // Base64 is always a header value.
+        // Base64 is always a valid header value.
         let mut value =
             HeaderValue::from_str(&credentials).unwrap_or_else(|_| HeaderValue::from_static("Basic"));
         value.set_sensitive(true);
@@ -114,7 +114,7 @@ impl std::fmt::Debug for Introspection {
     }
 }
 
-/// A text as `application/x-www-form-urlencoded` has it.
+/// Encodes a text as `application/x-www-form-urlencoded`.
 fn form_encoded(text: &str) -> String {
     let mut encoded = String::with_capacity(text.len());
     for byte in text.bytes() {
@@ -129,12 +129,12 @@ fn form_encoded(text: &str) -> String {
     encoded
 }
 
-/// Turns of those who want to know about the same token: the first one asks, and the others find what it learned. A
-/// client that leaves gives its turn to the next.
+/// Lets requests with the same token introspect it one after another: the first asks the issuer, and the others find
+/// the result in the cache. If a request is dropped, the next one takes its turn.
 #[derive(Debug, Default)]
 pub(super) struct TokenTurns(Mutex<HashMap<Digest, Arc<AsyncMutex<()>>>>);
 
-/// The turn of one request, until it is dropped.
+/// The turn of one request, which ends when it is dropped.
 #[derive(Debug)]
 pub(super) struct TokenTurn<'t> {
     turns: &'t TokenTurns,
@@ -144,10 +144,10 @@ pub(super) struct TokenTurn<'t> {
 }
 
 impl TokenTurns {
-    /// Waits for the turn. `None`: others took too long.
+    /// Waits for the turn of this request. Returns `None` if the requests before it took too long.
     pub(super) async fn wait(&self, digest: Digest) -> Option<TokenTurn<'_>> {
         let gate = Arc::clone(self.0.lock().entry(digest).or_default());
-        // From here on the drop of `turn` removes the gate, also if this future is dropped while it waits.
+        // From here on, dropping `turn` removes the gate from the map, even if this future is dropped while it waits.
         let mut turn = TokenTurn { turns: self, digest, gate: Some(Arc::clone(&gate)), guard: None };
         turn.guard = Some(timeout(TIMEOUT, gate.lock_owned()).await.ok()?);
         Some(turn)
@@ -157,7 +157,7 @@ impl TokenTurns {
 impl Drop for TokenTurn<'_> {
     fn drop(&mut self) {
         let mut gates = self.turns.0.lock();
-        // Both hold the gate; what is left then is the map's own, and those of others.
+        // Both hold the gate. If no other request holds it then, the map has the only reference.
         drop((self.guard.take(), self.gate.take()));
         if gates.get(&self.digest).is_some_and(|gate| Arc::strong_count(gate) == 1) {
             gates.remove(&self.digest);
@@ -184,7 +184,7 @@ mod tests {
         let other = turns.wait([2; 32]).await.unwrap();
         let mut second = Box::pin(turns.wait([1; 32]));
         assert!((&mut second).now_or_never().is_none());
-        // One that leaves while it waits.
+        // A request that is dropped while it waits for its turn.
         assert!(turns.wait([1; 32]).now_or_never().is_none());
         assert_eq!(turns.0.lock().len(), 2);
         drop((first, other));

@@ -1,9 +1,9 @@
-//! How much of the introspection each client may use.
+//! The share of each client in the introspections.
 //!
-//! Otherwise a client that makes tokens up could hold all permits of an issuer, and no client with a new opaque token
-//! would get in. So each client network has two shares: how many of its introspections run at the same time, and how
-//! many of its tokens in a second may turn out to be invalid. Valid tokens do not count toward the second, and tokens
-//! that are in the cache need no share.
+//! Without shares, a client that makes up tokens could hold all permits of an issuer, and no other client with a new
+//! opaque token would be authenticated. So each client network has two limits: how many of its introspections run at
+//! the same time, and how many of its tokens a second may turn out to be invalid. Valid tokens do not count toward the
+//! second limit, and cached tokens need no share.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,23 +16,23 @@ use tokio::time::timeout;
 use crate::access::client_network::ClientNetwork;
 use crate::token_bucket::TokenBucket;
 
-/// Introspections of one client at the same time: a quarter of those of one issuer.
-const AT_ONCE: usize = 4;
+/// Maximum number of simultaneous introspections of one client: a quarter of those of one issuer.
+const MAX_CONCURRENT: usize = 4;
 
-/// Tokens of one client in a second that no issuer knows.
+/// Maximum number of tokens a second of one client that turn out to be invalid.
 const UNKNOWN_PER_SECOND: u64 = 20;
 
-/// Clients with a share of their own. Beyond it, new clients have one share together.
+/// Maximum number of clients with shares of their own. Further clients have one share together.
 const MAX_CLIENTS: usize = 10_000;
 
-/// Shortest time between two searches for shares that nobody uses.
+/// Minimum time between two scans for unused shares.
 const SWEEP: Duration = Duration::from_secs(1);
 
 /// The shares of all clients.
 #[derive(Debug)]
 pub(super) struct IntrospectionShares {
     shares: Mutex<Shares>,
-    /// For clients beyond [`MAX_CLIENTS`].
+    /// The share of clients beyond [`MAX_CLIENTS`].
     common: Arc<Share>,
 }
 
@@ -49,7 +49,7 @@ struct Share {
     unknown: TokenBucket,
 }
 
-/// The right to one introspection, until it is dropped.
+/// The permit for one introspection. Dropping it returns the permit, but not the invalid token that it counted.
 #[derive(Debug)]
 pub(super) struct IntrospectionPermit {
     share: Arc<Share>,
@@ -58,7 +58,8 @@ pub(super) struct IntrospectionPermit {
 
 impl Share {
     fn new() -> Arc<Self> {
-        let (permits, unknown) = (Semaphore::new(AT_ONCE), TokenBucket::per_second(UNKNOWN_PER_SECOND));
+        let (permits, unknown) =
+            (Semaphore::new(MAX_CONCURRENT), TokenBucket::per_second(UNKNOWN_PER_SECOND));
         Arc::new(Self { permits: Arc::new(permits), unknown })
     }
 
@@ -74,8 +75,8 @@ impl Default for IntrospectionShares {
 }
 
 impl IntrospectionShares {
-    /// Waits for a permit. `None`: the client has too many introspections under way, or had too many tokens that nobody
-    /// knows.
+    /// Waits for a permit. Returns `None` if the client has too many introspections running, or has sent too many
+    /// invalid tokens.
     pub(super) async fn acquire(
         &self,
         client: ClientNetwork,
@@ -104,7 +105,7 @@ impl IntrospectionShares {
 }
 
 impl IntrospectionPermit {
-    /// The token was no invention, or nobody could say: it does not count.
+    /// The token was valid, or the issuer could not be asked: it does not count as invalid.
     pub(super) fn was_needed(self) {
         self.share.unknown.give_back(1);
     }
@@ -125,7 +126,7 @@ mod tests {
         let shares = IntrospectionShares::default();
         let max_wait = Duration::from_secs(60);
         let mut held = Vec::new();
-        for _ in 0..AT_ONCE {
+        for _ in 0..MAX_CONCURRENT {
             held.push(shares.acquire(client(1), max_wait).await.unwrap());
         }
         assert!(shares.acquire(client(1), max_wait).now_or_never().is_none(), "it waits for its own");

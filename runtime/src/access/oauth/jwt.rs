@@ -1,9 +1,9 @@
-//! JSON Web Tokens in compact form (RFC 7515, 7519): taken apart, and their header and signature checked.
+//! JSON Web Tokens in compact form (RFC 7515, 7519): parsing them, and checking their header and signature.
 //!
-//! Three steps in a fixed order. A token is parsed, which decides only that it is a JWT and which issuer it names. Its
-//! header is checked against that issuer's configuration. Its signature is verified with the issuer's keys, and only
-//! then is a claim believed. No key in the header of a token (`jwk`, `jku`, `x5u`, `x5c`) is ever looked at. A proof of
-//! DPoP has its key in its header, so `dpop` takes what was parsed and has rules of its own.
+//! Three steps have a fixed order. Parsing only finds out whether a token is a JWT, and which issuer it names. Then its
+//! header is checked against the configuration of that issuer. Then its signature is verified with the issuer's keys;
+//! only after that are its claims used. Keys in the header of a token (`jwk`, `jku`, `x5u`, `x5c`) are ignored. A DPoP
+//! proof has its key in its header; `dpop` uses the parser here, but checks proofs by its own rules.
 
 use data_encoding::BASE64URL_NOPAD;
 use serde_json::{Map, Value};
@@ -13,17 +13,17 @@ use super::jwks::{KeySet, PublicKey};
 use super::strict_json::{self, JsonError};
 use crate::config::{IssuerConfig, JwtAlgorithm};
 
-/// A token that looks like a JWT. Nothing in it is true yet, and nothing of it is shown.
+/// A parsed JWT. Nothing in it is verified yet, and nothing of it is shown to anyone.
 pub(super) struct Jwt<'t> {
     header: Map<String, Value>,
-    /// An object.
+    /// A JSON object.
     claims: Value,
-    /// The text that is signed.
+    /// The signed text: header and claims as they were sent.
     message: &'t str,
     signature: &'t str,
 }
 
-/// The header of a token, as far as an issuer's configuration allows it.
+/// A header that the configuration of its issuer allows.
 #[derive(Clone, Copy)]
 pub(super) struct CheckedHeader<'j> {
     pub(super) algorithm: JwtAlgorithm,
@@ -31,7 +31,7 @@ pub(super) struct CheckedHeader<'j> {
 }
 
 impl<'t> Jwt<'t> {
-    /// Takes a token apart. `None`: it is no JWT, and only its issuer can read it.
+    /// Parses a token. Returns `None` if the token is not a JWT, so that only its issuer can read it.
     pub(super) fn parse(token: &'t str) -> Result<Option<Self>, TokenError> {
         let Some((message, signature)) = token.rsplit_once('.') else { return Ok(None) };
         let Some((header, claims)) = message.split_once('.') else { return Ok(None) };
@@ -39,7 +39,7 @@ impl<'t> Jwt<'t> {
         else {
             return Ok(None);
         };
-        // Five parts are an encrypted token, whose header is JSON too.
+        // A token of five parts is encrypted (JWE). Its header is JSON too.
         if claims.contains('.') {
             return Ok(None);
         }
@@ -48,7 +48,7 @@ impl<'t> Jwt<'t> {
         Ok(Some(Self { header, claims, message, signature }))
     }
 
-    /// The issuer that the token names.
+    /// The issuer that the token names, unverified.
     pub(super) fn issuer(&self) -> Result<&str, TokenError> {
         match self.claims.get("iss") {
             Some(Value::String(issuer)) => Ok(issuer),
@@ -57,7 +57,7 @@ impl<'t> Jwt<'t> {
         }
     }
 
-    /// Checks the header.
+    /// Checks the header against the configuration of the issuer.
     pub(super) fn check_header(&self, config: &IssuerConfig) -> Result<CheckedHeader<'_>, TokenError> {
         let algorithm = self.parameter("alg")?.and_then(JwtAlgorithm::parse);
         let algorithm = algorithm.filter(|algorithm| config.algorithms.contains(algorithm));
@@ -73,7 +73,7 @@ impl<'t> Jwt<'t> {
         let Some(full) = self.parameter("typ")? else {
             return if is_strict { Err(TokenError::WrongType) } else { Ok(()) };
         };
-        // A media type without its `application/` (RFC 7515, 4.1.9).
+        // A media type without `application/` (RFC 7515, 4.1.9).
         let full = full.to_ascii_lowercase();
         match full.strip_prefix("application/").unwrap_or(&full) {
             "at+jwt" => Ok(()),
@@ -83,17 +83,17 @@ impl<'t> Jwt<'t> {
         }
     }
 
-    /// The header, which nobody vouches for.
+    /// The header, unverified.
     pub(super) fn header(&self) -> &Map<String, Value> {
         &self.header
     }
 
-    /// The claims, an object, which nobody vouches for.
+    /// The claims, unverified. Always an object.
     pub(super) fn unverified_claims(&self) -> &Value {
         &self.claims
     }
 
-    /// Whether this key signed the text.
+    /// Whether the signature was made with this key.
     pub(super) fn is_signed_by(&self, key: &PublicKey, algorithm: JwtAlgorithm) -> bool {
         let signature = BASE64URL_NOPAD.decode(self.signature.as_bytes());
         signature.is_ok_and(|signature| key.verify(algorithm, self.message.as_bytes(), &signature))
@@ -107,7 +107,7 @@ impl<'t> Jwt<'t> {
         }
     }
 
-    /// Verifies the signature and returns the claims, which are now the issuer's own.
+    /// Verifies the signature and returns the claims.
     pub(super) fn verify(&self, header: CheckedHeader<'_>, keys: &KeySet) -> Result<&Value, TokenError> {
         let CheckedHeader { algorithm, kid } = header;
         if !keys.has(kid, algorithm) {
@@ -124,7 +124,7 @@ impl<'t> Jwt<'t> {
     }
 }
 
-/// Whether text can be nothing but a JSON object.
+/// Whether a text can only be a JSON object.
 fn is_object(text: &[u8]) -> bool {
     text.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{')
 }

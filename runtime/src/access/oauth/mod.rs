@@ -1,8 +1,8 @@
 //! Access tokens of OAuth authorization servers: from a token to a principal.
 //!
-//! This server is a resource server (OAuth 2.1, RFC 9068, RFC 7662): it issues nothing, and it believes a token only as
-//! far as the issuers of the configuration do. A JWT is verified here with its issuer's keys. Any other token is
-//! introspected. Nothing is fetched before a token needs it, so the server starts without its issuers.
+//! This server is a resource server (OAuth 2.1, RFC 9068, RFC 7662): it issues no tokens, and accepts only those of the
+//! configured issuers. It verifies a JWT itself, with the keys of the issuer; it introspects any other token. Nothing
+//! is fetched before a token needs it, so the server starts even if its issuers are down.
 //!
 //! | Module | What it does |
 //! |---|---|
@@ -13,8 +13,8 @@
 //! | `remote_document`, `fetch` | when something is fetched, and how |
 //! | `expiring_map`, `strict_json`, `error`, `proof_error` | what all of these need |
 //!
-//! The only state is what was learned of tokens and issuers. All of it is bounded, and a changed configuration replaces
-//! all of it. Tokens are neither stored nor logged: what is known of one lies under its SHA-256.
+//! The only state is what was learned about tokens and issuers. All of it is bounded, and a changed configuration
+//! replaces all of it. Tokens are neither stored nor logged: the caches have a token's SHA-256 as their key.
 
 mod bound_token;
 mod claims;
@@ -58,24 +58,24 @@ use jwks::IssuerKeys;
 use jwt::Jwt;
 use remote_document::Unavailable;
 
-/// Longest token that is read, bytes.
+/// Maximum length of a token, in bytes.
 const MAX_TOKEN: usize = 16 << 10;
 
-/// Most tokens of which something is known, the good and the bad each.
-const MAX_KNOWN: usize = 10_000;
+/// Maximum number of cached tokens: this many valid ones, and as many invalid ones.
+const MAX_CACHED: usize = 10_000;
 
-/// Most issuers that are asked about a token that does not name its issuer.
+/// Maximum number of issuers that are asked about a token that does not name its issuer.
 const MAX_ASKED: usize = 4;
 
-/// How long the word of an issuer about a token counts: a token that is revoked ends after this time.
-const INTROSPECTED: Duration = Duration::from_secs(60);
+/// How long an introspection is cached. A token that the issuer revokes is accepted until then.
+const CACHE_INTROSPECTED: Duration = Duration::from_secs(60);
 
-/// How long a signature that was verified counts. A key that its issuer withdraws is accepted for this long after the
-/// keys were fetched again, which the issuer's `Cache-Control` decides.
-const VERIFIED: Duration = Duration::from_secs(5 * 60);
+/// How long a verified JWT is cached. If an issuer withdraws a key, tokens signed with it are accepted for this long
+/// after the keys were fetched again; the issuer's `Cache-Control` decides when that is.
+const CACHE_VERIFIED: Duration = Duration::from_secs(5 * 60);
 
-/// The same for a token that is not accepted: another attempt with it may succeed soon.
-const REJECTED: Duration = Duration::from_secs(5);
+/// How long the rejection of a token is cached. It is short, because the same token may become valid soon.
+const CACHE_REJECTED: Duration = Duration::from_secs(5);
 
 /// The authorization servers whose tokens are accepted.
 pub(crate) struct Issuers {
@@ -96,7 +96,7 @@ struct Issuer {
 }
 
 impl Issuers {
-    /// The issuers of a configuration. Reads files of keys, and sends nothing.
+    /// Prepares the issuers of a configuration. Reads key files, and sends no requests.
     pub(crate) fn new(config: &AuthConfig) -> Self {
         let fetcher: Arc<dyn Fetch> = Arc::new(HttpFetch);
         Self::with_fetcher(config, &fetcher)
@@ -105,15 +105,15 @@ impl Issuers {
     fn with_fetcher(config: &AuthConfig, fetcher: &Arc<dyn Fetch>) -> Self {
         Self {
             issuers: config.issuers.iter().map(|config| Issuer::new(config, fetcher)).collect(),
-            principals: ExpiringMap::new(MAX_KNOWN),
-            rejected: ExpiringMap::new(MAX_KNOWN),
+            principals: ExpiringMap::new(MAX_CACHED),
+            rejected: ExpiringMap::new(MAX_CACHED),
             turns: TokenTurns::default(),
             shares: IntrospectionShares::default(),
         }
     }
 
-    /// The principal of a token, and what the token is bound to. `digest` is the token's SHA-256; `client` is where the
-    /// request comes from.
+    /// Returns the principal of a token, and what the token is bound to. `digest` is the SHA-256 of the token; `client`
+    /// is the network that the request comes from.
     pub(crate) async fn authenticate(
         &self,
         token: &str,
@@ -134,21 +134,21 @@ impl Issuers {
         }
     }
 
-    /// Whether this is the principal of one of these issuers, and not of one that was removed, or from before the
-    /// configuration of issuers changed.
+    /// Whether this principal belongs to one of these issuers. The principal of an issuer that was removed, or from
+    /// before the issuers were configured anew, does not.
     pub(crate) fn holds(&self, principal: &Principal) -> bool {
         let is_its_issuer =
             |known: &Arc<str>| self.issuers.iter().any(|issuer| Arc::ptr_eq(&issuer.id, known));
         principal.issuer.as_ref().is_some_and(is_its_issuer)
     }
 
-    /// What is known of a token without asking anybody.
+    /// Returns what the caches know about a token.
     fn cached(&self, digest: &Digest, now: SystemTime) -> Option<Result<BoundPrincipal, TokenError>> {
         let known = self.principals.get(digest, now).map(Ok);
         known.or_else(|| self.rejected.get(digest, now).map(Err))
     }
 
-    /// Verifies a token that names its issuer.
+    /// Verifies a JWT with the keys of the issuer that it names; an issuer without keys introspects it.
     async fn read_jwt(
         &self,
         jwt: &Jwt<'_>,
@@ -161,13 +161,13 @@ impl Issuers {
             self.issuers.iter().find(|issuer| &*issuer.id == named).ok_or(TokenError::UnknownIssuer)?;
         let Some(keys) = &issuer.keys else { return self.introspect(&[issuer], sent, digest, now).await };
         let bound = issuer.verify(jwt, keys, now).await?;
-        // A JWT always expires. It is verified again after a while, since its key may have been withdrawn.
-        let until = bound.expires().unwrap_or(now).min(now + VERIFIED);
+        // A JWT always expires. It is verified again after a while, because its key may have been withdrawn.
+        let until = bound.expires().unwrap_or(now).min(now + CACHE_VERIFIED);
         self.principals.insert(*digest, bound.clone(), until);
         Ok(bound)
     }
 
-    /// Asks issuers about a token, one after another, until one of them knows it.
+    /// Introspects a token at one issuer after another, until an issuer knows it.
     async fn introspect(
         &self,
         issuers: &[&Issuer],
@@ -185,16 +185,18 @@ impl Issuers {
         for issuer in issuers {
             match issuer.introspect(token, now).await {
                 Ok(bound) => {
-                    let until = bound.expires().map_or(now + INTROSPECTED, |end| end.min(now + INTROSPECTED));
+                    let until = bound
+                        .expires()
+                        .map_or(now + CACHE_INTROSPECTED, |end| end.min(now + CACHE_INTROSPECTED));
                     self.principals.insert(*digest, bound.clone(), until);
                     permit.was_needed();
                     return Ok(bound);
                 }
-                // The issuer that was not reached could have known the token.
+                // The issuer that could not be reached may know the token.
                 Err(TokenError::Inactive) if error == unavailable => {}
                 Err(TokenError::Inactive) => error = TokenError::Inactive,
                 Err(TokenError::Unavailable { .. }) => error = unavailable,
-                // The token is known, and not for this server.
+                // This issuer knows the token, but the token is not valid for this server.
                 Err(fault) => {
                     error = fault;
                     break;
@@ -202,7 +204,7 @@ impl Issuers {
             }
         }
         if error != unavailable && error != TokenError::Unknown {
-            self.rejected.insert(*digest, error, now + REJECTED);
+            self.rejected.insert(*digest, error, now + CACHE_REJECTED);
         } else {
             permit.was_needed();
         }
@@ -226,8 +228,8 @@ impl Issuer {
         Self { id, config: config.clone(), keys, introspection }
     }
 
-    /// Verifies a token of this issuer. The header is checked first, so that only a token that could be good has keys
-    /// fetched.
+    /// Verifies a token of this issuer. The header is checked first, so that only a token with an acceptable header
+    /// makes the server fetch keys.
     async fn verify(
         &self,
         jwt: &Jwt<'_>,
@@ -248,7 +250,7 @@ impl Issuer {
     }
 }
 
-/// Checks the letters of a token (`b64token` of RFC 6750, 2.1, and `token68` of RFC 9449, 7.1) and its length.
+/// Checks the characters of a token (`b64token` of RFC 6750, 2.1, and `token68` of RFC 9449, 7.1) and its length.
 pub(crate) fn check_syntax(token: &str) -> Result<(), TokenError> {
     let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~+/".contains(&byte);
     let letters = token.trim_end_matches('=');

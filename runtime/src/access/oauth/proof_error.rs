@@ -1,30 +1,30 @@
-//! Why a proof of DPoP is not accepted: one variant for each fault.
+//! Why a DPoP proof is refused: one variant for each reason.
 //!
-//! As with [`TokenError`](super::TokenError), a sentence of this type goes to the operator's audit, and its description
-//! to the client.
+//! As with [`TokenError`](super::TokenError), the `Display` text goes to the operator's audit, and the description to
+//! the client.
 
-/// A fault of a proof.
+/// Why a DPoP proof is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ProofError {
-    /// No header `DPoP`, or two.
+    /// The request has no header `DPoP`, or two.
     #[error("the request has no proof, or more than one; the client must send one header DPoP")]
     NotOne,
-    /// Longer than any proof that is read.
+    /// The proof exceeds the maximum length.
     #[error("the proof is longer than 16 KiB")]
     TooLong,
-    /// Not three parts in base64url, not JSON, or a name that programs read in different ways.
+    /// The proof is not three parts in base64url, not JSON, or has an ambiguous member.
     #[error("the proof is no JWT")]
     Undecodable,
-    /// `typ`.
+    /// `typ` is not `dpop+jwt`.
     #[error("the type of the proof is not dpop+jwt")]
     WrongType,
-    /// `none`, an algorithm with a shared secret, or an unknown one.
+    /// The algorithm is `none`, one with a shared secret, or unknown.
     #[error("the proof is signed with an algorithm that this server does not verify")]
     AlgorithmNotAllowed,
-    /// `crit` names extensions, of which this server knows none.
+    /// `crit` names header extensions; this server supports none.
     #[error("the proof has critical header parameters, of which this server supports none")]
     CriticalHeader,
-    /// `jwk` is missing, is private, or is no key for signatures of the algorithm.
+    /// `jwk` is missing, is a private key, or is no key for signatures with the algorithm.
     #[error("the proof has no public key for its algorithm in `jwk`")]
     NoKey,
     /// The token is bound to another key.
@@ -33,33 +33,33 @@ pub enum ProofError {
     /// A claim is missing or has the wrong type.
     #[error("the proof lacks a claim, or a claim has the wrong type; it needs jti, htm, htu, iat and ath")]
     ClaimFormat,
-    /// `htm`.
+    /// `htm` is not the method of the request.
     #[error("the proof is for another method")]
     OtherMethod,
-    /// `htu`.
+    /// `htu` is not the URI of the request.
     #[error("the proof is for another URI; `resource` under [auth] must be the URI that clients use")]
     OtherUri,
-    /// `ath`.
+    /// `ath` is not the digest of the token.
     #[error("the proof is for another token")]
     OtherToken,
-    /// `iat` is more than five minutes away.
+    /// `iat` is more than five minutes in the past or in the future.
     #[error(
         "the proof is too old, or was made in the future; compare the clocks of this machine and of the client"
     )]
     NotNow,
-    /// `iat` is before the start of the server, which does not know whether the proof was used then.
+    /// `iat` is before the start of the server, which cannot know whether the proof was used then.
     #[error("the proof was made before this server started")]
     BeforeStart,
-    /// Somebody else signed or changed it.
+    /// The signature was made with another key, or the proof was changed.
     #[error("the signature of the proof is wrong")]
     BadSignature,
-    /// It was used before.
+    /// The proof was used before.
     #[error("the proof was used before; the client must make one for each request")]
     Replayed,
 }
 
 impl ProofError {
-    /// What the client learns: `error_description` of RFC 6750, without quotes and backslashes.
+    /// The text for the client: `error_description` of RFC 6750, which has no quotes and backslashes.
     #[must_use]
     pub fn description(&self) -> &'static str {
         match self {

@@ -1,9 +1,9 @@
-//! A document of an issuer, its keys or its metadata: when it is fetched, and how long it counts.
+//! A document of an issuer, such as its keys or its metadata: when it is fetched, and how long it is used.
 //!
-//! Clients decide how often a token needs the document, so this type decides how often it is fetched. One load runs at
-//! a time, and every request that needs the document waits for it. A load is a task of its own, which goes on when the
-//! waiting requests are dropped: otherwise a client that sends a token with an unknown key and disconnects could cancel
-//! every load, and keep this server from learning a new key. Dropping the document ends the task.
+//! Clients decide how often a token needs the document, so this type limits how often it is fetched. One load runs at a
+//! time, and every request that needs the document waits for that load. A load is a task of its own, which continues
+//! when the waiting requests are dropped. Otherwise a client could send a token with an unknown key and disconnect, and
+//! so cancel every load and keep this server from learning a new key. Dropping the [`RemoteDocument`] aborts the task.
 //!
 //! | The document | What happens |
 //! |---|---|
@@ -25,37 +25,38 @@ use tokio_util::task::AbortOnDropHandle;
 use super::fetch::FetchError;
 use crate::observe::with_causes;
 
-/// Shortest time from one fetch to the next, while there is a document.
+/// Minimum time between two fetches while there is a document.
 pub(super) const RELOAD_INTERVAL: Duration = Duration::from_secs(30);
 
-/// The same while there is none, so that a server that began before its issuer does not stay closed for long.
+/// Minimum time between two fetches while there is no document. It is shorter, so that a server that started before its
+/// issuer accepts tokens soon.
 pub(super) const RETRY_INTERVAL: Duration = Duration::from_secs(5);
 
-/// How long a document counts when the issuer cannot be reached.
+/// How long a document is used when the issuer cannot be reached.
 pub(super) const MAX_AGE: Duration = Duration::from_secs(24 * 3600);
 
-/// Bounds of how long a document is fresh, whatever its issuer says.
+/// The minimum time for which a document is fresh, whatever its issuer says; [`MAX_AGE`] is the maximum.
 const MIN_FRESH: Duration = Duration::from_secs(5 * 60);
 
-/// How long a document is fresh whose issuer says nothing.
+/// How long a document is fresh if its issuer says nothing about that.
 const DEFAULT_FRESH: Duration = Duration::from_secs(10 * 60);
 
-/// How long a load is waited for.
+/// How long a request waits for a load.
 const MAX_WAIT: Duration = Duration::from_secs(8);
 
-/// The same where the old document would do.
+/// How long a request waits for a load if the old document has the answer.
 const MAX_WAIT_WITH_OLD: Duration = Duration::from_secs(2);
 
-/// How far two readings of the clock may be out of order without meaning that the clock was set back.
+/// Two readings of the clock may be out of order by this much; beyond it, the clock was set back.
 const CLOCK_JITTER: Duration = Duration::from_secs(60);
 
-/// A document as it was fetched, with how long it may be kept.
+/// A fetched document, and how long it may be cached.
 pub(super) struct Loaded<T> {
     pub(super) value: T,
     pub(super) max_age: Option<Duration>,
 }
 
-/// The document cannot be had now; how long to wait before another attempt.
+/// The document is not available. The field says how long to wait before another attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Unavailable(pub(super) Duration);
 
@@ -64,9 +65,9 @@ type Loader<T> = Box<dyn Fn(SystemTime) -> BoxFuture<'static, Result<Loaded<T>, 
 
 type LoadResult<T> = Result<(Arc<T>, Duration), Arc<FetchError>>;
 
-/// A document, its age, and the load that runs.
+/// A document, its age, and the running load.
 pub(super) struct RemoteDocument<T> {
-    /// What it is, for the log.
+    /// The document's name for the log.
     name: String,
     loader: Loader<T>,
     state: Mutex<State<T>>,
@@ -74,7 +75,7 @@ pub(super) struct RemoteDocument<T> {
 
 struct State<T> {
     document: Option<FetchedDocument<T>>,
-    /// When the last load began, but for that of the first document.
+    /// When the last load began. `None` after the load of the first document, so that a second one may follow at once.
     attempted: Option<SystemTime>,
     has_failed: bool,
     load: Option<Load<T>>,
@@ -106,8 +107,8 @@ impl<T: Send + Sync + 'static> RemoteDocument<T> {
         Self { name, loader: Box::new(loader), state: Mutex::new(state) }
     }
 
-    /// The document, fetched again if it is not fresh or `has_answer` finds nothing in it. The document that is
-    /// returned may still lack the answer, which then is that there is none.
+    /// Returns the document, which is fetched again if it is not fresh or if `has_answer` is false for it. If the
+    /// returned document has no answer either, there is none.
     pub(super) async fn get(
         &self,
         has_answer: impl Fn(&T) -> bool,
@@ -125,17 +126,17 @@ impl<T: Send + Sync + 'static> RemoteDocument<T> {
                 state.load = Some(self.start(now));
             }
             let Some(load) = &state.load else { return state.best(has_answer, now) };
-            let would_do = state.usable(now).is_some_and(|value| has_answer(value));
-            (load.result.clone(), if would_do { MAX_WAIT_WITH_OLD } else { MAX_WAIT })
+            let old_has_answer = state.usable(now).is_some_and(|value| has_answer(value));
+            (load.result.clone(), if old_has_answer { MAX_WAIT_WITH_OLD } else { MAX_WAIT })
         };
-        // The state has the result too, or says that there is none yet.
+        // The result is read from the state below, which tells whether the load has ended.
         let _ = timeout(max_wait, result).await;
         let mut state = self.state.lock();
         state.finish_load(&self.name);
         state.best(has_answer, now)
     }
 
-    /// Begins a load.
+    /// Starts a load.
     fn start(&self, now: SystemTime) -> Load<T> {
         let task = AbortOnDropHandle::new(tokio::spawn((self.loader)(now)));
         let result = task.map(|ended| match ended {
@@ -148,13 +149,14 @@ impl<T: Send + Sync + 'static> RemoteDocument<T> {
 }
 
 impl<T> State<T> {
-    /// Takes over what a load that has ended brought.
+    /// If the load has ended, moves its result to the state.
     fn finish_load(&mut self, name: &str) {
         let Some(load) = &self.load else { return };
         let Some(result) = load.result.clone().now_or_never() else { return };
         let fetched = load.began;
         self.load = None;
-        // The first document does not count: its issuer may have changed it since, and the next load finds that out.
+        // The first document does not count: the issuer may have changed the document since, and only another load can
+        // find that out.
         let is_first = self.document.is_none() && result.is_ok();
         self.attempted = (!is_first).then_some(fetched);
         match result {
@@ -167,11 +169,11 @@ impl<T> State<T> {
             }
             Err(error) => {
                 let error = with_causes(&error);
-                // Once, not at each attempt while the issuer is down.
+                // Logged once, and not for each attempt while the issuer is down.
                 if !self.has_failed {
                     tracing::warn!(
                         error,
-                        "{name} could not be fetched; what is known of it counts for a day"
+                        "{name} could not be fetched; the last fetched version is used for up to a day"
                     );
                 }
                 self.has_failed = true;
@@ -179,24 +181,24 @@ impl<T> State<T> {
         }
     }
 
-    /// How long until another load may begin.
+    /// How long to wait until another load may start.
     fn wait_for_next(&self, now: SystemTime) -> Duration {
         let interval = if self.usable(now).is_some() { RELOAD_INTERVAL } else { RETRY_INTERVAL };
         let since = self.attempted.map_or(Duration::MAX, |attempted| age(attempted, now));
         interval.saturating_sub(since)
     }
 
-    /// The document, unless it is too old.
+    /// Returns the document, unless it is older than [`MAX_AGE`].
     fn usable(&self, now: SystemTime) -> Option<&Arc<T>> {
         let document = self.document.as_ref()?;
         (age(document.fetched, now) < MAX_AGE).then_some(&document.value)
     }
 
-    /// The best document without another load.
+    /// Returns the document without starting a load, or an error if a newer document may have the answer.
     fn best(&self, has_answer: impl Fn(&T) -> bool, now: SystemTime) -> Result<Arc<T>, Unavailable> {
         let is_certain = self.load.is_none() && !self.has_failed;
         match self.usable(now) {
-            // The answer may be in a newer document.
+            // Without this condition, a newer document could have an answer that this one lacks.
             Some(value) if is_certain || has_answer(value) => Ok(Arc::clone(value)),
             Some(_) | None => Err(Unavailable(self.wait_for_next(now).max(Duration::from_secs(1)))),
         }
@@ -209,7 +211,7 @@ impl<T> FetchedDocument<T> {
     }
 }
 
-/// How long ago something was. When the clock was set back, nobody knows, and it was too long ago.
+/// Returns how long ago `then` was. If the clock was set back, that is unknown, and the result is the maximum.
 fn age(then: SystemTime, now: SystemTime) -> Duration {
     now.duration_since(then).unwrap_or_else(|error| match error.duration() {
         ahead if ahead <= CLOCK_JITTER => Duration::ZERO,

@@ -1,15 +1,15 @@
-//! JSON objects that every program reads alike.
+//! JSON objects that every parser reads alike.
 //!
-//! Programs differ in which of two members of one name counts, and serde_json takes some names for something else. A
-//! token that an issuer reads in one way and this server in another would be a way around both, so such an object is
-//! no value here.
+//! Parsers disagree on which of two members with the same name counts, and serde_json gives some names a special
+//! meaning. A token that the issuer reads in one way and this server in another could bypass both, so such an object is
+//! rejected.
 
 use serde_json::error::Category;
 use serde_json::{Map, Value};
 
 use crate::json;
 
-/// Why text is no such object.
+/// Why a text is not an acceptable object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum JsonError {
     #[error("it is no JSON object")]

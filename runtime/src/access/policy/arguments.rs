@@ -1,7 +1,7 @@
-//! Whether the arguments of a call have the values that conditions allow.
+//! Checks whether the arguments of a call satisfy conditions of roles.
 //!
-//! The text of the arguments is read once, for all conditions together, and nothing of it is kept: arguments may be
-//! megabytes, and a tree of them thirty times as much. What the plugin reads must be what was compared here, and its
+//! The JSON text of the arguments is parsed once for all conditions, and no tree is built: arguments may be megabytes
+//! long, and a tree of them thirty times as large. The plugin must read the same values that were checked here, but its
 //! parser may differ from ours. So an argument is rejected where two parsers could disagree:
 //!
 //! | In the arguments | Parsers that differ |
@@ -23,7 +23,7 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess,
 
 use crate::config::{AllowedValue, ArgumentCondition};
 
-/// The arguments of a call as the client wrote them, before anything is taken out: a JSON object.
+/// The arguments of a call as the client wrote them: the text of a JSON object.
 #[derive(Debug, Clone, Copy)]
 pub struct Arguments<'a>(&'a str);
 
@@ -38,26 +38,26 @@ impl<'a> Arguments<'a> {
 /// Why a condition does not hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ArgumentFault {
-    /// The value is none of those that are allowed.
+    /// The value is not one of the allowed values.
     Value,
     /// The argument is absent.
     Missing,
-    /// The argument stands there twice, or under a name that differs in upper and lower case.
+    /// The argument occurs twice, or another name differs from it only in upper and lower case.
     Ambiguous,
-    /// The arguments are no JSON object.
+    /// The arguments are not a JSON object.
     Unreadable,
 }
 
-/// What is known of one condition.
+/// What is known about one condition so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ConditionState {
-    /// Nothing yet: its argument may be absent.
+    /// The argument has not occurred yet.
     Absent,
     Holds,
     Fails(ArgumentFault),
 }
 
-/// Evaluates conditions; for each of them, why it does not hold.
+/// Evaluates conditions. Returns for each condition why it does not hold, or `None` if it holds.
 pub(super) fn check(
     conditions: &[&ArgumentCondition],
     arguments: Arguments<'_>,
@@ -90,7 +90,7 @@ pub(super) fn check(
 struct ConditionStates(Vec<ConditionState>);
 
 impl ConditionStates {
-    /// Notes a state. What failed once does not hold later.
+    /// Sets the state of a condition. A condition that has failed stays failed.
     fn note(&mut self, index: usize, state: ConditionState) {
         if let Some(known) = self.0.get_mut(index)
             && !matches!(known, ConditionState::Fails(_))
@@ -104,19 +104,19 @@ impl ConditionStates {
     }
 }
 
-/// A condition whose argument is the present value or a part of it.
+/// A condition whose argument is the current value or inside it.
 #[derive(Clone, Copy)]
 struct OpenCondition<'c> {
     condition: &'c ArgumentCondition,
     index: usize,
-    /// The way from the present value to the argument.
+    /// The remaining tokens of the pointer from the current value to the argument.
     rest: &'c [Box<str>],
-    /// Whether the present value is an element of the argument.
+    /// Whether the current value is an element of the argument, which is an array.
     is_element: bool,
 }
 
 impl<'c> OpenCondition<'c> {
-    /// The condition one step further on its way.
+    /// The condition for a child of the current value.
     fn next(self) -> Option<Self> {
         self.rest.split_first().map(|(_, rest)| Self { rest, ..self })
     }
@@ -130,16 +130,16 @@ impl<'c> OpenCondition<'c> {
     }
 }
 
-/// Reads one value.
+/// Visits one value of the arguments.
 struct Walk<'w, 'c> {
     open: &'w [OpenCondition<'c>],
     states: &'w mut ConditionStates,
-    /// Whether the value is the arguments themselves.
+    /// Whether the current value is the whole arguments.
     is_root: bool,
 }
 
 impl Walk<'_, '_> {
-    /// Notes whether the present value, which is no array and no object, is allowed.
+    /// Records whether the current value, which is neither an array nor an object, is allowed.
     fn scalar<E: serde::de::Error>(self, allows: impl Fn(&ArgumentCondition) -> bool) -> Result<(), E> {
         if self.is_root {
             return Err(E::custom("the arguments are no object"));
@@ -193,7 +193,7 @@ impl<'de> Visitor<'de> for Walk<'_, '_> {
         self.scalar(|condition| condition.allows_text(value))
     }
 
-    /// Null: as if the argument were absent, but not as an element.
+    /// Null counts as an absent argument, but not if it is an element of an array.
     fn visit_unit<E: serde::de::Error>(self) -> Result<(), E> {
         if self.is_root {
             return Err(E::custom("the arguments are no object"));
@@ -249,10 +249,10 @@ impl<'de> Visitor<'de> for Walk<'_, '_> {
     }
 }
 
-/// Reads one name of an object: the conditions that go on in its value.
+/// Visits one name of an object, and returns the conditions whose argument is inside the name's value.
 struct Name<'w, 'c> {
     open: &'w [OpenCondition<'c>],
-    /// Of each condition, whether its name was there already.
+    /// For each condition, whether its name has occurred in this object already.
     seen: &'w mut [bool],
     states: &'w mut ConditionStates,
 }
@@ -290,7 +290,7 @@ impl<'c> Visitor<'_> for Name<'_, 'c> {
     }
 }
 
-/// The index that a token of a pointer is in an array.
+/// Parses a token of a JSON pointer as an index of an array.
 fn array_index(token: &str) -> Option<usize> {
     let is_index =
         token == "0" || (!token.starts_with('0') && token.bytes().all(|byte| byte.is_ascii_digit()));
@@ -309,7 +309,7 @@ fn is_alike(name: &str, token: &str) -> bool {
     folded(name).eq(folded(token))
 }
 
-/// Upper case first: `ſ` is a lower-case letter whose upper case is `S`.
+/// Converts to upper case before lower case, because `ſ` is a lower-case letter whose upper case is `S`.
 fn folded(text: &str) -> impl Iterator<Item = char> {
     text.chars().flat_map(char::to_uppercase).flat_map(char::to_lowercase)
 }

@@ -1,8 +1,8 @@
-//! A caller in the words of an operator, such as `sub:alice group:analysts`, for `plugport access`.
+//! A caller as an operator describes it for `plugport access`, for example `sub:alice group:analysts`.
 //!
-//! The words are those of `who`, so that an operator writes a caller as a role names it. They are facts about one
-//! caller here: a word that names many, such as `authenticated`, is a mistake, and so are facts that no caller can have
-//! together. What the operator leaves out, the caller does not have: no group, no scope, no address.
+//! The words have the syntax of `who`, so that an operator describes a caller as a role names it. Here they are facts
+//! about one caller: a word that may stand for many callers, such as `authenticated`, is an error, and so are facts
+//! that no caller can have together. What the operator omits, the caller does not have: no group, no scope, no address.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use crate::access::principal::{Principal, PrincipalKind};
 use crate::access::static_tokens;
 use crate::config::{AuthConfig, CertificatePattern, StaticToken, WhoPattern, WhoPatternError, nearest};
 
-/// Most names that an error lists.
+/// Maximum number of names that an error lists.
 const MAX_LISTED: usize = 20;
 
-/// The word for a caller without credentials, which no entry of `who` has.
+/// The word for a caller without credentials. It is not a word of `who`.
 const ANONYMOUS: &str = "anonymous";
 
 /// A caller as an operator describes it.
@@ -28,17 +28,17 @@ pub struct DescribedCaller {
     warnings: Vec<String>,
 }
 
-/// Why words describe no caller.
+/// Why words do not describe a caller.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DescribedCallerError {
-    /// None of the words and kinds.
+    /// The word has no known form.
     #[error(
         "`{}` says nothing about a caller; write `stdio`, `anonymous`, or facts such as token:NAME, sub:NAME, \
          group:NAME, scope:NAME, client:ID, cert:SUBJECT, address:IP and principal:ID",
         .0.escape_debug()
     )]
     Unknown(String),
-    /// A kind with a wrong name.
+    /// The name after the colon is invalid.
     #[error("`{}` {error}", .word.escape_debug())]
     Name {
         /// The word.
@@ -46,42 +46,42 @@ pub enum DescribedCallerError {
         /// What is wrong with it.
         error: WhoPatternError,
     },
-    /// A word that names many callers.
+    /// The word may stand for many callers.
     #[error(
         "`{}` may name many callers; write facts about one, such as sub:alice or address:10.0.0.7",
         .0.escape_debug()
     )]
     Many(String),
-    /// Two facts that no caller has together.
+    /// No caller can have both facts.
     #[error("`{}` and `{}` describe no caller together: {why}", .one.escape_debug(), .other.escape_debug())]
     Apart {
-        /// The first.
+        /// The first fact.
         one: String,
-        /// The second.
+        /// The second fact.
         other: String,
-        /// Why not.
+        /// Why no caller can have both.
         why: &'static str,
     },
-    /// A fact about a principal where nobody is authenticated.
+    /// The word describes a principal, but without `[auth]` no caller is authenticated.
     #[error(
         "`{}` is nobody, since there is no [auth] and no caller is authenticated; write `anonymous` or `stdio`",
         .0.escape_debug()
     )]
     NoAuth(String),
-    /// A token that the configuration does not have.
+    /// The configuration has no token with this name.
     #[error("[[auth.tokens]] has no token `{}`{names}", .name.escape_debug())]
     NoToken {
         /// The token's name.
         name: String,
-        /// The names that there are, in words.
+        /// The names of the configured tokens, as a text.
         names: String,
     },
-    /// An access token where no issuer is accepted.
+    /// The word describes an access token, but its issuer is not configured.
     #[error("`{}` is nobody, since [[auth.issuers]] has {issuers}", .word.escape_debug())]
     NoIssuer {
         /// The word.
         word: String,
-        /// The issuers that there are, in words.
+        /// The configured issuers, as a text.
         issuers: String,
     },
 }
@@ -89,10 +89,10 @@ pub enum DescribedCallerError {
 use DescribedCallerError as E;
 
 impl DescribedCaller {
-    /// The caller that all these words describe, at the time `now`.
+    /// Parses the words into the caller that they describe, at the time `now`.
     ///
     /// # Errors
-    /// When the words describe no caller, or one that the configuration does not know.
+    /// When the words describe no caller, or a caller that the configuration does not know.
     pub fn parse(words: &[String], auth: Option<&AuthConfig>, now: SystemTime) -> Result<Self, E> {
         let mut facts = CallerFacts::default();
         for word in words {
@@ -118,7 +118,7 @@ impl DescribedCaller {
         Ok(caller)
     }
 
-    /// The caller as rules see it.
+    /// The caller in the form that rules compare.
     #[must_use]
     pub fn subject(&self) -> Subject<'_> {
         match self.is_stdio {
@@ -127,14 +127,14 @@ impl DescribedCaller {
         }
     }
 
-    /// What the operator may not expect of this caller, one sentence each.
+    /// Sentences about what the operator may wrongly expect of this caller.
     #[must_use]
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
-    /// The principal of a token of the configuration, with its groups and scopes. Of several with this name, the first
-    /// that has not expired.
+    /// Returns the principal of a token of the configuration, with its groups and scopes. If several tokens have this
+    /// name, the first one that has not expired is used.
     fn token(&mut self, name: &str, auth: &AuthConfig, now: SystemTime) -> Result<Principal, E> {
         let named: Vec<&StaticToken> = auth.tokens.iter().filter(|token| token.name == name).collect();
         let is_valid = |token: &&&StaticToken| token.until.is_none_or(|until| now < until);
@@ -153,7 +153,7 @@ impl DescribedCaller {
         Ok(static_tokens::principal(token))
     }
 
-    /// The principal of an access token, of which the operator may leave the subject open.
+    /// Returns the principal of an access token. The operator may leave its subject open.
     fn access_token(&mut self, facts: &CallerFacts, auth: &AuthConfig) -> Result<Principal, E> {
         let subject = match &facts.identity {
             Some((word, Identity::Subject { issuer, name })) => {
@@ -176,7 +176,8 @@ impl DescribedCaller {
         let of_scopes = facts.scopes.iter().map(|(word, name)| (word, auth.why_nobody_has_scope(name)));
         let nobody = of_groups.chain(of_scopes).filter_map(|(word, why)| Some((word, why?)));
         self.warnings.extend(nobody.map(|(word, why)| format!("`{}` {why}", word.escape_debug())));
-        // Without subject and issuer no entry names the principal by them: neither text of an entry is empty.
+        // Without a subject and an issuer, both texts are empty; no entry of `who` has an empty text, so none names
+        // this principal.
         let (issuer, name) = subject.unwrap_or_default();
         let id = issuer.map(|issuer| format!("oauth:{issuer}#{name}")).unwrap_or_default();
         let principal = new_principal(PrincipalKind::OAuth, id, name);
@@ -190,7 +191,7 @@ impl DescribedCaller {
     }
 }
 
-/// What the words say, each with the word.
+/// The facts in the words; each fact keeps its word.
 #[derive(Debug, Default)]
 struct CallerFacts {
     stdio: Option<String>,
@@ -203,7 +204,7 @@ struct CallerFacts {
     address_word: Option<String>,
 }
 
-/// How a caller was authenticated, and as whom.
+/// How a caller is authenticated, and its name.
 #[derive(Debug)]
 enum Identity {
     Token(String),
@@ -272,12 +273,12 @@ impl CallerFacts {
         words.map(String::as_str).next()
     }
 
-    /// The words for what a token says besides its holder.
+    /// The words for the claims of a token, without its subject.
     fn claims(&self) -> impl Iterator<Item = &String> {
         self.client.iter().chain(&self.groups).chain(&self.scopes).map(|(word, _)| word)
     }
 
-    /// Finds facts that no caller has together.
+    /// Reports facts that no caller can have together.
     fn check(&self) -> Result<(), E> {
         let apart = |one: &str, other: &str, why: &'static str| {
             Err(E::Apart { one: one.to_owned(), other: other.to_owned(), why })
@@ -304,7 +305,7 @@ impl CallerFacts {
     }
 }
 
-/// Notes a fact that a caller has once.
+/// Sets a fact that a caller can have only once.
 fn set<T>(fact: &mut Option<T>, value: T, word_of: impl Fn(&T) -> &String, word: &str) -> Result<(), E> {
     if let Some(known) = fact {
         let (one, other) = (word_of(known).clone(), word.to_owned());
@@ -318,14 +319,14 @@ fn names(facts: &[(String, String)]) -> Vec<Box<str>> {
     facts.iter().map(|(_, name)| name.as_str().into()).collect()
 }
 
-/// What the id of a principal says.
+/// Parses the id of a principal.
 fn identity_of(id: &str) -> Option<Identity> {
     let (kind, name) = id.split_once(':')?;
     match kind {
         "token" => Some(Identity::Token(name.to_owned())),
         "cert" => Some(Identity::Certificate(name.to_owned())),
         "oauth" => {
-            // An issuer has no fragment, so the first `#` ends it.
+            // An issuer has no fragment, so it ends at the first `#`.
             let (issuer, name) = name.split_once('#')?;
             Some(Identity::Subject { issuer: Some(issuer.to_owned()), name: name.to_owned() })
         }
@@ -333,7 +334,7 @@ fn identity_of(id: &str) -> Option<Identity> {
     }
 }
 
-/// The issuer of an access token: the one that is named, or the only one. `None`: there are several.
+/// Returns the issuer of an access token: the named one, or the only configured one; `None` if several are configured.
 fn known_issuer<'a>(word: &str, named: Option<&str>, auth: &'a AuthConfig) -> Result<Option<&'a str>, E> {
     let mut known = auth.issuers.iter().map(|issuer| &*issuer.issuer);
     match (named, auth.issuers.as_slice()) {
@@ -356,7 +357,7 @@ fn no_issuer(word: &str, auth: &AuthConfig) -> E {
     E::NoIssuer { word: word.to_owned(), issuers }
 }
 
-/// The names of the tokens that there are, and the one that may have been meant.
+/// A text with the configured token names, and the one that may have been meant.
 fn token_names(name: &str, auth: &AuthConfig) -> String {
     let mut names: Vec<&str> = auth.tokens.iter().map(|token| token.name.as_str()).collect();
     names.sort_unstable();

@@ -1,8 +1,8 @@
-//! Why the policy decides as it does: which rules mean an item, and which of them decided.
+//! Explains decisions of the policy: which rules match an item, and which rule decided.
 //!
-//! [`Policy::decide`] is asked for every request, so it finds that a list means an item, and not by which rule. Here
-//! each rule is compared by itself, for an operator who asks. The decision itself is not made again: a caller of this
-//! module passes the one that [`Policy::decide`] made, and the tests hold the two together.
+//! [`Policy::decide`] runs for every request, so it only finds out that a list matches an item, and not by which rule.
+//! For an operator who asks, each rule is compared separately here. The decision itself is not computed again: callers
+//! of this module pass the result of [`Policy::decide`], and tests ensure that the two agree.
 
 use super::item::{Item, ItemTarget, RuleKind};
 use super::role::Role;
@@ -20,31 +20,32 @@ pub struct HeldRole<'p> {
     pub who: &'p Rule<WhoPattern>,
 }
 
-/// A rule that means an item.
+/// A rule that matches an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MatchedRule<'p> {
     /// The role.
     pub role: &'p str,
     /// The list of the role.
     pub kind: RuleKind,
-    /// The pattern as it is written; of a condition that does not hold, the pointer to the argument.
+    /// The pattern as it is written in the configuration; for a condition that does not hold, the pointer to the
+    /// argument.
     pub text: &'p str,
-    /// The line in the configuration.
+    /// The line of the rule in the configuration.
     pub line: usize,
 }
 
-/// What one role says about an item.
+/// The rules of one role that match an item.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RoleRules<'p> {
     /// The role.
     pub role: &'p str,
-    /// Its rules that mean the item: `deny`, then `allow`, then `when`.
+    /// The rules that match the item: `deny`, then `allow`, then `when`.
     pub rules: Vec<MatchedRule<'p>>,
-    /// What `when` demands of the arguments.
+    /// The conditions of `when` on the arguments.
     pub conditions: Vec<&'p ArgumentCondition>,
 }
 
-/// What the roles of a caller say about an item, by the names of the roles.
+/// The rules of all roles of a caller that match an item, sorted by role.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Explanation<'p> {
     /// One for each role of the caller.
@@ -63,15 +64,15 @@ impl Policy {
         held
     }
 
-    /// The rules of these roles that mean an item.
+    /// Returns the rules of these roles that match an item.
     #[must_use]
     pub fn explain(&self, roles: RoleSet, item: &Item<'_>) -> Explanation<'_> {
         let target = ItemTarget::new(item);
         Explanation { roles: self.held(roles).map(|role| rules_of(role, &target)).collect() }
     }
 
-    /// The rule that led to this decision about the item of the explanation. `None`: there are no roles, or no role
-    /// allows the item.
+    /// Returns the rule that led to this decision about the item. `None` if there are no roles, or if no role allows
+    /// the item.
     #[must_use]
     pub fn deciding_rule<'p>(
         &'p self,
@@ -96,7 +97,8 @@ impl Policy {
 }
 
 impl<'p> Explanation<'p> {
-    /// What `when` demands of the arguments, each with its role, if every role that allows the item demands something.
+    /// The conditions on the arguments, each with its role. Empty if one of the roles allows the item without
+    /// conditions.
     #[must_use]
     pub fn conditions(&self) -> Vec<(&'p str, &'p ArgumentCondition)> {
         let allowing = || self.roles.iter().filter(|role| role.has(RuleKind::Allow));
@@ -108,7 +110,7 @@ impl<'p> Explanation<'p> {
             .collect()
     }
 
-    /// All rules that mean the item.
+    /// All rules that match the item.
     pub fn rules(&self) -> impl Iterator<Item = &MatchedRule<'p>> {
         self.roles.iter().flat_map(|role| &role.rules)
     }
@@ -117,7 +119,7 @@ impl<'p> Explanation<'p> {
         self.rules().find(|rule| rule.kind == kind).copied()
     }
 
-    /// A rule of one of these roles that allows the item; best of a role that demands nothing of the arguments.
+    /// A rule of one of these roles that allows the item, preferably of a role without conditions on the arguments.
     fn allowing(&self, names: &[&str]) -> Option<MatchedRule<'p>> {
         let of_role =
             |role: &RoleRules<'p>| role.rules.iter().find(|rule| rule.kind == RuleKind::Allow).copied();

@@ -1,18 +1,18 @@
-//! Patterns and conditions, for the fuzz targets in `tests/fuzz`. Hidden, and always compiled: with a feature of its
-//! own the package would be built twice for the tests.
+//! Functions for the fuzz targets in `tests/fuzz`: patterns and conditions. They are hidden and always compiled: a
+//! cargo feature would make the tests build this package twice.
 
 use super::arguments::{self, Arguments};
 use crate::config::{AllowedValue, ArgumentCondition, ArgumentPointer, PathGlob, PathValue};
 
-/// Whether a pattern of paths matches a value; `None` if it is no pattern.
+/// Whether a path pattern matches a value; `None` if the pattern is invalid.
 #[must_use]
 pub fn path_matches(pattern: &str, value: &str) -> Option<bool> {
     let glob = PathGlob::parse(pattern).ok()?;
     Some(PathValue::new(value).is_some_and(|value| glob.matches(&value)))
 }
 
-/// Whether arguments are allowed if the value at `pointer` has to match a pattern of paths; `None` if one of the two
-/// cannot be parsed.
+/// Whether arguments are allowed by a condition: the value at `pointer` must match a path pattern. `None` if the
+/// pointer or the pattern is invalid.
 #[must_use]
 pub fn arguments_allowed(pointer: &str, pattern: &str, arguments: &str) -> Option<bool> {
     let condition = ArgumentCondition {

@@ -1,4 +1,4 @@
-//! What a rule is asked about: one item, with everything that patterns compare.
+//! One item in the form that rules compare.
 
 use crate::config::{Hint, ItemKind, ItemPattern, comparable_uri, has_dot_segment};
 
@@ -7,35 +7,36 @@ use crate::config::{Hint, ItemKind, ItemPattern, comparable_uri, has_dot_segment
 pub struct Item<'a> {
     /// The plugin that serves it.
     pub plugin: &'a str,
-    /// What it is. A URI that is read, subscribed to or linked is a resource, also if only a template matches it.
+    /// The kind of the item. A URI that is read, subscribed to or linked is a resource, even if only a template matches
+    /// it.
     pub kind: ItemKind,
-    /// The published name of a tool or a prompt, the URI of a resource, the text of a template.
+    /// The published name of a tool or a prompt, the URI of a resource, or the text of a template.
     pub name: &'a str,
-    /// The template through which a URI is read that no plugin lists. `None` for everything else, also for a listed
-    /// URI that a template matches too: a URI in a list must be decided as it is when it is read.
+    /// If a URI is read that no plugin lists: the template that matches it. Otherwise `None`, even if a template
+    /// matches a listed URI, because a listed URI must get the same decision in the list and when it is read.
     pub template: Option<&'a str>,
-    /// The annotations of a tool, if the operator approved them. A plugin must not open a door by what it claims, so
-    /// pass those of an item that matches its approval, and else the default, which expects the worst.
+    /// The approved annotations of a tool. A plugin must not get more rights by what it claims: if the item differs
+    /// from its approval, use the default, which assumes the worst.
     pub hints: Hints,
-    /// The scopes that using it needs ([`RequiredScopes`](crate::config::RequiredScopes)).
+    /// The scopes that a token needs for the item ([`RequiredScopes`](crate::config::RequiredScopes)).
     pub scopes: &'a [Box<str>],
 }
 
-/// The annotations of a tool; absent ones mean what MCP says.
+/// The annotations of a tool. An absent annotation has the default of the MCP specification.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Hints {
-    /// `readOnlyHint`; absent: it changes something.
+    /// `readOnlyHint`; if absent, the tool changes something.
     pub read_only: Option<bool>,
-    /// `destructiveHint`, which counts for tools that change something; absent: it destroys.
+    /// `destructiveHint`, which applies only to tools that change something; if absent, the tool is destructive.
     pub destructive: Option<bool>,
-    /// `idempotentHint`, which counts for tools that change something; absent: it is not.
+    /// `idempotentHint`, which applies only to tools that change something; if absent, the tool is not idempotent.
     pub idempotent: Option<bool>,
-    /// `openWorldHint`; absent: it reaches outside.
+    /// `openWorldHint`; if absent, the tool interacts with an open world.
     pub open_world: Option<bool>,
 }
 
 impl Hints {
-    /// Whether a tool with these annotations is what the hint says.
+    /// Whether a tool with these annotations satisfies the hint of a pattern.
     pub(super) fn has(self, hint: Hint) -> bool {
         let is_read_only = self.read_only.unwrap_or(false);
         match hint {
@@ -47,7 +48,7 @@ impl Hints {
     }
 }
 
-/// In which list of a role a pattern stands. It matters where it is not certain which URI is meant.
+/// The list of a role that a pattern is in. It makes a difference where it is uncertain which URI is meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RuleKind {
     /// An entry of `allow`.
@@ -59,7 +60,7 @@ pub enum RuleKind {
 }
 
 impl RuleKind {
-    /// The key of the list.
+    /// The key of the list in the configuration.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -70,7 +71,7 @@ impl RuleKind {
     }
 }
 
-/// An item with its name as patterns compare it.
+/// An item with its name in the form that patterns compare.
 #[derive(Debug)]
 pub(super) struct ItemTarget<'i> {
     pub(super) item: Item<'i>,
@@ -79,9 +80,9 @@ pub(super) struct ItemTarget<'i> {
 
 /// What patterns of resources are compared with.
 pub(super) enum ComparedUri<'t> {
-    /// This spelling.
+    /// This normalized URI.
     Certain(&'t str),
-    /// Nothing: the URI has dots that may lead to any other one.
+    /// No URI: it has dot segments, which may lead to any other URI.
     Uncertain,
 }
 
@@ -97,8 +98,8 @@ impl<'i> ItemTarget<'i> {
         Some(if has_dot_segment(uri) { ComparedUri::Uncertain } else { ComparedUri::Certain(uri) })
     }
 
-    /// Whether one pattern means this item. [`PatternSet`](super::pattern_set::PatternSet) gives the same for many
-    /// patterns in less time; this says which of them it was.
+    /// Whether one pattern matches this item. [`PatternSet`](super::pattern_set::PatternSet) gives the same result for
+    /// many patterns faster; this function tells which pattern it was.
     pub(super) fn is_meant_by(&self, pattern: &ItemPattern, rule: RuleKind) -> bool {
         let item = &self.item;
         let is_tool = item.kind == ItemKind::Tool;
@@ -110,7 +111,7 @@ impl<'i> ItemTarget<'i> {
             ItemPattern::Named(ItemKind::Resource, glob) => match self.uri() {
                 None => false,
                 Some(ComparedUri::Certain(uri)) => glob.matches(uri),
-                // It may be a URI that the entry denies, and is none that the entry surely allows.
+                // The URI may be one that the entry denies, but is not certainly one that the entry allows.
                 Some(ComparedUri::Uncertain) => rule == RuleKind::Deny,
             },
             ItemPattern::Named(ItemKind::Template, glob) if item.kind == ItemKind::Resource => {

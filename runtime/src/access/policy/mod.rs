@@ -1,10 +1,10 @@
 //! The policy: which items a caller sees and may use.
 //!
-//! [`Policy::decide`] is the only door. Lists, calls, reads, `prompts/get`, completions and subscriptions ask
-//! it, so that what is not in a list cannot be called, and what can be called is in a list. It knows no MCP, reads
-//! nothing and changes nothing: the same caller, item and arguments always give the same decision.
+//! Every decision is made by [`Policy::decide`]: for lists, calls, reads, `prompts/get`, completions and subscriptions.
+//! So an item that is not in a caller's lists cannot be used, and an item that can be used is in the lists. The policy
+//! knows no MCP, reads nothing and changes nothing: the same caller, item and arguments always get the same decision.
 //!
-//! What roles allow adds up; what one role denies no other role gives back. The order of roles does not matter.
+//! A caller may use what any of its roles allows, except what one of them denies. The order of roles does not matter.
 //!
 //! | The caller's roles | In lists | [`Decision`] |
 //! |---|---|---|
@@ -17,8 +17,9 @@
 //! | those that allow it have `when`, and all conditions of one role hold | shown | `Allow` |
 //! | those that allow it have `when`, and no role has all its conditions met | shown | `ArgumentDenied` |
 //!
-//! The first row that fits decides. So a hidden item, which is answered like one that does not exist, does not tell its
-//! scopes, and arguments come last. A client on stdio needs no scopes, since it cannot get any.
+//! The first row that applies decides. So the response about a hidden item, which is the same as for an unknown one,
+//! does not reveal its scopes, and arguments are checked last. A client on stdio needs no scopes, because it cannot
+//! obtain any.
 
 mod arguments;
 mod described_caller;
@@ -55,15 +56,16 @@ use role::Role;
 use role_names::RoleNames;
 use role_set::RoleBit;
 
-/// The rules of `[roles]`, prepared for decisions. A changed configuration makes a new policy.
+/// The rules of `[roles]`, prepared for decisions. A changed configuration creates a new policy.
 #[derive(Debug)]
 pub struct Policy {
-    /// By name, so that decisions do not depend on the order in the file.
+    /// Sorted by name, so that decisions do not depend on the order in the file.
     roles: Box<[Role]>,
-    /// Equal for equal rules. In one process only: it is compared with that of role sets.
+    /// A hash of the rules: equal for equal rules, and valid in this process only. Each `RoleSet` has the id of its
+    /// policy.
     id: u64,
     has_networks: bool,
-    /// The scopes that the items of a plugin need, by its name.
+    /// The scopes that the items of each plugin need, by the plugin's name.
     scopes: BTreeMap<String, RequiredScopes>,
     names: RoleNames,
 }
@@ -71,17 +73,18 @@ pub struct Policy {
 /// What a caller may do with an item.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Decision<'d> {
-    /// Use it; with the roles that allow it, none without `[roles]`.
+    /// The caller may use the item. The set has the roles that allow it; it is empty without `[roles]`.
     Allow(RoleSet),
-    /// Nothing: for this caller it does not exist.
+    /// The item does not exist for this caller.
     Hidden,
-    /// Use it with a token that has all these scopes.
+    /// The caller may use the item with a token that has all these scopes.
     NeedsScopes(&'d [Box<str>]),
-    /// Use it with other arguments.
+    /// The caller may use the item with other arguments.
     ArgumentDenied(DeniedArgument<'d>),
 }
 
-/// The first condition that does not hold. Its text is for the client: it names the argument, and not the rule.
+/// The first condition that does not hold. Its `Display` text is for the client: it names the argument, and not the
+/// rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeniedArgument<'d> {
     /// The pointer to the argument.
@@ -95,7 +98,7 @@ pub struct DeniedArgument<'d> {
 }
 
 impl Policy {
-    /// A policy of these roles.
+    /// Makes a policy of these roles.
     #[must_use]
     pub fn new(config: &RolesConfig) -> Self {
         let mut sorted: Vec<_> = config.roles.iter().collect();
@@ -114,13 +117,13 @@ impl Policy {
         }
     }
 
-    /// The same policy with the scopes that plugins need, by their names.
+    /// The same policy, with the scopes that plugins need, by plugin name.
     #[must_use]
     pub fn with_scopes(self, scopes: BTreeMap<String, RequiredScopes>) -> Self {
         Self { scopes, ..self }
     }
 
-    /// Whether two callers may be treated differently at all.
+    /// Whether all callers are treated alike.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.roles.is_empty() && self.scopes.is_empty()
@@ -139,33 +142,33 @@ impl Policy {
         !self.roles.is_empty()
     }
 
-    /// Whether the roles of a principal depend on where it is. If not, they can be computed once for each token.
+    /// Whether the roles of a principal depend on its address. If not, they can be computed once for each token.
     #[must_use]
     pub fn depends_on_address(&self) -> bool {
         self.has_networks
     }
 
-    /// The roles of a caller. They depend on the token, its scopes and groups, and not on the principal's id alone: two
-    /// tokens of one person may have different roles.
+    /// Returns the roles of a caller. They depend on its token, with scopes and groups, and not only on the principal's
+    /// id: two tokens of one person may have different roles.
     #[must_use]
     pub fn roles_of(&self, subject: &Subject<'_>) -> RoleSet {
         let is_held = |role: &&Role| role.config.who.iter().any(|rule| subject.is(&rule.value));
         self.roles.iter().filter(is_held).fold(RoleSet::empty(self.id), |set, role| set.with(role.bit))
     }
 
-    /// Whether the roles were computed by a policy with these rules. Others allow nothing here.
+    /// Whether a policy with these rules computed the roles. This policy allows nothing to other role sets.
     #[must_use]
     pub fn knows(&self, roles: RoleSet) -> bool {
         roles.is_of(self.id)
     }
 
-    /// Whether a caller with these roles sees the item: exactly if [`Policy::decide`] does not say that it is hidden.
+    /// Whether a caller with these roles sees the item: true exactly if [`Policy::decide`] does not return `Hidden`.
     #[must_use]
     pub fn is_visible(&self, roles: RoleSet, item: &Item<'_>) -> bool {
         self.allowing(roles, &ItemTarget::new(item)).is_some()
     }
 
-    /// Decides what a caller may do with an item. Without arguments, conditions on them count as met.
+    /// Decides what a caller may do with an item. Without arguments, conditions on arguments count as met.
     #[must_use]
     pub fn decide<'d>(
         &'d self,
@@ -185,8 +188,8 @@ impl Policy {
         }
     }
 
-    /// Whether arguments count for this caller and item. If so, [`Policy::decide`] reads them, which takes time with
-    /// their length. Where roles have quotas they also count for which of the roles allow the call.
+    /// Whether the decision depends on the arguments. If so, [`Policy::decide`] parses them, which takes time in
+    /// proportion to their length. If roles have quotas, the arguments also decide which roles allow the call.
     #[must_use]
     pub fn has_conditions(&self, roles: RoleSet, item: &Item<'_>) -> bool {
         let target = ItemTarget::new(item);
@@ -200,8 +203,8 @@ impl Policy {
         }
     }
 
-    /// The quotas by which a call may be counted that these roles allow. None if one of them has no quota: then nothing
-    /// is counted.
+    /// Returns the quotas of the roles that allow a call; the call counts against one of them. Empty if one of the
+    /// roles has no quota: then the call is not counted.
     #[must_use]
     pub fn quotas_of(&self, allowing: RoleSet) -> Vec<RoleQuota> {
         let quotas: Option<Vec<RoleQuota>> = self.held(allowing).map(|role| role.quota.clone()).collect();
@@ -213,7 +216,7 @@ impl Policy {
         self.held(roles).any(|role| role.quota.is_some())
     }
 
-    /// The names of these roles in one text, for the audit.
+    /// The names of these roles as one text, for the audit.
     #[must_use]
     pub fn joined_names(&self, roles: RoleSet) -> Arc<str> {
         self.names.of(roles, || self.role_names(roles).collect::<Vec<_>>().join(", "))
@@ -224,12 +227,12 @@ impl Policy {
         self.held(roles).map(|role| role.config.name.as_str())
     }
 
-    /// The roles of a set; none of a set that another policy made.
+    /// The roles of a set; none if another policy made the set.
     fn held(&self, roles: RoleSet) -> impl Iterator<Item = &Role> {
         self.roles.iter().filter(move |role| self.knows(roles) && roles.contains(role.bit))
     }
 
-    /// Those of the roles that allow the item; `None` if it is hidden.
+    /// Returns the roles that allow the item; `None` if the item is hidden.
     fn allowing(&self, roles: RoleSet, target: &ItemTarget<'_>) -> Option<RoleSet> {
         let none = RoleSet::empty(self.id);
         if !self.has_roles() {
@@ -257,7 +260,7 @@ impl Policy {
                 unconditional = unconditional.with(role.bit);
             }
         }
-        // Where roles have quotas, it matters which of them allow the call, and not only whether one does.
+        // If roles have quotas, it matters which of them allow the call, and not only whether one does.
         if !unconditional.is_empty() && !self.is_any_limited(allowing) {
             return Decision::Allow(unconditional);
         }

@@ -1,7 +1,8 @@
-//! All patterns of one list, sorted by what they are compared with, so that deciding on an item does not try each.
+//! The patterns of one list of a role, grouped by what they are compared with, so that a decision does not try each
+//! pattern.
 //!
-//! Names without a star are found by a binary search; only patterns with a star are tried one after the other, and only
-//! those of the item's kind.
+//! Names without a star are found by binary search. Patterns with a star are tried one after another, but only those
+//! for the item's kind.
 
 use super::item::{ComparedUri, ItemTarget, RuleKind};
 use crate::config::{Hint, ItemKind, ItemPattern, NameGlob, Rule};
@@ -53,7 +54,7 @@ impl PatternSet {
         }
     }
 
-    /// Whether a pattern means this item.
+    /// Whether one of the patterns matches this item.
     pub(super) fn matches(&self, target: &ItemTarget<'_>, rule: RuleKind) -> bool {
         let item = &target.item;
         if self.everything || self.plugins.contains(item.plugin) {

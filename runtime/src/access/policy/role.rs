@@ -15,7 +15,7 @@ pub(super) struct Role {
     pub(super) config: RoleConfig,
     pub(super) allow: PatternSet,
     pub(super) deny: PatternSet,
-    /// What each of its callers may use.
+    /// The quota of each caller that uses this role.
     pub(super) quota: Option<RoleQuota>,
 }
 
@@ -29,7 +29,7 @@ impl Role {
         Self { bit, config: config.clone(), allow, deny, quota }
     }
 
-    /// The conditions on the arguments of this item; all of them have to hold for this role to allow a call.
+    /// The conditions on the arguments of this item. All of them must hold for this role to allow a call.
     pub(super) fn conditions<'r>(
         &'r self,
         target: &ItemTarget<'_>,

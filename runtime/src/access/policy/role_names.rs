@@ -1,6 +1,6 @@
-//! The names of role sets as one text, which the audit has for each call.
+//! The names of the roles of a set as one text, which the audit writes for each call.
 //!
-//! Few sets are ever asked for, and each for every call, so a text is made once and shared.
+//! Few different sets occur, each in many calls, so the text of a set is made once and shared.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,15 +9,15 @@ use parking_lot::RwLock;
 
 use super::role_set::RoleSet;
 
-/// Most sets whose text is shared. The text of another set is made each time.
+/// Maximum number of sets whose text is shared. For other sets the text is made each time.
 const MAX_SETS: usize = 1_024;
 
-/// The texts, by their sets.
+/// The texts by role set.
 #[derive(Debug, Default)]
 pub(super) struct RoleNames(RwLock<HashMap<RoleSet, Arc<str>>>);
 
 impl RoleNames {
-    /// The text of a set, which `join` makes.
+    /// Returns the text of a set, which `join` makes if it is not there yet.
     pub(super) fn of(&self, roles: RoleSet, join: impl FnOnce() -> String) -> Arc<str> {
         let known = self.0.read();
         if let Some(names) = known.get(&roles) {
@@ -26,7 +26,7 @@ impl RoleNames {
         let is_full = known.len() >= MAX_SETS;
         drop(known);
         let names: Arc<str> = join().into();
-        // Calls of sets without a place must not wait for each other here.
+        // When the map is full, calls must not wait for each other's write lock.
         if is_full {
             return names;
         }

@@ -1,10 +1,10 @@
-//! A set of the roles of one policy, in one word.
+//! A set of roles of one policy, as the bits of a word.
 
-/// Roles of one policy. A set of another policy contains none of a policy's roles, so a set that was computed before
-/// the configuration changed allows nothing: it has to be computed again.
+/// A set of roles of one policy. Another policy does not recognize it, so a set that was computed before the
+/// configuration changed allows nothing and has to be computed again.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct RoleSet {
-    /// Equal for policies with equal roles.
+    /// The id of the policy, which is equal for policies with equal rules.
     policy: u64,
     bits: u64,
 }
@@ -14,7 +14,7 @@ pub struct RoleSet {
 pub(super) struct RoleBit(u64);
 
 impl RoleBit {
-    /// All 64.
+    /// All 64 bits.
     pub(super) fn all() -> impl Iterator<Item = Self> {
         (0..u64::BITS).map(|at| Self(1 << at))
     }

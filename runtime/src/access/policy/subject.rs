@@ -1,4 +1,4 @@
-//! The caller of a request, as rules see it.
+//! The caller of a request in the form that rules compare.
 
 use std::net::IpAddr;
 
@@ -8,19 +8,19 @@ use crate::config::WhoPattern;
 /// The caller of a request.
 #[derive(Debug, Clone, Copy)]
 pub enum Subject<'a> {
-    /// The client that started this process. It runs as the operator, so no scope is required of it.
+    /// The client that started this process. It has the operator's rights, so it needs no scopes.
     Stdio,
     /// A client of HTTP.
     Http {
-        /// Who it is; `None` without credentials.
+        /// The principal; `None` without credentials.
         principal: Option<&'a Principal>,
-        /// Where it is, behind the operator's proxies; `None` if that is not known.
+        /// The address of the client, as the operator's proxies report it; `None` if it is unknown.
         address: Option<IpAddr>,
     },
 }
 
 impl Subject<'_> {
-    /// Whether an entry of `who` names this caller.
+    /// Whether an entry of `who` matches this caller.
     pub(super) fn is(&self, pattern: &WhoPattern) -> bool {
         let (principal, address) = match *self {
             Self::Stdio => return matches!(pattern, WhoPattern::Anyone | WhoPattern::Stdio),
@@ -29,7 +29,7 @@ impl Subject<'_> {
         match pattern {
             WhoPattern::Anyone => true,
             WhoPattern::Stdio => false,
-            // An address of IPv4 may come in the form of IPv6.
+            // An IPv4 address may come in its IPv4-mapped form.
             WhoPattern::Address(network) => address.is_some_and(|at| network.contains(&at.to_canonical())),
             pattern => principal.is_some_and(|principal| is_principal(principal, pattern)),
         }
@@ -46,8 +46,8 @@ impl Subject<'_> {
     }
 }
 
-/// Whether an entry that needs authentication names this principal. A subject of one kind of credentials is not that of
-/// another: a token that the operator named `alice` is not the `sub` of that name.
+/// Whether an entry that requires authentication matches this principal. Names of different kinds of credentials are
+/// never mixed up: a token that the operator named `alice` does not match an entry for the `sub` `alice`.
 fn is_principal(principal: &Principal, pattern: &WhoPattern) -> bool {
     let has = |names: &[Box<str>], name: &str| names.iter().any(|own| **own == *name);
     let is_subject = |kind: PrincipalKind| principal.kind == kind;

@@ -1,7 +1,8 @@
-//! Entries of `allow`, `deny` and `when` that mean nothing of what the folder lists, such as a misspelled name.
+//! Finds entries of `allow`, `deny` and `when` that match no item of the folder, for example because of a misspelled
+//! name.
 //!
-//! A misspelled `deny` denies nothing, and nobody notices. But a warning that is wrong teaches operators to ignore
-//! warnings. So there is none where an entry may mean something that cannot be seen here:
+//! A misspelled `deny` denies nothing, and nobody notices. But wrong warnings teach operators to ignore warnings. So
+//! there is no warning if an entry may match an item that is not known here:
 //!
 //! | Not seen here | No warning on |
 //! |---|---|
@@ -15,32 +16,32 @@ use crate::config::{
     ItemKind, ItemPattern, NameGlob, RoleConfig, RolesConfig, Rule, comparable_uri, nearest,
 };
 
-/// The kinds before a colon under which an entry may have been meant.
+/// The prefixes before a colon that an entry may have been meant with.
 const KINDS: [&str; 5] = ["tool", "prompt", "plugin", "resource", "template"];
 
-/// A plugin of the folder whose items are not known.
+/// A plugin of the folder whose items are unknown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnlistedPlugin {
     /// Its name.
     pub name: String,
-    /// What its published names begin with, without the dash.
+    /// The prefix of its published names, without the dash.
     pub prefix: String,
 }
 
-/// What the folder lists.
+/// What is known about the items of the folder.
 #[derive(Debug, Clone, Copy)]
 pub struct FolderItems<'f> {
     /// All published items.
     pub items: &'f [Item<'f>],
-    /// The plugins that list them, also those that list nothing.
+    /// The plugins that were listed, even those without items.
     pub plugins: &'f [&'f str],
-    /// The plugins whose items are not known.
+    /// The plugins that could not be listed.
     pub unlisted: &'f [UnlistedPlugin],
-    /// Whether a plugin may list more resources when it is served.
+    /// Whether a plugin may list more resources once it is served.
     pub may_list_more_resources: bool,
 }
 
-/// A warning about each entry of a role that means nothing, one sentence each.
+/// Returns one warning for each entry of a role that matches nothing.
 #[must_use]
 pub fn unmatched_rules(config: &RolesConfig, folder: FolderItems<'_>) -> Vec<String> {
     let targets: Vec<ItemTarget<'_>> = folder.items.iter().map(ItemTarget::new).collect();
@@ -91,7 +92,7 @@ impl Search<'_> {
         is_plugin || self.targets.iter().any(|target| target.is_meant_by(pattern, kind))
     }
 
-    /// Whether the pattern may mean an item that is not known here.
+    /// Whether the pattern may match an item that is unknown here.
     fn may_mean_something(&self, pattern: &ItemPattern, kind: RuleKind) -> bool {
         let unlisted = self.folder.unlisted;
         match pattern {
@@ -116,14 +117,15 @@ impl Search<'_> {
         self.folder.may_list_more_resources || !self.folder.unlisted.is_empty()
     }
 
-    /// Whether a URI that the pattern matches may be read through a template.
+    /// Whether the pattern may match a URI that is read through a template.
     fn may_be_read(&self, glob: &NameGlob) -> bool {
         let templates = self.folder.items.iter().filter(|item| item.kind == ItemKind::Template);
         let mut beginnings = templates.map(|item| item.name.split('{').next().unwrap_or_default());
         beginnings.any(|beginning| glob.may_begin_with(&comparable_uri(beginning)))
     }
 
-    /// What the entry was likely meant for: the same under another kind, or the nearest name of a plugin or an item.
+    /// What the entry was probably meant for: the same text with another prefix, or the most similar name of a plugin
+    /// or an item.
     fn suggestion(&self, text: &str, kind: RuleKind) -> Option<String> {
         let (own, name) = text.split_once(':').filter(|(own, _)| KINDS.contains(own)).unwrap_or(("", text));
         let means =
@@ -142,7 +144,7 @@ impl Search<'_> {
         Some(if own.is_empty() { near.to_owned() } else { format!("{own}:{near}") })
     }
 
-    /// The names that an entry of this kind may have.
+    /// The names that an entry with this prefix may have.
     fn names(&self, kind: &str) -> Vec<&str> {
         let of = |kind: ItemKind| self.folder.items.iter().filter(move |item| item.kind == kind);
         let plugins = || self.folder.plugins.iter().copied();

@@ -1,11 +1,11 @@
-//! Writes buckets to the file of quotas, on a thread of its own.
+//! Writes the buckets of quotas to their file, on a thread of its own.
 //!
-//! A call hands over its bucket and waits until the thread has written it. While the thread writes, the buckets of
-//! other calls gather for its next write. So no call writes for another one, and only a call whose bucket must first be
-//! in the file waits. The number of buckets bounds the memory of what is still to be written.
+//! A call passes its changed bucket to the thread and, if the bucket must be in the file before the call runs, waits
+//! until it is written. While the thread writes, the buckets of other calls gather for its next write. So no call
+//! writes for another one. The number of buckets bounds the memory of the pending ones.
 //!
-//! A disk that cannot be written stops no call: quotas still hold in memory, and the log says what a restart would
-//! lose. On a disk that hangs, one call waits for [`WRITE_TIMEOUT`]; until the disk works again, no other call waits.
+//! If the disk cannot be written, calls go on: quotas still hold in memory, and the log says what a restart would lose.
+//! If the disk hangs, one call waits for [`WRITE_TIMEOUT`]; after that no call waits until the disk works again.
 
 use std::io;
 use std::path::PathBuf;
@@ -22,10 +22,10 @@ use super::quota_file::{QuotaFile, StoredBuckets};
 use super::usage_table::{BucketKey, WriteAheadLog};
 use super::wall_clock;
 
-/// How long a call waits for its bucket to be written.
+/// How long a call waits until its bucket is written.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The thread and what it shares with calls. Dropping it waits until everything is written.
+/// The writing thread, and what it shares with calls. Dropping the writer waits until everything is written.
 #[derive(Debug)]
 pub(super) struct QuotaFileWriter {
     shared: Arc<Shared>,
@@ -36,25 +36,25 @@ pub(super) struct QuotaFileWriter {
 struct Shared {
     pending: Mutex<Pending>,
     added: Condvar,
-    /// The number of the last write that is done.
+    /// The number of the last finished write.
     done: watch::Sender<u64>,
-    /// A write takes too long, and the operator knows.
+    /// Whether a write takes too long, which the log has reported.
     is_stalled: AtomicBool,
 }
 
 #[derive(Debug, Default)]
 struct Pending {
     buckets: StoredBuckets,
-    /// The number of the last write that has begun.
+    /// The number of the last write that was started.
     begun: u64,
     is_closed: bool,
 }
 
 impl QuotaFileWriter {
-    /// Reads the file of this folder, and starts the thread. Returns what the file says too.
+    /// Reads the file in this folder, and starts the thread. Returns the writer and the buckets of the file.
     ///
     /// # Errors
-    /// When the system starts no thread.
+    /// When the system cannot start a thread.
     pub(super) fn start(folder: PathBuf) -> io::Result<(Self, StoredBuckets)> {
         let file = QuotaFile::read(folder, wall_clock());
         let buckets = file.buckets().clone();
@@ -70,7 +70,7 @@ impl QuotaFileWriter {
         Ok((Self { shared, thread: Some(thread) }, buckets))
     }
 
-    /// Waits until a write is done, or has failed.
+    /// Waits until a write has succeeded or failed.
     pub(super) async fn written(&self, write: u64) {
         let shared = &*self.shared;
         if shared.is_done(write) || shared.is_stalled.load(Ordering::Relaxed) {
@@ -110,7 +110,7 @@ impl Shared {
         }
     }
 
-    /// The buckets of the next write; `None` at the end.
+    /// Waits for pending buckets and returns them with the number of their write; `None` when the writer is dropped.
     fn next(&self) -> Option<(StoredBuckets, u64)> {
         let mut pending = self.pending.lock();
         while pending.buckets.is_empty() {

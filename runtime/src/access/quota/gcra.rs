@@ -1,11 +1,11 @@
 //! One bucket of a quota: GCRA, the generic cell rate algorithm.
 //!
-//! A bucket is one time, which GCRA calls the theoretical arrival time (TAT): when the bucket would be whole again if
-//! nothing more were taken. Taking moves it into the future, and the clock catches up with it. So a bucket fills evenly
-//! without a timer, it is 8 bytes in a file, and after a restart it has filled by what has passed. Everything is in
-//! nanoseconds since 1970, and the time is an argument.
+//! A bucket is one point in time, which GCRA calls the theoretical arrival time (TAT): when the bucket will be full
+//! again if nothing more is taken. Taking something moves the TAT into the future, and the clock catches up with it. So
+//! a bucket refills evenly without a timer, takes 8 bytes in a file, and has refilled by the right amount after a
+//! restart. All times are nanoseconds since 1970, and the current time is an argument.
 
-/// The length of time of a whole bucket, and how much it holds.
+/// The size of a bucket, and how long it takes to refill completely.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Rate {
     amount: u64,
@@ -13,31 +13,31 @@ pub(super) struct Rate {
 }
 
 impl Rate {
-    /// `amount` in a `period` of nanoseconds.
+    /// `amount` in a `period`, in nanoseconds.
     pub(super) fn new(amount: u64, period: u64) -> Self {
         Self { amount: amount.max(1), period }
     }
 
-    /// How long the bucket takes to fill by `amount`, rounded up: rounding never gives anything away.
-    fn cost(self, amount: u64) -> u64 {
-        let cost = (u128::from(amount) * u128::from(self.period)).div_ceil(u128::from(self.amount));
-        u64::try_from(cost).unwrap_or(u64::MAX)
+    /// How long the bucket takes to refill by `amount`. The result is rounded up, so that rounding never grants more.
+    fn refill_time(self, amount: u64) -> u64 {
+        let refill_time = (u128::from(amount) * u128::from(self.period)).div_ceil(u128::from(self.amount));
+        u64::try_from(refill_time).unwrap_or(u64::MAX)
     }
 }
 
-/// What the file says of a bucket.
+/// A bucket as the file has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct StoredBucket {
-    /// When the bucket is whole again.
+    /// When the bucket is full again.
     pub(super) tat: u64,
-    /// The number of the quota by which this was computed.
+    /// The configured number of the quota from which the TAT was computed.
     pub(super) value: u64,
 }
 
-/// A bucket. The default is a whole one.
+/// A bucket. The default is a full one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Bucket {
-    /// When it is whole again.
+    /// When the bucket is full again.
     tat: u64,
 }
 
@@ -46,46 +46,46 @@ impl Bucket {
         Self { tat }
     }
 
-    /// When it is whole again: now or later. A call may take more than is left, so a bucket may be in debt, by at most
-    /// one period.
+    /// Returns when the bucket is full again, which is `now` or later. A call may take more than is left, so a bucket
+    /// may be in debt, by at most one period.
     pub(super) fn tat(self, rate: Rate, now: u64) -> u64 {
-        self.tat.clamp(now, last(rate, now))
+        self.tat.clamp(now, latest_tat(rate, now))
     }
 
-    /// Bounds the bucket when the clock was ahead and goes back: it is in debt by a period then, and fills from there.
-    /// Returns whether it had to.
+    /// Limits the bucket's debt to one period. More can only come from a clock that was ahead and was set back. Returns
+    /// whether the bucket had more debt.
     pub(super) fn bound(&mut self, rate: Rate, now: u64) -> bool {
-        let is_beyond = self.tat > last(rate, now);
-        self.tat = self.tat.min(last(rate, now));
+        let is_beyond = self.tat > latest_tat(rate, now);
+        self.tat = self.tat.min(latest_tat(rate, now));
         is_beyond
     }
 
-    /// How long until `amount` may be taken; `None`: it may be taken now.
+    /// Returns how long to wait until `amount` can be taken; `None` if it can be taken now.
     pub(super) fn wait_for(self, amount: u64, rate: Rate, now: u64) -> Option<u64> {
-        let tat = self.tat(rate, now).saturating_add(rate.cost(amount));
+        let tat = self.tat(rate, now).saturating_add(rate.refill_time(amount));
         tat.checked_sub(now.saturating_add(rate.period)).filter(|wait| *wait > 0)
     }
 
-    /// How long until anything is left; `None`: something is left now.
+    /// Returns how long to wait until the bucket is not empty; `None` if it is not empty now.
     pub(super) fn wait_for_any(self, rate: Rate, now: u64) -> Option<u64> {
         let over = self.tat(rate, now).checked_sub(now.saturating_add(rate.period));
         over.map(|over| over.saturating_add(1))
     }
 
-    /// Takes `amount`, also if there is less.
+    /// Takes `amount`, even if less is left.
     pub(super) fn take(&mut self, amount: u64, rate: Rate, now: u64) {
-        self.tat = self.tat(rate, now).saturating_add(rate.cost(amount));
+        self.tat = self.tat(rate, now).saturating_add(rate.refill_time(amount));
         self.bound(rate, now);
     }
 
-    /// Puts back what was taken `since` then and not used. What has filled again in the meantime is not put back twice.
+    /// Returns an `amount` that was taken at `since` and not used. What has refilled since then is not returned twice.
     pub(super) fn give_back(&mut self, amount: u64, rate: Rate, (since, now): (u64, u64)) {
         let filled = now.saturating_sub(since);
-        self.tat = self.tat.saturating_sub(rate.cost(amount).saturating_sub(filled));
+        self.tat = self.tat.saturating_sub(rate.refill_time(amount).saturating_sub(filled));
     }
 
-    /// Goes on with another number of the quota, which has this rate: what was used stays used, so a larger number
-    /// leaves more. A smaller one leaves nothing at worst, and makes no debt: what was used was allowed.
+    /// Changes the configured number of the quota, whose new rate is `rate`. What was used stays used, so a larger
+    /// number leaves more. A smaller number can empty the bucket but makes no debt, because the use was allowed.
     pub(super) fn rescale(&mut self, (old, new): (u64, u64), rate: Rate, now: u64) {
         let before = self.tat.saturating_sub(now);
         let missing = (u128::from(before) * u128::from(old)).div_ceil(u128::from(new.max(1)));
@@ -93,14 +93,14 @@ impl Bucket {
         self.tat = now.saturating_add(missing);
     }
 
-    /// Whether nothing is missing, so that a new bucket would be the same.
+    /// Whether the bucket is full, so that a new bucket would be the same.
     pub(super) fn is_whole(self, now: u64) -> bool {
         self.tat <= now
     }
 }
 
-/// The last time at which a bucket may be whole again.
-fn last(rate: Rate, now: u64) -> u64 {
+/// The latest TAT that a bucket may have: one period of debt.
+fn latest_tat(rate: Rate, now: u64) -> u64 {
     now.saturating_add(rate.period.saturating_mul(2))
 }
 

@@ -1,12 +1,13 @@
 //! Quotas: how much each caller may use by a role.
 //!
-//! The layer `mcp` calls [`Quotas::admit`] once for a call, with the quotas of the roles that allow the call. It keeps
-//! the [`CallCharge`] until the call has ended, and charges what the call used to it. Each role counts on its own: a
-//! caller with several roles uses up one after the other, and a role without a quota ends the counting. The policy
-//! decides which roles allow a call (`access/policy`); this module counts, and knows neither items nor MCP.
+//! The layer `mcp` calls [`Quotas::admit`] once for each call, with the quotas of the roles that allow the call. It
+//! keeps the returned [`CallCharge`] until the call has ended, and charges to it what the call used. Each role counts
+//! separately: a caller with several roles uses up one quota after the other, and if one of the roles has no quota,
+//! nothing is counted. The policy decides which roles allow a call (`access/policy`); this module only counts, and
+//! knows neither items nor MCP.
 //!
-//! The counts must survive the end of the process, also when it is killed. A bucket is one point in time (`gcra`), and
-//! the file always has a later one than the bucket in memory (`usage_table`, `file_writer`). So a restart may take a
+//! The counts must survive the end of the process, even if it is killed. A bucket is one point in time (`gcra`), and
+//! the file always has a later point than the bucket in memory (`usage_table`, `file_writer`). So a restart may take a
 //! little from a caller, and never gives anything back.
 
 mod file_writer;
@@ -34,7 +35,7 @@ use file_writer::QuotaFileWriter;
 use gcra::StoredBucket;
 use usage_table::{BucketKey, RoleUsageKey, UsageTable, WriteAheadLog};
 
-/// A role that limits what its callers use.
+/// A role with a quota for each of its callers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RoleQuota {
     /// The name of the role.
@@ -43,7 +44,7 @@ pub struct RoleQuota {
     pub quota: Arc<QuotaConfig>,
 }
 
-/// Who is counted: the digest of a caller's id.
+/// The caller that is counted: a digest of its id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct QuotaCaller {
     is_authenticated: bool,
@@ -51,13 +52,13 @@ pub struct QuotaCaller {
 }
 
 impl QuotaCaller {
-    /// A principal, or the client on stdio, by its id.
+    /// The counted caller for the id of a principal or of the client on stdio.
     #[must_use]
     pub fn principal(id: &str) -> Self {
         Self { is_authenticated: true, digest: digest(id) }
     }
 
-    /// A caller that nobody authenticated, by its address.
+    /// The counted caller for the address of an unauthenticated client.
     #[must_use]
     pub fn anonymous(address: &str) -> Self {
         Self { is_authenticated: false, digest: digest(address) }
@@ -67,7 +68,7 @@ impl QuotaCaller {
         self.is_authenticated
     }
 
-    /// All callers for whom there is no room.
+    /// The caller that stands for all callers without an entry of their own.
     fn shared(self) -> Self {
         Self { digest: [0; 16], ..self }
     }
@@ -95,19 +96,19 @@ fn wall_clock() -> u64 {
     u64::try_from(now.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// What all callers have used of their quotas. One serves for as long as the process, whatever changes in `[roles]`: a
-/// role keeps by its name what was used.
+/// What all callers have used of their quotas. It lives as long as the process: if `[roles]` changes, a role keeps what
+/// was used under its name.
 #[derive(Debug, Default)]
 pub struct Quotas {
     folder: Option<PathBuf>,
     table: Mutex<UsageTable>,
-    /// A role has or had a quota.
+    /// Whether a role has, or has had, a quota.
     is_open: AtomicBool,
-    /// `None` before that, and where there is no state folder to write to.
+    /// `None` until a role has a quota, and without a state folder.
     file_writer: ArcSwapOption<QuotaFileWriter>,
 }
 
-/// Without a file nothing is written, and no call waits.
+/// Without a writer nothing is written, and no call waits.
 impl WriteAheadLog for Option<&QuotaFileWriter> {
     fn put(&self, key: BucketKey, stored: StoredBucket) -> u64 {
         self.map_or(0, |writer| writer.put(key, stored))
@@ -115,14 +116,14 @@ impl WriteAheadLog for Option<&QuotaFileWriter> {
 }
 
 impl Quotas {
-    /// Quotas that are kept in this state folder; `None`: until the process ends.
+    /// Makes quotas that are stored in this state folder; with `None` they last until the process ends.
     #[must_use]
     pub fn new(folder: Option<PathBuf>) -> Self {
         Self { folder, ..Self::default() }
     }
 
-    /// Goes on with what callers have used before this process. Called before roles with quotas hold, and does nothing
-    /// when it was called before.
+    /// Restores what callers have used before this process. Must be called before roles with quotas take effect;
+    /// further calls do nothing.
     pub fn open(&self) {
         if self.is_open.swap(true, Ordering::Relaxed) {
             return;
@@ -146,10 +147,10 @@ impl Quotas {
         }
     }
 
-    /// Counts a call by one of the roles that allow it. `None`: there are none, and nothing is counted.
+    /// Counts a call against one of the roles that allow it. Returns `None` without roles: then nothing is counted.
     ///
     /// # Errors
-    /// When each of the roles has a limit that is used up; with the one that is free again first.
+    /// When each of the roles has reached a limit. The error is about the role that is free again first.
     pub async fn admit(
         self: &Arc<Self>,
         caller: QuotaCaller,
@@ -161,7 +162,7 @@ impl Quotas {
         let admitted = self.with_table(|table, ahead, now| table.admit(caller, roles, now, ahead))?;
         let Some(admitted) = admitted else { return Ok(None) };
         let charge = CallCharge { quotas: Arc::clone(self), key: admitted.key, quota: admitted.quota };
-        // From here on the call is counted, and dropping the charge ends it.
+        // From here on the call is counted; dropping the charge ends it.
         self.written(admitted.write).await;
         Ok(Some(Arc::new(charge)))
     }
@@ -170,7 +171,7 @@ impl Quotas {
         let writer = self.file_writer.load();
         let ahead = writer.as_deref();
         let mut table = self.table.lock();
-        // Read under the lock, so that time goes in the order of calls.
+        // The clock is read under the lock, so that times are in the order of calls.
         work(&mut table, &ahead, wall_clock())
     }
 
@@ -184,7 +185,7 @@ impl Quotas {
     }
 }
 
-/// A call that was counted. What it uses is charged to the quota by which it was admitted. Dropping it ends the call.
+/// A counted call. What the call uses is charged to the quota that admitted it. Dropping the charge ends the call.
 #[derive(Debug)]
 pub struct CallCharge {
     quotas: Arc<Quotas>,
@@ -192,7 +193,7 @@ pub struct CallCharge {
     quota: RoleQuota,
 }
 
-/// Tokens that a request to the client's model may use.
+/// Tokens that are reserved for a request to the client's model.
 #[derive(Debug)]
 #[must_use]
 pub struct TokenReservation {
@@ -201,7 +202,7 @@ pub struct TokenReservation {
 }
 
 impl CallCharge {
-    /// Charges what a call has used, whether or not that much was left.
+    /// Charges what a call has used, even if less was left.
     pub fn used(&self, fuel: u64, cpu: Duration) {
         let micros = u64::try_from(cpu.as_micros()).unwrap_or(u64::MAX);
         let quota: &QuotaConfig = &self.quota.quota;
@@ -216,16 +217,16 @@ impl CallCharge {
         });
     }
 
-    /// Whether tokens of the client's model are limited.
+    /// Whether the quota limits tokens of the client's model.
     #[must_use]
     pub fn counts_tokens(&self) -> bool {
         self.quota.quota.rate(QuotaKind::SamplingTokensPerDay).is_some()
     }
 
-    /// Reserves tokens for a request to the client's model, before it is sent.
+    /// Reserves tokens before a request to the client's model is sent.
     ///
     /// # Errors
-    /// When the caller has fewer left.
+    /// When fewer tokens are left.
     pub async fn reserve_tokens(&self, tokens: u64) -> Result<TokenReservation, OverQuota> {
         let wanted = (QuotaKind::SamplingTokensPerDay, tokens);
         let (write, since) = self.quotas.with_table(|table, ahead, now| {
@@ -235,7 +236,7 @@ impl CallCharge {
         Ok(TokenReservation { tokens, since })
     }
 
-    /// Gives back the tokens of a request that was never sent.
+    /// Returns the tokens of a request that was never sent.
     pub fn give_back(&self, TokenReservation { tokens, since }: TokenReservation) {
         let quota: &QuotaConfig = &self.quota.quota;
         let returned = (QuotaKind::SamplingTokensPerDay, tokens);

@@ -1,4 +1,4 @@
-//! Why a call is over quota, in words for its caller and by name for the audit.
+//! Why a call is over quota: a text for its caller, and the limit's name for the audit.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,23 +10,23 @@ use crate::config::QuotaKind;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum QuotaLimit {
     Rate(QuotaKind),
-    /// One request wants more than the whole of it.
+    /// One request wants more than the quota's whole amount.
     Whole(QuotaKind),
     Concurrent,
 }
 
-/// A quota is used up.
+/// A limit of a quota that a call has reached.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OverQuota {
     pub(super) limit: QuotaLimit,
-    /// The number in the configuration.
+    /// The configured number of the limit.
     pub(super) value: u64,
     pub(super) role: Arc<str>,
     pub(super) wait: Duration,
 }
 
 impl OverQuota {
-    /// The limit, for the audit.
+    /// The name of the limit, for the audit.
     #[must_use]
     pub fn limit_name(&self) -> &'static str {
         match self.limit {
@@ -41,19 +41,19 @@ impl OverQuota {
         }
     }
 
-    /// The number of the limit.
+    /// The configured number of the limit.
     #[must_use]
     pub fn value(&self) -> u64 {
         self.value
     }
 
-    /// The role whose quota it is.
+    /// The role that the quota belongs to.
     #[must_use]
     pub fn role(&self) -> &str {
         &self.role
     }
 
-    /// After how many seconds a call may be tried again: at least one.
+    /// After how many seconds the call may be tried again, at least one.
     #[must_use]
     pub fn retry_after_s(&self) -> u64 {
         let part = u64::from(self.wait.subsec_nanos() > 0);

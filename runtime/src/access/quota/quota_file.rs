@@ -1,11 +1,11 @@
 //! The file of quotas in the state folder.
 //!
-//! The server appends one line for each bucket that changed, with a checksum. The last line of a bucket holds. A line
-//! that a killed server left half written is skipped, which is safe: the call that waited for it never ran. When there
-//! are many lines, those of buckets that are not full are written to a new file. Lines name a caller by a digest, since
-//! its id may be long.
+//! The server appends one line with a checksum for each changed bucket. The last line about a bucket counts. A partial
+//! line of a killed server is skipped, which is safe, because the call that waited for this line never ran. When many
+//! lines were added, the buckets that are not full are written to a new file, which replaces the old one. Lines have a
+//! digest of the caller's id, because the id may be long.
 //!
-//! A killed server loses no line, since the system has it already. Only the new file is flushed to the disk.
+//! A killed server loses no written line, because the operating system has it. Only a new file is flushed to the disk.
 
 use std::collections::HashMap;
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
@@ -21,50 +21,50 @@ use super::gcra::StoredBucket;
 use super::usage_table::{BucketKey, RoleUsageKey};
 use crate::config::QuotaKind;
 
-/// The file, and the one that replaces it.
+/// The name of the file, and of the new file that replaces it.
 const FILE: &str = "quotas";
 const NEW_FILE: &str = "quotas.new";
 
-/// Held by the server that writes the file.
+/// The name of the lock file, which the server that writes the quotas holds.
 const LOCK: &str = "quotas.lock";
 
-/// Longest file that is read, bytes.
+/// Maximum length of a file that is read, in bytes.
 const MAX_READ: u64 = 256 << 20;
 
-/// Bytes of added lines after which the file is replaced, unless it was longer to begin with.
+/// The file is replaced after this many added bytes, or after its initial length if that is more.
 const MAX_ADDED: usize = 4 << 20;
 
-/// Bytes of a checksum. It finds torn lines, and protects from nobody.
+/// Length of a checksum in bytes. It detects partial lines, and gives no protection against forgery.
 const CHECKSUM: usize = 4;
 
 /// The buckets of a file.
 pub(super) type StoredBuckets = HashMap<BucketKey, StoredBucket>;
 
-/// The file, as one thread writes it.
+/// The file, which one thread writes.
 #[derive(Debug)]
 pub(super) struct QuotaFile {
     folder: PathBuf,
-    /// Everything that the file says.
+    /// All buckets, as they should be in the file.
     buckets: StoredBuckets,
-    /// `None` before the first write and after one that failed.
+    /// `None` before the first write, and after a failed one.
     opened: Option<OpenedFile>,
     lock: Option<File>,
-    /// Whether the operator knows that writing fails.
+    /// Whether the log has reported that writing fails.
     has_warned: bool,
 }
 
 #[derive(Debug)]
 struct OpenedFile {
     file: File,
-    /// Its length when it was new, and what was added since, bytes.
+    /// Its length when it was created, and the bytes that were added since.
     new: usize,
     added: usize,
 }
 
-/// Why the file is not written.
+/// Why the file cannot be written.
 #[derive(Debug, thiserror::Error)]
 enum QuotaFileError {
-    #[error("another server counts quotas in the state folder {}; this one counts for itself", .0.display())]
+    #[error("another server writes its quotas to the state folder {}; this server counts by itself and saves nothing", .0.display())]
     InUse(PathBuf),
     #[error(
         "the quotas in the state folder {} cannot be written ({source}), so a restart will forget what callers have \
@@ -75,11 +75,11 @@ enum QuotaFileError {
 }
 
 impl QuotaFile {
-    /// Reads the file. What cannot be read is nothing; the operator is told.
+    /// Reads the file. If it cannot be read, there are no buckets, and the log says so.
     pub(super) fn read(folder: PathBuf, now: u64) -> Self {
         let buckets = read(&folder).unwrap_or_else(|error| {
             let folder = folder.display();
-            tracing::error!(%error, "the quotas in the state folder {folder} cannot be read; all of them begin anew");
+            tracing::error!(%error, "the quotas in the state folder {folder} cannot be read; all of them start unused");
             StoredBuckets::new()
         });
         let mut file = Self { folder, buckets, opened: None, lock: None, has_warned: false };
@@ -87,12 +87,12 @@ impl QuotaFile {
         file
     }
 
-    /// What the file says.
+    /// The buckets of the file.
     pub(super) fn buckets(&self) -> &StoredBuckets {
         &self.buckets
     }
 
-    /// Writes these buckets. Nothing is lost if that fails: the next write replaces the file.
+    /// Writes these buckets. If that fails, nothing is lost: the next write replaces the whole file.
     pub(super) fn write(&mut self, buckets: StoredBuckets, now: u64) {
         let lines: String = buckets.iter().map(|(key, stored)| line(key, *stored)).collect();
         self.buckets.extend(buckets);
@@ -112,7 +112,7 @@ impl QuotaFile {
             Ok(()) => {}
             Err(error) => {
                 self.opened = None;
-                // Nothing else bounds what waits for a file that cannot be written.
+                // Nothing else bounds the buckets that gather while the file cannot be written.
                 self.forget_whole(now);
                 if !std::mem::replace(&mut self.has_warned, true) {
                     tracing::error!("{error}");
@@ -125,7 +125,7 @@ impl QuotaFile {
         self.buckets.retain(|_, stored| stored.tat > now);
     }
 
-    /// Writes a new file with what still means something.
+    /// Writes a new file with all buckets that are not full.
     fn replace(&mut self, now: u64) -> Result<(), QuotaFileError> {
         let folder = self.folder.clone();
         let unwritable = |source| QuotaFileError::Unwritable { folder: folder.clone(), source };
@@ -134,7 +134,7 @@ impl QuotaFile {
         if self.lock.is_none() {
             self.lock =
                 Some(lock(&folder).map_err(unwritable)?.ok_or(QuotaFileError::InUse(folder.clone()))?);
-            // The server before this one may have written more since the file was read.
+            // The previous server may have written more since this server read the file.
             for (key, stored) in read(&folder).map_err(unwritable)? {
                 let known = self.buckets.entry(key).or_insert(stored);
                 *known = stored.max(*known);
@@ -163,7 +163,8 @@ impl OpenedFile {
     }
 }
 
-/// Takes the lock of the file; `None`: another process has it. A file system without locks is one server's.
+/// Acquires the lock of the file; `None` if another process holds it. On a file system without locks it is assumed that
+/// only one server runs.
 fn lock(folder: &Path) -> io::Result<Option<File>> {
     let mut options = OpenOptions::new();
     let file = options.write(true).create(true).truncate(false).mode(0o600).open(folder.join(LOCK))?;
@@ -184,7 +185,7 @@ fn read(folder: &Path) -> io::Result<StoredBuckets> {
     Ok(lines.filter_map(parse).collect())
 }
 
-/// One line: its checksum, the caller, the key of the quota and its number, the TAT and the role.
+/// Formats one line: its checksum, the caller, the key of the quota and its number, the TAT and the role.
 fn line(
     BucketKey { entry: RoleUsageKey { caller, role }, kind }: &BucketKey,
     stored: StoredBucket,

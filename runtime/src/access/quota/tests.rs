@@ -1,4 +1,4 @@
-//! Quotas with many callers at once, over a restart, and in a flood of new callers.
+//! Tests of quotas with many simultaneous callers, across restarts, and in a flood of new callers.
 
 use std::cell::RefCell;
 
@@ -20,7 +20,7 @@ fn ada() -> QuotaCaller {
     QuotaCaller::principal("token:ada")
 }
 
-/// A file that is never flushed: what it would have.
+/// A file that records all buckets it was given.
 #[derive(Default)]
 struct FakeFile(RefCell<Vec<(BucketKey, StoredBucket)>>);
 
@@ -32,7 +32,7 @@ impl WriteAheadLog for FakeFile {
     }
 }
 
-/// Whether a call is admitted, which then ends at once.
+/// Whether a call is admitted. The call ends at once.
 fn is_admitted(
     table: &mut UsageTable,
     caller: QuotaCaller,

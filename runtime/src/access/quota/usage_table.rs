@@ -1,13 +1,13 @@
-//! What each caller has used by each role, in the memory of this process.
+//! What each caller has used by each role, in memory.
 //!
 //! There may be many callers. When there are [`MAX_CALLERS`], the table forgets those whose buckets are full again,
-//! since they are like new ones. It never forgets a caller that has used something: otherwise an attacker could get a
-//! quota back with a flood of new callers. New callers beyond the maximum share one entry, so the flood uses up that
-//! entry only. Principals and addresses have maxima of their own, so a client with many addresses takes nothing from a
+//! because they are like new callers. It never forgets a caller that has used something: otherwise an attacker could
+//! regain a quota with a flood of new callers. New callers beyond the maximum share one entry, so a flood uses up that
+//! entry only. Principals and addresses have separate maxima, so a client with many addresses takes nothing from a
 //! principal.
 //!
-//! This module decides and counts, and writes nothing: [`WriteAheadLog`] gets the buckets that must be in the file
-//! before a call goes on.
+//! This module decides and counts, but writes nothing: it passes the buckets that must be in the file before a call
+//! runs to [`WriteAheadLog`].
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,34 +18,34 @@ use super::over_quota::{OverQuota, QuotaLimit};
 use super::{QuotaCaller, RoleQuota};
 use crate::config::{QuotaConfig, QuotaKind};
 
-/// Callers with an entry of their own for each kind of caller: a caller counts once for each role that it uses.
+/// Maximum number of entries for each kind of caller. A caller has one entry for each role that it uses.
 pub(super) const MAX_CALLERS: usize = 10_000;
 
-/// Shortest time between two searches for entries that can be forgotten, nanoseconds: each new caller of a flood would
-/// otherwise search all.
+/// Minimum time between two scans for entries to forget, in nanoseconds. Otherwise each new caller of a flood would
+/// scan all entries.
 const SWEEP: u64 = 1_000_000_000;
 
-/// A TAT is written this part of a period ahead of what is used, so that there are few writes.
-const AHEAD: u64 = 16;
+/// The file gets a TAT that is later than needed by this fraction of a period, so that not every call causes a write.
+const WRITE_AHEAD_FRACTION: u64 = 16;
 
 /// Microseconds in a second: processor time is counted in microseconds.
 const MICROS: u64 = 1_000_000;
 
-/// One caller by one role.
+/// The key of an entry: one caller with one role.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct RoleUsageKey {
     pub(super) caller: QuotaCaller,
     pub(super) role: Arc<str>,
 }
 
-/// One bucket of it.
+/// The key of a bucket: one kind of quota in an entry.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct BucketKey {
     pub(super) entry: RoleUsageKey,
     pub(super) kind: QuotaKind,
 }
 
-/// Takes the buckets that must be in the file. Returns the number of the write that has the bucket.
+/// Receives the buckets that must be in the file. Returns the number of the write that will contain the bucket.
 pub(super) trait WriteAheadLog {
     fn put(&self, key: BucketKey, stored: StoredBucket) -> u64;
 }
@@ -55,7 +55,7 @@ pub(super) trait WriteAheadLog {
 pub(super) struct CountedCall {
     pub(super) key: RoleUsageKey,
     pub(super) quota: RoleQuota,
-    /// The write that must be done before the call goes on.
+    /// The number of the write that must be finished before the call runs.
     pub(super) write: u64,
 }
 
@@ -71,7 +71,7 @@ struct CallerEntries {
     swept: u64,
 }
 
-/// What one caller has used by one role.
+/// What one caller has used with one role.
 #[derive(Debug, Clone, Default)]
 struct RoleUsage {
     calls_per_minute: WrittenBucket,
@@ -82,21 +82,22 @@ struct RoleUsage {
     running: u32,
 }
 
-/// A bucket, and the TAT in the file, which is never behind the bucket's once the write is done.
+/// A bucket, and its TAT in the file. Once the write is finished, the latter is never earlier than the former.
 #[derive(Debug, Clone, Copy, Default)]
 struct WrittenBucket {
     bucket: Bucket,
-    /// The number of the quota when a call was last admitted or rejected; zero: none was.
+    /// The configured number of the quota when a call was last admitted or rejected; zero before the first call.
     value: u64,
     written: u64,
     write: u64,
 }
 
-/// The rate of one kind.
+/// The rate of one kind of quota.
 fn rate(kind: QuotaKind, value: u64) -> Rate {
     let period = period(kind);
     match kind {
-        // Calls are counted one by one. Their number divides this period, so that exactly so many fit.
+        // Calls are whole numbers, so the period is rounded up to a multiple of their number: then exactly that many
+        // fit.
         QuotaKind::CallsPerMinute | QuotaKind::CallsPerDay => {
             Rate::new(value, period.next_multiple_of(value.max(1)))
         }
@@ -110,8 +111,8 @@ fn period(kind: QuotaKind) -> u64 {
 }
 
 impl WrittenBucket {
-    /// The bucket as it is now, by this number of the quota. A clock that goes back leaves no TAT far in the future,
-    /// here or in the file.
+    /// Returns the bucket for this configured number and the current time. If the clock was set back, no TAT stays far
+    /// in the future, neither here nor in the file.
     fn at(&mut self, value: u64, rate: Rate, now: u64) -> Bucket {
         if self.value != value {
             if self.value != 0 {
@@ -125,13 +126,14 @@ impl WrittenBucket {
         self.bucket
     }
 
-    /// The number by which a call that has begun goes on: that of the last call that was admitted or rejected. With its
-    /// own, it would scale the bucket back after a change.
+    /// Returns the configured number that a running call is charged by: that of the last call that was admitted or
+    /// rejected. With the call's own number, a changed configuration would be undone.
     fn present_value(&self, own: u64) -> u64 {
         if self.value == 0 { own } else { self.value }
     }
 
-    /// Makes sure that the file has at least `tat`; if not, writes one that lies further ahead.
+    /// Makes sure that the file has at least `tat`. If it has not, a later TAT is written, so that the next calls need
+    /// no write.
     fn write_ahead(
         &mut self,
         tat: u64,
@@ -139,13 +141,13 @@ impl WrittenBucket {
         ahead: &impl WriteAheadLog,
     ) {
         if tat > self.written {
-            self.written = tat.saturating_add(period(kind) / AHEAD);
+            self.written = tat.saturating_add(period(kind) / WRITE_AHEAD_FRACTION);
             let stored = StoredBucket { tat: self.written, value: self.value };
             self.write = ahead.put(BucketKey { entry: entry.clone(), kind }, stored);
         }
     }
 
-    /// Takes `amount`. Returns the write that has it.
+    /// Takes `amount`. Returns the number of the write that contains it.
     fn take(
         &mut self,
         amount: u64,
@@ -177,16 +179,16 @@ impl RoleUsage {
         self.running == 0 && QuotaKind::ALL.iter().all(|kind| self.bucket(*kind).bucket.is_whole(now))
     }
 
-    /// The limit that stops a call, and for how long.
-    fn stopping(&mut self, quota: &QuotaConfig, now: u64) -> Option<(QuotaLimit, u64, u64)> {
+    /// Returns the limit that stops a call, its configured number, and how long it does so.
+    fn reached_limit(&mut self, quota: &QuotaConfig, now: u64) -> Option<(QuotaLimit, u64, u64)> {
         for (kind, value) in quota.rates() {
             let rate = rate(kind, value);
             let bucket = self.bucket(kind).at(value, rate, now);
             let wait = match kind {
                 QuotaKind::CallsPerMinute | QuotaKind::CallsPerDay => bucket.wait_for(1, rate, now),
-                // What the call will use is not known: it begins while anything is left.
+                // What the call will use is unknown, so it may begin while anything is left.
                 QuotaKind::FuelPerHour | QuotaKind::CpuPerHour => bucket.wait_for_any(rate, now),
-                // A call that sends no request to a model needs none.
+                // A call that sends no request to a model needs no tokens.
                 QuotaKind::SamplingTokensPerDay => None,
             };
             if let Some(wait) = wait {
@@ -197,7 +199,8 @@ impl RoleUsage {
         Some((QuotaLimit::Concurrent, u64::from(max), 0))
     }
 
-    /// Counts a call that nothing stops. Returns the last write that must be done before it goes on.
+    /// Counts a call that no limit stops. Returns the number of the last write that must be finished before the call
+    /// runs.
     fn count_call(
         &mut self,
         quota: &QuotaConfig,
@@ -213,7 +216,7 @@ impl RoleUsage {
                 QuotaKind::CallsPerMinute | QuotaKind::CallsPerDay => {
                     bucket.take(1, (kind, value), key, now, ahead)
                 }
-                // Some of what the call will use is written before it runs.
+                // Taking zero still writes ahead, so that the file has some of the call's use before the call runs.
                 QuotaKind::FuelPerHour | QuotaKind::CpuPerHour => {
                     bucket.take(0, (kind, value), key, now, ahead)
                 }
@@ -226,7 +229,7 @@ impl RoleUsage {
 }
 
 impl CallerEntries {
-    /// The key under which a caller is counted: its own, or one that new callers share.
+    /// Returns the key under which a caller is counted: its own, or the one that new callers share.
     fn key_of(&mut self, key: RoleUsageKey, now: u64) -> RoleUsageKey {
         if self.entries.contains_key(&key) {
             return key;
@@ -247,7 +250,7 @@ impl UsageTable {
         if caller.is_authenticated() { &mut self.principals } else { &mut self.others }
     }
 
-    /// Counts a call by the first of these roles that has enough left.
+    /// Counts a call against the first of these roles that has enough left.
     pub(super) fn admit(
         &mut self,
         caller: QuotaCaller,
@@ -260,7 +263,7 @@ impl UsageTable {
             let entries = self.entries(caller);
             let key = entries.key_of(RoleUsageKey { caller, role: Arc::clone(&quota.role) }, now);
             let entry = entries.entries.entry(key.clone()).or_default();
-            let Some((limit, value, wait)) = entry.stopping(&quota.quota, now) else {
+            let Some((limit, value, wait)) = entry.reached_limit(&quota.quota, now) else {
                 let write = entry.count_call(&quota.quota, &key, now, ahead);
                 return Ok(Some(CountedCall { key, quota: quota.clone(), write }));
             };
@@ -273,14 +276,14 @@ impl UsageTable {
         soonest.map_or(Ok(None), Err)
     }
 
-    /// A call has ended.
+    /// Records that a call has ended.
     pub(super) fn end(&mut self, key: &RoleUsageKey) {
         if let Some(entry) = self.entries(key.caller).entries.get_mut(key) {
             entry.running = entry.running.saturating_sub(1);
         }
     }
 
-    /// Takes `amount`, whether or not there is enough, as far as the role limits it.
+    /// Takes `amount`, even if less is left, if the role limits this kind.
     pub(super) fn take(
         &mut self,
         (key, quota): (&RoleUsageKey, &QuotaConfig),
@@ -295,7 +298,7 @@ impl UsageTable {
         bucket.take(amount, (kind, value), key, now, ahead);
     }
 
-    /// Takes `amount` if there is enough. Returns the write that must be done before it is used.
+    /// Takes `amount` if enough is left. Returns the number of the write that must be finished before it is used.
     pub(super) fn reserve(
         &mut self,
         (key, quota): (&RoleUsageKey, &RoleQuota),
@@ -319,7 +322,7 @@ impl UsageTable {
         }
     }
 
-    /// Puts back what was reserved and not used.
+    /// Returns what was reserved and not used.
     pub(super) fn give_back(
         &mut self,
         (key, quota): (&RoleUsageKey, &QuotaConfig),
@@ -334,7 +337,7 @@ impl UsageTable {
         }
     }
 
-    /// Takes over a bucket of the file: everything up to its TAT counts as used.
+    /// Restores a bucket from the file: everything up to its TAT counts as used.
     pub(super) fn restore(&mut self, key: BucketKey, StoredBucket { tat, value }: StoredBucket) {
         let entry = self.entries(key.entry.caller).entries.entry(key.entry).or_default();
         *entry.bucket(key.kind) = WrittenBucket { bucket: Bucket::new(tat), value, written: tat, write: 0 };

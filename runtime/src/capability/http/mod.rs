@@ -1,6 +1,6 @@
 //! Requests to hosts: `wasi:http` for components of any builder, and `plugport:plugin/http-client` for the SDKs. Both
-//! send through `host`, so that grants, limits and denials are the same. A plugin keeps its [`Egress`] with its share
-//! of the connections, an instance the HTTP budget of its call.
+//! interfaces send through `host`, so that grants, limits and denials are the same. A plugin owns an [`Egress`] with
+//! its share of the connections; an instance owns the HTTP budget of its call.
 
 mod egress;
 pub mod grant;
@@ -22,13 +22,13 @@ use host::HttpCtx;
 pub(super) use host::fields_size;
 pub use http_client::SentRequest;
 
-/// Requests to hosts.
+/// The capability of sending requests to hosts.
 pub(super) struct Http;
 
 impl Capability for Http {
     type Granted = grant::Granted;
     type PerPlugin = Egress;
-    /// `None` until the guest first uses the interface.
+    /// `None` until the guest first uses one of the two interfaces.
     type PerInstance = Option<HttpCtx>;
 
     fn link(linker: &mut Linker<InstanceCtx>) -> wasmtime::Result<()> {

@@ -1,4 +1,5 @@
-//! Where a request goes, and whether a grant allows it: pure functions of its method, its URI and the grants.
+//! To which host a request goes, and whether a grant allows it: pure functions of the request's method, its URI and the
+//! grants.
 
 use std::net::IpAddr;
 
@@ -6,7 +7,7 @@ use http::Uri;
 
 use super::grant::{Host, HttpGrant, Scheme};
 
-/// Where a request goes.
+/// The method of a request, and the scheme, host and port to which it goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Target {
     pub(crate) method: String,
@@ -15,14 +16,14 @@ pub(crate) struct Target {
     pub(crate) port: u16,
 }
 
-/// Why it is not certain where a request goes.
+/// Why the target of a request cannot be determined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TargetError {
-    /// The method is none that can be granted.
+    /// The method cannot be granted.
     Method,
     /// The scheme is neither `http` nor `https`.
     Scheme,
-    /// The URI names no host, or could be read in two ways.
+    /// The URI names no host, or it is ambiguous.
     Uri,
 }
 
@@ -32,14 +33,15 @@ impl Target {
         self.allowed(grants, &self.host)
     }
 
-    /// Whether a grant that allows the request lets the host learn its trace.
+    /// Whether a grant that allows the request also allows sending the host the trace context.
     pub(crate) fn is_traced(&self, grants: &[HttpGrant]) -> bool {
         self.granting(grants).any(HttpGrant::is_traced)
     }
 
-    /// The host as the operator wrote it: `*.NAME` if only that grants it, since below NAME the guest chooses.
+    /// The host as the operator wrote it in the grant. If only `*.NAME` allows the request, the result is `*.NAME`,
+    /// because the guest chooses the labels before NAME.
     pub(crate) fn granted_host(&self, grants: &[HttpGrant]) -> String {
-        // `None` is the minimum, so a grant that names the host comes first.
+        // `None` sorts first, so a grant that names the host takes precedence.
         match (self.granting(grants).map(HttpGrant::parent_name).min().flatten(), &self.host) {
             (Some(parent), _) => format!("*.{parent}"),
             (None, Host::Address(address)) => address.to_string(),
@@ -53,12 +55,12 @@ impl Target {
         grants.iter().filter(allows)
     }
 
-    /// Whether a grant allows the same request to another host.
+    /// Whether a grant allows the same request to `host` instead of the target's own host.
     pub(super) fn allowed(&self, grants: &[HttpGrant], host: &Host) -> bool {
         grants.iter().any(|grant| grant.allows(&self.method, self.scheme, host, self.port))
     }
 
-    /// The host, and the port where it is not the scheme's own.
+    /// The host, followed by the port if that is not the scheme's default.
     pub(crate) fn authority(&self) -> String {
         let Self { scheme, host, port, .. } = self;
         if *port == scheme.port() { host.to_string() } else { format!("{host}:{port}") }
@@ -69,8 +71,8 @@ impl Target {
         format!("{} {}://{}", self.method, self.scheme, self.authority())
     }
 
-    /// The grant that an operator can write for this request: this machine is granted by its address, never by its
-    /// name.
+    /// The grant that an operator can write to allow this request. This machine can only be granted by its address, so
+    /// a name such as `localhost` becomes 127.0.0.1.
     pub(crate) fn missing_grant(&self) -> String {
         match &self.host {
             Host::Name(name) if name == "localhost" || name.ends_with(".localhost") => {
@@ -80,18 +82,18 @@ impl Target {
         }
     }
 
-    /// The line with that grant, under the plugin's grants.
+    /// The line of configuration with [`Self::missing_grant`].
     pub(crate) fn missing_line(&self) -> String {
         format!("http = [\"{}\"]", self.missing_grant())
     }
 
-    /// The grant that allows exactly this request to this address.
+    /// The grant that allows exactly this request if it goes to this address.
     pub(crate) fn pattern_at(&self, address: IpAddr) -> String {
         Self { host: Host::Address(address), ..self.clone() }.pattern()
     }
 }
 
-/// Reads where a request goes. A URI that later code could read differently is an error.
+/// Determines the target of a request. A URI that other code could parse differently is an error.
 pub(super) fn target(method: &str, uri: &Uri) -> Result<Target, TargetError> {
     if !HttpGrant::is_method(method) {
         return Err(TargetError::Method);
@@ -103,7 +105,7 @@ pub(super) fn target(method: &str, uri: &Uri) -> Result<Target, TargetError> {
     };
     let authority = uri.authority().ok_or(TargetError::Uri)?;
     let host = Host::parse(authority.host()).map_err(|_| TargetError::Uri)?;
-    // A user before the host, or anything but a plain number after it, is rejected.
+    // The authority must end with the host or with a plain port number; a user before the host is rejected.
     let rest = authority.as_str().strip_prefix(authority.host()).ok_or(TargetError::Uri)?;
     let port = match rest.strip_prefix(':') {
         None if rest.is_empty() => scheme.port(),

@@ -1,4 +1,5 @@
-//! Implements `Client` of the layer `call_env`: turns what a guest sends into notifications and client requests.
+//! Implements the trait `Client` of the layer `call_env`: turns what a guest sends into notifications and client
+//! requests.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -31,12 +32,12 @@ use crate::sandbox::LargeWork;
 /// The key of the `roots/list` that is sent before the guest starts.
 const ROOTS_KEY: &str = "plugport-roots";
 
-/// What the roles of a caller say of a call that they allow.
+/// What the roles of a caller say about a call that they allow.
 #[derive(Debug, Default)]
 pub(crate) struct AllowedCall {
     /// The names of the roles that allow the call; `None` without `[roles]`.
     pub(crate) roles: Option<Arc<str>>,
-    /// What the call is charged to; `None`: no quota holds.
+    /// Charges the call to a quota; `None` if no quota applies.
     pub(crate) charge: Option<Arc<CallCharge>>,
 }
 
@@ -48,7 +49,7 @@ pub(crate) struct RequestClient {
     max_suspended: usize,
     /// The plugin's permits for reading large requests and responses.
     offload: Arc<LargeWork>,
-    /// Client requests so far; the number becomes the key of a request to which the guest gave none.
+    /// The number of client requests so far. It becomes the key of a request to which the guest gave none.
     request_count: AtomicUsize,
     allowed: AllowedCall,
     response_check: ResponseCheck,
@@ -138,7 +139,7 @@ impl RequestClient {
         results
     }
 
-    /// The tokens of the client's model that a request may use, as far as a quota counts them.
+    /// The number of tokens of the client's model that a request may use; zero if no quota counts them.
     async fn tokens(&self, body: &ClientRequestBody) -> u64 {
         match (&self.allowed.charge, body) {
             (Some(charge), ClientRequestBody::CreateMessage(params)) if charge.counts_tokens() => {
@@ -148,14 +149,14 @@ impl RequestClient {
         }
     }
 
-    /// Reserves tokens by the caller's quota, if one holds.
+    /// Reserves tokens from the caller's quota, if there is one.
     async fn reserve_tokens(&self, tokens: u64) -> Result<Option<TokenReservation>, ClientRequestError> {
         let Some(charge) = self.allowed.charge.as_ref().filter(|_| tokens > 0) else { return Ok(None) };
         let reserved = charge.reserve_tokens(tokens).await;
         reserved.map(Some).map_err(|over| ClientRequestError::OverQuota(over.to_string()))
     }
 
-    /// The roots of a client on this machine. In a session, they are requested once and again after each
+    /// Returns the roots of a client on this machine. In a session, they are requested once, and again after each
     /// `notifications/roots/list_changed`.
     async fn roots(&self) -> Option<String> {
         let context = &*self.context;

@@ -21,14 +21,14 @@ use crate::sandbox::LargeWork;
 /// The error code with which clients say that their user rejected the request.
 const USER_REJECTED: i64 = -1;
 
-/// Decides whether a call may go on for the caller that sent a response. The roles may have changed while the call
-/// waited, and the response may come with another token than the request.
+/// Decides whether a call may go on for the caller that sent a response. The roles may have changed while the call was
+/// suspended, and the response may come with another token than the request.
 pub(crate) struct ResponseCheck {
     pub(crate) catalog: Arc<Catalog>,
     pub(crate) check: fn(&Catalog, &Caller, &RequestContext) -> Result<(), RpcError>,
 }
 
-/// Sends all requests at once and waits for all responses, for as long as a call may be suspended.
+/// Sends all requests at once and waits for all responses, but no longer than a call may be suspended.
 pub(in crate::mcp) async fn in_session(
     context: &RequestContext,
     session: &Arc<Session>,
@@ -106,7 +106,7 @@ fn read(input_request: &InputRequest, response: ClientResult) -> Result<String, 
     }
 }
 
-/// Sends `notifications/cancelled` when it is dropped before the client has responded.
+/// Sends `notifications/cancelled` if it is dropped before the client has responded.
 struct CancelOnDrop<'r> {
     leg: &'r RequestLeg,
     reply: PendingReply,

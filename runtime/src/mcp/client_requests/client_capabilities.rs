@@ -1,7 +1,7 @@
-//! The client capabilities that a client declared, as far as its revision has them.
+//! The capabilities that a client declared, as far as its revision has them.
 //!
 //! They are read once, from `initialize` or from a request's `_meta`, into flags. All other code uses the flags and not
-//! the JSON, and a client gets only client requests for capabilities that it declared.
+//! the JSON. A client gets only client requests for which it declared the capability.
 
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -9,10 +9,10 @@ use serde_json::value::RawValue;
 use super::super::error::RpcError;
 use super::super::revision::Revision;
 
-/// Longest JSON text, bytes. The parsed tree takes many times as much for a moment.
+/// Maximum length of the JSON text, in bytes. The parsed tree temporarily takes many times as much.
 const MAX_BYTES: usize = 64 << 10;
 
-/// The flags.
+/// One flag for each capability.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct ClientCapabilities {
     pub(crate) sampling: bool,
@@ -23,7 +23,7 @@ pub(crate) struct ClientCapabilities {
 }
 
 impl ClientCapabilities {
-    /// A client that can do everything.
+    /// A client with all capabilities.
     #[cfg(test)]
     pub(crate) const ALL: Self = Self {
         sampling: true,
@@ -33,7 +33,7 @@ impl ClientCapabilities {
         roots: true,
     };
 
-    /// Whether the client declared a capability, by the name that `InputRequest::capability` gives.
+    /// Whether the client declared a capability. `capability` is a name that `InputRequest::capability` returns.
     pub(crate) fn has(self, capability: &str) -> bool {
         match capability {
             "sampling" => self.sampling,
@@ -56,7 +56,7 @@ impl ClientCapabilities {
         Ok(())
     }
 
-    /// Reads the MCP type `ClientCapabilities`. A capability that is not an object counts as not declared.
+    /// Parses the MCP type `ClientCapabilities`. A capability that is not an object counts as not declared.
     pub(crate) fn read(capabilities: Option<&RawValue>, revision: Revision) -> Self {
         let text = capabilities.map_or("{}", RawValue::get);
         if text == "{}" {
@@ -72,7 +72,7 @@ impl ClientCapabilities {
             sampling,
             sampling_tools: revision.has_sampling_tools()
                 && declared.get("sampling").is_some_and(|sampling| has(sampling, "tools")),
-            // An empty object means forms, the only mode of the first revision with elicitation.
+            // An empty object stands for forms, the only mode of the first revision with elicitation.
             elicitation_form: elicitation.is_some_and(|modes| has(modes, "form") || !url),
             elicitation_url: url,
             roots: has(&declared, "roots"),

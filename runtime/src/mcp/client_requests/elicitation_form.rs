@@ -1,16 +1,16 @@
 //! Forms of `elicitation/create`: flat objects of plain fields.
 //!
-//! MCP allows only such forms, so that any client can show them. A guest's form is checked before it is sent, and the
-//! submitted content before the guest gets it, because content from a user is untrusted input.
+//! MCP allows only such forms, so that every client can show them. A guest's form is checked before it is sent. The
+//! submitted content is checked before the guest gets it, because content from a user is untrusted input.
 
 use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
-/// Choices of one field. Users do not pick from more, and clients show them all.
+/// Maximum number of choices of one field: clients show them all, and users do not choose from more.
 const MAX_CHOICES: usize = 1_000;
 
-/// The keywords that bound a field.
+/// The keywords that limit the value of a field.
 const BOUNDS: [&str; 6] = ["minLength", "maxLength", "minimum", "maximum", "minItems", "maxItems"];
 
 /// Checks that `schema` is a form.
@@ -75,7 +75,7 @@ pub(crate) fn fits(schema: &Value, content: &Map<String, Value>) -> Result<(), S
     }
     for (name, value) in content {
         let Some(field) = schema.get("properties").and_then(|fields| fields.get(name)) else {
-            // A client may add fields, but only with values that a form can have.
+            // A client may add fields, but only with values that a form could have.
             if is_plain(value) {
                 continue;
             }
@@ -124,7 +124,7 @@ pub(in crate::mcp) fn kind(field: &Value) -> &str {
     field.get("type").and_then(Value::as_str).unwrap_or_default()
 }
 
-/// The values of a field with choices; none for any other field.
+/// The values of a field with choices; empty for any other field.
 pub(in crate::mcp) fn choices(field: &Value) -> impl Iterator<Item = &Value> {
     let list = |name: &str| field.get(name).and_then(Value::as_array);
     let untitled = list("enum");

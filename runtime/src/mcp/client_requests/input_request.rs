@@ -1,7 +1,8 @@
-//! Words a client request for the client's revision, and checks its response.
+//! Adapts a client request to the client's revision, and checks the response.
 //!
-//! Guests write client requests in the form of the newest revision. For an older client a request is reworded if the
-//! revision has an equivalent; otherwise the guest gets a typed error. So guests need not know the revision.
+//! Guests write client requests in the form of the newest revision. For a client of an older revision, a request is
+//! rewritten if that revision has an equivalent; otherwise the guest gets a typed error. So guests need not know the
+//! revision.
 
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
@@ -18,27 +19,27 @@ use crate::call_env::{ClientRequest, ClientRequestBody, ClientRequestError};
 pub(crate) struct InputRequest {
     pub(crate) key: String,
     pub(crate) method: &'static str,
-    /// Serialized once, where large work is allowed, and sent unchanged.
+    /// Serialized only once, where large work is allowed.
     pub(crate) params: Box<RawValue>,
     expects: ExpectedResult,
 }
 
 #[derive(Debug)]
 enum ExpectedResult {
-    /// A model's message. `tools`: whether the request had tools.
+    /// A message of a model. `tools` says whether the request had tools.
     Message {
         tools: bool,
     },
     /// The content of a form with this schema.
     Form(Value),
-    /// The content of a form that was downgraded for an older client; the schema is the original one.
+    /// The content of a form that was downgraded for an older revision. The schema is the original one.
     LegacyForm(Value),
     /// The action for a URL.
     Url,
     Roots,
 }
 
-/// Writes a client request for the revision of its client. `number` becomes the key if the guest gave none.
+/// Writes a client request for the client's revision. `number` becomes the key if the guest gave none.
 ///
 /// # Errors
 /// When the request is invalid, or the client lacks a capability that the request needs.
@@ -109,7 +110,7 @@ fn object(params: &str) -> Result<Map<String, Value>, ClientRequestError> {
     let invalid = |error: serde_json::Error| {
         ClientRequestError::Invalid(format!("the client request is not a JSON object: {error}"))
     };
-    // JSON that breaks common parsers is rejected here and not by the client, so that the guest gets the error.
+    // JSON that breaks common parsers is rejected here, so that the guest and not the client gets the error.
     crate::json::RawObject::parse(params).map_err(invalid)?;
     serde_json::from_str(params).map_err(invalid)
 }

@@ -1,7 +1,7 @@
 //! Forms for clients of revisions before 2025-11-25, which know neither titled choices nor lists of choices.
 //!
-//! Nothing is lost: titles of choices go into `enumNames`, and a list becomes one boolean field per choice. `restore`
-//! builds the list again from the submitted content, so the guest sees no difference.
+//! Nothing is lost: titles of choices become `enumNames`, and a list of choices becomes one boolean field for each
+//! choice. `restore` makes the list again from the submitted content, so the guest sees no difference.
 
 use std::collections::HashSet;
 
@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::elicitation_form::{choices, kind};
 
-/// The form as older revisions know it.
+/// Rewrites a form for older revisions.
 pub(crate) fn downgrade(schema: &Value) -> Value {
     let mut simple = schema.clone();
     let Some(fields) = schema.get("properties").and_then(Value::as_object) else { return simple };
@@ -31,7 +31,7 @@ pub(crate) fn downgrade(schema: &Value) -> Value {
     simple
 }
 
-/// Turns the content of a downgraded form into content of the original form.
+/// Converts the content of a downgraded form into content of the original form.
 pub(crate) fn restore(schema: &Value, mut content: Map<String, Value>) -> Map<String, Value> {
     let fields = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
     for (name, field) in fields.filter(|(_, field)| kind(field) == "array") {

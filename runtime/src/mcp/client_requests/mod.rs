@@ -1,7 +1,7 @@
 //! Client requests (sampling, elicitation, roots) and their responses, as data.
 //!
-//! `input_request` words a request for the client's revision and checks the response, with `sampling_params`,
-//! `sampling_content`, `elicitation_form` and `legacy_revision_form` for its parts; `client_capabilities` is what the
+//! `input_request` adapts a request to the client's revision and checks the response, with `sampling_params`,
+//! `sampling_content`, `elicitation_form` and `legacy_revision_form` for parts of it; `client_capabilities` is what the
 //! client supports. A session has `pending_requests`. A stateless call has a `pending_input`, which a `request_digest`
 //! binds to the call's request. This module neither sends nor waits: `call_client` and `mrtr` do both.
 

@@ -1,4 +1,4 @@
-//! The server's own requests of one session, by id, until the client responds.
+//! The requests of the server to the client of one session, by id, until the client responds.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,10 +17,10 @@ type PendingMap = HashMap<i64, oneshot::Sender<ReceivedResponse>>;
 /// A response of the client.
 #[derive(Debug)]
 pub(crate) struct ReceivedResponse {
-    /// Who sent it: the session's principal, maybe with another token than that of the request.
+    /// The caller that sent the response: the session's principal, maybe with another token than that of the request.
     pub(crate) caller: Caller,
     pub(crate) result: ClientResult,
-    /// Of a large response.
+    /// The buffer space of a large response.
     pub(crate) reservation: Option<Arc<BufferReservation>>,
 }
 
@@ -31,7 +31,7 @@ pub(crate) struct PendingRequests {
     waiting: Mutex<PendingMap>,
 }
 
-/// One sent request. Dropping this removes its entry, so a later response is ignored.
+/// One sent request. Dropping it removes its entry, so that a later response is ignored.
 #[derive(Debug)]
 pub(crate) struct PendingReply {
     owner: Arc<PendingRequests>,
@@ -40,7 +40,7 @@ pub(crate) struct PendingReply {
 }
 
 impl PendingRequests {
-    /// A new request with an id of its own.
+    /// Registers a new request with its own id.
     pub(crate) fn register(self: &Arc<Self>) -> PendingReply {
         let id = self.last.fetch_add(1, Ordering::Relaxed) + 1;
         let (sender, response) = oneshot::channel();

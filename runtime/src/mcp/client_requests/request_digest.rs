@@ -1,9 +1,9 @@
-//! The digest of a request, which binds a suspended call to its own request.
+//! The digest of a request, which binds a suspended call to its request.
 //!
-//! The request that resumes a call repeats the first request, but a client may write it differently: fields in another
-//! order, other spaces, absent arguments for empty ones. So the digest is over values and not over text. Parameters
-//! that cannot be parsed into values, for example with a number out of range, are hashed as text and match only the
-//! same text.
+//! The request that resumes a call repeats the first request, but a client may write it differently: with another order
+//! of fields, other spaces, or absent instead of empty arguments. So the digest is computed from values and not from
+//! text. Parameters that cannot be parsed into values, for example because a number is out of range, are hashed as text
+//! and match only the same text.
 
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -11,13 +11,13 @@ use sha2::{Digest as _, Sha256};
 
 use crate::mcp::method::Method;
 
-/// The digest.
+/// A digest.
 pub(crate) type RequestDigest = [u8; 32];
 
-/// Fields that the request that resumes a call may change.
+/// Fields that may differ in the request that resumes a call.
 const EXCLUDED: [&str; 3] = ["_meta", "inputResponses", "requestState"];
 
-/// The digest of a request.
+/// Computes the digest of a request.
 pub(crate) fn compute(method: &Method, params: Option<&RawValue>) -> RequestDigest {
     let mut hash = Sha256::new();
     hash_bytes(&mut hash, method.as_str().as_bytes());
@@ -42,7 +42,7 @@ fn hash_bytes(hash: &mut Sha256, bytes: &[u8]) {
     hash.update(bytes);
 }
 
-/// The depth is bounded by what the parser accepts.
+/// The parser bounds the depth of the recursion.
 fn hash_value(hash: &mut Sha256, value: &Value) {
     match value {
         Value::Object(fields) => {

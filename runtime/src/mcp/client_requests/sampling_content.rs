@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// Checks a content block, or a list with at least one. `tools`: whether `tool_use` and `tool_result` are allowed.
+/// Checks one content block, or a list of at least one. `tools` says whether `tool_use` and `tool_result` are allowed.
 ///
 /// # Errors
 /// With the first rule that a block breaks.

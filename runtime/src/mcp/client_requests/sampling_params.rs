@@ -30,7 +30,7 @@ pub(in crate::mcp) fn prepare(
         let single = messages.iter().flat_map(one_block_each).collect::<Vec<_>>();
         params.insert("messages".to_owned(), single.into());
     }
-    // Deprecated, and only allowed for clients that declare it.
+    // The field is deprecated, and allowed only for clients that declare it.
     params.remove("includeContext");
     Ok(params.into())
 }
@@ -38,7 +38,7 @@ pub(in crate::mcp) fn prepare(
 /// Whether a value fits its field.
 type FieldCheck<'f> = &'f dyn Fn(&Value) -> bool;
 
-/// Checks the type of every field that MCP defines, so that no client rejects the whole request.
+/// Checks the type of every field that MCP defines, so that no client rejects the whole request because of one.
 fn check(params: &Map<String, Value>) -> Result<(), String> {
     let messages = params.get("messages").and_then(Value::as_array).filter(|messages| !messages.is_empty());
     for message in messages.ok_or("`messages` must be a list with a message in it")? {
@@ -71,7 +71,7 @@ fn check(params: &Map<String, Value>) -> Result<(), String> {
     }
 }
 
-/// Checks the message of a model. `tools`: whether the request had tools.
+/// Checks the message of a model. `tools` says whether the request had tools.
 pub(in crate::mcp) fn check_result(result: &Map<String, Value>, tools: bool) -> Result<(), String> {
     if !result.get("model").is_some_and(Value::is_string) {
         return Err("`model` must be a text".to_owned());
@@ -87,7 +87,7 @@ pub(in crate::mcp) fn check_result(result: &Map<String, Value>, tools: bool) -> 
     }
 }
 
-/// The blocks of a message, whose content may be one block or a list.
+/// Returns the blocks of a message, whose content may be one block or a list.
 fn blocks(message: &Value) -> &[Value] {
     match message.get("content") {
         Some(Value::Array(blocks)) => blocks,
@@ -96,7 +96,7 @@ fn blocks(message: &Value) -> &[Value] {
     }
 }
 
-/// A message with several blocks as several messages, for revisions that allow one block per message.
+/// Splits a message with several blocks into messages with one block, for revisions that allow only one.
 fn one_block_each(message: &Value) -> Vec<Value> {
     let role = message.get("role").cloned().unwrap_or_default();
     blocks(message).iter().map(|block| json!({"role": role, "content": block})).collect()

@@ -20,7 +20,7 @@ use super::{read, run_guest_call};
 use crate::call_env::Caller;
 use crate::plugin::{CallKind, Completion, CompletionTarget, PartialArgument, Plugin};
 
-/// What the audit calls it.
+/// The name of the method in the audit.
 const FUNCTION: &str = "completion/complete";
 
 #[derive(Deserialize)]
@@ -106,7 +106,7 @@ pub(in super::super) async fn complete(
     })
 }
 
-/// The plugin that a reference names, the target under the plugin's own name, and the roles that allow completing it.
+/// Finds the plugin of a reference, the reference under the plugin's own name, and the roles that allow completing it.
 fn resolve(
     view: &CatalogView,
     caller: &Caller,

@@ -9,7 +9,7 @@ use super::super::revision::Revision;
 use super::super::server::{CacheScope, Server};
 use super::lifecycle::ServerCapabilities;
 
-/// The result changes only with another version of this program.
+/// How long clients may cache the result: it changes only with the version of this program.
 const TTL_MS: u64 = 3_600_000;
 
 struct DiscoverResult {

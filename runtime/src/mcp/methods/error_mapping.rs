@@ -1,6 +1,6 @@
-//! Maps the error of a failed call to the response for the client.
+//! Maps the error of a failed call to the response.
 //!
-//! An error on which a model can act becomes a tool result with `isError`, one sentence long. A mistake of the client
+//! An error that a model can act on becomes a tool result with `isError`, one sentence long. A mistake of the client
 //! program becomes a JSON-RPC error. Backtraces go only to the log.
 
 use crate::plugin::{CallError, GuestError, GuestRpcError};
@@ -17,7 +17,7 @@ pub(super) enum MappedError {
     Rpc(RpcError),
 }
 
-/// Of the codes that JSON-RPC and MCP reserve, those that a guest may send.
+/// The codes that a guest may send, of those that JSON-RPC and MCP reserve.
 const GUEST_CODES: [i32; 2] = [-32602, -32603];
 
 /// Maps the error of a tool.
@@ -27,7 +27,8 @@ pub(super) fn map_tool_error(failure: CallError, tool: &str, revision: Revision)
         other => return MappedError::ToolResult(other.to_string()),
     };
     match error {
-        // With the tool's own name the tool is missing; any other name is something that the tool did not find.
+        // The tool's own name means that the tool does not exist; any other name is something that the tool did not
+        // find.
         GuestError::NotFound(name) if tool.ends_with(&name) => MappedError::Rpc(RpcError::unknown_tool(tool)),
         GuestError::MissingCapability(name) if revision.is_stateless() => {
             MappedError::Rpc(RpcError::missing_capability(&name))
@@ -37,8 +38,8 @@ pub(super) fn map_tool_error(failure: CallError, tool: &str, revision: Revision)
     }
 }
 
-/// Maps the error of a prompt, resource or completion (`what`). No model reads the response, so every failure is an
-/// error response. `not_found` is the error for an item that the plugin does not have.
+/// Maps the error of a prompt, resource or completion (`what`). No model reads the response, so every failure becomes
+/// an error response. `not_found` makes the error for an item that the plugin does not have.
 pub(super) fn map_error(
     failure: CallError,
     revision: Revision,
@@ -58,7 +59,7 @@ pub(super) fn map_error(
     }
 }
 
-/// A guest's own error, with -32603 instead of a reserved code.
+/// Returns a guest's own error; a reserved code is replaced by -32603.
 fn guest_error(rpc: GuestRpcError) -> RpcError {
     let reserved = (-32768..=-32000).contains(&rpc.code) && !GUEST_CODES.contains(&rpc.code);
     let code = if reserved { -32603 } else { rpc.code };

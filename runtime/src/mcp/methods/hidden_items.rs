@@ -1,9 +1,9 @@
-//! What is published and does not exist for one caller.
+//! The items that are published but hidden from one caller.
 //!
-//! A handler reads the caller's snapshot, in which hidden items are not there. Two things need to know more: the audit,
-//! which names a hidden item that somebody tried to use, and results, which may link to hidden resources. Both compare
-//! the caller's snapshot with the published one, and neither decides anything. Must not be used for a response to a
-//! request for an item: that one is the same whether the item is hidden or does not exist.
+//! A handler uses the caller's snapshot, which lacks hidden items. Two other parts must know hidden items: the audit,
+//! which names a hidden item that a caller tried to use, and results, which may link to hidden resources. Both compare
+//! the caller's snapshot with the published one; neither makes a decision. This module must not be used for the
+//! response to a request for an item: that response must be the same whether the item is hidden or does not exist.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::call_env::Caller;
 use crate::catalog::{PublishedPrompt, PublishedTool, Snapshot};
 use crate::plugin::{Content, ContentData, Plugin};
 
-/// Comparing a URI with one template takes as long as reading or writing so many bytes.
+/// Comparing a URI with one template takes about as long as processing this many bytes.
 const TEMPLATE_WORK: usize = 32;
 
 /// The hidden items of one caller.
@@ -23,25 +23,25 @@ pub(in super::super) struct HiddenItems {
 }
 
 impl HiddenItems {
-    /// `None`: there are no roles, so nothing is hidden.
+    /// Returns `None` without roles, because then nothing is hidden.
     pub(in super::super) fn of(server: &Server, caller: &Caller) -> Option<Self> {
         let (visible, view) = server.catalog.current_for(&caller.subject());
         view.filter(|view| view.policy.has_roles())?;
         Some(Self { published: server.catalog.current(), visible })
     }
 
-    /// The hidden tool of this public name.
+    /// Returns the hidden tool with this published name.
     pub(in super::super) fn tool(&self, name: &str) -> Option<&Arc<PublishedTool>> {
         self.published.tool(name).filter(|_| self.visible.tool(name).is_none())
     }
 
-    /// The hidden prompt of this public name.
+    /// Returns the hidden prompt with this published name.
     pub(in super::super) fn prompt(&self, name: &str) -> Option<&Arc<PublishedPrompt>> {
         self.published.prompt(name).filter(|_| self.visible.prompt(name).is_none())
     }
 
-    /// The plugin of a hidden URI, and its own name for what the URI means: the URI of a listed resource, the template
-    /// of another one. A template counts by its text too.
+    /// Returns the plugin of a hidden URI and the plugin's own name of the item: the URI of a listed resource, and
+    /// otherwise the text of the template. The text of a template counts as a URI too.
     pub(in super::super) fn uri(&self, uri: &str) -> Option<(&Arc<Plugin>, String)> {
         if self.visible.plugin_for_ref(uri).is_some() {
             return None;
@@ -55,7 +55,7 @@ impl HiddenItems {
         Some((plugin, template.unwrap_or_else(|| uri.to_owned())))
     }
 
-    /// The work of looking up so many URIs, as bytes that are read: each may be compared with each template.
+    /// The cost of looking up this many URIs, in bytes of JSON: each may be compared with each template.
     pub(in super::super) fn work(&self, uris: usize) -> usize {
         uris.saturating_mul(self.published.templates().items().len()).saturating_mul(TEMPLATE_WORK)
     }
@@ -65,11 +65,11 @@ impl HiddenItems {
     }
 }
 
-/// Finds the resources that a result links to, or embeds, and that are hidden from its caller. A URI that no plugin
-/// publishes is nobody's to hide.
+/// Finds the resources that a result links to or embeds and that are hidden from its caller. A URI that no plugin
+/// publishes is never hidden.
 #[derive(Debug)]
 pub(super) struct HiddenLinks {
-    /// `None`: nothing is hidden, or the result has no links.
+    /// `None` if nothing is hidden, or the result has no links.
     hidden: Option<HiddenItems>,
     links: usize,
 }
@@ -91,7 +91,7 @@ impl HiddenLinks {
         self.hidden.as_ref().is_some_and(|hidden| hidden.has_resource(uri))
     }
 
-    /// The work of finding them, as bytes that are read.
+    /// The cost of finding the hidden resources, in bytes of JSON.
     pub(super) fn work(&self) -> usize {
         self.hidden.as_ref().map_or(0, |hidden| hidden.work(self.links))
     }

@@ -1,8 +1,8 @@
-//! Whether the caller may use an item that it sees, and with these arguments.
+//! Decides whether the caller may use a visible item, and with these arguments.
 //!
-//! What a caller does not see is not in its snapshot, so a handler finds nothing there. Scopes and arguments are
-//! checked here, before the plugin is called: a response can still say which scopes are needed. The handler
-//! then gets the roles that allow the call, with the quotas by which it is counted.
+//! Hidden items are not in the caller's snapshot, so a handler does not find them. Scopes and arguments are checked
+//! here, before the plugin is called, so that the response can still say which scopes are needed. The handler then gets
+//! the roles that allow the call, and the quotas against which it counts.
 
 use std::sync::Arc;
 
@@ -22,16 +22,16 @@ use crate::plugin::{ForbiddenCall, ForbiddenReason, MatchedTemplate, Plugin};
 /// Why the caller may not use an item.
 #[derive(Debug)]
 pub(super) enum AccessError {
-    /// For this caller the item does not exist.
+    /// The item is hidden from this caller.
     Hidden,
     /// The token lacks scopes.
     Scopes(RpcError),
-    /// The operator does not allow these arguments; in words, for the model.
+    /// A condition does not allow these arguments. The text is for the model.
     Arguments(String),
 }
 
 impl AccessError {
-    /// The error response, where arguments are no matter of a tool.
+    /// Returns the error response for methods other than `tools/call`.
     pub(super) fn into_rpc(self, unknown: impl FnOnce() -> RpcError) -> RpcError {
         match self {
             Self::Hidden => unknown(),
@@ -41,28 +41,28 @@ impl AccessError {
     }
 }
 
-/// The roles that allow a use of an item.
+/// The roles that allow the use of an item.
 #[derive(Debug, Default)]
 pub(super) struct AllowingRoles {
     /// Their names, for the audit; `None` without `[roles]`.
     pub(super) names: Option<Arc<str>>,
-    /// The quotas by which the use may be counted; none if one of the roles has no quota.
+    /// The quotas against which the use may count; empty if one of the roles has no quota.
     pub(super) quotas: Vec<RoleQuota>,
 }
 
-/// One use of an item, to be decided.
+/// One use of an item, about which the policy decides.
 struct ItemUse<'a> {
-    /// The method of MCP.
+    /// The MCP method.
     function: &'static str,
     plugin: &'a Plugin,
-    /// What the audit calls the item.
+    /// The item's name in the audit.
     own_name: &'a str,
     item: Item<'a>,
-    /// Their text, as the client wrote it.
+    /// The arguments as the client wrote them.
     arguments: Option<&'a str>,
 }
 
-/// Checks a call of a tool. `arguments`: their text, as the client wrote it.
+/// Checks a call of a tool. `arguments` is their text as the client wrote it.
 pub(super) fn check_tool(
     view: &CatalogView,
     caller: &Caller,
@@ -84,7 +84,7 @@ pub(super) fn check_tool(
     check(access, caller, &ItemUse { function, plugin: &tool.plugin, own_name, item, arguments })
 }
 
-/// Checks the use of a prompt: filling it in, with the text of its arguments, or completing one of them.
+/// Checks the use of a prompt: getting it with these arguments, or completing one of them.
 pub(super) fn check_prompt(
     view: &CatalogView,
     caller: &Caller,
@@ -100,7 +100,7 @@ pub(super) fn check_prompt(
     check(access, caller, &ItemUse { function, plugin: &prompt.plugin, own_name, item, arguments })
 }
 
-/// Checks the use of a URI, which `plugin` serves: reading it, subscribing to it, or completing one of its variables.
+/// Checks the use of a URI of `plugin`: reading it, subscribing to it, or completing one of its variables.
 pub(super) fn check_uri(
     view: &CatalogView,
     caller: &Caller,
@@ -109,7 +109,7 @@ pub(super) fn check_uri(
     template: Option<&MatchedTemplate>,
 ) -> Result<AllowingRoles, AccessError> {
     let Some(access) = &view.access else { return Ok(AllowingRoles::default()) };
-    // A listed URI is decided as in the list, also if a template matches it.
+    // A listed URI gets the same decision as in the list, even if a template matches it.
     let is_listed = view.snapshot.resources().get(uri).is_some();
     let template = template.filter(|_| !is_listed).map(|template| template.uri_template.as_str());
     let is_template = view.snapshot.templates().get(uri).is_some();
@@ -120,8 +120,8 @@ pub(super) fn check_uri(
     check(access, caller, &ItemUse { function, plugin, own_name, item, arguments: None })
 }
 
-/// Decides one use, and has the audit note it if it is forbidden. `hidden_item_audit` notes after the response that an
-/// item is hidden.
+/// Decides about one use, and records a forbidden use in the audit. For hidden items, `hidden_item_audit` does that
+/// after the response.
 fn check(
     CallerView { policy, roles }: &CallerView,
     caller: &Caller,
@@ -129,7 +129,7 @@ fn check(
 ) -> Result<AllowingRoles, AccessError> {
     let &ItemUse { function, plugin, own_name, ref item, arguments } = item_use;
     let (subject, bytes_in) = (caller.subject(), arguments.map_or(0, str::len));
-    // Arguments are read only where a rule is about them.
+    // Arguments are parsed only if a condition exists for the item.
     let arguments = arguments.filter(|_| policy.has_roles() && policy.has_conditions(*roles, item));
     let (error, reason) = match policy.decide(*roles, &subject, item, arguments.map(Arguments::new)) {
         Decision::Allow(roles) => return Ok(allowing_roles(policy, roles)),
@@ -155,10 +155,10 @@ fn allowing_roles(policy: &Policy, roles: RoleSet) -> AllowingRoles {
     AllowingRoles { names: Some(policy.joined_names(roles)), quotas: policy.quotas_of(roles) }
 }
 
-/// Checks a request that resumes a suspended call, as if it were the first.
+/// Checks a request that resumes a suspended call, as if it were the first request of the call.
 ///
 /// # Errors
-/// When the caller may not use the item any more.
+/// When the caller may no longer use the item.
 pub(in super::super) fn check_request(
     view: &CatalogView,
     caller: &Caller,
@@ -196,8 +196,8 @@ pub(in super::super) fn check_request(
     }
 }
 
-/// Checks a call of a session that goes on with a response of its client. `caller` sent the response, with credentials
-/// and roles that may differ from those that the call began with.
+/// Checks a call of a session when a response of its client would continue the call. `caller` sent the response; its
+/// credentials and roles may differ from those with which the call began.
 ///
 /// # Errors
 /// When that caller may not make the call.

@@ -17,7 +17,7 @@ use super::super::server::Server;
 use super::read;
 use crate::call_env::ClientInfo;
 
-/// The capabilities of this server. All of them are always declared, because plugins can change at any time.
+/// The capabilities of this server. All are always declared, because plugins can change at any time.
 #[derive(Debug, Serialize)]
 pub(super) struct ServerCapabilities {
     tools: ListCapability,
@@ -75,7 +75,7 @@ impl ResultFields for InitializeResult<'_> {
     }
 }
 
-/// Reads the client of an `initialize`, and negotiates the revision.
+/// Reads what an `initialize` says about its client, and negotiates the revision.
 pub(in super::super) fn read_initialize(
     params: &Params,
 ) -> Result<(Revision, ClientInfo, ClientCapabilities), RpcError> {

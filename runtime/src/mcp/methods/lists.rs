@@ -1,7 +1,7 @@
 //! The four lists: pages of the items in the catalog.
 //!
 //! A page is written once for each list, because writing its items takes most of the time of a request. The catalog
-//! keeps its bytes with the list. They depend on nothing but the items, the place of the page and the [`variant`].
+//! stores the page's bytes with the list. They depend only on the items, the position of the page and the [`variant`].
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use super::super::wire::{ItemViews, ListItem};
 use super::read;
 use crate::catalog::{ItemList, Page, PageKey};
 
-/// How long clients may cache a list. A client that needs changes sooner listens for notifications.
+/// How long clients may cache a list. A client that needs to know changes sooner listens for notifications.
 const TTL_MS: u64 = 10_000;
 
 #[derive(Deserialize)]
@@ -97,7 +97,7 @@ fn page<T: ListItem>(
     let cache_scope = server.cache_scope();
     let write =
         |ttl_ms| EncodedResult::new(&ListResult { page: &page, ttl_ms, cache_scope }, revision, &server.info);
-    // During the initial load the list may change in a moment.
+    // During the initial load the list may change soon, so its pages are not stored.
     if !view.is_complete {
         return write(0);
     }
@@ -106,7 +106,7 @@ fn page<T: ListItem>(
     Ok(EncodedResult::from_response_end(written))
 }
 
-/// The number of the variant in which a page is written: there are six.
+/// The number of the variant of a page, of which there are six.
 fn variant(revision: Revision, cache_scope: CacheScope) -> u8 {
     let is_private = revision.is_stateless() && cache_scope == CacheScope::Private;
     2 * revision as u8 + u8::from(is_private)

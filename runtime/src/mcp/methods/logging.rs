@@ -1,4 +1,4 @@
-//! `logging/setLevel`: the lowest level of a plugin's log messages that a session gets.
+//! `logging/setLevel`: sets the lowest level of log messages that a session gets.
 
 use std::borrow::Cow;
 

@@ -1,5 +1,5 @@
-//! The handlers: one short function per method, which reads the parameters, uses the catalog or calls a plugin, and
-//! writes the result.
+//! The handlers: one short function for each method. A handler reads the parameters, uses the catalog or calls a
+//! plugin, and writes the result.
 
 pub(super) mod completion;
 pub(super) mod discover;

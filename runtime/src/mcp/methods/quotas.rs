@@ -1,7 +1,7 @@
-//! Counts a call by the quotas of the roles that allow it.
+//! Counts a call against the quotas of the roles that allow it.
 //!
-//! Each method that calls a plugin comes here after the item was found and allowed, and before anything is done for the
-//! call. A request that resumes a suspended call does not: the call was counted when it began.
+//! Each method that calls a plugin counts its call here, after the item was found and allowed, and before any work for
+//! the call. A request that resumes a suspended call is not counted again.
 
 use super::super::call_client::AllowedCall;
 use super::super::request_context::RequestContext;
@@ -12,18 +12,18 @@ use crate::call_env::Caller;
 use crate::plugin::{CallKind, OverQuotaCall, Plugin};
 use crate::token_bucket::CallerKey as _;
 
-/// What is called, as the audit names it.
+/// The item that is called, as the audit names it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CalledItem<'c> {
     pub(super) plugin: &'c Plugin,
     pub(super) kind: CallKind,
-    /// The plugin's own name of it.
+    /// The name that the plugin gave the item.
     pub(super) name: &'c str,
-    /// Bytes of the arguments.
+    /// The length of the arguments in bytes.
     pub(super) bytes_in: usize,
 }
 
-/// Counts a call, if a quota holds. A call over quota has its line in the audit.
+/// Counts a call, if a quota applies. A call over quota is recorded in the audit.
 pub(super) async fn admit(
     server: &Server,
     context: &RequestContext,
@@ -42,7 +42,7 @@ pub(super) async fn admit(
     Ok(AllowedCall { roles, charge: admitted? })
 }
 
-/// The caller as quotas count it: the same as for rates.
+/// The caller that quotas count, which is the same as for rates.
 fn counted_caller(caller: &Caller) -> QuotaCaller {
     let name = caller.key().to_string();
     match caller {

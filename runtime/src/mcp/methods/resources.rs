@@ -16,7 +16,7 @@ use super::quotas::{self, CalledItem};
 use super::run_guest_call;
 use crate::plugin::{CallKind, FinishedCall, MatchedTemplate, Plugin};
 
-/// The URI of a request, the plugin and template that the catalog has for it, and the roles that allow reading it.
+/// The URI of a request, its plugin and template, and the roles that allow reading it.
 struct PreparedRead<'p> {
     plugin: Arc<Plugin>,
     template: Option<MatchedTemplate>,

@@ -13,10 +13,10 @@ use super::item_access;
 use crate::observe::Escaped;
 use crate::plugin::{AuditRecord, FinishedCall, Plugin};
 
-/// The time that a guest has after its call was cancelled, to notice the cancellation and to clean up.
+/// How long a guest may go on after its call was cancelled, to notice that and to clean up.
 const CANCEL_GRACE: Duration = Duration::from_millis(100);
 
-/// The client of one call to `plugin`, which the caller's roles allow.
+/// Makes the client of one call to `plugin`, which the caller's roles allow.
 pub(super) fn client(
     server: &Server,
     context: &Arc<RequestContext>,
@@ -27,8 +27,8 @@ pub(super) fn client(
     Arc::new(RequestClient::new(&server.suspended_calls, context, plugin, allowed, check))
 }
 
-/// Runs a call of the item `what`. `None` when the client has cancelled the request. The call is borrowed because its
-/// future is large, and an async function stores an owned argument twice.
+/// Runs a call of the item `what`. Returns `None` when the client has cancelled the request. The call is borrowed
+/// because its future is large, and an async function stores an owned argument twice.
 pub(super) async fn run<T>(
     context: &RequestContext,
     what: &str,
@@ -56,7 +56,8 @@ pub(super) async fn run<T>(
     Some(called)
 }
 
-/// Runs work before or after the guest's call that may take long. `None` when the client has cancelled the request.
+/// Runs work before or after the guest's call that may take long. Returns `None` when the client has cancelled the
+/// request.
 pub(super) async fn until_cancelled<T>(
     context: &RequestContext,
     work: Pin<&mut impl Future<Output = T>>,
@@ -68,7 +69,7 @@ pub(super) async fn until_cancelled<T>(
     }
 }
 
-/// Reserves the bytes of a large result while it waits to be validated and written.
+/// Reserves the bytes of a large result until it has been validated and written.
 pub(super) fn reserve_result(
     server: &Server,
     context: &RequestContext,
@@ -88,7 +89,7 @@ pub(super) fn record_invalid_result(record: &mut AuditRecord, plugin: &Plugin, w
     tracing::warn!(target: "plugin", plugin = plugin.name(), what, "returned an invalid result: {}", Escaped(&fault));
 }
 
-/// The same, and the error for the client of a method without tool results.
+/// Like [`record_invalid_result`]; also returns the error for the client of a method without tool results.
 pub(super) fn invalid_result_error(
     record: &mut AuditRecord,
     plugin: &Plugin,

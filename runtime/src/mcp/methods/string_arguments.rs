@@ -1,10 +1,10 @@
-//! An object whose values are all texts: the arguments of prompts and completions.
+//! An object whose values are all strings: the arguments of prompts and completions.
 
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 
-/// Names with texts, in the order of the JSON. Of several texts with one name the last counts.
+/// Names and strings in the order of the JSON. If a name occurs several times, the last string counts.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct StringMap(pub(super) Vec<(String, String)>);
 

@@ -22,7 +22,7 @@ use super::{item_access, read};
 use crate::catalog::CatalogChange;
 use crate::json::RawObject;
 
-/// `_meta` key for the id of the `subscriptions/listen` to which a message belongs.
+/// The key in `_meta` for the id of the `subscriptions/listen` to which a message belongs.
 const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 
 pub(in super::super) fn subscribe(
@@ -33,12 +33,12 @@ pub(in super::super) fn subscribe(
 ) -> Result<EncodedResult, RpcError> {
     let add_known = |subscriptions: &Subscriptions, uri: &str| {
         Subscriptions::fits(uri)?;
-        // A URI of no plugin would never get an update. A template has all URIs that it matches.
+        // A URI of no plugin would never be updated. A template includes all URIs that it matches.
         let unknown = || RpcError::resource_not_found(uri, context.revision);
         let (plugin, template) = view.snapshot.route_uri(uri).ok_or_else(unknown)?;
         let subscribing = ("resources/subscribe", uri);
         let checked = item_access::check_uri(view, &context.caller, plugin, subscribing, template.as_ref());
-        // A subscription is no call, and no quota counts it.
+        // A subscription is not a call, so no quota counts it.
         checked.map(drop).map_err(|error| error.into_rpc(unknown))?;
         subscriptions.add(uri)
     };
@@ -83,14 +83,14 @@ struct SubscriptionFilter {
     resource_subscriptions: Vec<String>,
 }
 
-/// One client's subscription.
+/// The subscription of one `subscriptions/listen`.
 struct SubscriptionStream {
     id: Value,
     filter: SubscriptionFilter,
     uris: Subscriptions,
 }
 
-/// The URIs that a `subscriptions/listen` names, as far as it may; none if its parameters are malformed.
+/// The URIs that a `subscriptions/listen` names, up to the maximum; empty if its parameters are malformed.
 pub(in super::super) fn listened_uris(params: &Params) -> Vec<String> {
     let filter = read(params).map(|ListenParams { notifications }| notifications).unwrap_or_default();
     let mut uris = filter.resource_subscriptions;
@@ -98,7 +98,8 @@ pub(in super::super) fn listened_uris(params: &Params) -> Vec<String> {
     uris
 }
 
-/// Sends notifications of changes until the client cancels the request or the server stops. Only a stop gives a result.
+/// Sends notifications of changes until the client cancels the request or the server stops. The request gets a result
+/// only if the server stops.
 pub(in super::super) async fn listen(
     server: &Server,
     context: &Arc<RequestContext>,
@@ -150,7 +151,7 @@ impl SubscriptionStream {
         notification(method, &params)
     }
 
-    /// The first message: the accepted filter, which is all of the requested one.
+    /// The first message: the accepted filter, which is always the whole requested filter.
     fn acknowledgement(&self) -> Bytes {
         let mut accepted = serde_json::Map::new();
         for (name, is_requested) in [
@@ -187,7 +188,7 @@ impl SubscriptionStream {
         })
     }
 
-    /// One update for each subscribed resource, after more updates than are kept.
+    /// One update for each subscribed resource, for when more updates have happened than are stored.
     fn updated_all(&self) -> Vec<Bytes> {
         self.uris.all().iter().map(|uri| self.updated(uri)).collect()
     }

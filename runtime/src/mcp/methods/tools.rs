@@ -55,7 +55,7 @@ pub(in super::super) async fn call(
     let allowed = match quotas::admit(server, context, roles, called).await {
         Ok(allowed) => allowed,
         Err(over) if context.leg().has_status => return Some(Err(RpcError::over_quota(&over))),
-        // Where no status code tells the client, the model gets the text.
+        // If the transport has no status code for this, the model gets the text.
         Err(over) => return Some(error_result(server, context, over.to_string())),
     };
     let charge = allowed.charge.as_ref();
@@ -100,10 +100,10 @@ fn fail(
     }
 }
 
-/// Why a tool is not called for this caller.
+/// Why this caller cannot call a tool.
 enum NotCallable {
     Rpc(RpcError),
-    /// The operator does not allow these arguments.
+    /// A condition does not allow these arguments.
     Arguments(String),
 }
 
@@ -113,15 +113,15 @@ impl From<RpcError> for NotCallable {
     }
 }
 
-/// A tool that may be called.
+/// A tool that this caller may call.
 struct PreparedCall {
     tool: Arc<PublishedTool>,
     roles: AllowingRoles,
-    /// Whether the arguments fit the tool's schema; if not, they have to be validated.
+    /// Whether the arguments are certain to be valid for the tool's schema. If not, they have to be validated.
     certainly_fits: bool,
 }
 
-/// The unparsed text of the arguments.
+/// The text of the arguments, unparsed.
 fn arguments(params: &Params) -> &str {
     params.arguments().unwrap_or("{}")
 }
@@ -139,7 +139,7 @@ fn prepare(view: &CatalogView, caller: &Caller, params: &Params) -> Result<Prepa
     }
 }
 
-/// Why a tool is not called with these arguments.
+/// Why a tool cannot be called with these arguments.
 enum ArgumentError {
     Invalid(RpcError),
     Mismatch(SchemaMismatch),
@@ -147,10 +147,10 @@ enum ArgumentError {
     Stopped(CallError),
 }
 
-/// Values in the arguments. A parsed value takes a hundred bytes and more, however short its text.
+/// Maximum number of values in the arguments. A parsed value takes a hundred bytes or more, however short its text is.
 const MAX_VALUES: usize = 250_000;
 
-/// Whether arguments have too many values. Counts separators in the text, without parsing it.
+/// Whether arguments have too many values. It counts separators in the text without parsing it.
 fn has_too_many_values(args: &str) -> bool {
     let (mut values, mut in_text, mut escaped) = (0_usize, false, false);
     for byte in args.bytes() {
@@ -165,12 +165,12 @@ fn has_too_many_values(args: &str) -> bool {
     values > MAX_VALUES
 }
 
-/// Bytes of arguments with nulls and of their schema together, up to which the arguments are validated at once. To find
-/// out which nulls mean an absent value, the schema is parsed again and followed, which takes far longer per byte than
+/// Up to this many bytes of arguments and schema together, arguments with nulls are validated at once. To find out
+/// which nulls stand for absent values, the schema is parsed again and traversed, which takes far longer per byte than
 /// validation.
 const SHORT: usize = 4 << 10;
 
-/// Whether all steps before validation are short for these arguments. `work`: that of reading all parameters.
+/// Whether all steps before validation are fast for these arguments. `work` is the cost of reading all parameters.
 fn is_short(args: &str, work: usize, schema: &str) -> bool {
     let is_small = args.len().min(work) <= SMALL && schema.len() <= SMALL;
     is_small && (args.len() + schema.len() <= SHORT || !args.contains("null"))
@@ -187,7 +187,7 @@ fn parse(args: &str) -> Result<Value, ArgumentError> {
     Ok(value)
 }
 
-/// The same for arguments that may have too many values. What is short has few.
+/// Like [`parse`], for arguments that may have too many values. Short arguments cannot.
 fn parse_long(args: &str) -> Result<Value, ArgumentError> {
     if has_too_many_values(args) {
         let why = format!("`params.arguments` has more than {MAX_VALUES} values");
@@ -196,8 +196,8 @@ fn parse_long(args: &str) -> Result<Value, ArgumentError> {
     parse(args)
 }
 
-/// Validates arguments: at once if that is short, else as offloaded work of the plugin with this schema. Returns the
-/// text for the tool, and the admitted call if the validation needed one.
+/// Validates arguments: at once if that is fast, and otherwise as offloaded work of the plugin. Returns the text for
+/// the tool, and the admitted call if validation needed one.
 async fn check<'c>(
     tool: &Arc<PublishedTool>,
     context: &'c Arc<RequestContext>,
@@ -216,12 +216,12 @@ async fn check<'c>(
     let (validated_tool, validated_call) = (Arc::clone(tool), Arc::clone(context));
     let work = move |budget: &WorkBudget| -> Result<_, WorkStopped> {
         let text = arguments(&validated_call.request.params);
-        // Parsed in this work, because a value may take thirty times the memory of its text, and time to drop.
+        // Parsed inside this work, because a value may take thirty times the memory of its text, and long to drop.
         let mut value = match parse_long(text) {
             Ok(value) => value,
             Err(error) => return Ok(Err(error)),
         };
-        // The budget begins anew, because the client and not the schema determines how long parsing takes.
+        // The budget is renewed, because the client and not the schema determines how long parsing takes.
         let budget = budget.renewed();
         let without_nulls = validated_tool.input.remove_nulls(text, &mut value, Some(&budget));
         budget.check()?;
@@ -245,7 +245,7 @@ async fn finish(
     let offload = tool.plugin.offload();
     let _reservation = run_guest_call::reserve_result(server, context, record.bytes_out())?;
     let bytes = ResultView::work(result);
-    // The client may cancel the call until the result is written, also while this waits for a permit.
+    // The client may cancel the call until the result is written, even while this function waits for a permit.
     let unchecked = record.checking();
     let links = HiddenLinks::of(server, &context.caller, result.content.iter());
     let work = bytes.saturating_add(links.work());
@@ -279,8 +279,8 @@ enum ResultError {
     Limit(CallError),
 }
 
-/// Validates structured content against the tool's output schema: at once if that is short, else as part of the call,
-/// with the processor time that the guest has left.
+/// Validates structured content against the tool's output schema: at once if that is fast, and otherwise as a part of
+/// the call, with the processor time that the guest has left.
 async fn check_output(
     tool: &Arc<PublishedTool>,
     view: &ResultView<'_>,
@@ -295,7 +295,7 @@ async fn check_output(
     let validated_tool = Arc::clone(tool);
     let work = move |budget: &WorkBudget| -> Result<_, WorkStopped> {
         let matched = validated_tool.matches_output_schema(structured.as_deref(), is_error, budget)?;
-        // A validation that took too long is an error even if it has ended.
+        // Validation that took too long is an error even if it has ended.
         budget.check().map(|()| matched)
     };
     match tool.plugin.offload().run_counted(left, record.validation_time(), work).await {
@@ -309,7 +309,7 @@ async fn check_output(
     }
 }
 
-/// A tool result with an error text for the model.
+/// Makes a tool result with an error text for the model.
 fn error_result(server: &Server, context: &RequestContext, text: String) -> Result<EncodedResult, RpcError> {
     if let Some(trace) = &context.trace {
         trace.tool_failed();

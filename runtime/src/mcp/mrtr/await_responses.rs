@@ -1,4 +1,4 @@
-//! Client requests of a stateless call: from the guest until the call is resumed with the responses.
+//! Sends the client requests of a stateless call, and waits until the call is resumed with the responses.
 
 use std::sync::Arc;
 
@@ -11,8 +11,8 @@ use crate::mcp::notification_queue::OutgoingMessage;
 use crate::mcp::request_context::RequestContext;
 use crate::sandbox::LargeWork;
 
-/// Uses the responses that came with the request, ends the request's response stream with `input_required` for all
-/// others, and waits for those. At most `max_suspended` calls of the plugin may be suspended.
+/// Uses the responses that came with the request. For the other client requests, ends the response stream with
+/// `input_required` and waits. At most `max_suspended` calls of the plugin may be suspended.
 pub(in crate::mcp) async fn request_input(
     context: &RequestContext,
     (plugin, offload): (&Arc<str>, &LargeWork),
@@ -40,7 +40,7 @@ pub(in crate::mcp) async fn request_input(
         let request_digest = offload.in_place(params.len(), digest).await;
         let plugin = Arc::clone(plugin);
         let pending_input = PendingInput { plugin, max_suspended, request_digest, open, responses, resume };
-        // An error means that the response stream was dropped, which also drops this future in a moment.
+        // An error means that the response stream was dropped, which will also drop this future.
         let delivered = leg.queue.deliver(OutgoingMessage::InputRequired(pending_input)).await;
         drop(leg);
         responses = if delivered.is_ok() { resumed.await.unwrap_or_default() } else { Vec::new() };

@@ -1,12 +1,12 @@
 //! Multi round-trip requests (2026-07-28): a call that needs input is answered with `input_required`, and the same
 //! request with `inputResponses` resumes it.
 //!
-//! In order: [`request_input`] gathers the client requests of a guest into a `PendingInput` and waits. The response
-//! stream hands the call to [`suspend`], which puts it into [`SuspendedCalls`] and writes the result. [`resume`] takes
-//! the call out for the request with its `requestState`, reads the responses and lets the guest go on. A
+//! In order: [`request_input`] collects the client requests of a guest in a `PendingInput` and waits. The response
+//! stream passes the call to [`suspend`], which stores it in [`SuspendedCalls`] and writes the result. For the request
+//! with the `requestState`, [`resume`] takes the call out, reads the responses and lets the guest continue. A
 //! `request_state` is the token of one [`SuspendedCall`]. A call of a session waits in its own request
-//! (`session_request`); [`SuspendedCalls`] only counts it. This module knows neither the response stream nor the
-//! server, which both own parts of it.
+//! (`session_request`), and [`SuspendedCalls`] only counts it. This module knows neither the response stream nor the
+//! server, which own parts of it.
 
 mod await_responses;
 mod params;

@@ -1,4 +1,5 @@
-//! `requestState` and `inputResponses` of a request: for a suspended call, or for client requests still to come.
+//! `requestState` and `inputResponses` of a request: responses for a suspended call, or for client requests that will
+//! follow.
 
 use std::borrow::Cow;
 
@@ -7,7 +8,7 @@ use crate::mcp::error::RpcError;
 use crate::mcp::jsonrpc::Request;
 use crate::mcp::param_errors;
 
-/// Most responses in one request: one call cannot send more client requests.
+/// Maximum number of responses in one request: a call cannot send more client requests.
 const MAX_RESPONSES: usize = 1_000;
 
 /// `requestState` and `inputResponses` of one request.
@@ -15,12 +16,12 @@ const MAX_RESPONSES: usize = 1_000;
 pub(in crate::mcp) struct MrtrParams {
     /// `requestState`, which the client got with `input_required`.
     pub(in crate::mcp) request_state: Option<String>,
-    /// `inputResponses`. Without a `requestState` a new call uses them for its client requests as it sends them.
+    /// `inputResponses`. Without a `requestState`, a new call uses them for its client requests when it sends these.
     pub(in crate::mcp) responses: RawObject,
 }
 
 impl MrtrParams {
-    /// Reads the two fields. Methods that cannot require input have neither.
+    /// Reads both fields. For methods whose result cannot be `input_required`, both are empty.
     ///
     /// # Errors
     /// When a field is malformed.

@@ -1,7 +1,8 @@
-//! `requestState`: the token of one suspended call, with its expiry, which only this process can make.
+//! `requestState`: the token of one suspended call, with an expiry. Only this process can make it.
 //!
-//! The call stays in this process. The token holds a random id, its expiry and a MAC over both, under a key that lives
-//! as long as the process. The suspended call's owner and request are kept with the call and not in the token.
+//! The call itself stays in this process. The token contains a random id, its expiry and a MAC over both, with a key
+//! that exists as long as the process. The owner and the request of the call are stored with the call and not in the
+//! token.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -34,7 +35,7 @@ impl RequestStateKey {
         Hmac::new_from_slice(&key).ok().map(Self)
     }
 
-    /// A token for a suspended call, which expires after `max_wait`.
+    /// Makes a token for a suspended call; the token expires after `max_wait`.
     pub(crate) fn sign(&self, id: SuspendedId, max_wait: Duration) -> String {
         let expiry = now().saturating_add(max_wait).as_millis();
         let expiry = u64::try_from(expiry).unwrap_or(u64::MAX).to_le_bytes();
@@ -44,7 +45,7 @@ impl RequestStateKey {
         BASE64URL_NOPAD.encode(&token)
     }
 
-    /// Reads a token that this process signed; `None` for anything else.
+    /// Parses a token that this process signed; `None` for anything else.
     pub(crate) fn verify(&self, token: &str) -> Option<VerifiedState> {
         let bytes = BASE64URL_NOPAD.decode(token.as_bytes()).ok()?;
         let (signed, mac) = bytes.split_at_checked(ID_BYTES + EXPIRY_BYTES)?;

@@ -1,4 +1,4 @@
-//! The request that resumes a suspended call.
+//! Handles the request that resumes a suspended call.
 
 use std::sync::Arc;
 
@@ -16,11 +16,11 @@ use crate::mcp::jsonrpc::Request;
 use crate::mcp::request_context::{RequestContext, RequestLeg};
 use crate::mcp::sessions::in_flight::InFlightGuard;
 
-/// Gives `responses` to the call of `state`, and returns the task to drive: the call's own, or one that ends at once
-/// with another `input_required` for the responses still missing.
+/// Gives `responses` to the call of `state`, and returns the task to drive: the call's own, or, if responses are still
+/// missing, one that ends at once with another `input_required`.
 ///
 /// # Errors
-/// When there is no such call for this request, or a response does not fit. The call stays suspended then.
+/// When there is no such call for this request, or a response is invalid; then the call stays suspended.
 pub(in crate::mcp) fn resume(
     (suspended_calls, server, caller): (&SuspendedCalls, &RawValue, &Caller),
     mut request: Request,
@@ -31,8 +31,8 @@ pub(in crate::mcp) fn resume(
     let digest = || request_digest::compute(&request.method, request.params.raw());
     let taken = suspended_calls.take(state, caller, digest);
     let mut taken = taken.map_err(|error| RpcError::invalid_params(&error.to_string()))?;
-    // A call whose task has ended, for example because its plugin was replaced, needs no responses: the client gets the
-    // task's outcome.
+    // If the call's task has ended, for example because its plugin was replaced, no responses are needed: the client
+    // gets the outcome of the task.
     if !taken.call.is_ready()
         && let Err(error) = taken.call.accept(responses, leg.capabilities)
     {
@@ -53,8 +53,8 @@ pub(in crate::mcp) fn resume(
     Ok((context, CallTask::new(std::future::ready(Some(Ok(result))).boxed())))
 }
 
-/// Shrinks the reservation of the request to its responses, because the call keeps only those. Such a request is never
-/// part of a batch, so no other request shares the reservation.
+/// Shrinks the reservation of the request to the size of its responses, because the call keeps only those. Such a
+/// request is never part of a batch, so no other request shares the reservation.
 fn shrink(reservation: Arc<BufferReservation>, responses: &RawObject) -> Option<Arc<BufferReservation>> {
     let bytes = responses.iter().map(|(_, response)| response.get().len()).sum();
     let mut reservation = Arc::into_inner(reservation)?;

@@ -15,7 +15,7 @@ struct InputRequestJson<'a> {
     params: &'a RawValue,
 }
 
-/// The result, written in one pass from the text of the requests, because they may be large.
+/// The result. It is written in one pass from the text of the requests, which may be large.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct InputRequiredResult<'a> {
@@ -26,7 +26,7 @@ struct InputRequiredResult<'a> {
     meta: BTreeMap<&'static str, &'a RawValue>,
 }
 
-/// Suspends a call, and writes a result with its open requests. `server` is the server's name for `_meta`.
+/// Suspends a call, and writes the result with its open client requests. `server` is the server's name for `_meta`.
 ///
 /// # Errors
 /// When the server is stopping.
@@ -36,7 +36,7 @@ pub(in crate::mcp) fn suspend(
     call: SuspendedCall,
 ) -> Result<EncodedResult, RpcError> {
     let input_requests = call.pending_input.open.iter().map(|(_, input_request)| input_request);
-    // Copied before the call is in the table, because another thread may resume the call from then on.
+    // Copied before the call is stored, because from then on another thread may resume it.
     let copied: Vec<_> = input_requests
         .map(|input_request| (input_request.key.clone(), input_request.method, input_request.params.clone()))
         .collect();

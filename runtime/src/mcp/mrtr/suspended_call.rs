@@ -1,6 +1,6 @@
-//! A stateless call that waits for responses, which another request brings.
+//! A stateless call that waits for responses, which another request will bring.
 //!
-//! [`SuspendedCall`] owns the guest's task, whose future waits on `PendingInput::resume`. Dropping the call ends the
+//! [`SuspendedCall`] owns the guest's task, whose future waits for `PendingInput::resume`. Dropping the call aborts the
 //! task and drops the instance.
 
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::mcp::client_requests::pending_input::PendingInput;
 use crate::mcp::error::RpcError;
 use crate::mcp::request_context::{RequestContext, RequestLeg};
 
-/// The call.
+/// A suspended stateless call.
 pub(in crate::mcp) struct SuspendedCall {
     pub(in crate::mcp) task: CallTask,
     pub(in crate::mcp) context: Arc<RequestContext>,
@@ -21,16 +21,16 @@ pub(in crate::mcp) struct SuspendedCall {
 }
 
 impl SuspendedCall {
-    /// Whether all responses are there, or the guest's task has ended.
+    /// Whether all responses have come, or the guest's task has ended.
     pub(super) fn is_ready(&self) -> bool {
         self.pending_input.open.is_empty() || self.task.is_finished()
     }
 
-    /// Checks the responses that a request brings, and keeps them. A client request without a response stays open.
+    /// Checks and stores the responses of a request. A client request without a response stays open.
     ///
     /// # Errors
-    /// When a response does not fit its request, or the client of this message lacks a capability that an open request
-    /// needs. The call is then unchanged.
+    /// When a response is invalid, or the client lacks a capability that an open client request needs. The call is then
+    /// unchanged.
     pub(super) fn accept(
         &mut self,
         responses: &RawObject,
@@ -39,8 +39,8 @@ impl SuspendedCall {
         let PendingInput { open, responses: accepted, .. } = &mut self.pending_input;
         let read = open.iter().map(|(_, input_request)| read(input_request, responses));
         let read: Vec<Option<String>> = read.collect::<Result<_, _>>()?;
-        // Each stateless request declares its own capabilities, so a client request that stays open needs a capability
-        // of this request.
+        // Each stateless request declares its own capabilities, so this request must have those that open client
+        // requests need.
         let lacking = open.iter().zip(&read).find(|((_, input_request), response)| {
             response.is_none() && !capabilities.has(input_request.capability())
         });
@@ -56,18 +56,18 @@ impl SuspendedCall {
         Ok(())
     }
 
-    /// Hands the responses to the guest. The next leg begins first, because the guest may send a message at once, which
-    /// must reach the client of this leg.
+    /// Gives the responses to the guest. The next leg begins before that, because the guest may send a message at once,
+    /// which must reach the client of the new leg.
     pub(super) fn resume(self, leg: Arc<RequestLeg>) -> (Arc<RequestContext>, CallTask) {
         let Self { task, context, pending_input } = self;
         context.next_leg(leg);
-        // The receiver is gone if the guest no longer waits; the call then ends by itself.
+        // If the receiver is gone, the guest no longer waits, and the call ends by itself.
         let _ = pending_input.resume.send(pending_input.responses);
         (context, task)
     }
 }
 
-/// The checked response to one client request; `None` if the request brings none.
+/// Returns the checked response to one client request; `None` if the request brings none.
 fn read(input_request: &InputRequest, responses: &RawObject) -> Result<Option<String>, RpcError> {
     let key = &input_request.key;
     let Some(response) = responses.get(key) else { return Ok(None) };

@@ -1,8 +1,8 @@
-//! Suspended calls, stateless and of sessions, and the bounds on them.
+//! The table of suspended calls, stateless and of sessions, and the limits on them.
 //!
-//! A stateless call is stored with its task, which waits for the responses; the request that resumes the call takes it
-//! out and drives its task. A call of a session waits in its own request and has only an entry here, which a guard
-//! removes. At the limit, the plugin with the most suspended calls loses one, so a plugin cannot evict the calls of a
+//! A stateless call is stored with its task, which waits for the responses. The request that resumes the call takes it
+//! out and drives the task. A call of a session waits in its own request and has only an entry here, which a guard
+//! removes. At the limit, the plugin with the most suspended calls loses one, so a plugin cannot evict calls of a
 //! plugin that has fewer. The evicted call is the oldest of the [caller with the most](choose_evicted).
 
 use std::collections::{HashMap, VecDeque};
@@ -19,7 +19,8 @@ use crate::mcp::client_requests::request_digest::RequestDigest;
 use crate::mcp::eviction_policy::{EvictionCandidate, choose_evicted};
 use crate::mcp::random_tokens;
 
-/// Evicted calls that are remembered, so that a request which resumes one gets the right error.
+/// Maximum number of remembered ids of evicted calls; a request that resumes an evicted call gets an error that says
+/// so.
 const MAX_EVICTED_IDS: usize = 1_024;
 
 /// The plugin and the caller of a suspended call.
@@ -72,14 +73,14 @@ impl std::fmt::Debug for SuspendedKind {
     }
 }
 
-/// A call that was taken out to be resumed.
+/// A stateless call that was taken out of the table to be resumed.
 pub(crate) struct TakenCall {
     pub(crate) call: SuspendedCall,
     id: SuspendedId,
     since: Instant,
 }
 
-/// The entry of a suspended call of a session. Dropping this removes the entry.
+/// The entry of a suspended call of a session. Dropping the guard removes the entry.
 pub(crate) struct SuspendGuard {
     owner: Arc<SuspendedCalls>,
     id: SuspendedId,
@@ -90,21 +91,21 @@ pub(crate) struct SuspendGuard {
 /// Why a request cannot resume a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ResumeError {
-    /// Not signed by this process.
+    /// This process did not sign the state.
     #[error(
         "`requestState` was not issued by this server, or was altered; send it back exactly as it came, or call again without it"
     )]
     Forged,
-    /// Resumed too late.
+    /// The state has expired.
     #[error("`requestState` has expired; call again without it")]
     Expired,
-    /// Already resumed, or of another principal, for whom the call does not exist.
+    /// The call was resumed before, or belongs to another principal, for whom it does not exist.
     #[error("`requestState` has already been used; call again without it")]
     Used,
-    /// Of another request.
+    /// The state belongs to another request.
     #[error("`requestState` belongs to another request; repeat the method and its parameters unchanged")]
     Foreign,
-    /// Evicted at the limit.
+    /// The call was evicted at the limit.
     #[error(
         "the suspended call was cancelled for a newer one (limits `suspended_calls`); call again without `requestState`"
     )]
@@ -130,7 +131,7 @@ impl SuspendedCalls {
         Some(key.sign(id, self.max_wait))
     }
 
-    /// Enters a call that waits in its own request. `None` as in [`SuspendedCalls::suspend`].
+    /// Adds an entry for a call that waits in its own request. Returns `None` as [`SuspendedCalls::suspend`] does.
     pub(crate) fn suspend_session_call(
         self: &Arc<Self>,
         owner: CallOwner,
@@ -141,11 +142,12 @@ impl SuspendedCalls {
         Some(SuspendGuard { owner: Arc::clone(self), id, evicted })
     }
 
-    /// Takes out the call of `state`, if it belongs to the principal of `caller` and `request_digest` is that of its
-    /// request.
+    /// Takes the call of `state` out of the table, if the call belongs to the principal of `caller` and
+    /// `request_digest` equals the digest of its request.
     ///
     /// # Errors
-    /// When there is no such call, or the call belongs to another request. A call of another principal stays as it is.
+    /// When there is no such call, or the call belongs to another request. A call of another principal stays in the
+    /// table.
     pub(crate) fn take(
         &self,
         state: &str,
@@ -159,7 +161,8 @@ impl SuspendedCalls {
             drop(expired);
             return Err(ResumeError::Expired);
         }
-        // Only for a state that is ours, and before the lock is taken, because it may take a millisecond.
+        // Computed only for a state that this process signed, and before the lock is taken, because it may take a
+        // millisecond.
         let request_digest = request_digest();
         let mut entries = self.entries.lock();
         let owner = caller.principal_id();
@@ -180,10 +183,10 @@ impl SuspendedCalls {
         }
     }
 
-    /// Puts back a call under its old id. When the server is stopping, the call is dropped like the others.
+    /// Puts a call back under its old id. If the server is stopping, the call is dropped like the others.
     pub(crate) fn put_back(&self, TakenCall { call, id, since }: TakenCall) {
         let CallOwner { plugin, caller } = CallOwner::from_call(&call);
-        // Declared before the lock, so that a call which is not inserted is dropped after the lock is released.
+        // Declared before the lock, so that a call that is not inserted is dropped after the lock is released.
         let entry = SuspendedEntry { plugin, caller, since, kind: SuspendedKind::Stateless(Box::new(call)) };
         let mut entries = self.entries.lock();
         if !entries.closed {
@@ -201,7 +204,7 @@ impl SuspendedCalls {
             entries.by_id.iter().filter(|(_, entry)| is_expired(entry)).map(|(id, _)| *id).collect();
         let expired: Vec<SuspendedEntry> = ids.iter().filter_map(|id| entries.remove(id)).collect();
         drop(entries);
-        // Dropping a call drops its instance, which takes too long under a lock.
+        // Dropped after the lock is released, because dropping a call drops its instance, which takes long.
         drop(expired);
     }
 

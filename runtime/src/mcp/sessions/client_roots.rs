@@ -1,6 +1,6 @@
-//! Caches the roots of a session's client from one call to the next, until the client says that they have changed.
+//! Caches the roots of a session's client between calls, until the client says that they have changed.
 //!
-//! There may be many clients with many roots each, so only the part of a response that is used is cached.
+//! There may be many clients with many roots, so only the used part of a response is cached.
 
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::super::buffer_budget::{BufferReservation, BufferShare};
 use crate::config::RootsGrant;
 
-/// Longest URI that is used, bytes: the upper bound of the limit `uri_bytes`.
+/// Maximum length of a URI that is used, in bytes: the upper bound of the limit `uri_bytes`.
 const URI_BYTES: usize = 4_096;
 
 #[derive(Default, Serialize, Deserialize)]
@@ -21,7 +21,7 @@ struct Root {
     uri: String,
 }
 
-/// The part of a `roots/list` result that is used.
+/// Returns the used part of a `roots/list` result.
 pub(crate) fn usable_roots(result: &str) -> String {
     let result: ListRootsResult = serde_json::from_str(result).unwrap_or_default();
     let roots = RootsGrant::first(result.roots).filter(|root| root.uri.len() <= URI_BYTES).collect();
@@ -34,20 +34,20 @@ pub(crate) struct CachedRoots(Mutex<CachedState>);
 
 #[derive(Debug, Default)]
 struct CachedState {
-    /// How often the roots have changed.
+    /// Counts how often the roots have changed.
     generation: u64,
     roots: Option<(String, BufferReservation)>,
 }
 
 impl CachedRoots {
-    /// How often the roots have changed, and the cached roots.
+    /// Returns how often the roots have changed, and the cached roots.
     pub(crate) fn get(&self) -> (u64, Option<String>) {
         let state = self.0.lock();
         (state.generation, state.roots.as_ref().map(|(roots, _)| roots.clone()))
     }
 
     /// Caches roots that were requested in this `generation`, with memory from `share`. Does nothing if the roots have
-    /// changed since, and caches nothing if `share` has too few bytes left.
+    /// changed since then, or if `share` has too few bytes left.
     pub(crate) fn store(&self, generation: u64, roots: &str, share: &BufferShare) {
         let reservation = share.reserve_long_lived(roots.len());
         let mut state = self.0.lock();

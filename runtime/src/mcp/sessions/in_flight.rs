@@ -1,4 +1,4 @@
-//! The running requests of one client, by id, so that they can be cancelled.
+//! The running requests of one client by id, so that they can be cancelled.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,8 +13,8 @@ use super::super::error::RpcError;
 use super::super::jsonrpc::Notification;
 use super::super::request_id::RequestId;
 
-/// Memory of a running request, bytes: its task, its queue, its small response. The connection that brought the request
-/// may be closed already.
+/// The memory of a running request, in bytes: its task, its queue, its small response. The connection that brought the
+/// request may be closed already.
 const REQUEST_BYTES: usize = 4 << 10;
 
 /// The requests of one session or connection.
@@ -25,7 +25,7 @@ pub(crate) struct InFlight {
     share: BufferShare,
 }
 
-/// The entry of a running request. Dropping this removes the entry.
+/// The entry of a running request. Dropping the guard removes the entry.
 #[derive(Debug)]
 pub(crate) struct InFlightGuard {
     owner: Arc<InFlight>,
@@ -41,12 +41,12 @@ struct CancelledParams<'a> {
 }
 
 impl InFlight {
-    /// For up to `limit` requests, whose memory is reserved from `share`.
+    /// Makes the map for up to `limit` requests, whose memory is reserved from `share`.
     pub(crate) fn new(limit: usize, share: BufferShare) -> Arc<Self> {
         Arc::new(Self { requests: Mutex::default(), limit, share })
     }
 
-    /// Enters a request that `cancel` cancels.
+    /// Registers a request that `cancel` cancels.
     ///
     /// # Errors
     /// When the id is already in use, or too many requests are running.

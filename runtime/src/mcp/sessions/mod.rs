@@ -1,7 +1,8 @@
-//! What the server keeps for one client of a revision with sessions, from `initialize` until the session ends.
+//! The state that the server keeps for one client of a revision with sessions, from `initialize` until the session
+//! ends.
 //!
-//! The transport decides who owns a session: a duplex connection owns its one session, and Streamable HTTP keeps
-//! sessions by id. Nothing here knows an id, a header, a connection or the server.
+//! The transport decides who owns a session: a duplex connection owns its one session, and Streamable HTTP stores
+//! sessions by id. This module knows no session ids, headers or connections, and not the server.
 
 pub(super) mod client_roots;
 pub(super) mod in_flight;

@@ -1,8 +1,8 @@
-//! What the server sends to a session outside of requests: `list_changed`, updates of subscribed resources, and pings
-//! that detect a client that is gone.
+//! Messages that the server sends to a session outside of requests: `list_changed`, updates of subscribed resources,
+//! and pings, which detect clients that are gone.
 //!
-//! A slow client loses nothing that still holds: a list that changed several times is notified once, and after more
-//! updates than are kept, all subscribed resources are notified as updated.
+//! A slow client misses nothing that is still true: a list that changed several times is notified once, and if there
+//! are more updates than are stored, all subscribed resources are notified as updated.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -52,7 +52,7 @@ impl ServerNotifications {
         }
     }
 
-    /// The next message. The future can be dropped without losing a message.
+    /// Returns the next message. Dropping the future loses no message.
     ///
     /// # Errors
     /// When the client neither responded to a ping nor sent anything else until the next ping was due.
@@ -84,7 +84,7 @@ impl ServerNotifications {
                 self.due.extend(self.subscriptions.all().iter().map(|uri| updated(uri)))
             }
             Some(change) => self.due.extend(list_changed(&change)),
-            // The server is about to end.
+            // The catalog is gone, so the server is about to end.
             None => std::future::pending().await,
         }
     }

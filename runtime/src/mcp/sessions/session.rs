@@ -41,24 +41,24 @@ pub(crate) struct Session {
     pub(crate) pending_requests: Arc<PendingRequests>,
     pub(crate) subscriptions: Arc<Subscriptions>,
     pub(crate) activity: Arc<SessionActivity>,
-    /// The server's tracker of calls, which outlive the connection that began them.
+    /// The server's tracker of calls that outlive the connection on which they began.
     pub(crate) tasks: TaskTracker,
     /// Cancelled when the session has ended.
     pub(crate) ended: CancellationToken,
     /// Cancelled when the server begins to stop.
     pub(crate) stopping: CancellationToken,
-    /// Open connections for server notifications.
+    /// The number of open connections for server notifications.
     attached: AtomicUsize,
-    /// Times the session, if the server has metrics.
+    /// Times the session if the server has metrics.
     _timer: Option<SessionTimer>,
 }
 
-/// When a session was last active, and how often: a message came, a request ended, or a connection was attached or
-/// dropped.
+/// When a session was last active, and how often: activity means that a message came, a request ended, or a connection
+/// was attached or dropped.
 #[derive(Debug)]
 pub(crate) struct SessionActivity {
     begun: Instant,
-    /// Milliseconds after `begun`.
+    /// Milliseconds from `begun` to the last activity.
     last: AtomicU64,
     count: AtomicU64,
 }
@@ -78,18 +78,18 @@ impl SessionActivity {
         self.begun.elapsed().saturating_sub(Duration::from_millis(self.last.load(Ordering::Relaxed)))
     }
 
-    /// How often activity was recorded. A higher count later means activity in between.
+    /// The number of recorded activities. If it is higher later, there was activity in between.
     pub(crate) fn count(&self) -> u64 {
         self.count.load(Ordering::Relaxed)
     }
 }
 
-/// Counts an open connection for server notifications while it lives.
+/// Counts an open connection for server notifications until it is dropped.
 #[derive(Debug)]
 pub(crate) struct AttachedConnection(Arc<Session>);
 
 impl Session {
-    /// A new session. Its memory is reserved from `share`; `tasks` and `stopping` are the server's.
+    /// Makes a session. Its memory is reserved from `share`; `tasks` and `stopping` are the server's.
     pub(crate) fn new(
         share: BufferShare,
         revision: Revision,
@@ -118,7 +118,7 @@ impl Session {
         }
     }
 
-    /// The same session, which is timed.
+    /// The same session, timed by `timer`.
     pub(crate) fn with_timer(self, timer: SessionTimer) -> Self {
         Self { _timer: Some(timer), ..self }
     }
@@ -161,7 +161,7 @@ impl Session {
         self.in_flight.cancel_all();
     }
 
-    /// Hands a response of the client to the server's request with that id.
+    /// Passes a response of the client to the server's request with that id.
     pub(crate) fn complete(
         &self,
         id: &RequestId,

@@ -7,17 +7,17 @@ use parking_lot::Mutex;
 use super::super::buffer_budget::{BufferReservation, BufferShare};
 use super::super::error::RpcError;
 
-/// URIs of one client.
+/// Maximum number of URIs of one client.
 pub(crate) const MAX_URIS: usize = 1_000;
 
-/// Bytes of all URIs of one client.
+/// Maximum number of bytes of all URIs of one client.
 const MAX_BYTES: usize = 128 << 10;
 
-/// Longest URI, bytes.
+/// Maximum length of a URI, in bytes.
 const URI_BYTES: usize = 2_048;
 
-/// The memory of `count` URIs with `bytes` bytes together: their entries, and the texts three times, because updates of
-/// all of them may be due at once.
+/// The memory of `count` URIs of `bytes` bytes in total: their entries, and three copies of the text, because updates
+/// of all of them may be due at once.
 fn buffer_bytes(bytes: usize, count: usize) -> usize {
     3 * bytes + 256 * count
 }
@@ -32,14 +32,14 @@ pub(crate) struct Subscriptions {
 #[derive(Debug, Default)]
 struct SubscribedUris {
     uris: HashSet<String>,
-    /// Bytes of all URIs together.
+    /// The length of all URIs together, in bytes.
     bytes: usize,
-    /// For [`buffer_bytes`].
+    /// Reserves [`buffer_bytes`].
     reservation: Option<BufferReservation>,
 }
 
 impl Subscriptions {
-    /// An empty set, whose memory is reserved from `share`.
+    /// Makes an empty set, whose memory is reserved from `share`.
     pub(crate) fn new(share: BufferShare) -> Self {
         Self { subscribed: Mutex::default(), share }
     }
@@ -58,7 +58,7 @@ impl Subscriptions {
     /// Adds a URI. The resource need not exist: it may be published later.
     ///
     /// # Errors
-    /// When the URI is too long, or there are too many.
+    /// When the URI is too long, or there are too many URIs.
     pub(crate) fn add(&self, uri: &str) -> Result<(), RpcError> {
         self.add_all(vec![uri.to_owned()])
     }

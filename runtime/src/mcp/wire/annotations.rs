@@ -5,7 +5,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use super::super::revision::Revision;
 use crate::plugin::{Annotations, Role};
 
-/// Annotations as one revision writes them.
+/// Annotations in the form of one revision.
 pub(super) struct AnnotationsView<'a>(pub(super) &'a Annotations, pub(super) Revision);
 
 impl Serialize for AnnotationsView<'_> {
@@ -26,7 +26,7 @@ impl Serialize for AnnotationsView<'_> {
     }
 }
 
-/// The name of a role on the wire.
+/// The name of a role in messages.
 pub(super) fn role_name(role: Role) -> &'static str {
     match role {
         Role::User => "user",

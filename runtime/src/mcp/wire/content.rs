@@ -27,30 +27,30 @@ const OWN: &[&str] = &[
     "annotations",
 ];
 
-/// Work of a block besides its data, in bytes of JSON.
+/// The cost of a block besides its data, in bytes of JSON.
 const BLOCK: usize = 64;
 
-/// Bytes in Base64 that are written in the time of one byte of JSON.
+/// This many bytes are written as Base64 in the time of one byte of JSON.
 const BASE64_BYTES: usize = 8;
 
-/// A content block with its parsed further fields.
+/// A content block, with its additional fields parsed.
 pub(super) struct Block<'a> {
     content: &'a Content,
     extra: RawObject,
     inner: RawObject,
 }
 
-/// A list of blocks as one revision writes them.
+/// A list of blocks in the form of one revision.
 pub(super) struct Blocks<'a> {
     pub(super) blocks: &'a [Block<'a>],
     pub(super) revision: Revision,
 }
 
 impl<'a> Block<'a> {
-    /// Parses the further fields.
+    /// Parses the additional fields.
     ///
     /// # Errors
-    /// When the further fields are not a JSON object.
+    /// When the additional fields are not a JSON object.
     pub(super) fn new(content: &'a Content) -> Result<Self, String> {
         let inner = match &content.data {
             ContentData::Embedded(resource) => &resource.extra,
@@ -60,7 +60,7 @@ impl<'a> Block<'a> {
         Ok(Self { content, extra: read_extra(content.extra.as_ref())?, inner: read_extra(inner.as_ref())? })
     }
 
-    /// The work of parsing and writing a block, for `LargeWork::in_place`.
+    /// The cost of parsing and writing a block, for `LargeWork::in_place`.
     pub(super) fn work(content: &Content) -> usize {
         let data = match &content.data {
             ContentData::Text(text) => json_string_work(text),
@@ -93,7 +93,7 @@ fn extra_work(extra: &Option<String>) -> usize {
 }
 
 impl Block<'_> {
-    /// Bytes of its text.
+    /// The length of its text in bytes.
     pub(super) fn text_bytes(&self) -> usize {
         match &self.content.data {
             ContentData::Text(text) => text.len(),
@@ -101,7 +101,7 @@ impl Block<'_> {
         }
     }
 
-    /// The URI of the resource that it links to or embeds.
+    /// The URI of the resource that this block links to or embeds.
     pub(super) fn uri(&self) -> Option<&str> {
         match &self.content.data {
             ContentData::Embedded(resource) => Some(&resource.uri),
@@ -121,7 +121,7 @@ impl Serialize for Blocks<'_> {
     }
 }
 
-/// One block as one revision writes it.
+/// One block in the form of one revision.
 pub(super) struct BlockView<'a> {
     pub(super) block: &'a Block<'a>,
     pub(super) revision: Revision,
@@ -153,7 +153,8 @@ impl Serialize for BlockView<'_> {
         if let Some(annotations) = &self.block.content.annotations {
             map.serialize_entry("annotations", &AnnotationsView(annotations, self.revision))?;
         }
-        // A link is written into the same object as its block; of two fields with one name, the link's counts.
+        // A link is written into the same object as its block. If both have a field with the same name, the link's is
+        // used.
         let link = matches!(self.block.content.data, ContentData::Link(_));
         let inner: HashSet<&str> = self.block.inner.iter().filter(|_| link).map(|(name, _)| name).collect();
         let further = |name: &str| !OWN.contains(&name) && has_field(self.revision, name);

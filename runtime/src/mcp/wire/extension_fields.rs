@@ -1,14 +1,14 @@
-//! A plugin's further fields, as far as a revision has them.
+//! The additional fields of a plugin's items and results, as far as a revision has them.
 //!
-//! A field that no revision defines is sent, because a later revision may define it. A field that a revision introduced
-//! is omitted for older revisions, so that every message fits the schema of its own revision.
+//! A field that no revision defines is sent, because a later revision may define it. A field of a newer revision is
+//! omitted for older revisions, so that every message is valid in its own revision.
 
 use serde::ser::SerializeMap;
 
 use super::super::revision::Revision;
 use crate::json::RawObject;
 
-/// Parses further fields.
+/// Parses additional fields.
 ///
 /// # Errors
 /// When they are not a JSON object.
@@ -35,7 +35,7 @@ pub(super) fn write_fields<M: SerializeMap>(
     Ok(())
 }
 
-/// Whether a revision lets an item have this field.
+/// Whether items have this field in a revision.
 pub(super) fn has_field(revision: Revision, name: &str) -> bool {
     match name {
         "_meta" => revision.has_item_meta(),

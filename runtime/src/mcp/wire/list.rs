@@ -1,4 +1,4 @@
-//! Lists of items, in the same way for all four kinds.
+//! Writes lists of items, in the same way for all four kinds.
 
 use std::sync::Arc;
 
@@ -8,10 +8,10 @@ use super::super::revision::Revision;
 
 /// An item of a list.
 pub(in super::super) trait ListItem {
-    /// The name of the list in its result.
+    /// The name of the list's field in the result.
     const FIELD: &'static str;
 
-    /// Writes the fields that `revision` has.
+    /// Writes the fields of the item that `revision` has.
     fn show<M: SerializeMap>(&self, map: &mut M, revision: Revision) -> Result<(), M::Error>;
 }
 

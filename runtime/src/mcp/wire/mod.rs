@@ -1,7 +1,7 @@
-//! Plugins' records as MCP JSON for each revision.
+//! Writes the records of plugins as MCP JSON for each revision.
 //!
-//! Schemas, structured content and further fields are copied unchanged. Only fields and content that a revision lacks
-//! are omitted or written in another way.
+//! Schemas, structured content and additional fields are copied unchanged. Only fields and content that a revision
+//! lacks are omitted or written differently.
 
 mod annotations;
 mod completion;

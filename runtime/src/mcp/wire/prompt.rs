@@ -55,7 +55,7 @@ impl Serialize for ArgumentView<'_> {
     }
 }
 
-/// The result of `prompts/get`, after its JSON was parsed.
+/// The result of `prompts/get`, with its JSON parts parsed.
 pub(in super::super) struct PromptView<'a> {
     description: Option<&'a String>,
     messages: Vec<(Role, Block<'a>)>,
@@ -66,7 +66,7 @@ impl<'a> PromptView<'a> {
     /// Parses the parts of a result that are JSON.
     ///
     /// # Errors
-    /// With the plugin's mistake.
+    /// When a part is invalid, with the plugin's mistake.
     pub(in super::super) fn new(result: &'a PromptResult) -> Result<Self, String> {
         let messages = result.messages.iter();
         let messages = messages.map(|message| Ok((message.role, Block::new(&message.content)?)));
@@ -77,7 +77,7 @@ impl<'a> PromptView<'a> {
         })
     }
 
-    /// The same without the messages that link to a hidden resource, or embed one.
+    /// The same result without messages that link to a hidden resource or embed one.
     pub(in super::super) fn without_resources(mut self, is_hidden: impl Fn(&str) -> bool) -> Self {
         self.messages.retain(|(_, block)| !block.uri().is_some_and(&is_hidden));
         self

@@ -77,13 +77,13 @@ fn write_kind<M: SerializeMap>(
     Ok(())
 }
 
-/// Contents with their parsed further fields.
+/// Contents, with their additional fields parsed.
 pub(super) struct Contents<'a> {
     contents: &'a ResourceContents,
     extra: RawObject,
 }
 
-/// Contents as one revision writes them.
+/// Contents in the form of one revision.
 pub(super) struct ContentsView<'a> {
     pub(super) contents: &'a ResourceContents,
     pub(super) extra: &'a RawObject,
@@ -106,14 +106,14 @@ impl Serialize for ContentsView<'_> {
     }
 }
 
-/// The result of `resources/read`, after its JSON was parsed.
+/// The result of `resources/read`, with its JSON parts parsed.
 pub(in super::super) struct ReadView<'a>(Vec<Contents<'a>>);
 
 impl<'a> ReadView<'a> {
     /// Parses the parts of a result that are JSON.
     ///
     /// # Errors
-    /// With the plugin's mistake.
+    /// When a part is invalid, with the plugin's mistake.
     pub(in super::super) fn new(contents: &'a [ResourceContents]) -> Result<Self, String> {
         let read = |contents: &'a ResourceContents| {
             read_extra(contents.extra.as_ref()).map(|extra| Contents { contents, extra })

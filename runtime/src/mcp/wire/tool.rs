@@ -26,7 +26,7 @@ impl ListItem for PublishedTool {
         {
             map.serialize_entry("outputSchema", text_of(schema, revision))?;
         }
-        // In revisions without titles of tools, the annotations carry the title.
+        // In revisions without titles of tools, the title is in the annotations.
         let title = tool.title.as_deref().filter(|_| !revision.has_titles());
         if revision.has_annotations() && (title.is_some() || tool.annotations.is_some()) {
             let hints = tool.annotations.as_ref();

@@ -14,7 +14,7 @@ use crate::sandbox::json_work;
 
 const OWN: &[&str] = &["content", "structuredContent", "isError", "resultType"];
 
-/// The result of `tools/call`, after its JSON was parsed.
+/// The result of `tools/call`, with its JSON parts parsed.
 pub(in super::super) struct ResultView<'a> {
     blocks: Vec<Block<'a>>,
     error_text: Option<String>,
@@ -27,7 +27,7 @@ impl<'a> ResultView<'a> {
     /// Parses the parts of a result that are JSON.
     ///
     /// # Errors
-    /// With the tool's mistake.
+    /// When a part is invalid, with the tool's mistake.
     pub(in super::super) fn new(result: &'a ToolResult) -> Result<Self, String> {
         let structured = result.structured.as_deref().map(json::raw).transpose();
         Ok(Self {
@@ -40,20 +40,20 @@ impl<'a> ResultView<'a> {
         })
     }
 
-    /// The work of parsing and writing a result, for `LargeWork::in_place`.
+    /// The cost of parsing and writing a result, for `LargeWork::in_place`.
     pub(in super::super) fn work(result: &ToolResult) -> usize {
         let json = |text: &Option<String>| text.as_ref().map_or(0, |text| json_work(text.as_bytes()));
         let blocks: usize = result.content.iter().map(Block::work).sum();
         blocks + json(&result.structured) + json(&result.extra)
     }
 
-    /// The same without the blocks that link to a hidden resource, or embed one.
+    /// The same result without blocks that link to a hidden resource or embed one.
     pub(in super::super) fn without_resources(mut self, is_hidden: impl Fn(&str) -> bool) -> Self {
         self.blocks.retain(|block| !block.uri().is_some_and(&is_hidden));
         self
     }
 
-    /// A result with only an error text.
+    /// A result that has only an error text.
     pub(in super::super) fn error(text: String) -> Self {
         Self {
             blocks: Vec::new(),
@@ -74,7 +74,7 @@ impl<'a> ResultView<'a> {
 }
 
 impl ResultView<'_> {
-    /// Writes the content. Structured content without other content is also written as text, for clients that read only
+    /// Writes the content. If there is only structured content, it is also written as text, for clients that read only
     /// text.
     fn write_content<M: SerializeMap>(&self, map: &mut M, revision: Revision) -> Result<(), M::Error> {
         match &self.structured {
@@ -118,15 +118,15 @@ impl ResultFields for ResultView<'_> {
     }
 }
 
-/// A result in the newest revision with sessions, for `plugport call --json`.
+/// Writes a result in the newest revision with sessions, for `plugport call --json`.
 ///
 /// # Errors
-/// With the tool's mistake.
+/// When a part is invalid, with the tool's mistake.
 pub fn tool_result_json(result: &ToolResult) -> Result<String, String> {
     as_text(&ResultView::new(result)?)
 }
 
-/// A failed call in the same form.
+/// Writes the error text of a failed call in the same form.
 #[must_use]
 pub fn tool_error_json(text: String) -> String {
     as_text(&ResultView::error(text)).unwrap_or_default()

@@ -1,12 +1,12 @@
 //! The audit: one line of JSON per load, denial, limit and call, so that an operator can see later what a plugin did.
 //!
-//! A thread writes the lines some milliseconds after their events, so that a call does not wait for a disk. Only when
-//! the disk cannot keep up do calls wait a little, since a lost line is worse. Lines are written whole: if a killed
-//! server leaves a partial line, the next write removes it.
+//! A thread writes the lines some milliseconds after their events, so that a call does not wait for the disk. Calls
+//! wait only when the disk cannot keep up, and only briefly, because losing a line is worse. A write appends whole
+//! lines. If a killed server leaves a partial line, the next write removes that line.
 //!
-//! The line of a rare event is made where the event happens. The lines of calls are most of all lines, and the thread
-//! makes them too, many in a row. If it falls behind, calls make their own lines again: one thread must not bound how
-//! many calls a large machine serves.
+//! For a rare event, the task that records the event serializes the line. Most lines are about calls; the audit's
+//! thread serializes those in batches. If the thread falls behind, calls serialize their own lines again, so that one
+//! thread does not limit how many calls a large machine serves.
 
 mod queue;
 mod rotating_file;
@@ -30,7 +30,8 @@ pub struct Audit {
     arguments: bool,
 }
 
-/// Writes recorded events until it is dropped; by then every line is in the file, if the file can be written.
+/// Writes recorded events until it is dropped. When it has been dropped, every line is in the file, unless the file
+/// could not be written.
 #[derive(Debug)]
 pub struct AuditWriter {
     queue: Arc<Queue>,
@@ -45,7 +46,7 @@ struct TimedEvent<'a, E> {
     event: &'a E,
 }
 
-/// Serializes as the string that `Display` writes, without a `String` in between.
+/// Serializes a value as the string that its `Display` writes, without allocating a `String`.
 #[derive(Debug)]
 pub(crate) struct SerializeDisplay<T>(pub(crate) T);
 
@@ -55,17 +56,17 @@ impl<T: fmt::Display> Serialize for SerializeDisplay<T> {
     }
 }
 
-/// Bytes of a line that is usual.
+/// The initial capacity for one line, in bytes: enough for a usual line.
 const LINE: usize = 512;
 
-/// The line for an event of this moment, with its time and a line feed.
+/// Serializes an event as a line that ends with a line feed, with the current time.
 fn line<E: Serialize>(event: &E) -> serde_json::Result<Vec<u8>> {
     let mut line = Vec::with_capacity(LINE);
     write_line(event, SystemTime::now(), &mut line)?;
     Ok(line)
 }
 
-/// Appends the line for an event, or nothing if that fails.
+/// Appends an event's line to `lines`. If serializing fails, `lines` is unchanged.
 fn write_line<E: Serialize>(event: &E, time: SystemTime, lines: &mut Vec<u8>) -> serde_json::Result<()> {
     let before = lines.len();
     let time = SerializeDisplay(humantime::format_rfc3339_micros(time));
@@ -82,8 +83,9 @@ impl Audit {
         Self { queue: None, arguments: false }
     }
 
-    /// An audit in a file, which is made with its folder if missing. The file is rotated at `max_bytes`, and
-    /// `rotated_files` older ones stay. It is written until the writer is dropped.
+    /// Opens an audit file, and creates the file and its folder if they are missing. The file is rotated when it
+    /// reaches `max_bytes`; `rotated_files` older files are kept. The audit is written until the [`AuditWriter`] is
+    /// dropped.
     ///
     /// # Errors
     /// When the file cannot be opened, or a partial line cannot be removed.
@@ -97,7 +99,7 @@ impl Audit {
         Ok((audit, AuditWriter { queue, thread: Some(thread) }))
     }
 
-    /// The same audit, which records the arguments of calls instead of their digest if `arguments`.
+    /// Returns the same audit, which records the arguments of calls if `arguments` is true, and otherwise their digest.
     #[must_use]
     pub fn with_arguments(self, arguments: bool) -> Self {
         Self { arguments, ..self }
@@ -109,7 +111,7 @@ impl Audit {
         self.queue.is_some().then_some(self.arguments)
     }
 
-    /// Lines that were lost because the disk did not keep up.
+    /// Number of lines that were lost because the disk did not keep up.
     #[must_use]
     pub fn lost(&self) -> u64 {
         self.queue.as_ref().map_or(0, |queue| queue.lost_lines())
@@ -124,8 +126,8 @@ impl Audit {
         }
     }
 
-    /// Records an event that occurs often: its line is made later, with the time of this moment. `bytes` is what the
-    /// event takes beside its own size.
+    /// Records an event that occurs often. The audit's thread serializes the line later, with the time of this call.
+    /// `bytes` is the memory that the event owns on the heap.
     pub fn record_later<E: Serialize + Send + 'static>(&self, event: E, bytes: usize) {
         let Some(queue) = &self.queue else { return };
         if queue.is_behind() {

@@ -1,8 +1,9 @@
-//! The queue of lines, and of events that become lines, from the recording tasks to the thread that writes them.
+//! The queue from the tasks that record events to the thread that writes them. It holds finished lines, and events
+//! whose lines the thread serializes.
 //!
-//! Recording may happen in an async task, so it waits for a disk only when the queue is full, and not for long. Lines
-//! that still do not fit are dropped and counted, and the file says how many are missing. Lines that could not be
-//! written stay and are written again.
+//! An async task may record an event, so recording waits for the disk only when the queue is full, and not for long.
+//! Lines that do not fit after that wait are dropped and counted, and a line in the file says how many are missing. The
+//! thread repeats a failed write until it succeeds.
 
 use std::fmt;
 use std::io;
@@ -11,29 +12,33 @@ use std::time::{Duration, Instant, SystemTime};
 use parking_lot::{Condvar, Mutex};
 use serde::Serialize;
 
-/// How long lines are gathered before they are written.
+/// How long the thread gathers lines before it writes them.
 const GATHER: Duration = Duration::from_millis(5);
 
-/// Maximum number of bytes in the queue; recording waits above that. The writer may hold as many.
+/// Maximum number of bytes in the queue; above that, recording waits. The batch that the thread is writing may be as
+/// large again.
 const MAX_WAITING: usize = 4 << 20;
 
-/// With more bytes in the queue than this, the thread gets no more lines to make.
-const BEHIND: usize = MAX_WAITING / 4;
+/// With more bytes in the queue than this, calls serialize their own lines.
+const BEHIND_ABOVE: usize = MAX_WAITING / 4;
 
-/// Bytes of lines that are written at once; the line that exceeds them is still written whole.
+/// The thread writes when it has serialized this many bytes of lines; the line that exceeds them is still written
+/// whole.
 const MAX_WRITE: usize = 1 << 20;
 
-/// What the thread's buffers keep from one batch to the next: enough for some ten thousand calls a second.
+/// Number of records, and bytes of lines, that the thread's buffers keep allocated between batches: enough for some ten
+/// thousand calls a second.
 const KEPT_RECORDS: usize = 64;
 const KEPT_BYTES: usize = 32 << 10;
 
-/// How long the queue may be full before lines are dropped; counted from when it became full, for all tasks together.
+/// How long the queue may be full before lines are dropped, counted from when it became full. All tasks share this one
+/// wait.
 const MAX_WAIT: Duration = Duration::from_secs(1);
 
-/// After how long a failed write is repeated.
+/// How long after a failed write it is repeated.
 const RETRY_AFTER: Duration = Duration::from_millis(100);
 
-/// For how long failed writes are repeated when the program is about to end.
+/// How long failed writes are repeated after the queue is closed.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The destination of the lines.
@@ -42,22 +47,22 @@ pub(super) trait LineSink {
     fn append(&mut self, lines: &[u8]) -> io::Result<()>;
 }
 
-/// What waits for the thread.
+/// An entry of the queue.
 pub(super) enum QueuedRecord {
     /// A line, which ends with a line feed.
     Line(Vec<u8>),
-    /// An event whose line is not made yet.
+    /// An event that is not yet serialized.
     Event {
         time: SystemTime,
         event: Box<dyn QueuedEvent>,
-        /// What it takes in memory.
+        /// The event's size in memory.
         bytes: usize,
     },
 }
 
-/// An event that becomes a line on the thread.
+/// An event that the audit's thread serializes.
 pub(super) trait QueuedEvent: Send {
-    /// Appends the line.
+    /// Appends the event's line to `lines`.
     fn write(&self, time: SystemTime, lines: &mut Vec<u8>) -> serde_json::Result<()>;
 }
 
@@ -90,12 +95,12 @@ impl QueuedRecord {
 
 impl fmt::Debug for QueuedRecord {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Arguments of calls are no text for a log.
+        // A record may contain arguments of calls, which must not appear in a log.
         f.debug_struct("QueuedRecord").field("bytes", &self.bytes()).finish_non_exhaustive()
     }
 }
 
-/// The lines that wait, and the conditions to wait for.
+/// The queued records, and the conditions that the thread and the recording tasks wait for.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     lines: Mutex<Lines>,
@@ -106,20 +111,20 @@ pub(super) struct Queue {
 #[derive(Debug, Default)]
 struct Lines {
     waiting: Vec<QueuedRecord>,
-    /// Bytes of all that waits.
+    /// Bytes of all queued records.
     bytes: usize,
     full_since: Option<Instant>,
-    /// Number of lines that were dropped after those that wait.
+    /// Number of lines that were dropped since the thread last took a batch.
     lost: u64,
-    /// Number of all lines that were lost.
+    /// Number of lines that were dropped since the start.
     all_lost: u64,
-    /// The writer is about to end or has ended.
+    /// Set when the [`AuditWriter`](super::AuditWriter) is being dropped.
     closed: bool,
 }
 
 impl Lines {
-    /// How much longer a line may wait; `None` if it fits.
-    fn wait_left(&mut self) -> Option<Duration> {
+    /// How much longer a task may wait to add a record; `None` if the record fits now.
+    fn remaining_wait(&mut self) -> Option<Duration> {
         if self.closed {
             return Some(Duration::ZERO);
         }
@@ -132,7 +137,7 @@ impl Lines {
     }
 }
 
-/// The event that says how many lines are missing here.
+/// The event that is written in place of lines that were dropped.
 #[derive(Serialize)]
 struct LinesLost {
     event: &'static str,
@@ -140,15 +145,15 @@ struct LinesLost {
 }
 
 impl Queue {
-    /// Whether so much waits that the thread should not have to make lines as well.
+    /// Whether the queue is so long that tasks should serialize their lines themselves.
     pub(super) fn is_behind(&self) -> bool {
-        self.lines.lock().bytes > BEHIND
+        self.lines.lock().bytes > BEHIND_ABOVE
     }
 
     /// Adds a line or an event.
     pub(super) fn add(&self, record: QueuedRecord) {
         let mut lines = self.lines.lock();
-        while let Some(left) = lines.wait_left() {
+        while let Some(left) = lines.remaining_wait() {
             if left.is_zero() {
                 lines.lost += 1;
                 lines.all_lost += 1;
@@ -168,14 +173,14 @@ impl Queue {
         self.lines.lock().all_lost
     }
 
-    /// Lets the writer end when all lines are written.
+    /// Closes the queue: the thread ends when it has written all lines.
     pub(super) fn close(&self) {
         self.lines.lock().closed = true;
         self.added.notify_all();
         self.emptied.notify_all();
     }
 
-    /// Writes lines until the queue is closed and all are written.
+    /// Writes lines until the queue is closed and empty. The audit's thread runs this.
     pub(super) fn write(&self, mut sink: impl LineSink) {
         let (mut batch, mut lines, mut end) = (Vec::new(), Vec::new(), None);
         loop {
@@ -194,14 +199,15 @@ impl Queue {
             if closed {
                 return;
             }
-            // Otherwise they would stay as large as the largest batch ever.
+            // Without this, the buffers would stay as large as the largest batch so far.
             batch.shrink_to(KEPT_RECORDS);
             lines.shrink_to(KEPT_BYTES);
             std::thread::sleep(GATHER);
         }
     }
 
-    /// Waits for lines and events, and exchanges them for `batch`, which is empty. Returns whether they are the last.
+    /// Waits for records and swaps them with `batch`, which must be empty. Returns whether the queue is closed, so that
+    /// this batch is the last.
     fn next_batch(&self, batch: &mut Vec<QueuedRecord>) -> bool {
         let mut lines = self.lines.lock();
         while lines.waiting.is_empty() && !lines.closed {
@@ -219,7 +225,8 @@ impl Queue {
         lines.closed
     }
 
-    /// Writes lines, and repeats that until it succeeds, or until `end`: [`CLOSE_TIMEOUT`] after the queue was closed.
+    /// Writes lines, and repeats that until it succeeds or [`CLOSE_TIMEOUT`] has passed since the queue was closed.
+    /// `end` is that deadline, once it is known.
     fn deliver(&self, sink: &mut impl LineSink, batch: &[u8], end: &mut Option<Instant>) {
         let mut failing = false;
         while let Err(error) = sink.append(batch) {
@@ -251,7 +258,7 @@ mod tests {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, Ordering};
 
-    /// A disk that may be full.
+    /// A disk that is full while `full` is set.
     #[derive(Clone, Default)]
     struct Disk {
         full: Arc<AtomicBool>,
@@ -316,12 +323,12 @@ mod tests {
     fn events_take_part_of_the_queue_and_the_thread_may_fall_behind() {
         let queue = Queue::default();
         let event = |bytes| QueuedRecord::Event { time: SystemTime::now(), event: Box::new("x"), bytes };
-        queue.add(event(BEHIND / 2));
+        queue.add(event(BEHIND_ABOVE / 2));
         assert!(!queue.is_behind());
-        queue.add(event(BEHIND / 2));
+        queue.add(event(BEHIND_ABOVE / 2));
         assert!(queue.is_behind());
         for _ in 0..3 {
-            queue.add(event(BEHIND));
+            queue.add(event(BEHIND_ABOVE));
         }
         let begun = Instant::now();
         queue.add(event(0));

@@ -1,8 +1,8 @@
-//! A file to which whole lines are appended, and which is rotated when it is long.
+//! A file to which whole lines are appended, and which is rotated when it reaches its maximum length.
 //!
-//! Several servers may share it, since editors start one each: every write and every rotation happens under the file's
-//! lock, and a write is one system call at the end of the file. A server may be killed in the middle of that, so every
-//! write first truncates a partial line.
+//! Editors start one server each, so several servers may share the file: every write and every rotation happens under
+//! the file's lock, and a write is one system call that appends. A server may be killed in the middle of a write, so
+//! every write first truncates a partial line.
 
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Write as _};
@@ -12,13 +12,13 @@ use std::time::{Duration, Instant};
 
 use super::queue::LineSink;
 
-/// How long to wait for the lock, which is held only for one write or one rotation.
+/// How long to wait for the lock. A server holds the lock only for one write or one rotation.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// How often the lock is tried.
+/// The pause between two attempts to lock the file.
 const LOCK_POLL: Duration = Duration::from_millis(5);
 
-/// How many times its maximum length the file may reach while it cannot be rotated.
+/// If rotating fails, the file may grow to this many times its maximum length.
 const OVERLONG: u64 = 4;
 
 /// The current file.
@@ -28,7 +28,7 @@ pub(super) struct RotatingFile {
     file: File,
     max_bytes: u64,
     rotated_files: u32,
-    /// The file is too long, and that has been logged.
+    /// The last rotation failed, and the log has said so.
     overlong: bool,
 }
 
@@ -41,14 +41,14 @@ impl RotatingFile {
         let file = append_to(&path)?;
         let mut log = Self { path, file, max_bytes, rotated_files, overlong: false };
         match log.locked(Self::truncate_partial_line) {
-            // The process with the lock may be stopped; every write truncates a partial line anyway.
+            // Another process that holds the lock may be stopped. Every write truncates a partial line anyway.
             Err(error) if error.kind() == io::ErrorKind::TimedOut => Ok(log),
             truncated => truncated.map(|()| log),
         }
     }
 
-    /// Rotates the file if it would become too long. If that fails, a file that is too long is better than lost lines,
-    /// up to a length.
+    /// Rotates the file if `lines` more bytes would exceed its maximum length. If rotating fails, the file grows up to
+    /// [`OVERLONG`] times that length, because a file that is too long is better than lost lines.
     fn rotate_if_full(&mut self, lines: u64) -> io::Result<()> {
         let length = self.file.metadata()?.len();
         if length == 0 || length + lines <= self.max_bytes {
@@ -62,10 +62,10 @@ impl RotatingFile {
         if length + lines <= self.max_bytes.saturating_mul(OVERLONG) { Ok(()) } else { rotated }
     }
 
-    /// Calls `act` while holding the lock of the file that has the path now.
+    /// Calls `act` while holding the lock of the file that is at the path now, which another server may have replaced.
     fn locked<T>(&mut self, act: impl FnOnce(&mut Self) -> io::Result<T>) -> io::Result<T> {
         let result = self.lock_current().and_then(|()| act(self));
-        // A failure changes nothing that was done, and closing the file releases the lock too.
+        // If unlocking fails, the result of `act` still stands; closing the file releases the lock too.
         let _ = self.file.unlock();
         result
     }
@@ -98,7 +98,7 @@ impl RotatingFile {
         if last == [b'\n'] { Ok(()) } else { self.file.set_len(end_of_last_line(&self.file, length)?) }
     }
 
-    /// Renames `x` to `x.1`, `x.1` to `x.2` and so on, and makes a new `x`.
+    /// Renames the file `x` to `x.1`, `x.1` to `x.2` and so on, and creates a new `x`.
     fn rotate(&mut self) -> io::Result<()> {
         for number in (1..self.rotated_files).rev() {
             let (from, to) = (numbered(&self.path, number), numbered(&self.path, number + 1));
@@ -122,14 +122,14 @@ impl LineSink for RotatingFile {
             log.rotate_if_full(lines.len() as u64)?;
             let before = log.file.metadata()?.len();
             log.file.write_all(lines).inspect_err(|_| {
-                // A full disk may have taken a part; a partial line is worse than none.
+                // A full disk may have stored a part of the lines. A partial line is worse than none.
                 let _ = log.file.set_len(before);
             })
         })
     }
 }
 
-/// Locks a file, or fails at the deadline.
+/// Locks a file, or fails when the deadline has passed.
 fn lock(file: &File, deadline: Instant) -> io::Result<()> {
     loop {
         match file.try_lock() {

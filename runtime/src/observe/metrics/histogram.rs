@@ -3,14 +3,14 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// The upper bounds of the buckets, milliseconds.
+/// The upper bounds of the buckets, in milliseconds.
 const BOUNDS_MS: [u64; 14] =
     [10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000, 120_000, 300_000];
 
 /// Counts durations.
 #[derive(Debug, Default)]
 pub struct Histogram {
-    /// By bucket; the last is of longer durations than all bounds.
+    /// One count for each bucket; the last bucket counts durations above all bounds.
     counts: [AtomicU64; BOUNDS_MS.len() + 1],
     nanos: AtomicU64,
 }
@@ -18,11 +18,11 @@ pub struct Histogram {
 /// A histogram at one moment.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct HistogramSnapshot {
-    /// Bounds in seconds, each with the number of durations up to it.
+    /// The bounds in seconds, each with the number of durations up to that bound.
     pub buckets: Vec<(f64, u64)>,
     /// Number of all durations.
     pub count: u64,
-    /// Their sum in seconds.
+    /// The sum of all durations in seconds.
     pub sum: f64,
 }
 
@@ -38,7 +38,7 @@ impl Histogram {
         self.nanos.fetch_add(nanos, Ordering::Relaxed);
     }
 
-    /// The histogram now. The count is that of the buckets that were read, so the two agree.
+    /// The histogram now. `count` is the sum of the buckets that were read, so that it agrees with them.
     #[must_use]
     pub fn read(&self) -> HistogramSnapshot {
         let mut count = 0;

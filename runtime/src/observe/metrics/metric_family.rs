@@ -12,14 +12,14 @@ pub enum MetricKind {
     Counter,
     /// A value that goes up and down.
     Gauge,
-    /// How often a duration was within each of some bounds.
+    /// How many durations were at most as long as each of some bounds.
     Histogram,
 }
 
 /// One value.
 #[derive(Debug, Clone, PartialEq)]
 pub enum MetricValue {
-    /// A number of things.
+    /// A whole number.
     Count(u64),
     /// Seconds, or another quantity with fractions.
     Number(f64),
@@ -59,7 +59,7 @@ pub struct Sample {
 pub struct MetricFamily {
     /// The name, with its unit; that of a counter ends in `_total`.
     pub name: &'static str,
-    /// What it counts, for people.
+    /// The help text, which says what the metric counts.
     pub help: &'static str,
     /// What its values mean.
     pub kind: MetricKind,

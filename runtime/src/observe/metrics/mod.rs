@@ -1,8 +1,9 @@
 //! Metrics: counters, gauges and histograms of atomics, and how a scraper reads them.
 //!
-//! A library of metrics brings a registry, which looks up the labels of each call in a hash table behind a lock. Here
-//! the counted thing owns its atomics, so counting is an addition, and only a scrape gathers them as
-//! [`MetricFamily`]s. The text format of Prometheus is one function over these, and another exporter may read the same.
+//! A metrics library brings a registry, which looks up the labels of each call in a hash table behind a lock. Here each
+//! counted object owns its atomics, so that counting is one addition. Only a scrape collects them, as
+//! [`MetricFamily`]s. One function writes these in the text format of Prometheus; another exporter could read the same
+//! families.
 //!
 //! Nothing here knows what is counted.
 

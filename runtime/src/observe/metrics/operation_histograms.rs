@@ -1,10 +1,10 @@
-//! Durations of requests, by how they ended.
+//! Durations of requests by item, and by how the request ended.
 //!
-//! An item that clients call has its histograms in itself, behind a [`ItemOperations`], so that a call reaches them
-//! without a lock and without hashing its name. The table that a scrape reads has the same histograms by name: versions
-//! of a plugin that replace each other share them, so sums go on over a reload.
+//! An item that clients call holds its own histograms in an [`ItemOperations`], so that a call reaches them without a
+//! lock and without hashing the item's name. The table that a scrape reads has the same histograms by name. Versions of
+//! a plugin that replace each other share them, so the sums continue after a reload.
 //!
-//! The table has names of published items only, and a bounded number of them.
+//! The table holds the names of published items only, and a bounded number of them.
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -34,7 +34,7 @@ const ERROR_TYPES: [&str; 16] = [
     "-32042",
 ];
 
-/// How a request ended: one of a fixed number of ways, since a guest chooses the codes of its errors.
+/// How a request ended: one of a fixed number of types, because a guest chooses its error codes freely.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ErrorType(usize);
 
@@ -57,7 +57,7 @@ impl ErrorType {
 /// The durations of one kind of request.
 #[derive(Debug, Default)]
 pub struct Operations {
-    /// By [`ErrorType`]; made when the first request ends like this.
+    /// One histogram for each [`ErrorType`], allocated when the first request ends with that type.
     by_error: [OnceLock<Box<Histogram>>; ERROR_TYPES.len()],
 }
 
@@ -69,7 +69,7 @@ impl Operations {
         }
     }
 
-    /// The histograms now, each with its error type; `None`: without an error.
+    /// The histograms now, each with its error type; `None` stands for requests without an error.
     pub fn read(&self) -> impl Iterator<Item = (Option<&'static str>, HistogramSnapshot)> {
         let named = ERROR_TYPES.iter().zip(&self.by_error);
         named.filter_map(|(name, histogram)| {
@@ -78,12 +78,13 @@ impl Operations {
     }
 }
 
-/// Where the requests of one item are counted: found out with the first, and then a part of the item.
+/// The histograms of one item. The first call gets them from the table; from then on the item holds them.
 #[derive(Debug, Default)]
 pub struct ItemOperations(OnceLock<Option<Arc<Operations>>>);
 
 impl ItemOperations {
-    /// The item's own histograms, from `table` with the first call. `None`: the table is full, or the item has none.
+    /// Returns the item's histograms, which the first call gets from `table`. `None`: the table is full, or this item
+    /// is not counted.
     pub fn of(&self, table: impl FnOnce() -> Option<Arc<Operations>>) -> Option<&Arc<Operations>> {
         self.0.get_or_init(table).as_ref()
     }
@@ -103,8 +104,8 @@ impl OperationTable {
         Self { max, by_name: Mutex::default() }
     }
 
-    /// The histograms of the item with this name. When the table is full, those go that no item has any more; if all
-    /// are in use, there are none for this item.
+    /// Returns the histograms of the item with this name. If the table is full, entries that no item holds any more are
+    /// removed first; if all are held, the result is `None`, and the item is not counted.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<Arc<Operations>> {
         let mut by_name = self.by_name.lock();
@@ -120,11 +121,12 @@ impl OperationTable {
         Some(Arc::clone(by_name.entry(name.to_owned()).or_default()))
     }
 
-    /// The histograms of published items by name, in order. Those of items that are gone are forgotten.
+    /// The histograms of published items by name, sorted. Entries whose item is neither published nor held by anyone
+    /// are removed.
     pub fn read(&self, is_published: impl Fn(&str) -> bool) -> Vec<(String, Arc<Operations>)> {
         let mut by_name = self.by_name.lock();
         by_name.retain(|name, operations| Arc::strong_count(operations) > 1 || is_published(name));
-        // An item that is hidden for a while keeps its sums and is not shown.
+        // An item that is unpublished for a while keeps its sums, but a scrape does not show them.
         let shown = by_name.iter().filter(|(name, _)| is_published(name));
         let mut shown: Vec<_> = shown.map(|(name, known)| (name.clone(), Arc::clone(known))).collect();
         shown.sort_by(|(one, _), (other, _)| one.cmp(other));

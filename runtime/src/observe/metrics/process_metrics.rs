@@ -1,4 +1,4 @@
-//! What the system says about this process, under the names that all exporters of Prometheus use.
+//! What the operating system says about this process, under the names that all Prometheus exporters use.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -7,7 +7,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use super::metric_family::{MetricFamily, MetricKind};
 
-/// The metrics of this process, which began at `started`. Where the system does not say something, it is left out.
+/// The metrics of this process, which began at `started`. A metric that the system does not provide is left out.
 #[must_use]
 pub fn process_families(started: SystemTime) -> Vec<MetricFamily> {
     let begun = started.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64();
@@ -44,7 +44,7 @@ fn processor_time() -> Duration {
     Duration::new(now.tv_sec.try_into().unwrap_or_default(), now.tv_nsec.try_into().unwrap_or_default())
 }
 
-/// A line of the process's status file, which Linux has.
+/// Reads one line of `/proc/self/status`, which only Linux has.
 fn status_bytes(key: &str) -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix(key))?;
@@ -54,7 +54,7 @@ fn status_bytes(key: &str) -> Option<u64> {
 fn open_files() -> Option<u64> {
     let folder = if cfg!(target_os = "linux") { "/proc/self/fd" } else { "/dev/fd" };
     let files = std::fs::read_dir(folder).ok()?.count();
-    // One of them reads the folder.
+    // One of the open files is the folder that is being read.
     u64::try_from(files.saturating_sub(1)).ok()
 }
 

@@ -49,7 +49,8 @@ fn write_histogram(
     writeln!(text, "{name}_count{} {count}", LabelSet(labels, None))
 }
 
-/// Labels in braces, with the bound of a bucket; nothing if there are none.
+/// Writes labels in braces, with the bound of a histogram's bucket; writes nothing if there are neither labels nor a
+/// bound.
 struct LabelSet<'a>(&'a Labels, Option<f64>);
 
 impl fmt::Display for LabelSet<'_> {
@@ -73,7 +74,7 @@ impl fmt::Display for LabelSet<'_> {
     }
 }
 
-/// The value of a label, with what would end it escaped.
+/// A label's value, in which quotes, backslashes and line ends are escaped.
 struct EscapedLabel<'a>(&'a str);
 
 impl fmt::Display for EscapedLabel<'_> {
@@ -87,7 +88,7 @@ impl fmt::Display for EscapedLabel<'_> {
     }
 }
 
-/// A help text on one line.
+/// A help text on one line: its line ends and backslashes are escaped.
 struct EscapedHelp<'a>(&'a str);
 
 impl fmt::Display for EscapedHelp<'_> {

@@ -1,4 +1,4 @@
-//! Sessions: how many are open, and how long those took that have ended.
+//! How many sessions are open, and how long ended sessions lasted.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,7 +13,7 @@ pub struct SessionMetrics {
     durations: Histogram,
 }
 
-/// One open session. Dropping it ends the session's time.
+/// One open session. Dropping the timer records the session's duration.
 #[derive(Debug)]
 pub struct SessionTimer {
     metrics: Arc<SessionMetrics>,
@@ -34,7 +34,7 @@ impl SessionMetrics {
         self.open.load(Ordering::Relaxed)
     }
 
-    /// The durations of those that have ended.
+    /// The durations of ended sessions.
     #[must_use]
     pub fn durations(&self) -> &Histogram {
         &self.durations

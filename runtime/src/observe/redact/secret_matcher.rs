@@ -1,6 +1,6 @@
 //! Finds all secrets of a plugin in one pass over a text: an Aho-Corasick automaton.
 //!
-//! The automaton contains secrets, so it is wiped when it is dropped, which no library does.
+//! The automaton contains the secrets, so it is wiped when it is dropped. No library does that.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use zeroize::{Zeroize, Zeroizing};
 
 use super::MIN_LENGTH;
 
-/// The mark at the end of text that was cut.
+/// The mark that ends a text that was cut.
 const CUT: &str = "…";
 
 /// The index of the root, which stands for the empty prefix.
@@ -19,24 +19,25 @@ const ROOT: u32 = 0;
 pub(super) struct SecretMatcher {
     /// A tree of the prefixes of all secrets, one node per byte.
     nodes: Zeroizing<Vec<Node>>,
-    /// The node of each byte that begins a secret, or the root: skipping all other bytes is fast.
+    /// For each byte, the node of the prefix that consists of this byte alone, or the root if no secret begins with it.
+    /// It makes skipping all other bytes fast.
     first: [u32; 256],
     /// Length of the longest secret.
     longest: usize,
 }
 
-/// The last byte of a prefix of one or more secrets.
+/// A prefix of one or more secrets; `byte` is its last byte.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 struct Node {
     byte: u8,
-    /// The first of the nodes that may follow, and the next node with the same parent; the root if there is none.
+    /// The first child of this node, and the next node with the same parent; the root stands for none.
     child: u32,
     sibling: u32,
-    /// The node of the longest other prefix that is a suffix of this one.
+    /// The node of the longest shorter prefix that is a suffix of this prefix.
     fallback: u32,
     /// Length of the prefix.
     depth: u32,
-    /// Length of the longest secret that ends here, or 0.
+    /// Length of the longest secret with which this prefix ends, or 0.
     secret_len: u32,
 }
 
@@ -49,7 +50,7 @@ impl Zeroize for Node {
 impl SecretMatcher {
     pub(super) fn new(secrets: &[Zeroizing<Vec<u8>>]) -> Self {
         let total: usize = secrets.iter().map(|secret| secret.len()).sum();
-        // Allocated once: memory that a growing vector leaves behind is not wiped.
+        // Reserved at once: a vector that grows leaves a copy behind in memory that is not wiped.
         let mut nodes = Vec::with_capacity(total.saturating_add(1));
         nodes.push(Node::default());
         let mut matcher = Self { nodes: Zeroizing::new(nodes), first: [ROOT; 256], longest: 0 };
@@ -64,8 +65,8 @@ impl SecretMatcher {
         self.longest
     }
 
-    /// The ranges of all secrets that begin before `end`, in order; overlapping ones are joined. A prefix of a secret
-    /// before [`CUT`] also counts.
+    /// Returns the ranges of all secrets that begin before `end`, in order; overlapping ranges are joined. A prefix of
+    /// a secret counts as well if [`CUT`] follows it.
     pub(super) fn find(&self, text: &[u8], end: usize) -> Vec<Range<usize>> {
         let mut ranges: Vec<Range<usize>> = Vec::new();
         if self.longest == 0 {
@@ -109,7 +110,7 @@ impl SecretMatcher {
         }
     }
 
-    /// Adds a node with this byte after the node `parent`.
+    /// Adds a child with this byte to the node `parent`.
     fn add(&mut self, parent: u32, byte: u8) -> u32 {
         let new = self.nodes.len() as u32;
         let Node { child: sibling, depth, .. } = self.node(parent);
@@ -125,7 +126,7 @@ impl SecretMatcher {
         new
     }
 
-    /// Sets the fallback of each node, in order of depth, since a node's fallback depends on shallower nodes.
+    /// Sets the fallback of each node, in order of depth, because a node's fallback depends on nodes above it.
     fn connect(&mut self) {
         let mut order: Vec<(u32, u32)> = Vec::with_capacity(self.nodes.len());
         self.children(ROOT, &mut order);
@@ -153,7 +154,8 @@ impl SecretMatcher {
         }
     }
 
-    /// The node of the longest prefix that the text ends with after another byte.
+    /// Returns the next state: the node of the longest prefix with which the text ends after `byte`, from the state
+    /// `at`.
     fn step(&self, mut at: u32, byte: u8) -> u32 {
         while at != ROOT {
             if let Some(next) = self.follower(at, byte) {
@@ -180,7 +182,7 @@ impl SecretMatcher {
     }
 }
 
-/// Adds a range that ends after all others, and joins those that it overlaps.
+/// Adds a range that ends after all other ranges, and joins it with those that it overlaps.
 fn push(ranges: &mut Vec<Range<usize>>, mut new: Range<usize>) {
     while let Some(last) = ranges.pop_if(|last| last.end > new.start) {
         new.start = new.start.min(last.start);

@@ -1,9 +1,9 @@
 //! The task that sends ended spans to the collector, in batches.
 //!
-//! A collector may be gone, slow or broken. Then spans are lost and nothing else happens: the queue is bounded, a batch
-//! has a time in which it is sent or lost, and the log has one line a minute with how many were lost. Nothing is sent
-//! twice: a collector that answers 500 may have stored the batch, and spans that wait for a second try would take the
-//! room of newer ones.
+//! A collector may be gone, slow or broken. Then spans are lost and nothing else happens: the queue is bounded, each
+//! batch has a time-out, and the log has at most one line a minute with the number of lost spans. A batch is never sent
+//! twice: a collector that answers 500 may have stored the batch already, and spans that wait for a second attempt
+//! would take the space of newer ones.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,19 +17,19 @@ use super::otlp;
 use super::queue::{QueuedSpan, SpanCounts, SpanReceiver};
 use crate::observe::with_causes;
 
-/// Most spans of one batch.
+/// Maximum number of spans in one batch.
 const BATCH: usize = 512;
 
-/// How long a batch waits for more spans.
+/// How long a batch waits for more spans after its first span.
 const LINGER: Duration = Duration::from_secs(1);
 
-/// Time for sending one batch.
+/// Time-out for sending one batch.
 const EXPORT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Time for sending what is left when the server stops.
+/// Time-out for sending the remaining spans when the server stops.
 const FLUSH_TIME: Duration = Duration::from_secs(2);
 
-/// How often lost spans are logged at most.
+/// Minimum time between two log lines about lost spans.
 const LOG_PERIOD: Duration = Duration::from_secs(60);
 
 /// Sends spans to a collector.
@@ -38,17 +38,17 @@ pub struct TraceExporter {
     spans: SpanReceiver,
     target: OtlpTarget,
     log: LossLog,
-    /// Spans of the batch that is being sent, which are lost if the flush is cut off.
+    /// Number of spans in the batch that is being sent; they are lost if the server stops before it is sent.
     sending: u64,
 }
 
-/// What the log was told of lost spans.
+/// What the log has said about lost spans.
 #[derive(Debug, Default)]
 struct LossLog {
-    /// Lost spans that were logged.
-    told: u64,
-    /// Why the last batch was lost; `None`: only the queue was full.
-    why: Option<String>,
+    /// Number of lost spans in the log so far.
+    reported: u64,
+    /// Why the last batch was lost; `None` if spans were lost only because the queue was full.
+    reason: Option<String>,
     logged: Option<Instant>,
 }
 
@@ -59,13 +59,13 @@ impl TraceExporter {
         Self { spans, target, log: LossLog::default(), sending: 0 }
     }
 
-    /// What became of spans, which changes while it runs.
+    /// Counters of exported and dropped spans, which go on counting while the exporter runs.
     #[must_use]
     pub fn counts(&self) -> Arc<SpanCounts> {
         Arc::clone(self.spans.counts())
     }
 
-    /// Sends spans until `stop`, and then what is left, for as long as the flush may take.
+    /// Sends spans until `stop` is cancelled, and then sends the remaining ones for at most two seconds (`FLUSH_TIME`).
     pub async fn run(mut self, stop: CancellationToken) {
         let too_late = async {
             stop.cancelled().await;
@@ -73,15 +73,15 @@ impl TraceExporter {
         };
         tokio::select! {
             biased;
-            () = self.follow(&stop) => {}
-            () = too_late => self.log.why = Some("the server stopped before they were sent".to_owned()),
+            () = self.send_batches(&stop) => {}
+            () = too_late => self.log.reason = Some("the server stopped before they were sent".to_owned()),
         }
         let counts = self.spans.counts();
         counts.add_dropped(self.sending + self.spans.waiting() as u64);
         self.log.write(counts);
     }
 
-    async fn follow(&mut self, stop: &CancellationToken) {
+    async fn send_batches(&mut self, stop: &CancellationToken) {
         loop {
             let batch = self.next_batch(stop).await;
             if batch.is_empty() {
@@ -94,15 +94,15 @@ impl TraceExporter {
                 Ok(()) => counts.add_exported(count),
                 Err(error) => {
                     counts.add_dropped(count);
-                    self.log.why = Some(with_causes(&error));
+                    self.log.reason = Some(with_causes(&error));
                 }
             }
-            self.log.write_in_time(counts);
+            self.log.write_if_due(counts);
         }
     }
 
-    /// Waits for the first span and a moment for more. When the server stops, it returns what waits; an empty batch
-    /// means that there is nothing more to send.
+    /// Waits for the first span, and up to [`LINGER`] for more. When the server stops, it returns the spans in the
+    /// queue; an empty batch means that all are sent.
     async fn next_batch(&mut self, stop: &CancellationToken) -> Vec<QueuedSpan> {
         let mut batch = Vec::new();
         let fill = async {
@@ -131,23 +131,23 @@ impl TraceExporter {
 }
 
 impl LossLog {
-    fn write_in_time(&mut self, counts: &SpanCounts) {
+    fn write_if_due(&mut self, counts: &SpanCounts) {
         if self.logged.is_none_or(|logged| logged.elapsed() >= LOG_PERIOD) {
             self.write(counts);
         }
     }
 
-    /// Writes how many spans were lost since the last line, if any were.
+    /// Logs how many spans were lost since the last log line, if any were.
     fn write(&mut self, counts: &SpanCounts) {
         let dropped = counts.dropped();
-        let lost = dropped.saturating_sub(self.told);
+        let lost = dropped.saturating_sub(self.reported);
         if lost == 0 {
             return;
         }
-        let why = self.why.take();
-        let why = why.as_deref().unwrap_or("more of them ended than it took");
-        tracing::warn!(lost, "spans were lost on their way to the collector of [telemetry]: {why}");
-        *self = Self { told: dropped, why: None, logged: Some(Instant::now()) };
+        let reason = self.reason.take();
+        let reason = reason.as_deref().unwrap_or("more spans ended than the collector accepted in time");
+        tracing::warn!(lost, "spans were lost on their way to the collector of [telemetry]: {reason}");
+        *self = Self { reported: dropped, reason: None, logged: Some(Instant::now()) };
     }
 }
 
@@ -159,7 +159,7 @@ mod tests {
     use super::super::tracer::Tracer;
     use super::*;
 
-    /// An exporter to a collector of this machine, with three spans to send.
+    /// An exporter to a collector on this machine, with three spans to send.
     fn exporter(port: u16) -> (Tracer, TraceExporter) {
         let (tracer, spans) = Tracer::new(1_000);
         (0..3).for_each(|_| drop(tracer.begin("a", None, || true).unwrap()));
@@ -178,7 +178,7 @@ mod tests {
             let (mut stream, _) = listener.accept().await.unwrap();
             let mut request = vec![0; 4_096];
             let length = stream.read(&mut request).await.unwrap();
-            // The body never ends, and nobody waits for it.
+            // The body never ends, and the exporter must not wait for it.
             stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n").await.unwrap();
             (String::from_utf8_lossy(&request[..length]).into_owned(), stream)
         };
@@ -214,12 +214,18 @@ mod tests {
         let stop = CancellationToken::new();
         drop(tracer);
         exporter.log.logged = Some(Instant::now());
-        exporter.follow(&stop).await;
+        exporter.send_batches(&stop).await;
         let counts = exporter.counts();
-        assert_eq!((counts.exported(), counts.dropped(), exporter.log.told), (0, 3, 0));
-        assert!(exporter.log.why.as_deref().is_some_and(|why| why.starts_with("it could not be reached: ")));
+        assert_eq!((counts.exported(), counts.dropped(), exporter.log.reported), (0, 3, 0));
+        assert!(
+            exporter
+                .log
+                .reason
+                .as_deref()
+                .is_some_and(|reason| reason.starts_with("it could not be reached: "))
+        );
         exporter.log.write(&counts);
-        assert_eq!((exporter.log.told, exporter.log.why.is_some()), (3, false));
+        assert_eq!((exporter.log.reported, exporter.log.reason.is_some()), (3, false));
     }
 
     #[test]

@@ -1,7 +1,7 @@
-//! One request to the collector, on a connection of its own.
+//! Sends one request to the collector, on a connection of its own.
 //!
-//! A batch goes at most once in a second, so nothing is won by a pool. The status alone is read: a response without an
-//! end costs nothing. No redirect is followed, since the headers may hold a secret.
+//! At most one batch is sent a second, so a connection pool would save nothing. Only the status of the response is
+//! read, so a body without an end costs nothing. No redirect is followed, because the headers may hold a secret.
 
 use std::future::ready;
 use std::io;
@@ -53,11 +53,11 @@ pub(super) enum SendError {
 }
 
 impl OtlpTarget {
-    /// The collector at a host and port, with the path that traces are posted to. `host` is a name or an address
-    /// without brackets, `authority` both as a URL has them.
+    /// The collector at a host and port, and the path to which traces are posted. `host` is a name or an address
+    /// without brackets; `authority` is host and port as they stand in the URL.
     ///
     /// # Errors
-    /// When a header, or the authority as the header `Host`, cannot be sent.
+    /// When a header cannot be sent, or the authority is no valid value of the header `Host`.
     pub fn new(
         (host, port, is_tls): (String, u16, bool),
         authority: &str,

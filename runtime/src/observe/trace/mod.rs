@@ -1,16 +1,16 @@
-//! Traces: spans of requests and of what they bring about, sent to a collector by OTLP.
+//! Traces: spans of requests and of the work that they cause, sent to a collector by OTLP.
 //!
-//! Most requests are not sampled, so their cost decides: one look at the tracer, and at most one at a token bucket. A
-//! request that is sampled has a [`Span`], which is written when it is dropped, so a call that is cancelled in the
-//! middle has its span too. A span goes into a bounded queue and never waits: what the queue cannot hold is dropped
-//! and counted. One task, which `commands` owns and awaits, sends the queue to the collector.
+//! Most requests are not sampled, so an unsampled request must be cheap: it costs one look at the tracer, and at most
+//! one at a token bucket. A sampled request has a [`Span`], which is queued when it is dropped, so a call that is
+//! cancelled has its span too. The queue is bounded and adding a span never waits: a span that does not fit is dropped
+//! and counted. One task, which `commands` owns and awaits, sends the queued spans to the collector.
 //!
-//! The queue and the exporter are ours and not those of the OpenTelemetry SDK, for the reasons in
-//! `docs/decisions/0031-traces.md`. No span has arguments, results, tokens, or text of a guest.
+//! The queue and the exporter are our own and not those of the OpenTelemetry SDK, for the reasons in
+//! `docs/decisions/0031-traces.md`. No span contains arguments, results, tokens, or text of a guest.
 //!
-//! From the bottom: `trace_context` is W3C Trace Context, `span_data` one ended span, `queue` the way to the exporter, `span`
-//! one span while it runs, `sampler` and `tracer` begin traces; `otlp` is the wire format, `http_sender` one request to
-//! the collector, `exporter` the task.
+//! The modules, lowest first: `trace_context` is W3C Trace Context, `span_data` one ended span, `queue` the queue from
+//! spans to the exporter, `span` one running span, `sampler` decides how many traces are recorded, `tracer` begins
+//! them; `otlp` is the wire format, `http_sender` one request to the collector, `exporter` the task.
 
 mod exporter;
 mod http_sender;

@@ -1,22 +1,23 @@
-//! The wire format: `ExportTraceServiceRequest` of OTLP 1, as far as this program fills it in.
+//! The wire format: `ExportTraceServiceRequest` of OTLP 1, with the fields that this program sets.
 //!
-//! The messages are written down here with their numbers, because the crate that has them all brings the whole SDK.
-//! OTLP never changes a number. Two foreign decoders read these messages in the tests: `opentelemetry-proto` for Rust
-//! and the one for Python.
+//! The messages are declared here with their field numbers, because the crate that declares them all depends on the
+//! whole SDK. OTLP never changes a field number. In the tests, two other decoders read these messages:
+//! `opentelemetry-proto` for Rust and the one for Python.
 
 use prost::Message as _;
 
 use super::span_data::{Attribute, SpanData, SpanEvent, SpanKind, Value};
 use super::trace_context::TraceContext;
 
-/// The context of a link or of a parent is known to be of another program, or not (bits 8 and 9 of `flags`).
+/// Bits 8 and 9 of `flags`: whether it is known where the span of a link or the parent is from, and whether that is
+/// another program.
 const HAS_IS_REMOTE: u32 = 0x100;
 const IS_REMOTE: u32 = 0x200;
 
-/// The span is recorded (bit 0 of `flags`).
+/// Bit 0 of `flags`: the span is recorded.
 const SAMPLED: u32 = 1;
 
-/// `STATUS_CODE_ERROR`.
+/// The value of `STATUS_CODE_ERROR`.
 const ERROR: i32 = 2;
 
 #[derive(Clone, PartialEq, prost::Message)]

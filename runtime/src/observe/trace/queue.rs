@@ -1,4 +1,5 @@
-//! The way of ended spans to the exporter: a bounded queue that never makes a call wait, and what became of them.
+//! The bounded queue from ended spans to the exporter, which never makes a call wait, and counters of exported and
+//! dropped spans.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,34 +8,34 @@ use tokio::sync::mpsc;
 
 use super::span_data::SpanData;
 
-/// A span in the queue. It is boxed, so that the queue moves pointers.
+/// A span in the queue. It is boxed, so that the queue moves a pointer and not the span.
 pub(super) type QueuedSpan = Box<SpanData>;
 
-/// Most spans that wait for the exporter.
+/// Maximum number of spans in the queue.
 pub(super) const QUEUED_SPANS: usize = 2_048;
 
-/// What became of spans since the start, for metrics.
+/// Counters of exported and dropped spans since the start, for metrics.
 #[derive(Debug, Default)]
 pub struct SpanCounts {
     exported: AtomicU64,
     dropped: AtomicU64,
 }
 
-/// The end of the queue for those who end spans.
+/// The sending end of the queue, for spans that end.
 #[derive(Debug)]
 pub(super) struct SpanQueue {
     sender: mpsc::Sender<QueuedSpan>,
     counts: Arc<SpanCounts>,
 }
 
-/// The other end of the queue, for the exporter.
+/// The receiving end of the queue, for the exporter.
 #[derive(Debug)]
 pub struct SpanReceiver {
     receiver: mpsc::Receiver<QueuedSpan>,
     counts: Arc<SpanCounts>,
 }
 
-/// A queue and its other end.
+/// Makes a queue and returns both ends.
 pub(super) fn queue() -> (SpanQueue, SpanReceiver) {
     let (sender, receiver) = mpsc::channel(QUEUED_SPANS);
     let counts = Arc::<SpanCounts>::default();
@@ -42,13 +43,13 @@ pub(super) fn queue() -> (SpanQueue, SpanReceiver) {
 }
 
 impl SpanCounts {
-    /// Spans that the collector took.
+    /// Number of spans that the collector accepted.
     #[must_use]
     pub fn exported(&self) -> u64 {
         self.exported.load(Ordering::Relaxed)
     }
 
-    /// Spans that were lost: the queue had no room for them, or the collector did not take them.
+    /// Number of spans that were lost because the queue was full or the collector did not accept them.
     #[must_use]
     pub fn dropped(&self) -> u64 {
         self.dropped.load(Ordering::Relaxed)
@@ -64,7 +65,7 @@ impl SpanCounts {
 }
 
 impl SpanQueue {
-    /// Adds a span. A span for which there is no room is dropped and counted.
+    /// Adds a span. If the queue is full, the span is dropped and counted.
     pub(super) fn push(&self, span: QueuedSpan) {
         if self.sender.try_send(span).is_err() {
             self.counts.add_dropped(1);
@@ -73,23 +74,23 @@ impl SpanQueue {
 }
 
 impl SpanReceiver {
-    /// Waits for spans and adds up to `max` of them to a batch. Returns how many; zero when there will be no more. It
-    /// can be dropped without losing a span.
+    /// Waits for spans and moves up to `max` of them to `batch`. Returns how many; zero when the sending end is closed.
+    /// Dropping the future loses no span.
     pub(super) async fn receive(&mut self, batch: &mut Vec<QueuedSpan>, max: usize) -> usize {
         self.receiver.recv_many(batch, max).await
     }
 
-    /// Adds what waits to a batch, up to `max` spans.
+    /// Moves queued spans to `batch`, up to `max`, without waiting.
     pub(super) fn take_waiting(&mut self, batch: &mut Vec<QueuedSpan>, max: usize) {
         batch.extend(std::iter::from_fn(|| self.receiver.try_recv().ok()).take(max));
     }
 
-    /// How many spans wait.
+    /// Number of spans in the queue.
     pub(super) fn waiting(&self) -> usize {
         self.receiver.len()
     }
 
-    /// What became of spans so far.
+    /// The counters of exported and dropped spans.
     pub(super) fn counts(&self) -> &Arc<SpanCounts> {
         &self.counts
     }

@@ -1,14 +1,15 @@
-//! How many traces are recorded: a rate, however many requests there are and whatever their clients ask for.
+//! Limits how many traces are recorded to a rate, regardless of how many requests come and of what their clients ask
+//! for.
 //!
-//! One caller that sends requests without end must not be the only one that is recorded. So half of the bucket is kept
-//! for callers that have begun few traces, each within a share. The other half goes to the requests that come first,
-//! so a caller alone has the whole rate.
+//! One caller that floods the server with requests must not be the only one whose requests are recorded. So half of the
+//! token bucket is reserved for callers that have begun few traces; each caller has a share of this half. The other
+//! half goes to whichever request comes first. A caller that is alone can therefore use the whole rate.
 
 use std::time::{Duration, Instant};
 
 use crate::token_bucket::TokenBucket;
 
-/// A token bucket that is full at the start and holds the traces of one second.
+/// A token bucket that is full at the start and holds as many traces as may begin in one second.
 #[derive(Debug)]
 pub(super) struct Sampler {
     per_second: u64,
@@ -20,12 +21,13 @@ impl Sampler {
         Self { per_second, bucket: TokenBucket::new(per_second, Duration::from_secs(1), now) }
     }
 
-    /// Traces in a second that one caller may begin out of the half that is kept.
+    /// Number of traces a second that one caller may begin from the reserved half.
     pub(super) fn caller_share(&self) -> u64 {
         (self.per_second / 4).max(1)
     }
 
-    /// Whether another trace may begin. `has_share` takes from the share of its caller; it is asked only if it matters.
+    /// Whether another trace may begin. `has_share` takes a trace from the share of the caller; it is called only when
+    /// the unreserved half is used up.
     pub(super) fn admit(&self, now: Instant, has_share: impl FnOnce() -> bool) -> bool {
         self.bucket.take_leaving(self.per_second / 2, 1, now) || (has_share() && self.bucket.take(1, now))
     }

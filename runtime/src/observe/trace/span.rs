@@ -1,7 +1,8 @@
-//! A span while it runs, and its scope, in which other spans begin.
+//! A running span, and its [`SpanScope`], in which child spans begin.
 //!
-//! Who begins a span owns the [`Span`], sets its attributes and drops it, which ends it. What happens inside gets its
-//! [`SpanScope`]: layers below begin child spans and add events without knowing who waits for them.
+//! The code that begins a span owns the [`Span`]: it sets the attributes, and ends the span by dropping it. Code that
+//! runs inside the span gets its [`SpanScope`]: with it, lower layers begin child spans and add events without knowing
+//! who began the span.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -29,7 +30,7 @@ pub struct Span {
     is_discarded: bool,
 }
 
-/// A span from within. Clones are of the same span.
+/// The scope of a span, for the code that runs inside the span. Clones belong to the same span.
 #[derive(Debug, Clone)]
 pub struct SpanScope(Arc<Scope>);
 
@@ -42,14 +43,14 @@ struct Scope {
     inside: Mutex<Inside>,
 }
 
-/// What is added from within.
+/// What code inside the span has added to it.
 #[derive(Debug, Default)]
 struct Inside {
     events: Vec<SpanEvent>,
     links: Vec<TraceContext>,
 }
 
-/// A span about to begin.
+/// What a new span begins with.
 pub(super) struct SpanStart {
     pub(super) queue: Arc<SpanQueue>,
     pub(super) trace_id: TraceId,
@@ -60,7 +61,7 @@ pub(super) struct SpanStart {
 }
 
 impl Span {
-    /// Begins a span. `None` when the system has no randomness for its id.
+    /// Begins a span. Returns `None` when the system has no randomness for the span's id.
     pub(super) fn begin(start: SpanStart) -> Option<Self> {
         let SpanStart { queue, trace_id, state, parent, name, kind } = start;
         let scope = Scope { queue, trace_id, span_id: SpanId::random()?, state, inside: Mutex::default() };
@@ -77,13 +78,13 @@ impl Span {
         })
     }
 
-    /// The span from within.
+    /// The span's scope, for code that runs inside the span.
     #[must_use]
     pub fn scope(&self) -> &SpanScope {
         &self.scope
     }
 
-    /// Gives it another name.
+    /// Renames the span.
     pub fn rename(&mut self, name: String) {
         self.name = bounded(name.into());
     }
@@ -97,19 +98,19 @@ impl Span {
         }
     }
 
-    /// What the span stands for has failed, for this reason (`error.type`).
+    /// Marks the span as failed; `error_type` becomes its attribute `error.type`.
     pub fn fail(&mut self, error_type: impl Into<Value>) {
         self.has_failed = true;
         self.set("error.type", error_type);
     }
 
-    /// What the span stands for has succeeded after all.
+    /// Marks the span as successful, although it was marked as failed.
     pub fn succeed(&mut self) {
         self.has_failed = false;
         self.attributes.retain(|(name, _)| *name != "error.type");
     }
 
-    /// Drops it unrecorded.
+    /// Drops the span without recording it.
     pub fn discard(mut self) {
         self.is_discarded = true;
     }
@@ -122,7 +123,7 @@ impl Drop for Span {
         }
         let Scope { queue, trace_id, span_id, state, inside } = &*self.scope.0;
         let Inside { events, links } = std::mem::take(&mut *inside.lock());
-        // By the monotonic clock, so that a span never ends before it begins.
+        // Measured with the monotonic clock, so that a span never ends before it begins.
         let elapsed = u64::try_from(self.begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
         queue.push(Box::new(SpanData {
             trace_id: *trace_id,
@@ -142,7 +143,7 @@ impl Drop for Span {
 }
 
 impl SpanScope {
-    /// Begins a span inside this one. `None` when the system has no randomness.
+    /// Begins a child span. Returns `None` when the system has no randomness for its id.
     #[must_use]
     pub fn begin(&self, name: impl Into<Cow<'static, str>>, kind: SpanKind) -> Option<Span> {
         let Scope { queue, trace_id, span_id, state, .. } = &*self.0;
@@ -156,7 +157,7 @@ impl SpanScope {
         })
     }
 
-    /// Adds an event, perhaps with an attribute.
+    /// Adds an event to the span, with at most one attribute.
     pub fn event(&self, name: &'static str, attribute: Option<(&'static str, Value)>) {
         let mut inside = self.0.inside.lock();
         if inside.events.len() < MAX_EVENTS {
@@ -165,7 +166,7 @@ impl SpanScope {
         }
     }
 
-    /// Adds a link to a span of another program.
+    /// Adds a link to a span of another program to the span.
     pub fn link(&self, context: &TraceContext) {
         let mut inside = self.0.inside.lock();
         if inside.links.len() < MAX_LINKS {
@@ -173,13 +174,13 @@ impl SpanScope {
         }
     }
 
-    /// The span as the `traceparent` of a request that is sent inside it.
+    /// The `traceparent` header of a request that is sent inside this span.
     #[must_use]
     pub fn traceparent(&self) -> String {
         format!("00-{}-{}-01", self.0.trace_id, self.0.span_id)
     }
 
-    /// The `tracestate` that came with the trace.
+    /// The `tracestate` header that came with the trace.
     #[must_use]
     pub fn tracestate(&self) -> Option<&str> {
         self.0.state.as_deref()

@@ -1,23 +1,23 @@
-//! One span that has ended, as the exporter gets it.
+//! One ended span, as the exporter receives it.
 //!
-//! Everything in it is bounded, so that the queue bounds the memory of all: texts are cut, and events and links beyond
-//! a number are left out.
+//! The size of a span is bounded, so that the bounded queue also bounds the memory: texts are cut, and events and links
+//! beyond a maximum number are left out.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::trace_context::{SpanId, TraceContext, TraceId};
 
-/// Longest text of an attribute and longest name of a span, bytes.
+/// Maximum length of an attribute's text and of a span's name, in bytes.
 pub(super) const MAX_TEXT: usize = 256;
 
-/// Most events of one span.
+/// Maximum number of events of one span.
 pub(super) const MAX_EVENTS: usize = 32;
 
-/// Most links of one span.
+/// Maximum number of links of one span.
 pub(super) const MAX_LINKS: usize = 8;
 
-/// The part of a span in its trace.
+/// The kind of a span, as OpenTelemetry defines it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SpanKind {
     /// Work of this program.
@@ -35,9 +35,9 @@ pub enum Value {
     Text(Cow<'static, str>),
     /// A whole number.
     Int(i64),
-    /// A number.
+    /// A floating-point number.
     Float(f64),
-    /// Whether something holds.
+    /// True or false.
     Bool(bool),
 }
 
@@ -48,7 +48,7 @@ pub(super) type Attribute = (&'static str, Value);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ParentSpan {
     pub(super) id: SpanId,
-    /// Whether it is a span of another program.
+    /// Whether the parent is a span of another program.
     pub(super) is_remote: bool,
 }
 
@@ -77,7 +77,7 @@ pub(super) struct SpanData {
     pub(super) has_failed: bool,
 }
 
-/// Cuts a long text between characters.
+/// Cuts a text that is longer than [`MAX_TEXT`], between characters.
 pub(super) fn bounded(text: Cow<'static, str>) -> Cow<'static, str> {
     if text.len() <= MAX_TEXT {
         return text;
@@ -87,7 +87,7 @@ pub(super) fn bounded(text: Cow<'static, str>) -> Cow<'static, str> {
 }
 
 impl Value {
-    /// The value with its text cut.
+    /// The value, with its text cut to [`MAX_TEXT`].
     pub(super) fn bounded(self) -> Self {
         match self {
             Self::Text(text) => Self::Text(bounded(text)),

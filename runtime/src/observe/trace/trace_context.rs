@@ -1,23 +1,23 @@
-//! W3C Trace Context: `traceparent` and `tracestate`, as a client sends them.
+//! W3C Trace Context: the headers `traceparent` and `tracestate`, as a client sends them.
 //!
-//! Both texts come from anybody, and what is read here is repeated in exports and in requests of guests. So the types
-//! cannot hold an id of zero or a text that is no header value, and a `traceparent` with any mistake counts as absent,
-//! as the standard says.
+//! Any client can send both headers, and exports and requests of guests repeat what is read here. So the types cannot
+//! hold an id of zero or a text that is no valid header value. As the standard says, a `traceparent` with a mistake
+//! counts as absent.
 
 use std::fmt;
 use std::num::{NonZeroU64, NonZeroU128};
 use std::sync::Arc;
 
-/// Length of a `traceparent` of version 00, bytes.
+/// Length of a `traceparent` of version 00, in bytes.
 const TRACEPARENT: usize = 55;
 
-/// Longest `traceparent` of a later version, bytes.
+/// Maximum length of a `traceparent` of a later version, in bytes.
 const MAX_TRACEPARENT: usize = 256;
 
-/// Longest `tracestate`, bytes. A longer one is left out.
+/// Maximum length of a `tracestate`, in bytes. A longer one is ignored.
 const MAX_TRACESTATE: usize = 512;
 
-/// Most members of a `tracestate`.
+/// Maximum number of members of a `tracestate`.
 const MAX_MEMBERS: usize = 32;
 
 /// The id of a trace.
@@ -28,7 +28,7 @@ pub(super) struct TraceId(NonZeroU128);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct SpanId(NonZeroU64);
 
-/// A span of another program, in which a request was sent.
+/// The span of another program in which a request was sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TraceContext {
     pub(super) trace_id: TraceId,
@@ -77,8 +77,8 @@ impl fmt::Display for SpanId {
 }
 
 impl TraceContext {
-    /// Reads the two texts. `None`: the `traceparent` is not valid, and the trace is as if there were none. A
-    /// `tracestate` that is not valid is left out.
+    /// Reads the two headers. Returns `None` if the `traceparent` is invalid: the request then counts as one without a
+    /// trace. An invalid `tracestate` is ignored.
     #[must_use]
     pub fn parse(traceparent: &str, tracestate: Option<&str>) -> Option<Self> {
         let (fields, later) = traceparent.split_at_checked(TRACEPARENT)?;
@@ -104,13 +104,13 @@ impl TraceContext {
     }
 }
 
-/// A number of exactly so many lower-case hex digits.
+/// Reads a number of exactly `digits` lower-case hexadecimal digits.
 fn hex(text: &str, digits: usize) -> Option<u128> {
     let is_hex = text.len() == digits && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
     if is_hex { u128::from_str_radix(text, 16).ok() } else { None }
 }
 
-/// Whether a text is a list of `key=value` in visible ASCII, so that it can be sent on as it is.
+/// Whether a text is a list of `key=value` members in visible ASCII, which can be forwarded unchanged.
 fn is_tracestate(text: &str) -> bool {
     let is_member = |member: &str| {
         let member = member.trim();

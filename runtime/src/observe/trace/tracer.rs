@@ -1,4 +1,4 @@
-//! Begins traces: decides which requests are recorded, and what their parent is.
+//! Begins traces: decides which requests are recorded, and sets the parents of their spans.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -9,7 +9,7 @@ use super::span::{Span, SpanStart};
 use super::span_data::{ParentSpan, SpanKind};
 use super::trace_context::{TraceContext, TraceId};
 
-/// Begins the traces of this program. By default it records nothing. Clones share their rate.
+/// Begins the traces of this program. By default it records nothing. Clones share one rate.
 #[derive(Debug, Clone, Default)]
 pub struct Tracer(Option<Arc<EnabledTracer>>);
 
@@ -20,7 +20,8 @@ struct EnabledTracer {
 }
 
 impl Tracer {
-    /// A tracer that records so many traces in a second, and where its spans go.
+    /// Makes a tracer that records up to `traces_per_second`, and the receiving end of the queue into which its spans
+    /// go.
     #[must_use]
     pub fn new(traces_per_second: u64) -> (Self, SpanReceiver) {
         let (queue, receiver) = queue();
@@ -34,14 +35,14 @@ impl Tracer {
         self.0.is_some()
     }
 
-    /// The traces in a second that a caller may begin although others begin too many.
+    /// Number of traces a second that a caller is sure to get although other callers begin too many.
     pub(crate) fn caller_share(&self) -> u64 {
         self.0.as_ref().map_or(1, |tracer| tracer.sampler.caller_share())
     }
 
-    /// Begins the span of a request with this parent. `None`: the request is not recorded, since its parent is not, or
-    /// more begin than the rate allows. `has_share` takes from the share of the request's caller; it is asked when many
-    /// traces begin.
+    /// Begins the span of a request with this parent. Returns `None` if the request is not recorded: its parent is not
+    /// recorded, or the rate is exceeded. `has_share` takes a trace from the share of the request's caller; it is
+    /// called only when many traces begin.
     #[must_use]
     pub fn begin(
         &self,

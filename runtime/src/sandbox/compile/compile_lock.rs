@@ -1,7 +1,7 @@
-//! Waits while another process compiles the same file, so that servers that start together compile each file once.
+//! Waits while another process compiles the same file, so that servers that start together compile each file only once.
 //!
-//! The lock is a file in the code cache; the system frees it when its process ends. The lock is advisory: a process
-//! that waited for too long, or cannot lock, compiles the file itself, and both store the same code.
+//! The lock is a file in the code cache; the system releases it when its process ends. The lock is advisory: a process
+//! that has waited too long, or cannot lock, compiles the file itself. Both processes then store the same code.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,14 +15,14 @@ use crate::config::Limits;
 /// Time between two attempts to take the lock.
 const RETRY_INTERVAL: Duration = Duration::from_millis(50);
 
-/// How long to wait for the first lock. The process that has it may have been stopped, and the one that waits holds a
-/// compile permit that other files wait for. Three times what an honest file was measured to take.
+/// How long to wait for the first lock. Its process may be suspended, and the waiting process holds a compile permit
+/// that other files need. It is three times as long as the slowest honest file took.
 const MAX_WAIT: Duration = Duration::from_secs(if cfg!(test) { 2 } else { 20 });
 
 impl Compiler {
-    /// Waits until no other process compiles the same file, and takes the lock. After [`MAX_WAIT`] one of those that
-    /// wait takes the second lock; the others wait for either lock, for `compile_ms` at most, and then each compiles
-    /// the file itself. Without a cache there is nothing to wait for.
+    /// Waits until no other process compiles the same file, and takes the lock. After [`MAX_WAIT`], one of the waiting
+    /// processes takes the second lock. The others wait for either lock, for at most `compile_ms`; then each compiles
+    /// the file itself. Without a cache there is no lock.
     pub(super) async fn lock(&self, key: Key, limits: &Limits) -> Option<CompileLock> {
         self.caches.first()?;
         let first =
@@ -36,7 +36,7 @@ impl Compiler {
         }
     }
 
-    /// Waits for one of these locks: the first, or also the second.
+    /// Waits for one of these locks. In `seconds`, `false` stands for the first lock and `true` for the second.
     async fn lock_as(&self, key: Key, seconds: &'static [bool]) -> Option<CompileLock> {
         loop {
             let caches = Arc::clone(&self.caches);
@@ -62,7 +62,7 @@ impl Compiler {
                 cache.unlock(lock);
             }
         });
-        // When it fails, the next start removes the lock's file.
+        // If this fails, the next server that starts removes the lock file.
         let _ = unlocking.await;
     }
 }
@@ -82,7 +82,7 @@ mod tests {
         let code = engine::compiler().unwrap().precompile_component(&component).unwrap();
         let other = CodeCache::open(dir.path(), 64).unwrap().unwrap();
         let cache = CodeCache::open(dir.path(), 64).unwrap().unwrap();
-        // It can compile nothing itself.
+        // This compiler cannot compile anything itself.
         let compiler = Compiler::with_program("/bin/none".into()).with_caches([cache]);
         let key = Key::of(&engine, "d");
         let lock = other.lock(&key, false).unwrap().unwrap();

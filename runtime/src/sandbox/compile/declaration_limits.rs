@@ -1,50 +1,50 @@
-//! Bounds the names and types that a component declares, since the engine stores them beside its code.
+//! Limits the names and types that a component declares, because the engine stores them in addition to its code.
 //!
-//! The engine copies the names of the running functions into every backtrace, and each import, export and type of a few
-//! bytes becomes an entry of some hundred bytes for as long as the plugin is loaded. So declarations take memory of the
-//! serving process, long after the file was compiled.
+//! The engine copies the names of the running functions into every backtrace. Each import, export and type takes a few
+//! bytes in the file, but some hundred bytes in the server as long as the plugin is loaded. So declarations take memory
+//! of the serving process long after the file was compiled.
 
 use wasmparser::{KnownCustom, Name, Parser, Payload};
 
-/// Longest name, bytes. Compilers write some of a few thousand.
-const LONGEST: usize = 16 << 10;
+/// Maximum length of a name, in bytes. Some compilers write names of a few thousand.
+const MAX_NAME: usize = 16 << 10;
 
-/// Imports, exports and types of a component, bytes of its file; each byte takes up to 60 in the server. The largest
-/// known component has a tenth of it.
-const DECLARED: usize = 256 << 10;
+/// Maximum size of a component's imports, exports and types, in bytes of its file; each byte takes up to 60 in the
+/// server. The largest known component has a tenth of this.
+const MAX_DECLARED: usize = 256 << 10;
 
-/// The same for all its core modules and for what links them, where a byte takes up to 20. Components in Python have
-/// hundreds of KiB, since they link libraries.
-const LINKED: usize = 2 << 20;
+/// The maximum for all its core modules and the sections that link them, where a byte takes up to 20. Components in
+/// Python have hundreds of KiB, because they link libraries.
+const MAX_LINKED: usize = 2 << 20;
 
-/// Checks what a component declares. Bytes that are no component pass: the compiler reports them.
+/// Checks what a component declares. Bytes that are not a component pass, because the compiler reports them.
 pub(super) fn check(component: &[u8]) -> Result<(), String> {
     let (mut declared, mut linked) = (0, 0);
     for payload in Parser::new(0).parse_all(component) {
         let Ok(payload) = payload else { return Ok(()) };
-        declared += declares(&payload);
-        linked += links(&payload);
-        if declared > DECLARED {
+        declared += declared_bytes(&payload);
+        linked += linked_bytes(&payload);
+        if declared > MAX_DECLARED {
             return Err(format!(
                 "its imports, exports and types take more than {} KiB; export less",
-                DECLARED >> 10
+                MAX_DECLARED >> 10
             ));
         }
-        if linked > LINKED {
+        if linked > MAX_LINKED {
             return Err(format!(
                 "the imports, exports and types of its core modules take more than {} KiB; link them into one, or export less",
-                LINKED >> 10
+                MAX_LINKED >> 10
             ));
         }
-        if longest(&payload) > LONGEST {
-            return Err(format!("the name of a function is longer than {LONGEST} bytes; strip the names"));
+        if longest_name(&payload) > MAX_NAME {
+            return Err(format!("the name of a function is longer than {MAX_NAME} bytes; strip the names"));
         }
     }
     Ok(())
 }
 
-/// Length of a section in which a component declares something, bytes.
-fn declares(payload: &Payload<'_>) -> usize {
+/// The length of a section in which a component declares something, in bytes; zero for other sections.
+fn declared_bytes(payload: &Payload<'_>) -> usize {
     match payload {
         Payload::ComponentTypeSection(section) => section.range().len(),
         Payload::ComponentImportSection(section) => section.range().len(),
@@ -55,8 +55,8 @@ fn declares(payload: &Payload<'_>) -> usize {
     }
 }
 
-/// The same for core modules and for what links them.
-fn links(payload: &Payload<'_>) -> usize {
+/// Like [`declared_bytes`], for core modules and the sections that link them.
+fn linked_bytes(payload: &Payload<'_>) -> usize {
     match payload {
         Payload::TypeSection(section) => section.range().len(),
         Payload::ImportSection(section) => section.range().len(),
@@ -68,8 +68,9 @@ fn links(payload: &Payload<'_>) -> usize {
     }
 }
 
-/// The length of the longest function name in a name section. Like the engine, this reads up to the first error.
-fn longest(payload: &Payload<'_>) -> usize {
+/// The length of the longest function name in a name section. Like the engine, this function reads up to the first
+/// error.
+fn longest_name(payload: &Payload<'_>) -> usize {
     let Payload::CustomSection(section) = payload else { return 0 };
     let KnownCustom::Name(sections) = section.as_known() else { return 0 };
     let maps = sections.into_iter().map_while(Result::ok);
@@ -109,8 +110,8 @@ mod tests {
 
     #[test]
     fn names_are_bounded_wherever_they_are() {
-        assert_eq!(check(&named(LONGEST)), Ok(()));
-        assert!(check(&named(LONGEST + 1)).unwrap_err().contains("strip the names"));
+        assert_eq!(check(&named(MAX_NAME)), Ok(()));
+        assert!(check(&named(MAX_NAME + 1)).unwrap_err().contains("strip the names"));
         assert_eq!(check(b"\0asm\x0d\0\x01\0\xff"), Ok(()), "the compiler reports what is no component");
     }
 }

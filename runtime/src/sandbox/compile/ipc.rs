@@ -1,26 +1,26 @@
-//! The bytes of a compiling process's reply: a head, then the body.
+//! The format of a compiling process's reply: a header, then the body.
 //!
-//! A process that dies may write nothing or only a part, so the head has the kind and the length of the body. Both ends
-//! are this program, often the very same file.
+//! A process that dies may write nothing or only a part, so the header has the kind and the length of the body. Both
+//! processes run this program, usually from the same file.
 
 use std::io::{self, Write};
 
-/// Begins every reply; another program's output does not.
+/// The first bytes of every reply, which tell it from the output of another program.
 const MAGIC: [u8; 8] = *b"PLUGCODE";
 
-/// Bytes of the head.
+/// The length of the header in bytes.
 pub(super) const HEAD: usize = MAGIC.len() + 1 + size_of::<u64>();
 
-/// What the body of a reply is.
+/// The kind of a reply's body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ReplyKind {
-    /// Machine code.
+    /// The machine code.
     Code,
-    /// Why the bytes are not a component.
+    /// The reason why the input is not a valid component.
     Invalid,
 }
 
-/// The head of a reply.
+/// The header of a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ReplyHeader {
     pub(super) kind: ReplyKind,
@@ -28,7 +28,7 @@ pub(super) struct ReplyHeader {
 }
 
 impl ReplyHeader {
-    /// Reads a head; `None` when it is something else.
+    /// Parses a header; `None` if the bytes are not a header.
     pub(super) fn parse(bytes: &[u8; HEAD]) -> Option<Self> {
         let (kind, length) = bytes.strip_prefix(&MAGIC)?.split_first()?;
         let kind = match kind {
@@ -48,7 +48,7 @@ impl ReplyHeader {
     }
 }
 
-/// Reads a body of this length, after the head.
+/// Reads a body of this length, which follows the header.
 pub(super) fn body(from: impl io::Read, length: u64) -> io::Result<Vec<u8>> {
     let mut body = Vec::with_capacity(usize::try_from(length).unwrap_or_default());
     io::Read::read_to_end(&mut from.take(length), &mut body)?;

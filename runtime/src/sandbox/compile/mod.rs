@@ -1,9 +1,9 @@
 //! Compiles components to machine code, outside the process that serves.
 //!
-//! The author of a component decides how much work and memory the compiler needs for it, and the engine promises no
-//! bound. So a process of its own compiles each file within limits that the system enforces, and the code is stored, so
-//! that each file is compiled once. A server has one [`Compiler`]; benchmarks have one that compiles in their own
-//! process.
+//! The author of a component determines how much work and memory the compiler needs for it, and the engine promises no
+//! bound. So a separate process compiles each file within limits that the operating system enforces, and the code is
+//! stored, so that each file is compiled only once. A server has one [`Compiler`]; benchmarks have one that compiles in
+//! their own process.
 
 mod cache;
 mod compile_lock;
@@ -32,23 +32,23 @@ use crate::observe::truncate;
 use cache::{CompileLock, Key};
 use deserialize::MachineCode;
 
-/// Longest message of the compiler, bytes.
+/// Maximum length of a message of the compiler, in bytes.
 const MAX_MESSAGE: usize = 4 << 10;
 
-/// Files that are compiled at the same time; each may take `compile_mib`.
+/// How many files are compiled at the same time. Each may use `compile_mib`.
 const MAX_COMPILING: usize = 2;
 
-/// Makes components callable.
+/// Compiles components and loads them, from the cache if possible.
 #[derive(Debug)]
 pub struct Compiler {
     location: Location,
-    /// Searched in this order. New code goes into the first.
+    /// Searched in this order. New code is stored in the first.
     caches: Arc<[CodeCache]>,
     permits: Arc<Semaphore>,
 }
 
-/// The right to have one file compiled, given back when dropped. Everything that compiles needs one, so there is one
-/// bound.
+/// The permit to compile one file. Dropping it returns it. Everything that compiles needs one, so there is a single
+/// limit.
 #[derive(Debug)]
 pub struct CompilePermit {
     _permit: OwnedSemaphorePermit,
@@ -62,42 +62,42 @@ enum Location {
     ChildProcess(PathBuf),
 }
 
-/// Why a component could not be compiled. Each says what to do.
+/// Why a component could not be compiled. Each message says what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum CompileError {
-    /// The bytes do not make a component.
+    /// The bytes are not a valid component.
     #[error(
         "is damaged or truncated, or uses a WebAssembly feature that is off here; build or copy it again"
     )]
     Invalid(#[source] CompilerMessage),
-    /// It needs asynchronous components, which are off; some toolchains can build it without them.
+    /// The component needs asynchronous component features, which are off. Some toolchains can build it without them.
     #[error(
         "needs asynchronous components, which are off here; build it without them: componentize-qjs has `--sync` for that, and \
          functions of its WIT must not be `async`"
     )]
     Async(#[source] CompilerMessage),
-    /// It compiles, but no slot of the pooling allocator is large enough for it.
+    /// The component compiles, but no slot of the pooling allocator is large enough for it.
     #[error("declares more memories, tables or instances than any plugin may have here")]
     Beyond(#[source] CompilerMessage),
-    /// Beyond `compile_ms`.
+    /// Compiling took longer than `compile_ms`.
     #[error(
         "took longer than {0} ms to compile (limit `compile_ms`); use a smaller build, or raise the limit"
     )]
     Slow(u64),
-    /// Beyond `compile_mib`.
+    /// Compiling took more memory than `compile_mib`.
     #[error(
         "took more than {0} MiB of memory to compile (limit `compile_mib`); use a smaller build, or raise the limit"
     )]
     Memory(u64),
-    /// Beyond `code_mib`.
+    /// The code is larger than `code_mib`.
     #[error(
         "compiles to more than {0} MiB of machine code (limit `code_mib`); use a smaller build, or raise the limit"
     )]
     Large(u64),
-    /// The compiler was killed, and not by this server.
+    /// The compiling process was killed, and not by this server.
     #[error("could not be compiled, since the system ended its compiler; the machine is short of memory")]
     Killed,
-    /// The compiler ended without a reply.
+    /// The compiling process ended without a reply.
     #[error("made the compiler fail; please report it with the file")]
     Crashed,
     /// The compiling process could not be started.
@@ -122,19 +122,19 @@ impl CompileError {
 }
 
 impl Compiler {
-    /// Compiles in processes of the program that runs.
+    /// Compiles in child processes that run this program's own file.
     #[must_use]
     pub fn in_child_process() -> Self {
         Self::with_program(worker_process::this_program())
     }
 
-    /// Compiles in processes of this program, which is a `plugport`.
+    /// Compiles in child processes that run `program`, which must be a `plugport`.
     #[must_use]
     pub fn with_program(program: PathBuf) -> Self {
         Self::new(Location::ChildProcess(program))
     }
 
-    /// Compiles in this process: for files that are trusted, where only time is bounded.
+    /// Compiles in this process. This is for trusted files only, because only the time is limited.
     #[must_use]
     pub fn in_process() -> Self {
         Self::new(Location::ThisProcess)
@@ -144,16 +144,16 @@ impl Compiler {
         Self { location, caches: Arc::default(), permits: Arc::new(Semaphore::new(MAX_COMPILING)) }
     }
 
-    /// The same with code caches: all are searched, and the first stores what is compiled.
+    /// The same compiler with code caches: all are searched, and new code is stored in the first.
     #[must_use]
     pub fn with_caches(self, caches: impl IntoIterator<Item = CodeCache>) -> Self {
         Self { caches: caches.into_iter().collect(), ..self }
     }
 
-    /// Makes the component of these bytes callable, from a cache or by compiling it. `digest` is that of the bytes.
+    /// Loads the component with these bytes, from a cache or by compiling it. `digest` is the digest of the bytes.
     ///
     /// # Errors
-    /// When the bytes are not a component, a limit is hit, or the compiler fails.
+    /// When the bytes are not a component, a limit is reached, or the compiler fails.
     pub async fn compile(
         &self,
         engine: &Engine,
@@ -168,19 +168,19 @@ impl Compiler {
         self.compile_uncached(engine, component, digest, limits, &permit).await
     }
 
-    /// Waits for the right to have a file compiled.
+    /// Waits for the permit to compile a file.
     ///
     /// # Errors
-    /// Never while this compiler lives.
+    /// Never while this compiler exists.
     pub async fn permit(&self) -> Result<CompilePermit, CompileError> {
         let permit = Arc::clone(&self.permits).acquire_owned().await;
         permit.map(|permit| CompilePermit { _permit: permit }).map_err(|_| CompileError::Crashed)
     }
 
-    /// Compiles a component that [`Self::load_cached`] did not find, and makes it callable.
+    /// Compiles and loads a component that [`Self::load_cached`] did not find.
     ///
     /// # Errors
-    /// When the bytes are not a component, a limit is hit, or the compiler fails.
+    /// When the bytes are not a component, a limit is reached, or the compiler fails.
     pub async fn compile_uncached(
         &self,
         engine: &Engine,
@@ -192,7 +192,7 @@ impl Compiler {
         let key = Key::of(engine, digest);
         let lock = self.lock(key, limits).await;
         let compiling = async {
-            // Another process that had the lock may have stored the code.
+            // Another process that held the lock may have stored the code meanwhile.
             if let Some(component) = self.load_cached(engine, digest, limits).await {
                 return Ok(component);
             }
@@ -223,7 +223,7 @@ impl Compiler {
         }
     }
 
-    /// Makes compiled code callable and stores it in the first cache.
+    /// Loads compiled code, and stores it in the first cache.
     async fn load(
         &self,
         engine: &Engine,
@@ -238,18 +238,19 @@ impl Compiler {
                 return Ok(loaded);
             };
             cache.insert(&key, bytes);
-            // Code that is mapped from its file takes less memory.
+            // Code that is mapped from the cache's file takes less memory.
             let mapped = cache.load(&engine, &key, max_bytes).and_then(Result::ok);
             Ok(mapped.unwrap_or(loaded))
         });
         let loaded: wasmtime::Result<Component> = loading.await.map_err(|_| CompileError::Crashed)?;
-        // The same program compiled it with the same settings, so only what the component declares can be rejected.
+        // The same program compiled the code with the same settings, so only the component's declarations can be the
+        // reason.
         loaded.map_err(|error| {
             CompileError::Beyond(CompilerMessage(truncate(MAX_MESSAGE, format_args!("{error:#}"))))
         })
     }
 
-    /// The component whose file has this digest, if a cache has its code for this engine and within `code_mib`.
+    /// Loads the component with this digest from a cache, if a cache has its code for this engine, within `code_mib`.
     pub async fn load_cached(&self, engine: &Engine, digest: &str, limits: &Limits) -> Option<Component> {
         if self.caches.is_empty() {
             return None;

@@ -1,10 +1,10 @@
 //! Finishes a compilation whose server ends: another process waits for the compiler's reply and stores the code.
 //!
 //! A short-lived client starts a server, lists its tools and ends. If the compilation ended with the server, the next
-//! server would begin it again, and none would ever finish. The server cannot wait for it either: the client waits for
-//! the server's end and kills it before long. So a process of this program takes over the two pipes: the one with the
-//! reply, and the one whose end would tell the compiler that nobody waits. It waits, reads the reply and stores it. It
-//! also has the server's compile lock, so other servers wait for it.
+//! server would start it again, and it would never finish. The server cannot wait for it either: the client waits for
+//! the server's end, and kills it before long. So a new process of this program takes over both pipes of the compiler:
+//! the one with the reply, and the one whose end would tell the compiler that its server has ended. It reads the reply
+//! and stores the code. It also holds the server's compile lock, so that other servers wait for the code.
 
 use std::fs::File;
 use std::io;
@@ -20,30 +20,30 @@ use super::worker_main::WorkerError;
 use crate::config::Limits;
 use crate::sandbox::engine::compiler;
 
-/// Which code is to be stored, and where.
+/// The code that is to be stored, and the cache for it.
 #[derive(Debug, Clone)]
 pub struct DetachedCompile {
-    /// The folder with compiled code.
+    /// The folder of the code cache.
     pub folder: PathBuf,
-    /// Its size, MiB.
+    /// The maximum size of the cache, in MiB.
     pub mib: u64,
-    /// Of the component.
+    /// The digest of the component.
     pub digest: String,
-    /// Longest code, MiB.
+    /// The maximum size of the code, in MiB.
     pub code_mib: u64,
-    /// How long to wait, milliseconds.
+    /// How long to wait, in milliseconds.
     pub within_ms: u64,
 }
 
 impl DetachedCompile {
-    /// For the code of a component with this digest, to be stored in this cache.
+    /// Describes the code of the component with this digest, which is to be stored in this cache.
     pub(super) fn new(cache: &CodeCache, digest: &str, limits: &Limits) -> Self {
         let (folder, mib) = cache.location();
         let (digest, code_mib, within_ms) = (digest.to_owned(), limits.code_mib, limits.compile_ms);
         Self { folder, mib, digest, code_mib, within_ms }
     }
 
-    /// Starts the process that waits for the reply and has the lock until it ends. Nothing waits for its end.
+    /// Starts the process that waits for the reply. It holds the lock until it ends, and nothing waits for that.
     pub(super) fn start(
         self,
         program: &Path,
@@ -62,11 +62,11 @@ impl DetachedCompile {
             .args(["--within-ms", &self.within_ms.to_string()])
             .env_clear()
             .current_dir("/")
-            // A signal to the process group of the server does not end this process.
+            // In its own process group, so that a signal to the server's group does not end it.
             .process_group(0)
             .stdin(Stdio::from(stdout))
             .stdout(Stdio::from(stdin))
-            // The process writes no messages, so stderr serves to inherit the lock's file.
+            // The process writes no messages, so stderr can be used to inherit the lock file.
             .stderr(lock.map_or_else(Stdio::null, Stdio::from))
             .spawn();
         child.map(drop)
@@ -75,7 +75,7 @@ impl DetachedCompile {
     /// Waits for the reply on stdin and stores its code. The process ends after `within_ms` at the latest.
     ///
     /// # Errors
-    /// When there is no reply, or it cannot be stored. Nobody reads the error.
+    /// When there is no reply, or its code cannot be stored. No one reads the error.
     pub fn wait(&self) -> Result<(), WorkerError> {
         let within = Duration::from_millis(self.within_ms);
         let ending = std::thread::Builder::new().spawn(move || {

@@ -1,7 +1,9 @@
-//! The compiling process from inside: reads the component from stdin, writes code to stdout, and ends with its server.
+//! The compiling process itself: reads the component from stdin, writes the code to stdout, and ends when its server
+//! ends.
 //!
-//! The end of stdin tells the process that the server has ended, however it died. The system's signal for a parent's
-//! death would come when the *thread* ends that started the process, and those threads come and go.
+//! The end of stdin tells the process that the server has ended, however that happened. The system's parent-death
+//! signal cannot be used: it comes when the *thread* that started the process ends, and the server's threads come and
+//! go.
 
 use std::io;
 
@@ -19,15 +21,15 @@ use crate::sandbox::engine::compiler;
 /// The command-line arguments of a compiling process.
 #[derive(Debug, Clone, Copy)]
 pub struct CompileRequest {
-    /// Size of the component, bytes.
+    /// The size of the component, in bytes.
     pub bytes: usize,
-    /// Memory for compiling it, MiB.
+    /// The memory for compiling it, in MiB.
     pub memory_mib: u64,
-    /// Processor time for compiling it, seconds.
+    /// The processor time for compiling it, in seconds.
     pub cpu_s: u64,
 }
 
-/// Why there is no reply. Only a server's log shows it.
+/// Why the process has no reply. The message appears only in the server's log.
 #[derive(Debug, thiserror::Error)]
 #[error("could not compile")]
 pub struct WorkerError(#[source] Box<dyn std::error::Error + Send + Sync>);
@@ -38,7 +40,7 @@ impl WorkerError {
     }
 }
 
-/// Compiles one component from stdin to stdout, for a server that waits. The limits stay on this process.
+/// Compiles one component from stdin to stdout for a waiting server. The limits stay set for this process.
 ///
 /// # Errors
 /// When the limits cannot be set, or the server has ended.
@@ -56,13 +58,13 @@ pub fn compile_for_server(request: CompileRequest) -> Result<(), WorkerError> {
     .map_err(WorkerError::of)
 }
 
-/// The machine code of a component, or what is wrong with it.
+/// Returns the machine code of a component, or what is wrong with the component.
 pub(super) fn compiled(engine: &Engine, component: &[u8]) -> Result<Vec<u8>, String> {
     declaration_limits::check(component)?;
     engine.precompile_component(component).map_err(|error| truncate(MAX_MESSAGE, format_args!("{error:#}")))
 }
 
-/// Reads this many bytes from stdin, without a buffer that would read more.
+/// Reads this many bytes from stdin, without a buffer, which could read more.
 fn read(bytes: usize) -> io::Result<Vec<u8>> {
     let mut component = vec![0; bytes];
     let mut at = 0;
@@ -75,7 +77,7 @@ fn read(bytes: usize) -> io::Result<Vec<u8>> {
     Ok(component)
 }
 
-/// Ends this process at the end of stdin: the server writes nothing after the component.
+/// Starts a thread that ends this process at the end of stdin: the server writes nothing after the component.
 fn end_with_server() {
     let _ = rustix::io::read(io::stdin(), &mut [0_u8; 1]);
     let _ = kill_process(getpid(), Signal::KILL);

@@ -1,7 +1,7 @@
-//! The compiling process from outside: starts it, writes its input, reads its reply, and classifies how it ended.
+//! The server's side of a compiling process: starts it, writes its input, reads its reply, and classifies how it ended.
 //!
-//! Only a process of its own bounds memory and time and contains a crash. The process runs this program, found as the
-//! file that runs and not by its name, so that a server whose file was replaced keeps the compiler of its own version.
+//! Only a separate process can bound memory and time and contain a crash. It runs the very file that this process runs,
+//! and not the file that has its name now. So a server whose file was replaced keeps the compiler of its own version.
 
 use std::fs::File;
 use std::io;
@@ -20,19 +20,19 @@ use super::orphaned_compile::DetachedCompile;
 use crate::config::Limits;
 use crate::observe::Escaped;
 
-/// The program that runs, even if its file was renamed or removed.
+/// The file that this process runs, even if it was renamed or removed.
 const THIS_PROGRAM: &str = "/proc/self/exe";
 
-/// Bytes that are read of the compiler's stderr, and of its message why the bytes are not a component.
+/// How many bytes of the compiler's stderr are read, and of its message about an invalid component.
 const MAX_MESSAGE: u64 = 4 << 10;
 
-/// How long a process may take to end, after its reply or after it was killed.
+/// How long a process may take to end after its reply, or after it was killed.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Threads of one compiling process; more are of little use to one component.
+/// Maximum number of threads of one compiling process. More would hardly speed up compiling one component.
 const MAX_THREADS: usize = 4;
 
-/// What Rust and the compiler's own allocator write when there is no memory.
+/// The texts that Rust and the compiler's own allocator write when memory runs out.
 const NO_MEMORY: [&str; 2] = ["memory allocation of ", "out of memory"];
 
 /// The path of the program that compiles.
@@ -43,8 +43,8 @@ pub(super) fn this_program() -> PathBuf {
     }
 }
 
-/// Compiles a component in a process of its own. If this future is dropped, the process that `detached` describes reads
-/// the reply and has `lock` until then; without `detached`, the compiling process is killed.
+/// Compiles a component in a separate process. If this future is dropped, the process that `detached` describes takes
+/// over, reads the reply, and holds `lock` until then; without `detached`, the compiling process is killed.
 pub(super) async fn compile(
     program: &Path,
     component: Vec<u8>,
@@ -87,7 +87,7 @@ fn start(program: &Path, bytes: usize, limits: &Limits) -> io::Result<Child> {
         .env_clear()
         .env("RAYON_NUM_THREADS", threads.to_string())
         .current_dir("/")
-        // An interrupt from the terminal is for the server.
+        // In its own process group, because an interrupt from the terminal is meant for the server.
         .process_group(0)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -95,19 +95,19 @@ fn start(program: &Path, bytes: usize, limits: &Limits) -> io::Result<Child> {
         .spawn()
 }
 
-/// A compiling process, which is killed or left to another process when this is dropped.
+/// A compiling process. When this is dropped, it is killed or taken over by another process.
 struct CompileProcess {
     child: Child,
     program: PathBuf,
     begun: Instant,
-    /// Its pipes, while it has its whole input and has not replied.
+    /// The pipes, while the process has its whole input and has not replied.
     pipes: Option<(ChildStdin, ChildStdout)>,
     detached: Option<DetachedCompile>,
     lock: Option<File>,
 }
 
 impl CompileProcess {
-    /// Leaves the reply to another process, if one is still to come and a cache can store it.
+    /// Starts the process that takes over, if the reply is still to come and a cache can store the code.
     fn detach(&mut self) -> Option<()> {
         let (detached, (stdin, stdout)) = (self.detached.take()?, self.pipes.take()?);
         let spent = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -123,7 +123,7 @@ impl CompileProcess {
 impl Drop for CompileProcess {
     fn drop(&mut self) {
         if self.detach().is_none() {
-            // A process that has ended already is not affected.
+            // Killing a process that has already ended does nothing.
             let _ = self.child.start_kill();
         }
     }
@@ -133,15 +133,15 @@ fn threads() -> usize {
     std::thread::available_parallelism().map_or(1, |cores| cores.get().min(MAX_THREADS))
 }
 
-/// Why there is no code.
+/// Why there is no machine code.
 enum ReplyError {
-    /// The reply is an error, or too large.
+    /// The reply is an error, or the code is too large.
     Compile(CompileError),
-    /// The process ended without a reply, or wrote something else.
+    /// The process ended without a reply, or wrote something that is not a reply.
     None,
 }
 
-/// Writes the input, and reads stdout and stderr to their ends. Gives the reply and the text of stderr.
+/// Writes the input, and reads stdout and stderr to their ends. Returns the reply and the text of stderr.
 async fn exchange(
     running: &mut CompileProcess,
     component: Vec<u8>,
@@ -157,8 +157,8 @@ async fn exchange(
     tokio::join!(read_reply(stdin, stdout, component, limits, pipes), read_stderr(stderr))
 }
 
-/// Writes the input, waits for the reply, and reads it. While it waits, `pipes` has the pipes, so that another process
-/// can take over the waiting.
+/// Writes the input, waits for the reply and reads it. During the wait, `pipes` contains the pipes, so that another
+/// process can take over.
 async fn read_reply(
     mut stdin: ChildStdin,
     stdout: ChildStdout,
@@ -170,13 +170,14 @@ async fn read_reply(
     let (_, stdout) = pipes.insert((stdin, stdout));
     let mut head = [0; HEAD];
     let read = stdout.read_exact(&mut head).await;
-    // Stdin stays open until the reply has been read: the process takes its end for the end of the server.
+    // Stdin stays open until the reply has been read, because the process takes the end of stdin for the end of the
+    // server.
     let Some((_stdin, stdout)) = pipes.take() else { return Err(ReplyError::None) };
     read.map_err(|_| ReplyError::None)?;
     read_body(head, stdout, limits).await
 }
 
-/// Writes the input. A failure is ignored: the exit status says more than a broken pipe.
+/// Writes the input. A failure is ignored, because the exit status says more than a broken pipe.
 async fn write_input(stdin: &mut ChildStdin, component: Vec<u8>) {
     let _ = stdin.write_all(&component).await;
 }
@@ -209,7 +210,7 @@ async fn read_body(
     }
 }
 
-/// Reads all of stderr, so that the process never blocks on it, and returns the beginning.
+/// Reads all of stderr, so that the process never blocks on it, and returns its beginning.
 async fn read_stderr(mut stderr: ChildStderr) -> String {
     let mut beginning = Vec::new();
     let _ = (&mut stderr).take(MAX_MESSAGE).read_to_end(&mut beginning).await;
@@ -217,8 +218,8 @@ async fn read_stderr(mut stderr: ChildStderr) -> String {
     String::from_utf8_lossy(&beginning).into_owned()
 }
 
-/// Waits for the end of a process that has closed its pipes, and kills it after [`EXIT_TIMEOUT`]. The status of a
-/// process that ends by itself says the most.
+/// Waits for the end of a process that has closed its pipes, and kills it after [`EXIT_TIMEOUT`]. The exit status is
+/// most informative if the process ends by itself.
 async fn wait_for_exit(child: &mut Child) -> Option<ExitStatus> {
     match tokio::time::timeout(EXIT_TIMEOUT, child.wait()).await {
         Ok(status) => status.ok(),
@@ -232,7 +233,7 @@ async fn kill(child: &mut Child) -> Option<ExitStatus> {
     tokio::time::timeout(EXIT_TIMEOUT, child.wait()).await.ok()?.ok()
 }
 
-/// Why a process ended without a reply.
+/// Returns the error for a process that ended without a reply.
 fn exit_error(status: Option<ExitStatus>, stderr: &str, limits: &Limits) -> CompileError {
     let signal = status.and_then(|status| status.signal());
     if signal == Some(rustix::process::Signal::XCPU.as_raw()) {

@@ -1,10 +1,11 @@
-//! The stores of callers: apart from each other and from the plugin's, each within two quotas, and deleted by name.
+//! Tests of the stores of callers: they are separate from each other and from the plugin's, are limited by two quotas,
+//! and can be deleted by the caller's name.
 
 use super::*;
 
 const MIB: usize = 1 << 20;
 
-/// One MiB for each caller, two for all.
+/// One MiB for each caller, two MiB for all callers.
 const QUOTA: CallerQuota = CallerQuota { each_mib: 1, all_mib: 2 };
 
 fn memory() -> Arc<KvDatabase> {
@@ -37,7 +38,7 @@ fn no_name_leads_to_the_store_of_another() {
         stores.push(of_plugin(&database, plugin));
         stores.extend(names.iter().chain([&&*long]).map(|caller| of_caller(&database, plugin, caller)));
     }
-    // A plugin with the name that the id of a caller looks like.
+    // A plugin whose name looks like the id of a caller.
     let id = KvOwner::caller("p".into(), "token:a").id;
     stores.push(of_plugin(&database, &id));
     for (at, store) in stores.iter().enumerate() {
@@ -78,12 +79,12 @@ fn all_callers_of_a_plugin_have_a_quota_together() {
     set(a, "k", MIB - 200).unwrap();
     set(b, "k", MIB - 200).unwrap();
     assert!(matches!(set(c, "k", 1_000), Err(KvError::OverTotal(2))));
-    // A refused write is not counted, and other plugins and the plugin's own store have quotas of their own.
+    // A rejected write is not counted. Other plugins, and the plugin's own store, have their own quotas.
     assert!(matches!(set(c, "k", 1_000), Err(KvError::OverTotal(2))));
     assert_eq!(keys(c), [""; 0]);
     set(&of_caller(&database, "q", "token:c"), "k", MIB - 200).unwrap();
     set(&of_plugin(&database, "p"), "k", MIB - 200).unwrap();
-    // Over a quota that was made smaller, what is there can be read, made smaller and deleted.
+    // If a quota is reduced below what is used, values can still be read, made smaller and deleted.
     let smaller = CallerQuota { each_mib: 1, all_mib: 1 };
     let a = KvBucket::of_caller(Arc::clone(&database), "p".into(), "token:a", smaller);
     set(&a, "k", MIB / 2).unwrap();
@@ -119,6 +120,6 @@ fn a_forgotten_caller_has_nothing_and_the_others_have_everything() {
         assert_eq!(keys(&kept), ["k"]);
     }
     assert!(database.forget_caller("token:a").unwrap().is_empty());
-    // The quota of all callers has room again.
+    // The common quota of all callers has space again.
     set(&store("p", "token:c"), "k", MIB - 200).unwrap();
 }

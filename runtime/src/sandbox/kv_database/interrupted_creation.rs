@@ -1,22 +1,22 @@
-//! Tells a database file whose creation was cut off from one that was damaged.
+//! Distinguishes a database file whose creation was interrupted from a damaged one.
 
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt as _;
 
-/// Bytes at the start of the file, which redb writes last when it makes the file.
+/// The number of bytes at the start of the file that redb writes last when it creates the file.
 pub(super) const MAGIC: usize = 9;
 
-/// Bytes at the start of the file; redb writes nothing behind them before it writes [`MAGIC`].
+/// The number of bytes at the start of the file; redb writes nothing after them before it writes [`MAGIC`].
 pub(super) const HEADER: usize = 4_096;
 
-/// Largest size of a database that was never used, bytes.
+/// Maximum size of a database that was never used, in bytes.
 pub(super) const NEW: u64 = 2 << 20;
 
-/// Empties a file in which the creation of a database was cut off, by a kill or by a full disk. Without this, redb
-/// would never open it.
+/// Empties a file in which creating the database was interrupted, by a kill or by a full disk. Otherwise redb would
+/// never open the file.
 pub(super) fn truncate_partial(file: &File) -> io::Result<()> {
-    // A process that has the lock may be about to write.
+    // A process that holds the lock may be about to write.
     if file.try_lock().is_ok() {
         if is_unfinished(file)? {
             file.set_len(0)?;
@@ -26,7 +26,8 @@ pub(super) fn truncate_partial(file: &File) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether a database was begun in this file and never finished. A damaged database has data behind its header.
+/// Whether creating a database in this file was started and never finished. A damaged database has data after its
+/// header.
 fn is_unfinished(file: &File) -> io::Result<bool> {
     let length = file.metadata()?.len();
     if length > NEW {

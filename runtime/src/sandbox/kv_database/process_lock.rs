@@ -1,8 +1,8 @@
-//! The queue of servers for a database that one process at a time can have open.
+//! The queue of servers for a database that only one process at a time can have open.
 //!
-//! The lock of the database's file is one process's at a time. The process that waits for it holds the lock of a second
-//! file: so the process that has the database sees that another waits, and later queues behind it. The system frees
-//! both locks when a process dies.
+//! Only one process at a time can hold the lock of the database's file. The process that waits for it holds the lock of
+//! a second file. So the process that has the database open sees that another one waits, and when it needs the database
+//! again, it queues behind that one. The system releases both locks when a process dies.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
@@ -10,29 +10,29 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// The second file, in the state folder.
+/// The name of the second file, in the state folder.
 const FILE: &str = "plugins.turn";
 
-/// How long to wait. While another server waits, a server has the database open for at most [`TIME_SLICE`] and one
-/// transaction; a plugin that waits while it starts has two seconds.
+/// How long to wait. While another server waits, a server keeps the database open for at most [`TIME_SLICE`] and one
+/// transaction. A plugin that needs the database while it starts has two seconds.
 const MAX_WAIT: Duration = Duration::from_secs(1);
 
-/// How long opening fails at once after a wait that failed. Threads wait one after the other, so each would otherwise
-/// wait for [`MAX_WAIT`] after all before it.
+/// After a wait that failed, opening fails at once for this time. Threads wait one after another, so otherwise each of
+/// them would wait for another [`MAX_WAIT`].
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// Time between two attempts to take a lock.
 const RETRY_INTERVAL: Duration = Duration::from_millis(2);
 
-/// How long a server may use the database while another waits: opening it takes some milliseconds, and two busy servers
-/// should not spend their time on that.
+/// How long a server may use the database while another waits. Opening takes some milliseconds, and two busy servers
+/// should not spend most of their time on that.
 const TIME_SLICE: Duration = Duration::from_millis(50);
 
-/// The queue, as this process uses it.
+/// The queue, as this process sees it.
 #[derive(Debug)]
 pub(super) struct ProcessLock {
     file: File,
-    /// When the database was opened last.
+    /// When this process last opened the database.
     since: Instant,
     /// Until when opening fails at once, after a wait that failed.
     retry_at: Option<Instant>,
@@ -45,8 +45,8 @@ impl ProcessLock {
         Ok(Self { file: options.open(folder.join(FILE))?, since: Instant::now(), retry_at: None })
     }
 
-    /// Queues, and runs `attempt` until it opens the database. `None` when another process keeps the database open, and
-    /// at once for a while after that.
+    /// Queues, and runs `attempt` until it opens the database. Returns `None` when another process keeps the database
+    /// open; after that, returns `None` at once for a while.
     pub(super) fn wait<T, E>(
         &mut self,
         attempt: impl FnMut() -> Result<Option<T>, E>,
@@ -61,7 +61,7 @@ impl ProcessLock {
 
     fn queue<T, E>(&mut self, mut attempt: impl FnMut() -> Result<Option<T>, E>) -> Result<Option<T>, E> {
         let deadline = Instant::now() + MAX_WAIT;
-        // On a file system without locks there is no queue, only the lock of the database.
+        // On a file system without locks there is no queue, but only the lock of the database.
         while let Err(TryLockError::WouldBlock) = self.file.try_lock() {
             if Instant::now() >= deadline {
                 return Ok(None);
@@ -79,7 +79,7 @@ impl ProcessLock {
         opened
     }
 
-    /// Whether another process waits and this one has had the database for [`TIME_SLICE`].
+    /// Whether another process waits, and this process has had the database open for [`TIME_SLICE`].
     pub(super) fn is_over(&self) -> bool {
         self.since.elapsed() >= TIME_SLICE && self.has_waiter()
     }

@@ -7,7 +7,7 @@ use super::interrupted_creation::{HEADER, MAGIC, NEW};
 use super::*;
 use crate::sandbox::kv_bucket::KvBucket;
 
-/// A file that takes no writes while its disk is full.
+/// A file that accepts no writes while its disk is full.
 #[derive(Debug)]
 struct Disk {
     file: FileBackend,
@@ -67,7 +67,7 @@ fn a_full_disk_refuses_what_is_written_and_what_was_kept_is_read() {
     *store.paused_until.lock() = Some(Instant::now() + WRITE_PAUSE);
     let rejected = set(&other, b"lost").unwrap_err();
     assert!(matches!(rejected, KvError::Full { source: None, .. }), "nothing is tried yet: {rejected:?}");
-    // It was opened again as a file with room.
+    // The database was opened again, with a file that accepts writes.
     let begun = Instant::now();
     while set(&other, b"more").is_err() {
         assert!(begun.elapsed() < 10 * WRITE_PAUSE, "nothing is ever written again");
@@ -178,7 +178,7 @@ fn who_keeps_the_database_locked_is_named_as_the_fault() {
     assert!(matches!(KvDatabase::of_state(None).open(), Err(KvError::Nowhere)));
 }
 
-/// What a server pays that has not used the database for a moment. Printed, for those who ask with `--nocapture`.
+/// Measures how long opening and closing takes after a time without use. `--nocapture` shows the times.
 #[test]
 fn opening_and_closing_takes_milliseconds() {
     let dir = tempfile::tempdir().unwrap();

@@ -16,7 +16,7 @@ async fn poll_once(permits: &PollPermits, share: &Semaphore, time: Duration) {
     std::future::poll_fn(|context| polls.poll(context, |_| hold(time))).await;
 }
 
-/// A runtime as the server's on a machine with two processors, and a ticker.
+/// Makes a runtime like the server's on a machine with two processors, and a ticker.
 fn server() -> (tokio::runtime::Runtime, Arc<PollPermits>, EpochTicker) {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(3)
@@ -34,7 +34,7 @@ fn polls_that_hold_their_threads_leave_one_to_others_and_a_neighbour_runs_beside
     let (runtime, permits, _ticker) = server();
     let long = Duration::from_secs(1);
     for _ in 0..6 {
-        // Each is a plugin of its own.
+        // Each call is of another plugin.
         let (permits, share) = (Arc::clone(&permits), permits.share());
         runtime.spawn(async move { poll_once(&permits, &share, long).await });
     }
@@ -107,18 +107,18 @@ fn a_call_that_is_dropped_while_it_waits_leaves_its_turn_to_the_next() {
     assert_eq!(first.poll(&mut context, |_| Poll::Ready(3)), Poll::Ready(3));
 }
 
-/// A poll that is under way until this is dropped, and its permit.
+/// Starts a poll that runs until it is dropped, and acquires its permit.
 fn under_way(permits: &PollPermits) -> (Polling<'_>, SemaphorePermit<'_>) {
     let permit = permits.common.try_acquire().unwrap();
     (permits.start_poll(), permit)
 }
 
-/// A call of a plugin of its own.
+/// Makes a call of another plugin.
 fn call(permits: &PollPermits) -> PermittedPolls<'_> {
     PermittedPolls::new(permits, Box::leak(Box::new(permits.share())))
 }
 
-/// Whether a call that is polled has a permit; with one it ends.
+/// Polls a call, and returns whether it got a permit. A call with a permit ends.
 fn has_permit(call: &mut PermittedPolls<'_>) -> bool {
     let mut context = Context::from_waker(std::task::Waker::noop());
     call.poll(&mut context, |_| Poll::Ready(())).is_ready()
@@ -150,7 +150,7 @@ fn a_slot_whose_call_is_not_polled_keeps_no_neighbour_waiting() {
     let permits = Arc::new(PollPermits::with_workers(2));
     let mut seen = Seen::default();
     let (long, short) = (under_way(&permits), under_way(&permits));
-    // Its task is behind others in the queue of a worker.
+    // The task of this call is behind others in the queue of a worker.
     let mut given = call(&permits);
     assert!(!has_permit(&mut given));
     drop(short);
@@ -192,7 +192,7 @@ fn the_ticker_sleeps_while_no_guest_runs_and_wakes_with_the_next() {
 fn the_ticker_does_not_sleep_while_a_poll_is_under_way_that_it_saw_begin() {
     let permits = Arc::new(PollPermits::with_workers(1));
     let mut seen = Seen::default();
-    // One runs on a worker, the other beside it.
+    // One of these polls runs on a worker, the other on an additional thread.
     let under_way = [permits.start_poll(), permits.start_poll()];
     permits.on_tick(&mut seen);
     for polling in under_way {

@@ -1,8 +1,7 @@
-//! Authenticates a request: reads its credentials, and writes the response to credentials that are missing or not
-//! valid.
+//! Authenticates a request: reads its credentials, and makes the response if they are missing or invalid.
 //!
-//! A rejected request is answered before anything of its body is read. From here on the caller is a
-//! [`Principal`](crate::access::Principal), and nothing below sees a token.
+//! Such a response is sent before anything of the request's body is read. After authentication the caller is a
+//! [`Principal`](crate::access::Principal), and no layer below sees a token.
 
 use std::sync::Arc;
 
@@ -19,13 +18,13 @@ use super::tls::ShownCertificate;
 use crate::access::{AuthError, Authenticator, Credentials, DpopRequest, Principal, TokenError};
 use crate::mcp::Caller;
 
-/// Seconds after which there may be room for further proofs.
+/// Seconds after which the replay cache may accept further proofs.
 const PROOFS_RETRY_AFTER: u64 = 60;
 
-/// The principal of a request; `None`: it has no credentials and needs none.
+/// Returns the principal of a request; `None` if the request has no credentials and needs none.
 ///
 /// # Errors
-/// With the response to credentials that are missing or not valid.
+/// When credentials are missing or invalid; the error is the response.
 pub(super) async fn authenticate(
     authenticator: &Authenticator,
     parts: &Parts,
@@ -56,8 +55,8 @@ pub(super) async fn authenticate(
     authenticated.map_err(|error| unauthenticated(authenticator, parts, &error))
 }
 
-/// Adds the challenge to a response that says which scopes are needed. A caller without a token
-/// needs one first.
+/// If a response says that scopes are missing, adds the challenge for them. A caller without a token needs a token
+/// first.
 pub(super) fn challenge_for_scopes(
     authenticator: &Authenticator,
     parts: &Parts,
@@ -93,7 +92,7 @@ fn unauthenticated(authenticator: &Authenticator, parts: &Parts, error: &AuthErr
         AuthError::Token(error @ TokenError::Malformed) => CredentialsFault::Malformed(error.description()),
         AuthError::Token(error) => CredentialsFault::InvalidToken(error.description()),
     };
-    // What the audit says of a token may tell a stranger about the configuration.
+    // The audit's text about a token may reveal the configuration, so the client gets only the description.
     let text = if let AuthError::Token(error) = error { error.description() } else { &text };
     rejection(authenticator, parts, fault, text)
 }

@@ -1,8 +1,8 @@
-//! `WWW-Authenticate`: what a client needs to get the right token (RFC 6750, RFC 9728), and to send it in the right way
+//! The header `WWW-Authenticate`: tells a client how to get the right token (RFC 6750, RFC 9728), and how to send it
 //! (RFC 9449).
 //!
-//! A challenge names the document in which the client finds the authorization server, and the scopes to ask for. It
-//! says what is wrong with a token in words of this server; nothing of the token is repeated.
+//! A challenge names the metadata document from which the client learns the authorization server, and the scopes to
+//! request. It says in this server's own words what is wrong with a token, and repeats nothing of the token.
 
 use axum::http::{HeaderValue, StatusCode};
 
@@ -10,21 +10,21 @@ use super::credentials_header::TokenScheme;
 use super::resource_metadata::{advertised, document_url};
 use crate::config::{AuthConfig, JwtAlgorithm};
 
-/// What is wrong with the credentials of a request. The texts are for `error_description`.
+/// What is wrong with the credentials of a request. The texts become `error_description`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CredentialsFault<'f> {
-    /// There are none. RFC 6750, 3.1: then the challenge names no error.
+    /// There are no credentials. The challenge then names no error (RFC 6750, 3.1).
     Missing,
-    /// They cannot be read, such as two `Authorization` headers.
+    /// The credentials cannot be parsed, for example two `Authorization` headers.
     Malformed(&'f str),
-    /// The token is not valid.
+    /// The token is invalid.
     InvalidToken(&'f str),
-    /// A token that is bound to a key was sent without a proof, or a token had to be bound.
+    /// A token that is bound to a key was sent without a proof, or a token that must be bound is not.
     UnboundUse(&'f str),
-    /// The proof of the client's key is not good.
+    /// The proof of the client's key is invalid.
     InvalidProof(&'f str),
-    /// The token is valid, and the operation needs these scopes. All of them are named, also those that the token has:
-    /// the client asks for a new token with exactly what is named.
+    /// The token is valid, but the operation needs these scopes. All needed scopes are listed, including those that the
+    /// token has, because the client requests a new token with exactly the listed scopes.
     InsufficientScope(&'f [Box<str>]),
 }
 
@@ -40,13 +40,13 @@ impl CredentialsFault<'_> {
         }
     }
 
-    /// Whether the client has to use the scheme `DPoP`, whichever it has used.
+    /// Whether the client must use the scheme `DPoP`, regardless of the scheme it has used.
     fn needs_dpop(self) -> bool {
         matches!(self, Self::UnboundUse(_) | Self::InvalidProof(_))
     }
 }
 
-/// The challenge to a request for the path `requested`, whose token was sent with `scheme`.
+/// Makes the challenge for a request with the path `requested` whose token was sent with `scheme`.
 pub(super) fn challenge(
     auth: &AuthConfig,
     requested: &str,
@@ -96,7 +96,7 @@ pub(super) fn challenge(
     HeaderValue::from_str(&text).unwrap_or(HeaderValue::from_static(name))
 }
 
-/// Writes a quoted string (RFC 9110, 5.6.4). What cannot stand in a header becomes a question mark.
+/// Writes a quoted string (RFC 9110, 5.6.4). Characters that are not allowed in a header become question marks.
 fn push_quoted(text: &mut String, value: &str) {
     text.push('"');
     for character in value.chars() {

@@ -1,17 +1,17 @@
-//! Whether a client of HTTP runs on this machine, so that its roots are folders of this machine, and that it may call
-//! without credentials where the operator says so (`anonymous = "loopback"`).
+//! Decides whether an HTTP client runs on this machine. If so, its roots are folders of this machine, and it may call
+//! without credentials where the operator allows that (`anonymous = "loopback"`).
 //!
-//! It does if the listener and the client's address are loopback, `Host` names this machine, and there is no header of
-//! a proxy, since a proxy on this machine also connects from here. A proxy that adds no header counts as a client, so
-//! the operator can set that no roots are read over HTTP (`roots_over_http`).
+//! A client is local if the listener and the client's address are loopback, `Host` names this machine, and no header of
+//! a proxy is present: a proxy on this machine has a loopback address too. A proxy that adds no header cannot be
+//! recognized, so the operator can turn off reading roots over HTTP (`roots_over_http`).
 
 use axum::http::HeaderMap;
 
 use crate::config::ServerConfig;
 use crate::mcp::Caller;
 
-/// Whether proxies add a header of this name. The names of a request are compared with these, since looking up each of
-/// these would take longer.
+/// Whether this is a header that proxies add. Each header of a request is compared with these names, which is faster
+/// than looking up each of these names in the request.
 fn is_proxy_header(name: &str) -> bool {
     matches!(
         name,
@@ -26,10 +26,10 @@ fn is_proxy_header(name: &str) -> bool {
     )
 }
 
-/// Finds local clients.
+/// Decides which clients are local.
 #[derive(Debug)]
 pub(super) struct LocalityCheck {
-    /// Whether this server can have local clients.
+    /// Whether this server can have local clients at all.
     possible: bool,
 }
 
@@ -38,7 +38,7 @@ impl LocalityCheck {
         Self { possible: settings.listen.ip().is_loopback() }
     }
 
-    /// Whether a client is local. `names_this_machine`: whether the request's `Host` does.
+    /// Whether a client is local. `names_this_machine` says whether the request's `Host` names this machine.
     pub(super) fn is_local(&self, headers: &HeaderMap, caller: &Caller, names_this_machine: bool) -> bool {
         self.possible
             && names_this_machine

@@ -1,8 +1,9 @@
 //! Bounds the number of open connections.
 //!
-//! At the limit, one connection of the caller with the most connections is [evicted](crate::mcp::choose_evicted): first
-//! the one that has waited longest for its client (for a request, for the rest of one, or for a response to be read),
-//! then an event stream, which clients open again. A connection whose request is being served stays.
+//! At the limit, a new connection [evicts](crate::mcp::choose_evicted) one of the caller with the most connections:
+//! first the connection that has waited longest for its client (for a request, for the rest of one, or for the client
+//! to read a response), then an event stream, which a client opens again. A connection whose request is being served is
+//! never evicted.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,11 +15,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::mcp::{Caller, EvictionCandidate, choose_evicted};
 
-/// What a connection does.
+/// What a connection is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub(super) enum ConnectionState {
-    /// It waits for its client.
+    /// It waits for the client.
     Waiting,
     /// It sends an event stream.
     Streaming,
@@ -31,7 +32,7 @@ pub(super) enum ConnectionState {
 pub(super) struct ConnectionLimit {
     max: usize,
     begun: Instant,
-    /// The number of open connections, for metrics.
+    /// The number of open connections, which the metrics share.
     count: Arc<AtomicUsize>,
     open: Mutex<OpenConnections>,
 }
@@ -47,13 +48,13 @@ struct OpenConnections {
 pub(super) struct Activity {
     begun: Instant,
     state: AtomicU8,
-    /// Milliseconds after `begun`.
+    /// Milliseconds from `begun` to the last change of `state`.
     since: AtomicU64,
     /// Cancelled when the connection is evicted.
     pub(super) evicted: CancellationToken,
 }
 
-/// The right to one open connection, given back when dropped.
+/// The permit for one open connection. Dropping it returns it.
 #[derive(Debug)]
 pub(super) struct ConnectionPermit {
     limit: Arc<ConnectionLimit>,
@@ -62,12 +63,13 @@ pub(super) struct ConnectionPermit {
 }
 
 impl ConnectionLimit {
-    /// At most `max` connections, whose number is kept in `count`.
+    /// Allows at most `max` connections, and keeps their number in `count`.
     pub(super) fn new(max: usize, count: Arc<AtomicUsize>) -> Arc<Self> {
         Arc::new(Self { max, begun: Instant::now(), count, open: Mutex::default() })
     }
 
-    /// A permit for a new connection. `None`: the limit is reached, and all open connections are at work.
+    /// Acquires a permit for a new connection. Returns `None` if the limit is reached and all open connections serve
+    /// requests.
     pub(super) fn acquire(self: &Arc<Self>, caller: Caller) -> Option<ConnectionPermit> {
         let mut open = self.open.lock();
         if open.by_number.len() >= self.max {

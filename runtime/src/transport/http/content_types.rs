@@ -1,8 +1,9 @@
-//! `Content-Type`, `Content-Encoding` and `Accept`: what a client sends, and which forms of a response it reads.
+//! The headers `Content-Type`, `Content-Encoding` and `Accept`: what a client sends, and which content types it
+//! accepts.
 
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 
-/// A response to a rejected request, as plain text.
+/// The response to a rejected request, as plain text.
 pub(super) type PlainRejection = (StatusCode, &'static str);
 
 const NOT_JSON: PlainRejection =
@@ -14,7 +15,7 @@ const UNREADABLE: PlainRejection = (
     "an answer is JSON or an event stream; send `Accept: application/json, text/event-stream`\n",
 );
 
-/// The forms of a response that the client reads.
+/// The content types that the client accepts.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct AcceptHeader {
     pub(super) json: bool,
@@ -22,7 +23,7 @@ pub(super) struct AcceptHeader {
 }
 
 impl AcceptHeader {
-    /// Reads the header. A client without it reads everything.
+    /// Reads the header `Accept`. A client without it accepts everything.
     pub(super) fn read(headers: &HeaderMap) -> Self {
         let lines = || headers.get_all(header::ACCEPT).iter().filter_map(|line| line.to_str().ok());
         let is_absent = lines().count() < 2 && lines().all(str::is_empty);
@@ -36,10 +37,10 @@ impl AcceptHeader {
         accepts
     }
 
-    /// The same, for a response that may have either form.
+    /// Like [`Self::read`], for a response that may have either content type.
     ///
     /// # Errors
-    /// With 406 when the client reads none of them.
+    /// With 406 when the client accepts neither.
     pub(super) fn read_any(headers: &HeaderMap) -> Result<Self, PlainRejection> {
         let accepts = Self::read(headers);
         if accepts.json || accepts.events { Ok(accepts) } else { Err(UNREADABLE) }
@@ -49,7 +50,7 @@ impl AcceptHeader {
 /// Checks that a body is uncompressed JSON.
 ///
 /// # Errors
-/// With 415 when the headers say anything else.
+/// With 415 when the headers say otherwise.
 pub(super) fn check_json_body(headers: &HeaderMap) -> Result<(), PlainRejection> {
     let text =
         |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok()).unwrap_or_default();
@@ -57,7 +58,7 @@ pub(super) fn check_json_body(headers: &HeaderMap) -> Result<(), PlainRejection>
     if !content_type.eq_ignore_ascii_case("application/json") {
         return Err(NOT_JSON);
     }
-    // A small compressed body can unfold into a large one, so compressed bodies are rejected.
+    // A small compressed body can expand into a very large one, so compressed bodies are rejected.
     if !matches!(text(header::CONTENT_ENCODING), "" | "identity") {
         return Err(COMPRESSED);
     }

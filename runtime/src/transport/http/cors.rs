@@ -1,10 +1,10 @@
-//! CORS: which responses a page in a browser may read.
+//! CORS: which responses a web page in a browser may read.
 //!
-//! A browser sends the requests of a page in any case, and [`origin_check`](super::origin_check) rejects those of
-//! foreign pages. Here the pages of allowed origins are let read what comes back, errors included: a page that cannot
-//! read a 401 cannot begin to log in. Before most requests a browser asks for permission with a preflight, which
-//! carries no token and is answered before authentication. Cookies are never allowed, and no page is let in by `*`:
-//! only the documents of [`resource_metadata`](super::resource_metadata) are for every page.
+//! A browser sends a page's requests in any case; [`origin_check`](super::origin_check) rejects those of pages that are
+//! not allowed. Here pages of allowed origins get permission to read the responses, including errors: a page that
+//! cannot read a 401 cannot start a login. Before most requests a browser asks for permission with a preflight request,
+//! which has no token and is answered before authentication. Cookies are never allowed. `*` is used only for the
+//! documents of [`resource_metadata`](super::resource_metadata), which every page may read.
 
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
@@ -17,35 +17,37 @@ const METHODS: &str = "GET, POST, DELETE";
 const REQUEST_HEADERS: &str = "Authorization, Content-Type, Accept, MCP-Protocol-Version, Mcp-Session-Id, \
                                Last-Event-ID, Mcp-Method, Mcp-Name, DPoP, traceparent, tracestate";
 
-/// How the headers begin that repeat a tool's arguments (`x-mcp-header`, 2026-07-28). The rest is the tool's.
+/// The prefix of headers that repeat a tool's arguments (`x-mcp-header`, 2026-07-28). The tool defines the rest of the
+/// name.
 const PARAM_PREFIX: &str = "mcp-param-";
 
-/// The headers of a response that pages may read, besides those that they always may.
+/// The response headers that pages may read, besides those that CORS always exposes.
 const EXPOSED_HEADERS: &str = "Mcp-Session-Id, WWW-Authenticate, Retry-After, MCP-Protocol-Version";
 
-/// Seconds for which a browser need not ask again.
+/// For how many seconds a browser may remember the permission.
 const MAX_AGE: &str = "600";
 
-/// With these a browser asks whether a public page may reach a server in a private network or on its own machine.
+/// The headers with which a browser asks whether a public page may reach a server in a private network or on the
+/// browser's own machine, and with which the server permits it.
 const REQUEST_PRIVATE_NETWORK: HeaderName = HeaderName::from_static("access-control-request-private-network");
 const ALLOW_PRIVATE_NETWORK: HeaderName = HeaderName::from_static("access-control-allow-private-network");
 
-/// The response to a preflight from `origin`, the allowed origin of the request if it has one; `None` if the request is
-/// no such preflight. Like every response it still needs [`add_headers`].
+/// Returns the response to a preflight from `origin`, which is the request's origin if that is allowed. Returns `None`
+/// if the request is not a preflight of an allowed origin. The response still needs [`add_headers`].
 pub(super) fn preflight(request: &Parts, origin: Option<&HeaderValue>) -> Option<Response> {
     origin.filter(|_| is_preflight(request))?;
     let methods = HeaderValue::from_static(METHODS);
     Some(permission(&request.headers, methods, request_headers(&request.headers)))
 }
 
-/// Whether a browser asks for permission.
+/// Whether a request is a preflight.
 fn is_preflight(request: &Parts) -> bool {
     request.method == Method::OPTIONS
         && request.headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD)
         && request.headers.contains_key(header::ORIGIN)
 }
 
-/// A response that permits these methods and headers.
+/// Makes a response that permits these methods and headers.
 pub(super) fn permission(request: &HeaderMap, methods: HeaderValue, headers: HeaderValue) -> Response {
     let mut response = StatusCode::NO_CONTENT.into_response();
     let permitted = response.headers_mut();
@@ -58,10 +60,10 @@ pub(super) fn permission(request: &HeaderMap, methods: HeaderValue, headers: Hea
     response
 }
 
-/// Lets the page read a response, if its origin is allowed.
+/// Permits the page to read a response, if the origin of the page is allowed.
 pub(super) fn add_headers<B>(origin: Option<&HeaderValue>, response: &mut Response<B>) {
     let headers = response.headers_mut();
-    // Also without an origin, since a cache must not give that response to a page.
+    // Set even without an origin, because a cache must not serve that response to a page.
     headers.append(header::VARY, HeaderValue::from_static("Origin"));
     if let Some(origin) = origin {
         headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
@@ -69,8 +71,8 @@ pub(super) fn add_headers<B>(origin: Option<&HeaderValue>, response: &mut Respon
     }
 }
 
-/// The headers that a page may send, with those that it asks for and that repeat arguments. What it asks for is bounded
-/// by the length of a request's header.
+/// Returns the headers that a page may send: the fixed ones, and the requested ones that repeat arguments. The limit on
+/// a request's header bounds their number.
 fn request_headers(request: &HeaderMap) -> HeaderValue {
     let lines = request.get_all(header::ACCESS_CONTROL_REQUEST_HEADERS).iter();
     let names = lines.filter_map(|line| line.to_str().ok()).flat_map(|line| line.split(',')).map(str::trim);

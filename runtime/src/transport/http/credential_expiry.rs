@@ -1,9 +1,9 @@
 //! Ends event streams of principals whose credentials are no longer valid.
 //!
-//! A request is authenticated when it arrives, and an event stream may then stay open for days. The body of such a
-//! response ends when its principal's credentials expire, or when a changed configuration or a changed file of
-//! authorities does not accept them any more; the client comes back with others, and resumes its session. What a caller
-//! hears on its stream follows its roles at each moment, so a change of roles ends no stream.
+//! A request is authenticated when it arrives, but its event stream may stay open for days. So the body of such a
+//! response ends when the principal's credentials expire, or when a changed configuration or a changed file of
+//! authorities no longer accepts them. The client then comes back with other credentials and resumes its session. What
+//! a caller receives on its stream always follows its current roles, so a change of roles ends no stream.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -20,15 +20,15 @@ use super::sse;
 use super::tls::ShownCertificate;
 use crate::access::{Authenticator, Principal};
 
-/// A body that ends with the credentials of its principal.
+/// A body that ends when the credentials of its principal end.
 struct CredentialBound {
     body: ResponseBody,
     ended: BoxFuture<'static, ()>,
 }
 
-/// Bounds a response to the time in which the credentials of `principal` are valid, if the response is a stream.
-/// `None`: to the time in which such a caller, on this machine or not, needs none. `shown`: the certificate of the
-/// connection, which has to stay trusted.
+/// If the response is an event stream, ends it when the credentials of `principal` are no longer valid; with `None`,
+/// when callers without credentials are no longer accepted (`is_loopback` says whether the caller is on this machine).
+/// `shown` is the client certificate of the connection, whose authority must stay trusted.
 pub(super) fn bind(
     response: HttpResponse,
     authenticator: &Arc<Authenticator>,

@@ -1,8 +1,8 @@
-//! The headers with credentials: `Authorization`, with the scheme `Bearer` (RFC 6750, 2.1) or `DPoP` (RFC 9449, 7.1),
-//! and `DPoP` with the proof that belongs to the latter.
+//! The headers with credentials: `Authorization` with the scheme `Bearer` (RFC 6750, 2.1) or `DPoP` (RFC 9449, 7.1),
+//! and `DPoP` with the proof for the latter scheme.
 //!
-//! A token is read from `Authorization` alone. One in the query or in the body would be in logs and histories, and MCP
-//! forbids it. Which letters a token may have is a rule of `access`.
+//! A token is read only from `Authorization`. A token in the query would appear in logs and histories, and MCP forbids
+//! it. `access` decides which characters a token may have.
 
 use axum::http::{HeaderMap, HeaderName, header};
 
@@ -12,20 +12,20 @@ const DPOP: HeaderName = HeaderName::from_static("dpop");
 /// The scheme with which a token is sent, and with which a challenge begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TokenScheme {
-    /// Every holder of the token may use it.
+    /// Whoever has the token may use it.
     Bearer,
-    /// Only the holder of a key may use the token.
+    /// Only a client that has the key may use the token.
     Dpop,
 }
 
-/// The token of a request. It has no `Debug`, since tokens are not for logs.
+/// The token of a request. It has no `Debug`, because tokens must not be logged.
 #[derive(Clone, Copy)]
 pub(super) struct HeaderToken<'h> {
     pub(super) scheme: TokenScheme,
     pub(super) token: &'h str,
 }
 
-/// A malformed `Authorization`.
+/// Why the header `Authorization` cannot be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum CredentialsHeaderError {
     #[error("`Authorization` is there twice; send one token")]
@@ -34,10 +34,10 @@ pub(super) enum CredentialsHeaderError {
     Malformed,
 }
 
-/// The token of a request; `None` when there is none, or another scheme.
+/// Returns the token of a request; `None` if there is none, or if the scheme is another one.
 ///
 /// # Errors
-/// When there are two, or the header has characters that no token has.
+/// When there are two headers, or the header has characters that no token has.
 pub(super) fn token(headers: &HeaderMap) -> Result<Option<HeaderToken<'_>>, CredentialsHeaderError> {
     let mut values = headers.get_all(header::AUTHORIZATION).iter();
     let Some(value) = values.next() else { return Ok(None) };
@@ -54,12 +54,12 @@ pub(super) fn token(headers: &HeaderMap) -> Result<Option<HeaderToken<'_>>, Cred
     Ok(Some(HeaderToken { scheme, token: token.trim_matches(' ') }))
 }
 
-/// The scheme of a request, as far as it has one token.
+/// The scheme of a request's token; `Bearer` if there is not exactly one token.
 pub(super) fn scheme(headers: &HeaderMap) -> TokenScheme {
     token(headers).ok().flatten().map_or(TokenScheme::Bearer, |token| token.scheme)
 }
 
-/// The only proof of a request; `None` when there is none, or more than one (RFC 9449, 4.3).
+/// Returns the proof of a request; `None` unless there is exactly one (RFC 9449, 4.3).
 pub(super) fn proof(headers: &HeaderMap) -> Option<&str> {
     let mut values = headers.get_all(DPOP).iter();
     let proof = values.next()?.to_str().ok()?;

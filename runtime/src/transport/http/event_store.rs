@@ -1,11 +1,13 @@
-//! The events of one resumable SSE stream: a client that lost its connection reads on from the last event it saw.
+//! The stored events of one resumable SSE stream: a client that lost its connection continues after the last event it
+//! received.
 //!
-//! A stream outlives connections. Its writer never waits for a reader: a message that does not fit removes events that
-//! were already delivered. If the oldest event was not delivered, a notification is dropped, while a client request or
-//! a response removes the oldest events. A new reader replaces the old one, whose connection is probably dead, so that
-//! no event is sent on two connections. The events count towards the [buffers of the caller](crate::mcp::BufferBudget):
-//! when these are full, streams that have ended and have no reader are forgotten. If there is still no space, a client
-//! request ends its reader's connection, and a response is replaced by an error; the stream goes on for a later reader.
+//! A stream outlives its connections. The writer never waits for a reader: if a message does not fit, events that were
+//! already delivered are removed. If the oldest event was not delivered, a new notification is dropped, but a client
+//! request or a response removes the oldest events. A new reader replaces the old one, whose connection is probably
+//! dead, so that no event is sent on two connections. The events count towards the [buffers of the
+//! caller](crate::mcp::BufferBudget). When these are full, the events of streams that have ended and have no reader are
+//! removed. If that is not enough, a client request that does not fit ends the reader's connection, and a response that
+//! does not fit is replaced by an error; the stream itself stays for a later reader.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
@@ -19,19 +21,19 @@ use crate::mcp::{
     BufferReservation, BufferShare, Evictable, RequestId, RpcError, UNCOUNTED_BYTES, error_response,
 };
 
-/// Most events that one stream stores.
+/// Maximum number of events that one stream stores.
 const MAX_EVENTS: usize = 256;
 
-/// Most bytes that one stream stores, besides the newest event.
+/// Maximum number of bytes that one stream stores, besides the newest event.
 const MAX_BYTES: usize = 4 << 20;
 
-/// Bytes of an event besides its message.
+/// Bytes that an event takes besides its message.
 const OVERHEAD: usize = 64;
 
-/// The stream.
+/// The stored events of one stream.
 #[derive(Debug)]
 pub(super) struct EventStore {
-    /// Unique in its session.
+    /// The stream's number, unique in its session.
     pub(super) number: u64,
     state: Mutex<StoreState>,
     changed: Notify,
@@ -40,14 +42,14 @@ pub(super) struct EventStore {
 
 #[derive(Debug, Default)]
 struct StoreState {
-    /// In the order of their numbers, which have gaps where events were removed.
+    /// In the order of their numbers. Removed events leave gaps in the numbers.
     events: VecDeque<StoredEvent>,
     bytes: usize,
     last: u64,
     delivered: u64,
-    /// The number of the present reader.
+    /// The number of the current reader.
     reader: u64,
-    /// Readers that are not dropped yet, replaced ones included.
+    /// The number of readers that are not dropped yet, including replaced ones.
     readers: usize,
     ended: Option<Instant>,
 }
@@ -56,7 +58,7 @@ struct StoreState {
 struct StoredEvent {
     number: u64,
     message: Bytes,
-    /// `None` for an error that replaces a response.
+    /// `None` for an error that replaces a response, which is not counted.
     _reservation: Option<BufferReservation>,
 }
 
@@ -67,7 +69,7 @@ impl StoreState {
         self.events.push_back(StoredEvent { number: self.last, message, _reservation: reservation });
     }
 
-    /// Forgets the oldest event.
+    /// Removes the oldest event.
     fn pop(&mut self) {
         if let Some(oldest) = self.events.pop_front() {
             self.bytes -= oldest.message.len();
@@ -85,27 +87,27 @@ impl StoreState {
     }
 }
 
-/// What happens to a message that does not fit.
+/// What to do if a message does not fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EventPriority {
-    /// It may be dropped.
+    /// The message may be dropped.
     Notification,
-    /// A client request: it removes older events.
+    /// The message removes older events.
     ClientRequest,
-    /// The same; a large response [is counted](crate::mcp::BufferBudget::counted) already.
+    /// Like a client request; [`counted`](crate::mcp::BufferBudget::counted) has counted a large response already.
     Response,
 }
 
-/// One event to write.
+/// One event to be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Event {
-    /// Unique in the session, with the stream's number in it.
+    /// The event's id, unique in the session. It contains the stream's number.
     pub(super) id: String,
-    /// The message; `None` in an event that only has an id to resume from.
+    /// The message; `None` in an event whose only purpose is its id.
     pub(super) message: Option<Bytes>,
 }
 
-/// The events after a position in a stream are no longer stored.
+/// The requested events are no longer stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct EventGone;
 
@@ -114,14 +116,14 @@ impl EventStore {
         Arc::new(Self { number, state: Mutex::default(), changed: Notify::new(), share })
     }
 
-    /// Adds a message. `false`: the buffers of this caller are full.
+    /// Adds a message. Returns `false` if the buffers of this caller are full.
     pub(super) fn push(&self, message: Bytes, priority: EventPriority) -> bool {
         let counted = if priority == EventPriority::Response && message.len() > UNCOUNTED_BYTES {
             0
         } else {
             message.len()
         };
-        // Before the lock, since reserving may make any stream forget its events.
+        // Before the lock, because reserving may make any stream remove its events.
         let reservation = self.share.reserve_long_lived(counted + OVERHEAD);
         let is_reserved = reservation.is_some();
         let mut state = self.state.lock();
@@ -133,7 +135,7 @@ impl EventStore {
             tracing::debug!(
                 "closed an SSE stream: the client buffers are full (setting [server] `client_buffers_mib`)"
             );
-            // Ends the present reader, as a new reader would. There may be space again for the next one.
+            // Ends the current reader, as a new reader would. There may be space again for the next reader.
             state.reader += 1;
         }
         drop(state);
@@ -141,7 +143,8 @@ impl EventStore {
         is_reserved
     }
 
-    /// Adds an error instead of a response that does not fit. The error is short and comes once, so it is not counted.
+    /// Adds an error in place of a response that does not fit. The error is short and comes only once, so it is not
+    /// counted.
     pub(super) fn push_error(&self, id: Option<&RequestId>) {
         let message = error_response(id, &RpcError::overloaded("the response"));
         let mut state = self.state.lock();
@@ -152,7 +155,7 @@ impl EventStore {
         self.changed.notify_waiters();
     }
 
-    /// Removes older events, as far as a message of this priority may. `false`: the message still does not fit.
+    /// Removes older events, as far as this priority permits. Returns `false` if the message still does not fit.
     fn remove_older(state: &mut StoreState, bytes: usize, priority: EventPriority) -> bool {
         while !state.fits(bytes) {
             let delivered = state.events.front().is_some_and(|oldest| oldest.number <= state.delivered);
@@ -164,7 +167,7 @@ impl EventStore {
         true
     }
 
-    /// Ends the stream: no more messages will come.
+    /// Ends the stream: no more messages follow.
     pub(super) fn end(self: &Arc<Self>) {
         let mut state = self.state.lock();
         state.ended.get_or_insert_with(Instant::now);
@@ -176,26 +179,26 @@ impl EventStore {
         }
     }
 
-    /// Lets the budget forget the events, since the stream has ended and has no reader.
+    /// Allows the budget to remove the events, because the stream has ended and has no reader.
     fn register_evictable(self: &Arc<Self>) {
         let own: Weak<Self> = Arc::downgrade(self);
         self.share.register_evictable(own);
     }
 
-    /// Stored bytes.
+    /// The number of stored bytes.
     pub(super) fn bytes(&self) -> usize {
         self.state.lock().bytes
     }
 
-    /// The time since its end; `None` before its end.
+    /// The time since the stream ended; `None` while it continues.
     pub(super) fn ended_for(&self) -> Option<Duration> {
         self.state.lock().ended.map(|ended| ended.elapsed())
     }
 
-    /// Reads the events after the event number `after`; an earlier reader stops.
+    /// Returns a reader for the events after the event number `after`. It replaces an earlier reader.
     ///
     /// # Errors
-    /// When events after that one are no longer stored.
+    /// When events after `after` are no longer stored.
     pub(super) fn read_after(self: &Arc<Self>, after: u64) -> Result<EventReader, EventGone> {
         let mut state = self.state.lock();
         let oldest = state.events.front().map_or(state.last + 1, |event| event.number);
@@ -205,7 +208,7 @@ impl EventStore {
         Ok(self.replace_reader(&mut state, after))
     }
 
-    /// Reads the events from now on; an earlier reader stops.
+    /// Returns a reader for new events only. It replaces an earlier reader.
     pub(super) fn read_new(self: &Arc<Self>) -> EventReader {
         let mut state = self.state.lock();
         let after = state.last;
@@ -220,7 +223,7 @@ impl EventStore {
     }
 }
 
-/// A reader at a position in a stream.
+/// Reads the events of a stream from a position on.
 #[derive(Debug)]
 pub(super) struct EventReader {
     store: Arc<EventStore>,
@@ -229,12 +232,12 @@ pub(super) struct EventReader {
 }
 
 impl EventReader {
-    /// The event id of its position.
+    /// The event id of the current position.
     pub(super) fn id(&self) -> String {
         format!("{:x}-{:x}", self.store.number, self.after)
     }
 
-    /// The next event; `None` when the stream has ended or another reader has replaced this one. Cancel-safe.
+    /// Returns the next event; `None` if the stream has ended or another reader has replaced this one. Cancel-safe.
     pub(super) async fn next(&mut self) -> Option<Event> {
         let store = Arc::clone(&self.store);
         loop {
@@ -246,7 +249,7 @@ impl EventReader {
         }
     }
 
-    /// The result of `next` if it is known now.
+    /// Returns the result of `next` if it is available now.
     fn try_next(&mut self) -> Option<Option<Event>> {
         let mut state = self.store.state.lock();
         if state.reader != self.reader {
@@ -287,7 +290,7 @@ impl Evictable for EventStore {
     }
 }
 
-/// Splits an event's id into the numbers of stream and event.
+/// Splits an event id into the number of its stream and its own number.
 pub(super) fn parse_id(id: &str) -> Option<(u64, u64)> {
     let (stream, event) = id.split_once('-')?;
     Some((u64::from_str_radix(stream, 16).ok()?, u64::from_str_radix(event, 16).ok()?))

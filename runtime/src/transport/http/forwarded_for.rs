@@ -1,9 +1,9 @@
 //! The client's address behind trusted proxies, from `X-Forwarded-For`.
 //!
-//! Every proxy appends the address that it was reached from, so the header is read from its end: the first address that
-//! is no trusted proxy's is the client's. What stands before that was written by the client, who may write anything.
-//! `Forwarded` (RFC 7239) is not read: a proxy that appends to one of the two headers passes the other on as the client
-//! wrote it.
+//! Every proxy appends the address from which it was reached, so the header is read from its end: the first address
+//! that is not a trusted proxy's is the client's. The client itself may have written what stands before that, so it is
+//! ignored. `Forwarded` (RFC 7239) is not read: a proxy that appends to one of the two headers forwards the other one
+//! as the client wrote it.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -21,7 +21,7 @@ impl TrustedProxies {
         Self(networks.to_vec())
     }
 
-    /// The address of the client of a request that came from `peer`.
+    /// Returns the address of the client of a request that came from `peer`.
     pub(super) fn client_address(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
         let mut address = peer.to_canonical();
         if !self.contains(address) {
@@ -29,7 +29,7 @@ impl TrustedProxies {
         }
         let lines = headers.get_all(X_FORWARDED_FOR).iter().rev();
         for hop in lines.flat_map(|line| line.to_str().unwrap_or_default().rsplit(',')) {
-            // Who stands before an unreadable address is not known.
+            // If an address cannot be parsed, the addresses before it are not trustworthy.
             let Some(before) = parse(hop.trim()) else { return address };
             address = before;
             if !self.contains(address) {
@@ -44,7 +44,7 @@ impl TrustedProxies {
     }
 }
 
-/// An address, which some proxies write with a port.
+/// Parses an address. Some proxies append a port.
 fn parse(hop: &str) -> Option<IpAddr> {
     let bare = hop.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(hop);
     let address = bare.parse().ok().or_else(|| Some(hop.parse::<SocketAddr>().ok()?.ip()));

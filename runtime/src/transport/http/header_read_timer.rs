@@ -1,9 +1,10 @@
-//! The timer of a connection, with which hyper bounds the time for the header of each request.
+//! The timer with which hyper bounds how long a client may take to send the header of a request; one for each
+//! connection.
 //!
-//! hyper starts a timer when it begins to wait for a header and drops it when the header has come: one for each
-//! request. Registering it with tokio and deregistering it takes a lock twice and often wakes another thread. So a
-//! connection has one `Sleep`, which stays registered. When it elapses too early, since the wait for a later header has
-//! begun meanwhile, it is reset; that is once in ten seconds.
+//! hyper creates a timer when it starts to wait for a header, and drops it when the header has come: one timer for each
+//! request. Registering and deregistering a timer with tokio takes a lock twice and often wakes another thread. So a
+//! connection keeps one `Sleep`, which stays registered. If it elapses although the current deadline is later, because
+//! a later header is awaited by now, it is reset; that happens at most once in ten seconds.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -13,11 +14,11 @@ use std::time::{Duration, Instant};
 use hyper::rt::{Sleep, Timer};
 use parking_lot::Mutex;
 
-/// The timer of one connection, which needs one deadline at a time.
+/// The timer of one connection. hyper uses only one deadline at a time.
 #[derive(Debug, Clone, Default)]
 pub(super) struct HeaderReadTimer(Arc<Mutex<SharedSleep>>);
 
-/// Registered with the first deadline that is waited for.
+/// Created when the first deadline is polled.
 type SharedSleep = Option<Pin<Box<tokio::time::Sleep>>>;
 
 /// Waits until a deadline.
@@ -73,10 +74,10 @@ mod tests {
         let (timer, begun) = (HeaderReadTimer::default(), Instant::now());
         let ms = Duration::from_millis;
         assert!(timer.sleep(ms(20)).now_or_never().is_none());
-        // The header came, and the next one is waited for.
+        // The header has come, and hyper waits for the next one.
         timer.sleep(ms(80)).await;
         assert!(begun.elapsed() >= ms(80), "{:?}", begun.elapsed());
-        // An earlier deadline than the sleep's.
+        // A deadline before that of the sleep.
         assert!(timer.sleep(Duration::from_secs(60)).now_or_never().is_none());
         timer.sleep(ms(20)).await;
         assert!(begun.elapsed() >= ms(100), "{:?}", begun.elapsed());

@@ -1,7 +1,9 @@
-//! Headers that repeat the body (2026-07-28, Streamable HTTP): proxies route by them, so they must match the body.
+//! Headers that repeat parts of the body (2026-07-28, Streamable HTTP). Proxies route by these headers, so they must
+//! match the body.
 //!
-//! A new rule for such a header belongs here. The headers of a tool's arguments can only be compared when the tool is
-//! known. If the tool is not published yet, [`DeferredHeaders`] has the headers, and the layer `mcp` calls it later.
+//! A new rule for such a header belongs here. Headers that repeat a tool's arguments can be compared only when the tool
+//! is known. If the tool is not published yet, [`DeferredHeaders`] keeps the headers, and the layer `mcp` compares them
+//! later.
 
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -14,7 +16,7 @@ use super::headers::{METHOD, NAME, PROTOCOL_VERSION, required, single};
 use crate::catalog::{ParamHeader, ParamKind, PublishedTool};
 use crate::mcp::{ArgumentsCheck, Method, Request, Revision, RpcError};
 
-/// The headers of a call whose tool was not published when the call came.
+/// The headers of a call whose tool was not published yet when the call arrived.
 #[derive(Debug)]
 pub(super) struct DeferredHeaders(pub(super) HeaderMap);
 
@@ -24,32 +26,33 @@ impl ArgumentsCheck for DeferredHeaders {
     }
 }
 
-/// Compares the headers of a stateless request with its body. Returns the name in the body if a header repeats it.
+/// Compares the headers of a stateless request with its body. Returns the name or URI in the body if a header must
+/// repeat it.
 ///
 /// # Errors
-/// -32020 when one is missing, has characters that a header cannot have, or differs.
+/// -32020 when a header is missing, has invalid characters, or differs from the body.
 pub(super) fn check<'r>(
     headers: &HeaderMap,
     request: &'r Request,
     revision: Revision,
 ) -> Result<Option<Cow<'r, str>>, RpcError> {
     check_version(headers, revision.as_str())?;
-    same(&METHOD, required(headers, &METHOD)?, request.method.as_str())?;
+    check_equal(&METHOD, required(headers, &METHOD)?, request.method.as_str())?;
     let name = match request.method {
         Method::CallTool | Method::GetPrompt => request.params.name(),
         Method::ReadResource => request.params.uri(),
         _ => return Ok(None),
     };
-    // A body without the parameter is rejected by the handler, as invalid parameters.
+    // If the body lacks the parameter, the handler rejects the request because of its parameters.
     let Ok(name) = name else { return Ok(None) };
-    same(&NAME, &decoded(&NAME, required(headers, &NAME)?)?, &name)?;
+    check_equal(&NAME, &decoded(&NAME, required(headers, &NAME)?)?, &name)?;
     Ok(Some(name))
 }
 
 /// Compares the headers that repeat arguments (`x-mcp-header`) with the arguments.
 ///
 /// # Errors
-/// -32020 when one is missing, has characters that a header cannot have, or differs.
+/// -32020 when a header is missing, has invalid characters, or differs from the argument.
 pub(super) fn check_params(
     headers: &HeaderMap,
     expected: &[ParamHeader],
@@ -67,24 +70,24 @@ pub(super) fn check_params(
             Some(argument) => {
                 let text = decoded(header, required(headers, header)?)?;
                 if !matches_argument(&text, argument, *kind) {
-                    return Err(differs(header));
+                    return Err(mismatch(header));
                 }
             }
-            None if single(headers, header)?.is_some() => return Err(differs(header)),
+            None if single(headers, header)?.is_some() => return Err(mismatch(header)),
             None => {}
         }
     }
     Ok(())
 }
 
-/// Whether a header's text stands for an argument. An argument of another type than the schema's is compared by its own
-/// type; the schema rejects it later.
+/// Whether a header's text equals an argument. An argument whose type differs from the schema is compared by its own
+/// type; validation rejects it later.
 fn matches_argument(header: &str, argument: &Value, kind: ParamKind) -> bool {
     match argument {
         Value::String(text) => header == text,
         Value::Bool(value) => header == if *value { "true" } else { "false" },
         Value::Number(number) if kind == ParamKind::Integer => {
-            match (whole(header), whole(&number.to_string())) {
+            match (whole_number(header), whole_number(&number.to_string())) {
                 (Some(header), Some(number)) => header == number,
                 _ => false,
             }
@@ -93,35 +96,35 @@ fn matches_argument(header: &str, argument: &Value, kind: ParamKind) -> bool {
     }
 }
 
-/// A whole number, which JSON may also write as `1.0` or `1e3`. `None` from 2^53 on, where a double no longer holds
-/// every whole number.
-fn whole(text: &str) -> Option<i64> {
+/// Parses a whole number, which JSON may also write as `1.0` or `1e3`. Returns `None` from 2^53 on, where a double
+/// cannot represent every whole number.
+fn whole_number(text: &str) -> Option<i64> {
     let safe = |number: &i64| number.unsigned_abs() < 1 << 53;
     let written = |text: &str| text.parse::<f64>().ok().filter(|number| number.fract() == 0.0);
     let number = text.parse::<i64>().ok().or_else(|| written(text).map(|number| number as i64));
     number.filter(safe)
 }
 
-/// Compares the protocol version in the headers with the body's.
+/// Compares the revision in the headers with that in the body.
 ///
 /// # Errors
-/// -32020 when it is missing or differs.
+/// -32020 when the header is missing or differs from the body.
 pub(super) fn check_version(headers: &HeaderMap, version: &str) -> Result<(), RpcError> {
-    same(&PROTOCOL_VERSION, required(headers, &PROTOCOL_VERSION)?, version)
+    check_equal(&PROTOCOL_VERSION, required(headers, &PROTOCOL_VERSION)?, version)
 }
 
-fn same(name: impl Display, header: &str, body: &str) -> Result<(), RpcError> {
+fn check_equal(name: impl Display, header: &str, body: &str) -> Result<(), RpcError> {
     if header == body {
         return Ok(());
     }
-    Err(differs(name))
+    Err(mismatch(name))
 }
 
-fn differs(name: impl Display) -> RpcError {
+fn mismatch(name: impl Display) -> RpcError {
     RpcError::header_mismatch(&format!("`{name}` does not say what the body says"))
 }
 
-/// Decodes `=?base64?...?=`, the form of values that a header cannot carry plainly.
+/// Decodes a value in the form `=?base64?...?=`, which is used for text that is not allowed in a header.
 fn decoded(name: impl Display, value: &str) -> Result<Cow<'_, str>, RpcError> {
     let Some(encoded) = value.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?=")) else {
         return Ok(Cow::Borrowed(value));

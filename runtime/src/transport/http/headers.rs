@@ -1,7 +1,6 @@
-//! The headers of Streamable HTTP: their names, and reading a header that may be there at most once.
+//! The headers of Streamable HTTP: their names, and reading a header that must not occur twice.
 //!
-//! No other file spells one of these names. The rules for their values are in `header_validation` and
-//! `streamable_http`.
+//! Other files use these constants. The rules for the values are in `header_validation` and `streamable_http`.
 
 use std::fmt::Display;
 
@@ -10,25 +9,25 @@ use axum::http::{HeaderMap, HeaderName};
 
 use crate::mcp::RpcError;
 
-/// The id of a session, from the response to `initialize` on.
+/// The id of a session; the response to `initialize` introduces it.
 pub(super) const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 
-/// The revision of MCP that the body is written in.
+/// The revision of the message in the body.
 pub(super) const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 
-/// Repeats the method of the body (2026-07-28).
+/// Repeats the method in the body (2026-07-28).
 pub(super) const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 
-/// Repeats the name or the URI of the body (2026-07-28).
+/// Repeats the name or the URI in the body (2026-07-28).
 pub(super) const NAME: HeaderName = HeaderName::from_static("mcp-name");
 
-/// The last event that a client saw of a stream which it resumes.
+/// The last event that a client received on the stream that it resumes.
 pub(super) const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
-/// The only value of a header, as text.
+/// Returns the value of a header that must not occur twice.
 ///
 /// # Errors
-/// -32020 when the header is given twice, or has characters that a header cannot have.
+/// -32020 when the header occurs twice, or has invalid characters.
 pub(super) fn single<N: AsHeaderName + Display + Copy>(
     headers: &HeaderMap,
     name: N,
@@ -48,10 +47,10 @@ pub(super) fn single<N: AsHeaderName + Display + Copy>(
     }
 }
 
-/// The value of a header that must be there.
+/// Returns the value of a header that must be present.
 ///
 /// # Errors
-/// As [`single`], and when there is none.
+/// As for [`single`], and when the header is missing.
 pub(super) fn required<N: AsHeaderName + Display + Copy>(
     headers: &HeaderMap,
     name: N,

@@ -1,7 +1,7 @@
-//! HTTP+SSE, the transport of 2024-11-05: an event stream that carries everything to the client, and an address to
-//! which it posts. Deprecated and still spoken by many clients.
+//! HTTP+SSE, the transport of revision 2024-11-05: an event stream with all messages to the client, and a URL to which
+//! the client posts its own. It is deprecated, but many clients still use it.
 //!
-//! The stream is the connection: when it breaks, all running requests of the client end.
+//! The stream is the connection: when it ends, all running requests of the client are cancelled.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,25 +19,25 @@ use super::request_body::CountedBody;
 use super::sse::LegacyStream;
 use crate::mcp::{Caller, Channel, DuplexSession, Server, token};
 
-/// The path of the stream.
+/// The path of the event stream.
 pub(super) const STREAM: &str = "/sse";
 
-/// The path for messages.
+/// The path to which messages are posted.
 pub(super) const MESSAGES: &str = "/messages";
 
 /// The header with the prefix that a proxy has removed from the path.
 const PREFIX: &str = "x-forwarded-prefix";
 
-/// How long a message waits for its stream to be read.
+/// How long a posted message waits for room in its stream's queue.
 const MAX_WAIT: Duration = Duration::from_secs(5);
 
-/// Messages that may wait for their stream.
-const WAITING: usize = 16;
+/// Maximum number of messages in a stream's queue.
+const MAX_WAITING: usize = 16;
 
-/// The open streams, by the session id that their clients post to.
+/// The open streams by session id, which their clients use when they post.
 type Streams = Arc<Mutex<HashMap<String, StreamInput>>>;
 
-/// The way into one stream.
+/// The queue for the messages that a client posts to its stream.
 #[derive(Debug, Clone)]
 struct StreamInput {
     owner: Caller,
@@ -51,7 +51,7 @@ pub(super) struct LegacySseStreams {
     max_streams: usize,
 }
 
-/// Forgets a stream when it ends.
+/// Removes a stream from the map when it ends.
 struct StreamGuard {
     inputs: Streams,
     id: String,
@@ -62,10 +62,10 @@ impl LegacySseStreams {
         Self { inputs: Arc::default(), max_streams }
     }
 
-    /// Opens a stream.
+    /// Opens an event stream.
     ///
     /// # Errors
-    /// When there are too many, or the prefix is not a path.
+    /// When there are too many streams, or the prefix is not a path.
     pub(super) fn open(
         &self,
         server: &Arc<Server>,
@@ -75,7 +75,7 @@ impl LegacySseStreams {
         let prefix = prefix(headers)?;
         let full = (StatusCode::SERVICE_UNAVAILABLE, "all sessions are in use; try again later\n");
         let id = token().ok_or(full)?;
-        let (input, messages) = mpsc::channel(WAITING);
+        let (input, messages) = mpsc::channel(MAX_WAITING);
         let mut inputs = self.inputs.lock();
         if inputs.len() >= self.max_streams {
             return Err(full);
@@ -90,10 +90,10 @@ impl LegacySseStreams {
         Ok(LegacyStream::new(endpoint, duplex, Box::new(guard)))
     }
 
-    /// Hands a posted message to its stream, and waits if the stream's queue is full.
+    /// Adds a posted message to the queue of its stream, and waits if the queue is full.
     ///
     /// # Errors
-    /// When the query names no open stream of the same principal, or the queue stays full.
+    /// When the query names no open stream of this principal, or the queue stays full.
     pub(super) async fn post(
         &self,
         query: Option<&str>,
@@ -110,7 +110,7 @@ impl LegacySseStreams {
         let input = input.filter(|input| input.owner.principal_id() == caller.principal_id());
         let full = (StatusCode::SERVICE_UNAVAILABLE, "the stream is not being read; read it and try again\n");
         let input = input.ok_or(ended)?;
-        // The same principal may send it with another token than the one that opened the stream.
+        // A principal may post with another token than the one with which it opened the stream.
         let line = InputLine { line: Line::Whole(bytes.into()), reservation, sender: Some(caller.clone()) };
         let sending = input.messages.send_timeout(line, MAX_WAIT);
         sending
@@ -125,8 +125,8 @@ impl Drop for StreamGuard {
     }
 }
 
-/// The path before the server's own paths, as the client sees it. It is sent back to the client, so only a plain path
-/// is accepted.
+/// Returns the path prefix under which the client sees this server. The prefix is sent back to the client, so only a
+/// plain path is accepted.
 fn prefix(headers: &HeaderMap) -> Result<String, PlainRejection> {
     let Some(value) = headers.get(PREFIX) else { return Ok(String::new()) };
     let bad = (StatusCode::BAD_REQUEST, "`X-Forwarded-Prefix` must be a path such as /tools\n");

@@ -1,11 +1,12 @@
 //! Accepts connections and serves them until the server stops.
 //!
-//! A loop of its own and not `axum::serve`, since connections here are bounded: [in number](super::connection_limit),
-//! in the time for a TLS handshake, for sending a header and for reading a response, and in buffers. `TCP_NODELAY` is
-//! set on each; without it an event stream waits 40 ms for the client's acknowledgement.
+//! The accept loop is our own and not `axum::serve`, because connections are bounded here: [in
+//! number](super::connection_limit), in the time for a TLS handshake, for sending a header and for reading a response,
+//! and in their buffers. `TCP_NODELAY` is set on each connection; without it, an event stream would wait 40 ms for the
+//! client's acknowledgement.
 //!
-//! TLS is a layer between the socket and hyper. `connection` is compiled once with it and once without, so that plain
-//! HTTP does not pay for it.
+//! TLS is a layer between the socket and hyper. `connection` is compiled twice, with and without it, so that plain HTTP
+//! does not pay for TLS.
 
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
@@ -34,34 +35,34 @@ use crate::mcp::Caller;
 
 const HEADER_TIME: Duration = Duration::from_secs(10);
 
-/// Buffer of a connection in each direction, bytes, and so the longest header. The smallest size that honest clients do
-/// not reach.
+/// Size of a connection's buffer in each direction, in bytes, and so the maximum length of a header. It is the smallest
+/// size that honest clients do not reach.
 const BUFFER: usize = 32 << 10;
 
-/// The kernel's send buffer, bytes. By default it may grow to 4 MiB for each connection, which no budget of the server
-/// counts. Linux allocates twice this size, for its bookkeeping.
+/// Size of the kernel's send buffer, in bytes. By default it may grow to 4 MiB for each connection, which no budget of
+/// the server counts. Linux allocates twice this size, for its bookkeeping.
 const SEND_BUFFER: u32 = 64 << 10;
 
-/// The kernel's receive buffer, bytes. By default it may grow to 6 MiB and more for a client that was read fast before.
-/// Linux allocates twice this size, and at least half of that is the TCP window. That is no slower on this machine and
-/// in a local network, and over a round trip of 300 ms a body of 4 MiB still arrives in time.
+/// Size of the kernel's receive buffer, in bytes. By default it may grow to 6 MiB and more for a client that was read
+/// fast before. Linux allocates twice this size, of which at least half is the TCP window. In measurements this was no
+/// slower on one machine and in a local network, and over a round trip of 300 ms a body of 4 MiB still arrived in time.
 const RECEIVE_BUFFER: u32 = 64 << 10;
 
-/// Connections that wait to be accepted.
+/// Maximum number of connections that wait to be accepted.
 const BACKLOG: u32 = 1_024;
 
-/// For how long, and for how many bytes, a client may go on sending after the last response of its connection.
+/// How long, and how many bytes, a client may go on sending after the last response on its connection.
 const LINGER: Duration = Duration::from_secs(1);
 const LINGER_BYTES: u64 = 8 << 20;
 
-/// After running out of file descriptors, accepting again at once would only spin.
+/// The pause after running out of file descriptors: accepting again at once would only spin.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 type TimeoutTcpStream = Pin<Box<TimeoutStream<TcpStream>>>;
 
-/// What a client sends and reads: TCP, or TLS over it.
+/// The stream to a client: TCP, or TLS over TCP.
 trait ClientStream: AsyncRead + AsyncWrite + Unpin + Send + 'static {
-    /// The stream of TCP below.
+    /// Returns the TCP stream below.
     fn into_tcp(self) -> TimeoutTcpStream;
 }
 
@@ -81,22 +82,22 @@ impl ClientStream for TlsStream<TimeoutTcpStream> {
 #[derive(Debug)]
 pub struct Listener {
     socket: TcpListener,
-    /// Its address, with the port that the system chose for port 0.
+    /// The address, with the port that the system chose for port 0.
     pub address: SocketAddr,
     tls: Option<Arc<TlsAcceptor>>,
     connections: Arc<AtomicUsize>,
 }
 
 impl Listener {
-    /// Binds a socket, within the async runtime.
+    /// Binds a socket; must be called within the async runtime.
     ///
     /// # Errors
-    /// When the address is in use or may not be used.
+    /// When the address is in use or not permitted.
     pub fn bind(address: SocketAddr) -> std::io::Result<Self> {
         let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
-        // A server that is started again can use its address at once.
+        // Lets a restarted server use its address at once.
         socket.set_reuseaddr(true)?;
-        // Connections inherit both.
+        // Accepted connections inherit both buffer sizes.
         socket.set_send_buffer_size(SEND_BUFFER)?;
         socket.set_recv_buffer_size(RECEIVE_BUFFER)?;
         socket.bind(address)?;
@@ -110,7 +111,7 @@ impl Listener {
         Self { tls: Some(Arc::new(tls)), ..self }
     }
 
-    /// The number of open connections, which changes while it serves.
+    /// The number of open connections, which changes while the listener serves.
     #[must_use]
     pub fn connections(&self) -> Arc<AtomicUsize> {
         Arc::clone(&self.connections)
@@ -124,7 +125,7 @@ impl Listener {
     }
 }
 
-/// Serves `routes` within the limits of `settings`, until `stop`, then lets running requests finish.
+/// Serves `routes` within the limits of `settings` until `stop` is cancelled, then lets running requests finish.
 pub async fn serve(
     listener: Listener,
     routes: impl MakeService,
@@ -156,8 +157,8 @@ async fn serve_connections(
             accepted = accept(&listener.socket) => accepted,
         };
         let Some((stream, peer)) = accepted else { continue };
-        // When the requests of all connections are being served, the new connection is closed: if it waited, all later
-        // ones would wait behind it.
+        // If all connections are serving requests, the new one is closed: waiting for a permit would delay all later
+        // connections.
         let Some(permit) = connections.acquire(Caller::Address(peer)) else { continue };
         let stream = with_write_timeout(stream, settings.write_timeout);
         let context = ConnectionContext { peer, permit, routes: routes.clone(), stop: stop.clone() };
@@ -184,7 +185,7 @@ async fn accept(socket: &TcpListener) -> Option<(TcpStream, IpAddr)> {
     }
 }
 
-/// A stream whose client has to read: if a write makes no progress for `timeout`, the connection ends.
+/// Wraps a stream so that the connection ends when a write makes no progress for `timeout`.
 fn with_write_timeout(stream: TcpStream, timeout: Duration) -> TimeoutTcpStream {
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!("cannot set TCP_NODELAY: {error}");
@@ -194,7 +195,7 @@ fn with_write_timeout(stream: TcpStream, timeout: Duration) -> TimeoutTcpStream 
     Box::pin(stream)
 }
 
-/// What belongs to one connection besides its stream.
+/// Everything that belongs to one connection, except its stream.
 struct ConnectionContext<R> {
     peer: IpAddr,
     permit: ConnectionPermit,
@@ -202,7 +203,7 @@ struct ConnectionContext<R> {
     stop: CancellationToken,
 }
 
-/// Serves a connection that begins with a TLS handshake. Until the handshake has ended, the connection waits for its
+/// Serves a connection that starts with a TLS handshake. During the handshake the connection counts as waiting for its
 /// client and can be evicted.
 async fn tls_connection(
     tls: Arc<TlsAcceptor>,
@@ -219,7 +220,7 @@ async fn tls_connection(
         Err(FailedHandshake { why, stream }) => {
             tracing::debug!("{why}");
             if let Some(mut stream) = stream {
-                // The client may still be sending, and has to read why the handshake failed.
+                // The client may still be sending, and must be able to read why the handshake failed.
                 stream
                     .shutdown()
                     .await
@@ -230,7 +231,7 @@ async fn tls_connection(
     }
 }
 
-/// Serves HTTP on a connection. `shown`: the client's certificate, as an extension of each request.
+/// Serves HTTP on a connection. `shown` is the client's certificate, which becomes an extension of each request.
 async fn connection(
     stream: impl ClientStream,
     shown: Option<ShownCertificate>,
@@ -258,10 +259,10 @@ async fn connection(
     let ended = tokio::select! {
         ended = &mut served => ended,
         () = permit.activity.evicted.cancelled() => return log_eviction(),
-        () = either(&stop, distrusted.as_ref()) => {
+        () = either_cancelled(&stop, distrusted.as_ref()) => {
             Pin::new(&mut served).graceful_shutdown();
             tokio::select! {
-                ended = &mut served => ended.unwrap_or_else(broken),
+                ended = &mut served => ended.unwrap_or_else(log_broken),
                 () = permit.activity.evicted.cancelled() => log_eviction(),
             }
             return;
@@ -269,12 +270,12 @@ async fn connection(
     };
     match ended {
         Ok(()) => lingering_close(served.into_parts().io.into_inner().into_tcp()).await,
-        Err(error) => broken(error),
+        Err(error) => log_broken(error),
     }
 }
 
 /// Waits until one of the tokens is cancelled.
-async fn either(one: &CancellationToken, other: Option<&CancellationToken>) {
+async fn either_cancelled(one: &CancellationToken, other: Option<&CancellationToken>) {
     match other {
         Some(other) => {
             one.run_until_cancelled(other.cancelled()).await;
@@ -287,12 +288,12 @@ fn log_eviction() {
     tracing::debug!("evicted a connection for a new one (setting [server] `max_connections`)");
 }
 
-fn broken(error: hyper::Error) {
+fn log_broken(error: hyper::Error) {
     tracing::debug!("the connection failed: {error}");
 }
 
-/// Reads on after the last response of a connection. A client that was rejected may still be sending, and if the
-/// connection were closed then, the client could lose the response before it reads it (RFC 9112, 9.6).
+/// Reads on after the last response of a connection. A client whose request was rejected may still be sending it;
+/// closing the connection at once could destroy the response before the client reads it (RFC 9112, 9.6).
 async fn lingering_close(stream: TimeoutTcpStream) {
     let mut input = stream.take(LINGER_BYTES);
     let mut nowhere = tokio::io::sink();
@@ -310,7 +311,7 @@ mod tests {
     use super::super::tls::tests::{TestFiles, localhost};
     use super::*;
 
-    /// The name in the client's certificate, as the response to every request.
+    /// Responds to every request with the name in the client's certificate.
     async fn client_name(request: axum::extract::Request) -> String {
         let certificate = request.extensions().get::<ShownCertificate>().and_then(ShownCertificate::trusted);
         certificate.map_or_else(|| "nobody".to_owned(), |certificate| certificate.subject.clone())
@@ -348,7 +349,7 @@ mod tests {
             }
             if name == b"ada" {
                 stop.cancel();
-                // Without a `close_notify` this is an error.
+                // Without a `close_notify`, reading to the end is an error.
                 assert_eq!(stream.read_to_end(&mut Vec::new()).await.unwrap(), 0);
             }
         }
@@ -374,7 +375,7 @@ mod tests {
         let listener = Listener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
         let (client, accepted) = tokio::join!(TcpStream::connect(listener.address), listener.socket.accept());
         let (mut client, (mut stream, _)) = (client.unwrap(), accepted.unwrap());
-        // The buffer of a client that is read fast grows, unless its size was set.
+        // The receive buffer of a client that is read fast grows, unless its size was set.
         let sent = vec![0; 32 << 20];
         let mut received = vec![0; sent.len()];
         let (sending, receiving) = tokio::join!(client.write_all(&sent), stream.read_exact(&mut received));

@@ -1,5 +1,5 @@
-//! What the listener serves: a service for each connection, so that what is known of the connection need not be an
-//! extension of every request. A service of hyper, since one of tower is copied for each request.
+//! A hyper service for each connection, so that facts about the connection need not be an extension of every request.
+//! It is hyper's service trait, because a tower service would be cloned for each request.
 
 use std::convert::Infallible;
 use std::net::IpAddr;
@@ -15,7 +15,7 @@ use hyper_util::service::TowerToHyperService;
 
 use super::connection_limit::Activity;
 
-/// What the requests of a connection need to know of it.
+/// Facts about a connection that its requests need.
 #[derive(Debug)]
 pub struct ConnectionInfo {
     /// The client's address.
@@ -23,9 +23,9 @@ pub struct ConnectionInfo {
     pub(super) activity: Arc<Activity>,
 }
 
-/// Makes a service for each connection.
+/// Makes the service of each connection.
 pub trait MakeService: Clone + Send + Sync + 'static {
-    /// The body of a response.
+    /// The body of responses.
     type Body: http_body::Body<Data: Send, Error: Into<BoxError>> + Send + 'static;
     /// What serves the requests of one connection.
     type Service: Service<Request<Incoming>, Response = Response<Self::Body>, Error = Infallible, Future: Send>
@@ -33,11 +33,11 @@ pub trait MakeService: Clone + Send + Sync + 'static {
         + Sync
         + 'static;
 
-    /// The service of a new connection.
+    /// Makes the service of a new connection.
     fn make_service(&self, connection: ConnectionInfo) -> Self::Service;
 }
 
-/// A router of axum, which needs to know nothing of its connections.
+/// An axum router, which does not use the facts about its connections.
 impl<S> MakeService for TowerToHyperService<S>
 where
     Self: Service<Request<Incoming>, Response = Response, Error = Infallible, Future: Send>

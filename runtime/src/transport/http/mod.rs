@@ -1,9 +1,9 @@
-//! HTTP: Streamable HTTP at one endpoint, `POST` for messages, `GET` for server notifications and `DELETE` to end a
-//! session; and beside it HTTP+SSE, for the clients of the first revision.
+//! HTTP: Streamable HTTP at one endpoint (`POST` for messages, `GET` for server notifications, `DELETE` to end a
+//! session), and HTTP+SSE for clients of the first revision.
 //!
 //! Everything about HTTP is in this folder: headers, status codes, session ids, resumable streams. The layer `mcp` gets
-//! parsed messages and returns response streams. A request goes through `router` (checks of every request, routes),
-//! `streamable_http` (which message belongs to which session), and the layer `mcp`; `response` writes the response.
+//! parsed messages and returns response streams. A request passes `router` (checks for every request, routes),
+//! `streamable_http` (which message belongs to which session) and the layer `mcp`; `response` writes the response.
 
 mod authentication;
 mod challenge;

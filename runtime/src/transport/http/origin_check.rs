@@ -1,15 +1,16 @@
-//! Which requests are accepted at all: `Host`, `Origin` and `Sec-Fetch-Site`, checked on every request.
+//! Decides which requests are accepted at all, by `Host`, `Origin` and `Sec-Fetch-Site`.
 //!
-//! A page in a browser can send requests to a server on the same machine, and by rebinding a name can even read the
-//! responses. It cannot choose these headers. An IP address as host is always accepted, since rebinding needs a name.
+//! A web page can send requests to a server on the browser's machine, and with DNS rebinding it can even read the
+//! responses. But a page cannot choose these headers. An IP address as host is always accepted, because rebinding needs
+//! a name.
 //!
-//! `Origin` names the page that sends a request. Browsers send it with every POST and with every request whose response
-//! a script could read. They omit it where the page cannot read the response: an image, a script, a frame or a link to
-//! this server, or `fetch` with `no-cors`. Such a GET would still open a stream and take a permit, and only
-//! `Sec-Fetch-Site` tells it from a GET of a program. The other `Sec-Fetch` headers are not checked: Node.js sends
-//! `Sec-Fetch-Mode` too, and a page may not open a stream by navigation either. A browser from before 2023, or one that
-//! speaks plain HTTP with another machine, sends none of these headers. There a page can only open a stream that it
-//! cannot read, and cannot POST, since a form cannot send JSON.
+//! `Origin` names the page that sends a request. Browsers send it with every POST, and with every request whose
+//! response a script could read. They omit it where the page cannot read the response: for an image, a script, a frame
+//! or a link, and for `fetch` with `no-cors`. Such a GET would still open a stream and take a permit, and only
+//! `Sec-Fetch-Site` distinguishes it from a GET of a program. The other `Sec-Fetch` headers are not checked: Node.js
+//! sends `Sec-Fetch-Mode` too, and a page must not open a stream by navigation either. A browser from before 2023, or
+//! one that uses plain HTTP to another machine, sends none of these headers. With such a browser, a page can only open
+//! a stream that it cannot read; it cannot POST, because a form cannot send JSON.
 
 use std::net::IpAddr;
 
@@ -19,19 +20,19 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header};
 use super::content_types::PlainRejection;
 use crate::config::{Host, ServerConfig};
 
-/// The hosts and origins that are allowed besides loopback ones.
+/// The hosts and origins that are allowed besides loopback.
 #[derive(Debug)]
 pub(in crate::transport) struct OriginCheck {
     hosts: Vec<String>,
     origins: Vec<String>,
 }
 
-/// What an allowed `Host` names.
+/// What kind of host an allowed `Host` names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::transport) enum HostName {
     /// `localhost`, or a loopback address.
     Loopback,
-    /// An address, or a name that the operator allowed.
+    /// Another address, or a name that the operator allowed.
     Other,
 }
 
@@ -49,8 +50,8 @@ const BAD_SITE: PlainRejection = (
      `EventSource`, or with `fetch` in CORS mode\n",
 );
 
-/// Where the page that sends a request comes from, compared with this server: `same-origin`, `same-site` or
-/// `cross-site`; `none` if the user made the browser send it.
+/// Where the page that sends a request comes from, relative to this server: `same-origin`, `same-site` or `cross-site`;
+/// `none` if the user caused the request.
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 impl OriginCheck {
@@ -59,40 +60,40 @@ impl OriginCheck {
         Self { hosts: lower(&settings.allowed_hosts), origins: lower(&settings.allowed_origins) }
     }
 
-    /// Checks these headers.
+    /// Checks the three headers.
     ///
     /// # Errors
-    /// With 403 when one is there twice, is malformed or names a host or an origin that is not allowed.
+    /// With 403 when a header occurs twice, is malformed, or names a host or an origin that is not allowed.
     pub(in crate::transport) fn check(&self, headers: &HeaderMap) -> Result<HostName, PlainRejection> {
         let host = self.check_host(headers)?;
-        match only(headers, &header::ORIGIN).map_err(|()| BAD_ORIGIN)? {
+        match single_value(headers, &header::ORIGIN).map_err(|()| BAD_ORIGIN)? {
             Some(origin) if self.origin_allowed(origin) => Ok(host),
             Some(_) => Err(BAD_ORIGIN),
-            // No page sent the request, or a page of this server. Every other value, also an unknown one, means a page
-            // of another origin that does not name itself.
-            None => match only(headers, &FETCH_SITE).map_err(|()| BAD_SITE)? {
+            // No page sent the request, or a page of this server did. Every other value, even an unknown one, stands
+            // for a page of another origin that sends no `Origin`.
+            None => match single_value(headers, &FETCH_SITE).map_err(|()| BAD_SITE)? {
                 None | Some("none" | "same-origin") => Ok(host),
                 Some(_) => Err(BAD_SITE),
             },
         }
     }
 
-    /// Checks `Host` alone: enough for a GET that changes nothing, and whose response no foreign page can read.
+    /// Checks only `Host`, which is enough for a GET that changes nothing and whose response no foreign page can read.
     ///
     /// # Errors
-    /// With 403 when it is missing, is there twice, is malformed or names a host that is not allowed.
+    /// With 403 when `Host` is missing, occurs twice, is malformed, or names a host that is not allowed.
     pub(in crate::transport) fn check_host(&self, headers: &HeaderMap) -> Result<HostName, PlainRejection> {
-        let host = only(headers, &header::HOST).map_err(|()| BAD_HOST)?;
+        let host = single_value(headers, &header::HOST).map_err(|()| BAD_HOST)?;
         host.and_then(|host| self.host_name(host)).ok_or(BAD_HOST)
     }
 
-    /// The origin of the page that sends a request, if it is an allowed one.
+    /// Returns the origin of the page that sends a request, if the origin is allowed.
     pub(super) fn allowed_origin<'h>(&self, headers: &'h HeaderMap) -> Option<&'h HeaderValue> {
-        let origin = only(headers, &header::ORIGIN).ok().flatten()?;
+        let origin = single_value(headers, &header::ORIGIN).ok().flatten()?;
         if self.origin_allowed(origin) { headers.get(header::ORIGIN) } else { None }
     }
 
-    /// What an allowed host names; `None` for any other.
+    /// Returns the kind of an allowed host; `None` for any other host.
     fn host_name(&self, host: &str) -> Option<HostName> {
         if is_plain_loopback(host) {
             return Some(HostName::Loopback);
@@ -100,7 +101,7 @@ impl OriginCheck {
         self.parsed_host_name(host)
     }
 
-    /// The same for a host that has to be parsed.
+    /// Like `host_name`, for a host that has to be parsed.
     fn parsed_host_name(&self, host: &str) -> Option<HostName> {
         let authority = host.parse::<Authority>().ok()?;
         let bare = authority.as_str() == authority.host();
@@ -129,7 +130,8 @@ impl OriginCheck {
     }
 }
 
-/// Whether a host is this machine as most clients write it, which needs no parsing. Never what parsing would reject.
+/// Whether a host is this machine in a spelling that needs no parsing. It must never accept what the parser would
+/// reject.
 fn is_plain_loopback(host: &str) -> bool {
     let is_port = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit()) && port.parse::<u16>().is_ok();
     let name = match host.rsplit_once(':') {
@@ -139,8 +141,8 @@ fn is_plain_loopback(host: &str) -> bool {
     matches!(name, "localhost" | "127.0.0.1" | "[::1]")
 }
 
-/// The only value of a header.
-fn only<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Option<&'h str>, ()> {
+/// Returns the value of a header; an error if the header occurs twice or is not text.
+fn single_value<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Option<&'h str>, ()> {
     let mut values = headers.get_all(name).iter();
     let value = values.next().map(|value| value.to_str().map_err(|_| ())).transpose()?;
     if values.next().is_some() { Err(()) } else { Ok(value) }
@@ -232,7 +234,7 @@ mod tests {
                 assert_eq!(check.parsed_host_name(&host), Some(HostName::Loopback), "{host}");
             }
         }
-        // Five of the ports with each of the three names, and two of the names that have a port already.
+        // Five of the ports with each of the three names, and two names that have a port already.
         assert_eq!(plain, 3 * 5 + 2);
     }
 
@@ -264,7 +266,7 @@ mod tests {
             let pairs = [(header::HOST, "localhost"), (FETCH_SITE, value)];
             status(&origin_check, &[&pairs[..], more].concat())
         };
-        // The user, this server's own origin, and programs that send only the other `Sec-Fetch` headers.
+        // A request of the user, one of this server's own pages, and programs that send only other `Sec-Fetch` headers.
         for good in ["none", "same-origin"] {
             assert_eq!(site(good, &[]), 200, "{good}");
         }

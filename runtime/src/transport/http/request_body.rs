@@ -1,13 +1,13 @@
 //! Reads request bodies: bounded in size and in time, counted against the buffers of all clients, never compressed.
-//! Drains bodies that no handler has read.
+//! Also drains bodies that no handler has read.
 //!
-//! Buffer space is reserved as bytes arrive: a client that announces a long body and sends nothing of it reserves
-//! nothing. The announced length only decides whether a body is too long, and how far its reservation may grow ahead of
-//! its bytes.
+//! Buffer space is reserved as bytes arrive: a client that announces a long body and sends nothing reserves nothing.
+//! The announced length is used only to reject a body that is too long, and to bound how far the reservation may run
+//! ahead of the received bytes.
 //!
-//! hyper closes a connection whose request was not read to its end, and does not say so in the response. A client that
-//! reuses connections would then send its next request on a closed one. So the remainder of a body is read and
-//! discarded if it is small; otherwise the response says `Connection: close`.
+//! hyper closes a connection whose request was not read to its end, and does not announce that in the response. A
+//! client that reuses connections would then send its next request on a closed connection. So the rest of a small body
+//! is read and discarded; for a large one the response says `Connection: close`.
 
 use std::time::{Duration, Instant};
 
@@ -25,20 +25,20 @@ use crate::mcp::{BufferReservation, BufferShare, UNCOUNTED_BYTES, buffer_cost};
 /// How long a client may take to send its body.
 const READ_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Bytes that are read and discarded of a body that no handler has read. After more the connection is closed.
+/// How many bytes of an unread body are read and discarded. If there are more, the connection is closed.
 const DRAIN_BYTES: usize = 64 << 10;
 
 /// How long a response waits for that. A client that is sending such a body has finished by then, or is so far away
-/// that it saves less by keeping its connection.
+/// that keeping the connection saves it little.
 const DRAIN_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// How long a large body waits for buffer space, all its pieces together.
+/// How long a large body waits for buffer space, for all its chunks together.
 const MAX_WAIT: Duration = if cfg!(test) { Duration::from_millis(50) } else { Duration::from_secs(5) };
 
-/// The body of a request: hyper's, which needs no box, or that of a request without a connection.
+/// The body of a request: hyper's, which needs no box, or, for a request without a connection, axum's.
 pub(super) type RequestBody = Either<Incoming, Body>;
 
-/// A body, with the buffer space that is reserved for it if it is large.
+/// A body that was read, with the buffer space that is reserved for it if it is large.
 #[derive(Debug)]
 pub(super) struct CountedBody {
     pub(super) bytes: Bytes,
@@ -65,7 +65,7 @@ impl IntoResponse for BodyError {
         let text = format!("{self}\n");
         match self {
             Self::TooLarge(_) => (StatusCode::PAYLOAD_TOO_LARGE, text).into_response(),
-            // The connection is of no more use.
+            // The connection cannot be used any more.
             Self::Broken => closing((StatusCode::BAD_REQUEST, text).into_response()),
             Self::Late => closing((StatusCode::REQUEST_TIMEOUT, text).into_response()),
             Self::Overloaded => {
@@ -75,10 +75,10 @@ impl IntoResponse for BodyError {
     }
 }
 
-/// Reads a body of at most `max` bytes, counted in `share`.
+/// Reads a body of at most `max` bytes, which counts against `share`.
 ///
 /// # Errors
-/// When it is too large or too slow, or there is no buffer space for it.
+/// When the body is too large or too slow, or there is no buffer space for it.
 pub(super) async fn read(
     body: &mut (impl http_body::Body<Data = Bytes> + Unpin),
     max: usize,
@@ -101,7 +101,7 @@ async fn collect<S: Fn() -> BufferShare>(
     body: &mut (impl http_body::Body<Data = Bytes> + Unpin),
     reservation: &mut BodyReservation<S>,
 ) -> Result<Bytes, BodyError> {
-    // Most bodies are one piece, which needs no copy.
+    // Most bodies are one chunk, which needs no copy.
     let first = next(body).await?.unwrap_or_default();
     reservation.reserve(first.len()).await?;
     let Some(second) = next(body).await? else { return Ok(first) };
@@ -129,17 +129,17 @@ async fn next(body: &mut (impl http_body::Body<Data = Bytes> + Unpin)) -> Result
 struct BodyReservation<S> {
     share: S,
     reserved: Option<BufferReservation>,
-    /// Bytes of the body that need no further reservation.
+    /// How many bytes of the body are reserved already.
     bytes: usize,
-    /// The announced length of the body, or `max`.
+    /// The announced length of the body, or `max` if it is unknown.
     whole: usize,
     max: usize,
-    /// How long it may still wait for space.
+    /// How long the body may still wait for space.
     max_wait: Duration,
 }
 
 impl<S: Fn() -> BufferShare> BodyReservation<S> {
-    /// Reserves space for `bytes`, and at least twice as much as before, up to the whole body.
+    /// Reserves space for `bytes` in total, at least doubling the reservation, but no more than the whole body.
     async fn reserve(&mut self, bytes: usize) -> Result<(), BodyError> {
         if bytes > self.max {
             return Err(BodyError::TooLarge(self.max >> 10));
@@ -165,7 +165,7 @@ impl<S: Fn() -> BufferShare> BodyReservation<S> {
     }
 }
 
-/// Reads the remainder of a small body, or else announces in the response that the connection is closed.
+/// Reads the rest of a small body; otherwise the response announces that the connection is closed.
 pub(super) async fn drain_or_close(
     response: HttpResponse,
     mut body: RequestBody,
@@ -174,12 +174,12 @@ pub(super) async fn drain_or_close(
     if body.is_end_stream() {
         return response;
     }
-    // The client waits for 100 (Continue) before it sends the body, and reading would make hyper send that.
+    // The client sends the body only after 100 (Continue), and reading would make hyper send that.
     let expects_continue = headers.contains_key(header::EXPECT);
     if !expects_continue && drained(&mut body).await { response } else { closing(response) }
 }
 
-/// Reads a body to its end; `false` if that takes too many bytes or too long.
+/// Reads a body to its end. Returns `false` if it has too many bytes or takes too long.
 async fn drained(body: &mut RequestBody) -> bool {
     if body.size_hint().lower() > DRAIN_BYTES as u64 {
         return false;
@@ -231,7 +231,7 @@ mod tests {
         assert!(read(&mut Body::empty(), MOST, share).await.unwrap().bytes.is_empty());
     }
 
-    /// Announces as much as is allowed and sends only its first piece.
+    /// A body that announces the maximum length and sends only its first chunk.
     struct StalledBody(Option<Bytes>);
 
     impl http_body::Body for StalledBody {

@@ -1,9 +1,9 @@
-//! Protected resource metadata (RFC 9728): which authorization servers issue tokens for this server.
+//! Protected resource metadata (RFC 9728): tells clients which authorization servers issue tokens for this server.
 //!
-//! A client finds a document by the path of the endpoint that it wants to use, so there is one for Streamable HTTP and
-//! one for HTTP+SSE, and each names its endpoint as the client knows it. That comes from `resource` in the
-//! configuration and never from `Host`, which a client may choose. The documents are public: they need no token, and a
-//! page of any origin may read them. They are written once for each configuration.
+//! A client finds a document by the path of the endpoint that it wants to use. So there is one document for Streamable
+//! HTTP and one for HTTP+SSE, and each names its endpoint as the client knows it. That URI comes from `resource` in the
+//! configuration and never from `Host`, which a client may choose. The documents are public: they need no token, and
+//! pages of any origin may read them. They are generated once for each configuration.
 
 use std::sync::Arc;
 
@@ -17,37 +17,37 @@ use serde_json::{Map, Value, json};
 use super::{cors, legacy_sse};
 use crate::config::{AuthConfig, JwtAlgorithm, ResourceUri};
 
-/// Where the documents are. The path of the endpoint follows.
+/// The path prefix of the documents; the path of the endpoint follows.
 const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
 
 /// The methods of the documents.
 const METHODS: &str = "GET, HEAD, OPTIONS";
 
-/// The scope of refresh tokens, which concerns a client and its authorization server only (2026-07-28).
+/// The scope of refresh tokens, which concerns only a client and its authorization server (2026-07-28).
 const OFFLINE_ACCESS: &str = "offline_access";
 
-/// The documents of one configuration, each with the path after [`WELL_KNOWN`]. The first that fits counts.
+/// The documents of one configuration, each with its path after [`WELL_KNOWN`]. The first matching one is served.
 type Documents = Vec<(String, Bytes)>;
 
-/// Serves the documents of the configuration in force.
+/// Serves the documents of the current configuration.
 #[derive(Debug)]
 pub(super) struct ResourceMetadata {
     /// The path of Streamable HTTP.
     endpoint: &'static str,
     /// Whether clients may have certificates, to which a token can be bound (RFC 8705).
     has_client_certificates: bool,
-    /// The documents that were written last, and for which configuration.
+    /// The documents that were generated last, and their configuration.
     written: Mutex<Option<(Arc<AuthConfig>, Documents)>>,
 }
 
 impl ResourceMetadata {
-    /// `endpoint`: the path of Streamable HTTP.
+    /// `endpoint` is the path of Streamable HTTP.
     pub(super) fn new(endpoint: &'static str, has_client_certificates: bool) -> Self {
         Self { endpoint, has_client_certificates, written: Mutex::new(None) }
     }
 
-    /// The response to a request for a document; `None` if its path is not that of one. `auth` returns the
-    /// configuration in force.
+    /// Returns the response to a request for a document; `None` if the path is not that of a document. `auth` returns
+    /// the current configuration.
     pub(super) fn respond(
         &self,
         request: &Parts,
@@ -95,7 +95,7 @@ fn response(request: &Parts, document: Option<Bytes>) -> Response {
     }
 }
 
-/// Lets every page read the documents, with every header but those that carry credentials: SDKs send
+/// Permits every page to read the documents, and to send every header except those with credentials: SDKs send
 /// `MCP-Protocol-Version`, for which a browser needs permission.
 fn permission(request: &Parts) -> Response {
     let (methods, headers) = (HeaderValue::from_static(METHODS), HeaderValue::from_static("*"));
@@ -104,7 +104,7 @@ fn permission(request: &Parts) -> Response {
     response
 }
 
-/// The URL of the document about the endpoint that a request is for, as a client reaches it; `None` without an
+/// Returns the URL of the document about the requested endpoint, as a client reaches it; `None` without an
 /// authorization server.
 pub(super) fn document_url(auth: &AuthConfig, requested: &str) -> Option<String> {
     let resource = auth.resource.as_ref().filter(|_| !auth.issuers.is_empty())?;
@@ -117,22 +117,22 @@ pub(super) fn document_url(auth: &AuthConfig, requested: &str) -> Option<String>
     Some(format!("{}{WELL_KNOWN}{endpoint}", resource.origin()))
 }
 
-/// The scopes that clients are told of.
+/// The scopes that the documents and challenges list.
 pub(super) fn advertised<'s>(scopes: impl Iterator<Item = &'s str>) -> impl Iterator<Item = &'s str> {
     scopes.filter(|scope| *scope != OFFLINE_ACCESS)
 }
 
-/// The URI of the stream of HTTP+SSE.
+/// The URI of the event stream of HTTP+SSE.
 fn legacy_uri(resource: &ResourceUri) -> String {
     resource.sibling(legacy_sse::STREAM.trim_start_matches('/'))
 }
 
-/// The path of a URI that has the same origin as `resource`.
+/// Returns the path of a URI that has the same origin as `resource`.
 fn path<'u>(uri: &'u str, resource: &ResourceUri) -> &'u str {
     uri.strip_prefix(resource.origin()).unwrap_or_default()
 }
 
-/// Writes the documents; none without an authorization server, which a document must name.
+/// Generates the documents; none without an authorization server, because a document must name one.
 fn documents(auth: &AuthConfig, endpoint: &str, has_client_certificates: bool) -> Documents {
     let Some(resource) = auth.resource.as_ref().filter(|_| !auth.issuers.is_empty()) else {
         return Vec::new();
@@ -140,7 +140,7 @@ fn documents(auth: &AuthConfig, endpoint: &str, has_client_certificates: bool) -
     let legacy = legacy_uri(resource);
     let document = |resource: &str| document(resource, auth, has_client_certificates);
     let (streamable_document, legacy_document) = (document(resource.as_str()), document(&legacy));
-    // A proxy passes on the path that the client sees, or removes its prefix from it.
+    // A proxy either forwards the path as the client sees it, or removes its prefix.
     vec![
         (String::new(), streamable_document.clone()),
         (resource.path().to_owned(), streamable_document.clone()),
@@ -176,7 +176,7 @@ pub(super) mod tests {
     use crate::config::Config;
     use http_body_util::BodyExt as _;
 
-    /// The table `[auth]` in this text.
+    /// Parses a table `[auth]`.
     pub(in super::super) fn auth(text: &str) -> AuthConfig {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("plugport.toml");
@@ -184,7 +184,7 @@ pub(super) mod tests {
         Config::read(&file, dir.path().join("plugins")).unwrap().auth.unwrap()
     }
 
-    /// `[auth]` of a server behind a prefix, with one authorization server.
+    /// The `[auth]` of a server behind a path prefix, with one authorization server.
     pub(in super::super) fn prefixed() -> AuthConfig {
         auth(
             "resource = \"https://tools.example.com/team/mcp\"\nscopes = [\"tools\", \"offline_access\"]\n\

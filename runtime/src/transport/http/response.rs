@@ -1,8 +1,8 @@
 //! Writes the responses of Streamable HTTP.
 //!
-//! A response is one JSON object or an event stream, which is decided as late as possible: a response becomes a stream
-//! when a notification comes before it, or when it takes long; otherwise it is JSON. The layer `mcp` returns only the
-//! kind of a response; only this file turns the kind into a status code.
+//! A response is one JSON object or an event stream. The choice is made as late as possible: the response becomes a
+//! stream when a notification precedes it or when it takes long; otherwise it is JSON. The layer `mcp` returns only a
+//! response's kind; only this file turns the kind into a status code.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,8 +21,8 @@ use super::sse::{self, KEEP_ALIVE, UnresumableStream};
 use super::streamable_http::Reply;
 use crate::mcp::{ResponseKind, ResponseLine, ResponsePart, ResponseStream};
 
-/// Writes a reply. `stream_close`: after how long without a message the connection of a resumable stream is closed,
-/// zero for never.
+/// Writes a reply. `stream_close` says after how much time without a message the connection of a resumable stream is
+/// closed; zero means never.
 pub(super) async fn write(reply: Reply, accepts: AcceptHeader, stream_close: Duration) -> HttpResponse {
     match reply {
         Reply::Accepted => boxed(StatusCode::ACCEPTED),
@@ -49,7 +49,8 @@ async fn write_stream(
     stream_close: Duration,
 ) -> HttpResponse {
     if let Some(http_session) = &session {
-        // A broken connection does not stop a request of a session. Nothing is awaited between the request and here.
+        // A request of a session goes on when its connection breaks. No await precedes this point, so that cannot
+        // happen before.
         stream.poll_once();
         stream = stream.detach(&http_session.session.tasks);
     }
@@ -62,7 +63,8 @@ async fn write_stream(
         let part = match tokio::time::timeout(max_wait, stream.next()).await {
             Ok(part) => part,
             Err(_) if accepts.events => {
-                // hyper does not poll the body while the client leaves an earlier response unread.
+                // hyper does not poll this body while the client has not read an earlier response, so a task polls the
+                // stream.
                 stream.spawn();
                 return events(session, stream, None, close);
             }
@@ -76,14 +78,14 @@ async fn write_stream(
             Some(ResponsePart::Message(first)) if accepts.events => {
                 return events(session, stream, Some(first), close);
             }
-            // The client cannot read notifications in its response, so it gets none.
+            // The client accepts no event stream, so it gets no notifications.
             Some(ResponsePart::Message(_)) => {}
             None => return boxed(sse::empty()),
         }
     }
 }
 
-/// The rest of a response stream, after its first message.
+/// Makes the event stream for the rest of a response stream, starting with the message `first`.
 fn events(
     session: Option<Arc<HttpSession>>,
     stream: ResponseStream,
@@ -112,8 +114,7 @@ fn json(kind: ResponseKind, line: ResponseLine) -> HttpResponse {
     response
 }
 
-/// The scopes that the caller's token lacks some of, as an extension of the response. `router` makes the challenge of
-/// them.
+/// The scopes that the operation needs, as an extension of the response. `router` makes the challenge from it.
 #[derive(Debug, Clone)]
 pub(super) struct NeededScopes(pub(super) Arc<[Box<str>]>);
 

@@ -1,8 +1,8 @@
-//! The body of a response: one JSON object, or anything else.
+//! The body of a response: one JSON object, or any other body.
 //!
-//! Most responses are one JSON object, whose body needs no box. One of two chunks has one frame for each of them. hyper
-//! writes them with the header in one system call, so that the chunk which responses share goes from the catalog to the
-//! socket without a copy. The length is known, and the response has a `content-length` as if it were one chunk.
+//! Most responses are one JSON object, whose body needs no box. An object in two chunks becomes two frames. hyper
+//! writes both with the header in one system call, so the chunk that many responses share goes from the catalog to the
+//! socket without a copy. The length is known, so the response has a `content-length` as if it were one chunk.
 
 use std::array;
 use std::convert::Infallible;
@@ -16,12 +16,12 @@ use http_body_util::Either;
 
 use crate::mcp::ResponseLine;
 
-/// The body of any response.
+/// The body of every response.
 pub(super) type ResponseBody = Either<JsonBody, Body>;
 
 pub(super) type HttpResponse = Response<ResponseBody>;
 
-/// A response whose body is in a box.
+/// Makes a response with a boxed body.
 pub(super) fn boxed(response: impl IntoResponse) -> HttpResponse {
     response.into_response().map(Either::Right)
 }
@@ -31,7 +31,7 @@ pub(super) fn boxed(response: impl IntoResponse) -> HttpResponse {
 pub struct JsonBody(array::IntoIter<Bytes, 2>);
 
 impl JsonBody {
-    /// The body with this response.
+    /// Makes the body with this response.
     pub(super) fn new(line: ResponseLine) -> Self {
         let mut chunks = line.into_chunks().into_iter();
         if chunks.as_slice().last().is_some_and(Bytes::is_empty) {

@@ -1,7 +1,7 @@
-//! An event stream of a session that survives its connection.
+//! An event stream of a session that continues when its connection breaks.
 //!
-//! `pump` moves a response stream of the layer `mcp` into an [`EventStore`] of the session, and each connection reads
-//! from the store, from the start or from the event after the last one that its client saw.
+//! A task moves a response stream of the layer `mcp` into an [`EventStore`] of the session. Each connection reads from
+//! this store, from the start or from the event after the last one that its client received.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,28 +14,28 @@ use super::session_streams::{HttpSession, STANDALONE};
 use super::sse::{EncodedEvent, EventSource};
 use crate::mcp::{AttachedConnection, ResponsePart, ResponseStream, ServerNotifications, is_request};
 
-/// After how long a client should connect again whose stream the server closed.
+/// How long a client should wait before it reconnects, when the server has closed its stream.
 pub(super) const RETRY: Duration = Duration::from_millis(250);
 
-/// The part of an event stream that is on one connection.
+/// Reads an event stream for one connection.
 #[derive(Debug)]
 pub(super) struct ResumableStream {
     session: Arc<HttpSession>,
     reader: EventReader,
     /// Whether the next event is the priming event.
     prime: bool,
-    /// After how long without a message the connection is closed; zero: never.
+    /// After how much time without a message the connection is closed; zero means never.
     close: Duration,
     /// When the last message came.
-    silent: Instant,
+    last_message: Instant,
     standalone: Option<AttachedConnection>,
-    /// Whether the connection is closed before the end of the stream.
+    /// Whether this connection is closed before the end of the stream.
     closed: bool,
 }
 
 impl ResumableStream {
-    /// A stream for a request of `session`: `first`, then the messages of `response_stream`. It goes on without a
-    /// reader.
+    /// Makes the stream for a request of `session`: `first`, then the messages of `response_stream`. The request goes
+    /// on without a reader.
     pub(super) fn for_request(
         session: &Arc<HttpSession>,
         response_stream: ResponseStream,
@@ -44,11 +44,11 @@ impl ResumableStream {
     ) -> Self {
         let store = session.streams.open_stream();
         let reader = store.read_new();
-        session.session.tasks.spawn(pump(Arc::clone(session), store, response_stream, first));
+        session.session.tasks.spawn(store_parts(Arc::clone(session), store, response_stream, first));
         Self::new(session, reader, close)
     }
 
-    /// The stream for server notifications.
+    /// Makes the stream for server notifications.
     pub(super) fn standalone(
         session: &Arc<HttpSession>,
         notifications: impl FnOnce() -> ServerNotifications,
@@ -57,7 +57,7 @@ impl ResumableStream {
         Self::attached(session, reader, notifications)
     }
 
-    /// The stream that the event `id` belongs to, from the event after it on.
+    /// Resumes the stream of the event `id` after that event.
     pub(super) fn resume(
         session: &Arc<HttpSession>,
         id: &str,
@@ -77,7 +77,8 @@ impl ResumableStream {
         reader: EventReader,
         notifications: impl FnOnce() -> ServerNotifications,
     ) -> Self {
-        // If it is locked, the stream before this one still reads it, and unlocks it when its reader is replaced.
+        // If the lock is taken, an earlier reader of this stream still reads the notifications. It releases the lock
+        // when it is replaced.
         if let Ok(mut current) = session.streams.notifications.try_lock() {
             current.get_or_insert_with(notifications);
         }
@@ -87,7 +88,7 @@ impl ResumableStream {
 
     fn new(session: &Arc<HttpSession>, reader: EventReader, close: Duration) -> Self {
         let (session, prime) = (Arc::clone(session), session.session.revision.has_priming_events());
-        Self { session, reader, prime, close, silent: Instant::now(), standalone: None, closed: false }
+        Self { session, reader, prime, close, last_message: Instant::now(), standalone: None, closed: false }
     }
 }
 
@@ -99,7 +100,7 @@ impl EventSource for ResumableStream {
         if std::mem::take(&mut self.prime) {
             return Some(EncodedEvent::with_id(&Event { id: self.reader.id(), message: None }));
         }
-        let Self { session: http_session, reader, close, silent, standalone, closed, .. } = self;
+        let Self { session: http_session, reader, close, last_message, standalone, closed, .. } = self;
         let http_session: &HttpSession = http_session;
         let session = &http_session.session;
         let event = tokio::select! {
@@ -107,24 +108,24 @@ impl EventSource for ResumableStream {
             event = reader.next() => event?,
             () = session.ended.cancelled() => return None,
             () = session.stopping.cancelled(), if standalone.is_some() => return None,
-            () = announce(http_session), if standalone.is_some() => return None,
-            () = tokio::time::sleep_until(*silent + *close), if !close.is_zero() => {
+            () = forward_notifications(http_session), if standalone.is_some() => return None,
+            () = tokio::time::sleep_until(*last_message + *close), if !close.is_zero() => {
                 *closed = true;
                 return Some(EncodedEvent::retry(RETRY));
             }
         };
-        *silent = Instant::now();
+        *last_message = Instant::now();
         Some(EncodedEvent::with_id(&event))
     }
 }
 
-/// Moves server notifications to the standalone stream, until the client does not respond to a ping.
-async fn announce(session: &HttpSession) {
+/// Moves server notifications to the standalone stream. Ends the session when its client does not respond to a ping.
+async fn forward_notifications(session: &HttpSession) {
     let mut notifications = session.streams.notifications.lock().await;
     let Some(notifications) = notifications.as_mut() else { return std::future::pending().await };
     while let Ok(message) = notifications.next().await {
         if !session.streams.standalone.push(message.clone(), EventPriority::ClientRequest) {
-            // The store has ended its reader. The next reader gets the message.
+            // The store has ended its reader. The message waits for the next reader.
             notifications.put_back(message);
             return std::future::pending().await;
         }
@@ -133,7 +134,7 @@ async fn announce(session: &HttpSession) {
     session.session.end();
 }
 
-async fn pump(
+async fn store_parts(
     session: Arc<HttpSession>,
     store: Arc<EventStore>,
     mut response_stream: ResponseStream,

@@ -1,11 +1,11 @@
-//! The routes, and what every request goes through: the checks of its headers and its credentials before, the rest of
-//! its body after.
+//! The routes, and the steps of every request: checking its headers and its credentials before the handler, and
+//! draining its body after it.
 //!
-//! `handle` is the middleware of all routes, as one function and not as layers of axum. The rest of a body is read
-//! after every handler, whether or not the handler read the body, so `handle` owns the body and lends it. Each layer of
-//! axum would box one more future for each request. A new rule for every request belongs in `AppState::check`; handlers
-//! get what is known of the client as [`CallerInfo`]. Metadata and preflights need no credentials, since clients send
-//! them to learn which credentials they need.
+//! `handle` is the middleware of all routes. It is one function and not layers of axum: a body is drained after every
+//! handler, whether or not the handler read it, so `handle` owns the body and lends it. Each axum layer would also box
+//! one more future for each request. A new rule for every request belongs in `AppState::check`; handlers get the facts
+//! about the client as [`CallerInfo`]. Metadata and preflights need no credentials, because clients send these requests
+//! to learn which credentials they need.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -46,10 +46,10 @@ use crate::mcp::{Caller, Channel, Server};
 use crate::observe::trace::TraceContext;
 use crate::sandbox::json_work;
 
-/// Where MCP is served.
+/// The path of Streamable HTTP.
 pub const PATH: &str = "/mcp";
 
-/// Where servers describe themselves (RFC 8615).
+/// The path prefix of documents in which servers describe themselves (RFC 8615).
 const WELL_KNOWN: &str = "/.well-known/";
 
 /// The methods of [`PATH`].
@@ -64,19 +64,19 @@ struct AppState {
     legacy_sse: LegacySseStreams,
 }
 
-/// The client of a request, read once from its connection and headers.
+/// Facts about the client of a request, from its connection and headers.
 struct CallerInfo<'c> {
-    /// `None` for requests without one.
+    /// `None` for requests without a connection.
     connection: Option<&'c ConnectionInfo>,
     caller: Caller,
-    /// Whether it certainly runs on this machine.
+    /// Whether the client is certain to run on this machine.
     is_on_this_machine: bool,
-    /// Whether plugins may read its roots.
+    /// Whether plugins may read the client's roots.
     is_local: bool,
 }
 
 impl CallerInfo<'_> {
-    /// `trace`: the trace context of the message.
+    /// `trace` is the trace context of the message.
     fn channel(self, trace: Option<TraceContext>, can_send_requests: bool) -> Channel {
         let Self { caller, is_local, .. } = self;
         Channel { caller, can_send_requests, has_status: true, is_local, trace }
@@ -88,7 +88,7 @@ impl CallerInfo<'_> {
 pub struct ServerRoutes(Arc<AppState>);
 
 impl ServerRoutes {
-    /// Called within the async runtime, since sessions are swept by a task.
+    /// Must be called within the async runtime, because a task sweeps the sessions.
     #[must_use]
     pub fn new(server: Arc<Server>) -> Self {
         Self(app_state(server))
@@ -117,12 +117,12 @@ impl Service<hyper::Request<Incoming>> for ConnectionService {
 
     fn call(&self, request: hyper::Request<Incoming>) -> Self::Future {
         let (state, connection) = (Arc::clone(&self.state), Arc::clone(&self.connection));
-        // In a box, so that a connection without a request does not have the memory of one.
+        // Boxed, so that an idle connection does not hold the memory of a request.
         async move { Ok(handle(&state, Some(&connection), request.map(Either::Left)).await) }.boxed()
     }
 }
 
-/// The same routes as a router of axum, for requests without a connection. It boxes and copies more for each request.
+/// The same routes as an axum router, for requests without a connection. It boxes and copies more for each request.
 pub fn router(server: Arc<Server>) -> Router {
     Router::new().fallback(handle_without_connection).with_state(app_state(server))
 }
@@ -144,15 +144,15 @@ fn app_state(server: Arc<Server>) -> Arc<AppState> {
     Arc::new(state)
 }
 
-/// Handles one request. Rejected requests pass through here too, so that the rest of every body is read, or
-/// the connection is closed.
+/// Handles one request. Rejected requests come through here too, so that every body is drained or its connection
+/// closed.
 async fn handle(
     state: &AppState,
     connection: Option<&ConnectionInfo>,
     request: http::Request<RequestBody>,
 ) -> HttpResponse {
     let (mut parts, mut body) = request.into_parts();
-    // A target such as `http://host/mcp` names the host, and then `Host` is ignored (RFC 9112, 3.2.2).
+    // A request target such as `http://host/mcp` names the host; `Host` is then ignored (RFC 9112, 3.2.2).
     let named = parts.uri.authority().map(|authority| HeaderValue::from_str(authority.as_str()));
     if let Some(Ok(host)) = named {
         parts.headers.insert(header::HOST, host);
@@ -172,7 +172,7 @@ async fn respond(
         return boxed(document);
     }
     if parts.uri.path().starts_with(WELL_KNOWN) {
-        // Clients of 2025-03-26 look here for an authorization server, and take a challenge for a fault.
+        // Clients of 2025-03-26 look for an authorization server here; a challenge would look like an error to them.
         let mut response = match parts.method {
             Method::OPTIONS => {
                 boxed(cors::permission(&parts.headers, HeaderValue::from_static("GET"), every_page()))
@@ -194,7 +194,7 @@ async fn respond(
     response
 }
 
-/// Allows what is not secret to every page.
+/// The value `*`, with which every page may read what is not secret.
 fn every_page() -> HeaderValue {
     HeaderValue::from_static("*")
 }
@@ -222,7 +222,7 @@ async fn authenticate_and_route(
     }
     let mut response = route(state, parts, client, body).await;
     authentication::challenge_for_scopes(authenticator, parts, principal.is_some(), &mut response);
-    // A call that began in time may end: only streams that wait for changes end with the credentials.
+    // A call may finish even if its credentials expire meanwhile; only streams that wait for changes end with them.
     match is_listener(parts) {
         true => {
             let shown = parts.extensions.get::<ShownCertificate>();
@@ -239,7 +239,7 @@ fn is_listener(parts: &Parts) -> bool {
 }
 
 impl AppState {
-    /// Checks the headers of every request, and finds out which client sent it.
+    /// Checks the headers that every request has, and determines its client.
     fn check<'c>(
         &self,
         connection: Option<&'c ConnectionInfo>,
@@ -258,7 +258,7 @@ impl AppState {
         Ok(CallerInfo { connection, caller, is_on_this_machine, is_local })
     }
 
-    /// Reads a body within the limit on messages.
+    /// Reads a body up to the limit on messages.
     async fn read_body(&self, body: &mut RequestBody, caller: &Caller) -> Result<CountedBody, BodyError> {
         let server = self.endpoint.server();
         request_body::read(body, server.settings().message_bytes, || server.share(caller)).await
@@ -281,7 +281,7 @@ async fn route(
             match state.legacy_sse.open(
                 state.endpoint.server(),
                 &parts.headers,
-                // The stream is not of one message.
+                // The stream carries many messages, so it has no trace context of its own.
                 client.channel(None, true),
             ) {
                 Ok(events) => boxed(sse::stream(events)),
@@ -309,7 +309,7 @@ async fn post_message(
         Ok(accepts) => accepts,
         Err(rejection) => return boxed(rejection),
     };
-    // A client that does not read event streams gets no client requests.
+    // A client that accepts no event streams gets no client requests.
     let is_traced = state.endpoint.server().records_traces();
     let trace = if is_traced { trace_headers::read(headers) } else { None };
     let connection = client.connection;
@@ -319,7 +319,7 @@ async fn post_message(
         Err(error) => return boxed(error),
     };
     if let Some(ConnectionInfo { activity, .. }) = connection {
-        // The whole request has been read.
+        // The request has been read completely.
         activity.set(ConnectionState::Working);
     }
     let server = state.endpoint.server();
@@ -369,7 +369,7 @@ fn delete_session(state: &AppState, headers: &HeaderMap, caller: &Caller) -> Htt
     }
 }
 
-/// GET and DELETE need a session. A client of the stateless revision only sends POST.
+/// The response to a GET or DELETE without a session. A client of the stateless revision sends only POST.
 fn no_session() -> HttpResponse {
     not_allowed(
         METHODS,

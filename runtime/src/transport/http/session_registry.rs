@@ -1,8 +1,9 @@
-//! The sessions of Streamable HTTP, by an id that cannot be guessed.
+//! The sessions of Streamable HTTP by id. The ids cannot be guessed.
 //!
-//! Bounded in number and in time: a session ends when it was idle for long, and sooner if it was never used. At the
-//! limit, sessions of the caller with the most sessions are [evicted](choose_evicted): first those that were never
-//! used, then those that were idle longest. A session with a running request or an open stream stays.
+//! Sessions are bounded in number and in time: a session ends when it has been idle for long, and sooner if it was
+//! never used. At the limit, sessions of the caller with the most sessions are [evicted](choose_evicted): first those
+//! that were never used, then those that have been idle longest. A session with a running request or an open stream is
+//! never evicted.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -15,10 +16,10 @@ use tokio_util::sync::CancellationToken;
 use super::session_streams::HttpSession;
 use crate::mcp::{Caller, EvictionCandidate, SWEEP, Session, choose_evicted, token};
 
-/// How long a session lives that was never used.
-const UNUSED: Duration = Duration::from_secs(60);
+/// How long a session lives if it is never used.
+const UNUSED_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// At the limit, one in this many sessions is evicted at once: otherwise every new session of a flood would compare all
+/// At the limit, one of this many sessions is evicted at once. Otherwise every new session of a flood would compare all
 /// sessions again.
 const EVICTED_SHARE: usize = 256;
 
@@ -39,7 +40,7 @@ impl SessionRegistry {
         Self { by_id: RwLock::default(), max, idle }
     }
 
-    /// Adds a session and gives its id: 128 random bits in visible ASCII.
+    /// Adds a session and returns its id: 128 random bits in visible ASCII.
     ///
     /// # Errors
     /// When the limit is reached and no session can be evicted.
@@ -60,13 +61,13 @@ impl SessionRegistry {
         Ok(id)
     }
 
-    /// The session of this id, unless it has ended or belongs to another principal than `caller` is.
+    /// Returns the session with this id, unless it has ended or belongs to another principal than `caller`.
     pub(super) fn get(&self, id: &str, caller: &Caller) -> Option<Arc<HttpSession>> {
         let session = self.by_id.read().get(id).cloned();
         session.filter(|session| !session.session.ended.is_cancelled() && is_owner(caller, session))
     }
 
-    /// Ends a session of `caller` and cancels its running requests. `false`: there is no such session.
+    /// Ends a session of `caller` and cancels its running requests. Returns `false` if there is no such session.
     pub(super) fn end(&self, id: &str, caller: &Caller) -> bool {
         let mut sessions = self.by_id.write();
         let is_owned = sessions.get(id).is_some_and(|session| is_owner(caller, session));
@@ -78,13 +79,13 @@ impl SessionRegistry {
         ended.is_some()
     }
 
-    /// Ends sessions that were idle for too long or whose client is gone, and forgets old streams of the others.
+    /// Ends sessions that were idle for too long or whose client is gone, and removes old streams from the others.
     pub(super) fn sweep(&self) {
         let mut sessions = self.by_id.write();
         sessions.retain(|_, http_session| {
             let HttpSession { session, streams } = &**http_session;
             let idle = session.idle();
-            let unused = session.is_unused() && idle >= UNUSED;
+            let unused = session.is_unused() && idle >= UNUSED_TIMEOUT;
             let over = session.ended.is_cancelled() || idle >= self.idle || unused;
             if over {
                 session.end();
@@ -106,14 +107,14 @@ impl SessionRegistry {
     }
 }
 
-/// Whether the session was begun by the same principal. Callers without a principal share their sessions, as far as
-/// they know the ids of each other's.
+/// Whether the same principal began the session. Callers without a principal may use each other's sessions if they know
+/// the ids.
 fn is_owner(caller: &Caller, http_session: &HttpSession) -> bool {
     http_session.session.share.caller().principal_id() == caller.principal_id()
 }
 
-/// All sessions as candidates for eviction. One that was never used is worth less, and so is one that was idle for
-/// longer.
+/// Lists all sessions as candidates for eviction. A session that was never used is worth less, and so is one that has
+/// been idle longer.
 fn candidates(
     sessions: &HashMap<String, Arc<HttpSession>>,
 ) -> Vec<EvictionCandidate<String, (bool, Reverse<Duration>)>> {

@@ -1,7 +1,8 @@
-//! The event streams of one session: one for each request that needed a stream, and the standalone one of GET.
+//! The event streams of one session: one for each request that needed a stream, and the standalone stream that GET
+//! opens.
 //!
-//! Messages for a request go on the stream of that request only. Streams that have ended are stored for a while, for a
-//! client whose connection broke at the last moment. `resumable_stream` reads them on a connection.
+//! Messages for a request go only on the stream of that request. Ended streams are stored for a while, for clients
+//! whose connection broke before they received the end. `resumable_stream` reads the streams for a connection.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -12,16 +13,16 @@ use parking_lot::Mutex;
 use super::event_store::EventStore;
 use crate::mcp::{BufferShare, ServerNotifications, Session};
 
-/// Stored streams of requests. Streams of running requests may exceed it.
+/// Maximum number of stored streams of requests; streams of running requests may exceed it.
 const MAX_STREAMS: usize = 32;
 
-/// Stored bytes of streams that have ended.
+/// Maximum number of stored bytes of ended streams.
 const MAX_ENDED_BYTES: usize = 4 << 20;
 
-/// How long a stream is stored after its end.
+/// How long a stream is stored after it has ended.
 const RETENTION: Duration = Duration::from_secs(60);
 
-/// Number of the stream for server notifications.
+/// The number of the standalone stream, which has the server notifications.
 pub(super) const STANDALONE: u64 = 0;
 
 /// A session with its event streams, which only HTTP has.
@@ -45,7 +46,7 @@ pub(super) struct SessionStreams {
     pub(super) standalone: Arc<EventStore>,
     request_streams: Mutex<RequestStreams>,
     share: BufferShare,
-    /// The source of the standalone stream, once a client has opened it.
+    /// The source of the standalone stream, set when a client first opens that stream.
     pub(super) notifications: Arc<tokio::sync::Mutex<Option<ServerNotifications>>>,
 }
 
@@ -56,20 +57,20 @@ struct RequestStreams {
 }
 
 impl RequestStreams {
-    /// Bytes of streams that have ended.
+    /// The stored bytes of ended streams.
     fn ended_bytes(&self) -> usize {
         self.stores.iter().filter(|store| store.ended_for().is_some()).map(|store| store.bytes()).sum()
     }
 }
 
 impl SessionStreams {
-    /// The streams of a session, counted in `share`.
+    /// The streams of a session, whose events count against `share`.
     fn new(share: BufferShare) -> Self {
         let standalone = EventStore::new(STANDALONE, share.clone());
         Self { standalone, request_streams: Mutex::default(), share, notifications: Arc::default() }
     }
 
-    /// Forgets streams that ended long ago.
+    /// Removes streams that ended long ago.
     pub(super) fn sweep(&self) {
         self.request_streams
             .lock()
@@ -77,12 +78,12 @@ impl SessionStreams {
             .retain(|store| store.ended_for().is_none_or(|ended| ended < RETENTION));
     }
 
-    /// The store for the stream of another request.
+    /// Makes the store for the stream of another request.
     pub(super) fn open_stream(&self) -> Arc<EventStore> {
         let mut streams = self.request_streams.lock();
         streams.last += 1;
         let store = EventStore::new(streams.last, self.share.clone());
-        // Streams of running requests are bounded by the limit on requests. Ended ones are removed, oldest first.
+        // The limit on running requests bounds the streams of these. Ended streams are removed, oldest first.
         while streams.stores.len() >= MAX_STREAMS || streams.ended_bytes() > MAX_ENDED_BYTES {
             let Some(ended) = streams.stores.iter().position(|store| store.ended_for().is_some()) else {
                 break;

@@ -1,8 +1,8 @@
 //! Writes streams as server-sent events.
 //!
 //! The events come from an [`EventSource`]: a response stream on one connection, a resumable one (`resumable_stream`),
-//! or the stream of HTTP+SSE. [`EncodedEvent`] encodes one event of any of them. A silent stream gets a comment from
-//! time to time: proxies and clients drop idle connections, and only writing shows that a connection is broken.
+//! or the stream of HTTP+SSE. [`EncodedEvent`] encodes one event of any source. A stream without events gets a comment
+//! from time to time: proxies and clients close idle connections, and only a write reveals that a connection is broken.
 
 use std::time::Duration;
 
@@ -18,22 +18,22 @@ use super::super::duplex::{Duplex, InputLine};
 use super::event_store::Event;
 use crate::mcp::{ResponseStream, UNCOUNTED_BYTES};
 
-/// After how long without an event a comment is sent.
+/// After how much time without an event a comment is sent.
 pub(super) const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 const EVENT_STREAM: &str = "text/event-stream";
 
 const COMMENT: Bytes = Bytes::from_static(b": still here\n\n");
 
-/// An encoded event. A large message is not copied, since its bytes are [counted](crate::mcp::BufferBudget) and a copy
-/// would not be.
+/// An encoded event. A large message is not copied, because its bytes are [counted](crate::mcp::BufferBudget), and
+/// those of a copy would not be.
 pub(super) enum EncodedEvent {
     Whole(Bytes),
     Parts([Bytes; 3]),
 }
 
 impl EncodedEvent {
-    /// A message without an id, after which a client cannot resume.
+    /// A message without an id. A client cannot resume after it.
     fn message(line: &Bytes) -> Self {
         Self::framed("", line)
     }
@@ -46,12 +46,12 @@ impl EncodedEvent {
         }
     }
 
-    /// Tells the client after how long to connect again.
+    /// Tells the client how long to wait before it reconnects.
     pub(super) fn retry(after: Duration) -> Self {
         format!("retry: {}\n\n", after.as_millis()).into()
     }
 
-    /// `line` has no line breaks.
+    /// `line` must have no line breaks.
     fn framed(fields: &str, line: &Bytes) -> Self {
         if line.len() > UNCOUNTED_BYTES {
             let beginning = format!("{fields}data: ");
@@ -85,7 +85,7 @@ pub(super) trait EventSource: Send + 'static {
     fn next_event(&mut self) -> impl Future<Output = Option<EncodedEvent>> + Send;
 }
 
-/// A response stream that ends with its connection, after a first message that was read from it already.
+/// A response stream that ends with its connection. The first message, if any, was taken from the stream already.
 pub(super) struct UnresumableStream(pub(super) Option<Bytes>, pub(super) ResponseStream);
 
 impl EventSource for UnresumableStream {
@@ -98,7 +98,7 @@ impl EventSource for UnresumableStream {
     }
 }
 
-/// The stream of HTTP+SSE: where to post, then every message.
+/// The stream of HTTP+SSE: first the URL to post to, then every message.
 pub(super) struct LegacyStream {
     endpoint: Option<String>,
     duplex: Duplex<mpsc::Receiver<InputLine>>,
@@ -106,7 +106,7 @@ pub(super) struct LegacyStream {
 }
 
 impl LegacyStream {
-    /// `guard` is dropped with the stream.
+    /// `guard` is dropped when the stream ends.
     pub(super) fn new(
         endpoint: String,
         duplex: Duplex<mpsc::Receiver<InputLine>>,
@@ -125,7 +125,7 @@ impl EventSource for LegacyStream {
     }
 }
 
-/// Writes all events of a source, with comments while it is silent.
+/// Writes all events of a source, and comments while it has none.
 pub(super) fn stream(source: impl EventSource) -> Response {
     let events = stream::unfold(source, |mut source| async move {
         let event = match tokio::time::timeout(KEEP_ALIVE, source.next_event()).await {
@@ -151,7 +151,7 @@ fn body(events: impl stream::Stream<Item = EncodedEvent> + Send + 'static) -> Bo
     Body::from_stream(parts.map(Ok::<_, std::convert::Infallible>))
 }
 
-/// A stream that ends without a response, for a cancelled request.
+/// An event stream without a response, for a cancelled request.
 pub(super) fn empty() -> Response {
     response(Body::empty())
 }
@@ -165,7 +165,7 @@ fn response(body: Body) -> Response {
     let headers = [
         (header::CONTENT_TYPE, EVENT_STREAM),
         (header::CACHE_CONTROL, "no-cache"),
-        // A proxy that buffers would hold back progress until the end.
+        // A proxy that buffers would hold back progress notifications until the end.
         (header::HeaderName::from_static("x-accel-buffering"), "no"),
     ];
     (headers, body).into_response()

@@ -1,8 +1,8 @@
-//! The rules of Streamable HTTP: whether a message is stateless or belongs to a session, and the reply to it.
+//! The rules of Streamable HTTP: whether a message is stateless or belongs to a session, and what the reply is.
 //!
-//! One endpoint serves both kinds. It reads headers, bodies and session ids, and calls the layer `mcp` with parsed
-//! messages, a [`Channel`] and one view of the catalog; `mcp` returns a [`ResponseStream`]. `response` writes the
-//! reply.
+//! One endpoint serves both kinds. This module reads headers, bodies and session ids, and calls the layer `mcp` with
+//! parsed messages, a [`Channel`] and one view of the catalog; `mcp` returns a [`ResponseStream`]. `response` writes
+//! the reply.
 
 use std::sync::Arc;
 
@@ -26,13 +26,13 @@ use crate::mcp::{
 pub(super) enum Reply {
     /// A notification or a response was accepted: 202 without a body.
     Accepted,
-    /// A request is being served. In a session its stream survives the connection.
+    /// A request is being served. In a session its stream outlives the connection.
     Stream(ResponseStream, Option<Arc<HttpSession>>),
-    /// A session has begun: the response and the id of the session.
+    /// A session was created: the response and the id of the session.
     SessionCreated(Bytes, String),
     /// The stream of a session for server notifications, or a resumed stream.
     Events(Box<ResumableStream>),
-    /// The request is rejected: the kind and the text of the error response.
+    /// The request was rejected: the kind and the text of the error response.
     Rejected(ResponseKind, Bytes),
 }
 
@@ -43,11 +43,11 @@ pub(super) struct StreamableHttp {
     sessions: Arc<SessionRegistry>,
 }
 
-/// The messages of a batch, with the buffer space that is reserved for them if they are large.
+/// The messages of a batch, and the buffer space that is reserved for them if they are large.
 type CountedMessages<'b> = (&'b [&'b RawValue], Option<BufferReservation>);
 
 impl StreamableHttp {
-    /// The endpoint of `server`. Starts a task that sweeps its sessions and ends with it.
+    /// Makes the endpoint of `server`, and starts the task that sweeps its sessions.
     pub(super) fn new(server: Arc<Server>) -> Self {
         let settings = server.settings();
         let sessions = Arc::new(SessionRegistry::new(settings.max_sessions, settings.session_idle));
@@ -55,12 +55,12 @@ impl StreamableHttp {
         Self { server, sessions }
     }
 
-    /// The server behind it.
+    /// The server that handles the messages.
     pub(super) fn server(&self) -> &Arc<Server> {
         &self.server
     }
 
-    /// Handles the body of a POST, with the buffer space that is reserved for it if it is large.
+    /// Handles the body of a POST. The second argument is the buffer space that is reserved for it, if it is large.
     pub(super) fn post(
         &self,
         headers: &HeaderMap,
@@ -97,12 +97,12 @@ impl StreamableHttp {
         reply.unwrap_or_else(|error| rejected(id.as_ref(), &error))
     }
 
-    /// Opens the stream for server notifications, or resumes the one that `Last-Event-ID` names.
+    /// Opens the stream for server notifications, or resumes the stream that `Last-Event-ID` names.
     pub(super) fn get(&self, headers: &HeaderMap, caller: &Caller) -> Reply {
         self.events(headers, caller).unwrap_or_else(|error| rejected(None, &error))
     }
 
-    /// Ends the session that a DELETE names. `None` when the request names none.
+    /// Ends the session that a DELETE names. Returns `None` if the request names none.
     pub(super) fn delete(&self, headers: &HeaderMap, caller: &Caller) -> Option<bool> {
         let id = single(headers, &SESSION_ID).ok().flatten()?;
         Some(self.sessions.end(id, caller))
@@ -137,7 +137,7 @@ impl StreamableHttp {
         (messages, reservation): CountedMessages<'_>,
         channel: &Channel,
     ) -> Result<Reply, RpcError> {
-        // A batch has no revision of its own, so only a session shows that its client knows batches.
+        // A batch does not name a revision, so only its session shows whether the client's revision has batches.
         if single(headers, &SESSION_ID)?.is_none() {
             return Err(jsonrpc_batch::unknown());
         }
@@ -154,7 +154,7 @@ impl StreamableHttp {
         request: &Request,
         channel: &Channel,
     ) -> Result<Reply, RpcError> {
-        // A session begins once. The id of an ended session is ignored.
+        // A session can be initialized only once. The id of an ended session is ignored.
         if single(headers, &SESSION_ID)?.is_some_and(|id| self.sessions.get(id, &channel.caller).is_some()) {
             return Err(RpcError::invalid_request(
                 "this session has begun already; leave `Mcp-Session-Id` out to begin another, and end this one with DELETE",
@@ -173,7 +173,7 @@ impl StreamableHttp {
         notification: &Notification,
         caller: &Caller,
     ) -> Result<Reply, RpcError> {
-        // The stateless revision defines no notification from the client over HTTP; one is accepted and has no effect.
+        // The stateless revision defines no notifications of clients over HTTP. They are accepted and have no effect.
         let stateless = single(headers, &PROTOCOL_VERSION).ok().flatten();
         if stateless.and_then(Revision::parse).is_some_and(Revision::is_stateless) {
             return Ok(Reply::Accepted);
@@ -203,7 +203,7 @@ impl StreamableHttp {
         Ok(Reply::Events(Box::new(events)))
     }
 
-    /// The session that a request belongs to. A session of another principal is unknown to it.
+    /// Returns the session that a request belongs to. To a principal, sessions of other principals do not exist.
     fn session(&self, headers: &HeaderMap, caller: &Caller) -> Result<Arc<HttpSession>, RpcError> {
         let version = single(headers, &PROTOCOL_VERSION)?;
         match version.map(|name| (name, Revision::parse(name))) {
@@ -227,8 +227,8 @@ impl StreamableHttp {
     }
 }
 
-/// Compares the headers of a stateless request with its body. `false`: the arguments could not be compared yet, since
-/// the first load of the folder may still publish the tool.
+/// Compares the headers of a stateless request with its body. Returns `false` if the arguments could not be compared
+/// yet, because the tool may still be published by the first load of the folder.
 fn check_headers(
     headers: &HeaderMap,
     request: &Request,
@@ -245,7 +245,7 @@ fn check_headers(
     }
 }
 
-/// Reports a version that the header does not repeat as a mismatch, also if the version is not supported.
+/// If the header does not repeat the body's revision, that is reported, even if the revision is also unsupported.
 fn prefer_header_mismatch(headers: &HeaderMap, error: RpcError) -> RpcError {
     let requested = error.data.as_ref().and_then(|data| data.get("requested")?.as_str().map(str::to_owned));
     match requested.map(|requested| header_validation::check_version(headers, &requested)) {

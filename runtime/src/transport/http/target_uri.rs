@@ -1,4 +1,4 @@
-//! The URIs that a client may have used for a request: what its proof (DPoP) has to name.
+//! The URIs that a client may have used for a request. Its DPoP proof must name one of them.
 //!
 //! They come from `resource` in the configuration and never from `Host`, which an attacker who replays a request may
 //! choose.
@@ -6,11 +6,11 @@
 use super::legacy_sse;
 use crate::config::AuthConfig;
 
-/// The URIs under which clients know the endpoint at the path `requested`; none without `resource`.
+/// Returns the URIs under which clients know the endpoint at the path `requested`; none without `resource`.
 ///
-/// There are two: the endpoint beside `resource`, and the path as it arrived. A proxy may have removed a prefix from
-/// the path or passed it on, and `resource` may be the whole server. Neither helps a thief, since a proof also names
-/// its token, and the token is for this server.
+/// There are two: the endpoint next to `resource`, and the path as it arrived. A proxy may have removed a prefix from
+/// the path or not, and `resource` may name the whole server. Accepting both does not help a thief, because a proof
+/// also names its token, and the token is for this server.
 pub(super) fn target_uris(auth: &AuthConfig, requested: &str) -> Vec<String> {
     let Some(resource) = &auth.resource else { return Vec::new() };
     let requested = requested.strip_suffix('/').unwrap_or(requested);

@@ -1,15 +1,15 @@
-//! TLS of the listener: handshakes, the certificates of clients, and files that change.
+//! TLS of the listener: handshakes, client certificates, and reloading changed files.
 //!
-//! rustls with ring, as for the hosts that plugins reach, so there is one implementation of TLS to update. The files
-//! are read at the start, where a mistake ends the program, and again when they change, where a mistake keeps what was
-//! read before: a certificate that is renewed badly must not end a server that runs.
+//! TLS is rustls with ring, as for the hosts that plugins connect to, so only one TLS implementation needs updates.
+//! The files are read at the start, where a mistake ends the program. They are read again when they change; then a
+//! mistake keeps what was read before, because a badly renewed certificate must not end a running server.
 //!
-//! An operator revokes a client's certificate by removing the authority that issued it. So when an authority is
-//! removed, the server closes every connection whose client has shown a certificate, and no request on it counts as the
-//! certificate's any more. The server does not store which authority issued which certificate: clients with one of
-//! another authority connect again.
+//! An operator revokes a client's certificate by removing the authority that issued it. When an authority is removed,
+//! the server closes every connection with a client certificate, and no further request on it counts as authenticated
+//! by the certificate. The server does not record which authority issued which certificate, so clients with
+//! certificates of other authorities have to reconnect.
 //!
-//! A handshake runs in the task of its connection, so a slow one holds up no other.
+//! A handshake runs in the task of its connection, so a slow handshake delays no other connection.
 
 mod certificate;
 mod server_config;
@@ -39,25 +39,25 @@ pub use server_config::TlsError;
 /// How long a client may take for its handshake.
 const HANDSHAKE_TIMEOUT: Duration = if cfg!(test) { Duration::from_secs(2) } else { Duration::from_secs(10) };
 
-/// How often the files are examined.
+/// How often the files are checked for changes.
 const RELOAD_INTERVAL: Duration = if cfg!(test) { Duration::from_millis(50) } else { Duration::from_secs(2) };
 
-/// Buffer of a connection for encrypted bytes that its client has not read yet: one record of TLS. By default it would
-/// be four.
+/// Size of a connection's buffer for encrypted bytes that the client has not read yet: one TLS record. The default
+/// would be four.
 const SEND_BUFFER: usize = 16 << 10;
 
-/// Begins TLS with clients, with the certificates that the files had last.
+/// Accepts TLS connections with the last valid content of the files.
 pub struct TlsAcceptor {
     files: Arc<TlsConfig>,
     current: ArcSwap<CurrentTls>,
-    /// The files as they were when they were first read.
+    /// The stats of the files from when they were first read.
     loaded: FileStats,
 }
 
-/// What new connections begin with.
+/// The configuration for new connections.
 struct CurrentTls {
     config: Arc<ServerConfig>,
-    /// The authorities of clients' certificates.
+    /// The authorities that may issue client certificates.
     authorities: Vec<CertificateDer<'static>>,
     /// Cancelled when one of the authorities is removed.
     distrusted: CancellationToken,
@@ -73,16 +73,16 @@ impl TlsAcceptor {
     /// Reads the files. Blocks.
     ///
     /// # Errors
-    /// When one cannot be used, or the certificate and the key do not belong together.
+    /// When a file cannot be used, or the certificate and the key do not match.
     pub fn load(files: &TlsConfig) -> Result<Self, TlsError> {
-        // A file that changes while it is read differs from its stat and is read again.
+        // Stats come first: a file that changes while it is read then differs from its stat and is read again.
         let loaded = file_stats(files);
         let current = CurrentTls::new(server_config::load(files)?, CancellationToken::new());
         let current = ArcSwap::from_pointee(current);
         Ok(Self { files: Arc::new(files.clone()), current, loaded })
     }
 
-    /// Begins TLS on a stream.
+    /// Performs a TLS handshake on a stream.
     pub(super) async fn accept<S>(&self, stream: S) -> Result<TlsClient<S>, FailedHandshake<S>>
     where
         S: AsyncRead + AsyncWrite + Unpin,
@@ -108,14 +108,14 @@ impl TlsAcceptor {
         }
     }
 
-    /// Reads the files again whenever they change, until `stop`.
+    /// Reads the files again whenever they change, until `stop` is cancelled.
     pub(super) async fn reload(&self, stop: &CancellationToken) {
         let mut seen = self.loaded;
         let mut tick = tokio::time::interval(RELOAD_INTERVAL);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         while stop.run_until_cancelled(tick.tick()).await.is_some() {
             let files = Arc::clone(&self.files);
-            // A file system that hangs must not hold up the stop either.
+            // On a blocking thread: a file system that hangs must not delay the stop either.
             let reading = tokio::task::spawn_blocking(move || load_changed(&files, seen));
             let Some(Ok(Some((stats, read)))) = stop.run_until_cancelled(reading).await else { continue };
             seen = stats;
@@ -139,24 +139,24 @@ impl TlsAcceptor {
         let distrusted = if has_lost { CancellationToken::new() } else { before.distrusted.clone() };
         self.current.store(Arc::new(CurrentTls::new(loaded, distrusted)));
         if has_lost {
-            // After the files are in use, so that whoever connects again is verified with them.
+            // After the new files are in use, so that clients that reconnect are verified with them.
             before.distrusted.cancel();
             tracing::info!("`client_ca` has lost an authority, so connections with client certificates end");
         }
     }
 }
 
-/// The contents of the files never appear.
+/// Omits the contents of the files.
 impl fmt::Debug for TlsAcceptor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TlsAcceptor").field("files", &self.files).finish_non_exhaustive()
     }
 }
 
-/// A client that speaks TLS.
+/// A client whose TLS handshake has succeeded.
 pub(super) struct TlsClient<S> {
     pub(super) stream: TlsStream<S>,
-    /// The certificate that it has shown, for which one of the authorities vouches.
+    /// The certificate that the client has shown; one of the authorities has issued it.
     pub(super) shown: Option<ShownCertificate>,
 }
 
@@ -164,21 +164,21 @@ pub(super) struct TlsClient<S> {
 #[derive(Debug, Clone)]
 pub(super) struct ShownCertificate {
     certificate: Arc<ClientCertificate>,
-    /// Cancelled when an authority of clients' certificates is removed, which may be the one of this certificate.
+    /// Cancelled when an authority is removed, which may be the one that issued this certificate.
     pub(super) distrusted: CancellationToken,
 }
 
 impl ShownCertificate {
-    /// The certificate, as long as all authorities are there that were there when it was shown.
+    /// Returns the certificate if no authority has been removed since the client showed it.
     pub(super) fn trusted(&self) -> Option<&ClientCertificate> {
         (!self.distrusted.is_cancelled()).then_some(&*self.certificate)
     }
 }
 
-/// A connection on which TLS did not begin.
+/// A connection whose TLS handshake failed.
 pub(super) struct FailedHandshake<S> {
     pub(super) why: HandshakeError,
-    /// What is left to close; `None` if the client took too long.
+    /// The stream, which is still to be closed; `None` if the client took too long.
     pub(super) stream: Option<S>,
 }
 
@@ -188,23 +188,23 @@ impl<S> FailedHandshake<S> {
     }
 }
 
-/// Why TLS did not begin.
+/// Why a TLS handshake failed.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum HandshakeError {
-    /// Its first bytes are not TLS.
+    /// The client's first bytes are not TLS.
     #[error("the client did not speak TLS; give it the address with https://")]
     NotTls,
-    /// It sent too little for too long.
+    /// The client sent too little for too long.
     #[error("the client took longer than {} s for its TLS handshake", HANDSHAKE_TIMEOUT.as_secs())]
     Late,
-    /// Its certificate is valid, and nothing in it can name a caller.
+    /// The client's certificate is valid, but contains no name that can identify a caller.
     #[error(
         "the client's certificate has no name of at most {} visible bytes; issue one with a URI, a DNS name, \
          an address of mail or one common name",
         certificate::MAX_NAME
     )]
     Nameless,
-    /// A side ended it: no common version, an unknown authority, a certificate that is missing or has expired.
+    /// Either side aborted: no common version, an unknown authority, a missing or expired certificate.
     #[error("the TLS handshake failed: {0}")]
     Failed(io::Error),
 }
@@ -219,17 +219,17 @@ impl From<io::Error> for HandshakeError {
     }
 }
 
-/// The stats of certificate, key and authorities. `None` for a file that is not there.
+/// The stats of the certificate, the key and the authorities. `None` for a missing file.
 type FileStats = [Option<FileStat>; 3];
 
-/// What changes with a file's contents.
+/// The parts of a stat that change with a file's contents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct FileStat {
     device: u64,
     inode: u64,
     size: u64,
     modified: (i64, i64),
-    /// Also owner and mode, which decide whether the server may read it.
+    /// ctime, which also changes with owner and mode; these decide whether the server may read the file.
     changed: (i64, i64),
 }
 
@@ -250,7 +250,7 @@ fn file_stats(files: &TlsConfig) -> FileStats {
     [Some(&files.cert), Some(&files.key), files.client_ca.as_ref()].map(|file| FileStat::of(file?))
 }
 
-/// The stats of the files and what was read of them, if the stats differ from `seen`. Blocks.
+/// Returns the stats of the files and their contents if the stats differ from `seen`. Blocks.
 fn load_changed(files: &TlsConfig, seen: FileStats) -> Option<(FileStats, Result<LoadedFiles, TlsError>)> {
     let stats = file_stats(files);
     (stats != seen).then(|| (stats, server_config::load(files)))

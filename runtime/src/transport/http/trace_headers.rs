@@ -1,20 +1,20 @@
 //! The trace context in the headers `traceparent` and `tracestate` (W3C Trace Context).
 //!
-//! A proxy on the way may have written these headers. The layer `mcp` decides what they mean beside the context that
-//! the client wrote into the message.
+//! A proxy between client and server may have written these headers. The layer `mcp` decides which context applies if
+//! the client also wrote one into the message.
 
 use axum::http::HeaderMap;
 
 use crate::observe::trace::TraceContext;
 
-/// Reads the two headers. `None`: there is no `traceparent`, or more than one, or none that is valid.
+/// Reads the two headers. Returns `None` unless there is exactly one `traceparent` and it is valid.
 pub(super) fn read(headers: &HeaderMap) -> Option<TraceContext> {
     let mut parents = headers.get_all("traceparent").iter();
     let parent = parents.next()?.to_str().ok()?;
     if parents.next().is_some() {
         return None;
     }
-    // A list may be spread over several headers of this name.
+    // Several headers of this name form one list.
     let states = headers.get_all("tracestate").iter().map(|value| value.to_str());
     let state = states.collect::<Result<Vec<_>, _>>().ok().map(|states| states.join(","));
     TraceContext::parse(parent, state.as_deref())

@@ -1,7 +1,8 @@
-//! The folder of the status sockets: only this user may open it, it is held open, and its path is short enough.
+//! The folder of the status sockets. Only this user can open it, the server keeps it open, and sockets in it have short
+//! paths.
 //!
-//! A socket address has about a hundred bytes, and a path can be longer. On Linux the files of an open folder also have
-//! a short path through `/proc`.
+//! A socket address holds about a hundred bytes, but a path can be longer. On Linux, the files of an open folder also
+//! have a short path through `/proc`.
 
 use std::fs::DirBuilder;
 use std::io;
@@ -19,27 +20,27 @@ use tokio::net::UnixStream;
 
 use super::StatusSocketError;
 
-/// Its name in the state folder.
+/// The folder's name in the state folder.
 const NAME: &str = "run";
 
-/// How the names of sockets end.
+/// The suffix of sockets whose servers listen.
 const SUFFIX: &str = ".sock";
 
-/// How the names of sockets end before their servers listen.
+/// The suffix of sockets whose servers do not listen yet.
 pub(super) const UNFINISHED: &str = ".new";
 
-/// Age from which an unfinished socket counts as abandoned by a server that was killed: a server that runs needs the
-/// name only until it listens.
+/// An unfinished socket of this age was left behind by a killed server: a running server needs that name only until it
+/// listens.
 const ABANDONED: Duration = Duration::from_secs(60);
 
-/// Longest socket address that every system accepts, bytes.
+/// Maximum length of a socket address that every system accepts, in bytes.
 const ADDRESS: usize = 100;
 
-/// Most sockets that are read from the folder: one for each running server, and for each one killed since the last
-/// cleanup.
+/// Maximum number of sockets that are read from the folder: one for each running server, and one for each server killed
+/// since the last cleanup.
 const MAX_SOCKETS: usize = 1 << 16;
 
-/// The folder, open.
+/// The open folder.
 #[derive(Debug)]
 pub(super) struct SocketDir {
     pub(super) path: PathBuf,
@@ -47,7 +48,7 @@ pub(super) struct SocketDir {
 }
 
 impl SocketDir {
-    /// Opens the folder in this state folder, and makes it if it is missing.
+    /// Opens the folder in this state folder, and creates it if it is missing.
     pub(super) fn make(state: &Path) -> Result<Self, StatusSocketError> {
         let path = state.join(NAME);
         let made = DirBuilder::new().recursive(true).mode(0o700).create(&path);
@@ -63,7 +64,7 @@ impl SocketDir {
         }
     }
 
-    /// Opens the folder in this state folder; `None` when there is none.
+    /// Opens the folder in this state folder; `None` if it does not exist.
     pub(super) fn open(state: &Path) -> Result<Option<Self>, StatusSocketError> {
         let path = state.join(NAME);
         match open(&path) {
@@ -73,12 +74,12 @@ impl SocketDir {
         }
     }
 
-    /// The names of the sockets, in order.
+    /// The names of the sockets, sorted.
     pub(super) fn names(&self) -> io::Result<Vec<String>> {
         self.names_ending(SUFFIX)
     }
 
-    /// Removes sockets of servers that were killed before their sockets had names, as far as possible.
+    /// Removes old sockets whose servers were killed before they listened. Failures are ignored.
     pub(super) fn remove_unfinished(&self) {
         let before =
             SystemTime::now().checked_sub(ABANDONED).and_then(|time| time.duration_since(UNIX_EPOCH).ok());
@@ -111,12 +112,12 @@ impl SocketDir {
         UnixStream::connect(address).await
     }
 
-    /// Removes a socket. Failures are ignored: it may be gone already.
+    /// Removes a socket. Failures are ignored, because the socket may be gone already.
     pub(super) fn remove(&self, name: &str) {
         let _ = unlinkat(&self.fd, name, AtFlags::empty());
     }
 
-    /// A path to a socket that fits into an address.
+    /// Returns a path to a socket that fits into a socket address.
     pub(super) fn address(&self, name: &str) -> Result<PathBuf, StatusSocketError> {
         let path = self.path.join(name);
         if path.as_os_str().as_bytes().len() <= ADDRESS {
@@ -126,7 +127,7 @@ impl SocketDir {
     }
 }
 
-/// The path of a file in an open folder.
+/// Returns the path of a file in an open folder through `/proc`.
 #[cfg(target_os = "linux")]
 fn short(folder: &OwnedFd, name: &str) -> Option<PathBuf> {
     Some(PathBuf::from(format!("/proc/self/fd/{}/{name}", folder.as_raw_fd())))
@@ -137,7 +138,7 @@ fn short(_: &OwnedFd, _: &str) -> Option<PathBuf> {
     None
 }
 
-/// Opens a folder to which only this user may write.
+/// Opens a folder to which only this user can write.
 fn open(path: &Path) -> io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let folder = rustix::fs::open(path, flags, Mode::empty())?;

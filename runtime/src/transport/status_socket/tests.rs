@@ -1,7 +1,7 @@
 use super::*;
 use std::os::unix::fs::PermissionsExt as _;
 
-/// A server that answers with `document`, and what stops it.
+/// Starts a server that replies with `document`. Returns its task and the token that stops it.
 async fn serve(state: &Path, document: &'static str) -> (tokio::task::JoinHandle<()>, CancellationToken) {
     let stop = CancellationToken::new();
     let socket = StatusSocket::bind(state).await.unwrap();
@@ -110,7 +110,7 @@ async fn a_path_of_any_length_will_do() {
     assert!(names(&state).is_empty());
 }
 
-/// More than the socket's buffers hold, for someone who never reads.
+/// The document is larger than the socket's buffers, and the client never reads.
 #[tokio::test]
 async fn who_does_not_read_holds_up_the_next_for_a_moment_only() {
     let dir = tempfile::tempdir().unwrap();

@@ -1,8 +1,9 @@
 //! MCP over stdin and stdout: one message per line.
 //!
-//! One task reads, serves the requests that end at once, and writes, so that such a call costs one wake-up, one read
-//! and one write. It waits for input and for space in the output at the same time: a client may write while it does not
-//! read. Messages that are ready together are written together. Nothing else in this program may write to stdout.
+//! One task reads, serves requests that end with their first poll, and writes, so that such a call costs one wake-up,
+//! one read and one write. The task waits for input and for room in the output at the same time, because a client may
+//! write while it does not read. Messages that are ready together are written together. Nothing else in this program
+//! may write to stdout.
 
 #[cfg(target_os = "linux")]
 mod nonblocking;
@@ -24,10 +25,10 @@ use crate::mcp::{Caller, DuplexSession, Server};
 
 pub use standard_streams::{stdin, stdout};
 
-/// What stdin is read from.
+/// The stream from which stdin is read.
 pub type Reader = Box<dyn AsyncRead + Send + Unpin>;
 
-/// What stdout is written to.
+/// The stream to which stdout is written.
 pub type Writer = Box<dyn AsyncWrite + Send + Unpin>;
 
 /// Serves one client until its input ends, then lets running requests finish.
@@ -39,7 +40,8 @@ pub async fn serve(
     input: impl AsyncRead + Unpin + Send + 'static,
     output: impl AsyncWrite + Unpin + Send + 'static,
 ) -> io::Result<()> {
-    // A task runs on the worker that the system wakes for input. The thread of `block_on` would have to be woken too.
+    // tokio's worker that the system wakes for input runs this task. The thread of `block_on` would have to be woken as
+    // well.
     let serving = AbortOnDropHandle::new(tokio::spawn(serve_client(server, input, output)));
     serving.await.unwrap_or_else(|error| Err(error.into()))
 }
@@ -50,7 +52,7 @@ async fn serve_client(
     output: impl AsyncWrite + Unpin + Send,
 ) -> io::Result<()> {
     let max_bytes = server.settings().message_bytes;
-    // A client that has ended closes its pipe, so no pings are needed.
+    // A client that ends closes its pipe, so no pings are needed.
     let connection = DuplexSession::new(Arc::clone(&server), Duration::ZERO, Caller::Stdio, true);
     let input = StdinLines::new(input, max_bytes, server, connection.share().clone());
     let mut duplex = Duplex::new(connection, input, max_bytes);
@@ -65,7 +67,7 @@ async fn serve_client(
     read.and(written)
 }
 
-/// Reads, serves and writes until the connection ends. What waits to be written may stay in `output`.
+/// Reads, serves and writes until the connection ends. Some messages may then remain in `output`.
 async fn serve_messages(
     duplex: &mut Duplex<impl Input>,
     output: &mut OutputQueue<impl AsyncWrite + Unpin>,
@@ -112,7 +114,7 @@ mod tests {
     }
 
     impl Client {
-        /// A client whose pipes hold so many bytes, with a session.
+        /// Starts a client with a session whose pipes hold `bytes` bytes.
         async fn start(bytes: usize) -> Self {
             let catalog = Arc::new(Catalog::new(Snapshot::new(Vec::new())));
             let server = Arc::new(Server::new(catalog, ServerConfig::default()));
@@ -171,7 +173,7 @@ mod tests {
     async fn a_client_that_reads_late_gets_every_response() {
         let mut client = Client::start(64).await;
         let stdin = &mut client.stdin;
-        // More than the pipes and the queues hold, and more than may be under way.
+        // More requests than the pipes and the queues hold, and more than may run at once.
         let writing = async {
             for id in 1..=400 {
                 stdin.write_all(ping(id).as_bytes()).await.unwrap();
@@ -184,7 +186,7 @@ mod tests {
             let message: Value = serde_json::from_str(&line).unwrap();
             if message.get("result").is_some() { results += 1 } else { errors += 1 }
         }
-        // The last line was cut off, and at the limit no more requests are read than the pipe holds.
+        // The last line was cut off. At the limit, no more requests are read than the pipe holds.
         assert!(results > 128 && errors <= 5, "{results} and {errors}");
         client.serving.await.unwrap().unwrap();
     }

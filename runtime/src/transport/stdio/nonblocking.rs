@@ -1,15 +1,14 @@
-//! Reads and writes pipes and sockets that others may share, without blocking and without anybody noticing.
+//! Reads and writes stdin and stdout without blocking, and without side effects for other processes that share them.
 //!
-//! `O_NONBLOCK` belongs to the open file description. Whoever started this program may share it: a shell that runs
-//! other programs with the same stdin, a supervisor that kept its copy, or stderr after `2>&1`. With that flag their
-//! reads and writes fail with `EAGAIN`, also after this program has ended, and lines of the log are lost. So the flag
-//! is never set on a description that came from outside (`docs/decisions/0036-stdio.md`):
+//! `O_NONBLOCK` belongs to the open file description, which other processes may share: a shell that runs other programs
+//! with the same stdin, a supervisor that kept a copy, or stderr after `2>&1`. If the flag is set, their reads and
+//! writes fail with `EAGAIN`, even after this program has ended, and lines of the log are lost. So the flag is never
+//! set on a description that came from outside (`docs/decisions/0036-stdio.md`):
 //!
-//! - An anonymous pipe is opened again through `/proc`, which makes a description of our own. So does libuv for
-//!   terminals.
-//! - A socket cannot be opened again. Its calls say themselves that they must not block (`MSG_DONTWAIT`).
+//! - An anonymous pipe is opened again through `/proc`, which makes a new description; libuv does so for terminals.
+//! - A socket cannot be opened again. Instead each call on it has the flag `MSG_DONTWAIT`.
 //!
-//! A named pipe is neither: if its last writer has gone before it is opened again, its end is never reported.
+//! A named pipe is not handled: if its last writer is gone before it is opened again, its end is never reported.
 
 use std::io::{self, IoSlice};
 use std::os::fd::{AsRawFd as _, BorrowedFd, OwnedFd};
@@ -24,13 +23,13 @@ use tokio::net::unix::pipe;
 
 use super::{Reader, Writer};
 
-/// The type of the file system of anonymous pipes, as `linux/magic.h` has it.
+/// The file system type of anonymous pipes, as `linux/magic.h` defines it.
 const PIPEFS_MAGIC: FsWord = 0x5049_5045;
 
-/// Reads `stdin` without blocking.
+/// Makes a reader of `stdin` that does not block.
 ///
 /// # Errors
-/// When that is not possible.
+/// When `stdin` cannot be read in this way, for example because it is a file.
 pub(super) fn reader(stdin: BorrowedFd<'_>) -> io::Result<Reader> {
     match file_type(stdin)? {
         FileType::Fifo => {
@@ -43,10 +42,10 @@ pub(super) fn reader(stdin: BorrowedFd<'_>) -> io::Result<Reader> {
     }
 }
 
-/// Writes `stdout` without blocking.
+/// Makes a writer of `stdout` that does not block.
 ///
 /// # Errors
-/// When that is not possible.
+/// When `stdout` cannot be written in this way, for example because it is a file.
 pub(super) fn writer(stdout: BorrowedFd<'_>) -> io::Result<Writer> {
     match file_type(stdout)? {
         FileType::Fifo => {
@@ -67,7 +66,7 @@ fn unsupported() -> io::Error {
     io::Error::new(io::ErrorKind::Unsupported, "it is neither an anonymous pipe nor a stream socket")
 }
 
-/// Opens a pipe again, for `access` that its descriptor has.
+/// Opens a pipe again with `access`, which its descriptor must have.
 fn reopen(fd: BorrowedFd<'_>, access: OFlags) -> io::Result<OwnedFd> {
     if fstatfs(fd)?.f_type != PIPEFS_MAGIC {
         return Err(unsupported());
@@ -80,7 +79,8 @@ fn reopen(fd: BorrowedFd<'_>, access: OFlags) -> io::Result<OwnedFd> {
     Ok(rustix::fs::open(path, access | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())?)
 }
 
-/// Another descriptor of the same socket, since stdin and stdout may be one, and each is watched by itself.
+/// Duplicates the descriptor of a socket, because stdin and stdout may be the same socket, and each is polled
+/// separately.
 fn stream_socket(fd: BorrowedFd<'_>) -> io::Result<OwnedFd> {
     if socket_type(fd)? != SocketType::STREAM {
         return Err(unsupported());
@@ -88,7 +88,7 @@ fn stream_socket(fd: BorrowedFd<'_>) -> io::Result<OwnedFd> {
     fd.try_clone_to_owned()
 }
 
-/// Reads a socket. `Receiver` watches any descriptor; `AsyncFd` cannot be made without `unsafe`.
+/// Reads a socket. It uses `pipe::Receiver`, which can poll any descriptor; `AsyncFd` cannot be made without `unsafe`.
 struct SocketReader(pipe::Receiver);
 
 impl AsyncRead for SocketReader {
@@ -112,7 +112,7 @@ impl AsyncRead for SocketReader {
     }
 }
 
-/// Writes a socket.
+/// Writes a socket. It uses `pipe::Sender` for the same reason.
 struct SocketWriter(pipe::Sender);
 
 impl AsyncWrite for SocketWriter {
@@ -164,7 +164,7 @@ mod tests {
         fcntl_getfl(fd).unwrap().contains(OFlags::NONBLOCK)
     }
 
-    /// Reads two texts of a client and the end.
+    /// Reads two texts of a client, and then the end.
     async fn reads(stdin: impl AsFd, mut client: impl io::Write) {
         let mut reader = reader(stdin.as_fd()).unwrap();
         let mut buffer = [0; 64];
@@ -172,7 +172,7 @@ mod tests {
             client.write_all(text.as_bytes()).unwrap();
             let read = reader.read(&mut buffer).await.unwrap();
             assert_eq!(&buffer[..read], text.as_bytes());
-            // Nothing to read blocks nobody.
+            // A read without data must not block the thread.
             let waits = tokio::time::timeout(Duration::from_millis(5), reader.read(&mut buffer));
             assert!(waits.await.is_err());
         }
@@ -260,7 +260,7 @@ mod tests {
         for other in [regular.as_fd(), null.as_fd(), named.as_fd(), datagrams.as_fd()] {
             assert!(reader(other).is_err() && writer(other).is_err());
         }
-        // As when both were exchanged by mistake.
+        // For example, if stdin and stdout were swapped by mistake.
         let (read_end, write_end) = io::pipe().unwrap();
         assert!(reader(write_end.as_fd()).is_err() && writer(read_end.as_fd()).is_err());
     }

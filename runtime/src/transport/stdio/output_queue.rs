@@ -1,7 +1,7 @@
 //! The messages that wait to be written to stdout.
 //!
-//! All that wait are written with one system call. No message is copied for that, since a large one is
-//! [counted](crate::mcp::BufferBudget) and a copy would not be.
+//! All waiting messages are written with one system call. They are not copied for that, because a large message is
+//! [counted](crate::mcp::BufferBudget), and a copy would not be.
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
@@ -9,15 +9,15 @@ use std::io::{self, IoSlice};
 use bytes::{Buf as _, Bytes};
 use tokio::io::{AsyncWrite, AsyncWriteExt as _};
 
-/// Messages that may wait.
+/// Maximum number of waiting messages.
 const MAX_MESSAGES: usize = 16;
 
 const LINE_BREAK: Bytes = Bytes::from_static(b"\n");
 
-/// The queue, and where it is written to.
+/// The queue, and the output.
 pub(super) struct OutputQueue<W> {
     output: W,
-    /// What is left of each message, and of the line break after it.
+    /// The unwritten parts of each message and of the line break after it.
     parts: VecDeque<Bytes>,
     is_flushed: bool,
 }
@@ -32,7 +32,7 @@ impl<W: AsyncWrite + Unpin> OutputQueue<W> {
         self.parts.len() < 2 * MAX_MESSAGES
     }
 
-    /// Whether nothing waits.
+    /// Whether no message waits.
     pub(super) fn is_written(&self) -> bool {
         self.parts.is_empty() && self.is_flushed
     }
@@ -41,7 +41,7 @@ impl<W: AsyncWrite + Unpin> OutputQueue<W> {
         self.parts.extend([message, LINE_BREAK]);
     }
 
-    /// Writes everything that waits. Cancel-safe: what was not written stays.
+    /// Writes all waiting messages. Cancel-safe: unwritten bytes stay in the queue.
     pub(super) async fn write(&mut self) -> io::Result<()> {
         while !self.parts.is_empty() {
             let slices: Vec<IoSlice<'_>> = self.parts.iter().map(|part| IoSlice::new(part)).collect();
@@ -77,7 +77,7 @@ mod tests {
 
     use super::*;
 
-    /// Writes at most `bytes` with each call, and records what it wrote.
+    /// Writes at most `bytes` bytes with each call, and records what it wrote.
     struct RecordingWriter {
         bytes: usize,
         calls: Vec<String>,

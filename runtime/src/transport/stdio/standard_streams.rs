@@ -1,8 +1,8 @@
-//! stdin and stdout of this process.
+//! The stdin and stdout of this process.
 //!
-//! tokio reads and writes them on threads for blocking work, because they may be files. Handing each message to such a
-//! thread costs more than most calls. MCP clients bring pipes or sockets, which need no threads: `nonblocking` reads
-//! and writes them. For all others, and on systems other than Linux, tokio's own remain.
+//! tokio reads and writes them on threads for blocking work, because they may be files. Passing each message to such a
+//! thread costs more than most calls. MCP clients use pipes or sockets, which need no threads: `nonblocking` reads and
+//! writes them. For everything else, and on systems other than Linux, tokio's own streams are used.
 
 use super::{Reader, Writer};
 

@@ -1,7 +1,7 @@
-//! The lines of stdin, large ones with a reservation of buffer space.
+//! The lines of stdin. A large line has a reservation of buffer space.
 //!
-//! While a large line waits for its reservation, no more of stdin is read: the client waits, as it does for a full
-//! pipe. Everything that was read stays here, so the future for the next line can be dropped.
+//! While a large line waits for its reservation, no more of stdin is read, so the client's writes wait, as with any
+//! full pipe. Everything that was read stays in [`StdinLines`], so the future for the next line can be dropped.
 
 use std::io;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use super::super::duplex::{Input, InputLine};
 use super::super::framing::{Line, LineReader};
 use crate::mcp::{BufferShare, Server, UNCOUNTED_BYTES, buffer_cost};
 
-/// Bytes that are read at once: what a pipe of Linux holds.
+/// How many bytes are read at once: the capacity of a pipe on Linux.
 const BUFFER: usize = 64 << 10;
 
 /// How long a large line waits for buffer space before it is rejected.
@@ -43,7 +43,7 @@ impl<R: AsyncRead + Unpin> StdinLines<R> {
         Self { lines, server, share, waiting: None, stopped: false, outcome: Ok(()) }
     }
 
-    /// How reading has ended.
+    /// Returns how reading has ended.
     pub(super) fn outcome(self) -> io::Result<()> {
         self.outcome
     }
@@ -52,14 +52,15 @@ impl<R: AsyncRead + Unpin> StdinLines<R> {
         tracing::info!("stdin was closed; the server finishes the requests under way, then stops");
         self.outcome = outcome;
         self.stopped = true;
-        // The only client has ended, so subscriptions and suspended calls end too.
+        // The only client is gone, so subscriptions and suspended calls end too.
         self.server.input_closed();
     }
 }
 
 impl<R: AsyncRead + Unpin + Send> Input for StdinLines<R> {
     async fn next(&mut self) -> Option<InputLine> {
-        // Lines that were read already come without waiting, so many of them would keep other tasks from this worker.
+        // Lines that are buffered already come without waiting, so many of them would keep other tasks from this
+        // worker.
         consume_budget().await;
         if self.stopped {
             return self.stop();

@@ -1,12 +1,12 @@
-//! DPoP (RFC 9449): with each request, the client proves that it has the key to which its token is bound.
+//! DPoP (RFC 9449): with each request, the client proves that it holds the key to which its token is bound.
 //!
-//! A copied token that is bound to a key is useless without the key: each request needs a proof, a JWT that the key
-//! signs and that names the request and the token. This module decides whether a proof is valid, and remembers proofs
-//! until they are too old, so that none is accepted twice. It must not look at tokens: `bound_token` knows to which key
-//! a token is bound, and asks here only about valid tokens, so a client without one causes no verification of a proof.
+//! Whoever copies a token that is bound to a key cannot use it without the key: each request needs a proof, which is a
+//! JWT that the key signs and that names the request and the token. This module decides whether a proof is valid, and
+//! remembers proofs until they are too old, so that none is accepted twice. It does not check tokens: `bound_token`
+//! calls it only for valid tokens, so a client without a valid token causes no verification of a proof.
 //!
-//! There are no nonces (`DPoP-Nonce`). A nonce would bound how long a proof that was made ahead is good. Here `iat` and
-//! the replay cache do that, and a client is spared a second request.
+//! There are no nonces (`DPoP-Nonce`). A nonce would bound how long a proof that was made in advance is valid. Here
+//! `iat` and the replay cache do that, and the client needs no second request.
 //!
 //! | Module | What it does |
 //! |---|---|
@@ -31,31 +31,31 @@ use super::proof_error::ProofError;
 use proof::ExpectedClaims;
 use replay_cache::ReplayCache;
 
-/// What a request with the scheme `DPoP` brings beside its token, and what the proof has to name. It has no `Debug`,
-/// since proofs are not for logs.
+/// The proof of a request with the scheme `DPoP`, and what the proof must name. It has no `Debug`, because proofs must
+/// not be logged.
 #[derive(Clone, Copy)]
 pub struct DpopRequest<'r> {
-    /// The proof; `None`: there is none, or more than one.
+    /// The proof; `None` if there is none, or more than one.
     pub proof: Option<&'r str>,
     /// The method of the request.
     pub method: &'r str,
-    /// The URIs under which the client may have reached the endpoint.
+    /// The URIs under which the client may have reached this endpoint.
     pub targets: &'r [String],
 }
 
-/// Verifies proofs. It outlives every configuration, since a proof that was used stays used.
+/// Verifies proofs. It outlives changes of the configuration, because a used proof must stay used.
 #[derive(Debug)]
 pub(crate) struct ProofVerifier {
     used: ReplayCache,
 }
 
 impl ProofVerifier {
-    /// A verifier that begins to remember at `now`.
+    /// Makes a verifier whose replay cache starts at `now`.
     pub(crate) fn new(now: SystemTime) -> Self {
         Self { used: ReplayCache::new(now) }
     }
 
-    /// Verifies that the request has a proof of `key`, for the token with the SHA-256 `token`, and notes the proof as
+    /// Verifies that the request has a proof by `key` for the token with the SHA-256 `token`, and records the proof as
     /// used by the principal `holder`.
     pub(super) fn verify(
         &self,

@@ -1,7 +1,7 @@
-//! The rules for a proof (RFC 9449, 4.3), in an order in which the costly ones come last.
+//! The rules for a proof (RFC 9449, 4.3). Expensive checks come last.
 //!
-//! Before anything is verified with the key in the header, it must be the key to which the token is bound. So a client
-//! without a bound token causes no verification of a signature.
+//! The key in the header must be the key to which the token is bound; this is checked before anything is verified with
+//! that key. So a client without a bound token causes no verification of a signature.
 
 use std::time::{Duration, SystemTime};
 
@@ -17,13 +17,13 @@ use crate::access::oauth::jwt::Jwt;
 use crate::access::oauth::proof_error::ProofError;
 use crate::config::JwtAlgorithm;
 
-/// Longest proof, bytes.
+/// Maximum length of a proof, in bytes.
 const MAX_PROOF: usize = 16 << 10;
 
-/// How far `iat` may be from now, in both directions.
+/// How far `iat` may be in the past and in the future.
 const WINDOW: Duration = Duration::from_secs(5 * 60);
 
-/// What a proof has to say.
+/// What a proof must contain.
 pub(super) struct ExpectedClaims<'e> {
     pub(super) method: &'e str,
     pub(super) targets: &'e [String],
@@ -31,17 +31,17 @@ pub(super) struct ExpectedClaims<'e> {
     pub(super) token: &'e Digest,
     /// The thumbprint of the key to which the token is bound.
     pub(super) key: &'e Digest,
-    /// The earliest time at which the proof may have been made.
+    /// The earliest acceptable time of the proof.
     pub(super) earliest: SystemTime,
     pub(super) now: SystemTime,
 }
 
-/// A proof that is good, unless it was used before.
+/// A valid proof; the replay cache decides whether it was used before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct AcceptedProof {
-    /// The digest of its key and its `jti`.
+    /// The digest of the proof's key and its `jti`.
     pub(super) id: Digest,
-    /// When it is too old.
+    /// When the proof becomes too old.
     pub(super) until: SystemTime,
 }
 
@@ -60,7 +60,7 @@ pub(super) fn verify(text: &str, expected: &ExpectedClaims<'_>) -> Result<Accept
     Ok(AcceptedProof { id, until: issued.checked_add(WINDOW).ok_or(ProofError::NotNow)? })
 }
 
-/// The algorithm of a proof, and the key in it, which is the one that is expected.
+/// Returns the algorithm of a proof and the key in its header, which must be the expected key.
 fn check_header(
     header: &Map<String, Value>,
     expected: &Digest,
@@ -81,7 +81,7 @@ fn check_header(
     Ok((algorithm, key))
 }
 
-/// The id of a proof, and when it was made.
+/// Returns the `jti` of a proof, and when the proof was made.
 fn check_claims<'c>(
     claims: &'c Value,
     expected: &ExpectedClaims<'_>,

@@ -1,12 +1,13 @@
-//! The proofs that were used, until each is too old to be used again.
+//! The replay cache: used proofs, each remembered until it is too old to be accepted again.
 //!
-//! A proof that was forgotten could be used twice, so a full cache forgets nothing: it rejects. Only who holds a valid
-//! token and its key can put something in, and one principal has a tenth of the cache, so none can lock out the others.
-//! A cache that has just begun knows nothing of the proofs before it, so those are too old for it.
+//! A forgotten proof could be used twice, so a full cache forgets nothing and rejects new proofs instead. Only a client
+//! with a valid token and its key can add a proof, and one principal may use only a tenth of the cache, so no principal
+//! can lock out others. A new cache does not know the proofs from before its start, so it rejects proofs that were made
+//! before.
 //!
-//! Proofs lie in buckets by the minute in which they expire. A bucket goes as a whole, so nothing is ever searched for
-//! what has expired, and there are no more buckets than minutes in which a proof may expire. Time is an argument, so
-//! that a test needs no clock.
+//! Proofs are kept in buckets by the minute in which they expire. An expired bucket is dropped as a whole, so nothing
+//! is ever searched. There are only as many buckets as there are minutes in which a proof may expire. Time is an
+//! argument, so that tests need no clock.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -19,26 +20,26 @@ use crate::access::oauth::error::TokenError;
 use crate::access::oauth::expiring_map::Digest;
 use crate::access::oauth::proof_error::ProofError;
 
-/// Most proofs that are remembered.
+/// Maximum number of remembered proofs.
 const MAX_PROOFS: usize = 100_000;
 
-/// Most proofs of one principal: 27 requests in each second.
-const MAX_OF_ONE: usize = MAX_PROOFS / 10;
+/// Maximum number of proofs of one principal: 27 requests a second.
+const MAX_PROOFS_PER_PRINCIPAL: usize = MAX_PROOFS / 10;
 
-/// Seconds in which the proofs of one bucket expire.
-const BUCKET: u64 = 60;
+/// How many seconds one bucket spans.
+const BUCKET_SECONDS: u64 = 60;
 
-/// How far the clock of a client may be behind when the server has just begun. A proof that was used so shortly before
-/// the server ended can be used once more.
+/// How far the clock of a client may be behind just after the server has started. A proof that was used in these
+/// seconds before the previous server ended can be used once more.
 const START_LEEWAY: Duration = Duration::from_secs(5);
 
-/// Remembers proofs.
+/// Remembers used proofs.
 #[derive(Debug)]
 pub(super) struct ReplayCache {
     begun: SystemTime,
     max: usize,
     max_of_one: usize,
-    /// By the number of the bucket's end.
+    /// Buckets by their number, which grows with time.
     buckets: Mutex<BTreeMap<u64, Bucket>>,
 }
 
@@ -46,29 +47,29 @@ pub(super) struct ReplayCache {
 #[derive(Debug, Default)]
 struct Bucket {
     proofs: HashSet<Digest>,
-    /// How many of them are whose.
+    /// The number of proofs in this bucket by principal.
     shares: HashMap<Arc<str>, usize>,
 }
 
 impl ReplayCache {
-    /// An empty cache.
+    /// Makes an empty cache.
     pub(super) fn new(now: SystemTime) -> Self {
-        Self::with_capacity(now, MAX_PROOFS, MAX_OF_ONE)
+        Self::with_capacity(now, MAX_PROOFS, MAX_PROOFS_PER_PRINCIPAL)
     }
 
     fn with_capacity(begun: SystemTime, max: usize, max_of_one: usize) -> Self {
         Self { begun, max, max_of_one, buckets: Mutex::new(BTreeMap::new()) }
     }
 
-    /// A proof that was made before this may have been used before the cache began.
+    /// The earliest acceptable time of a proof: an earlier proof may have been used before the cache existed.
     pub(super) fn earliest(&self) -> SystemTime {
         self.begun.checked_sub(START_LEEWAY).unwrap_or(SystemTime::UNIX_EPOCH)
     }
 
-    /// Puts a proof of `holder` in.
+    /// Adds a proof of the principal `holder`.
     ///
     /// # Errors
-    /// When the proof was used before, or there is no room.
+    /// When the proof was used before, or the cache is full.
     pub(super) fn insert(
         &self,
         proof: AcceptedProof,
@@ -88,14 +89,14 @@ impl ReplayCache {
         let bucket = buckets.entry(number(proof.until).saturating_add(1)).or_default();
         bucket.proofs.insert(proof.id);
         *bucket.shares.entry(Arc::clone(holder)).or_default() += 1;
-        // The lock is released first: dropping a bucket takes a while.
+        // The lock is released first, because dropping a bucket takes long.
         drop(buckets);
         drop(expired);
         Ok(())
     }
 }
 
-/// Takes out the buckets that have ended before the bucket `now`.
+/// Removes the buckets before the bucket with the number `now`.
 fn drop_expired(buckets: &mut BTreeMap<u64, Bucket>, now: u64) -> Vec<Bucket> {
     let mut expired = Vec::new();
     while let Some(entry) = buckets.first_entry().filter(|entry| *entry.key() <= now) {
@@ -104,9 +105,9 @@ fn drop_expired(buckets: &mut BTreeMap<u64, Bucket>, now: u64) -> Vec<Bucket> {
     expired
 }
 
-/// The number of the bucket of a time.
+/// The number of the bucket for a time.
 fn number(time: SystemTime) -> u64 {
-    time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs() / BUCKET
+    time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs() / BUCKET_SECONDS
 }
 
 #[cfg(test)]

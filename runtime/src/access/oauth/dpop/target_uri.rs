@@ -1,12 +1,12 @@
-//! The URI in a proof (`htu`), compared with that of the request.
+//! Compares the URI in a proof (`htu`) with that of the request.
 //!
-//! Two spellings of one URI are equal (RFC 3986, 6.2.2 and 6.2.3): letters of scheme and host in any case, the port of
-//! the scheme or none, an empty path or `/`. A slash at the end does not count either, as for the routes. Query and
-//! fragment are not compared (RFC 9449, 4.3). The rest of the path is compared byte by byte.
+//! Equivalent spellings are equal (RFC 3986, 6.2.2 and 6.2.3): scheme and host in upper or lower case, the scheme's
+//! default port or none, an empty path or `/`. A trailing slash is ignored, as it is for the routes. Query and fragment
+//! are not compared (RFC 9449, 4.3). The rest of the path is compared byte by byte.
 
 use http::Uri;
 
-/// What counts of a URI.
+/// The parts of a URI that are compared.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct TargetUri {
     is_secure: bool,
@@ -16,7 +16,7 @@ pub(super) struct TargetUri {
 }
 
 impl TargetUri {
-    /// Reads an absolute URI of HTTP. A user in it is an error.
+    /// Parses an absolute URI with the scheme `http` or `https`. A URI with a user is an error.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let uri: Uri = text.parse().ok()?;
         let authority = uri.authority().filter(|authority| !authority.as_str().contains('@'))?;
@@ -27,7 +27,7 @@ impl TargetUri {
         }
         let port = match authority.port() {
             Some(port) => port.as_u16(),
-            // What stands behind the host is no port.
+            // The authority has something after the host that is not a port.
             None if authority.as_str() != authority.host() => return None,
             None if is_secure => 443,
             None => 80,
@@ -38,7 +38,7 @@ impl TargetUri {
         Some(Self { is_secure, host, port, path })
     }
 
-    /// Whether one of these URIs is this one.
+    /// Whether one of these URIs equals this one.
     pub(super) fn is_one_of(&self, uris: &[String]) -> bool {
         uris.iter().any(|uri| Self::parse(uri).as_ref() == Some(self))
     }

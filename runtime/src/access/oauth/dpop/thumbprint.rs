@@ -1,14 +1,14 @@
-//! The thumbprint of a key (RFC 7638): the SHA-256 of the members that make the key, written in one fixed way.
+//! The thumbprint of a key (RFC 7638): the SHA-256 of the key's required members, written in a canonical form.
 //!
-//! The members are taken as they are written. A key in another spelling, such as with zeros before its numbers, has
-//! another thumbprint, and a token that is bound to the first is not bound to the second.
+//! The values of the members are used as they are written. A key in another spelling, for example with leading zeros in
+//! its numbers, has another thumbprint; a token bound to the first is not bound to the second.
 
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
 use crate::access::oauth::expiring_map::Digest;
 
-/// The thumbprint; `None`: it is no public key of a known type.
+/// Returns the thumbprint; `None` if the value is not a public key of a known type.
 pub(super) fn thumbprint(jwk: &Map<String, Value>) -> Option<Digest> {
     let text = |name: &str| jwk.get(name).and_then(Value::as_str);
     let members: &[&str] = match text("kty")? {
@@ -20,7 +20,7 @@ pub(super) fn thumbprint(jwk: &Map<String, Value>) -> Option<Digest> {
     let mut written = Vec::with_capacity(members.len());
     for name in members {
         let value = text(name)?;
-        // Letters that JSON could write in two ways are in no name and in no base64url.
+        // Neither names nor base64url have characters that JSON could write in two ways.
         let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
         if !value.bytes().all(is_letter) {
             return None;

@@ -1,5 +1,5 @@
-//! Keys in a file of the operator, for issuers that this server cannot reach. The file is followed: when its stat
-//! changes, it is read again. A file that cannot be read changes nothing.
+//! Keys in a file of the operator, for issuers that this server cannot reach. The file is read again when its stat
+//! changes. If reading fails, the last keys stay.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -14,10 +14,10 @@ use crate::access::oauth::remote_document::Unavailable;
 use crate::config::JwksSource;
 use crate::safe_open::{self, Symlinks};
 
-/// How often the file is looked at.
+/// How often the file's stat is checked.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// What changes with a file's contents or with who may read it: its inode, the times of its last changes, and its size.
+/// The parts of a stat that change with the file's contents or its permissions: inode, mtime, ctime and size.
 type Stat = (u64, (i64, i64), (i64, i64), u64);
 
 /// A file of keys.
@@ -30,20 +30,20 @@ pub(in crate::access::oauth) struct KeyFile {
 #[derive(Debug, Default)]
 struct State {
     keys: Option<Arc<KeySet>>,
-    /// The stat of the file that was read last, also if that failed.
+    /// The stat of the file at the last attempt to read it, even if that failed.
     stat: Option<Stat>,
     has_failed: bool,
     checked: Option<SystemTime>,
 }
 
-/// A file that was read, and its stat before that.
+/// The result of reading the file, and the stat from before reading.
 struct Reading {
     stat: Option<Stat>,
     keys: Result<KeySet, String>,
 }
 
 impl KeyFile {
-    /// Reads the file for the first time. Blocks, for no longer than reading the configuration did.
+    /// Reads the file for the first time. Blocks for about as long as reading the configuration.
     pub(super) fn new(path: PathBuf) -> Self {
         let mut state = State::default();
         if let Some(reading) = read_changed(&path, None) {
@@ -52,7 +52,7 @@ impl KeyFile {
         Self { path: path.into(), state: Mutex::new(state) }
     }
 
-    /// The keys, read again if the file has changed.
+    /// Returns the keys, after reading the file again if it has changed.
     pub(super) async fn keys(&self, now: SystemTime) -> Result<Arc<KeySet>, Unavailable> {
         if let Some(known) = self.begin_check(now) {
             // If this request is dropped meanwhile, the next check reads the file.
@@ -64,7 +64,7 @@ impl KeyFile {
         self.state.lock().keys.clone().ok_or(Unavailable(CHECK_INTERVAL))
     }
 
-    /// The stat that is known, if it is time to look at the file.
+    /// Returns the last stat if the file is due for a check, and `None` otherwise.
     fn begin_check(&self, now: SystemTime) -> Option<Option<Stat>> {
         let mut state = self.state.lock();
         let since = |checked: SystemTime| now.duration_since(checked).unwrap_or(CHECK_INTERVAL);
@@ -85,14 +85,18 @@ impl State {
             Ok(keys) => self.keys = Some(Arc::new(keys)),
             Err(error) if is_news => {
                 let file = path.display().to_string();
-                tracing::warn!(file, error, "a file of keys could not be read; its last keys still count");
+                tracing::warn!(
+                    file,
+                    error,
+                    "a file of keys could not be read; the keys that were read last stay in use"
+                );
             }
             Err(_) => {}
         }
     }
 }
 
-/// Reads the file, unless its stat is the known one. Blocks.
+/// Reads the file, unless its stat equals `known`. Blocks.
 fn read_changed(path: &Path, known: Option<Stat>) -> Option<Reading> {
     let metadata = std::fs::metadata(path);
     let of = |metadata: std::fs::Metadata| {

@@ -1,4 +1,4 @@
-//! All keys of an issuer (RFC 7517), and which of them may have signed a token.
+//! All keys of an issuer (RFC 7517), and the choice of those that may have signed a token.
 
 use serde_json::Value;
 
@@ -6,17 +6,17 @@ use super::public_key::PublicKey;
 use crate::access::oauth::strict_json::{self, JsonError};
 use crate::config::JwtAlgorithm;
 
-/// Most keys of one issuer.
+/// Maximum number of keys of one issuer.
 const MAX_KEYS: usize = 100;
 
-/// Most keys that are tried for a token without a key id.
+/// Maximum number of keys that are tried for a token without a `kid`.
 const MAX_TRIED: usize = 4;
 
 /// The keys of an issuer.
 #[derive(Debug)]
 pub(in crate::access::oauth) struct KeySet(Vec<PublicKey>);
 
-/// Why a document is no set of keys.
+/// Why a document is not a JSON Web Key Set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(in crate::access::oauth) enum KeySetError {
     #[error(transparent)]
@@ -28,7 +28,7 @@ pub(in crate::access::oauth) enum KeySetError {
 }
 
 impl KeySet {
-    /// Parses a set of keys. Keys that verify no signatures are left out.
+    /// Parses a key set. Keys that cannot verify signatures are omitted.
     pub(in crate::access::oauth) fn parse(text: &[u8]) -> Result<Self, KeySetError> {
         let document = strict_json::object(text)?;
         let keys = document.get("keys").and_then(Value::as_array).ok_or(KeySetError::NoKeys)?;
@@ -38,12 +38,12 @@ impl KeySet {
         Ok(Self(keys.iter().filter_map(|key| PublicKey::read(key.as_object()?)).collect()))
     }
 
-    /// Whether a key has this id. Without an id: whether a key fits the algorithm.
+    /// Whether a key has this `kid`. Without a `kid`: whether a key is for the algorithm.
     pub(in crate::access::oauth) fn has(&self, kid: Option<&str>, algorithm: JwtAlgorithm) -> bool {
         self.0.iter().any(|key| key.is_named(kid) && (kid.is_some() || key.fits(algorithm)))
     }
 
-    /// The keys that may have signed a token with this key id and algorithm.
+    /// Returns the keys that may have signed a token with this `kid` and algorithm.
     pub(in crate::access::oauth) fn candidates(
         &self,
         kid: Option<&str>,

@@ -1,4 +1,4 @@
-//! The keys of one issuer: a set of them from its metadata, a URL or a file, and when the set is read again.
+//! The keys of one issuer: where its key set comes from (metadata, a URL or a file), and when it is read again.
 
 mod key_file;
 mod key_set;
@@ -23,12 +23,12 @@ use key_file::KeyFile;
 pub(super) enum IssuerKeys {
     /// Published by the issuer.
     Remote(RemoteDocument<KeySet>),
-    /// In a file of the operator.
+    /// In a file that the operator wrote.
     File(KeyFile),
 }
 
 impl IssuerKeys {
-    /// `None`: the issuer has no keys, and its tokens are introspected.
+    /// Returns `None` if the issuer is configured without keys: its tokens are introspected.
     pub(super) fn new(
         issuer: &Arc<str>,
         source: &JwksSource,
@@ -49,7 +49,8 @@ impl IssuerKeys {
         Some(Self::Remote(document))
     }
 
-    /// The keys, read again if none of them has this key id, or without one if none fits the algorithm.
+    /// Returns the keys. They are read again if no key has this `kid`, or, without a `kid`, if no key is for the
+    /// algorithm.
     pub(super) async fn find(
         &self,
         kid: Option<&str>,

@@ -1,7 +1,7 @@
-//! One key of an issuer (RFC 7517), parsed into a type that fits some algorithms and no others.
+//! One public key of an issuer (RFC 7517), as a type that fits certain algorithms only.
 //!
-//! The algorithm of a token is what its sender writes, and the key decides whether it may be used: an RSA key verifies
-//! no ECDSA signature, and a key for encryption verifies nothing.
+//! The sender of a token chooses the algorithm in its header, so the key decides whether that algorithm may be used: an
+//! RSA key verifies no ECDSA signature, and a key for encryption verifies nothing.
 
 use data_encoding::BASE64URL_NOPAD;
 use ring::signature::{
@@ -14,23 +14,23 @@ use serde_json::{Map, Value};
 
 use crate::config::JwtAlgorithm;
 
-/// Shortest and longest modulus of RSA, bytes: 2048 to 8192 bits.
+/// Minimum and maximum length of an RSA modulus, in bytes: 2048 to 8192 bits.
 const RSA_MODULUS: std::ops::RangeInclusive<usize> = 256..=1_024;
 
-/// Longest exponent of RSA, bytes, as of `ring`.
+/// Maximum length of an RSA exponent that `ring` accepts, in bytes.
 const RSA_EXPONENT: usize = 5;
 
 /// Members of private and symmetric keys (RFC 7518, 6).
 const SECRET_MEMBERS: [&str; 8] = ["d", "k", "p", "q", "dp", "dq", "qi", "oth"];
 
-/// Longest `kid`, bytes.
+/// Maximum length of a `kid`, in bytes.
 const MAX_KID: usize = 1_024;
 
 /// A key that verifies signatures.
 #[derive(Debug)]
 pub(in crate::access::oauth) struct PublicKey {
     kid: Option<Box<str>>,
-    /// The only algorithm, if the key names one.
+    /// The algorithm, if the key is restricted to one.
     algorithm: Option<JwtAlgorithm>,
     material: KeyMaterial,
 }
@@ -38,17 +38,17 @@ pub(in crate::access::oauth) struct PublicKey {
 #[derive(Debug)]
 enum KeyMaterial {
     Rsa(RsaPublicKeyComponents<Vec<u8>>),
-    /// A point, uncompressed.
+    /// An uncompressed point.
     P256(Vec<u8>),
     P384(Vec<u8>),
     Ed25519(Vec<u8>),
 }
 
 impl PublicKey {
-    /// Reads a JSON Web Key. `None`: it verifies no signatures of a known algorithm, which is no fault, since issuers
-    /// publish keys for other purposes too.
+    /// Parses a JSON Web Key. Returns `None` if the key cannot verify signatures with a known algorithm. That is no
+    /// error, because issuers publish keys for other purposes too.
     pub(in crate::access::oauth) fn read(jwk: &Map<String, Value>) -> Option<Self> {
-        // A private or symmetric key that is published is known to everybody.
+        // A published private or symmetric key is known to everybody, so its signatures prove nothing.
         let is_secret = SECRET_MEMBERS.iter().any(|name| jwk.contains_key(*name));
         if is_secret || !is_for_signatures(jwk) {
             return None;
@@ -65,17 +65,17 @@ impl PublicKey {
         key.algorithm.is_none_or(|algorithm| key.material.fits(algorithm)).then_some(key)
     }
 
-    /// Whether the key has this id; without an id, every key has it.
+    /// Whether the key has this `kid`. Without a `kid`, every key qualifies.
     pub(super) fn is_named(&self, kid: Option<&str>) -> bool {
         kid.is_none_or(|kid| self.kid.as_deref() == Some(kid))
     }
 
-    /// Whether the key is for this algorithm.
+    /// Whether the key may verify signatures with this algorithm.
     pub(in crate::access::oauth) fn fits(&self, algorithm: JwtAlgorithm) -> bool {
         self.algorithm.is_none_or(|only| only == algorithm) && self.material.fits(algorithm)
     }
 
-    /// Whether the signature is one of this message with this key.
+    /// Whether this key made the signature of this message.
     pub(in crate::access::oauth) fn verify(
         &self,
         algorithm: JwtAlgorithm,
@@ -86,7 +86,7 @@ impl PublicKey {
     }
 }
 
-/// Whether `use` and `key_ops`, where they are, allow to verify signatures.
+/// Whether `use` and `key_ops`, if present, allow verifying signatures.
 fn is_for_signatures(jwk: &Map<String, Value>) -> bool {
     let by_use = jwk.get("use").is_none_or(|purpose| purpose == "sig");
     let is_verify = |operations: &Value| {
@@ -151,14 +151,15 @@ fn rsa(algorithm: JwtAlgorithm) -> Option<&'static RsaParameters> {
     }
 }
 
-/// A number as `ring` takes it. Some issuers write the zero that DER puts before it.
+/// Removes leading zeros, which `ring` rejects. Some issuers keep the zero of the DER encoding.
 fn without_zeros(mut number: Vec<u8>) -> Vec<u8> {
     let zeros = number.iter().take_while(|byte| **byte == 0).count();
     number.drain(..zeros);
     number
 }
 
-/// An uncompressed point (SEC 1, 2.3.3) of coordinates with `length` bytes. `ring` checks that it is on the curve.
+/// Makes an uncompressed point (SEC 1, 2.3.3) from coordinates of `length` bytes. `ring` checks that it is on the
+/// curve.
 fn point(x: &[u8], y: &[u8], length: usize) -> Option<Vec<u8>> {
     (x.len() == length && y.len() == length).then(|| [&[4], x, y].concat())
 }

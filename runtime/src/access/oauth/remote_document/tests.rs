@@ -4,7 +4,7 @@ use tokio::sync::Semaphore;
 
 use super::*;
 
-/// What the made-up issuer publishes, how often it was asked, and whether it answers.
+/// A fake issuer: what it publishes, how often it was asked, and whether it answers.
 #[derive(Default)]
 struct Issuer {
     published: AtomicUsize,
@@ -127,7 +127,7 @@ async fn all_who_wait_share_one_load_which_goes_on_without_them() {
     while issuer.fetches() == 0 {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
-    // The one that began the load goes away.
+    // The request that started the load is dropped.
     waiting[0].abort();
     gate.add_permits(1);
     for task in waiting.into_iter().skip(1) {

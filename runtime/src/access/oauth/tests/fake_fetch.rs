@@ -14,7 +14,7 @@ use crate::access::oauth::fetch::{Fetch, FetchError, FetchRequest, Fetched};
 #[derive(Default)]
 pub(crate) struct FakeFetch {
     documents: Mutex<HashMap<String, String>>,
-    /// What is said about tokens; about all others, that they are not active.
+    /// The introspection responses by token; all other tokens are not active.
     tokens: Mutex<HashMap<String, String>>,
     /// The URLs that were fetched, and the credentials of forms.
     fetched: Mutex<Vec<String>>,
@@ -69,7 +69,7 @@ impl Fetch for FakeFetch {
     fn fetch(&self, request: FetchRequest) -> BoxFuture<'static, Result<Fetched, FetchError>> {
         let response = self.respond(request);
         async move {
-            // As over a network, nothing is there at once.
+            // As over a network, a response is never ready at once.
             tokio::time::sleep(Duration::from_millis(1)).await;
             response
         }

@@ -1,8 +1,8 @@
-//! Tokens that an issuer has signed, and that are not for this server, not now, or not what they seem.
+//! Tokens with a valid signature whose claims are wrong: for another server, for another time, or not for access.
 
 use super::*;
 
-/// A claim with a value that is not accepted; `null` stands for no claim at all.
+/// A claim with a value that is rejected; `null` stands for a missing claim.
 type WrongClaims = Vec<(&'static str, Value, TokenError)>;
 
 fn wrong_times() -> WrongClaims {

@@ -1,4 +1,4 @@
-//! Tokens that are broken, or signed by nobody whom the issuer knows.
+//! Tokens that are broken, or signed with a key that the issuer does not publish.
 
 use data_encoding::BASE64URL_NOPAD;
 use ring::hmac;
@@ -158,7 +158,7 @@ fn wrong_signatures(world: &World) -> Forged {
     forged.into_iter().map(|(name, token)| (name, token, TokenError::BadSignature)).collect()
 }
 
-/// A signature in the form of X.509, with a key that nobody knows.
+/// A signature in DER, the form of X.509, with an unknown key.
 fn in_der(message: &str) -> String {
     let random = SystemRandom::new();
     let document = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_ASN1_SIGNING, &random).unwrap();
@@ -167,7 +167,7 @@ fn in_der(message: &str) -> String {
     format!("{message}.{}", BASE64URL_NOPAD.encode(signature.as_ref()))
 }
 
-/// The public key of the issuer as the secret of an HMAC, in the forms in which it is published.
+/// Tokens signed with an HMAC whose secret is the issuer's public key, in the forms in which that is published.
 fn confused(world: &World) -> Forged {
     let jwk = world.keys.rsa.jwk(json!({}));
     let modulus = BASE64URL_NOPAD.decode(jwk["n"].as_str().unwrap().as_bytes()).unwrap();

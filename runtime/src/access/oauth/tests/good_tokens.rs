@@ -1,4 +1,4 @@
-//! Tokens that are accepted, and the principals that they make.
+//! Valid tokens and their principals.
 
 use data_encoding::BASE64URL_NOPAD;
 

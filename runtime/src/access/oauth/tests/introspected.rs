@@ -6,7 +6,7 @@ use crate::config::{Config, OAuthClient};
 const INTROSPECTION_URL: &str = "https://idp.example.com/introspect";
 const METADATA_URL: &str = "https://idp.example.com/.well-known/oauth-authorization-server";
 
-/// Read from a configuration, since nothing else makes a secret.
+/// The credentials come from a parsed configuration, because no other code can make a secret.
 fn client() -> OAuthClient {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("secret"), "s&cret").unwrap();

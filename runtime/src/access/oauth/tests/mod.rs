@@ -1,4 +1,4 @@
-//! Tokens from the outside of this module, with a made-up authorization server.
+//! Tests of whole tokens against a fake authorization server.
 
 mod bound_tokens;
 pub(crate) mod fake_fetch;
@@ -30,7 +30,7 @@ const KEYS_URL: &str = "https://idp.example.com/keys";
 /// When the tests happen, seconds since 1970.
 const NOW: u64 = 1_800_000_000;
 
-/// A resource server, its authorization server, and the keys of the latter.
+/// A resource server, its fake authorization server, and the keys of that.
 struct World {
     issuers: Arc<Issuers>,
     proofs: ProofVerifier,
@@ -71,7 +71,7 @@ impl World {
         self.authenticate_at(token, None, 0).await
     }
 
-    /// Authenticates with a client certificate, some seconds later.
+    /// Authenticates with a client certificate, some seconds after [`NOW`].
     async fn authenticate_at(
         &self,
         token: &str,
@@ -135,7 +135,7 @@ fn claims_with(name: &str, value: Value) -> Value {
     claims
 }
 
-/// Tokens that are not accepted, each with the fault.
+/// Tokens that are rejected, each with the error.
 type Forged = Vec<(&'static str, String, TokenError)>;
 
 async fn assert_rejected(world: &World, forged: &Forged) {

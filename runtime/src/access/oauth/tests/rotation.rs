@@ -1,4 +1,4 @@
-//! Issuers that change their keys, are flooded, or are not there.
+//! Issuers that change their keys, are flooded with requests, or are down.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Keys of a made-up issuer, and tokens signed with them by `ring`.
+//! The keys of a fake issuer, and tokens that `ring` signs with them.
 
 use data_encoding::{BASE64, BASE64URL_NOPAD};
 use ring::rand::SystemRandom;
@@ -9,7 +9,7 @@ use ring::signature::{
 };
 use serde_json::{Value, json};
 
-/// PKCS#8 of `openssl genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:2048`, of nobody.
+/// An RSA key in PKCS#8, made with `openssl genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:2048` for these tests only.
 const RSA: &str = concat!(
     "MIIEvAIBADANBgkqhkiG9w0BAQEFAASCBKYwggSiAgEAAoIBAQDkR+VnFgFSqT3uOmUOR5IqWoBnNa52ZUFmpVOSYVg6fVd2",
     "WtIZzyrDWMQy8nhBdOfmx6hHEw5o7JXyRBT7ETbhfXKz1vIxdvwW9sFFp0VdWiM612UJ9q1YidHjLOUOjfEgJ5vtYNLTXR51",
@@ -46,7 +46,7 @@ pub(crate) enum Signer {
 }
 
 impl TestKeys {
-    /// New keys, but for RSA, which takes long to make.
+    /// Makes new keys, except for RSA, whose generation takes long.
     pub(crate) fn new() -> Self {
         let rsa = RsaKeyPair::from_pkcs8(&BASE64.decode(RSA.as_bytes()).unwrap()).unwrap();
         Self { rsa: Signer::Rsa(rsa), p256: Signer::p256(), p384: Signer::p384(), ed25519: Signer::ed25519() }

@@ -1,8 +1,8 @@
-//! What is explained is what was decided: policies by chance, as for the decisions.
+//! Property tests: explanations agree with the decisions of random policies.
 
 use super::*;
 
-/// Counts of explained decisions: hidden by a rule, hidden by none, scopes, arguments, allowed.
+/// How many decisions of each kind were explained: hidden by a rule, hidden without one, scopes, arguments, allowed.
 type Seen = [usize; 5];
 
 fn check(case: &PolicyCase, policy: &Policy, random: &mut Random, seen: &mut Seen) {

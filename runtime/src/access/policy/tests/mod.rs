@@ -1,4 +1,4 @@
-//! Properties of policies by chance, and decisions one by one.
+//! Property tests with random policies, and tests of single decisions.
 
 mod conditions;
 mod explanations;
@@ -10,7 +10,7 @@ use crate::access::principal::{Principal, PrincipalKind};
 use crate::config::{ItemKind, ItemPattern, RoleConfig, Rule};
 use random::{NAMES, PLUGINS, Random, TEMPLATES, URIS};
 
-/// Policies of the property tests.
+/// The number of policies in each property test.
 const POLICIES: usize = 10_000;
 
 fn principal(random: &mut Random) -> Principal {
@@ -75,7 +75,7 @@ impl PolicyCase {
         Subject::Http { principal: self.principal.as_ref(), address: self.address }
     }
 
-    /// The roles of the caller, by the texts of `who`.
+    /// The roles of the caller, found by comparing the texts of `who`.
     fn held(&self) -> Vec<&RoleConfig> {
         let subject = self.subject();
         let is_held = |role: &&RoleConfig| role.who.iter().any(|rule| subject.is(&rule.value));

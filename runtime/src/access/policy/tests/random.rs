@@ -1,4 +1,4 @@
-//! Roles, items and paths by chance, the same in every run.
+//! Random roles, items and paths, the same in every run.
 
 use crate::config::{
     AllowedValue, ArgumentCondition, ArgumentPointer, ItemConditions, ItemKind, ItemPattern, PathGlob,
@@ -11,7 +11,7 @@ pub(super) const PLUGINS: [&str; 4] = ["a", "ab", "a-b", "b"];
 /// Published names of tools and prompts.
 pub(super) const NAMES: [&str; 6] = ["a-b", "a-c", "ab-b", "ab-cb", "b-b", "a-b-c"];
 
-/// URIs, some of which are other spellings of others.
+/// URIs, some of which are equivalent spellings of others.
 pub(super) const URIS: [&str; 8] =
     ["a:x", "a:x/y", "a:%78%2Fy", "a:x//y", "ab:../x", "ab:x/%2e%2e/y", "b://h/x", "a:*"];
 
@@ -60,7 +60,7 @@ const WHO: [&str; 8] =
 
 const PATHS: [&str; 6] = ["/data/**", "/data/*", "**", "*", "/**/x", "/data/a"];
 
-/// SplitMix64.
+/// The generator SplitMix64.
 pub(super) struct Random(pub(super) u64);
 
 impl Random {
@@ -110,7 +110,7 @@ impl Random {
         ItemConditions { item: self.pattern(), arguments }
     }
 
-    /// A role that may have nothing at all, unlike one of a file.
+    /// A role that may be empty, which the configuration does not allow.
     pub(super) fn role(&mut self, name: &str) -> RoleConfig {
         let who = (0..1 + self.below(2)).map(|_| {
             let text = self.one_of(&WHO);
@@ -130,7 +130,7 @@ impl Random {
         self.one_of(&[ItemKind::Tool, ItemKind::Resource, ItemKind::Template, ItemKind::Prompt])
     }
 
-    /// A path of few segments, most of which try to lead elsewhere.
+    /// A path of few segments, most of which try to leave the folder.
     pub(super) fn path(&mut self) -> String {
         const SEGMENTS: [&str; 14] =
             ["data", "data", "a", "x", "..", ".", "", "..;", ".. ", "%2e%2e", "a%2fb", "a\\b", "...", "a.b"];

@@ -1,17 +1,17 @@
-//! What the policy should say, as plainly as it can be written: from the texts of the rules, without sets, and without
-//! a thought for time.
+//! A second implementation of the policy, as simple as possible: it compares the texts of the rules one by one and does
+//! not care about speed. The tests compare the policy with it.
 
 use crate::access::policy::{Hints, Item};
 use crate::config::{ItemKind, RoleConfig};
 
-/// What a caller with these roles may do, if arguments are left out: whether it sees the item.
+/// Whether a caller with these roles sees the item.
 pub(super) fn is_visible(roles: &[&RoleConfig], item: &Item<'_>) -> bool {
     let denied = roles.iter().any(|role| role.deny.iter().any(|rule| means(&rule.text, item, true)));
     let allowed = roles.iter().any(|role| role.allow.iter().any(|rule| means(&rule.text, item, false)));
     allowed && !denied
 }
 
-/// Whether a role by itself allows a call with these values of `/path` and `/to/0`.
+/// Whether a role alone allows a call with these values of `/path` and `/to/0`.
 pub(super) fn allows_call(role: &RoleConfig, item: &Item<'_>, path: Option<&str>, to: Option<&str>) -> bool {
     let is_allowed = role.allow.iter().any(|rule| means(&rule.text, item, false));
     let conditions = role.when.iter().filter(|when| means(&when.item.text, item, false));
@@ -46,7 +46,7 @@ fn means(pattern: &str, item: &Item<'_>, is_deny: bool) -> bool {
         "resource" if item.kind == ItemKind::Resource => {
             let uri = spelled(item.name);
             let is_uncertain = uri.split(['/', ':']).any(|segment| segment == ".." || segment == ".");
-            // A star that stands for itself is written as %2A, in the pattern only.
+            // A literal star is written as %2A, only in patterns.
             let pattern = spelled(&pattern.replace("%2A", "\u{1}"));
             if is_uncertain { is_deny } else { glob(&pattern, &uri.replace('*', "\u{1}")) }
         }
@@ -66,7 +66,7 @@ fn hint(name: &str, hints: Hints) -> bool {
     }
 }
 
-/// Enough for the URIs of these tests.
+/// Normalizes a URI as far as the URIs of these tests need it.
 fn spelled(uri: &str) -> String {
     let mut uri = uri.replace("%78", "x").replace("%2F", "/").replace("%2e", ".");
     while uri.contains("//") {
@@ -75,7 +75,7 @@ fn spelled(uri: &str) -> String {
     uri
 }
 
-/// Tries every text for every star.
+/// Matches a glob by trying every text for every star.
 fn glob(pattern: &str, text: &str) -> bool {
     match pattern.chars().next() {
         None => text.is_empty(),

@@ -1,7 +1,8 @@
-//! Looks names up. A trait, so that a test can return other addresses each time, as hostile name servers do.
+//! Looks up the addresses of names. `Resolve` is a trait, so that a test can return different addresses at each
+//! look-up, as hostile name servers do.
 //!
-//! The system's resolver is used, since it knows what the operator set up. It blocks a thread, and the end of a call
-//! does not free that thread, so the thread holds the permit that was acquired for it.
+//! The operating system's resolver is used, because it respects the operator's configuration. It blocks a thread, and
+//! the end of a call does not free that thread. So the thread, and not the call, holds the permit for the look-up.
 
 use std::io;
 use std::net::{IpAddr, ToSocketAddrs as _};
@@ -10,13 +11,14 @@ use futures_util::future::BoxFuture;
 
 use crate::sandbox::SharedPermit;
 
-/// Finds the addresses of names.
+/// Looks up the addresses of names.
 pub(super) trait Resolve: Send + Sync {
-    /// All addresses of a name. `name` is in lower case, has no dot at its end and is no address.
+    /// Returns all addresses of a name. `name` is in lower case, has no dot at its end and is not an address. The
+    /// resolver holds `permit` until the look-up ends.
     fn resolve(&self, name: &str, permit: SharedPermit) -> BoxFuture<'static, io::Result<Vec<IpAddr>>>;
 }
 
-/// The system's resolver.
+/// The operating system's resolver.
 #[derive(Debug)]
 pub(super) struct SystemResolver;
 

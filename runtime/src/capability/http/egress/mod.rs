@@ -1,9 +1,9 @@
 //! Connections to other hosts.
 //!
-//! Three steps that belong together: the name is checked, then every address that it leads to, then one of those very
-//! addresses is dialled. Nothing is looked up twice, so a name server that changes its answer in between changes
-//! nothing. If one address of a name is not public, none of its addresses is dialled. The environment's proxies are not
-//! used: they would look the name up again.
+//! Three steps belong together: the name is checked against the grants, then every address of the name is checked, then
+//! one of these checked addresses is dialled. A name is looked up only once, so a name server gains nothing by changing
+//! its answer. If one address of a name is not public, none of its addresses is dialled. The proxies of the environment
+//! are not used, because a proxy would look the name up again.
 
 mod dns;
 mod public_address;
@@ -24,28 +24,28 @@ use crate::outgoing_connection::dial;
 use crate::sandbox::{NoSharedPermit, SharedPermit, SharedPermits};
 use dns::{Resolve, SystemResolver};
 
-/// Connections of one plugin at the same time, unless one call of it may have more.
+/// Maximum number of simultaneous connections of one plugin, unless `http_parallel` is higher.
 const PLUGIN_CONNECTIONS: usize = 32;
 
-/// Connections of all plugins at the same time: each is an open file, of which this process may have few.
+/// Simultaneous connections of all plugins. Each is an open file, and this process may open only so many.
 static ALL_CONNECTIONS: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(256)));
 
-/// Look-ups of one plugin at the same time.
+/// Maximum number of simultaneous look-ups of one plugin.
 const PLUGIN_LOOKUPS: usize = 4;
 
-/// Look-ups of all plugins at the same time.
+/// Simultaneous look-ups of all plugins.
 static ALL_LOOKUPS: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(32)));
 
-/// Why there is no connection.
+/// Why a connection could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum EgressError {
-    /// No grant has this method, scheme, host and port.
+    /// No grant allows this method, scheme, host and port.
     #[error("it is not granted")]
     NotGranted,
-    /// The name leads to an address that is not public and not granted.
+    /// The name has an address that is neither public nor granted.
     #[error("it leads to {address}, which is {what}")]
     Prohibited { address: IpAddr, what: &'static str },
-    /// No permit was free in time, for a connection or for looking the name up.
+    /// No permit for a connection or for a look-up became free in time.
     #[error(transparent)]
     Busy(#[from] NoSharedPermit),
     /// The name could not be looked up.
@@ -54,15 +54,15 @@ pub(crate) enum EgressError {
     /// None of the addresses accepted a connection.
     #[error("it could not be reached")]
     Connect(#[source] io::Error),
-    /// No certificate authorities are known, and the log says why.
+    /// The server has no certificate authorities. The log says why.
     #[error("the server knows no certificate authorities")]
     NoAuthorities,
-    /// The host's certificate was rejected, or it speaks another protocol.
+    /// The host's certificate was rejected, or the host does not speak TLS.
     #[error("TLS failed")]
     Tls(#[source] io::Error),
 }
 
-/// Bytes both ways.
+/// A connection, with or without TLS.
 pub(crate) trait ByteStream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> ByteStream for T {}
@@ -81,7 +81,7 @@ impl fmt::Debug for Egress {
 }
 
 impl Egress {
-    /// For a plugin of which one call may send `parallel` requests at the same time.
+    /// Makes the connections of a plugin whose calls may each send `parallel` requests at the same time.
     pub(crate) fn new(parallel: usize) -> Self {
         Self::with_resolver(Box::new(SystemResolver), parallel)
     }
@@ -95,13 +95,13 @@ impl Egress {
         }
     }
 
-    /// Acquires the permit for a connection, to be held as long as the connection is open.
+    /// Acquires the permit for a connection. The caller holds it as long as the connection is open.
     pub(crate) async fn connection_permit(&self, timeout: Duration) -> Result<SharedPermit, NoSharedPermit> {
         self.connections.acquire_timeout(timeout).await
     }
 
-    /// Opens a connection to the target of a request, if the target is granted. `lookup_timeout` bounds the wait for a
-    /// permit to look its name up.
+    /// Opens a connection to the target of a request if a grant allows it. `lookup_timeout` bounds how long to wait for
+    /// a permit for the look-up.
     pub(crate) async fn connect(
         &self,
         grants: &[HttpGrant],
@@ -116,7 +116,7 @@ impl Egress {
         }
     }
 
-    /// The addresses of the target, if all of them may be dialled.
+    /// Returns the addresses of the target, or an error if one of them must not be dialled.
     async fn addresses(
         &self,
         grants: &[HttpGrant],

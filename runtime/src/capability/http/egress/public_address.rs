@@ -1,15 +1,16 @@
-//! Which addresses a name may lead to: those of the public internet, and no others.
+//! To which addresses a name may lead: to those of the public internet, and to no others.
 //!
-//! Nearly all of IPv4 is public, so a table has the ranges that are prohibited. Only one eighth of IPv6 is assigned, so
-//! all other addresses are prohibited, and of that eighth those in a table. An address with an IPv4 address inside is
-//! checked as that one, or prohibited if it is of an obsolete kind. The ranges are those of IANA's registries of
-//! special-purpose addresses, and the addresses at which clouds tell a machine its secrets.
+//! Nearly all IPv4 addresses are public, so a table lists the ranges that are prohibited. Only one eighth of the IPv6
+//! addresses is assigned; the other seven eighths are prohibited, and a table lists the prohibited ranges of that
+//! eighth. An IPv6 address that embeds an IPv4 address is checked as that IPv4 address, or prohibited if the embedding
+//! is obsolete. The ranges are those of IANA's registries of special-purpose addresses, and the addresses at which
+//! clouds hand a machine its secrets.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 type Cidr<A> = (A, u32, &'static str);
 
-/// Ranges of IPv4 that are prohibited.
+/// Prohibited ranges of IPv4.
 const PROHIBITED_V4: &[Cidr<Ipv4Addr>] = &[
     (Ipv4Addr::new(0, 0, 0, 0), 8, "unspecified"),
     (Ipv4Addr::new(10, 0, 0, 0), 8, "private"),
@@ -29,10 +30,10 @@ const PROHIBITED_V4: &[Cidr<Ipv4Addr>] = &[
     (Ipv4Addr::new(240, 0, 0, 0), 4, "reserved"),
 ];
 
-/// The part of IPv6 that is assigned.
+/// The assigned part of IPv6.
 const GLOBAL: Cidr<Ipv6Addr> = (Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3, "");
 
-/// Ranges of `GLOBAL` that are prohibited.
+/// Prohibited ranges of `GLOBAL`.
 const PROHIBITED_V6: &[Cidr<Ipv6Addr>] = &[
     (Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 23, "reserved"),
     (Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0), 32, "documentation"),
@@ -40,10 +41,10 @@ const PROHIBITED_V6: &[Cidr<Ipv6Addr>] = &[
     (Ipv6Addr::new(0x3fff, 0, 0, 0, 0, 0, 0, 0), 20, "documentation"),
 ];
 
-/// Addresses by which networks without IPv4 reach IPv4 (RFC 6052).
+/// The addresses through which a network without IPv4 reaches IPv4 hosts (RFC 6052).
 const NAT64: Cidr<Ipv6Addr> = (Ipv6Addr::new(0x64, 0xff9b, 0, 0, 0, 0, 0, 0), 96, "");
 
-/// Why no name may lead to this address. `None`: it is public.
+/// Returns why no name may lead to this address; `None` if the address is public.
 pub(super) fn prohibited(address: IpAddr) -> Option<&'static str> {
     match address.to_canonical() {
         IpAddr::V4(address) => prohibited_v4(address),

@@ -6,7 +6,7 @@ use tokio::net::TcpListener;
 
 use super::*;
 
-/// Returns the given addresses in turn, and notes the names that were looked up.
+/// Returns the given lists of addresses one after the other, and records the names that were looked up.
 #[derive(Default)]
 struct ScriptedResolver {
     answers: Mutex<VecDeque<Vec<IpAddr>>>,

@@ -1,4 +1,4 @@
-//! TLS to the hosts that plugins reach.
+//! TLS to the hosts that plugins connect to.
 
 use std::io;
 
@@ -10,7 +10,7 @@ use super::EgressError;
 use crate::config::Host;
 use crate::outgoing_connection::{TlsError, start_tls};
 
-/// Begins TLS with the host, whose certificate must be valid for its name or address.
+/// Starts TLS with the host. The host's certificate must be valid for its name or address.
 pub(super) async fn connect(host: &Host, stream: TcpStream) -> Result<TlsStream<TcpStream>, EgressError> {
     let name = match host {
         Host::Address(address) => ServerName::from(*address),

@@ -1,10 +1,10 @@
-//! `http`: requests to hosts. `"https://*.example.com"`, `"GET https://api.example.org:8443"`,
-//! `"http://127.0.0.1:9000"`; on the command line `http=PATTERN`. With `{ pattern = PATTERN, trace = true }` the host
-//! learns which trace a request belongs to.
+//! The grant `http`: requests to hosts. `"https://*.example.com"`, `"GET https://api.example.org:8443"`,
+//! `"http://127.0.0.1:9000"`; on the command line `http=PATTERN`. With `{ pattern = PATTERN, trace = true }`, requests
+//! to the host carry the trace context.
 //!
-//! A pattern is parsed once, and a request is compared with the parsed values. A name grants the public addresses that
-//! it leads to, and an address grants that address in any network. So the owner of a name can never make it lead into a
-//! private network.
+//! A pattern is parsed once, and requests are compared with the parsed values. A granted name allows the public
+//! addresses of that name; a granted address allows that address in any network. So the owner of a name can never
+//! redirect it into a private network.
 
 #[cfg(test)]
 mod read_tests;
@@ -22,75 +22,75 @@ use crate::capability::grant_trait::{
 };
 use crate::toml_reader::{TomlEntry, TomlReader};
 
-/// Methods that can be granted by name; without one, all of these are. `CONNECT` and `TRACE` are never sent.
+/// Methods that can be granted. A pattern without methods grants all of these. `CONNECT` and `TRACE` are never sent.
 const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
-/// How a request is sent.
+/// The scheme of a URI.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Scheme {
-    /// In the open.
+    /// Without TLS.
     Http,
-    /// Over TLS.
+    /// With TLS.
     Https,
 }
 
-/// One pattern of requests that are allowed.
+/// One pattern; it allows the requests that match it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HttpGrant {
-    /// None means any.
+    /// The allowed methods; if empty, all of [`METHODS`].
     methods: Vec<&'static str>,
     scheme: Scheme,
     host: HostPattern,
     port: u16,
-    /// Whether the host learns which trace a request belongs to.
+    /// Whether requests to the host carry the trace context.
     trace: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum HostPattern {
     Exactly(Host),
-    /// Every name below this one, at any depth.
+    /// Every name that ends with this name, preceded by one or more labels.
     Below(String),
 }
 
 /// Why a pattern cannot be granted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HttpGrantError {
-    /// A method that is not known.
+    /// An unknown method.
     #[error(
         "`{0}` is no method; write one or more of GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS, such as `GET,HEAD https://example.com`"
     )]
     Method(String),
-    /// Neither of the two schemes.
+    /// The pattern begins neither with `https://` nor with `http://`.
     #[error("begin with https:// or http://, such as `https://example.com`")]
     Scheme,
-    /// More than a host and a port.
+    /// The pattern has something after the host and the port, or before the host.
     #[error("leave out everything after the host and port; a path, a query or a user cannot be granted")]
     More,
-    /// The host.
+    /// The host is invalid.
     #[error("{0}")]
     Host(#[from] HostParseError),
-    /// A star where it may not be.
+    /// A star that is not the first label of a name of two or more labels.
     #[error(
         "write `*.` before a name of two labels or more, such as `https://*.example.com`; a star stands for nothing else"
     )]
     Star,
-    /// A dot at the end.
+    /// The name ends with a dot.
     #[error("leave out the dot at the end of the name")]
     Dot,
-    /// Names of this machine.
+    /// A name of this machine.
     #[error("write 127.0.0.1 or [::1] instead of `localhost`; this machine is granted by its address")]
     Localhost,
-    /// An address that no single host has.
-    #[error("{0} is the address of no single host; grant the address that is meant")]
+    /// An address that stands for no single host, such as 0.0.0.0.
+    #[error("{0} does not stand for a single host; grant the address of the host that is meant")]
     NoHost(IpAddr),
-    /// The port.
+    /// The port is not valid.
     #[error("a port is a number from 1 to 65535")]
     Port,
 }
 
 impl Scheme {
-    /// The port of a URI without one.
+    /// The default port of the scheme.
     #[must_use]
     pub const fn port(self) -> u16 {
         match self {
@@ -110,11 +110,10 @@ impl fmt::Display for Scheme {
 }
 
 impl HttpGrant {
-    /// Reads a pattern: methods, if not all are meant; a scheme; a host, or `*.` and a name; a port, if it is not the
-    /// scheme's own.
+    /// Parses a pattern: optional methods; a scheme; a host, or `*.` and a name; an optional port.
     ///
     /// # Errors
-    /// With what to write instead.
+    /// When the pattern is invalid. The error says what to write instead.
     pub fn parse(text: &str) -> Result<Self, HttpGrantError> {
         let (methods, uri) = match text.split_once(' ') {
             None => (Vec::new(), text),
@@ -135,7 +134,7 @@ impl HttpGrant {
         Ok(Self { methods, scheme, host, port: port.unwrap_or(scheme.port()), trace: false })
     }
 
-    /// Reads an element of the array `http`. `None`: it is wrong, which is reported.
+    /// Reads one element of the array `http`. Returns `None` if it is invalid, after reporting the mistake.
     fn read(entry: TomlEntry<'_>, reader: &mut TomlReader<'_>) -> Option<Self> {
         if !matches!(entry.value, DeValue::Table(_)) {
             return Self::read_pattern(&entry, reader);
@@ -169,13 +168,13 @@ impl HttpGrant {
         METHODS.contains(&name)
     }
 
-    /// Whether the host learns which trace a request belongs to.
+    /// Whether requests to the host carry the trace context.
     #[must_use]
     pub fn is_traced(&self) -> bool {
         self.trace
     }
 
-    /// The name below which it allows every name; `None`: it names its host.
+    /// The NAME of a pattern with `*.NAME`; `None` if the pattern names its host.
     pub(crate) fn parent_name(&self) -> Option<&str> {
         match &self.host {
             HostPattern::Exactly(_) => None,
@@ -183,7 +182,7 @@ impl HttpGrant {
         }
     }
 
-    /// Whether it allows requests with this method to this host and port.
+    /// Whether this pattern allows requests with this method to this host and port.
     #[must_use]
     pub fn allows(&self, method: &str, scheme: Scheme, host: &Host, port: u16) -> bool {
         let method =
@@ -257,7 +256,7 @@ fn read_methods(text: &str) -> Result<Vec<&'static str>, HttpGrantError> {
     text.split(',').map(|name| known(name).ok_or_else(|| HttpGrantError::Method(name.to_owned()))).collect()
 }
 
-/// The host and the port of an authority without a user.
+/// Splits an authority without a user into its host and its port.
 fn split_port(authority: &str) -> Result<(&str, Option<u16>), HttpGrantError> {
     let colon = match authority.rfind(']') {
         Some(end) => authority.get(end..).and_then(|tail| tail.find(':')).map(|at| end + at),

@@ -1,19 +1,19 @@
-//! A host as a URI names it: an address or a name, and never text that a resolver would read as another host.
+//! The host of a URI: an address or a name. A text that a resolver could read as another host is rejected.
 //!
-//! Resolvers read `0x7f.1`, `0177.1` and `2130706433` as addresses. Here an address has one spelling and is compared as
-//! an address. Other text that looks like an address is rejected, so it reaches no resolver. Text that ends in a number
-//! looks like an address, as in the URL standard.
+//! Resolvers read `0x7f.1`, `0177.1` and `2130706433` as addresses. Here an address has exactly one spelling and is
+//! compared as an address. Any other text that looks like an address is rejected, so it reaches no resolver. As in the
+//! URL standard, a text whose last label is a number looks like an address.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Longest name that DNS knows.
+/// Maximum length of a DNS name.
 const LONGEST_NAME: usize = 253;
 
-/// Longest label of a name.
+/// Maximum length of a label.
 const LONGEST_LABEL: usize = 63;
 
-/// An address or a name.
+/// The host of a URI.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Host {
     /// A literal address.
@@ -22,25 +22,25 @@ pub enum Host {
     Name(String),
 }
 
-/// Why something is no host.
+/// Why a text is not a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum HostParseError {
-    /// Nothing at all.
+    /// The text is empty.
     #[error("name a host, such as example.com")]
     Empty,
-    /// Letters that DNS does not have.
+    /// The name has letters that are not ASCII.
     #[error("write an international name in its ASCII form, which begins with xn--")]
     NotAscii,
-    /// It looks like an address and is not written like one.
+    /// The text looks like an address and is not written in the usual form.
     #[error("write an address in its usual form, such as 127.0.0.1 or [::1]")]
     Address,
-    /// A label that DNS does not allow.
+    /// A label that is invalid in DNS.
     #[error("a host is made of letters, digits and hyphens with dots between them, at most 253 characters")]
     Name,
 }
 
 impl Host {
-    /// Reads the host of a URI: `example.com`, `192.0.2.1` or `[2001:db8::1]`. Capitals and one dot at the end of a
+    /// Parses the host of a URI: `example.com`, `192.0.2.1` or `[2001:db8::1]`. Capitals and one dot at the end of a
     /// name make no difference.
     ///
     /// # Errors
@@ -55,7 +55,7 @@ impl Host {
         if let Some(inner) = text.strip_prefix('[') {
             let inner = inner.strip_suffix(']').ok_or(HostParseError::Address)?;
             let address: Ipv6Addr = inner.parse().map_err(|_| HostParseError::Address)?;
-            // Each address has one spelling; an IPv4-mapped one is written as its IPv4 address.
+            // Only the canonical spelling is accepted. An IPv4-mapped address must be written as its IPv4 address.
             let canonical = address.to_string() == inner.to_ascii_lowercase();
             return match canonical && address.to_ipv4_mapped().is_none() {
                 true => Ok(Self::Address(address.into())),
@@ -90,14 +90,15 @@ fn name(text: &str) -> Result<String, HostParseError> {
     Ok(name)
 }
 
-/// Whether some resolver could read a label as a part of an address: decimal, octal or hexadecimal.
+/// Whether some resolver could read a label as a number of an address: decimal, octal or hexadecimal.
 fn is_number(label: &str) -> bool {
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let hexadecimal = |text: &str| text.bytes().all(|byte| byte.is_ascii_hexdigit());
     digits(label) || label.strip_prefix("0x").is_some_and(hexadecimal)
 }
 
-/// A label of a name in lower case. An underscore is no letter of a host's name, but some hosts have one.
+/// Whether a text is a label of a name in lower case. Host names have no underscores by the standard, but some real
+/// hosts do.
 fn is_label(label: &str) -> bool {
     let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
     !label.is_empty()

@@ -1,7 +1,7 @@
-//! The bodies of a request and of its response, each counted as it passes.
+//! The bodies of requests and responses. Each body counts its bytes as they pass.
 //!
-//! Nothing is decoded and nothing is buffered: what the guest does not read stays in the socket. Empty frames are
-//! skipped: they cost their sender nothing and would keep the receiver busy.
+//! Nothing is decoded or buffered here: bytes that the guest does not read stay in the socket. Empty frames are
+//! skipped, because a sender could send them for free and keep the receiver busy.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -18,11 +18,11 @@ use wasmtime_wasi_http::{Error, WasiBody};
 use super::budget::{HttpBudget, RequestPermit};
 use super::error_codes;
 
-/// The body of a request, from the guest.
+/// The body of a request, which comes from the guest.
 pub(super) struct RequestBody {
     pub(super) body: WasiBody,
     pub(super) budget: Arc<HttpBudget>,
-    /// Set when the body exceeds its limit: the connection's error does not say so.
+    /// Set when the body exceeds its limit, because the error of the connection does not say so.
     pub(super) too_long: Arc<AtomicBool>,
 }
 
@@ -60,15 +60,15 @@ impl Body for RequestBody {
     }
 }
 
-/// The body of a response, from the host.
+/// The body of a response, which comes from the host.
 pub(super) struct ResponseBody {
-    /// None when it has ended, well or not.
+    /// `None` when the body has ended or failed.
     body: Option<Incoming>,
     budget: Arc<HttpBudget>,
-    /// Given back with the last byte.
+    /// Released when the body has ended or failed.
     permit: Option<RequestPermit>,
     deadline: Instant,
-    /// How long the guest is willing to wait for the next frame.
+    /// The guest's time-out for the next frame.
     idle: Option<Duration>,
     clock: Pin<Box<Sleep>>,
 }
@@ -98,7 +98,7 @@ impl ResponseBody {
         }
     }
 
-    /// Counts a frame that came, and begins to wait for the next.
+    /// Counts a received frame, and restarts the time-out for the next frame.
     fn count(&mut self, frame: &Frame<Bytes>) -> Result<(), Error> {
         if let Some(idle) = self.idle {
             let next = next_deadline(self.deadline, Some(idle));

@@ -1,7 +1,8 @@
-//! The HTTP budget of one call: its requests and their bytes. It also logs which limit was reached and what was denied.
+//! The HTTP budget of one call: its requests and their bytes. The budget also records reached limits and denials in the
+//! log and the audit.
 //!
-//! The guest, the task that sends a request and the task that reads its response all spend from this budget. A limit
-//! ends the request and not the call: the guest gets a typed error, and the operator one line for each limit.
+//! The guest, the tasks that send requests and the tasks that read responses all spend from this budget. A reached
+//! limit ends the request and not the call: the guest gets a typed error, and the operator one line for each limit.
 
 use std::io;
 use std::net::IpAddr;
@@ -24,10 +25,11 @@ use crate::config::{Limits, kib};
 use crate::observe::truncate;
 use crate::sandbox::{HostFuel, NoSharedPermit};
 
-/// Longest text about a rejected certificate that is logged, bytes: it may name any number of hosts.
+/// Maximum length of the logged reason why a certificate was rejected, in bytes: a certificate may list any number of
+/// hosts.
 const MAX_CAUSE: usize = 300;
 
-/// Bytes that a request is charged beside those that it moves: it needs a connection, and perhaps TLS.
+/// Charged for each request besides its bytes, because it needs a connection and perhaps TLS. In bytes.
 const CONNECTION_CHARGE: usize = 500_000;
 
 /// The HTTP budget of one call.
@@ -42,7 +44,7 @@ pub(super) struct HttpBudget {
     received: AtomicU64,
 }
 
-/// The permit for one request at a time, of `http_parallel`.
+/// The permit for one simultaneous request; a call has `http_parallel` of them.
 pub(super) type RequestPermit = OwnedSemaphorePermit;
 
 impl HttpBudget {
@@ -63,7 +65,8 @@ impl HttpBudget {
         &self.plugin.config.limits
     }
 
-    /// Counts a request that begins, and takes its permit. Does not wait for one: this very guest may hold them all.
+    /// Counts a new request and acquires its permit without waiting: the guest that would wait may hold all permits
+    /// itself.
     pub(super) fn start_request(&self) -> Result<RequestPermit, Error> {
         self.charge(0)?;
         let permit = Arc::clone(&self.permits).try_acquire_owned();
@@ -72,7 +75,7 @@ impl HttpBudget {
         Ok(permit)
     }
 
-    /// Counts a request that begins and has yet to wait for its permit.
+    /// Counts a new request, which acquires its permit later.
     pub(super) fn count_request(&self) -> Result<(), Error> {
         let before = self.requests.fetch_add(1, Ordering::Relaxed);
         if before >= self.limits().http_requests {
@@ -81,7 +84,7 @@ impl HttpBudget {
         self.charge(CONNECTION_CHARGE)
     }
 
-    /// Waits until a request that was counted may be sent.
+    /// Waits for the permit of a request that was counted with [`Self::count_request`].
     pub(super) async fn request_permit(&self, max: Duration) -> Result<RequestPermit, Error> {
         let permit = timeout(max, Arc::clone(&self.permits).acquire_owned()).await;
         permit.ok().and_then(Result::ok).ok_or_else(|| self.no_request_permit())
@@ -91,7 +94,7 @@ impl HttpBudget {
         self.limit_reached("http_parallel", Error::ConnectionLimitReached)
     }
 
-    /// Counts bytes of a request's body that are to be sent.
+    /// Counts bytes of a request's body before they are sent.
     pub(super) fn send(&self, bytes: usize) -> Result<(), Error> {
         let max = kib(self.limits().http_request_kib) as u64;
         self.charge(bytes)?;
@@ -101,7 +104,7 @@ impl HttpBudget {
         Err(self.limit_reached("http_request_kib", Error::HttpRequestBodySize(Some(max))))
     }
 
-    /// Counts bytes of a response's body that have come.
+    /// Counts received bytes of a response's body.
     pub(super) fn receive(&self, bytes: usize) -> Result<(), Error> {
         let max = kib(self.limits().http_response_kib) as u64;
         self.charge(bytes)?;
@@ -119,7 +122,7 @@ impl HttpBudget {
         error
     }
 
-    /// Records that the header of a response is too long, and returns `error` for the guest.
+    /// Records that the header fields of a response are too long, and returns `error` for the guest.
     pub(super) fn header_too_long(&self, error: Error) -> Error {
         let why = format!(
             "an HTTP response has header fields of more than {HTTP_HEADER_KIB} KiB (`http_header_kib`)"
@@ -128,19 +131,20 @@ impl HttpBudget {
         error
     }
 
-    /// Records that a request was not sent because no shared permit was free, which is no limit of the call.
+    /// Records that a request was not sent because no shared permit was free. The shared permits are not limits of the
+    /// call.
     pub(super) fn no_permit(&self, none: NoSharedPermit) -> Error {
         self.denials.record_limit(&self.plugin, &format!("an HTTP request was not sent: {none}"));
         error_codes::connect_error(&EgressError::Busy(none))
     }
 
-    /// Records that a request is not granted.
+    /// Records that no grant allows a request.
     pub(super) fn deny(&self, target: &Target) {
         let hint = GrantHint::new(target.missing_line(), [format!("http={}", target.missing_grant())]);
         self.denials.record_denied(&self.plugin, &target.pattern(), hint);
     }
 
-    /// Records that a granted name leads to an address that is not granted.
+    /// Records that a granted name has an address that is neither public nor granted.
     pub(super) fn deny_address(&self, target: &Target, address: IpAddr, what: &str) {
         let requested = format!("{}, which leads to {address} ({what})", target.pattern());
         let (name, at) = (target.pattern(), target.pattern_at(address));
@@ -159,7 +163,7 @@ impl HttpBudget {
 
     fn charge(&self, bytes: usize) -> Result<(), Error> {
         let charged = self.host_fuel.charge_now(bytes);
-        // Without fuel the call ends at its next pause, which reports it.
+        // When its fuel is used up, the call ends at its next pause, which reports that.
         charged.map_err(|_| Error::InternalError(None))
     }
 }

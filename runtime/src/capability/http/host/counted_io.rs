@@ -1,7 +1,7 @@
-//! Counts the bytes of a connection until the head of the response is read.
+//! Counts the bytes that a connection receives before the head of the response is complete.
 //!
-//! hyper bounds the head itself, but a server may send any number of interim responses (`100 Continue`) before it,
-//! which hyper skips and no budget counts.
+//! hyper bounds the head itself. But a server may send any number of interim responses (`100 Continue`) before it;
+//! hyper skips these, and no budget counts them.
 
 use std::io;
 use std::pin::Pin;
@@ -13,12 +13,13 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::capability::http::egress::ByteStream;
 
-/// More bytes came before the response than are allowed.
+/// The server sent more bytes than allowed before the head of the response was complete.
 #[derive(Debug, thiserror::Error)]
-#[error("too much came before the response")]
+#[error("too many bytes came before the head of the response")]
 pub(super) struct HeadTooLarge;
 
-/// Bytes that may still come before the head. Shared by the connection and the task that waits for the head.
+/// How many more bytes may come before the head is complete. The connection and the task that waits for the head share
+/// it.
 #[derive(Debug, Clone)]
 pub(super) struct HeadLimit(Arc<AtomicUsize>);
 
@@ -27,12 +28,12 @@ impl HeadLimit {
         Self(Arc::new(AtomicUsize::new(bytes)))
     }
 
-    /// Called when the head is read: the body is counted elsewhere.
+    /// Called when the head is complete. From then on the body counts its own bytes.
     pub(super) fn stop_counting(&self) {
         self.0.store(usize::MAX, Ordering::Relaxed);
     }
 
-    /// `false`: that is more than is left. Only one task at a time reads, so a load and a store are enough.
+    /// Returns `false` if more bytes came than are left. Only one task at a time reads, so a load and a store suffice.
     fn spend(&self, bytes: usize) -> bool {
         let left = self.0.load(Ordering::Relaxed);
         if left != usize::MAX {
@@ -42,7 +43,7 @@ impl HeadLimit {
     }
 }
 
-/// A connection that fails when too much comes before the response.
+/// A connection that fails when more bytes than allowed come before the head of the response is complete.
 pub(super) struct CountedIo {
     pub(super) wire: Box<dyn ByteStream>,
     pub(super) head_limit: HeadLimit,

@@ -1,4 +1,4 @@
-//! Maps errors to the `error-code` of `wasi:http`, which tells a guest nothing of this machine.
+//! Maps errors to the `error-code` of `wasi:http`. The codes reveal nothing about this machine.
 
 use std::error::Error as _;
 use std::io;
@@ -10,7 +10,7 @@ use wasmtime_wasi_http::p2::bindings::http::types::ErrorCode;
 use super::counted_io::HeadTooLarge;
 use crate::capability::http::egress::EgressError;
 
-/// The error of a request for which no connection could be opened.
+/// The error of a request whose connection could not be opened.
 pub(super) fn connect_error(error: &EgressError) -> Error {
     match error {
         EgressError::NotGranted => Error::HttpRequestDenied,
@@ -33,7 +33,7 @@ pub(super) fn connect_error(error: &EgressError) -> Error {
     }
 }
 
-/// The error of a request that failed before the response's body.
+/// The error of a request that failed before the body of its response began.
 pub(super) fn request_error(error: &hyper::Error) -> Error {
     if error.is_parse_too_large() || is_head_too_large(error) {
         Error::HttpResponseHeaderSectionSize(None)
@@ -51,7 +51,7 @@ fn is_head_too_large(error: &hyper::Error) -> bool {
     cause.and_then(io::Error::get_ref).is_some_and(|cause| cause.is::<HeadTooLarge>())
 }
 
-/// The error of a response whose body failed.
+/// The error of a response whose body broke off.
 pub(super) fn body_error(error: &hyper::Error) -> Error {
     if error.is_parse_too_large() {
         Error::HttpResponseTrailerSectionSize(None)
@@ -60,7 +60,7 @@ pub(super) fn body_error(error: &hyper::Error) -> Error {
     }
 }
 
-/// The error code of a failure of a response's body.
+/// The `error-code` for an error of a response's body.
 pub(super) fn to_error_code(error: &Error) -> ErrorCode {
     match error {
         Error::HttpResponseBodySize(max) => ErrorCode::HttpResponseBodySize(*max),

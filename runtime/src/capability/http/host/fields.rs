@@ -1,8 +1,9 @@
-//! `fields` of `wasi:http/types`, charged by what they hold and by what is handed over, with pauses for others.
+//! The resource `fields` of `wasi:http/types`. Its functions charge for the size of the collection and of their
+//! arguments, and let other guests run.
 //!
-//! Each of these functions reads or copies a whole collection: tens of microseconds of host for a few instructions of a
-//! guest, and wasmtime's own functions never let others run. An argument that is longer than a collection may be is
-//! rejected before it is read: a name is not hashed, and a list is lifted only as far as it fits.
+//! Each function reads or copies a whole collection: a few instructions of a guest cost the host tens of microseconds,
+//! and wasmtime's own functions never let other guests run in between. An argument that is longer than a collection may
+//! be is rejected before it is read: a name is not hashed, and a list is lifted only up to the maximum.
 
 use std::any::Any;
 
@@ -21,17 +22,17 @@ use crate::config::kib;
 type StoreCtx<'s> = StoreContextMut<'s, InstanceCtx>;
 type Fields = Resource<FieldMap>;
 
-/// What one header field takes beside its text, bytes: its slot in a map that doubles when it is full, and two
-/// allocations.
+/// What one header field takes besides its text, in bytes: its slot in a map that doubles its capacity when full, and
+/// two allocations.
 const FIELD_SIZE: usize = 256;
 
-/// Bytes that a guest is charged for one field beside its text: about 0.1 µs.
+/// What a guest is charged for one field besides its text, in bytes: about 0.1 µs.
 const FIELD_CHARGE: usize = 1_000;
 
-/// Least that the library counts for a value beside its text, bytes.
+/// The minimum that wasmtime-wasi-http counts for a value besides its text, in bytes.
 const VALUE_SIZE: usize = 32;
 
-/// Shadows the functions.
+/// Shadows wasmtime's functions of `fields`.
 ///
 /// # Errors
 /// Never for a fixed set of interfaces.
@@ -41,7 +42,7 @@ pub(super) fn shadow(types: &mut LinkerInstance<'_, InstanceCtx>) -> wasmtime::R
         |mut store: StoreCtx<'_>, (entries,): (WasmList<(String, Vec<u8>)>,)| {
             Box::new(async move {
                 let size = |(name, value): &(String, Vec<u8>)| name.len() + value.len();
-                let entries = lifted(&mut store, &entries, size)?;
+                let entries = lift_bounded(&mut store, &entries, size)?;
                 let bytes = entries.iter().map(size).sum();
                 charge(&mut store, entries.len(), bytes).await?;
                 store.data_mut().reserve_handle_memory(bytes + FIELD_SIZE * entries.len())?;
@@ -51,7 +52,7 @@ pub(super) fn shadow(types: &mut LinkerInstance<'_, InstanceCtx>) -> wasmtime::R
     )?;
     types.func_wrap_async("[method]fields.clone", |mut store: StoreCtx<'_>, (fields,): (Fields,)| {
         Box::new(async move {
-            charge_for(&mut store, &fields, 0, 0).await?;
+            charge_collection(&mut store, &fields, 0, 0).await?;
             let bytes = fields_size(store.data_mut().table.get(&fields)?);
             store.data_mut().reserve_handle_memory(bytes)?;
             Ok((store.data_mut().http().clone(fields)?,))
@@ -59,7 +60,7 @@ pub(super) fn shadow(types: &mut LinkerInstance<'_, InstanceCtx>) -> wasmtime::R
     })?;
     types.func_wrap_async("[method]fields.entries", |mut store: StoreCtx<'_>, (fields,): (Fields,)| {
         Box::new(async move {
-            charge_for(&mut store, &fields, 0, 0).await?;
+            charge_collection(&mut store, &fields, 0, 0).await?;
             Ok((store.data_mut().http().entries(fields)?,))
         })
     })?;
@@ -72,7 +73,7 @@ fn lookups(types: &mut LinkerInstance<'_, InstanceCtx>) -> wasmtime::Result<()> 
         "[method]fields.get",
         |mut store: StoreCtx<'_>, (fields, name): (Fields, String)| {
             Box::new(async move {
-                charge_for(&mut store, &fields, 0, name.len()).await?;
+                charge_collection(&mut store, &fields, 0, name.len()).await?;
                 let fits = name.len() <= MAX_SIZE;
                 Ok((if fits { store.data_mut().http().get(fields, name)? } else { Vec::new() },))
             })
@@ -82,22 +83,22 @@ fn lookups(types: &mut LinkerInstance<'_, InstanceCtx>) -> wasmtime::Result<()> 
         "[method]fields.has",
         |mut store: StoreCtx<'_>, (fields, name): (Fields, String)| {
             Box::new(async move {
-                charge_for(&mut store, &fields, 0, name.len()).await?;
+                charge_collection(&mut store, &fields, 0, name.len()).await?;
                 Ok((name.len() <= MAX_SIZE && store.data_mut().http().has(fields, name)?,))
             })
         },
     )
 }
 
-/// Changing one field copies all of them when they are shared with a clone.
+/// Changing one field copies all fields if a clone shares them.
 fn edits(types: &mut LinkerInstance<'_, InstanceCtx>) -> wasmtime::Result<()> {
     types.func_wrap_async(
         "[method]fields.set",
         |mut store: StoreCtx<'_>, (fields, name, values): (Fields, String, WasmList<Vec<u8>>)| {
             Box::new(async move {
-                let values = lifted(&mut store, &values, Vec::len)?;
+                let values = lift_bounded(&mut store, &values, Vec::len)?;
                 let bytes = name.len() + values.iter().map(Vec::len).sum::<usize>();
-                charge_for(&mut store, &fields, values.len(), bytes).await?;
+                charge_collection(&mut store, &fields, values.len(), bytes).await?;
                 if name.len() > MAX_SIZE {
                     return Ok((Err(HeaderError::InvalidSyntax),));
                 }
@@ -110,7 +111,7 @@ fn edits(types: &mut LinkerInstance<'_, InstanceCtx>) -> wasmtime::Result<()> {
         "[method]fields.delete",
         |mut store: StoreCtx<'_>, (fields, name): (Fields, String)| {
             Box::new(async move {
-                charge_for(&mut store, &fields, 0, name.len()).await?;
+                charge_collection(&mut store, &fields, 0, name.len()).await?;
                 if name.len() > MAX_SIZE {
                     return Ok((Err(HeaderError::InvalidSyntax),));
                 }
@@ -123,7 +124,7 @@ fn edits(types: &mut LinkerInstance<'_, InstanceCtx>) -> wasmtime::Result<()> {
         |mut store: StoreCtx<'_>, (fields, name, value): (Fields, String, Vec<u8>)| {
             Box::new(async move {
                 let bytes = name.len() + value.len();
-                charge_for(&mut store, &fields, 0, bytes).await?;
+                charge_collection(&mut store, &fields, 0, bytes).await?;
                 if bytes > MAX_SIZE {
                     return Err(LimitTrap("http_header_kib").into());
                 }
@@ -134,11 +135,11 @@ fn edits(types: &mut LinkerInstance<'_, InstanceCtx>) -> wasmtime::Result<()> {
     )
 }
 
-/// Bytes that a collection of header fields may hold.
+/// Maximum size of a collection of header fields, in bytes.
 const MAX_SIZE: usize = kib(HTTP_HEADER_KIB);
 
-/// Lifts a list of the guest's, unless a collection could not hold it.
-fn lifted<T: Lift + 'static>(
+/// Lifts a list of the guest, or fails if the list does not fit into a collection.
+fn lift_bounded<T: Lift + 'static>(
     store: &mut StoreCtx<'_>,
     list: &WasmList<T>,
     size: impl Fn(&T) -> usize,
@@ -153,8 +154,8 @@ fn lifted<T: Lift + 'static>(
     Ok(items)
 }
 
-/// Charges for a collection, and for values and bytes that are handed over.
-async fn charge_for(
+/// Charges for reading a collection, and for `values` values and `bytes` bytes of arguments.
+async fn charge_collection(
     store: &mut StoreCtx<'_>,
     fields: &Fields,
     values: usize,
@@ -171,7 +172,7 @@ async fn charge(store: &mut StoreCtx<'_>, count: usize, bytes: usize) -> wasmtim
     Ok(host_fuel.charge_work(work, bytes).await?)
 }
 
-/// The result for the guest: an error of the interface, unless it is one that ends the call.
+/// Returns an error of the interface to the guest; any other error ends the call.
 fn wit_result<T>(result: HeaderResult<T, p2::HeaderError>) -> wasmtime::Result<Result<T, HeaderError>> {
     match result {
         Ok(value) => Ok(Ok(value)),
@@ -179,7 +180,7 @@ fn wit_result<T>(result: HeaderResult<T, p2::HeaderError>) -> wasmtime::Result<R
     }
 }
 
-/// Size of what the host keeps behind a handle of `wasi:http`, as far as a guest decides it, bytes.
+/// How many bytes of what the host keeps behind a handle of `wasi:http` a guest determines.
 pub(in crate::capability::http) fn handle_size(entry: &(dyn Any + Send)) -> Option<usize> {
     if let Some(fields) = entry.downcast_ref::<FieldMap>() {
         Some(fields_size(fields))
@@ -194,7 +195,7 @@ pub(in crate::capability::http) fn handle_size(entry: &(dyn Any + Send)) -> Opti
     }
 }
 
-/// What a collection of header fields takes, bytes.
+/// The size of a collection of header fields in memory, in bytes.
 pub(in crate::capability) fn fields_size(fields: &FieldMap) -> usize {
     fields.iter().map(|(name, value)| FIELD_SIZE + name.as_str().len() + value.len()).sum()
 }

@@ -1,10 +1,10 @@
-//! Links `wasi:http`, and shadows the functions whose library version is not enough.
+//! Links `wasi:http`, and shadows functions that are not safe enough in wasmtime's version.
 //!
-//! A method, a scheme, a path and an authority are text that the host keeps for as long as the guest has the request,
-//! and a body keeps what was written to it. The functions that take them are shadowed by functions that charge for the
-//! text, reject what no server would accept before anything reads it,
-//! [count](crate::capability::host_support::handle_memory) what is kept, and let others run. A body that breaks off has
-//! an error code, which wasmtime's own function does not find.
+//! The host keeps a request's method, scheme, path and authority, which are text of the guest, as long as the guest has
+//! the request; a body keeps what was written to it. The functions that set them are shadowed by functions that charge
+//! for the text, reject text that is longer than any server would accept,
+//! [count](crate::capability::host_support::handle_memory) what the host keeps, and let other guests run.
+//! `http-error-code` is shadowed too: wasmtime's own function does not find the code of a body that broke off.
 
 use wasmtime::StoreContextMut;
 use wasmtime::component::{Linker, LinkerInstance, Resource};
@@ -20,10 +20,10 @@ use crate::capability::InstanceCtx;
 use crate::config::fixed_limits::HTTP_HEADER_KIB;
 use crate::config::kib;
 
-/// The interface with the setters, in the version that wasmtime links.
+/// The interface whose functions are shadowed, in the version that wasmtime links.
 const TYPES: &str = "wasi:http/types@0.2.12";
 
-/// Longest method, scheme and authority, bytes.
+/// Maximum length of a method, a scheme and an authority, in bytes.
 const MAX_TEXT: usize = 300;
 
 type SetterResult = Result<(), ()>;
@@ -59,7 +59,7 @@ fn setters(types: &mut LinkerInstance<'_, InstanceCtx>) -> wasmtime::Result<()> 
         |mut store: StoreCtx<'_>, (request, method): (Resource<Outgoing>, Method)| {
             Box::new(async move {
                 let length = if let Method::Other(name) = &method { name.len() } else { 0 };
-                if !fits(&mut store, length, MAX_TEXT).await? {
+                if !charge_and_reserve(&mut store, length, MAX_TEXT).await? {
                     return Ok((SetterResult::Err(()),));
                 }
                 Ok((store.data_mut().http().set_method(request, method)?,))
@@ -71,7 +71,7 @@ fn setters(types: &mut LinkerInstance<'_, InstanceCtx>) -> wasmtime::Result<()> 
         |mut store: StoreCtx<'_>, (request, scheme): (Resource<Outgoing>, Option<Scheme>)| {
             Box::new(async move {
                 let length = if let Some(Scheme::Other(name)) = &scheme { name.len() } else { 0 };
-                if !fits(&mut store, length, MAX_TEXT).await? {
+                if !charge_and_reserve(&mut store, length, MAX_TEXT).await? {
                     return Ok((SetterResult::Err(()),));
                 }
                 Ok((store.data_mut().http().set_scheme(request, scheme)?,))
@@ -82,7 +82,9 @@ fn setters(types: &mut LinkerInstance<'_, InstanceCtx>) -> wasmtime::Result<()> 
         "[method]outgoing-request.set-authority",
         |mut store: StoreCtx<'_>, (request, authority): (Resource<Outgoing>, Option<String>)| {
             Box::new(async move {
-                if !fits(&mut store, authority.as_ref().map_or(0, String::len), MAX_TEXT).await? {
+                if !charge_and_reserve(&mut store, authority.as_ref().map_or(0, String::len), MAX_TEXT)
+                    .await?
+                {
                     return Ok((SetterResult::Err(()),));
                 }
                 Ok((store.data_mut().http().set_authority(request, authority)?,))
@@ -94,7 +96,7 @@ fn setters(types: &mut LinkerInstance<'_, InstanceCtx>) -> wasmtime::Result<()> 
         |mut store: StoreCtx<'_>, (request, path): (Resource<Outgoing>, Option<String>)| {
             Box::new(async move {
                 let max = kib(HTTP_HEADER_KIB);
-                if !fits(&mut store, path.as_ref().map_or(0, String::len), max).await? {
+                if !charge_and_reserve(&mut store, path.as_ref().map_or(0, String::len), max).await? {
                     return Ok((SetterResult::Err(()),));
                 }
                 Ok((store.data_mut().http().set_path_with_query(request, path)?,))
@@ -120,8 +122,8 @@ fn bodies(types: &mut LinkerInstance<'_, InstanceCtx>) -> wasmtime::Result<()> {
     )
 }
 
-/// Charges for text of this length and reserves memory for it. `false`: it is longer than `max`.
-async fn fits(store: &mut StoreCtx<'_>, length: usize, max: usize) -> wasmtime::Result<bool> {
+/// Charges for text of this length and reserves memory for it. Returns `false` if the text is longer than `max`.
+async fn charge_and_reserve(store: &mut StoreCtx<'_>, length: usize, max: usize) -> wasmtime::Result<bool> {
     let state = store.data_mut();
     state.host_fuel.clone().charge(length).await?;
     if length > max {

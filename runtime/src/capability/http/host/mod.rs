@@ -1,9 +1,9 @@
 //! Requests that a guest sends, and the interface `wasi:http` for them.
 //!
-//! The interface itself is wasmtime's; `policy` and this module decide what is done with a request. Every component
-//! links, granted or not, and a request that is not granted fails with the standard's `HTTP-request-denied`. A request
-//! that the grants and the budget of the call allow becomes an [`OutgoingRequest`]. Requests of the other interface,
-//! `http_client`, come in at [`InstanceCtx::check_request`].
+//! wasmtime implements the interface itself; `policy` and this module decide about each request. Every component that
+//! imports `wasi:http` links, whether it has grants or not: a request that is not granted fails with the standard's
+//! `HTTP-request-denied`. A request that the grants and the budget of the call allow becomes an [`OutgoingRequest`].
+//! Requests of the interface `http-client` enter at [`InstanceCtx::check_request`].
 
 mod body;
 mod budget;
@@ -39,10 +39,10 @@ pub(super) use fields::handle_size;
 pub(super) use linker::link;
 pub(super) use send_request::OutgoingRequest;
 
-/// Bytes that a guest may write to a body at once; two such pieces wait for each request that it begins.
+/// How many bytes a guest may write to a body at once. For each request, up to two such chunks wait to be sent.
 const CHUNK: usize = 8 << 10;
 
-/// What the host keeps of a body that a guest writes, bytes.
+/// How much of a guest's body the host buffers, in bytes.
 const BODY_SIZE: usize = 2 * CHUNK;
 
 /// The HTTP state of one call.
@@ -53,7 +53,7 @@ pub(in crate::capability) struct HttpCtx {
 
 struct Hooks {
     budget: Arc<HttpBudget>,
-    /// The span of the call; `None`: it is not recorded.
+    /// The span of the call; `None` if the call is not recorded.
     trace: Option<SpanScope>,
 }
 
@@ -70,19 +70,20 @@ impl HttpCtx {
         Self { context, hooks: Hooks { budget: Arc::new(budget), trace } }
     }
 
-    /// Requests from now on are recorded in this span.
+    /// Sets the span of the call, under which later requests are recorded.
     pub(in crate::capability) fn set_trace(&mut self, trace: Option<SpanScope>) {
         self.hooks.trace = trace;
     }
 
-    /// Whether no request is under way and no response is being read: each of them has a clone of the budget.
+    /// Whether no request is being sent and no response is being read. Each request and response holds a clone of the
+    /// budget.
     pub(super) fn is_quiet(&self) -> bool {
         Arc::strong_count(&self.hooks.budget) == 1
     }
 }
 
 impl InstanceCtx {
-    /// The HTTP state of the call, which is made now if it is not yet, and the table beside it.
+    /// The HTTP state of the call, which the first use creates, and the instance's resource table.
     fn http_state(&mut self) -> (&mut HttpCtx, &mut ResourceTable) {
         let Self { plugin, host_fuel, denials, trace, capabilities, table, .. } = self;
         let begin = || {
@@ -97,7 +98,7 @@ impl InstanceCtx {
         !self.http_state().0.hooks.is_forbidden_header(name)
     }
 
-    /// Checks a request, as far as that needs no network. It waits for its permit when it is sent.
+    /// Checks a request as far as no network is needed. The request acquires its permit when it is sent.
     pub(super) fn check_request(
         &mut self,
         request: Request<WasiBody>,
@@ -119,7 +120,7 @@ impl WasiHttpView for InstanceCtx {
 type SendResult = Result<(Response<WasiBody>, ConnectionTask), Error>;
 
 impl WasiHttpHooks for Hooks {
-    /// `false`: the header is made of the checked target when the request is sent.
+    /// Returns `false`: `send_request` sets the header `Host` from the checked target.
     fn set_host_header(&mut self) -> bool {
         false
     }
@@ -142,7 +143,7 @@ impl WasiHttpHooks for Hooks {
 }
 
 impl Hooks {
-    /// Checks everything that needs no network, and begins the request with `start`, which counts it.
+    /// Checks a request as far as no network is needed. `start` counts the request against the budget.
     fn check(
         &self,
         mut request: Request<WasiBody>,

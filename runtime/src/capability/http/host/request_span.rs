@@ -1,7 +1,8 @@
-//! The span of one request of a guest, by the semantic conventions for HTTP clients, and the headers that name it.
+//! The span of one request of a guest, by OpenTelemetry's semantic conventions for HTTP clients, and the headers that
+//! carry the trace context.
 //!
-//! The path and the query are left out: guests put keys and arguments into them. So is the name of a host that is
-//! granted by `*.NAME`: the guest could write anything there.
+//! The span leaves out the path and the query, because guests put keys and arguments into them. It also leaves out the
+//! labels before NAME if only `*.NAME` is granted, because the guest could write anything there.
 
 use http::{HeaderMap, HeaderValue};
 use wasmtime_wasi_http::Error;
@@ -13,17 +14,17 @@ use crate::observe::trace::{Span, SpanKind, SpanScope};
 const TRACEPARENT: &str = "traceparent";
 const TRACESTATE: &str = "tracestate";
 
-/// The span of a request that is recorded. It ends when the head of the response is there, or when it is dropped.
+/// The span of a recorded request. It ends when the head of the response has come, or when the request is dropped.
 pub(super) struct RequestSpan(Span);
 
 impl RequestSpan {
-    /// Begins the span inside the span of a call.
+    /// Begins the span as a child of the call's span. Returns `None` if the call is not recorded.
     pub(super) fn begin(call: Option<&SpanScope>, target: &Target, grants: &[HttpGrant]) -> Option<Self> {
         let mut span = call?.begin(target.method.clone(), SpanKind::Client)?;
         span.set("http.request.method", target.method.clone());
         span.set("server.address", target.granted_host(grants));
         span.set("server.port", u64::from(target.port));
-        // Until there is a response: the guest may drop the request.
+        // This holds until there is a response, because the guest may drop the request.
         span.fail("cancelled");
         Some(Self(span))
     }
@@ -45,8 +46,8 @@ impl RequestSpan {
     }
 }
 
-/// Sets the headers that name the span, instead of what the guest has set. Without a span there are none, so that no
-/// guest writes into the traces of a host that trusts this server's context.
+/// Replaces the trace headers that the guest has set by those of the span. Without a span both headers are removed, so
+/// that a guest cannot write into the traces of a host that trusts this server's trace context.
 pub(super) fn set_headers(headers: &mut HeaderMap, span: Option<&RequestSpan>) {
     headers.remove(TRACEPARENT);
     headers.remove(TRACESTATE);
@@ -58,7 +59,7 @@ pub(super) fn set_headers(headers: &mut HeaderMap, span: Option<&RequestSpan>) {
     }
 }
 
-/// The name of an error, without what it says about this request.
+/// The variant's name of an error, without its details, which may describe this request.
 fn error_name(error: &Error) -> String {
     let shown = format!("{error:?}");
     let end = shown.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(shown.len());

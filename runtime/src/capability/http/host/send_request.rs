@@ -1,9 +1,9 @@
 //! Sends one request and receives its response, on a connection of its own.
 //!
-//! HTTP/1.1 and no pool: a connection that outlives its call would carry something from one call to another. The
-//! request line has the path alone, and `Host` has the checked authority, so no server can be made to take the request
-//! for another host's. A redirect is a response like any other; a guest that follows it sends a new request, with all
-//! checks.
+//! HTTP/1.1 and no connection pool: a connection that outlives its call could carry data from one call to another. The
+//! request line has only the path, and `Host` has the checked authority, so a server cannot mistake the request for one
+//! to another host. A redirect is a response like any other; a guest that follows it sends a new request, which is
+//! checked like every request.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -30,17 +30,17 @@ use crate::config::fixed_limits::HTTP_HEADER_KIB;
 use crate::config::kib;
 use crate::sandbox::SharedPermit;
 
-/// The smallest buffer that hyper works with, bytes.
+/// The smallest buffer that hyper accepts, in bytes.
 const SMALLEST_BUFFER: usize = 8_192;
 
-/// How many times the size of its buffer a connection may receive before the head of the response is read: interim
+/// A connection may receive this many times the size of its buffer before the head of the response is complete: interim
 /// responses, and the beginning of the body.
-const HEADS: usize = 4;
+const MAX_HEAD_BUFFERS: usize = 4;
 
-/// Drives the connection after the head of the response is read.
+/// Runs the connection after the head of the response has come.
 pub(in crate::capability::http) type ConnectionTask = Box<dyn Future<Output = Result<(), Error>> + Send>;
 
-/// A connection, as far as it is driven from outside.
+/// The connection, which has to be polled for requests and responses to progress.
 type HttpConnection = http1::Connection<TokioIo<CountedIo>, RequestBody>;
 
 /// A request that was checked and counted.
@@ -49,13 +49,13 @@ pub(in crate::capability::http) struct OutgoingRequest {
     pub(super) request: Request<WasiBody>,
     pub(super) options: RequestOptions,
     pub(super) budget: Arc<HttpBudget>,
-    /// `None`: it waits for one.
+    /// `None` if the request still has to wait for its permit.
     pub(super) permit: Option<RequestPermit>,
     pub(super) span: Option<RequestSpan>,
 }
 
 impl OutgoingRequest {
-    /// Sends it and waits for the head of the response, whose body comes while the task runs.
+    /// Sends the request and waits for the head of the response. The body comes while the returned task runs.
     pub(in crate::capability::http) async fn run(
         mut self,
     ) -> Result<(Response<WasiBody>, ConnectionTask), Error> {
@@ -72,12 +72,12 @@ impl OutgoingRequest {
         let time = budget.limits().http_time();
         let permit = match self.permit.take() {
             Some(permit) => permit,
-            // The requests that are being sent end in time; one that waits longer waits for a response that the guest
-            // does not read.
+            // Requests that are being sent end within `http_ms`. If a permit takes longer than that, all permits belong
+            // to responses that the guest does not read.
             None => budget.request_permit(time + time / 2).await?,
         };
         let deadline = Instant::now() + time;
-        // A request that waits longer for a permit has too little time left. It fails as not sent, and not as too slow.
+        // A request that waited longer would have too little time left. It fails as not sent instead of as too slow.
         let permit_timeout = time / 2;
         let connection_permit = budget
             .plugin
@@ -87,11 +87,11 @@ impl OutgoingRequest {
             .await
             .map_err(|none| budget.no_permit(none))?;
         let permits = (permit, connection_permit);
-        let ended = timeout_at(deadline, self.run_until(deadline, permit_timeout, permits)).await;
+        let ended = timeout_at(deadline, self.run_with_permits(deadline, permit_timeout, permits)).await;
         ended.unwrap_or_else(|_| Err(budget.limit_reached("http_ms", Error::HttpResponseTimeout)))
     }
 
-    async fn run_until(
+    async fn run_with_permits(
         self,
         deadline: Instant,
         permit_timeout: Duration,
@@ -103,8 +103,8 @@ impl OutgoingRequest {
             |body| RequestBody { body, budget: Arc::clone(&budget), too_long: Arc::clone(&too_long) };
         let request = origin_form(&target, request)?.map(outgoing);
         let connecting = connect(&target, &budget, permit_timeout);
-        let wire = within(options.connect_timeout, connecting, Error::ConnectionTimeout).await?;
-        let sending = within(
+        let wire = with_timeout(options.connect_timeout, connecting, Error::ConnectionTimeout).await?;
+        let sending = with_timeout(
             options.first_byte_timeout,
             send(wire, request, kib(HTTP_HEADER_KIB)),
             Error::ConnectionReadTimeout,
@@ -125,7 +125,7 @@ impl OutgoingRequest {
         let connection_task = async move {
             let _permit = connection_permit;
             if let Some(connection) = connection {
-                // The reader of the body gets the error, if there is one.
+                // The error, if there is one, goes to the reader of the body.
                 let _ = timeout_at(deadline, connection).await;
             }
             Ok(())
@@ -134,7 +134,7 @@ impl OutgoingRequest {
     }
 }
 
-/// The request as it goes over the wire.
+/// The request in origin form: a path as its URI, and `Host` with the target's authority.
 fn origin_form(target: &Target, request: Request<WasiBody>) -> Result<Request<WasiBody>, Error> {
     let (mut parts, body) = request.into_parts();
     let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
@@ -174,8 +174,8 @@ async fn connect(
     })
 }
 
-/// Sends the request and drives the connection until the head of the response is read. Returns the connection too,
-/// unless it has ended.
+/// Sends the request and runs the connection until the head of the response has come. Returns the connection too,
+/// unless it has ended already.
 async fn send(
     wire: Box<dyn ByteStream>,
     request: Request<RequestBody>,
@@ -184,7 +184,7 @@ async fn send(
     let mut builder = http1::Builder::new();
     let buffer = head.max(SMALLEST_BUFFER);
     builder.max_buf_size(buffer).max_header_size(head);
-    let head_limit = HeadLimit::new(buffer.saturating_mul(HEADS));
+    let head_limit = HeadLimit::new(buffer.saturating_mul(MAX_HEAD_BUFFERS));
     let wire = CountedIo { wire, head_limit: head_limit.clone() };
     let handshake = builder.handshake(TokioIo::new(wire)).await;
     let (mut sender, mut connection) = handshake.map_err(|error| error_codes::request_error(&error))?;
@@ -201,8 +201,8 @@ async fn send(
     Ok((response.map_err(|error| error_codes::request_error(&error))?, connection))
 }
 
-/// Bounds a step by the timeout that the guest has set for it.
-async fn within<T>(
+/// Applies the guest's time-out `max` to a step.
+async fn with_timeout<T>(
     max: Option<Duration>,
     step: impl Future<Output = Result<T, Error>>,
     late_error: Error,

@@ -1,14 +1,14 @@
-//! Errors of a request as a guest sees them: what it may act on, and nothing of this machine.
+//! Errors of a request as a guest sees them. They say what the guest can act on, and reveal nothing about this machine.
 //!
-//! A denial names the line that would allow the request, which the guest could write itself. It never names the address
-//! that a name leads to: that could be one of the operator's own network.
+//! A denial names the line of configuration that would allow the request; the guest could derive that line itself. A
+//! denial never names the address of a name, because it could be an address in the operator's own network.
 
 use wasmtime_wasi_http::Error;
 
 use crate::bindings::http::plugport::plugin::http_client::{Denial, Failure};
 use crate::capability::http::policy::{Target, TargetError};
 
-/// Why a request to this target has no response.
+/// Why a request to this target failed.
 pub(super) fn of(error: &Error, target: &Target) -> Failure {
     match error {
         Error::HttpRequestDenied => Failure::Denied(denial(target)),
@@ -37,27 +37,27 @@ pub(super) fn of(error: &Error, target: &Target) -> Failure {
     }
 }
 
-/// A limit of the operator was reached.
+/// The request reached a limit that the operator set.
 pub(super) fn limit(name: &str) -> Failure {
     Failure::OverLimit(name.to_owned())
 }
 
-/// The request cannot be sent as it is.
+/// The request is invalid; `why` says what is wrong with it.
 pub(super) fn invalid(why: &str) -> Failure {
     Failure::Invalid(why.to_owned())
 }
 
-/// A header field that cannot be set.
+/// The request sets a header field that must not be set.
 pub(super) fn header(name: &str) -> Failure {
     Failure::Invalid(format!("the header field `{name}` is not one that may be set"))
 }
 
-/// It is not certain where the request would go.
+/// The target of the request cannot be determined.
 pub(super) fn url(error: TargetError) -> Failure {
     invalid(match error {
         TargetError::Method => "its method is not one that may be sent",
         TargetError::Scheme => "its URL begins with neither `https://` nor `http://`",
-        TargetError::Uri => "its host is none, or not written in its usual form",
+        TargetError::Uri => "its URL names no host, or the host is not written in its usual form",
     })
 }
 

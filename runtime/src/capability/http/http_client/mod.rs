@@ -1,9 +1,9 @@
-//! `plugport:plugin/http-client`: requests to hosts, as the SDKs send them.
+//! `plugport:plugin/http-client`: the interface with which the SDKs send requests to hosts.
 //!
-//! `wasi:http` has handles inside of handles. Not every builder can import it, and each SDK would map its 39 errors
-//! anew. Here a request is a value, its response comes from one handle, `wait` waits for several of them, and errors are
-//! the ten that a plugin can act on (`docs/decisions/0039-http-client.md`). What may be sent and what it costs is
-//! decided in `host`, for both interfaces.
+//! `wasi:http` nests handles in handles. Not every builder can import it, and each SDK would have to map its 39 errors.
+//! In `http-client` a request is a value, one handle stands for its response, `wait` waits for several requests, and
+//! the ten errors are those that a plugin can act on (`docs/decisions/0039-http-client.md`). For both interfaces,
+//! `host` decides what may be sent and what it costs.
 
 mod failure;
 mod outgoing;
@@ -25,13 +25,13 @@ use crate::config::fixed_limits::{HANDLES, HTTP_HEADER_KIB};
 use outgoing::Outgoing;
 pub use sent_request::SentRequest;
 
-/// The interface.
+/// The name of the interface.
 const INTERFACE: &str = "plugport:plugin/http-client@0.1.0";
 
-/// Bytes that looking for the news of one request is charged: about 0.2 µs.
+/// What checking one request for news is charged, in bytes: about 0.2 µs.
 const WAIT_CHARGE: usize = 2_000;
 
-/// Bytes that reading one header field is charged beside its text: about 0.1 µs.
+/// What reading one header field is charged besides its text, in bytes: about 0.1 µs.
 const FIELD_CHARGE: usize = 1_000;
 
 type StoreCtx<'s> = StoreContextMut<'s, InstanceCtx>;
@@ -48,7 +48,7 @@ pub(super) fn link(linker: &mut Linker<InstanceCtx>) -> wasmtime::Result<()> {
     shadowed
 }
 
-/// Replaces `wait` by a function that charges for the list and bounds it before the list is lifted.
+/// Shadows `wait` with a function that charges for the list of requests and bounds its length before it is lifted.
 fn shadow(linker: &mut Linker<InstanceCtx>) -> wasmtime::Result<()> {
     linker.instance(INTERFACE)?.func_wrap_async(
         "wait",
@@ -56,7 +56,7 @@ fn shadow(linker: &mut Linker<InstanceCtx>) -> wasmtime::Result<()> {
             Box::new(async move {
                 let host_fuel = store.data_mut().host_fuel.clone();
                 host_fuel.charge_work(requests.len().saturating_mul(WAIT_CHARGE), 0).await?;
-                // Each element is a handle, so a longer list has some handles several times.
+                // An instance has at most `HANDLES` handles, so a longer list must contain a handle twice.
                 if requests.len() as u64 > HANDLES {
                     return Err(LimitTrap("handles").into());
                 }
@@ -67,7 +67,7 @@ fn shadow(linker: &mut Linker<InstanceCtx>) -> wasmtime::Result<()> {
     )
 }
 
-/// Lifts a list of the guest's.
+/// Lifts a list of the guest.
 fn lifted(
     store: &mut StoreCtx<'_>,
     list: &WasmList<Resource<SentRequest>>,
@@ -136,7 +136,7 @@ impl HostSentRequest for InstanceCtx {
         request: Resource<SentRequest>,
     ) -> wasmtime::Result<Result<Response, Failure>> {
         self.host_fuel.charge(0).await?;
-        self.until(&request, SentRequest::poll_response).await?;
+        self.wait_until_ready(&request, SentRequest::poll_response).await?;
         let response = self.table.get_mut(&request)?.response();
         let headers = response.as_ref().map_or(&[][..], |response| response.headers.as_slice());
         let size = headers.iter().map(|(name, value)| name.len() + value.len()).sum();
@@ -146,7 +146,7 @@ impl HostSentRequest for InstanceCtx {
 
     async fn read(&mut self, request: Resource<SentRequest>) -> wasmtime::Result<Result<Vec<u8>, Failure>> {
         self.host_fuel.charge(0).await?;
-        self.until(&request, SentRequest::poll_piece).await?;
+        self.wait_until_ready(&request, SentRequest::poll_piece).await?;
         let piece = self.table.get_mut(&request)?.piece();
         self.host_fuel.charge(piece.as_ref().map_or(0, Vec::len)).await?;
         Ok(piece)
@@ -171,7 +171,7 @@ impl InstanceCtx {
         }
     }
 
-    /// Records that a request is beyond a limit, before it is checked. Later the budget records it.
+    /// Records that a request exceeds a limit before it is checked. Once it is checked, the budget records that.
     fn record_over_limit(&mut self, failure: &Failure) {
         if matches!(failure, Failure::OverLimit(_)) {
             self.limit_reached(&format!(
@@ -180,8 +180,8 @@ impl InstanceCtx {
         }
     }
 
-    /// Waits until a request is ready for something.
-    async fn until(
+    /// Waits until `poll` is ready for this request.
+    async fn wait_until_ready(
         &mut self,
         request: &Resource<SentRequest>,
         poll: fn(&mut SentRequest, &mut Context<'_>) -> Poll<()>,
@@ -194,7 +194,7 @@ impl InstanceCtx {
     }
 }
 
-/// The positions of the requests with news.
+/// Polls all requests and returns the positions of those with news; not ready while none has news.
 fn poll_all(
     table: &mut ResourceTable,
     requests: &[Resource<SentRequest>],

@@ -1,4 +1,4 @@
-//! Reads a guest's request. Nothing is decided here but whether it is a request at all.
+//! Parses a guest's request. Grants and the budget are checked elsewhere.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -18,38 +18,38 @@ use crate::capability::http::policy::{Target, TargetError, target};
 use crate::config::fixed_limits::HTTP_HEADER_KIB;
 use crate::config::kib;
 
-/// What a header field takes beside its text, bytes.
+/// What a header field takes besides its text, in bytes.
 pub(super) const FIELD_SIZE: usize = 256;
 
-/// Least that is counted for a header field beside its text.
+/// The minimum that is counted for a header field besides its text, in bytes.
 const FIELD_MIN: usize = 32;
 
-/// Longest piece of a body that a guest hands over, bytes.
+/// Maximum length of one piece of a body that a guest writes, in bytes.
 pub(super) const MAX_PIECE: usize = 64 << 10;
 
-/// What is kept of a response's body that the guest has not read yet, bytes.
+/// How much of a response's body the host buffers until the guest reads it, in bytes.
 pub(super) const READ_AHEAD: usize = 64 << 10;
 
-/// A request that was read, and neither checked nor sent.
+/// A parsed request, which is neither checked nor sent yet.
 pub(super) struct Outgoing {
     pub(super) target: Target,
     pub(super) request: http::Request<WasiBody>,
     pub(super) options: RequestOptions,
-    /// For a body in pieces.
+    /// The sender for the body, if the guest writes it in pieces.
     pub(super) pieces: Option<PieceSender>,
-    /// What the host keeps for it, bytes.
+    /// What the host keeps for the request, in bytes.
     pub(super) size: usize,
 }
 
-/// Takes the pieces of a body.
+/// Sends the pieces of a body to the connection.
 #[derive(Debug)]
 pub(super) struct PieceSender {
     pub(super) sender: mpsc::Sender<Bytes>,
-    /// Bytes that may still come, if the guest has said how long the body is.
+    /// How many more bytes the guest may write, if it has declared the length of the body.
     pub(super) left: Option<u64>,
 }
 
-/// The text and the bytes of a request.
+/// The length of a request's text and body, in bytes.
 pub(super) fn size(request: &wit::Request) -> usize {
     let fields: usize = request.headers.iter().map(|(name, value)| name.len() + value.len()).sum();
     let body = if let wit::Body::Bytes(bytes) = &request.body { bytes.len() } else { 0 };
@@ -89,8 +89,8 @@ impl Outgoing {
     }
 }
 
-/// An absolute URL without its fragment, whose path begins with a slash. `None`: it is none, or longer than any server
-/// would accept.
+/// Parses an absolute URL without its fragment, and makes its path begin with a slash. Returns `None` if the URL is
+/// invalid or longer than any server would accept.
 fn read_url(url: &str) -> Option<Uri> {
     let url = url.split('#').next().filter(|url| url.len() <= kib(HTTP_HEADER_KIB))?;
     if !url.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\') {
@@ -107,7 +107,7 @@ fn read_url(url: &str) -> Option<Uri> {
     Uri::from_parts(parts).ok()
 }
 
-/// Header fields, but for the length of the body, which the host knows.
+/// Parses the header fields, and drops `Content-Length`, which the host sets itself.
 fn read_headers(fields: &[(String, String)]) -> Result<HeaderMap, Failure> {
     let size = fields.iter().map(|(name, value)| FIELD_MIN + name.len() + value.len()).sum::<usize>();
     if size > kib(HTTP_HEADER_KIB) {
@@ -130,12 +130,12 @@ fn whole(bytes: Vec<u8>) -> WasiBody {
 }
 
 fn in_pieces(length: Option<u64>) -> (WasiBody, PieceSender) {
-    // One piece waits here and one with the connection.
+    // One piece waits in the channel and one in the connection.
     let (sender, receiver) = mpsc::channel(1);
     (PieceBody { receiver, left: length }.boxed_unsync(), PieceSender { sender, left: length })
 }
 
-/// A body that the guest hands over in pieces, and that ends when the sender is dropped.
+/// A body that the guest writes in pieces. It ends when the sender is dropped.
 struct PieceBody {
     receiver: mpsc::Receiver<Bytes>,
     left: Option<u64>,

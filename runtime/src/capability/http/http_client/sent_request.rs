@@ -1,9 +1,10 @@
-//! The handle of a request: first it is being sent, then its response is read, and at last it has ended.
+//! The resource `sent-request`: first the request is being sent, then its response is read, and at last it has ended.
 //!
-//! The request and the connection are tasks that end with the handle, so several requests go on while the guest waits
-//! for one, or computes. A response's body is read ahead by at most [`READ_AHEAD`] bytes: only so can `wait` know of a
-//! piece, and a guest in an interpreter makes few calls for many small pieces. What has ended keeps nothing but what
-//! the guest has yet to read, since an instance with requests under way is not reused.
+//! The request and its connection are tasks that end with the handle, so several requests progress while the guest
+//! waits for one of them, or computes. Up to [`READ_AHEAD`] bytes of a response's body are read ahead, for two reasons:
+//! `wait` must know whether a piece has come, and an interpreted guest should get many small pieces in few calls. An
+//! ended request keeps only the bytes that the guest has not read yet, because an instance with requests under way is
+//! not reused.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -21,17 +22,17 @@ use crate::bindings::http::plugport::plugin::http_client::{self as wit, Failure}
 use crate::capability::http::host::OutgoingRequest;
 use crate::capability::http::policy::Target;
 
-/// Bytes from which on no more of a body is read ahead. A frame of the connection is at most as long as the header
-/// fields of a response may be.
-const ENOUGH: usize = READ_AHEAD / 2;
+/// From this many buffered bytes on, no more of a body is read ahead. One more frame may come on top; a frame is at
+/// most as long as the header fields of a response may be.
+const READ_AHEAD_STOP: usize = READ_AHEAD / 2;
 
 /// A request that a guest has begun to send.
 pub struct SentRequest {
     target: Target,
-    /// `None`: the body is complete, or the guest has ended it.
+    /// `None` if the body is complete: the guest gave it as a whole, or has finished it.
     pieces: Option<PieceSender>,
     progress: Progress,
-    /// What the host keeps for it while it is sent, bytes.
+    /// What the host keeps for the request while it is being sent, in bytes.
     size: usize,
 }
 
@@ -41,36 +42,36 @@ enum Progress {
     Failed(Failure),
 }
 
-/// What a response begins with.
+/// The head of a response, and the task that runs the connection.
 struct Head {
     response: Response<WasiBody>,
     connection: AbortOnDropJoinHandle<()>,
 }
 
-/// A response that has begun.
+/// A response whose head has come.
 struct Received {
     response: wit::Response,
-    /// Whether the guest knows that it has begun.
-    is_known: bool,
-    /// Read ahead.
+    /// Whether the guest has read the head.
+    is_head_read: bool,
+    /// Bytes of the body that are read ahead.
     piece: Vec<u8>,
-    /// `None`: it has ended, well or not.
+    /// `None` if the body has ended or failed.
     body: Option<OpenBody>,
-    /// Why it broke off; for the guest once it has read the last piece.
+    /// Why the body broke off. The guest gets this failure after it has read the last piece.
     failure: Option<Failure>,
 }
 
-/// A body of which more may come, and the connection, which has to be driven.
+/// A body that has not ended, and the task that runs its connection.
 struct OpenBody {
     body: WasiBody,
     _connection: AbortOnDropJoinHandle<()>,
 }
 
-/// Room for the next piece of a request's body, once it is there.
+/// Permission to write the next piece of a request's body.
 pub(super) struct PieceRoom(mpsc::Sender<Bytes>);
 
 impl PieceRoom {
-    /// `false`: the host takes no more.
+    /// Sends a piece to the connection. Returns `false` if the connection accepts no more pieces.
     pub(super) async fn hand_over(self, piece: Vec<u8>) -> bool {
         if piece.is_empty() {
             return !self.0.is_closed();
@@ -90,7 +91,7 @@ impl SentRequest {
         let sending = spawn(async move {
             let (response, connection) = checked.run().await?;
             let connection = spawn(async move {
-                // Who reads the body gets the error.
+                // The error goes to the reader of the body.
                 let _ = Box::into_pin(connection).await;
             });
             Ok::<_, Error>(Head { response, connection })
@@ -107,7 +108,7 @@ impl SentRequest {
         }
     }
 
-    /// Takes the room for a piece of this length.
+    /// Checks that the guest may write a piece of this length, and counts it.
     pub(super) fn take_room(&mut self, length: usize) -> Result<PieceRoom, Failure> {
         if length > MAX_PIECE {
             return Err(failure::invalid("a piece of its body has more than 64 KiB"));
@@ -121,22 +122,24 @@ impl SentRequest {
         Ok(PieceRoom(pieces.sender.clone()))
     }
 
-    /// Ends a body of pieces.
+    /// Ends a body that the guest writes in pieces.
     pub(super) fn finish(&mut self) {
         self.pieces = None;
     }
 
-    /// Ready when there is something that the guest does not know: the response, or else a piece of its body, its end,
-    /// or a failure.
+    /// Ready when there is something that the guest has not read yet: the head of the response; after that, a piece of
+    /// the body, its end, or a failure.
     pub(super) fn poll_news(&mut self, context: &mut Context<'_>) -> Poll<()> {
         ready!(self.poll_response(context));
         match &mut self.progress {
-            Progress::Receiving(received) if received.is_known => received.poll_piece(context, &self.target),
+            Progress::Receiving(received) if received.is_head_read => {
+                received.poll_piece(context, &self.target)
+            }
             _ => Poll::Ready(()),
         }
     }
 
-    /// Ready when the response has begun, or failed.
+    /// Ready when the head of the response has come, or the request has failed.
     pub(super) fn poll_response(&mut self, context: &mut Context<'_>) -> Poll<()> {
         if let Progress::Sending(sending) = &mut self.progress {
             self.progress = match ready!(Pin::new(sending).poll(context)) {
@@ -147,7 +150,7 @@ impl SentRequest {
         Poll::Ready(())
     }
 
-    /// Ready when a piece of the body is there, or its end.
+    /// Ready when a piece of the body has come, or the body has ended.
     pub(super) fn poll_piece(&mut self, context: &mut Context<'_>) -> Poll<()> {
         ready!(self.poll_response(context));
         match &mut self.progress {
@@ -156,12 +159,12 @@ impl SentRequest {
         }
     }
 
-    /// The response that has begun.
+    /// The head of the response.
     pub(super) fn response(&mut self) -> Result<wit::Response, Failure> {
         self.received().map(|received| received.response.clone())
     }
 
-    /// What has been read ahead; empty at the end.
+    /// Takes the bytes that are read ahead; empty at the end of the body.
     pub(super) fn piece(&mut self) -> Result<Vec<u8>, Failure> {
         let received = self.received()?;
         let piece = std::mem::take(&mut received.piece);
@@ -174,7 +177,7 @@ impl SentRequest {
     fn received(&mut self) -> Result<&mut Received, Failure> {
         match &mut self.progress {
             Progress::Receiving(received) => {
-                received.is_known = true;
+                received.is_head_read = true;
                 Ok(received)
             }
             Progress::Failed(failure) => Err(failure.clone()),
@@ -189,7 +192,7 @@ impl Received {
         let (parts, body) = response.into_parts();
         let response = wit::Response { status: parts.status.as_u16(), headers: entries(&parts.headers) };
         let body = Some(OpenBody { body, _connection: connection });
-        Self { response, is_known: false, piece: Vec::new(), body, failure: None }
+        Self { response, is_head_read: false, piece: Vec::new(), body, failure: None }
     }
 
     fn size(&self) -> usize {
@@ -198,14 +201,14 @@ impl Received {
         fields + if self.body.is_some() { READ_AHEAD } else { self.piece.capacity() }
     }
 
-    /// Reads ahead what is there. Ready when that is something, or the end.
+    /// Reads ahead what has come. Ready when that is at least one byte, or the end.
     fn poll_piece(&mut self, context: &mut Context<'_>, target: &Target) -> Poll<()> {
         while let Some(open) = &mut self.body
-            && self.piece.len() < ENOUGH
+            && self.piece.len() < READ_AHEAD_STOP
         {
             match Pin::new(&mut open.body).poll_frame(context) {
                 Poll::Ready(Some(Ok(frame))) => {
-                    // Anything else is a trailer, which nobody reads.
+                    // Any other frame has trailers, which guests cannot read.
                     if let Some(data) = frame.data_ref() {
                         self.piece.extend_from_slice(data);
                     }
@@ -223,8 +226,7 @@ impl Received {
     }
 }
 
-/// The header fields of a response. Bytes that are no UTF-8 become the characters of Latin-1, as clients in browsers
-/// read them.
+/// The header fields of a response. A value that is not UTF-8 is decoded as Latin-1, as browsers do.
 fn entries(headers: &HeaderMap) -> Vec<(String, String)> {
     let text = |value: &[u8]| match std::str::from_utf8(value) {
         Ok(text) => text.to_owned(),

@@ -1,4 +1,4 @@
-//! The host functions against a real server, without a guest.
+//! Tests of the host functions against a real server, without a guest.
 
 use std::time::Instant;
 
@@ -11,7 +11,7 @@ use crate::capability::handle_size;
 use crate::capability::tests::{instance, plugin};
 use crate::config::HttpGrant;
 
-/// A listener, the URL that leads to it, and an instance that may use the URL.
+/// A listener, its URL, and an instance with a grant for the URL.
 async fn granted() -> (TcpListener, String, InstanceCtx) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -25,7 +25,7 @@ fn get(url: &str) -> Request {
     Request { method: "GET".to_owned(), url: url.to_owned(), headers: Vec::new(), body, timeout_ms: None }
 }
 
-/// The handle once more, as a guest lends it again.
+/// Borrows the handle again, as a guest does with each function call.
 fn again(request: &Resource<SentRequest>) -> Resource<SentRequest> {
     Resource::new_borrow(request.rep())
 }
@@ -34,7 +34,7 @@ async fn sent(state: &mut InstanceCtx, request: Request) -> Resource<SentRequest
     state.send(request).await.unwrap().unwrap()
 }
 
-/// The next connection and the head of its request.
+/// Accepts the next connection and reads the head of its request.
 async fn accept(listener: &TcpListener) -> (TcpStream, String) {
     let (mut stream, _) = listener.accept().await.unwrap();
     let mut head = Vec::new();
@@ -60,7 +60,7 @@ async fn several_requests_are_under_way_and_the_one_with_news_is_named() {
     let (first, second) =
         (sent(&mut state, get(&format!("{url}/1"))).await, sent(&mut state, get(&format!("{url}/2"))).await);
     let both = || vec![again(&first), again(&second)];
-    // Both have arrived before either is answered.
+    // Both requests have arrived before either gets a response.
     let (one, other) = (accept(&listener).await, accept(&listener).await);
     let mut stream = if other.1.starts_with("GET /2 ") { other.0 } else { one.0 };
     assert_eq!(Host::wait(&mut state, both(), Some(0)).await.unwrap(), [0; 0]);
@@ -69,7 +69,7 @@ async fn several_requests_are_under_way_and_the_one_with_news_is_named() {
     let response = state.response(again(&second)).await.unwrap().unwrap();
     assert_eq!((response.status, response.headers[0].clone()), (200, ("x-a".to_owned(), "b".to_owned())));
     assert_eq!(state.read(again(&second)).await.unwrap().unwrap(), b"he");
-    // What the guest has read is no news.
+    // What the guest has read already is not news.
     assert_eq!(Host::wait(&mut state, both(), Some(20)).await.unwrap(), [0; 0]);
     stream.write_all(b"llo").await.unwrap();
     assert_eq!(Host::wait(&mut state, both(), None).await.unwrap(), [1]);
@@ -136,7 +136,7 @@ async fn a_denial_names_the_line_that_would_allow_the_request() {
     let host = ("Host".to_owned(), "b.test".to_owned());
     let outcome = state.send(Request { headers: vec![host], ..get(&url) }).await.unwrap();
     assert!(matches!(outcome, Err(Failure::Invalid(_))));
-    // A refused connection.
+    // With the listener dropped, a connection is refused.
     drop(listener);
     let request = sent(&mut state, get(&url)).await;
     let failed = state.response(again(&request)).await.unwrap();
@@ -170,7 +170,7 @@ async fn limits_hold_for_what_a_guest_hands_over() {
     let request = sent(&mut state, post(Body::Pieces(None))).await;
     let long = state.write(again(&request), vec![0; (64 << 10) + 1]).await.unwrap();
     assert!(matches!(long, Err(Failure::Invalid(_))), "{long:?}");
-    // More than `http_request_kib`.
+    // More bytes than `http_request_kib` allows.
     let request = sent(&mut state, post(Body::Bytes(vec![0; 2 << 20]))).await;
     let Err(Failure::OverLimit(limit)) = state.response(request).await.unwrap() else { panic!() };
     assert_eq!(limit, "http_request_kib");

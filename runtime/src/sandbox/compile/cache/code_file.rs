@@ -1,8 +1,8 @@
-//! One file of the cache: the code, its key, its MAC.
+//! The format of a cache file: the code, then its key and its MAC.
 //!
-//! The MAC covers the code and the key, so a file fails the check when a bit changed or when it has the name of another
-//! file. The code comes first, so that the file can be mapped as it is. A file that is mapped is checked piece by
-//! piece: a server with a thousand plugins would otherwise have all of their code in memory once at each start.
+//! The MAC covers the code and the key, so a file is rejected if any bit changed or if it has the name of another file.
+//! The code comes first, so that the file can be mapped directly. The MAC of a mapped file is computed piece by piece:
+//! otherwise a server with a thousand plugins would have all their code in memory at each start.
 
 use std::fmt::Write as _;
 use std::hash::{Hash as _, Hasher};
@@ -12,23 +12,24 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::{Digest as _, Sha256};
 use wasmtime::Engine;
 
-/// Comes after the code in every file. Change it when the format changes.
+/// Follows the code in every file. Change it when the format changes.
 const MAGIC: [u8; 16] = *b"plugport code 2\n";
 
 const KEY: usize = 32;
 const MAC: usize = 32;
 
-/// Bytes after the code.
+/// The number of bytes after the code.
 pub(super) const TAIL: usize = MAGIC.len() + KEY + MAC;
 
-/// Bytes of a file that are in memory while its MAC is computed.
+/// How many bytes of a file are in memory while its MAC is computed.
 const PIECE: usize = 64 << 10;
 
-/// What compiled code depends on: the component, the compiler and its settings, and this program.
+/// The key of compiled code: a digest of everything that the code depends on, which is the component, the compiler with
+/// its settings, and this program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) struct Key([u8; KEY]);
 
-/// Feeds what is hashed to SHA-256, whose digest is longer than the 64 bits of [`Hasher::finish`].
+/// A `Hasher` that uses SHA-256, because its digest is longer than the 64 bits of [`Hasher::finish`].
 struct Sha256Hasher(Sha256);
 
 impl Hasher for Sha256Hasher {
@@ -42,23 +43,23 @@ impl Hasher for Sha256Hasher {
 }
 
 impl Key {
-    /// The key of the code that this engine runs for a component of this digest.
+    /// The key of the code that this engine runs for the component with this digest.
     pub(in super::super) fn of(engine: &Engine, digest: &str) -> Self {
         let mut hash = Sha256Hasher(Sha256::new());
         MAGIC.hash(&mut hash);
         env!("CARGO_PKG_VERSION").hash(&mut hash);
-        // Wasmtime's version, the processor's features and every setting that matters to code.
+        // This hash includes wasmtime's version, the processor's features and every setting that affects code.
         engine.precompile_compatibility_hash().hash(&mut hash);
         digest.hash(&mut hash);
         Self(hash.0.finalize().into())
     }
 
-    /// The file's name.
+    /// The name of the file.
     pub(super) fn file(&self) -> String {
         self.hex() + super::SUFFIX
     }
 
-    /// The key as text.
+    /// The key as hexadecimal text.
     pub(super) fn hex(&self) -> String {
         self.0.iter().fold(String::with_capacity(2 * KEY + super::SUFFIX.len()), |mut text, byte| {
             let _ = write!(text, "{byte:02x}");
@@ -76,14 +77,14 @@ impl Key {
 pub(super) struct FileMac(Hmac<Sha256>);
 
 impl FileMac {
-    /// Derives the MAC's key from `secret` and from `binding`, which is different for each file with a secret.
+    /// Derives the MAC's key from `secret` and from `binding`, which identifies the secret's file.
     pub(super) fn new(secret: &[u8], binding: &[u8]) -> Option<Self> {
         let derived =
             Hmac::<Sha256>::new_from_slice(secret).ok()?.chain_update(binding).finalize().into_bytes();
         Hmac::new_from_slice(&derived).ok().map(Self)
     }
 
-    /// The MAC of code of this length, before the code itself.
+    /// Starts the MAC of code with this length; the code itself is to follow.
     fn begin(&self, key: &Key, length: u64) -> Hmac<Sha256> {
         self.0.clone().chain_update(MAGIC).chain_update(key.0).chain_update(length.to_le_bytes())
     }
@@ -92,19 +93,19 @@ impl FileMac {
         self.begin(key, code.len() as u64).chain_update(code)
     }
 
-    /// The bytes after the code.
+    /// Returns the bytes that follow the code.
     pub(super) fn tail(&self, key: &Key, code: &[u8]) -> Vec<u8> {
         let mac = self.over(key, code).finalize().into_bytes();
         [MAGIC.as_slice(), &key.0, &mac].concat()
     }
 
-    /// The code of a whole file, if its key and its MAC are right.
+    /// Returns the code in a whole file, if its key and MAC are valid.
     pub(super) fn open<'f>(&self, key: &Key, file: &'f [u8]) -> Option<&'f [u8]> {
         let (code, tail) = file.split_at_checked(file.len().checked_sub(TAIL)?)?;
         has_valid_tail(self.over(key, code), key, tail).then_some(code)
     }
 
-    /// Whether the key and the MAC of a file of `length` bytes are right. Reads the file once, from its beginning.
+    /// Whether the key and the MAC of a file of `length` bytes are valid. Reads the file once, from its start.
     ///
     /// # Errors
     /// When the file cannot be read, or is shorter.
@@ -125,7 +126,7 @@ impl FileMac {
     }
 }
 
-/// Whether `tail`, the bytes after the code, has this key and the MAC that was computed.
+/// Whether `tail`, the bytes after the code, contains this key and the computed MAC.
 fn has_valid_tail(computed: Hmac<Sha256>, key: &Key, tail: &[u8]) -> bool {
     let named = tail.strip_prefix(&MAGIC).and_then(|tail| tail.split_at_checked(KEY));
     named.is_some_and(|(named, mac)| named == key.0 && computed.verify_slice(mac).is_ok())

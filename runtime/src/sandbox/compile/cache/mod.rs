@@ -1,10 +1,11 @@
-//! The code cache: compiled code in the user's cache folder or in a state folder, so that a file is compiled once.
+//! The code cache: compiled code in the user's cache folder or in a state folder, so that each file is compiled only
+//! once.
 //!
-//! Compiled code is native code, so a file that somebody else put here could do anything. Only this user may write to
-//! the folder, and every file carries a MAC under a secret that lies in the folder too. The key of the MAC also depends
-//! on the inode and the creation time of the secret's file, so a state folder from an archive or a repository, with
-//! code and a matching secret in it, is not accepted. Several servers may share a folder. A server may be killed at any
-//! moment: a file gets its name when it is whole, and a file whose MAC is wrong is removed and compiled again.
+//! Compiled code is native code, so a file that somebody else put here could do anything. Only this user can write to
+//! the folder, and every file has a MAC with a secret that is in the folder too. The key of the MAC also depends on the
+//! inode and the creation time of the secret's file. So a state folder from an archive or a repository, with code and a
+//! matching secret, is not accepted. Several servers may share a folder, and a server may be killed at any moment: a
+//! file gets its name only when it is complete, and a file whose MAC is invalid is removed and compiled again.
 
 mod code_file;
 mod private_dir;
@@ -27,10 +28,10 @@ use crate::observe::Escaped;
 use code_file::{FileMac, TAIL};
 use private_dir::{PrivateDir, whole};
 
-/// The folder inside the state folder, or inside the user's cache folder.
+/// The folder's name in the state folder or in the user's cache folder.
 const FOLDER: &str = "compiled";
 
-/// Ends the names of compiled code.
+/// The suffix of files with compiled code.
 const SUFFIX: &str = ".code";
 
 const SECRET: &str = "secret";
@@ -44,7 +45,7 @@ pub struct CodeCache {
     path: PathBuf,
     mac: FileMac,
     max_bytes: u64,
-    /// Whether the log says already that writing fails.
+    /// Whether the log has reported that writing fails.
     has_warned: AtomicBool,
 }
 
@@ -57,7 +58,7 @@ pub struct CacheError {
 }
 
 impl CodeCache {
-    /// Opens or makes the cache of a state folder, for at most `mib` MiB; nothing for 0.
+    /// Opens or creates the cache in a state folder, for at most `mib` MiB. Returns `None` if `mib` is 0.
     ///
     /// # Errors
     /// When the folder cannot be used, or others may write there.
@@ -69,7 +70,7 @@ impl CodeCache {
         Self::at(&folder, mib << 20, true).map(Some).map_err(|source| CacheError { folder, source })
     }
 
-    /// Opens the cache of a state folder, if it has one that can be used.
+    /// Opens the cache in a state folder, if it exists and can be used.
     #[must_use]
     pub fn existing(state: &Path, mib: u64) -> Option<Self> {
         if mib == 0 || state.as_os_str().is_empty() {
@@ -78,10 +79,11 @@ impl CodeCache {
         Self::at(&state.join(FOLDER), mib << 20, false).ok()
     }
 
-    /// Opens or makes the cache of this user, in a folder that only this user may write to; nothing for 0.
+    /// Opens or creates the cache of this user, in a folder to which only this user can write. Returns `None` if `mib`
+    /// is 0.
     ///
     /// # Errors
-    /// When the folder cannot be used, or is or would be another user's.
+    /// When the folder cannot be used, or belongs or would belong to another user.
     pub fn own(folder: &Path, mib: u64) -> Result<Option<Self>, CacheError> {
         if mib == 0 {
             return Ok(None);
@@ -95,26 +97,27 @@ impl CodeCache {
         opened.map(Some).map_err(|source| CacheError { folder: folder.to_owned(), source })
     }
 
-    /// Opens the cache of a server that has ended, for the process that stores the code of its compiler.
+    /// Opens the cache of a server that has ended, for the process that stores the code from its compiler.
     pub(super) fn in_folder(folder: &Path, mib: u64) -> io::Result<Self> {
         Self::at(folder, mib << 20, false)
     }
 
-    /// The absolute path of its folder, and its size in MiB.
+    /// The absolute path of the folder, and the maximum size of the cache in MiB.
     pub(super) fn location(&self) -> (PathBuf, u64) {
         (std::path::absolute(&self.path).unwrap_or_else(|_| self.path.clone()), self.max_bytes >> 20)
     }
 
     fn at(path: &Path, max_bytes: u64, make: bool) -> io::Result<Self> {
         let folder = PrivateDir::open(path, make)?;
-        // Before the secret is read: this may remove a second name of its file, which changes the ctime of the inode.
+        // The secret is read after this, because this may remove a second name of its file, which changes the inode's
+        // ctime.
         folder.sweep()?;
         let mac = mac(&folder)?;
         Ok(Self { folder, path: path.to_owned(), mac, max_bytes, has_warned: AtomicBool::new(false) })
     }
 
-    /// The component whose code was stored under this key, unless the code is larger than `max_bytes`. An error: the
-    /// code is for another engine.
+    /// Loads the component whose code is stored under this key, unless the code is larger than `max_bytes`. It is an
+    /// error if the code is for another engine.
     pub(super) fn load(
         &self,
         engine: &Engine,
@@ -129,7 +132,7 @@ impl CodeCache {
         )
     }
 
-    /// The file that was stored under this key, to be mapped.
+    /// Returns the file that is stored under this key, to be mapped.
     fn mapped(&self, key: &Key, max_bytes: u64) -> Option<MachineCode> {
         let (file, length) = self.find(key, max_bytes)?;
         match self.mac.check(key, &file, length) {
@@ -141,7 +144,7 @@ impl CodeCache {
                 self.discard(&key.file());
                 None
             }
-            // The next one that is stored takes its name.
+            // The next code that is stored replaces this file.
             Err(error) => {
                 tracing::warn!(%error, "cached code cannot be read; the file is compiled again");
                 None
@@ -149,7 +152,7 @@ impl CodeCache {
         }
     }
 
-    /// The code that was stored under this key, in memory.
+    /// Returns the code that is stored under this key, in memory.
     fn in_memory(&self, key: &Key, max_bytes: u64) -> Option<MachineCode> {
         let (file, length) = self.find(key, max_bytes)?;
         let mut bytes = whole(&file, length).ok()?;
@@ -158,7 +161,7 @@ impl CodeCache {
         Some(MachineCode::CachedBytes(bytes))
     }
 
-    /// The open file of this key and its length, unless its code is larger than `max_bytes`.
+    /// Returns the open file for this key and its length, unless its code is larger than `max_bytes`.
     fn find(&self, key: &Key, max_bytes: u64) -> Option<(File, u64)> {
         let name = key.file();
         let file = self.folder.read(&name).inspect_err(|error| {
@@ -179,7 +182,8 @@ impl CodeCache {
         let _ = self.folder.remove(name);
     }
 
-    /// Stores code, after removing the least recently used files. If this fails, a later server compiles again.
+    /// Stores code, after removing the least recently used files. If this fails, a later server compiles the component
+    /// again.
     pub(super) fn insert(&self, key: &Key, code: &[u8]) {
         let size = (TAIL + code.len()) as u64;
         if size > self.max_bytes {
@@ -199,13 +203,13 @@ impl CodeCache {
         }
     }
 
-    /// Takes the lock for compiling the file with this key, or the `second` lock, which is for processes that waited
-    /// too long for the first. `None` while another process has it.
+    /// Takes the lock for compiling the file with this key; or the `second` lock, for processes that have waited too
+    /// long for the first. Returns `None` while another process holds the lock.
     pub(super) fn lock(&self, key: &Key, second: bool) -> io::Result<Option<CompileLock>> {
         self.folder.lock(&(key.hex() + if second { "-second" } else { "" }))
     }
 
-    /// Gives a lock back and removes its file.
+    /// Releases a lock and removes its file.
     pub(super) fn unlock(&self, lock: CompileLock) {
         self.folder.unlock(lock);
     }
@@ -226,21 +230,21 @@ impl CodeCache {
     }
 }
 
-/// Whether a folder is, or would be made, inside a folder of this user. `sudo` may leave `HOME` as it is, and the owner
-/// of that home could not use a folder that root makes there.
+/// Whether a folder is, or would be created, inside a folder of this user. `sudo` may leave `HOME` unchanged, and the
+/// owner of that home could not use a folder that root creates there.
 fn is_in_own_folder(folder: &Path) -> bool {
     let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
     let existing = folder.ancestors().find_map(|folder| folder.metadata().ok());
     existing.is_some_and(|metadata| metadata.uid() == rustix::process::geteuid().as_raw())
 }
 
-/// Whether the name belongs to a link or something else that no server makes.
+/// Whether the name belongs to a link or to something else that no server creates.
 fn is_foreign(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::InvalidData
         || error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error())
 }
 
-/// The MAC key of a folder. The first server to come makes the secret.
+/// Returns the MAC of a folder. The first server that uses the folder creates the secret.
 fn mac(folder: &PrivateDir) -> io::Result<FileMac> {
     if let Some(mac) = existing_mac(folder)? {
         return Ok(mac);
@@ -251,7 +255,7 @@ fn mac(folder: &PrivateDir) -> io::Result<FileMac> {
     existing_mac(folder)?.ok_or_else(|| io::Error::other("its secret cannot be read"))
 }
 
-/// The MAC key of the secret that is there. A secret that others could have read, or of another size, is removed.
+/// Returns the MAC with the existing secret. A secret of another size, or one that others could read, is removed.
 fn existing_mac(folder: &PrivateDir) -> io::Result<Option<FileMac>> {
     let file = match folder.read(SECRET) {
         Ok(file) => file,
@@ -264,8 +268,8 @@ fn existing_mac(folder: &PrivateDir) -> io::Result<Option<FileMac>> {
         folder.remove(SECRET)?;
         return Ok(None);
     }
-    // The process that makes the secret has its lock until the file has its name and the inode changes no more.
-    // Where the file system has no creation time, the last change of the inode stands for it.
+    // The process that creates the secret holds its lock until the file has its name and the inode no longer changes.
+    // If the file system has no creation time, the ctime of the inode is used instead.
     file.lock_shared()?;
     let metadata = file.metadata()?;
     let changed = || (metadata.ctime(), metadata.ctime_nsec());

@@ -1,5 +1,5 @@
-//! A folder to which only this user may write, held open: every file in it is opened relative to the open folder, so
-//! that the folder cannot be exchanged between two steps.
+//! A folder to which only this user can write. It is held open, and every file in it is opened relative to it, so that
+//! the folder cannot be replaced between two steps.
 
 use std::ffi::CString;
 use std::fs::{DirBuilder, File, TryLockError};
@@ -13,16 +13,16 @@ use rustix::fs::{AtFlags, Mode, OFlags, Timestamps, UTIME_NOW, UTIME_OMIT};
 use rustix::fs::{Dir, Timespec, fstat, futimens, linkat, openat, renameat, unlinkat};
 use rustix::process::geteuid;
 
-/// Begins the names of files that are not finished, and of locks.
+/// The prefix of the names of unfinished files and of locks.
 const UNFINISHED: &str = "tmp-";
 
-/// How often writing a file is tried when another server removes the unfinished file.
+/// How often writing a file is attempted when other servers remove the unfinished file.
 const ATTEMPTS: usize = 8;
 
 #[derive(Debug)]
 pub(super) struct PrivateDir(OwnedFd);
 
-/// The lock of a file that one process at a time has. The system frees the lock when the process ends.
+/// The lock of a file, which one process at a time can hold. The system releases it when the process ends.
 #[derive(Debug)]
 pub(in super::super) struct CompileLock {
     file: File,
@@ -30,13 +30,13 @@ pub(in super::super) struct CompileLock {
 }
 
 impl CompileLock {
-    /// The same lock for another process: it is free when both have closed it.
+    /// Shares the lock with another process: it is released when both have closed it.
     pub(in super::super) fn share(&self) -> io::Result<File> {
         self.file.try_clone()
     }
 }
 
-/// A file of the folder, as far as its size matters.
+/// A file of the folder, with what is needed to evict it.
 #[derive(Debug)]
 pub(super) struct CacheFile {
     pub(super) name: CString,
@@ -45,7 +45,7 @@ pub(super) struct CacheFile {
 }
 
 impl PrivateDir {
-    /// Opens a folder; `make` makes it first.
+    /// Opens a folder. With `make`, creates it first.
     pub(super) fn open(path: &Path, make: bool) -> io::Result<Self> {
         if make {
             DirBuilder::new().recursive(true).mode(0o700).create(path)?;
@@ -62,7 +62,7 @@ impl PrivateDir {
 
     /// Opens a file for reading.
     pub(super) fn read(&self, name: &str) -> io::Result<File> {
-        // If the name belongs to a link, opening fails; if to a FIFO, opening does not block.
+        // If the name belongs to a link, opening fails; if it belongs to a FIFO, opening does not block.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = File::from(openat(&self.0, name, flags, Mode::empty())?);
         let metadata = file.metadata()?;
@@ -72,12 +72,12 @@ impl PrivateDir {
         Ok(file)
     }
 
-    /// Writes a file whole: it has its name only when all of it is on the disk.
+    /// Writes a file atomically: it gets its name only when all of it is on the disk.
     pub(super) fn write(&self, name: &str, parts: &[&[u8]]) -> io::Result<()> {
         self.finish(parts, |unfinished| Ok(renameat(&self.0, unfinished, &self.0, name)?))
     }
 
-    /// Writes a file whole, unless there is one.
+    /// Writes a file atomically, unless it exists already.
     pub(super) fn write_first(&self, name: &str, parts: &[&[u8]]) -> io::Result<()> {
         let link = |unfinished: &str| {
             match linkat(&self.0, unfinished, &self.0, name, AtFlags::empty()) {
@@ -89,8 +89,8 @@ impl PrivateDir {
         self.finish(parts, link)
     }
 
-    /// Tries a few times, since a server that starts takes an unfinished file for abandoned and removes it, if the file
-    /// has no lock yet.
+    /// Tries a few times: a server that starts may consider an unfinished file abandoned, and remove it, before the
+    /// file is locked.
     fn finish(&self, parts: &[&[u8]], name: impl Fn(&str) -> io::Result<()>) -> io::Result<()> {
         let mut finished = self.try_to_finish(parts, &name);
         for _ in 1..ATTEMPTS {
@@ -122,21 +122,21 @@ impl PrivateDir {
         written
     }
 
-    /// Takes the lock of this name, unless another process has it.
+    /// Takes the lock with this name, unless another process holds it.
     pub(super) fn lock(&self, name: &str) -> io::Result<Option<CompileLock>> {
         let name = format!("{UNFINISHED}{name}");
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = File::from(openat(&self.0, name.as_str(), flags, Mode::RUSR | Mode::WUSR)?);
         match file.try_lock() {
-            // The process that had the lock may have removed the file since it was opened here; the next one makes
-            // another.
+            // The process that held the lock may have removed the file after it was opened here. The next attempt
+            // creates a new file.
             Ok(()) => Ok((file.metadata()?.nlink() > 0).then_some(CompileLock { file, name })),
             Err(TryLockError::WouldBlock) => Ok(None),
             Err(TryLockError::Error(error)) => Err(error),
         }
     }
 
-    /// Gives a lock back and removes its file.
+    /// Releases a lock and removes its file.
     pub(super) fn unlock(&self, lock: CompileLock) {
         let _ = self.remove(lock.name.as_str());
         drop(lock);
@@ -146,21 +146,21 @@ impl PrivateDir {
         unlinkat(&self.0, name, AtFlags::empty())
     }
 
-    /// Marks a file as used now.
+    /// Sets the time when a file was last used to now.
     pub(super) fn touch(&self, file: &File) {
         let (now, unchanged) =
             (Timespec { tv_sec: 0, tv_nsec: UTIME_NOW }, Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT });
         let _ = futimens(file, &Timestamps { last_access: unchanged, last_modification: now });
     }
 
-    /// The files whose names end like this.
+    /// The files whose names have this suffix.
     pub(super) fn files(&self, suffix: &str) -> io::Result<Vec<CacheFile>> {
         let mut files = Vec::new();
         for name in self.names()? {
             if !name.to_bytes().ends_with(suffix.as_bytes()) {
                 continue;
             }
-            // Another server may have removed the file in the meantime.
+            // Another server may have removed the file meanwhile.
             let Some(file) = name.to_str().ok().and_then(|name| self.read(name).ok()) else { continue };
             let metadata = file.metadata()?;
             files.push(CacheFile { name, bytes: metadata.len(), used: metadata.modified()? });
@@ -168,13 +168,13 @@ impl PrivateDir {
         Ok(files)
     }
 
-    /// Removes what killed servers did not finish.
+    /// Removes unfinished files that killed servers left behind.
     pub(super) fn sweep(&self) -> io::Result<()> {
         for name in self.names()? {
             let Some(name) = name.to_str().ok().filter(|name| name.starts_with(UNFINISHED)) else { continue };
             let Ok(file) = self.read(name) else { continue };
-            // The lock is held until the file is removed, so that no process takes it as its lock in between. Without
-            // links the file was removed already, and its name may belong to a newer one.
+            // The lock is held until the file is removed, so that no process takes it as its own lock in between. If
+            // the file has no links, it was removed already, and its name may belong to a newer file.
             if file.try_lock().is_ok() && file.metadata()?.nlink() > 0 {
                 let _ = self.remove(name);
             }
@@ -188,7 +188,7 @@ impl PrivateDir {
     }
 }
 
-/// Reads a file of at most `max` bytes.
+/// Reads a whole file of at most `max` bytes.
 pub(super) fn whole(file: &File, max: u64) -> io::Result<Vec<u8>> {
     let length = file.metadata()?.len();
     if length > max {

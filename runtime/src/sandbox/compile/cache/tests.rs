@@ -1,4 +1,4 @@
-//! The cache against damage, other users, other servers and its own size.
+//! Tests of the cache: damaged files, other users, other servers, and its maximum size.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -78,7 +78,7 @@ fn a_folder_that_came_from_elsewhere_opens_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let (theirs, ours) = (dir.path().join("theirs"), dir.path().join("ours"));
     cache(&theirs).insert(&Key::test(1), b"theirs");
-    // Copied with everything that an archive keeps.
+    // Copied with all attributes that an archive preserves.
     let copied = std::process::Command::new("cp").arg("-a").args([&theirs, &ours]).status().unwrap();
     assert!(copied.success());
     assert_eq!(fs::read(ours.join(SECRET)).unwrap(), fs::read(theirs.join(SECRET)).unwrap());

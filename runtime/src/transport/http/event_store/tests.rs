@@ -12,7 +12,7 @@ fn read(reader: &mut EventReader) -> Option<Option<String>> {
     Some(event.map(|event| String::from_utf8(event.message.unwrap().to_vec()).unwrap()))
 }
 
-/// A store of a caller, and the budget of `capacity` bytes in which it is counted.
+/// Makes the store of a caller, and the budget of `capacity` bytes against which its events count.
 fn store_within(capacity: usize) -> (Arc<EventStore>, Arc<BufferBudget>) {
     let buffers = BufferBudget::new(capacity);
     (EventStore::new(1, buffers.share(&Caller::Stdio)), buffers)

@@ -1,7 +1,7 @@
-//! What the server reads of a certificate: when it expires, and the name in a client's.
+//! What the server reads from a certificate: when it expires, and the name in a client's certificate.
 //!
-//! rustls has verified a client's certificate before its name is read here. It keeps neither the name nor the time, so
-//! the certificate is parsed once more.
+//! rustls verifies a client's certificate first, but keeps neither its name nor its expiry. So the certificate is
+//! parsed again here.
 
 use std::time::{Duration, SystemTime};
 
@@ -12,10 +12,10 @@ use x509_parser::prelude::{FromDer as _, GeneralName, X509Certificate};
 use crate::access::ClientCertificate;
 use crate::observe::is_deceptive;
 
-/// Longest name of a client, bytes.
+/// Maximum length of a client's name, in bytes.
 pub(super) const MAX_NAME: usize = 256;
 
-/// Reads a verified certificate of a client; `None`: nothing in it can name a caller.
+/// Reads a verified client certificate; `None` if it contains no name that can identify a caller.
 pub(super) fn read(der: &CertificateDer<'_>) -> Option<ClientCertificate> {
     let certificate = parse(der)?;
     let subject = name(&certificate)?.to_owned();
@@ -40,10 +40,10 @@ fn not_after(certificate: &X509Certificate<'_>) -> Option<SystemTime> {
     SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(seconds))
 }
 
-/// The first URI, DNS name or address of mail, or else the common name. If that one cannot be used, no other is taken
-/// in its place: a caller must not get another name because of how the first one is written.
+/// Returns the first URI, DNS name or mail address, or else the common name. If that name cannot be used, no other one
+/// replaces it: the spelling of the first name must not give a caller another name.
 fn name<'c>(certificate: &'c X509Certificate<'_>) -> Option<&'c str> {
-    // Two lists of names are an error.
+    // Two lists of names make the result an error.
     let names = certificate.subject_alternative_name().ok()?;
     let mut names = names.into_iter().flat_map(|names| names.value.general_names.iter());
     let name = match names.find(|name| may_name_caller(name)) {
@@ -55,7 +55,7 @@ fn name<'c>(certificate: &'c X509Certificate<'_>) -> Option<&'c str> {
     is_name.then_some(name)
 }
 
-/// Whether a name is of a kind that names callers, or of an unknown kind since it is malformed.
+/// Whether a name is of a kind that can identify callers, or malformed, so that its kind is unknown.
 fn may_name_caller(name: &GeneralName<'_>) -> bool {
     matches!(
         name,
@@ -63,7 +63,7 @@ fn may_name_caller(name: &GeneralName<'_>) -> bool {
     )
 }
 
-/// The only common name.
+/// Returns the common name if there is exactly one.
 fn common_name<'c>(certificate: &'c X509Certificate<'_>) -> Option<&'c str> {
     let mut names = certificate.subject().iter_common_name();
     let name = names.next()?.as_str().ok()?;

@@ -1,6 +1,6 @@
-//! From the files of `[server.tls]` to what rustls serves with.
+//! Makes the configuration of rustls from the files of `[server.tls]`.
 //!
-//! Every mistake in the files is found here, before a client could meet it.
+//! Every mistake in the files is found here, and not by a client.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -19,70 +19,70 @@ use super::certificate;
 use crate::config::TlsConfig;
 use crate::safe_open::{self, OpenError, Symlinks};
 
-/// Most bytes of a file. Each handshake sends the server's certificates and the names of the authorities, and the names
-/// must fit into 64 KiB there.
+/// Maximum size of a file, in bytes. Each handshake sends the server's certificates and the names of the authorities;
+/// these names must fit into 64 KiB.
 const MAX_FILE: u64 = 64 << 10;
 
-/// Why TLS cannot be served.
+/// Why the files cannot be used for TLS.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
-    /// An error of the system.
+    /// The operating system reported an error.
     #[error("cannot read {}: {why}; check its path and mode", file.display())]
     Unreadable {
         /// The file.
         file: PathBuf,
-        /// What the system said.
+        /// The operating system's error.
         why: io::Error,
     },
     /// A directory, device, socket or pipe.
     #[error("{} is not a regular file; name a file in PEM", .0.display())]
     NotAFile(PathBuf),
-    /// More bytes than such a file has.
+    /// The file is larger than the maximum.
     #[error(
         "{} is larger than {} KiB; leave only what this server needs in it",
         .0.display(),
         MAX_FILE >> 10
     )]
     TooLarge(PathBuf),
-    /// It has no certificate, or one in another form.
+    /// The file has no certificate in PEM.
     #[error(
         "{} holds no certificate in PEM, which begins with -----BEGIN CERTIFICATE-----; name the file that \
          does",
         .0.display()
     )]
     NoCertificate(PathBuf),
-    /// Something between the lines that begin and end a certificate or a key is wrong.
+    /// The PEM text between the begin and end lines is damaged.
     #[error("{} is damaged; write the file again", .0.display())]
     Damaged(PathBuf),
-    /// It is not as certificates are.
+    /// The certificate is not valid X.509.
     #[error("a certificate in {} cannot be used ({why}); have it issued again", file.display())]
     BadCertificate {
         /// The file.
         file: PathBuf,
-        /// What rustls said.
+        /// The error of rustls.
         why: rustls::Error,
     },
-    /// It has no private key, or one in another form.
+    /// The file has no private key in PEM.
     #[error(
         "{} holds no private key in PEM, which begins with -----BEGIN PRIVATE KEY-----; name the file that \
          does",
         .0.display()
     )]
     NoKey(PathBuf),
-    /// A password is needed to read the key.
+    /// The private key is encrypted with a password.
     #[error(
         "the private key in {} is encrypted; write it without a password, as `openssl pkey` does",
         .0.display()
     )]
     EncryptedKey(PathBuf),
-    /// ring has no such keys.
+    /// ring does not support the kind of the key.
     #[error(
         "the private key in {} is of a kind that is not supported; use ECDSA with P-256 or P-384, Ed25519, \
          or RSA of 2048 to 4096 bits",
         .0.display()
     )]
     UnsupportedKey(PathBuf),
-    /// The key of another certificate.
+    /// The key belongs to another certificate.
     #[error(
         "the private key in {} does not belong to the first certificate in {}; name the key that it was \
          issued for, and put the server's own certificate first",
@@ -90,20 +90,20 @@ pub enum TlsError {
         cert.display()
     )]
     Mismatch {
-        /// The file of the certificate.
+        /// The file with the certificate.
         cert: PathBuf,
-        /// The file of the key.
+        /// The file with the key.
         key: PathBuf,
     },
-    /// The cryptography of this program offers no version of TLS.
+    /// The cryptography provider of this program supports no TLS version.
     #[error("TLS cannot be set up; please report it: {0}")]
     Unavailable(rustls::Error),
 }
 
-/// What the files say.
+/// The contents of the files.
 pub(super) struct LoadedFiles {
     pub(super) config: ServerConfig,
-    /// The authorities of clients' certificates.
+    /// The authorities that may issue client certificates.
     pub(super) authorities: Vec<CertificateDer<'static>>,
 }
 
@@ -127,15 +127,15 @@ pub(super) fn load(files: &TlsConfig) -> Result<LoadedFiles, TlsError> {
     let mut config = config.with_single_cert(chain, key).map_err(|error| unusable(files, error))?;
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     if files.client_ca.is_some() {
-        // A resumed session would skip the check of the client's certificate, which may have expired since.
+        // A resumed session would skip verifying the client's certificate, which may have expired since.
         config.session_storage = Arc::new(NoServerSessionStorage {});
         config.send_tls13_tickets = 0;
     }
     Ok(LoadedFiles { config, authorities })
 }
 
-/// Which certificates of clients are accepted: those of `authorities`, which `file` has. There are no lists of revoked
-/// ones: an operator who must revoke one before it expires replaces the authority.
+/// Makes the verifier of client certificates, which accepts those that `authorities` issued (`file` is where they are).
+/// There are no revocation lists: an operator who must revoke a certificate replaces the authority.
 fn verifier(
     file: &Path,
     authorities: &[CertificateDer<'static>],
@@ -149,7 +149,7 @@ fn verifier(
     }
     let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider);
     let verifier = if required { verifier } else { verifier.allow_unauthenticated() };
-    // The only other reason to fail is a list of revoked certificates.
+    // The only other reason to fail would be a revocation list.
     verifier.build().map_err(|_| TlsError::NoCertificate(file.to_owned()))
 }
 
@@ -173,14 +173,14 @@ fn private_key(file: &Path) -> Result<PrivateKeyDer<'static>, TlsError> {
     })
 }
 
-/// Whether a file that holds no readable key says that it is encrypted, in either of the two forms.
+/// Whether a file without a readable key has an encrypted one, in either of the two PEM forms.
 fn is_encrypted(pem: &[u8]) -> bool {
     let word = b"ENCRYPTED";
     pem.windows(word.len()).any(|part| part == word)
 }
 
 fn read(file: &Path) -> Result<Vec<u8>, TlsError> {
-    // Tools that renew certificates replace links.
+    // Links are followed, because tools that renew certificates replace links.
     safe_open::read(file, MAX_FILE, Symlinks::Followed).map_err(|error| match error {
         OpenError::Unreadable(why) => TlsError::Unreadable { file: file.to_owned(), why },
         OpenError::Link | OpenError::NotAFile => TlsError::NotAFile(file.to_owned()),
@@ -193,13 +193,13 @@ fn unusable(files: &TlsConfig, error: rustls::Error) -> TlsError {
         rustls::Error::InconsistentKeys(_) => {
             TlsError::Mismatch { cert: files.cert.clone(), key: files.key.clone() }
         }
-        // What rustls says of a key that it cannot read.
+        // rustls returns this error for a key that it cannot read.
         rustls::Error::General(_) => TlsError::UnsupportedKey(files.key.clone()),
         why => TlsError::BadCertificate { file: files.cert.clone(), why },
     }
 }
 
-/// Clients reject a certificate that has expired, and only the log of this server can say why.
+/// Warns about an expired certificate. Clients reject it, but only this log can tell the operator why.
 fn warn_expired(file: &Path, chain: &[CertificateDer<'_>]) {
     let expiry = chain.first().and_then(certificate::expiry);
     if expiry.is_some_and(|expiry| expiry <= SystemTime::now()) {

@@ -1,5 +1,5 @@
-//! Handshakes with certificates made for the test, and files that change. Other tests of the listener use the files
-//! too.
+//! Tests of handshakes with certificates made for the test, and of files that change. Other tests of the listener use
+//! the certificates too.
 
 use std::fs;
 use std::path::PathBuf;
@@ -45,7 +45,7 @@ impl TestFiles {
         files
     }
 
-    /// The configuration that names the files.
+    /// The configuration with these files.
     pub(in super::super) fn config(&self, require_client: bool) -> TlsConfig {
         TlsConfig {
             cert: self.path("c.pem"),
@@ -61,7 +61,7 @@ impl TestFiles {
         (certificate.der().clone(), key)
     }
 
-    /// A client that trusts the authority, and shows a certificate if it has one.
+    /// A client that trusts the authority, and shows a certificate if it is given one.
     pub(in super::super) fn connector(&self, shown: Option<Identity>) -> TlsConnector {
         self.connector_of(&[&TLS12, &TLS13], shown)
     }
@@ -95,7 +95,7 @@ impl TestFiles {
         (params.signed_by(&key, &self.issuer).unwrap(), key)
     }
 
-    /// Writes a new certificate of the server with its key.
+    /// Writes a new server certificate and its key.
     fn renew(&self) -> CertificateDer<'static> {
         let (certificate, key) = self.issue(&CertificateParams::new(["localhost".to_owned()]).unwrap());
         fs::write(self.path("c.pem"), certificate.pem()).unwrap();
@@ -119,7 +119,7 @@ fn named(name: &str) -> CertificateParams {
 type Served = Result<TlsClient<DuplexStream>, HandshakeError>;
 type Connected = io::Result<client::TlsStream<DuplexStream>>;
 
-/// What both sides have after a handshake.
+/// The results of both sides of a handshake.
 async fn handshake(acceptor: &TlsAcceptor, connector: &TlsConnector) -> (Served, Connected) {
     let (near, far) = tokio::io::duplex(64 << 10);
     let serving = async { acceptor.accept(near).await.map_err(|failed| failed.why) };
