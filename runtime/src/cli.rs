@@ -103,6 +103,18 @@ pub struct Call {
     /// Grant one capability to the plugin; may be repeated
     #[arg(long, value_name = "GRANT", long_help = GRANT)]
     pub grant: Vec<String>,
+    /// Accept one form of the plugin with this content, a JSON object; may be repeated
+    #[arg(long, value_name = "JSON")]
+    pub accept: Vec<String>,
+    /// Decline the forms of the plugin for which there is no --accept
+    #[arg(long)]
+    pub decline: bool,
+    /// Respond to one sampling request of the plugin with this text; may be repeated
+    #[arg(long, value_name = "TEXT")]
+    pub sample: Vec<String>,
+    /// Respond with this folder when the plugin asks for roots; may be repeated
+    #[arg(long, value_name = "DIR")]
+    pub root: Vec<PathBuf>,
     /// Print the MCP result as JSON
     #[arg(long)]
     pub json: bool,
@@ -120,7 +132,11 @@ kv or kv=MIB: use the key-value store
 kv=MIB,per=caller: use a key-value store for each caller
 env=NAME or env=NAME=VALUE: read an environment variable
 config=KEY=VALUE: read a setting
-secret=NAME=env:VARIABLE or secret=NAME=file:PATH: read a secret";
+secret=NAME=env:VARIABLE or secret=NAME=file:PATH: read a secret
+sampling: ask the client's model, which is --sample here
+elicitation: ask the user at the client, who is --accept and --decline here
+roots: see the folders of --root
+roots=DIR: also read those of them that lie below DIR";
 
 /// `plugport inspect`
 #[derive(Debug, Args)]

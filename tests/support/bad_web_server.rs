@@ -8,6 +8,10 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+/// How long a request waits for the others that it wants to meet.
+const MEETING: Duration = Duration::from_secs(8);
 
 /// A server on a port that the system chose. It ends when dropped.
 pub struct BadWebServer {
@@ -112,6 +116,7 @@ async fn respond(mut stream: TcpStream, seen: &SeenRequests) -> std::io::Result<
         "/endless" => endless(stream).await,
         "/drip" => drip(stream).await,
         "/headers" => headers(stream).await,
+        "/meet" => meet(stream, query, seen).await,
         "/interim" => interim(stream).await,
         "/gzip" => whole(&mut stream, "200 OK\r\nContent-Encoding: gzip", &[0x1f; 100_000]).await,
         "/short" => stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\nonly this").await,
@@ -184,4 +189,22 @@ async fn headers(mut stream: TcpStream) -> std::io::Result<()> {
         stream.write_all(format!("X-{number}: value\r\n").as_bytes()).await?;
     }
     Ok(())
+}
+
+/// Responds with NAME of the query `COUNT&GROUP&NAME` as soon as that many requests of the group have come, each of
+/// which waits here.
+async fn meet(mut stream: TcpStream, query: &str, seen: &SeenRequests) -> std::io::Result<()> {
+    let (group, name) = query.rsplit_once('&').unwrap_or((query, ""));
+    let count = group.split('&').next().and_then(|count| count.parse().ok()).unwrap_or(1);
+    let target = format!("/meet?{group}&");
+    let is_meant = |head: &&String| head.contains(&target);
+    let all_came = async {
+        while seen.heads.lock().unwrap().iter().filter(is_meant).count() < count {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    match timeout(MEETING, all_came).await {
+        Ok(()) => whole(&mut stream, "200 OK\r\nContent-Type: text/plain", name.as_bytes()).await,
+        Err(_) => whole(&mut stream, "504 Gateway Timeout", b"the others did not come").await,
+    }
 }

@@ -14,7 +14,7 @@ pub const LEGACY: &str = "2025-11-25";
 pub const STATELESS: &str = "2026-07-28";
 
 /// How long a test waits for an event.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The response to one POST.
 #[derive(Debug)]
@@ -319,8 +319,7 @@ impl Stream {
                 }
                 continue;
             }
-            let chunk =
-                tokio::time::timeout(PATIENCE, self.response.chunk()).await.expect("an event in time");
+            let chunk = tokio::time::timeout(TIMEOUT, self.response.chunk()).await.expect("an event in time");
             self.buffer.push_str(std::str::from_utf8(&chunk.ok()??).unwrap());
         }
     }

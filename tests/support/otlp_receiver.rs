@@ -15,7 +15,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
 /// How long a test waits for spans.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// What the collector does with a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,7 +86,7 @@ impl OtlpReceiver {
                 return spans;
             }
             let names: Vec<&str> = spans.iter().map(|span| span.name.as_str()).collect();
-            assert!(begun.elapsed() < PATIENCE, "no span {what} among {names:?}");
+            assert!(begun.elapsed() < TIMEOUT, "no span {what} among {names:?}");
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     }

@@ -6,7 +6,7 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
 /// The maximum wait.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// One connection, over TCP or TLS.
 pub struct RawConnection<S = TcpStream> {
@@ -62,7 +62,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> RawConnection<S> {
 
     /// Whether the server closes the connection without another response.
     pub async fn is_closed(&mut self) -> bool {
-        let read = tokio::time::timeout(PATIENCE, self.stream.read(&mut [0; 1])).await;
+        let read = tokio::time::timeout(TIMEOUT, self.stream.read(&mut [0; 1])).await;
         self.read.is_empty() && matches!(read.expect("an end in time"), Ok(0) | Err(_))
     }
 
@@ -71,7 +71,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> RawConnection<S> {
         let mut rest = std::mem::take(&mut self.read);
         // A reset is an end too.
         let reading = async { while self.stream.read_buf(&mut rest).await.is_ok_and(|read| read > 0) {} };
-        tokio::time::timeout(PATIENCE, reading).await.expect("an end in time");
+        tokio::time::timeout(TIMEOUT, reading).await.expect("an end in time");
         rest
     }
 
@@ -80,7 +80,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> RawConnection<S> {
             if let Some(end) = end(&self.read) {
                 return self.read.drain(..end).collect();
             }
-            let reading = tokio::time::timeout(PATIENCE, self.stream.read_buf(&mut self.read));
+            let reading = tokio::time::timeout(TIMEOUT, self.stream.read_buf(&mut self.read));
             let read =
                 reading.await.unwrap_or_else(|_| panic!("no response in time: {:?}", self.read)).unwrap();
             assert!(

@@ -12,7 +12,7 @@ use crate::build::{program, unshared_xdg_homes};
 use crate::containment::children;
 
 /// The maximum wait: an unoptimised build compiles every component.
-const PATIENCE: Duration = Duration::from_secs(100);
+const TIMEOUT: Duration = Duration::from_secs(100);
 
 /// A server that may be killed while it starts. Its configuration, its state and its compiled code are in its plugin
 /// folder.
@@ -54,7 +54,7 @@ impl RawServer {
     pub async fn wait_for_log(&self, text: &str) {
         let begun = Instant::now();
         while !self.log().contains(text) {
-            assert!(begun.elapsed() < PATIENCE, "the server never said {text:?}; it said:\n{}", self.log());
+            assert!(begun.elapsed() < TIMEOUT, "the server never said {text:?}; it said:\n{}", self.log());
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     }
@@ -87,7 +87,7 @@ impl RawServer {
 pub async fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !done() {
-        assert!(begun.elapsed() < PATIENCE, "waited in vain until {what}");
+        assert!(begun.elapsed() < TIMEOUT, "waited in vain until {what}");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }

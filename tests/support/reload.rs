@@ -10,7 +10,7 @@ use crate::http_client::Client;
 use crate::server::Server;
 
 /// The maximum wait for a version: an unoptimised build compiles it.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The time between two requests.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -29,7 +29,7 @@ pub fn install_bytes(bytes: &[u8], folder: &Path, file: &str) {
 
 /// Waits until the tool has this result, or is unknown.
 pub async fn wait_for_result(client: &Client, tool: &str, expected: Option<&str>) {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     loop {
         let reply = client.call(tool, json!({})).await;
         let text = reply.response().get("result").and_then(|result| result["content"][0]["text"].as_str());
@@ -43,7 +43,7 @@ pub async fn wait_for_result(client: &Client, tool: &str, expected: Option<&str>
 
 /// Waits until the server has logged this so often.
 pub async fn wait_for_log_times(server: &Server, text: &str, times: usize) {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     while server.log().matches(text).count() < times {
         assert!(
             Instant::now() < deadline,

@@ -13,7 +13,7 @@ use crate::guests::allow_long_start;
 use crate::mcp_schema::Conversation;
 use crate::server::shell_command;
 
-const PATIENCE: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// A server that serves this client alone.
 pub struct StdioClient {
@@ -62,7 +62,7 @@ impl StdioClient {
 
     /// The next line, which must be a message.
     pub async fn next(&mut self) -> Value {
-        let line = tokio::time::timeout(PATIENCE, self.stdout.next_line()).await.expect("a line in time");
+        let line = tokio::time::timeout(TIMEOUT, self.stdout.next_line()).await.expect("a line in time");
         let line = line.unwrap().expect("a line");
         let message = serde_json::from_str(&line);
         let message = message.unwrap_or_else(|error| panic!("{error} in a line on stdout: {line}"));

@@ -19,7 +19,7 @@ pub(crate) enum FetchError {
     )]
     NotGranted(String),
     #[error("{0}: {1}")]
-    Failed(Url, Failure),
+    Failed(String, Failure),
     #[error("{0} redirects more than 3 times; ask for the address where it should end")]
     Hops(String),
     #[error("{0} redirects to `{1}`, which is no address of a web page")]
@@ -70,7 +70,7 @@ fn ask(url: &Url) -> Result<Response, FetchError> {
         .max_body(MAX_DOCUMENT);
     request.send().map_err(|failure| match failure {
         Failure::Denied(_) => FetchError::NotGranted(url.origin().ascii_serialization()),
-        failure => FetchError::Failed(url.clone(), failure),
+        failure => FetchError::Failed(url.to_string(), failure),
     })
 }
 

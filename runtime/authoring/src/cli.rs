@@ -28,7 +28,7 @@ Runs the tools of the project's language, adds metadata, and writes NAME.wasm.
 Then loads the component once to show its tools.
 
 Cargo.toml is for Rust, package.json for TypeScript or JavaScript, and pyproject.toml for Python.
-go.mod is for Go, and plugin.toml or C files for C.
+go.mod is for Go, and plugin.toml or files of C or C++ for C and C++.
 
 Exit code 0: the component was built and loads.
 Exit code 1: building or loading failed.
@@ -52,6 +52,9 @@ pub enum Language {
     Go,
     /// C.
     C,
+    /// C++.
+    #[value(alias = "c++")]
+    Cpp,
 }
 
 /// `plugport new`

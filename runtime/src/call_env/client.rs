@@ -272,7 +272,7 @@ pub trait Client: Send + Sync {
     fn send_requests(&self, requests: Vec<ClientRequest>) -> BoxFuture<'_, ClientResponses>;
 }
 
-/// Stands for the client in a call that has none, such as one from the command line, and names the caller.
+/// Stands for the client in a call that has none, and names the caller.
 #[derive(Debug, Clone)]
 pub struct NoClient(pub Caller);
 

@@ -20,7 +20,7 @@ pub(crate) enum HintAudience {
 pub(crate) struct GrantHint {
     /// The line under the plugin's grants.
     pub(crate) line: String,
-    /// The same for `--grant`; empty for a grant that needs a client, or has no form on the command line.
+    /// The same for `--grant`; empty for a grant that has no form on the command line.
     grants: Vec<String>,
 }
 

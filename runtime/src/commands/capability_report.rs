@@ -1,6 +1,6 @@
 //! Compares the capabilities that a plugin imports with its grants, by the table of capabilities.
 //!
-//! Importing is not using: most toolchains import all of WASI, so a missing grant is a remark and no fault. `inspect`,
+//! Importing is not using: most toolchains import all of WASI, so a missing grant is a warning and no fault. `inspect`,
 //! `check` and `serve` all use this comparison, so they tell an operator the same.
 
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ pub(super) struct CapabilityReport {
     /// Keys of grants that no import uses.
     superfluous: Vec<&'static str>,
     /// Surprising consequences of the grants.
-    remarks: Vec<String>,
+    warnings: Vec<String>,
 }
 
 impl CapabilityReport {
@@ -35,7 +35,7 @@ impl CapabilityReport {
             keys.iter().copied().filter(|key| !needs.iter().any(|needed| opens(key, needed))).collect();
         let is_open: Vec<bool> =
             needs.iter().map(|needed| keys.iter().any(|key| opens(key, needed))).collect();
-        Self { needs, is_open, granted, superfluous, remarks: grants.remarks() }
+        Self { needs, is_open, granted, superfluous, warnings: grants.warnings() }
     }
 
     /// The capabilities that the plugin imports and is not granted.
@@ -56,7 +56,7 @@ impl CapabilityReport {
             ("granted", granted),
             ("unreachable", rows(&self.unreachable())),
             ("superfluous", json!(self.superfluous)),
-            ("remarks", json!(self.remarks)),
+            ("warnings", json!(self.warnings)),
         ] {
             object.insert(name.to_owned(), value);
         }
@@ -73,9 +73,9 @@ impl CapabilityReport {
         lines.extend(list("would need", &self.needs.iter().collect::<Vec<_>>(), need));
         lines.extend(self.granted.iter().map(|(_, may)| format!("may {may}")));
         lines.extend(list("cannot reach", &self.unreachable(), |row| row.import.what.to_owned()));
-        let unused = |key: &&str| format!("remark: `{key}` is granted, but nothing that it imports uses it");
+        let unused = |key: &&str| format!("warning: `{key}` is granted, but nothing that it imports uses it");
         lines.extend(self.superfluous.iter().map(unused));
-        lines.extend(self.remarks.iter().map(|remark| format!("remark: {remark}")));
+        lines.extend(self.warnings.iter().map(|warning| format!("warning: {warning}")));
         lines
     }
 }

@@ -36,7 +36,7 @@ pub(super) async fn run(args: cli::Check) -> Result<ExitCode, CommandError> {
             "rejected": none,
             "unlisted": none,
             "missing": none,
-            "remarks": none,
+            "warnings": none,
         });
         console::print_json(&format!("{document:#}"));
         return Ok(failure.code());
@@ -51,7 +51,7 @@ pub(super) async fn run(args: cli::Check) -> Result<ExitCode, CommandError> {
 }
 
 /// The text before the reason why a plugin could not be listed here.
-const UNLISTED: &str = "remark: a check gives it nothing that it is granted, and without its grants it \
+const UNLISTED: &str = "warning: a check gives it nothing that it is granted, and without its grants it \
                         cannot list its items; only `serve` can find out whether it can be served: ";
 
 /// The result of the check.
@@ -63,20 +63,20 @@ struct CheckResult {
     /// Files that could not be listed here and have grants, which they get only from a server.
     unlisted: Vec<RejectedFile>,
     /// What concerns several plugins, and entries of roles that mean nothing.
-    remarks: Vec<String>,
+    warnings: Vec<String>,
 }
 
 async fn check(args: &cli::Check) -> Result<CheckResult, CommandError> {
     let config = args.source.configuration()?;
     let folder = UngrantedFolder::load(&config).await?;
-    let mut remarks = config.remarks();
-    remarks.extend(role_remarks(&config, &folder));
+    let mut warnings = config.warnings();
+    warnings.extend(role_warnings(&config, &folder));
     let UngrantedFolder { snapshot, rejected, unlisted } = folder;
-    Ok(CheckResult { config, snapshot, rejected, unlisted, remarks })
+    Ok(CheckResult { config, snapshot, rejected, unlisted, warnings })
 }
 
-/// Remarks on entries of roles that mean nothing of what the folder lists.
-fn role_remarks(config: &Config, folder: &UngrantedFolder) -> Vec<String> {
+/// Warnings about entries of roles that mean nothing of what the folder lists.
+fn role_warnings(config: &Config, folder: &UngrantedFolder) -> Vec<String> {
     let policy = serve::policy(config);
     let (items, plugins) = (folder.items(&policy), folder.listed_plugins());
     let unlisted = folder.prefixes_of_unlisted(config);
@@ -152,7 +152,7 @@ impl CheckResult {
             "rejected": files(&self.rejected),
             "unlisted": files(&self.unlisted),
             "missing": self.missing(),
-            "remarks": self.remarks,
+            "warnings": self.warnings,
             "memory": self.estimate().as_json(),
         })
     }
@@ -202,10 +202,10 @@ impl CheckResult {
             };
             lines.push(format!("  fault: {what}"));
         }
-        lines.extend(self.remarks.iter().map(|remark| format!("remark: {}", Escaped(remark))));
+        lines.extend(self.warnings.iter().map(|warning| format!("warning: {}", Escaped(warning))));
         let estimate = self.estimate();
         lines.push(format!("memory: {}", estimate.in_words()));
-        lines.extend(estimate.warning().map(|warning| format!("  remark: {warning}")));
+        lines.extend(estimate.warning().map(|warning| format!("  warning: {warning}")));
         lines.push(self.summary());
         lines.join("\n")
     }
@@ -257,11 +257,11 @@ impl CheckResult {
             }
         }
         lines.extend(self.contested_names(entry).map(|(key, by)| {
-            format!("  remark: the plugin `{by}` lists `{key}`, which belongs to this one and is not published for it")
+            format!("  warning: the plugin `{by}` lists `{key}`, which belongs to this one and is not published for it")
         }));
-        // A remark only: the author may have meant the function for other callers.
+        // A warning only: the author may have meant the function for other callers.
         lines.extend(entry.plugin.rejected_functions().iter().map(|function| {
-            format!("  remark: the function {} is rejected: {}", function.shown(), function.why)
+            format!("  warning: the function {} is rejected: {}", function.shown(), function.why)
         }));
         lines
     }

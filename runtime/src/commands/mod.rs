@@ -12,6 +12,7 @@ mod check;
 mod compile_worker;
 mod forget;
 mod inspect;
+mod json_option;
 mod memory_estimate;
 mod published_names;
 mod serve;

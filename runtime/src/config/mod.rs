@@ -12,7 +12,7 @@ mod expiry_date;
 pub mod fixed_limits;
 mod instance_mode;
 mod item_kind;
-mod kv_remarks;
+mod kv_warnings;
 mod limits;
 mod name_suggestion;
 mod roles;
@@ -276,23 +276,23 @@ impl Config {
             && self.telemetry == other.telemetry
     }
 
-    /// Remarks on several plugins together that the operator may not expect, one sentence each.
+    /// Warnings about several plugins together that the operator may not expect, one sentence each.
     #[must_use]
-    pub fn remarks(&self) -> Vec<String> {
-        let mut remarks = self.case_collisions();
-        remarks.extend(self.server.tls.as_ref().and_then(TlsConfig::remark));
+    pub fn warnings(&self) -> Vec<String> {
+        let mut warnings = self.case_collisions();
+        warnings.extend(self.server.tls.as_ref().and_then(TlsConfig::warning));
         for (owner, name, file) in self.secret_files() {
             let others = self.plugins.iter().filter(|(plugin, _)| *plugin != owner);
             let dirs = others
                 .flat_map(|(plugin, config)| config.grants.filesystem.iter().map(move |dir| (plugin, dir)));
-            remarks.extend(dirs.filter(|(_, dir)| file.starts_with(&dir.host)).map(|(plugin, dir)| {
+            warnings.extend(dirs.filter(|(_, dir)| file.starts_with(&dir.host)).map(|(plugin, dir)| {
                 let (file, dir) = (file.display(), dir.host.display());
                 format!("`{plugin}` may read {dir}, where {file} holds the secret `{name}` of `{owner}`; move one of them")
             }));
         }
-        remarks.extend(self.roles.remarks(self.auth.as_ref()));
-        remarks.extend(self.kv_remarks());
-        remarks
+        warnings.extend(self.roles.warnings(self.auth.as_ref()));
+        warnings.extend(self.kv_warnings());
+        warnings
     }
 
     /// Files that hold secrets, each with the plugin that was granted it and its name there.

@@ -13,19 +13,19 @@ impl Config {
         toml_reader::nearest(name.strip_suffix(".wasm").unwrap_or(name), &without_section)
     }
 
-    /// Remarks on sections whose names differ in case only, one sentence for each two. There can be a plugin for each
+    /// Warnings about sections whose names differ in case only, one sentence for each two. There can be a plugin for each
     /// section, so this is no error.
     pub(super) fn case_collisions(&self) -> Vec<String> {
         let mut seen = BTreeMap::new();
         let alike =
             self.plugins.keys().filter_map(|name| Some((seen.insert(name.to_lowercase(), name)?, name)));
-        let remark = |(one, other): (&String, &String)| {
+        let warning = |(one, other): (&String, &String)| {
             format!(
                 "[plugins.{one}] and [plugins.{other}] are for two plugins, {one}.wasm and {other}.wasm; if one plugin is meant, \
                  make one section of them"
             )
         };
-        alike.map(remark).collect()
+        alike.map(warning).collect()
     }
 }
 
@@ -41,14 +41,14 @@ mod tests {
     }
 
     #[test]
-    fn sections_that_differ_in_case_only_are_remarked() {
-        let remarks = config(&["hello", "Hello", "notes"]).remarks();
-        assert_eq!(remarks.len(), 1, "{remarks:?}");
+    fn sections_that_differ_in_case_only_get_a_warning() {
+        let warnings = config(&["hello", "Hello", "notes"]).warnings();
+        assert_eq!(warnings.len(), 1, "{warnings:?}");
         assert!(
-            remarks[0].starts_with("[plugins.Hello] and [plugins.hello] are for two plugins"),
-            "{remarks:?}"
+            warnings[0].starts_with("[plugins.Hello] and [plugins.hello] are for two plugins"),
+            "{warnings:?}"
         );
-        assert!(config(&["hello", "hallo"]).remarks().is_empty());
+        assert!(config(&["hello", "hallo"]).warnings().is_empty());
     }
 
     #[test]

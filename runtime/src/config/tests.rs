@@ -68,15 +68,15 @@ fn instances_are_fresh_unless_said_otherwise() {
 }
 
 #[test]
-fn a_secret_in_a_directory_of_another_plugin_is_remarked() {
+fn a_secret_in_a_directory_of_another_plugin_is_warned_about() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("token"), "hunter2!").unwrap();
     let text = "[plugins.a.grants]\ndirs = [\".\"]\nsecrets = { token = { file = \"token\" } }\n\
                 [plugins.b.grants]\ndirs = [\".\"]\n";
     let config = Config::parse(text, &dir.path().join("plugport.toml"), dir.path().join("plugins")).unwrap();
-    let remarks = config.remarks();
-    assert_eq!(remarks.len(), 1, "{remarks:?}");
-    assert!(remarks[0].starts_with("`b` may read") && remarks[0].contains("of `a`"), "{remarks:?}");
+    let warnings = config.warnings();
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    assert!(warnings[0].starts_with("`b` may read") && warnings[0].contains("of `a`"), "{warnings:?}");
 }
 
 #[test]

@@ -44,9 +44,9 @@ impl TlsConfig {
         Some(Self { cert: cert?, key: key?, client_ca, require_client: required.unwrap_or_default() })
     }
 
-    /// A remark when other users of the machine can read the private key.
+    /// A warning when other users of the machine can read the private key.
     #[must_use]
-    pub fn remark(&self) -> Option<String> {
+    pub fn warning(&self) -> Option<String> {
         let mode = std::fs::metadata(&self.key).ok()?.mode();
         (mode & 0o044 != 0).then(|| {
             let key = self.key.display();
@@ -177,16 +177,16 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_others_can_read_is_remarked() {
+    fn a_key_that_others_can_read_is_warned_about() {
         let dir = folder();
         let text = "[server.tls]\ncert = \"c.pem\"\nkey = \"k.pem\"\n";
-        for (mode, is_remarked) in [(0o600, false), (0o640, true), (0o604, true)] {
+        for (mode, is_warned_about) in [(0o600, false), (0o640, true), (0o604, true)] {
             fs::set_permissions(dir.path().join("k.pem"), Permissions::from_mode(mode)).unwrap();
-            let remarks = read(dir.path(), text).unwrap().remarks();
+            let warnings = read(dir.path(), text).unwrap().warnings();
             assert_eq!(
-                remarks.iter().any(|remark| remark.contains("k.pem")),
-                is_remarked,
-                "{mode:o}: {remarks:?}"
+                warnings.iter().any(|warning| warning.contains("k.pem")),
+                is_warned_about,
+                "{mode:o}: {warnings:?}"
             );
         }
     }

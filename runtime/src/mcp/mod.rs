@@ -60,6 +60,8 @@ mod wire;
 pub use crate::call_env::Caller;
 pub use buffer_budget::{BufferBudget, BufferReservation, BufferShare, UNCOUNTED_BYTES};
 pub(crate) use buffer_budget::{Evictable, buffer_cost};
+pub(crate) use client_requests::client_capabilities::ClientCapabilities;
+pub(crate) use client_requests::input_request::{InputRequest, prepare as prepare_input_request};
 pub use duplex_session::{DuplexReply, DuplexSession};
 pub use error::ResponseKind;
 pub(crate) use error::RpcError;

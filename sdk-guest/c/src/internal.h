@@ -13,6 +13,9 @@
 /* memory.c */
 char *ppi_format(const char *format, va_list values);
 void ppi_forget_all(void);
+/* Runs `last` with `state` when the memory is given back. */
+typedef void ppi_last_job(void *state);
+void ppi_at_end(ppi_last_job *last, void *state);
 /* Says why on stderr, which is the server's log, and ends the call. */
 _Noreturn void ppi_stop(const char *format, ...) PP_PRINTF(1, 2);
 
@@ -97,6 +100,11 @@ plugin_option_string_t ppi_lower_option(const char *text);
 plugin_string_t ppi_lend(const char *text);
 const char *ppi_lift(plugin_string_t *text);
 const char *ppi_lift_n(plugin_string_t *text, size_t *length);
+/* For imports: no copy of bytes either. */
+plugin_list_u8_t ppi_lend_bytes(const void *data, size_t size);
+const char *ppi_lift_bytes(plugin_list_u8_t *bytes, size_t *size);
+/* A failure that the SDK words. */
+const pp_failure *ppi_failure(pp_failure_kind kind, const char *format, ...) PP_PRINTF(2, 3);
 const pp_failure *ppi_lift_failure(plugport_plugin_types_error_t *error);
 void ppi_lower_failure(const pp_failure *failure, plugport_plugin_types_error_t *error);
 

@@ -18,6 +18,15 @@ typedef struct block {
 
 static block *newest;
 
+/* Handles of the host, which a reused instance would otherwise keep. */
+typedef struct last_job {
+    struct last_job *earlier;
+    ppi_last_job *run;
+    void *state;
+} last_job;
+
+static last_job *last_jobs;
+
 /* Where the bytes of a block begin, aligned. */
 static size_t header(void)
 {
@@ -63,8 +72,20 @@ void *pp_alloc(size_t size)
     return memset(found, 0, size);
 }
 
+void ppi_at_end(ppi_last_job *last, void *state)
+{
+    last_job *job = pp_alloc(sizeof *job);
+    job->earlier = last_jobs;
+    job->run = last;
+    job->state = state;
+    last_jobs = job;
+}
+
 void ppi_forget_all(void)
 {
+    for (; last_jobs; last_jobs = last_jobs->earlier) {
+        last_jobs->run(last_jobs->state);
+    }
     while (newest) {
         block *older = newest->older;
         free(newest);

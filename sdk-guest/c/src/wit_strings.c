@@ -64,6 +64,29 @@ const char *ppi_lift(plugin_string_t *text)
     return ppi_lift_n(text, &length);
 }
 
+plugin_list_u8_t ppi_lend_bytes(const void *data, size_t size)
+{
+    plugin_list_u8_t lent = {(uint8_t *)(uintptr_t)data, size};
+    return lent;
+}
+
+const char *ppi_lift_bytes(plugin_list_u8_t *bytes, size_t *size)
+{
+    plugin_string_t same = {bytes->ptr, bytes->len};
+    return ppi_lift_n(&same, size);
+}
+
+const pp_failure *ppi_failure(pp_failure_kind kind, const char *format, ...)
+{
+    pp_failure *failure = pp_alloc(sizeof(pp_failure));
+    va_list values;
+    va_start(values, format);
+    failure->kind = kind;
+    failure->message = ppi_format(format, values);
+    va_end(values);
+    return failure;
+}
+
 /* The text of an error that carries one. They all stand at the same place. */
 static plugin_string_t *message_of(plugport_plugin_types_error_t *error)
 {

@@ -20,6 +20,9 @@ void pp_test_new_client(void)
 {
     static const client nobody;
     now = nobody;
+    ppt_new_http();
+    ppt_new_store();
+    ppt_new_config();
 }
 
 static const char *quoted(const char *text)
@@ -62,6 +65,11 @@ void pp_test_has_root(const char *uri, const char *name)
 void pp_test_denies(void)
 {
     now.denies = true;
+}
+
+bool ppt_is_denied(void)
+{
+    return now.denies;
 }
 
 void pp_test_cancels(void)

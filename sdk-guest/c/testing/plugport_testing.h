@@ -3,7 +3,7 @@
  *
  * A test calls a tool as the host does, through JSON, and looks at what the client would get. The client has nothing
  * until the test says what it answers; asked for something that it lacks, it answers as a real one does, with a
- * failure.
+ * failure. Nothing is sent to other hosts: a function of the test answers instead of them.
  */
 #ifndef PLUGPORT_TESTING_H
 #define PLUGPORT_TESTING_H
@@ -22,12 +22,27 @@ void pp_test_declines(void);
 /* Closes the form. */
 void pp_test_closes(void);
 void pp_test_has_root(const char *uri, const char *name);
-/* The operator grants no requests to the client. */
+/* The operator grants neither requests to the client nor the store. */
 void pp_test_denies(void);
 /* The client no longer waits. */
 void pp_test_cancels(void);
-/* Another client, which has nothing, and has seen nothing. */
+/* Another client, which has nothing, and has seen nothing; at a server whose store and settings are empty, and which
+ * grants no requests to other hosts. */
 void pp_test_new_client(void);
+
+/* What a host answers: a status and a body, which is a text if it has no size, or an error. Of PP_HTTP_INVALID,
+ * PP_HTTP_UNSENT and PP_HTTP_BROKEN `message` says why. The request's body is in `text`, `bytes` and `size`. */
+typedef pp_http_response pp_test_http_answer(const pp_http_request *request);
+
+/* Requests to other hosts are answered by this function from now on; without one, each is denied. */
+void pp_test_answers_http(pp_test_http_answer *answer);
+/* The requests since the client was new, also those that were denied. */
+size_t pp_test_http_count(void);
+/* NULL if there are not so many. */
+const pp_http_request *pp_test_http_request(size_t at);
+/* A setting or a secret. The plugin's store is read and written with pp_kv_get, pp_kv_set and so on. */
+void pp_test_has_config(const char *key, const char *value);
+void pp_test_has_secret(const char *key, const char *value);
 
 typedef struct pp_test_result {
     /* a tool's error */

@@ -69,12 +69,19 @@ char *ppt_text(plugin_string_t text)
     return copy;
 }
 
+plugin_list_u8_t ppt_give_bytes(const void *data, size_t size)
+{
+    plugin_list_u8_t given = {NULL, size};
+    if (size > 0) {
+        given.ptr = must(malloc(size));
+        memcpy(given.ptr, data, size);
+    }
+    return given;
+}
+
 plugin_string_t ppt_give(const char *text)
 {
-    plugin_string_t given = {NULL, strlen(text)};
-    if (given.len > 0) {
-        given.ptr = must(malloc(given.len));
-        memcpy(given.ptr, text, given.len);
-    }
+    plugin_list_u8_t bytes = ppt_give_bytes(text, strlen(text));
+    plugin_string_t given = {bytes.ptr, bytes.len};
     return given;
 }

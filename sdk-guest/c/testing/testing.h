@@ -14,5 +14,14 @@ char *ppt_text(plugin_string_t text);
 void ppt_forget(void);
 /* Text that the plugin takes over. */
 plugin_string_t ppt_give(const char *text);
+plugin_list_u8_t ppt_give_bytes(const void *data, size_t size);
+
+/* client.c */
+bool ppt_is_denied(void);
+
+/* What a new client begins without. */
+void ppt_new_http(void);
+void ppt_new_store(void);
+void ppt_new_config(void);
 
 #endif

@@ -6,5 +6,8 @@ int main(void)
     test_text();
     test_plugin();
     test_client_requests();
+    test_http();
+    test_kv();
+    test_config();
     return pp_test_end();
 }

@@ -8,7 +8,7 @@ ${CC:-cc} -std=c11 -g -Wall -Wextra -Wpedantic -Werror ${SANITIZE--fsanitize=add
     -Iinclude -Ibindings -Itesting src/*.c testing/*.c tests/*.c -o "$out/tests"
 "$out/tests"
 
-# The header is for C++ too.
+# The headers are for C++ too.
 if command -v c++ >/dev/null; then
-    c++ -std=c++20 -Wall -Wextra -Werror -fsyntax-only -x c++ -Iinclude include/plugport.h
+    c++ -std=c++20 -Wall -Wextra -Werror -fsyntax-only -x c++ -Iinclude testing/plugport_testing.h
 fi

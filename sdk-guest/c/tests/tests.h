@@ -8,5 +8,8 @@ void test_json(void);
 void test_text(void);
 void test_plugin(void);
 void test_client_requests(void);
+void test_http(void);
+void test_kv(void);
+void test_config(void);
 
 #endif

@@ -1,8 +1,10 @@
 //! Every feature of an SDK once, under the names that the same guest has in every language.
-//! `tests/suite/languages/sdk_features.rs` drives them all.
+//! `tests/suite/languages/sdk_features.rs` and `host_interfaces.rs` beside it drive them all.
 
 use plugport_sdk::completions::{Completion, rank};
+use plugport_sdk::http::{Failure, Request, Response, send_all};
 use plugport_sdk::prelude::*;
+use plugport_sdk::{config, kv};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -119,6 +121,46 @@ fn refuse(call: &Call) -> Result<String, Error> {
     Ok(call.sample("May I?")?.text())
 }
 
+fn text_of(response: Response) -> String {
+    String::from_utf8_lossy(&response.body).into_owned()
+}
+
+/// Fetch a text.
+#[tool(name = "fetch-text")]
+fn fetch_text(
+    /// Where it is.
+    url: String,
+) -> Result<String, Failure> {
+    Request::get(url).send().map(text_of)
+}
+
+/// Fetch several texts at once.
+#[tool(name = "fetch-all")]
+fn fetch_all(
+    /// Where they are.
+    urls: Vec<String>,
+) -> Result<String, Failure> {
+    let outcomes = send_all(urls.into_iter().map(Request::get));
+    let texts: Result<Vec<_>, _> = outcomes.into_iter().map(|outcome| outcome.map(text_of)).collect();
+    Ok(texts?.join("\n"))
+}
+
+/// Count the visits of someone.
+#[tool(name = "count-visits")]
+fn count_visits(
+    /// Who visits.
+    name: String,
+) -> Result<String, Error> {
+    Ok(kv::open()?.increment(&name, 1)?.to_string())
+}
+
+/// Say the greeting of the settings, and how long the secret is.
+#[tool(name = "greet-configured")]
+fn greet_configured() -> Result<String, Error> {
+    let (words, token) = (config::require("greeting")?, config::require("token")?);
+    Ok(format!("{words} {}", token.chars().count()))
+}
+
 /// A greeting.
 #[resource("features://greeting", name = "greeting", mime_type = "text/plain")]
 fn greeting() -> &'static str {
@@ -146,7 +188,10 @@ fn names(value: &str) -> Completion {
 }
 
 plugport_sdk::export! {
-    tools: [log, print, progress, sample, elicit, roots, structured, nest, fail, refuse],
+    tools: [
+        log, print, progress, sample, elicit, roots, structured, nest, fail, refuse, fetch_text, fetch_all,
+        count_visits, greet_configured,
+    ],
     resources: [greeting, echo],
     prompts: [greet],
     completions: [names],

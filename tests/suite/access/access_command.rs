@@ -1,4 +1,4 @@
-//! `plugport access` says what a caller sees and may use, and which line says so; `plugport check` remarks entries of
+//! `plugport access` says what a caller sees and may use, and which line says so; `plugport check` warns of entries of
 //! roles that mean nothing. What the command says is compared with what a server of the same configuration does.
 
 use std::path::Path;
@@ -125,7 +125,7 @@ fn the_exit_code_says_whether_an_item_may_be_used() {
         ("stdio --tool polite-echo", 1, "denied\n  the caller has no role\n"),
         ("anonymous --tool polite-echo", 1, "may not connect: [auth] needs credentials"),
         ("group:staff --tool polite-echo", 0, ": allowed\n"),
-        ("group:staff scope:none --tool polite-echo", 0, "remark: `scope:none` is nobody, since no token"),
+        ("group:staff scope:none --tool polite-echo", 0, "warning: `scope:none` is nobody, since no token"),
     ] {
         let args: Vec<&str> = args.split(' ').collect();
         let (code, out, err) = access(plugins.path(), &args);
@@ -209,7 +209,7 @@ fn a_subject_of_one_of_several_issuers_has_credentials() {
     let (code, out, err) = run("access", plugins.path(), &config, &["sub:alice", "--tool", "polite-echo"]);
     assert_eq!((code, err.as_str()), (Some(0), ""), "{out}");
     for said in
-        ["caller: sub:alice of some issuer; no groups; no scopes\n", "remark: which issuer is not said"]
+        ["caller: sub:alice of some issuer; no groups; no scopes\n", "warning: which issuer is not said"]
     {
         assert!(out.contains(said), "{said:?} is not in:\n{out}");
     }
@@ -232,7 +232,7 @@ fn without_roles_everybody_who_may_connect_sees_everything() {
 }
 
 #[test]
-fn a_check_remarks_entries_of_roles_that_mean_nothing() {
+fn a_check_warns_of_entries_of_roles_that_mean_nothing() {
     let plugins = plugins();
     let config = "[roles.a]\nwho = [\"anyone\"]\n\
                   allow = [\"polite-ecko\", \"library\", \"library-review\", \"polite-*\"]\n\
@@ -240,16 +240,16 @@ fn a_check_remarks_entries_of_roles_that_mean_nothing() {
                   when = { \"polite-ehco\" = { \"/message\" = [\"/data/**\"] } }\n";
     let (code, out, _) = run("check", plugins.path(), config, &[]);
     let (without_roles, ..) = run("check", plugins.path(), "", &[]);
-    assert_eq!(code, without_roles, "a remark is no fault: {out}");
-    let remarks: Vec<&str> = out.lines().filter(|line| line.starts_with("remark: [roles.a]")).collect();
+    assert_eq!(code, without_roles, "a warning is no fault: {out}");
+    let warnings: Vec<&str> = out.lines().filter(|line| line.starts_with("warning: [roles.a]")).collect();
     let expected = [
-        "remark: [roles.a] line 3: `polite-ecko` in `allow` means no plugin and no tool; did you mean `polite-echo`?",
-        "remark: [roles.a] line 3: `library-review` in `allow` means no plugin and no tool; did you mean \
+        "warning: [roles.a] line 3: `polite-ecko` in `allow` means no plugin and no tool; did you mean `polite-echo`?",
+        "warning: [roles.a] line 3: `library-review` in `allow` means no plugin and no tool; did you mean \
          `prompt:library-review`?",
-        "remark: [roles.a] line 4: `polit-*` in `deny` means no tool; did you mean `polite-*`?",
-        "remark: [roles.a] line 5: `polite-ehco` in `when` means no plugin and no tool; did you mean `polite-echo`?",
+        "warning: [roles.a] line 4: `polit-*` in `deny` means no tool; did you mean `polite-*`?",
+        "warning: [roles.a] line 5: `polite-ehco` in `when` means no plugin and no tool; did you mean `polite-echo`?",
     ];
-    assert_eq!(remarks, expected, "{out}");
+    assert_eq!(warnings, expected, "{out}");
     std::fs::write(plugins.path().join("polit.wasm"), "not WebAssembly").unwrap();
     let (_, out, _) = run("check", plugins.path(), config, &[]);
     assert!(!out.contains("`polit-*`"), "a plugin that could not be loaded may list it: {out}");

@@ -129,7 +129,7 @@ fn a_denied_capability_is_reported_with_what_to_add_to_the_call() {
             guest("client_requests"),
             "ask",
             r#"{"method":"roots/list","params":{}}"#,
-            "serve it with `plugport serve` and write under [plugins.client_requests.grants]: roots = true ",
+            "was denied roots; to allow it, add --grant roots ",
         ),
     ] {
         let (_, out, err) = run_plugport(&["call", &path(&plugin), tool, "--args", arguments]);

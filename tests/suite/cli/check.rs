@@ -51,7 +51,7 @@ fn check_says_what_each_plugin_may_reach() {
         "  may keep up to 16 MiB between calls",
         "  may read the settings region",
         "  may see the variables PLUGPORT_TEST_UNSET",
-        "  remark: `kv` is granted, but nothing that it imports uses it",
+        "  warning: `kv` is granted, but nothing that it imports uses it",
     ] {
         assert!(own.contains(&line), "{line:?} is not in:\n{out}");
     }
@@ -70,7 +70,7 @@ fn check_tells_programs_the_same() {
     let (code, out, _) = check(plugins.path(), GRANTS, &["--json"]);
     let found: Value = serde_json::from_str(&out).unwrap();
     assert_eq!((code, &found["ok"]), (Some(0), &json!(true)), "{found:#}");
-    for empty in ["faults", "rejected", "unlisted", "missing", "remarks"] {
+    for empty in ["faults", "rejected", "unlisted", "missing", "warnings"] {
         assert_eq!(found[empty], json!([]), "{empty}");
     }
     assert_eq!(found["folder"], plugins.path().to_str().unwrap());
@@ -89,7 +89,7 @@ fn check_tells_programs_the_same() {
     assert_eq!(settings["granted"][0], json!({ "grant": "kv", "may": "keep up to 16 MiB between calls" }));
     assert_eq!((&settings["unreachable"], &settings["superfluous"]), (&json!([]), &json!(["kv"])));
     assert_eq!((&settings["ok"], &settings["rejected"]), (&json!(true), &json!([])));
-    assert_eq!(settings["remarks"].as_array().unwrap().len(), 2, "{settings:#}");
+    assert_eq!(settings["warnings"].as_array().unwrap().len(), 2, "{settings:#}");
     assert!(settings["imports"].as_array().unwrap().contains(&json!("wasi:config/store@0.2.0-rc.1")));
     assert!(settings["digest"].as_str().unwrap().starts_with("sha256:"));
     assert!(Path::new(settings["file"].as_str().unwrap()).is_file());
@@ -152,7 +152,7 @@ fn the_configuration_in_the_readme_works_as_it_is_written() {
     };
     let (code, out, err) = check(config);
     assert_eq!((code, err.as_str()), (Some(0), ""), "{out}");
-    assert!(out.ends_with("4 plugins, no faults\n") && !out.contains("remark: "), "{out}");
+    assert!(out.ends_with("4 plugins, no faults\n") && !out.contains("warning: "), "{out}");
     // The same with its commented-out lines.
     let commented = config.lines().map(|line| line.strip_prefix("# ").unwrap_or(line)).collect::<Vec<_>>();
     let (_, out, err) = check(&commented.join("\n"));
@@ -205,7 +205,7 @@ fn a_check_grants_nothing_and_reports_no_plugin_as_broken_for_that() {
     assert_eq!((code, err.as_str()), (Some(0), ""), "{out}");
     assert!(
         out.contains(
-            "listing_side_effect.wasm: was not checked to the end\n  remark: a check gives it nothing"
+            "listing_side_effect.wasm: was not checked to the end\n  warning: a check gives it nothing"
         ),
         "{out}"
     );
@@ -235,7 +235,7 @@ fn inspect_shows_what_a_configuration_would_grant_and_grants_nothing() {
         "  would need settings and secrets (`config` or `secrets`)\n",
         "  may read the secrets token from the variable PLUGPORT_TEST_KEY\n",
         "  may ask the client's model 60 times and for 100000 tokens an hour\n",
-        "  remark: `sampling` is granted, but nothing that it imports uses it",
+        "  warning: `sampling` is granted, but nothing that it imports uses it",
     ] {
         assert!(out.contains(said), "{said:?} is not in:\n{out}");
     }

@@ -17,7 +17,7 @@ use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
 
 /// An unoptimised build compiles every component, which takes long.
-const PATIENCE: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// A project called `versions`, whose source says which guest its build makes, and the loop that serves it.
 struct Dev {
@@ -83,7 +83,7 @@ impl Dev {
     /// Waits until so many builds have begun.
     async fn wait_for_builds(&self, times: usize) {
         let file = self.project().join(".began");
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         while std::fs::read_to_string(&file).unwrap_or_default().lines().count() < times {
             assert!(Instant::now() < deadline, "build {times} never began:\n{}", self.log());
             tokio::time::sleep(Duration::from_millis(10)).await;
@@ -116,7 +116,7 @@ impl Dev {
 
     /// Waits until `text` was printed so many times.
     async fn wait_for_log(&self, text: &str, times: usize) {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         while self.times(text) < times {
             assert!(Instant::now() < deadline, "it never said {text:?}; it said:\n{}", self.log());
             tokio::time::sleep(Duration::from_millis(10)).await;
@@ -177,7 +177,7 @@ async fn wait_for_version(client: &Client, expected: &str) {
 }
 
 async fn wait_for_tool_version(client: &Client, tool: &str, expected: &str) {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     loop {
         let reply = client.call(tool, json!({})).await;
         let version = reply.response().get("result").and_then(|result| result["content"][0]["text"].as_str());
@@ -235,7 +235,7 @@ async fn a_build_is_ended_when_it_is_out_of_date() {
     let dev = Dev::start("slow", &slow, &["--build", "sh build.sh"]);
     let client = dev.client().await;
     let file = dev.project().join(".pid");
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     while !std::fs::read_to_string(&file).is_ok_and(|pid| pid.ends_with('\n')) {
         assert!(Instant::now() < deadline, "the build never began:\n{}", dev.log());
         tokio::time::sleep(Duration::from_millis(10)).await;
@@ -326,7 +326,7 @@ async fn output_of_dev_is_no_change_of_the_project() {
         command.stderr(File::create(dir.join("versions/dev.err")).unwrap());
     });
     let said = || std::fs::read_to_string(dev.project().join("dev.err")).unwrap();
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     while !said().contains("built in ") {
         assert!(Instant::now() < deadline, "{}", said());
         tokio::time::sleep(Duration::from_millis(10)).await;

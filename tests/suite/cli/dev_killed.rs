@@ -10,7 +10,7 @@ use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
 use tokio::time::{sleep, timeout};
 
-const PATIENCE: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// The maximum time until the server has ended.
 const END: Duration = Duration::from_secs(10);
@@ -36,14 +36,14 @@ async fn start(project: &Path) -> (Child, String) {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_ends_with_its_loop_and_a_build_does_not_keep_it() {
     let project = tempfile::tempdir().unwrap();
-    let (mut child, address) = timeout(PATIENCE, start(project.path())).await.expect("it serves");
+    let (mut child, address) = timeout(TIMEOUT, start(project.path())).await.expect("it serves");
     let building = project.path().join(".pid");
     let built = async {
         while !building.exists() {
             sleep(Duration::from_millis(10)).await;
         }
     };
-    timeout(PATIENCE, built).await.expect("it builds");
+    timeout(TIMEOUT, built).await.expect("it builds");
     let listens = || TcpStream::connect(&address).is_ok();
     assert!(listens(), "{address}");
     child.kill().await.unwrap();

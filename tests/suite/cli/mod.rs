@@ -5,6 +5,7 @@
 
 mod audit;
 mod call_and_inspect;
+mod call_responses;
 mod check;
 mod code_cache;
 mod dev;

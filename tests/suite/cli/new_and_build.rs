@@ -17,7 +17,7 @@ use plugport_tests::server::program;
 use serde_json::{Value, json};
 
 /// The maximum time until `dev` reports that a build failed.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Runs the command with only the programs in `bin` in `PATH`.
 fn run(here: &Path, args: &[&str]) -> (Option<i32>, String, String) {
@@ -86,8 +86,11 @@ fn a_project_that_cannot_be_is_rejected_and_nothing_is_touched() {
         (&["new", "..", "--lang", "rust"], "name the project's new folder, such as my-tool"),
         (&["new", ".", "--lang", "rust"], "name the project's new folder, such as my-tool"),
         (&["new", "plugport-sdk", "--lang", "rust"], "choose another name"),
-        (&["new", "tool"], "one of: rust, typescript, javascript, python, go, c"),
-        (&["new", "tool", "--lang", "cobol"], "possible values: rust, typescript, javascript, python, go, c"),
+        (&["new", "tool"], "one of: rust, typescript, javascript, python, go, c, cpp"),
+        (
+            &["new", "tool", "--lang", "cobol"],
+            "possible values: rust, typescript, javascript, python, go, c, cpp",
+        ),
         (&["build", "taken"], "has none of Cargo.toml, package.json, pyproject.toml, go.mod"),
         (&["build", "nowhere"], "cannot read the project nowhere"),
     ] {
@@ -222,7 +225,7 @@ fn the_development_loop_says_what_to_type_for_a_project_that_npm_has_not_install
     let (hear, heard) = std::sync::mpsc::sync_channel(16);
     // Ends with `dev`, or when stdout is closed.
     let hearing = std::thread::spawn(move || lines.for_each(|line| drop(hear.send(line))));
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + TIMEOUT;
     let mut said = String::new();
     while let Ok(line) = heard.recv_timeout(end.saturating_duration_since(Instant::now())) {
         said.push_str(&line);
@@ -236,7 +239,7 @@ fn the_development_loop_says_what_to_type_for_a_project_that_npm_has_not_install
     let kill = Command::new("kill").args(["-TERM", &dev.id().to_string()]).status();
     assert!(kill.unwrap().success() && dev.wait().unwrap().success(), "{said}");
     hearing.join().unwrap();
-    assert!(said.contains("the build failed"), "it took longer than {PATIENCE:?}: {said}");
+    assert!(said.contains("the build failed"), "it took longer than {TIMEOUT:?}: {said}");
     assert!(said.contains("building with: plugport build"), "{said}");
     assert!(
         said.contains("plugport-sdk is not installed; install it: (cd ")

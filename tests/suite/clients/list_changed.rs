@@ -21,7 +21,7 @@ use crate::clients::rmcp_client::ClientMode;
 use crate::reload::drain::version_reporter;
 
 /// How long a client may take for one step: an unoptimised server compiles the plugin first.
-const PATIENCE: Duration = Duration::from_secs(100);
+const TIMEOUT: Duration = Duration::from_secs(100);
 
 /// The time for a client to open the stream of its session in the background.
 const STREAM: Duration = Duration::from_millis(500);
@@ -43,7 +43,7 @@ async fn take_steps(steps: &Path, plugins: &Path) -> Result<()> {
 async fn seen(steps: &Path, step: &str) -> Result<()> {
     let begun = Instant::now();
     while !steps.join(step).exists() {
-        ensure!(begun.elapsed() < PATIENCE, "the client was told to say `{step}` and never did");
+        ensure!(begun.elapsed() < TIMEOUT, "the client was told to say `{step}` and never did");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     Ok(())
@@ -141,7 +141,7 @@ impl Changes {
                 }
             }
         };
-        let told = tokio::time::timeout(PATIENCE, told).await;
+        let told = tokio::time::timeout(TIMEOUT, told).await;
         told.unwrap_or_else(|_| anyhow::bail!("nothing told of {expected:?}"))
     }
 }

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 const CONFIG: &str =
     "[server]\ninitial_load_wait_ms = 120_000\n[plugins.run-js.limits]\nfuel = 300_000_000\n";
 
-const PATIENCE: Duration = Duration::from_secs(180);
+const TIMEOUT: Duration = Duration::from_secs(180);
 
 struct RunJsPlugin {
     server: Server,
@@ -30,7 +30,7 @@ impl RunJsPlugin {
                 tokio::time::sleep(Duration::from_millis(100)).await;
             }
         };
-        let waited = tokio::time::timeout(PATIENCE, there).await;
+        let waited = tokio::time::timeout(TIMEOUT, there).await;
         assert!(waited.is_ok(), "it is not served:\n{}", runner.server.log());
         runner
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use plugport_tests::build::code_cache;
-use plugport_tests::containment::{Neighbour, PATIENCE};
+use plugport_tests::containment::{MAX_NEIGHBOUR_WAIT, Neighbour};
 use plugport_tests::guests::plugin;
 use plugport_tests::http_client::Client;
 use plugport_tests::reload::{install_guest, wait_for_log_times, wait_for_result};
@@ -42,7 +42,7 @@ async fn on_a_full_disk_no_code_is_cached_and_every_plugin_is_served() {
     wait_for_result(&client, "v-version", Some("b")).await;
     Neighbour::new(server.url()).echo().await;
     assert_eq!(cached_files(server.folder()), [""; 0], "{}", server.log());
-    for (remark, remedy) in [
+    for (warning, remedy) in [
         (
             "cannot write to the code cache",
             "cache/plugport/compiled, so the file is compiled again next time; check",
@@ -50,7 +50,7 @@ async fn on_a_full_disk_no_code_is_cached_and_every_plugin_is_served() {
         ("plugins cannot store anything for now", "check its disk and its mode"),
     ] {
         let told = server.log();
-        assert_eq!(told.matches(remark).count(), 1, "{told}");
+        assert_eq!(told.matches(warning).count(), 1, "{told}");
         assert!(told.contains(remedy), "{told}");
     }
     limit(&server, None).await;
@@ -124,9 +124,9 @@ async fn on_a_full_disk_notes_can_be_read_and_not_written() {
         written[1] += fill(&client, "other", &format!("Round {round}")).await;
     }
     let waits = neighbour_loop.end().await;
-    assert!(waits.percentile(99) < PATIENCE, "{waits:?}");
+    assert!(waits.percentile(99) < MAX_NEIGHBOUR_WAIT, "{waits:?}");
     let told = server.log();
-    let times = |remark: &str| told.matches(remark).count();
+    let times = |warning: &str| told.matches(warning).count();
     // A note may have used the space of a deleted one.
     assert_eq!(times("takes no writes, so plugins can"), 1 + times("is writable again"), "{told}");
     limit(&server, None).await;

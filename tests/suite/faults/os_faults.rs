@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Output;
 use std::time::{Duration, Instant, SystemTime};
 
-use plugport_tests::containment::{Neighbour, PATIENCE, Source};
+use plugport_tests::containment::{MAX_NEIGHBOUR_WAIT, Neighbour, Source};
 use plugport_tests::guests::guest;
 use plugport_tests::http_client::Client;
 use plugport_tests::reload::{install_guest, wait_for_result};
@@ -174,5 +174,5 @@ async fn names_that_do_not_resolve_fail_only_their_calls() {
         assert_eq!(reply.tool_text(), "there is no host of this name");
     }
     let waits = neighbour_loop.end().await;
-    assert!(waits.percentile(99) < PATIENCE, "{waits:?}");
+    assert!(waits.percentile(99) < MAX_NEIGHBOUR_WAIT, "{waits:?}");
 }

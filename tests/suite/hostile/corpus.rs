@@ -64,6 +64,7 @@ contained! {
     h22_ssrf_literals: "H22";
     h23_ssrf_redirect: "H23";
     h24b_http_bomb: "H24b";
+    h24c_http_client: "H24c";
     h25_env_probe: "H25";
     h26_clock_abuse: "H26";
     h26b_fd_exhaustion: "H26b";
@@ -145,7 +146,7 @@ fn every_entry_is_tested() {
     let numbered = (1..=42).map(|at| format!("H{at}")).chain((1..=9).map(|at| format!("A{at}")));
     let found = (1..=5).chain(9..=13).chain(15..=17);
     let numbered = numbered.chain(found.map(|at| format!("F{at}")));
-    let more = ["H14b", "H24b", "H26b", "H26c"].map(str::to_owned);
+    let more = ["H14b", "H24b", "H24c", "H26b", "H26c"].map(str::to_owned);
     for id in numbered.chain(more) {
         assert!(ids.contains(id.as_str()), "{id} is not in the table");
     }

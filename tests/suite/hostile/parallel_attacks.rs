@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use plugport_tests::containment::{ManyClients, PATIENCE, ParallelAttack, attack_in_parallel};
+use plugport_tests::containment::{MAX_NEIGHBOUR_WAIT, ManyClients, ParallelAttack, attack_in_parallel};
 use plugport_tests::corpus;
 use plugport_tests::generator::Campaign;
 
@@ -35,7 +35,7 @@ fn wrong(found: &ParallelAttack) -> Option<String> {
     let waited = found.waits.percentile(PERCENT);
     let cancelled = found.cancelled.percentile(100);
     let bounds = [
-        ("a neighbour waited", waited, PATIENCE),
+        ("a neighbour waited", waited, MAX_NEIGHBOUR_WAIT),
         ("a neighbour waited once", found.waits.percentile(100), SLOWEST),
         ("a cancelled call went on for", cancelled, CANCELLED),
         ("after cancelled calls the server computed for", found.afterwards, AFTERWARDS),

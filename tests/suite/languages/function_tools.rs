@@ -185,8 +185,8 @@ fn functions_of_deep_types_are_not_published_and_are_no_error() {
         std::fs::write(folder.path().join("deep.wasm"), with_answer(&deep)).unwrap();
         let (code, out, err) = run_plugport(&["check", "--plugins", folder.path().to_str().unwrap()]);
         assert_eq!(code, Some(0), "{out}{err}");
-        let remarks: Vec<&str> = out.lines().filter(|line| line.contains("remark: the function")).collect();
-        assert!(remarks.len() == 1 && remarks[0].contains("nested deeper than 32 levels"), "{out}");
+        let warnings: Vec<&str> = out.lines().filter(|line| line.contains("warning: the function")).collect();
+        assert!(warnings.len() == 1 && warnings[0].contains("nested deeper than 32 levels"), "{out}");
     }
 }
 
@@ -353,7 +353,7 @@ fn the_command_line_knows_function_tools() {
 
     let (code, out, err) = run_plugport(&["check", "--plugins", folder.path().to_str().unwrap()]);
     assert_eq!(code, Some(0), "{out}{err}");
-    assert!(out.contains("remark: the function take is rejected"), "{out}");
+    assert!(out.contains("warning: the function take is rejected"), "{out}");
 
     let arithmetic = guest("functions-arithmetic").display().to_string();
     let (code, out, err) =

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use plugport_tests::guests::{guest, plugin};
-use plugport_tests::languages::{self, Lang, features};
+use plugport_tests::languages::{Lang, features, plugin as plugin_in};
 use wasmtime::Engine;
 use wasmtime::component::Component;
 use wasmtime::component::types::ComponentItem;
@@ -63,23 +63,35 @@ fn a_rust_plugin_that_sends_requests_imports_one_interface_for_them() {
     assert!(!found.contains("plugport:plugin/http-client wait"), "the SDK for Rust needs no loop of events");
 }
 
+/// What the libc of C needs to print.
+const C: [&str; 4] = [
+    "wasi:cli/stderr get-stderr",
+    "wasi:cli/stdin get-stdin",
+    "wasi:cli/stdout get-stdout",
+    "wasi:io/streams [method]output-stream.blocking-write-and-flush",
+];
+
 #[test]
-fn a_plugin_in_c_that_only_prints_imports_neither_files_nor_the_environment() {
+fn a_plugin_in_c_that_only_computes_imports_neither_files_nor_requests_nor_the_store() {
+    let Some(file) = plugin_in(Lang::C, "qr") else { return };
+    assert!(imports(&file).iter().eq(C), "{:?}", imports(&file));
+}
+
+#[test]
+fn a_plugin_in_c_imports_of_the_hosts_interfaces_the_functions_that_it_calls() {
     let Some(file) = features(Lang::C) else { return };
     let found = imports(&file);
-    let wasi: Vec<_> = found.iter().filter(|name| name.starts_with("wasi:")).map(String::as_str).collect();
-    let expected = [
-        "wasi:cli/stderr get-stderr",
-        "wasi:cli/stdin get-stdin",
-        "wasi:cli/stdout get-stdout",
-        "wasi:io/streams [method]output-stream.blocking-write-and-flush",
-    ];
+    let more: Vec<_> = found.iter().filter(|name| !C.contains(&name.as_str())).map(String::as_str).collect();
+    let (wasi, own): (Vec<_>, Vec<_>) = more.into_iter().partition(|name| name.starts_with("wasi:"));
+    let expected = ["wasi:config/store get", "wasi:keyvalue/atomics increment", "wasi:keyvalue/store open"];
     assert_eq!(wasi, expected);
+    assert!(own.contains(&"plugport:plugin/http-client send"), "{own:?}");
+    assert!(!own.contains(&"plugport:plugin/http-client wait"), "its SDK waits for one request without it");
 }
 
 #[test]
 fn a_plugin_in_go_imports_of_the_host_what_it_uses() {
-    let (Some(file), Some(diff)) = (features(Lang::Go), languages::plugin(Lang::Go, "diff")) else { return };
+    let (Some(file), Some(diff)) = (features(Lang::Go), plugin_in(Lang::Go, "diff")) else { return };
     let of_the_host = |name: &&String| {
         ["plugport:", "wasi:http/", "wasi:keyvalue/", "wasi:config/"]
             .iter()

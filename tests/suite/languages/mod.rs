@@ -1,5 +1,5 @@
-//! The languages of plugins: every feature of the SDK in each language, the project that `plugport new` writes for each
-//! language, function tools, and what plugins import.
+//! The languages of plugins: every feature and every interface of the host in each language, the project that
+//! `plugport new` writes for each language, function tools, and what plugins import.
 //!
 //! What the commands `new` and `build` do without a compiler is in `cli`, and the example plugins are in
 //! `example_plugins`.
@@ -7,6 +7,7 @@
 mod function_tool_types;
 mod function_tools;
 mod go_memory;
+mod host_interfaces;
 mod imports;
 mod sdk_features;
 mod template_readmes;

@@ -12,9 +12,8 @@ use plugport_tests::reload::install_bytes;
 use plugport_tests::server::Server;
 use serde_json::{Value, json};
 
-/// The configuration for a component of any language: client requests, and limits for compiling an interpreter without
-/// optimisation.
-const CONFIG: &str = "\
+/// Limits for a component of any language: an interpreter is compiled without optimisation.
+pub(super) const LIMITS: &str = "\
 [server]
 initial_load_wait_ms = 120_000
 [limits]
@@ -23,6 +22,10 @@ compile_ms = 600_000
 compile_mib = 4096
 memory_mib = 256
 wall_ms = 60_000
+";
+
+/// Client requests.
+const GRANTS: &str = "\
 [plugins.features.grants]
 sampling = true
 elicitation = true
@@ -30,7 +33,7 @@ roots = true
 ";
 
 /// How long a component may take to be compiled: an interpreter is large, and the test's build slow.
-const PATIENCE: Duration = Duration::from_secs(600);
+const TIMEOUT: Duration = Duration::from_secs(600);
 
 /// Each guest may have more.
 const TOOLS: [&str; 10] =
@@ -70,7 +73,8 @@ async fn drive(lang: Lang) {
     let built = tokio::task::spawn_blocking(move || features(lang)).await.unwrap();
     let Some(component) = built else { return };
     let bytes = std::fs::read(&component).unwrap();
-    let server = Server::builder().file("features.wasm", &bytes).config(CONFIG).start().await;
+    let config = format!("{LIMITS}{GRANTS}");
+    let server = Server::builder().file("features.wasm", &bytes).config(&config).start().await;
     published(&server, "features-log").await;
     for caller in AnsweringClient::both(server.url()).await {
         let driven = GuestUnderTest { lang, caller, server: &server };
@@ -94,7 +98,7 @@ async fn drive(lang: Lang) {
 /// Waits until a tool is there.
 pub(super) async fn published(server: &Server, tool: &str) {
     let client = Client::new(server.url());
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     loop {
         let reply = client.request("tools/list", json!({})).await;
         let tools = reply.result()["tools"].as_array().unwrap();

@@ -26,7 +26,7 @@ elicitation = true
 ";
 
 /// How long a server of the test's build may compile an interpreter.
-const PATIENCE: Duration = Duration::from_secs(300);
+const TIMEOUT: Duration = Duration::from_secs(300);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_tool_in_rust_is_published() {
@@ -56,6 +56,11 @@ async fn a_tool_in_go_is_published() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_tool_in_c_is_published() {
     publish("c", Lang::C).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tool_in_cpp_is_published() {
+    publish("cpp", Lang::C).await;
 }
 
 async fn publish(template: &'static str, lang: Lang) {
@@ -132,7 +137,7 @@ async fn greets(server: &Server) {
 }
 
 async fn published(caller: &AnsweringClient, server: &Server) {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     loop {
         let listed = caller.request("tools/list", json!({})).await;
         if listed["tools"].as_array().unwrap().iter().any(|tool| tool["name"] == "my-tool-hello") {

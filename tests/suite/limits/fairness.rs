@@ -7,7 +7,7 @@ use plugport_tests::server::Server;
 use serde_json::json;
 
 /// The maximum wait of a neighbour while two tools loop on two cores.
-const PATIENCE: Duration = Duration::from_millis(50);
+const MAX_WAIT: Duration = Duration::from_millis(50);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn neighbours_answer_while_two_tools_loop() {
@@ -40,7 +40,7 @@ async fn neighbours_answer_while_two_tools_loop() {
     waits.sort();
     // The client shares the two cores with the loops, so one slow call in twenty is allowed.
     let typical = waits[waits.len() * 95 / 100 - 1];
-    assert!(typical < PATIENCE && waits[waits.len() - 1] < 4 * PATIENCE, "{waits:?}");
+    assert!(typical < MAX_WAIT && waits[waits.len() - 1] < 4 * MAX_WAIT, "{waits:?}");
 }
 
 /// Host functions run in the guest's time, so they have to yield too.
@@ -71,7 +71,7 @@ async fn neighbours_answer_while_two_tools_print_without_end() {
     // Twice the patience, since this server is built without optimisation and shares two cores with its client, which
     // may be delayed once or twice.
     let typical = waits[waits.len() * 95 / 100 - 1];
-    assert!(typical < 2 * PATIENCE && waits[waits.len() - 1] < 6 * PATIENCE, "{waits:?}");
+    assert!(typical < 2 * MAX_WAIT && waits[waits.len() - 1] < 6 * MAX_WAIT, "{waits:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

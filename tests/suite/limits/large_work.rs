@@ -8,7 +8,7 @@ use plugport_tests::server::Server;
 use serde_json::{Value, json};
 
 /// The maximum wait of a neighbour on two busy cores with an unoptimised server.
-const PATIENCE: Duration = Duration::from_millis(500);
+const MAX_WAIT: Duration = Duration::from_millis(500);
 
 /// Bytes of large arguments: a text of this length is read in place, and objects are not.
 const LARGE: usize = 400 << 10;
@@ -33,7 +33,7 @@ async fn a_long_text_is_quick_and_objects_of_the_same_length_delay_no_neighbour(
         fastest
     };
     let (text_wait, objects_wait) = (fastest(&text, "xxxxxxxx").await, fastest(&objects, "do not fit").await);
-    assert!(text_wait < PATIENCE && text_wait < objects_wait, "{text_wait:?} and {objects_wait:?}");
+    assert!(text_wait < MAX_WAIT && text_wait < objects_wait, "{text_wait:?} and {objects_wait:?}");
     let neighbour_loop = neighbour.start_loop();
     let callers: Vec<_> = (0..4)
         .map(|_| {
@@ -49,7 +49,7 @@ async fn a_long_text_is_quick_and_objects_of_the_same_length_delay_no_neighbour(
         caller.await.unwrap();
     }
     let waits = neighbour_loop.end().await;
-    assert!(waits.percentile(100) < PATIENCE, "{waits:?}");
+    assert!(waits.percentile(100) < MAX_WAIT, "{waits:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -71,7 +71,7 @@ async fn a_neighbour_answers_while_results_are_validated() {
         assert!(told.contains("(limit `cpu_ms`)") || told.contains("checking takes too long"), "{told}");
     }
     let waits = neighbour_loop.end().await;
-    assert!(waits.percentile(100) < PATIENCE, "{waits:?}");
+    assert!(waits.percentile(100) < MAX_WAIT, "{waits:?}");
     let audited = server.audit();
     let outcomes: Vec<&Value> = audited
         .iter()
@@ -160,7 +160,7 @@ async fn validation_ends_with_its_call() {
     let begun = Instant::now();
     // Before them come the listing and the call that was not cancelled.
     let lines = server.wait_for_audit("call", 2 + CANCELLED).await;
-    assert!(begun.elapsed() < PATIENCE * 4, "cancelled calls went on: {lines:?}");
+    assert!(begun.elapsed() < MAX_WAIT * 4, "cancelled calls went on: {lines:?}");
     assert!(lines[2..].iter().all(|line| line["outcome"] == "cancelled"), "{lines:?}");
     // Reading or writing one large message cannot be interrupted.
     tokio::time::sleep(whole / 4).await;

@@ -126,7 +126,7 @@ fn check_reports_name_conflicts() {
     for line in [
         "  fault: the tool `issues-create` is not published: the name `github-issues-create` belongs to the plugin \
          `github-issues`\n",
-        "  remark: the plugin `github` lists `github-issues-create`, which belongs to this one and is not published for \
+        "  warning: the plugin `github` lists `github-issues-create`, which belongs to this one and is not published for \
          it\n",
         "2 plugins, 1 fault\n",
     ] {

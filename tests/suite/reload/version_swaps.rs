@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use plugport_tests::containment::{GROWTH, Latencies, Neighbour, PATIENCE, ProcessStats};
+use plugport_tests::containment::{GROWTH, Latencies, MAX_NEIGHBOUR_WAIT, Neighbour, ProcessStats};
 use plugport_tests::guests::guest;
 use plugport_tests::http_client::{Client, LEGACY};
 use plugport_tests::reload::{install_guest, wait_for_log_times};
@@ -43,7 +43,7 @@ async fn soak_a_thousand_swaps_fail_no_call() {
 #[tokio::test(flavor = "multi_thread")]
 async fn swaps_fail_no_call() {
     let idle = Duration::from_secs(4);
-    assert_unnoticed(Trial { swaps: 60, callers: 16, warm_up: 10, idle, slack: PATIENCE }).await;
+    assert_unnoticed(Trial { swaps: 60, callers: 16, warm_up: 10, idle, slack: MAX_NEIGHBOUR_WAIT }).await;
 }
 
 /// The progress of the swaps. Swap 0 is the version at the start of the server.

@@ -45,7 +45,7 @@ use crate::server::{Builder, Server};
 const COMMON_LIMITS: &str = "[limits]\nquarantine_failures = 1000000\nlog_kib = 8\n";
 
 /// The maximum wait of a neighbour in 99 of 100 calls.
-pub const PATIENCE: Duration = Duration::from_millis(250);
+pub const MAX_NEIGHBOUR_WAIT: Duration = Duration::from_millis(250);
 
 /// The maximum growth of a server after all the repeats.
 pub const GROWTH: i64 = 32 << 20;
@@ -149,10 +149,13 @@ fn assert_expected(entry: &str, attack: &Attack, reply: &HttpResponse) -> String
     shortened(told)
 }
 
-/// (b): a neighbour waits no longer than `PATIENCE`.
+/// (b): a neighbour waits no longer than `MAX_NEIGHBOUR_WAIT`.
 fn assert_patience(entry: &str, when: &str, latencies: &Latencies) {
     let wait = latencies.percentile(99);
-    assert!(wait < PATIENCE, "{entry}: {when} the attack a neighbour waited {wait:?}: {latencies:?}");
+    assert!(
+        wait < MAX_NEIGHBOUR_WAIT,
+        "{entry}: {when} the attack a neighbour waited {wait:?}: {latencies:?}"
+    );
 }
 
 /// (c), (d), (e): the process runs, and is as large as before. Returns its growth.

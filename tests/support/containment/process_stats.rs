@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::server::Server;
 
 /// The maximum time in which a process releases files and threads: idle threads end after two seconds.
-const PATIENCE: Duration = Duration::from_secs(15);
+const TIMEOUT: Duration = Duration::from_secs(15);
 
 /// How long memory may take to go back to the system.
 const GIVING_BACK: Duration = Duration::from_secs(20);
@@ -60,7 +60,7 @@ impl ProcessStats {
 
     /// The stats once the process has about as few files and threads as at `start`, or at the deadline.
     pub async fn wait_until_back_to(self, start: Self) -> Self {
-        let deadline = tokio::time::Instant::now() + PATIENCE;
+        let deadline = tokio::time::Instant::now() + TIMEOUT;
         let mut now = self;
         while (now.files > start.files + 2 || now.threads > start.threads + 2)
             && tokio::time::Instant::now() < deadline

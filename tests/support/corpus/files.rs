@@ -227,6 +227,41 @@ pub(super) const ENTRIES: &[Entry] = &[
         ],
     ),
     entry(
+        "H24c",
+        "http_client",
+        "begins requests and reads no response, waits for one of them very often, hands over megabytes",
+        &[
+            Contained(
+                Attack::call("hostile_http_client", "hoard", "ok", "16 begun, 4 answered")
+                    .arguments(r#"{"url": "http://{authority}/endless", "count": 1000}"#)
+                    .granted(AttackGrant::BadWebServer)
+                    .configured("limits = { http_ms = 500, cpu_ms = 20_000 }")
+                    .times(5),
+            ),
+            Contained(
+                Attack::call("hostile_http_client", "crowd", "limit", "holds more than 1024 handles")
+                    .arguments(r#"{"url": "http://{authority}/silent", "count": 100000}"#)
+                    .granted(AttackGrant::BadWebServer)
+                    .configured("limits = { cpu_ms = 20_000 }")
+                    .times(10),
+            ),
+            Contained(
+                Attack::call("hostile_http_client", "flood", "ok", "http_request_kib")
+                    .arguments(r#"{"url": "http://{authority}/silent"}"#)
+                    .granted(AttackGrant::BadWebServer)
+                    .configured("limits = { cpu_ms = 20_000 }")
+                    .times(10),
+            ),
+            Contained(
+                Attack::call("hostile_http_client", "texts", "ok", "0 sent")
+                    .granted(AttackGrant::BadWebServer)
+                    .configured("limits = { cpu_ms = 20_000 }")
+                    .times(5),
+            ),
+            Test("hostile_http_client"),
+        ],
+    ),
+    entry(
         "H26b",
         "fd_exhaustion",
         "opens files without closing them",

@@ -14,7 +14,7 @@ use tokio::process::Command;
 use super::ProfileTotals;
 
 /// The maximum time until a profile is written.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Where one program under callgrind writes its profiles, and where it is asked for them.
 pub(super) struct Callgrind {
@@ -45,7 +45,7 @@ impl Callgrind {
         vgdb.arg(format!("--vgdb-prefix={}", self.pipe().display()));
         vgdb.args(["--max-invoke-ms=0", &format!("--pid={pid}"), "dump"]);
         vgdb.stdin(Stdio::null()).kill_on_drop(true);
-        let asked = tokio::time::timeout(PATIENCE, vgdb.output()).await;
+        let asked = tokio::time::timeout(TIMEOUT, vgdb.output()).await;
         let asked = asked.expect("valgrind answers in time").expect("vgdb is a part of valgrind");
         assert!(asked.status.success(), "{}", String::from_utf8_lossy(&asked.stderr));
         self.profiles += 1;

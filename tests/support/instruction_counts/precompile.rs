@@ -19,14 +19,14 @@ use crate::build::shared_code_cache;
 pub const COMPILE: &str = "compile";
 
 /// The maximum time: the compiler is unoptimised in part, and valgrind makes it thirty times slower.
-const PATIENCE: Duration = Duration::from_secs(300);
+const TIMEOUT: Duration = Duration::from_secs(300);
 
 /// Starts this program under valgrind, to compile a guest into the code cache that all tests share.
 pub(super) async fn precompile(guest: &Path) {
     let mut valgrind = Command::new("valgrind");
     valgrind.args(["-q", "--tool=none"]).arg(std::env::current_exe().unwrap()).arg(COMPILE).arg(guest);
     valgrind.stdin(Stdio::null()).kill_on_drop(true);
-    let status = tokio::time::timeout(PATIENCE, valgrind.status()).await;
+    let status = tokio::time::timeout(TIMEOUT, valgrind.status()).await;
     let status = status.expect("the guest is compiled in time").expect("valgrind is installed");
     assert!(status.success(), "the guest is not compiled under valgrind: {status}");
 }

@@ -1,4 +1,4 @@
-//! C: any clang with a libc for WASI, which Zig has too. It makes a core module, and `componentize` makes the
+//! C and C++: any clang with a libc for WASI, which Zig has too. It makes a core module, and `componentize` makes the
 //! component.
 
 use std::ffi::OsString;
@@ -10,6 +10,7 @@ use super::toolchain::{ToolError, Toolchain, tool_output, version, with_pip};
 use super::wit_world::WitWorld;
 use super::{BuiltComponent, componentize, read_made};
 use crate::project::Project;
+use crate::project::language::CPP_SUFFIXES;
 
 /// The first version of clang that builds reactors correctly.
 const OLDEST_CLANG: u32 = 17;
@@ -17,16 +18,28 @@ const OLDEST_CLANG: u32 = 17;
 /// Names of clang, the newest first. Debian's names have the version in them.
 const CLANGS: [&str; 7] = ["clang", "clang-22", "clang-21", "clang-20", "clang-19", "clang-18", "clang-17"];
 
-/// Options for a small module without a main. The default stack is too large or too small: 16 MiB with Zig, all of
-/// which counts as memory of each instance, and 64 KiB with clang.
-const FLAGS: [&str; 7] =
-    ["-target", "wasm32-wasi", "-mexec-model=reactor", "-Os", "-s", "-Wall", "-Wl,-z,stack-size=1048576"];
+/// Options for a small module.
+const FLAGS: [&str; 4] = ["-target", "wasm32-wasi", "-Os", "-Wall"];
+
+/// Options for C++. An exception could not be caught in a component, so the compiler rejects what throws one. Without
+/// types at run time, the component is smaller.
+const CPP_FLAGS: [&str; 3] = ["-std=c++20", "-fno-exceptions", "-fno-rtti"];
+
+/// Options for a module without a main. The default stack is too large or too small: 16 MiB with Zig, all of which
+/// counts as memory of each instance, and 64 KiB with clang.
+const LINK_FLAGS: [&str; 3] = ["-mexec-model=reactor", "-s", "-Wl,-z,stack-size=1048576"];
+
+/// The standard library of C++.
+const CPP_LIBRARIES: [&str; 2] = ["-lc++", "-lc++abi"];
 
 /// A compiler, and the arguments before its options.
 #[derive(Debug, PartialEq, Eq)]
 struct CCompiler {
     program: PathBuf,
-    prefix: &'static [&'static str],
+    /// For C, and to link both.
+    c: &'static [&'static str],
+    /// For C++. Zig knows the headers of its library only with these; clang goes by the names of files.
+    cpp: &'static [&'static str],
 }
 
 pub(super) async fn build(
@@ -39,36 +52,73 @@ pub(super) async fn build(
     if !sdk.join("include").is_dir() {
         return Err(BuildError::NoSdk(sdk));
     }
-    let sources = sources(project, &sdk)?;
+    let (cpp, c): (Vec<_>, Vec<_>) = sources(project, &sdk)?.into_iter().partition(|file| is_cpp(file));
     let wit = WitWorld::of(project, None, scratch)?;
+    let includes =
+        [OsString::from("-I"), sdk.join("include").into(), "-I".into(), sdk.join("bindings").into()];
+    let objects = compile_cpp(&compiler, project, &includes, &cpp, scratch).await?;
+    let libraries: &[&str] = if cpp.is_empty() { &[] } else { &CPP_LIBRARIES };
     let core = scratch.join("core.wasm");
     ToolCommand::new(&compiler.program, &project.root)
-        .args(compiler.prefix)
+        .args(compiler.c)
         .args(FLAGS)
-        .args([OsString::from("-I"), sdk.join("include").into(), "-I".into(), sdk.join("bindings").into()])
+        .args(LINK_FLAGS)
+        .args(&includes)
         .args(&project.manifest.cflags)
-        .args(sources)
+        .args(objects)
+        .args(c)
+        .args(libraries)
         .args([OsString::from("-o"), core.clone().into()])
         .run()
         .await?;
     Ok(BuiltComponent::new(project, componentize::from_core_module(&read_made(&core)?, &wit)?))
 }
 
+/// Compiles the sources in C++ to object files. Their options are not for C, so one command cannot compile both.
+async fn compile_cpp(
+    compiler: &CCompiler,
+    project: &Project,
+    includes: &[OsString],
+    sources: &[PathBuf],
+    scratch: &Path,
+) -> Result<Vec<PathBuf>, BuildError> {
+    let mut objects = Vec::new();
+    for (number, source) in sources.iter().enumerate() {
+        let object = scratch.join(format!("{number}.o"));
+        ToolCommand::new(&compiler.program, &project.root)
+            .args(compiler.cpp)
+            .args(FLAGS)
+            .args(CPP_FLAGS)
+            .args(includes)
+            .args(&project.manifest.cflags)
+            .args([OsString::from("-c"), source.into(), "-o".into(), object.clone().into()])
+            .run()
+            .await?;
+        objects.push(object);
+    }
+    Ok(objects)
+}
+
+fn is_cpp(file: &Path) -> bool {
+    let name = file.file_name().unwrap_or_default().as_encoded_bytes();
+    CPP_SUFFIXES.iter().any(|end| name.ends_with(end.as_bytes()))
+}
+
 /// The first suitable compiler on this machine.
 async fn compiler(root: &Path, tools: &Toolchain) -> Result<CCompiler, ToolError> {
     for name in ["zig", "python-zig"] {
         if let Some(program) = tools.find(name) {
-            return Ok(CCompiler { program, prefix: &["cc"] });
+            return Ok(CCompiler { program, c: &["cc"], cpp: &["c++"] });
         }
     }
     if let Some(program) = tools.find("python3")
         && tool_output(root, &program, &["-m", "ziglang", "version"], &[]).await.is_some()
     {
-        return Ok(CCompiler { program, prefix: &["-m", "ziglang", "cc"] });
+        return Ok(CCompiler { program, c: &["-m", "ziglang", "cc"], cpp: &["-m", "ziglang", "c++"] });
     }
     for program in CLANGS.iter().filter_map(|name| tools.find(name)) {
         if is_suitable(root, &program).await {
-            return Ok(CCompiler { program, prefix: &[] });
+            return Ok(CCompiler { program, c: &[], cpp: &[] });
         }
     }
     let install = format!(
@@ -92,7 +142,12 @@ async fn is_suitable(root: &Path, clang: &Path) -> bool {
 /// The sources in the project's folder, those of its manifest, and those of the SDK, each once.
 fn sources(project: &Project, sdk: &Path) -> Result<Vec<PathBuf>, BuildError> {
     let root = &project.root;
-    let mut files = [in_folder(root, "", ".c"), in_folder(&root.join("src"), "", ".c")].concat();
+    let mut files = Vec::new();
+    for folder in [root.clone(), root.join("src")] {
+        for end in [".c"].iter().chain(&CPP_SUFFIXES) {
+            files.extend(in_folder(&folder, "", end));
+        }
+    }
     for named in &project.manifest.sources {
         files.extend(matching(root, named).ok_or_else(|| BuildError::Sources(named.clone()))?);
     }
@@ -161,11 +216,19 @@ mod tests {
             std::fs::create_dir_all(root.join(file).parent().unwrap()).unwrap();
             std::fs::write(root.join(file), "").unwrap();
         }
-        assert!(found(&project).unwrap_err().contains("there are no C files"));
+        assert!(found(&project).unwrap_err().contains("there are no files of C or C++"));
         std::fs::write(root.join("plugin.c"), "").unwrap();
         assert_eq!(found(&project).unwrap(), ["plugin.c", "sdk/src/plugport.c", "sdk/bindings/plugin.c"]);
         project.manifest.sources = vec!["lib/*.c".to_owned(), "lib/a.c".to_owned()];
         assert_eq!(found(&project).unwrap()[..3], ["plugin.c", "lib/a.c", "lib/b.c"]);
+        for file in ["src/b.c", "src/a.cpp", "main.cc"] {
+            std::fs::create_dir_all(root.join("src")).unwrap();
+            std::fs::write(root.join(file), "").unwrap();
+        }
+        assert_eq!(found(&project).unwrap()[..4], ["plugin.c", "main.cc", "src/b.c", "src/a.cpp"]);
+        assert!(
+            is_cpp(Path::new("src/a.cpp")) && is_cpp(Path::new("main.cc")) && !is_cpp(Path::new("cpp/a.c"))
+        );
         project.manifest.sources = vec!["lib/*.x".to_owned()];
         assert!(found(&project).unwrap_err().contains("lib/*.x cannot be used"));
         let outside = [format!("../{}/plugin.c", root.file_name().unwrap().display())];
@@ -195,10 +258,11 @@ mod tests {
         assert!(compiler(dir.path(), &tools).await.is_err(), "one is too old, one has no libc");
         put("clang-19", "case $1 in -dumpversion) echo 19.1.7;; *) echo /lib/crt1-reactor.o;; esac");
         let found = compiler(dir.path(), &tools).await.unwrap();
-        assert_eq!(found, CCompiler { program: dir.path().join("clang-19"), prefix: &[] });
+        assert_eq!(found, CCompiler { program: dir.path().join("clang-19"), c: &[], cpp: &[] });
         put("python3", "echo 0.17.0");
-        assert_eq!(compiler(dir.path(), &tools).await.unwrap().prefix, ["-m", "ziglang", "cc"]);
+        assert_eq!(compiler(dir.path(), &tools).await.unwrap().c, ["-m", "ziglang", "cc"]);
         put("zig", "");
-        assert_eq!(compiler(dir.path(), &tools).await.unwrap().prefix, ["cc"]);
+        let found = compiler(dir.path(), &tools).await.unwrap();
+        assert_eq!((found.c, found.cpp), (&["cc"][..], &["c++"][..]));
     }
 }

@@ -135,7 +135,7 @@ async fn compile(project: &Project, tools: &Toolchain, scratch: &Path) -> Result
         Language::TypeScript | Language::JavaScript => javascript::build(project, tools, scratch).await,
         Language::Python => python::build(project, tools, scratch).await,
         Language::Go => go::build(project, tools, scratch).await,
-        Language::C => c::build(project, tools, scratch).await,
+        Language::C | Language::Cpp => c::build(project, tools, scratch).await,
     }
 }
 

@@ -50,7 +50,7 @@ impl WitWorld {
 
 fn default_world(language: Language) -> &'static str {
     match language {
-        Language::Go | Language::C => LINKED_WORLD,
+        Language::Go | Language::C | Language::Cpp => LINKED_WORLD,
         Language::Rust | Language::TypeScript | Language::JavaScript | Language::Python => WORLD,
     }
 }

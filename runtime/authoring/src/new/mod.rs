@@ -105,6 +105,6 @@ mod tests {
         for taken in ["plugport-sdk", "plugport_sdk", "plugport-sdk-macros", "node_modules"] {
             assert!(check(taken).unwrap_err().ends_with("choose another name"));
         }
-        assert_eq!(languages(), "rust, typescript, javascript, python, go, c");
+        assert_eq!(languages(), "rust, typescript, javascript, python, go, c, cpp");
     }
 }

@@ -4,10 +4,13 @@ use std::fmt;
 
 pub(crate) use crate::cli::Language;
 
+/// How the names of sources in C++ end.
+pub(crate) const CPP_SUFFIXES: [&str; 2] = [".cpp", ".cc"];
+
 impl Language {
     /// All languages, in the order of messages.
-    pub(crate) const ALL: [Self; 6] =
-        [Self::Rust, Self::TypeScript, Self::JavaScript, Self::Python, Self::Go, Self::C];
+    pub(crate) const ALL: [Self; 7] =
+        [Self::Rust, Self::TypeScript, Self::JavaScript, Self::Python, Self::Go, Self::C, Self::Cpp];
 
     /// The name on the command line.
     pub(crate) fn word(self) -> &'static str {
@@ -18,13 +21,15 @@ impl Language {
             Self::Python => "python",
             Self::Go => "go",
             Self::C => "c",
+            Self::Cpp => "cpp",
         }
     }
 
-    /// The folder of its SDK; JavaScript uses that of TypeScript.
+    /// The folder of its SDK; JavaScript uses that of TypeScript, and C++ that of C.
     pub(crate) fn sdk(self) -> &'static str {
         match self {
             Self::JavaScript => Self::TypeScript.word(),
+            Self::Cpp => Self::C.word(),
             other => other.word(),
         }
     }

@@ -25,9 +25,9 @@ pub(crate) struct Manifest {
     pub(crate) app: Option<String>,
     /// JavaScript and TypeScript: the file with the plugin.
     pub(crate) entry: Option<PathBuf>,
-    /// C: additional options for the compiler.
+    /// C and C++: additional options for the compiler.
     pub(crate) cflags: Vec<String>,
-    /// C: more sources, each with one `*` in its last part if it stands for several.
+    /// C and C++: more sources, each with one `*` in its last part if it stands for several.
     pub(crate) sources: Vec<String>,
 }
 
@@ -43,7 +43,7 @@ impl Manifest {
             Language::Python => {
                 Ok(toml(&root.join("pyproject.toml"))?.map(PyProject::manifest).unwrap_or_default())
             }
-            Language::Go | Language::C => {
+            Language::Go | Language::C | Language::Cpp => {
                 Ok(toml(&root.join("plugin.toml"))?.map(PluginToml::manifest).unwrap_or_default())
             }
         }

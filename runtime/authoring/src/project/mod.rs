@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use plugport_common::plugin_name;
 use serde_json::Value;
 
-use language::Language;
+use language::{CPP_SUFFIXES, Language};
 use manifest::Manifest;
 
 /// Why a project cannot be built.
@@ -28,7 +28,7 @@ pub(crate) enum ProjectError {
     #[error("{} is not as it should be; mend it", .0.display())]
     Toml(PathBuf, #[source] Box<toml::de::Error>),
     #[error(
-        "{} has none of Cargo.toml, package.json, pyproject.toml, go.mod, plugin.toml and C files, \
+        "{} has none of Cargo.toml, package.json, pyproject.toml, go.mod, plugin.toml and files of C or C++, \
          so it is no plugin project; name another folder, give `plugport dev` the command that builds it with --build, \
          or begin one: plugport new NAME --lang LANGUAGE",
         .0.display()
@@ -95,6 +95,8 @@ impl ProjectDir {
             Some(Language::Python)
         } else if self.has("go.mod") {
             Some(Language::Go)
+        } else if CPP_SUFFIXES.iter().any(|end| self.has_any(end)) {
+            Some(Language::Cpp)
         } else if self.has("plugin.toml") || self.has_any(".c") {
             Some(Language::C)
         } else {
@@ -178,6 +180,9 @@ mod tests {
             (&["go.mod", "plugin.toml"], Language::Go),
             (&["plugin.toml"], Language::C),
             (&["src/plugin.c"], Language::C),
+            (&["plugin.toml", "src/plugin.cpp", "src/parser.c"], Language::Cpp),
+            (&["plugin.cc"], Language::Cpp),
+            (&["go.mod", "plugin.cpp"], Language::Go),
         ] {
             assert_eq!(language(files), Ok(expected), "{files:?}");
         }

@@ -25,7 +25,7 @@ pub struct DescribedCaller {
     is_stdio: bool,
     principal: Option<Arc<Principal>>,
     address: Option<IpAddr>,
-    remarks: Vec<String>,
+    warnings: Vec<String>,
 }
 
 /// Why words describe no caller.
@@ -103,7 +103,7 @@ impl DescribedCaller {
             is_stdio: facts.stdio.is_some(),
             principal: None,
             address: facts.address,
-            remarks: Vec::new(),
+            warnings: Vec::new(),
         };
         let Some(word) = facts.first_of_principal().map(str::to_owned) else { return Ok(caller) };
         let auth = auth.ok_or(E::NoAuth(word))?;
@@ -129,8 +129,8 @@ impl DescribedCaller {
 
     /// What the operator may not expect of this caller, one sentence each.
     #[must_use]
-    pub fn remarks(&self) -> &[String] {
-        &self.remarks
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
     }
 
     /// The principal of a token of the configuration, with its groups and scopes. Of several with this name, the first
@@ -145,7 +145,7 @@ impl DescribedCaller {
         let is_other =
             |other: &&StaticToken| (&other.groups, &other.scopes) != (&token.groups, &token.scopes);
         if named.iter().any(is_other) {
-            self.remarks.push(format!(
+            self.warnings.push(format!(
                 "[[auth.tokens]] has several tokens `{name}`, and their groups or scopes differ; this is the first \
                  that has not expired"
             ));
@@ -159,7 +159,7 @@ impl DescribedCaller {
             Some((word, Identity::Subject { issuer, name })) => {
                 let known = known_issuer(word, issuer.as_deref(), auth)?;
                 if known.is_none() {
-                    self.remarks.push(
+                    self.warnings.push(
                         "which issuer is not said, so no entry `principal:` of a role counts here; write \
                          principal:oauth:ISSUER#SUBJECT"
                             .to_owned(),
@@ -175,7 +175,7 @@ impl DescribedCaller {
         let of_groups = facts.groups.iter().map(|(word, name)| (word, auth.why_nobody_has_group(name)));
         let of_scopes = facts.scopes.iter().map(|(word, name)| (word, auth.why_nobody_has_scope(name)));
         let nobody = of_groups.chain(of_scopes).filter_map(|(word, why)| Some((word, why?)));
-        self.remarks.extend(nobody.map(|(word, why)| format!("`{}` {why}", word.escape_debug())));
+        self.warnings.extend(nobody.map(|(word, why)| format!("`{}` {why}", word.escape_debug())));
         // Without subject and issuer no entry names the principal by them: neither text of an entry is empty.
         let (issuer, name) = subject.unwrap_or_default();
         let id = issuer.map(|issuer| format!("oauth:{issuer}#{name}")).unwrap_or_default();

@@ -1,9 +1,9 @@
 //! Entries of `allow`, `deny` and `when` that mean nothing of what the folder lists, such as a misspelled name.
 //!
-//! A misspelled `deny` denies nothing, and nobody notices. But a remark that is wrong teaches operators to ignore
-//! remarks. So there is none where an entry may mean something that cannot be seen here:
+//! A misspelled `deny` denies nothing, and nobody notices. But a warning that is wrong teaches operators to ignore
+//! warnings. So there is none where an entry may mean something that cannot be seen here:
 //!
-//! | Not seen here | No remark on |
+//! | Not seen here | No warning on |
 //! |---|---|
 //! | items of a plugin that could not be listed | its name, and patterns that its names may match |
 //! | the same | patterns of resources and templates, and `hint:`: such a plugin may have any |
@@ -40,12 +40,12 @@ pub struct FolderItems<'f> {
     pub may_list_more_resources: bool,
 }
 
-/// A remark on each entry of a role that means nothing, one sentence each.
+/// A warning about each entry of a role that means nothing, one sentence each.
 #[must_use]
 pub fn unmatched_rules(config: &RolesConfig, folder: FolderItems<'_>) -> Vec<String> {
     let targets: Vec<ItemTarget<'_>> = folder.items.iter().map(ItemTarget::new).collect();
     let search = Search { folder, targets };
-    config.roles.iter().flat_map(|role| search.remarks(role)).collect()
+    config.roles.iter().flat_map(|role| search.warnings(role)).collect()
 }
 
 /// The items, prepared for many patterns.
@@ -55,14 +55,14 @@ struct Search<'f> {
 }
 
 impl Search<'_> {
-    fn remarks(&self, role: &RoleConfig) -> Vec<String> {
+    fn warnings(&self, role: &RoleConfig) -> Vec<String> {
         let allow = role.allow.iter().map(|rule| (RuleKind::Allow, rule));
         let deny = role.deny.iter().map(|rule| (RuleKind::Deny, rule));
         let when = role.when.iter().map(|item| (RuleKind::When, &item.item));
-        allow.chain(deny).chain(when).filter_map(|(kind, rule)| self.remark(role, kind, rule)).collect()
+        allow.chain(deny).chain(when).filter_map(|(kind, rule)| self.warning(role, kind, rule)).collect()
     }
 
-    fn remark(&self, role: &RoleConfig, kind: RuleKind, rule: &Rule<ItemPattern>) -> Option<String> {
+    fn warning(&self, role: &RoleConfig, kind: RuleKind, rule: &Rule<ItemPattern>) -> Option<String> {
         if self.means_something(&rule.value, kind) || self.may_mean_something(&rule.value, kind) {
             return None;
         }
@@ -190,7 +190,7 @@ mod tests {
         texts.iter().map(rule).collect()
     }
 
-    fn remarks(allow: &[&str], deny: &[&str], unlisted: &[UnlistedPlugin], more: bool) -> Vec<String> {
+    fn warnings(allow: &[&str], deny: &[&str], unlisted: &[UnlistedPlugin], more: bool) -> Vec<String> {
         let role = RoleConfig {
             name: "analyst".to_owned(),
             allow: rules(allow),
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn what_means_something_is_not_remarked() {
+    fn what_means_something_gets_no_warning() {
         let allow = [
             "*",
             "files",
@@ -221,12 +221,16 @@ mod tests {
             "template:notes:item/{id}",
             "hint:destructive",
         ];
-        assert_eq!(remarks(&allow, &["*-add"], &[], false), [""; 0]);
-        assert_eq!(remarks(&[], &["resource:notes:item/secret"], &[], false), [""; 0], "a template reads it");
+        assert_eq!(warnings(&allow, &["*-add"], &[], false), [""; 0]);
+        assert_eq!(
+            warnings(&[], &["resource:notes:item/secret"], &[], false),
+            [""; 0],
+            "a template reads it"
+        );
     }
 
     #[test]
-    fn what_means_nothing_is_remarked_with_what_was_likely_meant() {
+    fn what_means_nothing_gets_a_warning_with_what_was_likely_meant() {
         for (entry, said) in [
             ("file", "`file` in `allow` means no plugin and no tool; did you mean `files`?"),
             ("files-raed", "means no plugin and no tool; did you mean `files-read`?"),
@@ -244,16 +248,16 @@ mod tests {
                 assert!(ItemPattern::parse(entry).is_err(), "{entry}");
                 continue;
             }
-            let found = remarks(&[entry], &[], &[], false);
+            let found = warnings(&[entry], &[], &[], false);
             assert_eq!(found.len(), 1, "{entry}: {found:?}");
             assert!(found[0].starts_with("[roles.analyst] line 7: `"), "{found:?}");
             assert!(found[0].ends_with(said), "{entry}: {found:?}");
         }
-        assert!(remarks(&[], &["*-delete"], &[], false)[0].contains("`*-delete` in `deny` means no tool"));
+        assert!(warnings(&[], &["*-delete"], &[], false)[0].contains("`*-delete` in `deny` means no tool"));
     }
 
     #[test]
-    fn what_may_mean_an_item_that_is_not_known_is_not_remarked() {
+    fn what_may_mean_an_item_that_is_not_known_gets_no_warning() {
         let web = [UnlistedPlugin { name: "web".into(), prefix: "fetch".into() }];
         for entry in [
             "web",
@@ -265,11 +269,11 @@ mod tests {
             "resource:x:*",
             "hint:read-only",
         ] {
-            assert_eq!(remarks(&[entry], &[entry], &web, false), [""; 0], "{entry}");
+            assert_eq!(warnings(&[entry], &[entry], &web, false), [""; 0], "{entry}");
         }
-        assert_eq!(remarks(&["wob", "feed-*"], &[], &web, false).len(), 2);
+        assert_eq!(warnings(&["wob", "feed-*"], &[], &web, false).len(), 2);
         let bare = [UnlistedPlugin { name: "web".into(), prefix: String::new() }];
-        assert_eq!(remarks(&["anything"], &[], &bare, false), [""; 0]);
-        assert_eq!(remarks(&["resource:x:*", "template:x:*"], &[], &[], true), [""; 0]);
+        assert_eq!(warnings(&["anything"], &[], &bare, false), [""; 0]);
+        assert_eq!(warnings(&["resource:x:*", "template:x:*"], &[], &[], true), [""; 0]);
     }
 }

@@ -15,7 +15,7 @@ use wasmtime::component::Resource;
 
 use super::{Call, HostCallError, InstanceCtx};
 use crate::bindings::plugport::plugin::types::{Error, RpcError};
-use crate::call_env::{ClientRequest, ClientRequestBody, ClientRequestError};
+use crate::call_env::{ClientRequest, ClientRequestBody, ClientRequestError, GrantHint};
 use crate::config::fixed_limits::CLIENT_REQUEST_KIB;
 use crate::config::kib;
 
@@ -178,7 +178,7 @@ impl InstanceCtx {
 
     /// Records that a request is not granted, and returns the error for the guest.
     pub(super) fn deny_request(&mut self, capability: &str) -> Error {
-        self.deny(capability, format!("{capability} = true"));
+        self.deny(capability, GrantHint::new(format!("{capability} = true"), [capability.to_owned()]));
         Error::Denied(format!("this server does not grant `{capability}` to the plugin"))
     }
 }

@@ -1,4 +1,4 @@
-//! `elicitation`: client requests to the user at the client. `true`.
+//! `elicitation`: client requests to the user at the client. `true`; on the command line `elicitation`.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ pub struct Granted(pub bool);
 
 impl Grant for Granted {
     const KEYS: &'static [&'static str] = &["elicitation"];
-    const FORMS: &'static [&'static str] = &[];
+    const FORMS: &'static [&'static str] = &["elicitation"];
     const IMPORTS: &'static [Import] =
         &[Import::new("plugport:plugin/elicitation", "the user at the client"), REQUESTS];
 
@@ -21,7 +21,9 @@ impl Grant for Granted {
     }
 
     fn add(&mut self, option: GrantOption<'_>, _: GrantContext<'_>) -> Result<(), GrantError> {
-        Err(option.needs_client())
+        option.check_bare()?;
+        self.0 = true;
+        Ok(())
     }
 
     fn describe(&self, _: &dyn Fn(&Path) -> String, sentences: &mut Vec<GrantSentence>) {

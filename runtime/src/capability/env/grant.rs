@@ -2,7 +2,7 @@
 //! `["LANG", { TZ = "UTC" }]`; on the command line `env=NAME` or `env=NAME=VALUE`.
 //!
 //! No form grants all variables: an environment holds the secrets of the process that started the server. A variable
-//! that is not set is absent in the guest too, as programs must expect anywhere; a remark tells the operator.
+//! that is not set is absent in the guest too, as programs must expect anywhere; a warning tells the operator.
 
 use std::path::Path;
 
@@ -59,14 +59,14 @@ impl Grant for Granted {
         self.iter().all(|own| other.iter().any(|theirs| theirs.name == own.name))
     }
 
-    fn remarks(&self) -> Vec<String> {
+    fn warnings(&self) -> Vec<String> {
         let unset = self.iter().filter(|variable| variable.value.is_none());
-        let remark = |EnvVar { name, .. }: &EnvVar| {
+        let warning = |EnvVar { name, .. }: &EnvVar| {
             format!(
                 "the variable {name} is granted but not set in the server's environment, so the plugin lacks it"
             )
         };
-        unset.map(remark).collect()
+        unset.map(warning).collect()
     }
 }
 

@@ -16,7 +16,7 @@ pub(crate) trait Grant: Default {
     /// Its keys under `[plugins.NAME.grants]`, in the order in which they are read.
     const KEYS: &'static [&'static str];
 
-    /// The forms of `--grant`. Empty for a grant that needs a client, since a command has none.
+    /// The forms of `--grant`. Empty for what is never granted.
     const FORMS: &'static [&'static str];
 
     /// The imports that it opens.
@@ -45,8 +45,8 @@ pub(crate) trait Grant: Default {
     /// nothing.
     fn is_subset_of(&self, other: &Self) -> bool;
 
-    /// Remarks on what will not work as the operator may expect, one sentence each.
-    fn remarks(&self) -> Vec<String> {
+    /// Warnings about what will not work as the operator may expect, one sentence each.
+    fn warnings(&self) -> Vec<String> {
         Vec::new()
     }
 
@@ -69,11 +69,9 @@ pub(crate) trait Grant: Default {
         }
     }
 
-    /// Whether `--grant` of this name is for this grant: one of its forms begins so, or it has none and `name` is its
-    /// key.
+    /// Whether `--grant` of this name is for this grant: one of its forms begins so.
     fn is_named(name: &str) -> bool {
-        let begins_form = Self::FORMS.iter().any(|form| form.split('=').next() == Some(name));
-        begins_form || (Self::FORMS.is_empty() && Self::KEYS.contains(&name))
+        Self::FORMS.iter().any(|form| form.split('=').next() == Some(name))
     }
 }
 
@@ -124,9 +122,14 @@ impl<'a> GrantOption<'a> {
         Self { text, name, value }
     }
 
-    /// The error for a grant that needs a client: a command has none.
-    pub(crate) fn needs_client(self) -> GrantError {
-        self.error("there is no client here that could answer; use `plugport serve`")
+    /// Whether it is a name alone.
+    pub(crate) fn is_bare(self) -> bool {
+        self.text == self.name
+    }
+
+    /// Checks that it is a name alone, for a grant that has no value.
+    pub(crate) fn check_bare(self) -> Result<(), GrantError> {
+        if self.is_bare() { Ok(()) } else { Err(self.error(format!("write {} alone", self.name))) }
     }
 
     /// The error for an option that cannot be read; `why` says what to write instead.

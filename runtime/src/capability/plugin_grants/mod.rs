@@ -81,10 +81,10 @@ macro_rules! grants {
                 $(Grant::is_subset_of(&self.$folder, &other.$folder))&&*
             }
 
-            /// Remarks on what will not work as the operator may expect, one sentence each.
+            /// Warnings about what will not work as the operator may expect, one sentence each.
             #[must_use]
-            pub fn remarks(&self) -> Vec<String> {
-                [$(Grant::remarks(&self.$folder)),*].concat()
+            pub fn warnings(&self) -> Vec<String> {
+                [$(Grant::warnings(&self.$folder)),*].concat()
             }
 
             /// Whether what is granted under this key opens the imports of this prefix.

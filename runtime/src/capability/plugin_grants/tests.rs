@@ -35,6 +35,19 @@ fn less_is_within_more_and_not_the_other_way() {
 }
 
 #[test]
+fn client_requests_are_granted_by_name_on_the_command_line() {
+    let granted = grants(&["sampling", "elicitation", "roots"]);
+    assert_eq!((granted.sampling, granted.elicitation.0), (Some(SamplingGrant::default()), true));
+    assert!(granted.roots.list && !granted.roots.may_read());
+    let dir = tempfile::tempdir().unwrap();
+    assert!(grants(&[&format!("roots={}", dir.path().display())]).roots.may_read());
+    let context = GrantContext { base: dir.path(), protected: &ProtectedPaths::default() };
+    for wrong in ["sampling=1", "sampling=", "elicitation=true", "roots=/etc", "roots=none", "sockets"] {
+        assert!(Grants::default().add(wrong, context).is_err(), "{wrong}");
+    }
+}
+
+#[test]
 fn a_directory_to_read_is_within_one_to_write() {
     let dir = tempfile::tempdir().unwrap();
     let read = |how: &str| grants(&[&format!("dir={}:/data{how}", dir.path().display())]);

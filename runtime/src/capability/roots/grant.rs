@@ -1,5 +1,6 @@
 //! `roots`: `true`, to ask the client which folders its user works in; or `{ read = ["/home/me/projects"] }`, to have
-//! those folders opened for reading as well, as far as they lie below one of these.
+//! those folders opened for reading as well, as far as they lie below one of these. On the command line `roots` or
+//! `roots=DIR`.
 //!
 //! A client's roots are not trusted. Each is resolved first and then checked, by the same rules as the operator's
 //! directories, so that a root can only narrow what was granted.
@@ -43,7 +44,7 @@ pub enum RootError {
 
 impl Grant for Granted {
     const KEYS: &'static [&'static str] = &["roots"];
-    const FORMS: &'static [&'static str] = &[];
+    const FORMS: &'static [&'static str] = &["roots", "roots=DIR"];
     const IMPORTS: &'static [Import] =
         &[Import::new("plugport:plugin/roots", "the client's roots"), FILES, REQUESTS];
 
@@ -72,8 +73,14 @@ impl Grant for Granted {
         }
     }
 
-    fn add(&mut self, option: GrantOption<'_>, _: GrantContext<'_>) -> Result<(), GrantError> {
-        Err(option.needs_client())
+    fn add(&mut self, option: GrantOption<'_>, context: GrantContext<'_>) -> Result<(), GrantError> {
+        if !option.is_bare() {
+            let dir = resolve_dir(&context.base.join(option.value));
+            self.below.push(dir.map_err(|why| option.error(why))?);
+            self.protected = context.protected.clone();
+        }
+        self.list = true;
+        Ok(())
     }
 
     fn describe(&self, shown: &dyn Fn(&Path) -> String, sentences: &mut Vec<GrantSentence>) {
@@ -103,17 +110,17 @@ fn read_dir(
     reader: &mut TomlReader<'_>,
 ) -> Option<PathBuf> {
     let path = context.base.join(entry.string(reader)?);
-    let why = match path.canonicalize() {
-        Ok(whole) => match forbidden_root(&whole) {
-            None => return Some(whole),
-            Some(root) => format!("{root} is never granted"),
-        },
-        Err(error) => {
-            format!("cannot find {}: {error}; name a directory that exists", path.display())
-        }
-    };
-    reader.report(entry.span.clone(), &entry.key, why);
-    None
+    resolve_dir(&path).map_err(|why| reader.report(entry.span.clone(), &entry.key, why)).ok()
+}
+
+/// A directory below which folders may be read, with its links resolved. The error says what is wrong with it.
+fn resolve_dir(path: &Path) -> Result<PathBuf, String> {
+    let missing = |error| format!("cannot find {}: {error}; name a directory that exists", path.display());
+    let whole = path.canonicalize().map_err(missing)?;
+    match forbidden_root(&whole) {
+        None => Ok(whole),
+        Some(root) => Err(format!("{root} is never granted")),
+    }
 }
 
 impl Granted {

@@ -9,7 +9,7 @@ use wasmtime::component::Resource;
 use super::grant::RootError;
 use crate::bindings::plugport::plugin::roots::{Host, Root};
 use crate::bindings::plugport::plugin::types::Error;
-use crate::call_env::{Client, ClientRequestBody};
+use crate::call_env::{Client, ClientRequestBody, GrantHint};
 use crate::capability::filesystem::LocalRoot;
 use crate::capability::{Call, HostCallError, InstanceCtx};
 use crate::config::RootsGrant;
@@ -92,9 +92,10 @@ impl InstanceCtx {
             match opened {
                 Ok(opened) => self.capabilities.filesystem.add_root(opened),
                 Err(RootError::Outside(path)) => {
-                    let hint = format!("roots = {{ read = [{path:?}] }}");
+                    let line = format!("roots = {{ read = [{path:?}] }}");
+                    let hint = GrantHint::new(line, [format!("roots={}", path.display())]);
                     let uri = self.logs().shown(&root.uri, MAX_SHOWN).into_owned();
-                    self.deny(&format!("reading the client's root {uri}"), &hint);
+                    self.deny(&format!("reading the client's root {uri}"), hint);
                 }
                 Err(error) => {
                     self.logs().host_line(&format!("the client's root {} was not opened: {error}", root.uri))

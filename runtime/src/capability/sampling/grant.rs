@@ -1,4 +1,5 @@
-//! `sampling`: client requests to the client's model. `true`, or `{ calls_per_hour = 60, tokens_per_hour = 100000 }`.
+//! `sampling`: client requests to the client's model. `true`, or `{ calls_per_hour = 60, tokens_per_hour = 100000 }`; on
+//! the command line `sampling`.
 
 use std::path::Path;
 
@@ -30,7 +31,7 @@ pub(crate) type Granted = Option<SamplingGrant>;
 
 impl Grant for Granted {
     const KEYS: &'static [&'static str] = &["sampling"];
-    const FORMS: &'static [&'static str] = &[];
+    const FORMS: &'static [&'static str] = &["sampling"];
     const IMPORTS: &'static [Import] =
         &[Import::new("plugport:plugin/sampling", "the client's model"), REQUESTS];
 
@@ -39,7 +40,9 @@ impl Grant for Granted {
     }
 
     fn add(&mut self, option: GrantOption<'_>, _: GrantContext<'_>) -> Result<(), GrantError> {
-        Err(option.needs_client())
+        option.check_bare()?;
+        *self = Some(self.unwrap_or_default());
+        Ok(())
     }
 
     fn describe(&self, _: &dyn Fn(&Path) -> String, sentences: &mut Vec<GrantSentence>) {

@@ -12,10 +12,9 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use anyhow::anyhow;
-use serde_json::Value;
 
 use super::ungranted_folder::UngrantedFolder;
-use super::{CommandError, console, serve, unknown};
+use super::{CommandError, console, json_option, serve, unknown};
 use crate::access::policy::{DescribedCaller, Hints, Item, Policy, RoleSet};
 use crate::catalog::{CallerView, Item as _, Snapshot};
 use crate::cli;
@@ -53,15 +52,8 @@ fn check_arguments(args: &cli::Access) -> Result<(), CommandError> {
             "--args needs --tool or --prompt, whose arguments they are"
         )));
     }
-    match serde_json::from_str::<Value>(arguments) {
-        Ok(Value::Object(_)) => Ok(()),
-        Ok(_) => Err(CommandError::Usage(anyhow!(
-            "--args must be a JSON object, such as '{{\"path\":\"/data/a\"}}'"
-        ))),
-        Err(error) => Err(CommandError::Usage(anyhow!(
-            "--args is not JSON: {error}; write an object such as '{{\"path\":\"/data/a\"}}'"
-        ))),
-    }
+    json_option::object("--args", arguments, r#"{"path":"/data/a"}"#)?;
+    Ok(())
 }
 
 /// A caller, and everything that decides what it may use.

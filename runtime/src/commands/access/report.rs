@@ -27,7 +27,7 @@ pub(super) struct AccessReport<'e> {
     pub(super) items: Vec<ItemReport>,
     /// Plugins whose items are not known here.
     pub(super) unlisted: Vec<UnlistedReport>,
-    pub(super) remarks: Vec<String>,
+    pub(super) warnings: Vec<String>,
 }
 
 /// The caller.
@@ -129,7 +129,7 @@ impl<'e> AccessReport<'e> {
             is_one_item,
             items,
             unlisted: unlisted.map(|(plugin, reason)| UnlistedReport { plugin, reason }).collect(),
-            remarks: explainer.caller.remarks().to_vec(),
+            warnings: explainer.caller.warnings().to_vec(),
         }
     }
 }

@@ -14,7 +14,7 @@ pub(super) fn of(report: &AccessReport<'_>) -> String {
     let mut lines = vec![caller_line(&report.caller)];
     let may = if report.connection.allowed { "may" } else { "may not" };
     lines.push(format!("{may} connect: {}", report.connection.reason));
-    lines.extend(report.remarks.iter().map(|remark| format!("remark: {remark}")));
+    lines.extend(report.warnings.iter().map(|warning| format!("warning: {warning}")));
     lines.extend(role_lines(report));
     match report.items.as_slice() {
         [item] if report.is_one_item => lines.extend(one_item(item)),

@@ -125,8 +125,8 @@ fn entry(snapshot: &Snapshot, entry: &PluginEntry) {
     for (_, may) in granted(grants) {
         print(format!("  may {may}"));
     }
-    for remark in grants.remarks() {
-        print(format!("  {remark}"));
+    for warning in grants.warnings() {
+        print(format!("  {warning}"));
     }
     if let Some(why) = snapshot.owners().withheld(name) {
         print(format!("  withheld: {why}"));

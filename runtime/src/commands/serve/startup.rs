@@ -95,7 +95,7 @@ pub(super) fn prepare(
     let loader = Loader::new(&settings, store, audit.clone(), compiler(&config)).context("cannot start")?;
     let (call_totals, guest_memory) = (Arc::clone(loader.call_totals()), Arc::clone(loader.guest_memory()));
     let has_metrics = config.telemetry.listen.is_some();
-    config.remarks().iter().for_each(|remark| console::eprint(remark));
+    config.warnings().iter().for_each(|warning| console::eprint(warning));
     warn_legacy_state(&config);
     let catalog = Arc::new(Catalog::empty());
     let printer = EventPrinter::new(&config);

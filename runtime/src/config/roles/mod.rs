@@ -11,12 +11,12 @@ mod item_pattern;
 mod name_glob;
 mod path_glob;
 mod quota;
-mod remarks;
 mod required_scopes;
 mod rule;
 #[cfg(test)]
 mod tests;
 mod uri_spelling;
+mod warnings;
 mod who;
 
 pub use argument_conditions::{AllowedValue, ArgumentCondition, ItemConditions};

@@ -159,44 +159,44 @@ fn a_tool_needs_the_scopes_of_its_plugin_and_its_own() {
 }
 
 #[test]
-fn roles_that_nobody_can_have_are_remarked() {
+fn roles_that_nobody_can_have_are_warned_about() {
     let role = "[roles.a]\nwho = [\"token:ci\", \"sub:alice\", \"anyone\", \"address:::1\", \"group:g\"]\n\
                 allow = [\"*\"]\n";
-    let remarks = |text: &str| {
+    let warnings = |text: &str| {
         let config = parse(&format!("{role}{text}")).unwrap();
-        config.roles.remarks(config.auth.as_ref())
+        config.roles.warnings(config.auth.as_ref())
     };
-    assert_eq!(remarks("").len(), 3, "{:?}", remarks(""));
-    assert!(remarks("")[0].starts_with("[roles.a] line 2: `token:ci` is nobody"), "{:?}", remarks(""));
+    assert_eq!(warnings("").len(), 3, "{:?}", warnings(""));
+    assert!(warnings("")[0].starts_with("[roles.a] line 2: `token:ci` is nobody"), "{:?}", warnings(""));
     let token = format!("[[auth.tokens]]\nname = \"ci\"\nsha256 = \"{}\"\n", "0f".repeat(32));
-    let with_token = remarks(&token);
+    let with_token = warnings(&token);
     assert_eq!(with_token.len(), 2, "{with_token:?}");
     assert!(with_token[0].contains("`sub:alice` is nobody"), "{with_token:?}");
     assert!(with_token[1].contains("`group:g` is nobody"), "{with_token:?}");
-    let with_group = remarks(&format!("{token}groups = [\"g\"]\n"));
+    let with_group = warnings(&format!("{token}groups = [\"g\"]\n"));
     assert_eq!(with_group.len(), 1, "{with_group:?}");
     let issuers: String = ["a", "b"]
         .iter()
         .map(|host| format!("[[auth.issuers]]\nissuer = \"https://{host}.example.com\"\ngroups = \"/g\"\n"))
         .collect();
-    let with_issuers = remarks(&format!("[auth]\nresource = \"https://t.example.com/mcp\"\n{issuers}"));
+    let with_issuers = warnings(&format!("[auth]\nresource = \"https://t.example.com/mcp\"\n{issuers}"));
     assert_eq!(with_issuers.len(), 3, "{with_issuers:?}");
     assert!(with_issuers[1].contains("principal:oauth:ISSUER#alice"), "{with_issuers:?}");
     assert!(with_issuers[2].contains("`group:g` counts whichever"), "{with_issuers:?}");
 }
 
 #[test]
-fn a_scope_that_nothing_gives_is_remarked() {
+fn a_scope_that_nothing_gives_is_warned_about() {
     let role = "[roles.a]\nwho = [\"scope:data\"]\nallow = [\"*\"]\n";
-    let remarks = |text: &str| {
+    let warnings = |text: &str| {
         let config = parse(&format!("{role}{text}")).unwrap();
-        config.roles.remarks(config.auth.as_ref())
+        config.roles.warnings(config.auth.as_ref())
     };
     let token = format!("[[auth.tokens]]\nname = \"ci\"\nsha256 = \"{}\"\n", "0f".repeat(32));
-    let told = remarks(&token);
+    let told = warnings(&token);
     assert!(matches!(&*told, [one] if one.contains("`scope:data` is nobody")), "{told:?}");
-    assert!(remarks(&format!("{token}scopes = [\"data\"]\n")).is_empty());
+    assert!(warnings(&format!("{token}scopes = [\"data\"]\n")).is_empty());
     let issuer = "[auth]\nresource = \"https://t.example.com/mcp\"\n\
                   [[auth.issuers]]\nissuer = \"https://a.example.com\"\n";
-    assert!(remarks(issuer).is_empty());
+    assert!(warnings(issuer).is_empty());
 }

@@ -1,9 +1,10 @@
 """Runs an `async def` to its end within the call that it serves.
 
-The loops of asyncio wait for sockets, which a component lacks: making one fails. Here nothing can happen from outside
-while a coroutine runs. What it waits for is another coroutine, a timer, or requests to the client. So this loop sleeps
-until the next timer, and sends all requests together once nothing else can go on: those of one `asyncio.gather` are
-one round trip.
+The loops of asyncio wait for sockets, which a component lacks: making one fails. What a coroutine waits for here is
+another coroutine, a timer, a request to another host, or a request to the client. So this loop waits for the next timer
+and for news of the hosts, and sends all requests to the client together once nothing else can go on: those of one
+`asyncio.gather` are one round trip. A client may take minutes, in which a host would close its connection, so hosts
+come first.
 
 asyncio is large, and a plugin without `async def` should not carry it: only `coroutines` imports this module, while
 the plugin is built.
@@ -19,7 +20,7 @@ import traceback
 from collections import deque
 from collections.abc import Callable, Coroutine
 from contextvars import Context
-from typing import Any, TypeVar, TypeVarTuple, Unpack
+from typing import Any, Protocol, TypeVar, TypeVarTuple, Unpack
 
 from .call import CallBackend
 from .client_requests import ClientRequest, send, send_together
@@ -31,6 +32,14 @@ Ts = TypeVarTuple("Ts")
 
 class _Stuck(Internal):
     """Nothing can go on."""
+
+
+class NewsSource(Protocol):
+    """A request to another host."""
+
+    def wait(self, requests: Any, seconds: float | None, /) -> list[int]:
+        """Waits until one of the requests has news, or the time is up: the positions of those with news."""
+        ...
 
 
 def run(coroutine: Coroutine[Any, Any, T]) -> T:
@@ -46,6 +55,13 @@ async def answer(backend: CallBackend, request: ClientRequest[T]) -> T:
     return request.read(await loop.request(backend, request))
 
 
+async def news(source: NewsSource) -> None:
+    """Lets others run until there is news. In another loop nothing does, and reading from the source waits."""
+    loop = asyncio.get_running_loop()
+    if isinstance(loop, EventLoop):
+        await loop.news(source)
+
+
 async def together(coroutines: list[Coroutine[Any, Any, T]]) -> list[T]:
     """Their results."""
     return await asyncio.gather(*coroutines)
@@ -58,6 +74,7 @@ class EventLoop(asyncio.AbstractEventLoop):
         self._ready: deque[asyncio.Handle] = deque()
         self._timers: list[asyncio.TimerHandle] = []
         self._requests: list[tuple[CallBackend, ClientRequest[Any], asyncio.Future[Any]]] = []
+        self._sources: list[tuple[NewsSource, asyncio.Future[None]]] = []
         self._closed = False
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
@@ -82,8 +99,18 @@ class EventLoop(asyncio.AbstractEventLoop):
         self._requests.append((backend, request, future))
         return future
 
+    def news(self, source: NewsSource) -> asyncio.Future[None]:
+        """Done when the source has news."""
+        future = self.create_future()
+        self._sources.append((source, future))
+        return future
+
     def _step(self) -> None:
-        if not self._ready:
+        # Those that nobody awaits any more may have ended, and have no news.
+        self._sources = [one for one in self._sources if not one[1].done()]
+        if self._sources:
+            self._take_news()
+        elif not self._ready:
             self._wait()
         while (timer := self._next_timer()) and timer.when() <= self.time():
             self._ready.append(heapq.heappop(self._timers))
@@ -91,6 +118,17 @@ class EventLoop(asyncio.AbstractEventLoop):
             handle = self._ready.popleft()
             if not handle.cancelled():
                 handle._run()
+
+    def _take_news(self) -> None:
+        """Waits for news or for a timer, unless something else can go on."""
+        seconds = None
+        if self._ready:
+            seconds = 0.0
+        elif timer := self._next_timer():
+            seconds = max(0.0, timer.when() - self.time())
+        first, _ = self._sources[0]
+        for at in first.wait([source for source, _ in self._sources], seconds):
+            self._sources[at][1].set_result(None)
 
     def _wait(self) -> None:
         waiting = [one for one in self._requests if not one[2].done()]

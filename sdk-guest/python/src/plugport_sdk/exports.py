@@ -6,6 +6,7 @@ the component is built, so that mistakes stop the build and a call finds everyth
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
@@ -32,8 +33,13 @@ def exports() -> tuple[type[Any], type[Any], type[Any], type[Any]]:
     if host.inside():
         warm_up.serve_samples(_tools)
     classes = _tools(tools), _resources(resources), _prompts(prompts), _completions(completers)
+    if "urllib.request" in sys.modules:
+        from . import urllib_opener
+
+        urllib_opener.install()
     if host.inside():
         warm_up.settle_memory()
+    host.go_live()
     return classes
 
 

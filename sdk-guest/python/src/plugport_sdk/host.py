@@ -8,6 +8,7 @@ reached by `exports` alone; editors and native tests never need it.
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import sys
@@ -47,9 +48,44 @@ _PLAIN = {
 _BARE = {errors.TimedOut: "Error_TimedOut", errors.Cancelled: "Error_Cancelled"}
 
 
+_is_live = False
+
+
 def inside() -> bool:
     """Whether this runs in a component."""
     return wit is not None
+
+
+def interface(module: str, world: str) -> Any:
+    """The generated module of an interface that a component has only if its plugin uses it; `None` in a test."""
+    if not inside():
+        return None
+    try:
+        return importlib.import_module(f"wit_world.imports.{module}")
+    except ImportError:
+        raise MissingWorld(world) from None
+
+
+class MissingWorld(ImportError):
+    """The component is built without an interface."""
+
+    def __init__(self, world: str) -> None:
+        super().__init__(
+            f"this component is built without the world `{world}`; "
+            f'write worlds = ["{world}"] below [tool.plugport] in pyproject.toml'
+        )
+
+
+def go_live() -> None:
+    """The plugin is built; what comes now are calls."""
+    global _is_live
+    _is_live = True
+
+
+def check_live(what: str) -> None:
+    """Rejects what stands at the top of a module and belongs into a function."""
+    if inside() and not _is_live:
+        raise errors.Internal(f"{what} cannot be used while the plugin is built; use it in a function")
 
 
 class HostCallBackend:
@@ -117,11 +153,16 @@ def _outcome(request: ClientRequest[Any], outcome: Any) -> Any:
 
 
 def _requested(send: Callable[..., T], *request: Any) -> T:
+    return unwrapped(lambda: send(*request), _received)
+
+
+def unwrapped(run: Callable[[], T], error: Callable[[Any], Exception]) -> T:
+    """What a function of the host returns, or its error in the WIT as an exception."""
     try:
-        return send(*request)
+        return run()
     except component.Err as rejected:
-        error = _received(rejected.value)
-    raise error
+        made = error(rejected.value)
+    raise made
 
 
 def _received(value: Any) -> errors.Error:

@@ -3,17 +3,19 @@
     outcome = testing.invoke(hello, name="Bob")
     assert outcome.text == "Hello, Bob!"
 
-A `TestClient` records what it is told and what it is asked, and responds as the test scripts it.
+A `TestClient` records what it is told and what it is asked, and responds as the test scripts it. It stands in for the
+server too: requests to other hosts, the store and the settings are the client's own, and empty at first.
 """
 
 # mypy: disable-error-code="no-any-return"
 
 from __future__ import annotations
 
+import inspect
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from . import notify, to_json
 from .call import AsyncCall, Call, Client, Level
@@ -21,7 +23,16 @@ from .client_requests import ClientRequest, Root, answer
 from .completions import Completion
 from .content import Content, Contents, Message, ToolResult, texts
 from .errors import Error, Internal, MissingCapability
+from .host_double import HostDouble
 from .tools import Json
+
+if TYPE_CHECKING:
+    from .http import Response
+    from .http.scripted import HttpRequest
+    from .kv import Store
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -111,6 +122,7 @@ class TestClient:
         self._samples: list[dict[str, Any] | Error] | None = None
         self._elicits: list[dict[str, Any] | Error] | None = None
         self._roots: list[Root] | None = None
+        self._host = HostDouble()
 
     def samples(self, text: str, **more: Any) -> TestClient:
         """Lets the model respond with this text."""
@@ -154,6 +166,41 @@ class TestClient:
         self._roots = [Root(one) if isinstance(one, str) else one for one in roots]
         return self
 
+    def answers_http(self, answer: Callable[[HttpRequest], Response | str | bytes]) -> TestClient:
+        """Answers requests to other hosts, which are denied otherwise: with a response or its body, or by raising."""
+        self._host.answer = answer
+        return self
+
+    @property
+    def http_requests(self) -> list[HttpRequest]:
+        """The requests to other hosts, each with `method`, `url`, `headers`, `body`, `text()` and `json()`."""
+        return self._host.requests
+
+    @property
+    def store(self) -> Store:
+        """The plugin's store."""
+        from .kv import Store, memory
+
+        return Store(memory.Bucket(self._host.values))
+
+    def has_config(
+        self, settings: Mapping[str, object], secrets: Mapping[str, object] | None = None
+    ) -> TestClient:
+        """Sets settings and secrets of the plugin, as its operator does."""
+        self._host.settings.update({key: _setting(value) for key, value in settings.items()})
+        self._host.secrets.update({key: _setting(value) for key, value in (secrets or {}).items()})
+        return self
+
+    def run(self, job: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """Runs any code of a plugin, with the store, the settings and the answers of this client."""
+        with self._host.current():
+            made = job(*args, **kwargs)
+        return self._awaited(made) if inspect.iscoroutine(made) else made  # type: ignore[return-value]
+
+    async def _awaited(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        with self._host.current():
+            return await coroutine
+
     def cancel(self) -> TestClient:
         """Lets the client lose interest, from now on."""
         self._cancelled = True
@@ -171,21 +218,21 @@ class TestClient:
         """Calls a tool through JSON, as the host does, but without its check against the schema."""
         args = to_json.dumps({**(arguments or {}), **more})
         try:
-            return Outcome(tool.plugport.run(self.call(), args), None, self)
+            return Outcome(self.run(tool.plugport.run, self.call(), args), None, self)
         except Error as error:
             return Outcome(ToolResult(), error, self)
 
     def read(self, resource: Any, uri: str | None = None, /, **variables: str) -> list[Contents]:
         """Reads a resource. One of a template needs its URI and the decoded values that the URI has for the variables."""
-        return resource.plugport.read(self.call(), uri or resource.plugport.uri, variables)
+        return self.run(resource.plugport.read, self.call(), uri or resource.plugport.uri, variables)
 
     def get_prompt(self, prompt: Any, **arguments: str) -> list[Message]:
         """Gets a prompt."""
-        return prompt.plugport.get(self.call(), arguments)
+        return self.run(prompt.plugport.get, self.call(), arguments)
 
     def complete(self, completer: Any, value: str, **context: str) -> Completion:
         """Completes the text typed so far."""
-        return completer.plugport.complete(self.call(), value, context)
+        return self.run(completer.plugport.complete, self.call(), value, context)
 
     def _answers(self, answer: dict[str, Any] | Error) -> TestClient:
         self._elicits = [*(self._elicits or []), answer]
@@ -245,6 +292,11 @@ def _next(capability: str, answers: list[dict[str, Any] | Error] | None) -> str:
     if isinstance(answer, Error):
         raise answer
     return to_json.dumps(answer)
+
+
+def _setting(value: object) -> str:
+    """As the host has it, where all values are texts."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def call() -> Call:

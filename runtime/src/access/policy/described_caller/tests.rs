@@ -38,7 +38,7 @@ fn a_token_has_what_the_configuration_says() {
     ] {
         assert_eq!(is(&ci, entry), named, "{entry}");
     }
-    assert_eq!(ci.remarks().len(), 1, "the two tokens differ: {:?}", ci.remarks());
+    assert_eq!(ci.warnings().len(), 1, "the two tokens differ: {:?}", ci.warnings());
     assert!(is(&parse(&["principal:token:ci"], Some(&auth)).unwrap(), "group:build"));
     let late = parse(&["token:late"], Some(&auth)).unwrap();
     let Subject::Http { principal: Some(principal), .. } = late.subject() else { panic!("{late:?}") };
@@ -51,11 +51,11 @@ fn groups_and_scopes_describe_whoever_has_them() {
     let caller = parse(&["group:analysts", "group:staff", "scope:data"], Some(&auth)).unwrap();
     assert!(is(&caller, "group:analysts") && is(&caller, "group:staff") && is(&caller, "authenticated"));
     assert!(caller.subject().has_scopes(&["data".into()]) && !is(&caller, "token:ci"));
-    let told = caller.remarks();
+    let told = caller.warnings();
     assert!(told.len() == 3 && told[0].starts_with("`group:analysts` is nobody"), "{told:?}");
     assert!(told[2].starts_with("`scope:data` is nobody"), "{told:?}");
     let given = parse(&["group:build", "scope:tools"], Some(&auth)).unwrap();
-    assert!(given.remarks().is_empty(), "a token has them: {:?}", given.remarks());
+    assert!(given.warnings().is_empty(), "a token has them: {:?}", given.warnings());
 }
 
 #[test]

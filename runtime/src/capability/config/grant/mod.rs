@@ -64,14 +64,14 @@ impl Grant for Granted {
         values && self.secrets.iter().all(|(name, _)| other.secrets.get(name).is_some())
     }
 
-    fn remarks(&self) -> Vec<String> {
+    fn warnings(&self) -> Vec<String> {
         let world_readable = self.secrets.iter().filter(|(_, secret)| secret.is_world_readable());
-        let remark = |(name, secret): (&str, &Secret)| {
+        let warning = |(name, secret): (&str, &Secret)| {
             let source = secret.source();
             format!(
                 "{source}, which holds the secret `{name}`, can be read by every user; change its mode to 0600"
             )
         };
-        world_readable.map(remark).collect()
+        world_readable.map(warning).collect()
     }
 }

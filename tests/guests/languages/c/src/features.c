@@ -101,43 +101,122 @@ static pp_result *refuse(pp_call *call, const pp_args *args)
     return answer.failure ? pp_failed(answer.failure) : pp_text("%s", answer.text);
 }
 
-PP_TOOLS({.name = "log", .description = "Log a text.", .call = log_text, .params = {PP_STRING("text", "What to log.")}},
-         {.name = "print", .description = "Print a text.", .call = print, .params = {PP_STRING("text", "What to print.")}},
-         {
-             .name = "progress",
-             .description = "Report progress in steps.",
-             .call = progress,
-             .params = {PP_INTEGER_IN("steps", 0, 1000, "How many steps.")},
-         },
-         {
-             .name = "sample",
-             .description = "Ask the client's model.",
-             .call = sample,
-             .params = {PP_STRING("question", "What to ask.")},
-         },
-         {
-             .name = "elicit",
-             .description = "Ask the person.",
-             .call = elicit,
-             .params = {PP_STRING("question", "What to ask.")},
-         },
-         {.name = "roots", .description = "List the client's roots.", .call = roots},
-         {
-             .name = "structured",
-             .description = "Add and multiply two numbers.",
-             .call = structured,
-             .hints = PP_READ_ONLY | PP_IDEMPOTENT,
-             .params = {PP_INTEGER("a", "One number."), PP_INTEGER("b", "The other.")},
-             .returns = {PP_INTEGER("sum", "a + b"), PP_INTEGER("product", "a * b")},
-         },
-         {
-             .name = "nest",
-             .description = "Answer with lists in lists.",
-             .call = nest,
-             .params = {PP_INTEGER_IN("depth", 0, 100000, "How deep.")},
-         },
-         {.name = "fail", .description = "Fail.", .call = fail, .params = {PP_STRING("why", "What to say.")}},
-         {.name = "refuse", .description = "Ask the model without leave, and say what the host says.", .call = refuse});
+static pp_result *fetch_text(pp_call *call, const pp_args *args)
+{
+    (void)call;
+    const pp_http_response *response = pp_http_get(pp_string(args, "url"));
+    return response->error ? pp_error("%s", response->message) : pp_text("%s", response->body);
+}
+
+static pp_result *fetch_all(pp_call *call, const pp_args *args)
+{
+    (void)call;
+    const pp_json *urls = pp_value(args, "urls");
+    size_t count = pp_json_count(urls), started = 0;
+    pp_http_sent **sent = pp_alloc(count * sizeof *sent);
+    for (const pp_json *url = pp_json_at(urls, 0); url; url = pp_json_next(url)) {
+        const pp_http_request request = {.url = pp_json_text(url, NULL)};
+        sent[started++] = pp_http_start(&request);
+    }
+    const char *bodies = "";
+    for (size_t at = 0; at < count; at++) {
+        const pp_http_response *response = pp_http_receive(sent[at]);
+        if (response->error) {
+            return pp_error("%s", response->message);
+        }
+        bodies = pp_format("%s%s%s", bodies, at > 0 ? "\n" : "", response->body);
+    }
+    return pp_text("%s", bodies);
+}
+
+static pp_result *count_visits(pp_call *call, const pp_args *args)
+{
+    (void)call;
+    pp_kv_number visits = pp_kv_increment(pp_string(args, "name"), 1);
+    return visits.failure ? pp_failed(visits.failure) : pp_text("%lld", (long long)visits.number);
+}
+
+/* How many characters a text has, each of which begins with a byte that does not continue another. */
+static int length_of(const char *text)
+{
+    int length = 0;
+    for (; *text; text++) {
+        length += ((unsigned char)*text & 0xC0) != 0x80;
+    }
+    return length;
+}
+
+static pp_result *greet_configured(pp_call *call, const pp_args *args)
+{
+    (void)call, (void)args;
+    pp_setting greeting = pp_config_require("greeting"), token = pp_config_require("token");
+    if (greeting.failure || token.failure) {
+        return pp_failed(greeting.failure ? greeting.failure : token.failure);
+    }
+    return pp_text("%s %d", greeting.value, length_of(token.value));
+}
+
+PP_TOOLS(
+    {.name = "log", .description = "Log a text.", .call = log_text, .params = {PP_STRING("text", "What to log.")}},
+    {.name = "print", .description = "Print a text.", .call = print, .params = {PP_STRING("text", "What to print.")}},
+    {
+        .name = "progress",
+        .description = "Report progress in steps.",
+        .call = progress,
+        .params = {PP_INTEGER_IN("steps", 0, 1000, "How many steps.")},
+    },
+    {
+        .name = "sample",
+        .description = "Ask the client's model.",
+        .call = sample,
+        .params = {PP_STRING("question", "What to ask.")},
+    },
+    {
+        .name = "elicit",
+        .description = "Ask the person.",
+        .call = elicit,
+        .params = {PP_STRING("question", "What to ask.")},
+    },
+    {.name = "roots", .description = "List the client's roots.", .call = roots},
+    {
+        .name = "structured",
+        .description = "Add and multiply two numbers.",
+        .call = structured,
+        .hints = PP_READ_ONLY | PP_IDEMPOTENT,
+        .params = {PP_INTEGER("a", "One number."), PP_INTEGER("b", "The other.")},
+        .returns = {PP_INTEGER("sum", "a + b"), PP_INTEGER("product", "a * b")},
+    },
+    {
+        .name = "nest",
+        .description = "Answer with lists in lists.",
+        .call = nest,
+        .params = {PP_INTEGER_IN("depth", 0, 100000, "How deep.")},
+    },
+    {.name = "fail", .description = "Fail.", .call = fail, .params = {PP_STRING("why", "What to say.")}},
+    {.name = "refuse", .description = "Ask the model without leave, and say what the host says.", .call = refuse},
+    {
+        .name = "fetch-text",
+        .description = "Fetch a text.",
+        .call = fetch_text,
+        .params = {PP_STRING("url", "Where it is.")},
+    },
+    {
+        .name = "fetch-all",
+        .description = "Fetch several texts at once.",
+        .call = fetch_all,
+        .params = {PP_JSON("urls", "{\"type\":\"array\",\"items\":{\"type\":\"string\"}}", "Where they are.")},
+    },
+    {
+        .name = "count-visits",
+        .description = "Count the visits of someone.",
+        .call = count_visits,
+        .params = {PP_STRING("name", "Who visits.")},
+    },
+    {
+        .name = "greet-configured",
+        .description = "Say the greeting of the settings, and how long the secret is.",
+        .call = greet_configured,
+    });
 
 static pp_result *greeting(pp_call *call, const pp_args *args)
 {

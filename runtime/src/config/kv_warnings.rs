@@ -1,10 +1,10 @@
-//! Remarks on key-value stores that several callers share, or that no caller has.
+//! Warnings about key-value stores that several callers share, or that no caller has.
 
 use super::{Config, KvPer};
 
 impl Config {
-    /// Remarks that the operator may not expect, one sentence each.
-    pub(super) fn kv_remarks(&self) -> impl Iterator<Item = String> {
+    /// Warnings that the operator may not expect, one sentence each.
+    pub(super) fn kv_warnings(&self) -> impl Iterator<Item = String> {
         self.plugins.iter().filter_map(move |(plugin, config)| {
             let grant = config.grants.keyvalue?;
             match (grant.per, &self.auth) {
@@ -30,22 +30,22 @@ mod tests {
 
     use super::*;
 
-    fn remarks(text: &str) -> Vec<String> {
-        Config::parse(text, Path::new("plugport.toml"), "no-such-plugins".into()).unwrap().remarks()
+    fn warnings(text: &str) -> Vec<String> {
+        Config::parse(text, Path::new("plugport.toml"), "no-such-plugins".into()).unwrap().warnings()
     }
 
     #[test]
-    fn a_store_is_remarked_that_several_share_or_nobody_has() {
+    fn a_store_gets_a_warning_that_several_share_or_nobody_has() {
         let shared = "[plugins.a.grants]\nkv = { quota_mib = 4 }\n";
         let split = "[plugins.a.grants]\nkv = { per = \"caller\" }\n";
-        let with_auth = |text: &str| remarks(&format!("[auth]\n{text}"));
-        assert!(remarks(shared).is_empty() && with_auth(split).is_empty());
+        let with_auth = |text: &str| warnings(&format!("[auth]\n{text}"));
+        assert!(warnings(shared).is_empty() && with_auth(split).is_empty());
         let told = with_auth(shared);
         assert!(
             matches!(&*told, [one] if one.contains("kv = { quota_mib = 4, per = \"caller\" }")),
             "{told:?}"
         );
-        let told = remarks(split);
+        let told = warnings(split);
         assert!(matches!(&*told, [one] if one.contains("without [auth]")), "{told:?}");
     }
 

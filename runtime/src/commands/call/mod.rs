@@ -1,17 +1,17 @@
 //! `plugport call`: calls one tool without a server, under the same limits.
 
+mod answering_client;
+
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
-use serde_json::Value;
 
 use super::cached_compiler::compiler;
-use super::{CommandError, console, unknown};
+use super::{CommandError, console, json_option, unknown};
 use crate::approval::ApprovalPolicy;
-use crate::call_env::{Caller, NoClient};
 use crate::catalog::{PluginEntry, PublishedTool, RejectedItem, SchemaMismatch, plugin_name};
 use crate::cli;
 use crate::config::{
@@ -20,22 +20,17 @@ use crate::config::{
 use crate::json;
 use crate::mcp::{tool_error_json, tool_result_json};
 use crate::observe::{Audit, Escaped};
-use crate::plugin::{CallError, ComponentFile, ContentData, ItemKind, Loader, RejectedFunction, ToolResult};
+use crate::plugin::{
+    CallError, ComponentFile, ContentData, GuestError, ItemKind, Loader, RejectedFunction, ToolResult,
+};
 use crate::sandbox::{KvDatabase, WorkBudget};
 use crate::watch::scan;
+use answering_client::{AnsweringClient, option_for};
 
 pub(super) async fn run(args: cli::Call) -> Result<ExitCode, CommandError> {
     let config = args.source.configuration()?;
-    let mut value: Value = serde_json::from_str(&args.args).map_err(|error| {
-        CommandError::Usage(anyhow!(
-            "--args is not JSON: {error}; write an object such as '{{\"zone\":\"UTC\"}}'"
-        ))
-    })?;
-    if !value.is_object() {
-        return Err(CommandError::Usage(anyhow!(
-            "--args must be a JSON object, such as '{{\"zone\":\"UTC\"}}'"
-        )));
-    }
+    let mut value = json_option::object("--args", &args.args, r#"{"zone":"UTC"}"#)?;
+    let client = Arc::new(AnsweringClient::new(&args)?);
     let entry = load(&args, &config).await?;
     let tool = find(&entry, &args.tool)?;
     let text = tool.input.remove_nulls(&args.args, &mut value, None);
@@ -45,14 +40,14 @@ pub(super) async fn run(args: cli::Call) -> Result<ExitCode, CommandError> {
     validated.unwrap_or_else(|_| Err(SchemaMismatch::too_much())).map_err(|mismatch| {
         CommandError::Usage(anyhow!("the arguments do not fit the tool's schema: {mismatch}"))
     })?;
-    let called = tool.plugin.call_tool(&tool.tool.name, &text, Arc::new(NoClient(Caller::CommandLine))).await;
+    let called = tool.plugin.call_tool(&tool.tool.name, &text, client).await;
     let left = tool.plugin.config().limits.cpu_time().saturating_sub(called.record.usage().cpu);
     let failed = match called.outcome {
         Ok(result) => match show(tool, &result, left, args.json) {
             Ok(code) => return Ok(code),
             Err(fault) => format!("the tool returned an invalid result: {fault}"),
         },
-        Err(CallError::Guest(error)) => error.in_words(),
+        Err(CallError::Guest(error)) => in_words(&error),
         Err(failure) => failure.to_string(),
     };
     if args.json {
@@ -60,6 +55,18 @@ pub(super) async fn run(args: cli::Call) -> Result<ExitCode, CommandError> {
         return Ok(ExitCode::FAILURE);
     }
     Err(CommandError::Failed(anyhow!(failed)))
+}
+
+/// A guest's own error; if a client request had no response, with the option that gives one.
+fn in_words(error: &GuestError) -> String {
+    let option = match error {
+        GuestError::MissingCapability(capability) => option_for(capability),
+        _ => None,
+    };
+    match option {
+        Some(option) => format!("{}; to respond, add {option}", error.in_words()),
+        None => error.in_words(),
+    }
 }
 
 /// A file to load, with the plugin's name, its settings and its key-value store.
@@ -200,7 +207,7 @@ pub(super) async fn load_component(
 ) -> Result<PluginEntry, CommandError> {
     let LoadTarget { path, name, settings, store, .. } = target;
     let unusable = || path.display().to_string();
-    // There is no client, so no call is ever suspended.
+    // The client responds at once, so no call is ever suspended.
     let server = config::ServerConfig { suspended_calls: 0, idle_instances: 0, ..config.server.clone() };
     let loader = Loader::new(&server, store, Audit::disabled(), compiler(config)).context("cannot start")?;
     let loader = loader.for_cli();

@@ -1,26 +1,26 @@
-//! Remarks on roles that nobody can have, or that more principals have than it seems.
+//! Warnings about roles that nobody can have, or that more principals have than it seems.
 
 use super::who::WhoPattern;
 use super::{RoleConfig, RolesConfig};
 use crate::config::auth::AuthConfig;
 
 impl RolesConfig {
-    /// Remarks that the operator may not expect, one sentence each.
+    /// Warnings that the operator may not expect, one sentence each.
     #[must_use]
-    pub fn remarks(&self, auth: Option<&AuthConfig>) -> Vec<String> {
-        self.roles.iter().flat_map(|role| role_remarks(role, auth)).collect()
+    pub fn warnings(&self, auth: Option<&AuthConfig>) -> Vec<String> {
+        self.roles.iter().flat_map(|role| role_warnings(role, auth)).collect()
     }
 }
 
-fn role_remarks(role: &RoleConfig, auth: Option<&AuthConfig>) -> Vec<String> {
-    let remark = |rule: &super::Rule<WhoPattern>| {
-        let why = why_remarked(&rule.value, auth)?;
+fn role_warnings(role: &RoleConfig, auth: Option<&AuthConfig>) -> Vec<String> {
+    let warning = |rule: &super::Rule<WhoPattern>| {
+        let why = why_warned(&rule.value, auth)?;
         Some(format!("[roles.{}] line {}: `{}` {why}", role.name, rule.line, rule.text.escape_debug()))
     };
-    role.who.iter().filter_map(remark).collect()
+    role.who.iter().filter_map(warning).collect()
 }
 
-fn why_remarked(pattern: &WhoPattern, auth: Option<&AuthConfig>) -> Option<String> {
+fn why_warned(pattern: &WhoPattern, auth: Option<&AuthConfig>) -> Option<String> {
     let Some(auth) = auth else {
         let why = "is nobody, since there is no [auth] and no caller is authenticated";
         return pattern.needs_authentication().then(|| why.to_owned());
