@@ -45,6 +45,15 @@ async fn components_in_the_manner_of_other_hosts_run_unchanged() {
 }
 
 #[tokio::test]
+async fn a_draft_of_settings_with_other_names_is_served() {
+    let config = "[plugins.functions-weather.grants]\nconfig = { unit = \"Celsius\" }\n";
+    let server = Server::builder().guest("functions-weather").config(config).start().await;
+    let client = Client::new(server.url());
+    let weather = client.call("functions-weather-describe", json!({ "city": "Bern" })).await;
+    assert_eq!(weather.tool_text(), "20 degrees Celsius in Bern, with 1 settings");
+}
+
+#[tokio::test]
 async fn function_tools_have_the_same_limits() {
     let config = "[plugins.functions-arithmetic]\nlimits = { fuel = 50_000_000, result_kib = 64 }\n";
     let server = Server::builder().guest("functions-arithmetic").config(config).start().await;

@@ -35,3 +35,31 @@ fn a_component_for_another_version_is_told_both_and_what_to_do() {
     let Err(error) = linked("(component)") else { panic!() };
     assert!(matches!(error, LoadError::OtherWorld { .. }), "{error}");
 }
+
+/// A component with a function that imports these functions of `wasi:config`, whose error has this name.
+fn reading_settings(interface: &str, error: &str) -> String {
+    format!(
+        r#"(component
+             (import "{interface}" (instance
+               (type $error' (variant (case "upstream" string) (case "io" string)))
+               (export "{error}" (type $error (eq $error')))
+               (export "get" (func (param "key" string) (result (result (option string) (error $error)))))
+               (export "get-all" (func (result (result (list (tuple string string)) (error $error)))))))
+             (core module $m (func (export "answer") (result i32) (i32.const 42)))
+             (core instance $i (instantiate $m))
+             (func (export "answer") (result u32) (canon lift (core func $i "answer"))))"#
+    )
+}
+
+#[test]
+fn drafts_of_an_interface_that_differ_in_names_are_linked() {
+    for (interface, error) in [
+        ("wasi:config/store@0.2.0-rc.1", "error"),
+        ("wasi:config/store@0.2.0-draft", "config-error"),
+        ("wasi:config/store@0.2.0-draft", "error"),
+        ("wasi:config/runtime@0.2.0-draft", "config-error"),
+    ] {
+        let linked = linked(&reading_settings(interface, error));
+        assert!(linked.is_ok(), "{interface}: {:?}", linked.err());
+    }
+}
