@@ -67,7 +67,7 @@ async fn bad_files_are_skipped_with_one_line_each() {
         ("future.wasm", "was built for plugport:plugin@0.9.0"),
         ("hollow.wasm", "does not fit this server's interfaces"),
         ("mistyped.wasm", "it exports a function of another type than its interface says"),
-        ("foreign.wasm", "does not fit this server's interfaces"),
+        ("foreign.wasm", "imports acme:radio/tune@1.0.0, which this server does not have; build it without"),
         ("bad name.wasm", "rename the file"),
     ] {
         let lines: Vec<&str> = said.lines().filter(|line| line.contains(&format!("{file}:"))).collect();

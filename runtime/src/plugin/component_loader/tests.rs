@@ -63,3 +63,40 @@ fn drafts_of_an_interface_that_differ_in_names_are_linked() {
         assert!(linked.is_ok(), "{interface}: {:?}", linked.err());
     }
 }
+
+#[test]
+fn a_missing_import_is_named_with_its_version_and_what_there_is_instead() {
+    let importing = |name: &str| {
+        format!(
+            r#"(component
+                 (import "{name}" (instance (export "get" (func (result u32)))))
+                 (core module $m (func (export "answer") (result i32) (i32.const 42)))
+                 (core instance $i (instantiate $m))
+                 (func (export "answer") (result u32) (canon lift (core func $i "answer"))))"#
+        )
+    };
+    for (name, here) in [
+        (
+            "wasi:keyvalue/store@0.2.0-draft",
+            ", and this server has wasi:keyvalue in version 0.2.0-draft2; build",
+        ),
+        ("wasi:nn/graph@0.2.0", ", which this server does not have; build it without"),
+    ] {
+        let Err(error) = linked(&importing(name)) else { panic!("{name}") };
+        assert!(error.to_string().starts_with(&format!("imports {name}{here}")), "{error}");
+        assert!(error.is_permanent());
+    }
+    // The interface is there, and its function has another type.
+    let Err(error) = linked(&importing("wasi:config/store@0.2.0-draft")) else { panic!() };
+    assert!(matches!(error, LoadError::Unlinkable(_)), "{error}");
+}
+
+#[test]
+fn what_a_component_was_made_for_is_told_where_its_interfaces_are_at_fault() {
+    let act = Some(MadeFor::Act);
+    let other = || LoadError::OtherWorld { exports: "act:tools/tool-provider@0.2.0".to_owned(), kind: "" };
+    assert!(matches!(for_other_host(other(), act.as_ref()), LoadError::OtherHost(MadeFor::Act)));
+    assert!(matches!(for_other_host(other(), None), LoadError::OtherWorld { .. }));
+    let slow = LoadError::Compile(CompileError::Slow(1));
+    assert!(matches!(for_other_host(slow, act.as_ref()), LoadError::Compile(CompileError::Slow(1))));
+}
