@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::capability_report::CapabilityReport;
 use super::inspect::rejected_functions_json;
 use super::memory_estimate::MemoryEstimate;
-use super::published_names::PublishedNames;
+use super::published_names::{LISTS_NOTHING, PublishedNames};
 use super::ungranted_folder::{self, UngrantedFolder};
 use super::{CommandError, call, console, serve};
 use crate::access::policy::{FolderItems, unmatched_rules};
@@ -240,10 +240,10 @@ impl CheckResult {
     fn plugin_lines(&self, entry: &PluginEntry, grants: &Grants) -> Vec<String> {
         let name = entry.plugin.name();
         let capabilities = CapabilityReport::of(&entry.interfaces.imports, grants);
-        let published = PublishedNames::of(&self.snapshot, name).in_words();
+        let published = PublishedNames::of(&self.snapshot, name);
         let mut lines = vec![
             format!("{name}: sha256:{}", entry.plugin.digest()),
-            format!("  publishes {}", if published.is_empty() { "nothing" } else { &published }),
+            format!("  publishes {}", published.in_words()),
             format!("  imports {}", packages(&entry.interfaces.imports).join(", ")),
         ];
         lines.extend(entry.plugin.config().instances.cost_note().map(|note| format!("  {note}")));
@@ -255,6 +255,10 @@ impl CheckResult {
                     format!("  fault: the {} `{name}` is not published: {why}", kind.as_str())
                 }))
             }
+        }
+        let is_explained = self.withheld(entry).is_some() || self.snapshot.rejected(entry).next().is_some();
+        if published.is_empty() && !is_explained {
+            lines.push(format!("  {LISTS_NOTHING}"));
         }
         lines.extend(self.contested_names(entry).map(|(key, by)| {
             format!("  warning: the plugin `{by}` lists `{key}`, which belongs to this one and is not published for it")

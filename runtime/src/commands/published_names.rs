@@ -7,6 +7,10 @@ use serde::{Deserialize, Serialize};
 use crate::catalog::{Item, ItemList, Snapshot};
 use crate::observe::Redactor;
 
+/// The warning about a plugin that lists nothing.
+pub(super) const LISTS_NOTHING: &str = "warning: it lists no tools, resources or prompts now; if its source has some, \
+    look for warnings of its build, and at its exports with `plugport inspect`";
+
 /// Maximum number of items of one kind that a line names.
 const MAX_NAMED: usize = 20;
 
@@ -34,8 +38,17 @@ impl PublishedNames {
         }
     }
 
+    /// Whether there are none.
+    pub(super) fn is_empty(&self) -> bool {
+        let Self { tools, resources, templates, prompts } = self;
+        [tools, resources, templates, prompts].into_iter().all(Vec::is_empty)
+    }
+
     /// One line with the first names of each kind, since a plugin may list very many.
     pub(super) fn in_words(&self) -> String {
+        if self.is_empty() {
+            return "nothing".to_owned();
+        }
         let parts = [
             ("", &self.tools),
             ("resources ", &self.resources),
@@ -73,6 +86,13 @@ fn few(keys: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_names_are_called_nothing() {
+        assert_eq!(PublishedNames::default().in_words(), "nothing");
+        let prompts = PublishedNames { prompts: vec!["hello".to_owned()], ..PublishedNames::default() };
+        assert_eq!((prompts.is_empty(), prompts.in_words().as_str()), (false, "prompts hello"));
+    }
 
     #[test]
     fn a_great_many_are_counted() {

@@ -17,21 +17,25 @@ use super::exports::FEATURES;
 use super::file_signature::{self, Signer};
 use super::function_tools::{DocsSection, FunctionTools};
 use super::instance_pool::{InstancePool, PluginPool};
-use super::interface_names::IncompatibleInterface;
+use super::interface_names::{IncompatibleInterface, instead_of};
+use super::made_for::MadeFor;
 use super::rate_gate::RateGate;
 use super::{CallError, ComponentFile, Exports, Interfaces, Listing, LoadError, Plugin};
 use crate::call_env::{Caller, HintAudience};
 use crate::capability::{self, InstanceCtx, PendingChanges, PluginCtx, ServerCtx};
 use crate::config::{self, Limits, PluginConfig};
-use crate::observe::Audit;
+use crate::observe::{Audit, Escaped, truncate};
 use crate::sandbox::{
-    self, CallPermits, CompilePermit, Compiler, EngineError, EpochTicker, GuestMemory, KvDatabase,
-    PollPermits,
+    self, CallPermits, CompileError, CompilePermit, Compiler, EngineError, EpochTicker, GuestMemory,
+    KvDatabase, PollPermits,
 };
 use crate::token_bucket::CallerRates;
 
 /// Log lines about rejected functions of one plugin.
 const MAX_LINES: usize = 8;
+
+/// Longest name of an import that an error shows, bytes.
+const MAX_IMPORT: usize = 100;
 
 /// Makes plugins. One per process; it owns the engine and what all plugins share.
 pub struct Loader {
@@ -52,6 +56,7 @@ struct ComponentInfo {
     digest: String,
     signer: Option<Signer>,
     docs: DocsSection,
+    made_for: Option<MadeFor>,
 }
 
 /// A file that was verified and has to be compiled.
@@ -202,7 +207,8 @@ impl Loader {
     ) -> Result<CachedLoad, LoadError> {
         // Before anything else, so that a file with a rejected signature is neither compiled nor started.
         let (ComponentFile { digest, bytes, .. }, signer) = verify(file, &config).await?;
-        let info = ComponentInfo { docs: DocsSection::of(&bytes), digest, signer };
+        let (docs, made_for) = (DocsSection::of(&bytes), MadeFor::of_component(&bytes));
+        let info = ComponentInfo { digest, signer, docs, made_for };
         match self.compiler.load_cached(&self.engine, &info.digest, &config.limits).await {
             Some(component) => {
                 // A plugin may take long to list its items.
@@ -231,21 +237,23 @@ impl Loader {
         permit: &CompilePermit,
     ) -> Result<LoadedPlugin, LoadError> {
         let (digest, limits) = (&info.digest, &config.limits);
-        let component = self.compiler.compile_uncached(&self.engine, bytes, digest, limits, permit).await?;
+        let compiled = self.compiler.compile_uncached(&self.engine, bytes, digest, limits, permit).await;
+        let component = compiled.map_err(|error| for_other_host(error.into(), info.made_for.as_ref()))?;
         self.start(&name, info, component, config).await
     }
 
     async fn start(
         &self,
         name: &str,
-        ComponentInfo { digest, signer, docs }: ComponentInfo,
+        ComponentInfo { digest, signer, docs, made_for }: ComponentInfo,
         component: Component,
         config: PluginConfig,
     ) -> Result<LoadedPlugin, LoadError> {
         let (linker, limits) = (Arc::clone(&self.linker), config.limits.clone());
         // Reading all imports and exports may take long, so it runs on a thread for blocking work.
         let linking = tokio::task::spawn_blocking(move || link(&linker, &component, &docs, &limits));
-        let (interfaces, pre, exports) = linking.await.map_err(|_| LoadError::Unexamined)??;
+        let linked = linking.await.map_err(|_| LoadError::Unexamined)?;
+        let (interfaces, pre, exports) = linked.map_err(|error| for_other_host(error, made_for.as_ref()))?;
         let permits = Arc::new(CallPermits::new(&config.limits, Arc::clone(&self.call_permits)));
         let shared = Arc::new(PluginCtx::new(name, digest, config, self.common.clone()));
         let rate_gate = RateGate::new(&shared.config.limits, Arc::clone(&self.callers));
@@ -295,6 +303,35 @@ async fn verify(
     verifying.await.map_err(|_| LoadError::Unexamined)?
 }
 
+/// The error about a component that cannot be a plugin, which says what it was made for if that is known.
+fn for_other_host(error: LoadError, made_for: Option<&MadeFor>) -> LoadError {
+    let concerns_interfaces = matches!(
+        error,
+        LoadError::Compile(CompileError::Async(_))
+            | LoadError::OtherWorld { .. }
+            | LoadError::NoTools(_)
+            | LoadError::MissingImport { .. }
+            | LoadError::Unlinkable(_)
+    );
+    match made_for {
+        Some(host) if concerns_interfaces => LoadError::OtherHost(host.clone()),
+        _ => error,
+    }
+}
+
+/// The error for a component that the linker rejected.
+fn unlinkable(error: wasmtime::Error, interfaces: &Interfaces) -> LoadError {
+    let message = error.to_string();
+    let missing = interfaces.import_in(&message).and_then(|import| Some((import, instead_of(import)?)));
+    match missing {
+        Some((import, here)) => {
+            let import = truncate(MAX_IMPORT, format_args!("{}", Escaped(import)));
+            LoadError::MissingImport { import, here }
+        }
+        None => LoadError::Unlinkable(error.into()),
+    }
+}
+
 /// Reads the interfaces of a component, links its imports, and finds its exports.
 fn link(
     linker: &Linker<InstanceCtx>,
@@ -309,11 +346,10 @@ fn link(
     }
     let is_feature = FEATURES.iter().any(|interface| interfaces.exports_interface(interface));
     let functions = (!is_feature).then(|| functions(component, &interfaces, docs, limits)).transpose()?;
-    let unlinkable = |error: wasmtime::Error| LoadError::Unlinkable(error.into());
-    let pre = linker.instantiate_pre(component).map_err(unlinkable)?;
+    let pre = linker.instantiate_pre(component).map_err(|error| unlinkable(error, &interfaces))?;
     let exports = match functions {
         Some(functions) => Exports::of(functions),
-        None => Exports::find(&pre, &interfaces).map_err(unlinkable)?,
+        None => Exports::find(&pre, &interfaces).map_err(|error| LoadError::Unlinkable(error.into()))?,
     };
     Ok((interfaces, pre, exports))
 }

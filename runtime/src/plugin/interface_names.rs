@@ -51,6 +51,11 @@ impl Interfaces {
         self.exports.iter().any(|name| ours(name).is_some())
     }
 
+    /// The import that a message of the linker names in quotation marks.
+    pub(super) fn import_in(&self, message: &str) -> Option<&str> {
+        self.imports.iter().map(String::as_str).find(|import| message.contains(&format!("`{import}`")))
+    }
+
     /// A note for an error about a component without functions: what it is instead, if its exports show that.
     pub(super) fn kind(&self) -> &'static str {
         let exports = |interface: &str| self.exports.iter().any(|name| name.starts_with(interface));
@@ -62,6 +67,38 @@ impl Interfaces {
             ""
         }
     }
+}
+
+/// Packages of WASI of which this server has every 0.2.
+const WASI_0_2: [&str; 7] = ["cli", "clocks", "filesystem", "http", "io", "random", "sockets"];
+
+/// Packages of WASI that are drafts, with the versions that this server has; the first is the one to build with.
+const WASI_DRAFTS: [(&str, &[&str]); 2] =
+    [("config", &["0.2.0-rc.1", "0.2.0-draft"]), ("keyvalue", &["0.2.0-draft2"])];
+
+/// What this server has instead of an import that it does not have, and what can be done; `None` if it has the
+/// interface, in this version.
+pub(super) fn instead_of(import: &str) -> Option<String> {
+    let (path, version) = import.split_once('@').unwrap_or((import, UNVERSIONED));
+    let (package, _) = path.split_once('/').unwrap_or((path, ""));
+    let other_version = |has: &str| {
+        format!("and this server has {package} in version {has}; build it with the WIT of that version")
+    };
+    let known = |name: &str| package.strip_prefix("wasi:") == Some(name);
+    if package == "plugport:plugin" {
+        return None;
+    }
+    if WASI_0_2.iter().any(|name| known(name)) {
+        let is_released = version.starts_with("0.2.") && !version.contains('-');
+        return (!is_released).then(|| other_version("0.2"));
+    }
+    if let Some((_, has)) = WASI_DRAFTS.iter().find(|(name, _)| known(name)) {
+        return (!has.contains(&version)).then(|| other_version(has.first().unwrap_or(&"0.2")));
+    }
+    Some(format!(
+        "which this server does not have; build it without, on the interfaces of plugport:plugin@{WIT_VERSION} and WASI \
+         0.2"
+    ))
 }
 
 /// Stands for the version of a name without one.
@@ -91,6 +128,27 @@ fn same_line(version: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_import_in_another_version_is_told_which_one_there_is() {
+        for (import, expected) in [
+            ("wasi:keyvalue/store@0.2.0-draft", "and this server has wasi:keyvalue in version 0.2.0-draft2;"),
+            ("wasi:config/store@0.2.0-rc.2", "and this server has wasi:config in version 0.2.0-rc.1;"),
+            ("wasi:http/types@0.2.0-rc-2023-12-05", "and this server has wasi:http in version 0.2;"),
+            ("wasi:clocks/wall-clock@0.3.0", "and this server has wasi:clocks in version 0.2;"),
+            ("wasi:logging/logging", "which this server does not have;"),
+            ("acme:radio/tune@1.0.0", "which this server does not have;"),
+            ("beep", "which this server does not have;"),
+        ] {
+            let here = instead_of(import).unwrap_or_default();
+            assert!(here.starts_with(expected), "{import}: {here}");
+        }
+        for import in
+            ["wasi:http/types@0.2.9", "wasi:config/store@0.2.0-draft", "plugport:plugin/types@0.1.0"]
+        {
+            assert_eq!(instead_of(import), None, "{import}");
+        }
+    }
 
     #[test]
     fn a_later_patch_is_ours_and_another_minor_is_not() {

@@ -1,6 +1,7 @@
 //! Why a file is rejected, what the author or the operator can do, and whether loading it again may help.
 
 use super::file_signature::SignatureError;
+use super::made_for::MadeFor;
 use super::{CallError, GuestError};
 use crate::sandbox::CompileError;
 
@@ -50,7 +51,18 @@ pub enum LoadError {
         /// `exports` or `imports`.
         way: &'static str,
     },
-    /// It imports an interface that the server does not have, or a function with another type.
+    /// Another host can run it, and this one cannot.
+    #[error("{}", .0.in_words())]
+    OtherHost(MadeFor),
+    /// It imports an interface that the server does not have.
+    #[error("imports {import}, {here}")]
+    MissingImport {
+        /// The name of the import, shortened.
+        import: String,
+        /// What this server has instead, and what can be done.
+        here: String,
+    },
+    /// It imports a function with another type, or exports an interface without a function.
     #[error(
         "does not fit this server's interfaces; rebuild it against plugport:plugin@{} and WASI 0.2",
         super::WIT_VERSION
@@ -85,9 +97,12 @@ impl LoadError {
                         | CompileError::Large(_)
                 )
             }
-            Self::OtherWorld { .. } | Self::NoTools(_) | Self::OtherVersion { .. } | Self::Unlinkable(_) => {
-                true
-            }
+            Self::OtherWorld { .. }
+            | Self::NoTools(_)
+            | Self::OtherVersion { .. }
+            | Self::OtherHost(_)
+            | Self::MissingImport { .. }
+            | Self::Unlinkable(_) => true,
             _ => false,
         }
     }

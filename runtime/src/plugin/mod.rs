@@ -22,11 +22,13 @@ mod interface_names;
 mod invoke;
 mod listing;
 mod load_error;
+mod made_for;
 mod prompts;
 mod quarantine;
 mod rate_gate;
 mod resources;
 mod result_size;
+mod sections;
 mod tools;
 
 use std::sync::Arc;
@@ -64,6 +66,7 @@ pub use interface_names::{Interfaces, WIT_VERSION};
 pub use invoke::FinishedCall;
 pub use listing::Listing;
 pub use load_error::LoadError;
+pub use made_for::MadeFor;
 
 use crate::capability::{InstanceCtx, PluginCtx};
 use crate::config::PluginConfig;

@@ -45,6 +45,15 @@ async fn components_in_the_manner_of_other_hosts_run_unchanged() {
 }
 
 #[tokio::test]
+async fn a_draft_of_settings_with_other_names_is_served() {
+    let config = "[plugins.functions-weather.grants]\nconfig = { unit = \"Celsius\" }\n";
+    let server = Server::builder().guest("functions-weather").config(config).start().await;
+    let client = Client::new(server.url());
+    let weather = client.call("functions-weather-describe", json!({ "city": "Bern" })).await;
+    assert_eq!(weather.tool_text(), "20 degrees Celsius in Bern, with 1 settings");
+}
+
+#[tokio::test]
 async fn function_tools_have_the_same_limits() {
     let config = "[plugins.functions-arithmetic]\nlimits = { fuel = 50_000_000, result_kib = 64 }\n";
     let server = Server::builder().guest("functions-arithmetic").config(config).start().await;
@@ -218,7 +227,17 @@ async fn components_without_usable_functions_are_rejected_with_what_they_are() {
              (func (export "take") (param "r" (own $r)) (canon lift (core func $i "take"))))"#,
     );
     let later_import = with_answer(r#"(import "plugport:plugin/sampling@0.9.0" (instance))"#);
+    let importing = |name: &str| {
+        with_answer(&format!(r#"(import "{name}" (instance (export "get" (func (result u32)))))"#))
+    };
+    let extism = component(r#"(module (import "extism:host/env" "free" (func (param i64))))"#);
     let server = Server::builder()
+        .file("extism.wasm", &extism)
+        .file("act.wasm", &exporting("act:tools/tool-provider@0.2.0"))
+        .file("newer_program.wasm", &exporting("wasi:cli/run@0.3.0"))
+        .file("newer_import.wasm", &importing("wasi:random/insecure@0.3.0"))
+        .file("draft.wasm", &importing("wasi:keyvalue/store@0.2.0-draft"))
+        .file("logging.wasm", &importing("wasi:logging/logging@0.1.0-draft"))
         .file("program.wasm", &exporting("wasi:cli/run@0.2.6"))
         .file("handler.wasm", &exporting("wasi:http/incoming-handler@0.2.6"))
         .file("hollow.wasm", &exporting("a:b/c"))
@@ -230,6 +249,15 @@ async fn components_without_usable_functions_are_rejected_with_what_they_are() {
         .await;
     let said = server.log();
     for (file, what) in [
+        ("extism.wasm", "is a core WebAssembly module made for Extism, such as a plugin of hyper-mcp"),
+        ("act.wasm", "is a component made for ACT"),
+        ("newer_program.wasm", "is made for wasi:cli/run@0.3.0, and this server has WASI 0.2; build it for"),
+        ("newer_import.wasm", "is made for wasi:random/insecure@0.3.0, and this server has WASI 0.2"),
+        (
+            "draft.wasm",
+            "imports wasi:keyvalue/store@0.2.0-draft, and this server has wasi:keyvalue in version",
+        ),
+        ("logging.wasm", "imports wasi:logging/logging@0.1.0-draft, which this server does not have;"),
         ("program.wasm", "it exports wasi:cli/run@0.2.6, so it is a program and not functions"),
         ("handler.wasm", "so it is an HTTP handler and not functions"),
         ("hollow.wasm", "is a component of another world: it exports a:b/c"),

@@ -1,5 +1,8 @@
 //! Plugins that cannot be loaded cost one log line each, with what to do about it; the others are served.
 
+use std::path::Path;
+
+use plugport_tests::command::run_plugport;
 use plugport_tests::guests::guest;
 use plugport_tests::http_client::Client;
 use plugport_tests::server::Server;
@@ -64,7 +67,7 @@ async fn bad_files_are_skipped_with_one_line_each() {
         ("future.wasm", "was built for plugport:plugin@0.9.0"),
         ("hollow.wasm", "does not fit this server's interfaces"),
         ("mistyped.wasm", "it exports a function of another type than its interface says"),
-        ("foreign.wasm", "does not fit this server's interfaces"),
+        ("foreign.wasm", "imports acme:radio/tune@1.0.0, which this server does not have; build it without"),
         ("bad name.wasm", "rename the file"),
     ] {
         let lines: Vec<&str> = said.lines().filter(|line| line.contains(&format!("{file}:"))).collect();
@@ -75,6 +78,42 @@ async fn bad_files_are_skipped_with_one_line_each() {
         Client::new(server.url()).call("polite-echo", json!({ "message": "x" })).await.tool_text(),
         "x"
     );
+}
+
+/// A plugin whose `list-tools` returns an empty list.
+fn without_tools() -> Vec<u8> {
+    let wat = |name: &str| {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("guests/wat");
+        std::fs::read_to_string(folder.join(name)).unwrap()
+    };
+    let one = r#""\00\00\00\00\80\00\00\00\01\00\00\00""#;
+    let tool = wat("tool.wat");
+    assert!(tool.contains(one));
+    let guest = format!(
+        r#"(core module $core
+             (memory (export "memory") 1)
+             {}
+             (func (export "call-tool") (param i32 i32 i32 i32 i32) (result i32) (i32.const 256))
+             (func (export "post-call") (param i32)))
+           (core instance $main (instantiate $core))"#,
+        tool.replace(one, r#""\00\00\00\00\80\00\00\00\00\00\00\00""#)
+    );
+    wat::parse_str(wat("shell.wat").replace(";; THE GUEST", &guest)).unwrap()
+}
+
+#[tokio::test]
+async fn a_plugin_that_lists_nothing_is_published_with_a_warning() {
+    let plugin = without_tools();
+    let server = Server::builder().file("blank.wasm", &plugin).start().await;
+    let warned = "warning: it lists no tools, resources or prompts";
+    server.wait_for_log(warned).await;
+    assert!(server.log().contains("published blank: nothing\n"), "{}", server.log());
+
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("blank.wasm"), &plugin).unwrap();
+    let (code, out, err) = run_plugport(&["check", "--plugins", folder.path().to_str().unwrap()]);
+    assert_eq!(code, Some(0), "{out}{err}");
+    assert!(out.contains("  publishes nothing\n") && out.contains(warned), "{out}");
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Instant;
 
 use super::super::capability_report::granted;
-use super::super::published_names::PublishedNames;
+use super::super::published_names::{LISTS_NOTHING, PublishedNames};
 use super::console;
 use crate::catalog::{PluginEntry, RejectedItem, Snapshot};
 use crate::config::Config;
@@ -121,7 +121,8 @@ fn entry(snapshot: &Snapshot, entry: &PluginEntry) {
     let grants = &entry.plugin.config().grants;
     // Redacted, since a plugin that can read secrets may have put one anywhere.
     let print = |text: String| console::eprint(&entry.plugin.redactor().text(&text));
-    print(format!("published {name}: {}", PublishedNames::of(snapshot, name).in_words()));
+    let published = PublishedNames::of(snapshot, name);
+    print(format!("published {name}: {}", published.in_words()));
     for (_, may) in granted(grants) {
         print(format!("  may {may}"));
     }
@@ -132,7 +133,11 @@ fn entry(snapshot: &Snapshot, entry: &PluginEntry) {
         print(format!("  withheld: {why}"));
         return;
     }
-    for RejectedItem { name, why, .. } in snapshot.rejected(entry) {
+    let mut rejected = snapshot.rejected(entry).peekable();
+    if published.is_empty() && rejected.peek().is_none() {
+        print(format!("  {LISTS_NOTHING}"));
+    }
+    for RejectedItem { name, why, .. } in rejected {
         print(format!("  not published: {}: {}", Escaped(name), Escaped(why)));
     }
 }

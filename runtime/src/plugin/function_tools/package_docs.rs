@@ -7,6 +7,7 @@
 
 use serde_json::Value;
 
+use super::super::sections;
 use crate::config::fixed_limits::DESCRIPTION_KIB;
 use crate::config::kib;
 
@@ -15,12 +16,6 @@ const NAME: &[u8] = b"package-docs";
 
 /// Largest section that is read, bytes.
 const MAX_SECTION: usize = 256 << 10;
-
-/// Sections that are searched. Components have some dozens.
-const SECTIONS: usize = 10_000;
-
-/// Magic number and version.
-const HEADER: usize = 8;
 
 /// The bytes of the section in a component.
 #[derive(Debug, Default)]
@@ -32,17 +27,9 @@ pub(super) struct PackageDocs(Value);
 impl DocsSection {
     /// Finds the section of the component itself, not of nested modules and components.
     pub(in super::super) fn of(component: &[u8]) -> Self {
-        let mut rest = component.get(HEADER..).unwrap_or_default();
-        for _ in 0..SECTIONS {
-            let Some((id, body, after)) = section(rest) else { break };
-            if id == 0
-                && let Some(data) = custom(body)
-            {
-                return Self((data.len() <= MAX_SECTION).then(|| data.to_owned()));
-            }
-            rest = after;
-        }
-        Self(None)
+        let mut customs = sections::of(component).filter(|(id, _)| *id == sections::CUSTOM);
+        let data = customs.find_map(|(_, body)| custom(body));
+        Self(data.filter(|data| data.len() <= MAX_SECTION).map(<[u8]>::to_owned))
     }
 
     pub(super) fn read(&self) -> PackageDocs {
@@ -92,31 +79,11 @@ fn docs_of<'w>(functions: &'w Value, function: &str) -> Option<&'w str> {
     docs.as_str().or_else(|| docs.get("docs")?.as_str())
 }
 
-/// The first section: its id, its body, and the bytes after it.
-fn section(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
-    let (id, bytes) = bytes.split_first()?;
-    let (length, bytes) = number(bytes)?;
-    let (body, after) = bytes.split_at_checked(length)?;
-    Some((*id, body, after))
-}
-
 /// The data of a custom section with the name [`NAME`].
 fn custom(body: &[u8]) -> Option<&[u8]> {
-    let (length, body) = number(body)?;
+    let (length, body) = sections::number(body)?;
     let (name, data) = body.split_at_checked(length)?;
     (name == NAME).then_some(data)
-}
-
-/// A LEB128 number of at most 32 bits, and the bytes after it.
-fn number(bytes: &[u8]) -> Option<(usize, &[u8])> {
-    let mut number = 0_u64;
-    for (at, byte) in bytes.iter().take(5).enumerate() {
-        number |= u64::from(byte & 0x7f) << (7 * at);
-        if byte & 0x80 == 0 {
-            return Some((usize::try_from(number).ok()?, bytes.get(at + 1..)?));
-        }
-    }
-    None
 }
 
 #[cfg(test)]
