@@ -1,9 +1,7 @@
 //! The arguments of a call as the audit has them: their beginning if the operator wants them, and else their digest.
 //!
-//! The digest is left to the audit's thread, with the line of the call, so that the client does not wait for it: SHA-256
-//! takes seven times as long as the copy that the thread needs. The copies wait in the audit's queue, which counts their
-//! bytes; when the thread is behind, calls make their lines themselves again. Very long arguments would fill that queue
-//! with a few calls.
+//! The digest of short arguments is left to the audit's thread, with the line of their call. Longer ones would have to
+//! be copied for that, and would make one thread work for all callers.
 
 use std::fmt;
 
@@ -15,7 +13,7 @@ use sha2::{Digest as _, Sha256};
 const MAX_WHOLE: usize = 16 << 10;
 
 /// Longest arguments whose digest is left to the audit's thread, bytes.
-const MAX_DIGEST_LATER: usize = 128 << 10;
+const MAX_DIGEST_LATER: usize = 1 << 10;
 
 /// The arguments of one call.
 pub(super) enum AuditedArguments {
