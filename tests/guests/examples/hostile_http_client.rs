@@ -54,7 +54,7 @@ fn flood(url: String) -> String {
 
 /// Hand over texts that are as long as one call may hand over.
 #[tool]
-fn texts() -> String {
+fn texts(url: String) -> String {
     let long = "x".repeat(3 << 20);
     let request = |url: &str, method: &str, header: &str| Request {
         method: method.to_owned(),
@@ -63,13 +63,18 @@ fn texts() -> String {
         body: Body::Bytes(Vec::new()),
         timeout_ms: None,
     };
-    let url = "https://example.com/";
-    let sent = [
-        send(&request(&format!("{url}{long}"), "GET", "a")),
-        send(&request(url, &long, "a")),
-        send(&request(url, "GET", &long)),
+    let failures = [
+        send(&request(&format!("{url}{long}"), "GET", "a")).err(),
+        send(&request(&url, &long, "a")).err(),
+        send(&request(&url, "GET", &long)).err(),
     ];
-    format!("{} sent", sent.iter().flatten().count())
+    let words = failures.iter().map(|failure| match failure {
+        Some(Failure::Invalid(_)) => "invalid",
+        Some(Failure::OverLimit(limit)) => limit,
+        Some(_) => "another failure",
+        None => "sent",
+    });
+    words.collect::<Vec<_>>().join(", ")
 }
 
 /// Work as usual.

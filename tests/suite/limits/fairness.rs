@@ -68,7 +68,7 @@ async fn neighbours_answer_while_two_tools_print_without_end() {
         assert!(flood.await.unwrap().tool_error().contains("(limit `"));
     }
     waits.sort();
-    // Twice the patience, since this server is built without optimisation and shares two cores with its client, which
+    // Twice the maximum, since this server is built without optimisation and shares two cores with its client, which
     // may be delayed once or twice.
     let typical = waits[waits.len() * 95 / 100 - 1];
     assert!(typical < 2 * MAX_WAIT && waits[waits.len() - 1] < 6 * MAX_WAIT, "{waits:?}");

@@ -8,7 +8,7 @@ use super::hostile_file::{assert_load_outcome, published};
 use super::memory_watch::MemoryWatch;
 use super::{
     Attack, AttackAction, COMMON_LIMITS, Canaries, Latencies, Neighbour, PreparedGrant, assert_audited,
-    assert_expected, assert_log, assert_patience, tool_and_arguments,
+    assert_expected, assert_log, assert_neighbour_served, tool_and_arguments,
 };
 use crate::corpus;
 use crate::http_client::Client;
@@ -95,7 +95,7 @@ async fn assert_sequence(server: &Server, installed: &[InstalledAttack], canarie
         waits.push(neighbour.echo().await);
         made += 1;
     }
-    assert_patience("the corpus in sequence", "right after", &Latencies::of(waits));
+    assert_neighbour_served("the corpus in sequence", "right after", &Latencies::of(waits));
     made
 }
 
@@ -118,7 +118,7 @@ pub async fn eight_spinning_guests() -> String {
     let during = neighbour.echo_times(500).await;
     assert!(spinning.iter().all(|task| !task.is_finished()), "the guests stopped spinning");
     spinning.iter().for_each(tokio::task::JoinHandle::abort);
-    assert_patience("eight spinning guests", "during", &during);
+    assert_neighbour_served("eight spinning guests", "during", &during);
     let ms = |wait: Duration| wait.as_secs_f64() * 1e3;
     format!(
         "echo p50/p99 {:.1} / {:.1} ms before, {:.1} / {:.1} ms during",

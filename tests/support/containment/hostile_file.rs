@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::{
     Attack, AttackAction, Canaries, Latencies, Neighbour, PreparedGrant, ProcessStats, ReportRow, assert_log,
-    assert_patience, assert_released, builder, shortened,
+    assert_neighbour_served, assert_released, builder, shortened,
 };
 use crate::http_client::Client;
 use crate::server::{Builder, Server};
@@ -30,8 +30,8 @@ pub(super) async fn assert_file_contained(entry: &str, attack: &Attack) -> Repor
     let published = published(&Client::new(server.url()), &canaries).await;
     let observed = assert_load_outcome(entry, attack, attack.source.plugin(), &server.log(), &published); // (a)
     let after = neighbour.echo_times(ECHOES).await;
-    assert_patience(entry, "right after", &during); // (b)
-    assert_patience(entry, "long after", &after);
+    assert_neighbour_served(entry, "right after", &during); // (b)
+    assert_neighbour_served(entry, "long after", &after);
     server.release_machine();
     let grown = assert_released(entry, &server, start).await; // (c), (d), (e)
     assert_log(entry, &server); // (c), (f)

@@ -105,8 +105,8 @@ async fn assert_calls_contained(entry: &str, attack: &Attack) -> ReportRow {
     }
     let during = neighbour_loop.end().await;
     let after = neighbour.echo_times(20).await;
-    assert_patience(entry, "during", &during); // (b)
-    assert_patience(entry, "after", &after);
+    assert_neighbour_served(entry, "during", &during); // (b)
+    assert_neighbour_served(entry, "after", &after);
     server.release_machine();
     let grown = assert_released(entry, &server, start).await; // (c), (d), (e)
     assert_log(entry, &server); // (c), (f)
@@ -150,7 +150,7 @@ fn assert_expected(entry: &str, attack: &Attack, reply: &HttpResponse) -> String
 }
 
 /// (b): a neighbour waits no longer than `MAX_NEIGHBOUR_WAIT`.
-fn assert_patience(entry: &str, when: &str, latencies: &Latencies) {
+fn assert_neighbour_served(entry: &str, when: &str, latencies: &Latencies) {
     let wait = latencies.percentile(99);
     assert!(
         wait < MAX_NEIGHBOUR_WAIT,

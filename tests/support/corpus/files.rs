@@ -253,7 +253,8 @@ pub(super) const ENTRIES: &[Entry] = &[
                     .times(10),
             ),
             Contained(
-                Attack::call("hostile_http_client", "texts", "ok", "0 sent")
+                Attack::call("hostile_http_client", "texts", "ok", "invalid, invalid, http_header_kib")
+                    .arguments(r#"{"url": "http://{authority}/"}"#)
                     .granted(AttackGrant::BadWebServer)
                     .configured("limits = { cpu_ms = 20_000 }")
                     .times(5),

@@ -198,7 +198,7 @@ impl<T> State<T> {
     fn best(&self, has_answer: impl Fn(&T) -> bool, now: SystemTime) -> Result<Arc<T>, Unavailable> {
         let is_certain = self.load.is_none() && !self.has_failed;
         match self.usable(now) {
-            // Without this condition, a newer document could have an answer that this one lacks.
+            // A document without the answer is returned only if no load could bring a newer one.
             Some(value) if is_certain || has_answer(value) => Ok(Arc::clone(value)),
             Some(_) | None => Err(Unavailable(self.wait_for_next(now).max(Duration::from_secs(1)))),
         }

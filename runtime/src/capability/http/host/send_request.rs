@@ -70,22 +70,24 @@ impl OutgoingRequest {
     async fn run_in_time(mut self) -> Result<(Response<WasiBody>, ConnectionTask), Error> {
         let budget = Arc::clone(&self.budget);
         let time = budget.limits().http_time();
+        let connect_timeout = self.options.connect_timeout;
         let permit = match self.permit.take() {
             Some(permit) => permit,
             // Requests that are being sent end within `http_ms`. If a permit takes longer than that, all permits belong
             // to responses that the guest does not read.
-            None => budget.request_permit(time + time / 2).await?,
+            None => {
+                let permit = budget.request_permit(time + time / 2);
+                with_timeout(connect_timeout, permit, Error::ConnectionTimeout).await?
+            }
         };
         let deadline = Instant::now() + time;
         // A request that waited longer would have too little time left. It fails as not sent instead of as too slow.
         let permit_timeout = time / 2;
-        let connection_permit = budget
-            .plugin
-            .capabilities
-            .http
-            .connection_permit(permit_timeout)
-            .await
-            .map_err(|none| budget.no_permit(none))?;
+        let http = &budget.plugin.capabilities.http;
+        let connection_permit =
+            async { http.connection_permit(permit_timeout).await.map_err(|none| budget.no_permit(none)) };
+        let connection_permit =
+            with_timeout(connect_timeout, connection_permit, Error::ConnectionTimeout).await?;
         let permits = (permit, connection_permit);
         let ended = timeout_at(deadline, self.run_with_permits(deadline, permit_timeout, permits)).await;
         ended.unwrap_or_else(|_| Err(budget.limit_reached("http_ms", Error::HttpResponseTimeout)))

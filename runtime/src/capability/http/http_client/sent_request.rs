@@ -32,7 +32,7 @@ pub struct SentRequest {
     /// `None` if the body is complete: the guest gave it as a whole, or has finished it.
     pieces: Option<PieceSender>,
     progress: Progress,
-    /// What the host keeps for the request while it is being sent, in bytes.
+    /// What the host keeps for the request until the response has ended, in bytes.
     size: usize,
 }
 
@@ -103,6 +103,10 @@ impl SentRequest {
     pub(in crate::capability::http) fn size(&self) -> usize {
         match &self.progress {
             Progress::Sending(_) => self.size,
+            // A server may respond before it has read the request, which is then still kept.
+            Progress::Receiving(received) if received.body.is_some() => {
+                received.size() + self.size.saturating_sub(READ_AHEAD)
+            }
             Progress::Receiving(received) => received.size(),
             Progress::Failed(_) => 0,
         }
@@ -122,9 +126,12 @@ impl SentRequest {
         Ok(PieceRoom(pieces.sender.clone()))
     }
 
-    /// Ends a body that the guest writes in pieces.
+    /// Ends a body that the guest writes in pieces. A request whose body is shorter than declared fails.
     pub(super) fn finish(&mut self) {
-        self.pieces = None;
+        let Some(pieces) = self.pieces.take() else { return };
+        if pieces.left.is_some_and(|left| left > 0) && matches!(self.progress, Progress::Sending(_)) {
+            self.progress = Progress::Failed(failure::invalid("its body is shorter than was said"));
+        }
     }
 
     /// Ready when there is something that the guest has not read yet: the head of the response; after that, a piece of

@@ -181,13 +181,46 @@ async fn limits_hold_for_what_a_guest_hands_over() {
 
 #[tokio::test]
 async fn what_a_handle_keeps_is_counted() {
-    let (_listener, url, mut state) = granted().await;
+    let (listener, url, mut state) = granted().await;
     let request = sent(&mut state, Request { body: Body::Bytes(vec![0; 100_000]), ..get(&url) }).await;
     let kept =
         |state: &mut InstanceCtx| state.table.iter_mut().map(|entry| handle_size(entry)).sum::<usize>();
     assert!(kept(&mut state) >= 100_000 + (64 << 10));
     HostSentRequest::drop(&mut state, request).await.unwrap();
     assert_eq!(kept(&mut state), 0);
+    // A server that responds before it reads the body makes the host keep both.
+    let post = Request { method: "POST".to_owned(), body: Body::Bytes(vec![0; 900_000]), ..get(&url) };
+    let request = sent(&mut state, post).await;
+    let (mut stream, _) = accept(&listener).await;
+    stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhe").await.unwrap();
+    assert_eq!(state.response(again(&request)).await.unwrap().unwrap().status, 200);
+    assert!(kept(&mut state) >= 900_000 + (64 << 10));
+}
+
+#[tokio::test]
+async fn a_body_that_is_shorter_than_declared_is_the_mistake_of_the_guest() {
+    let (_listener, url, mut state) = granted().await;
+    let post = Request { method: "POST".to_owned(), body: Body::Pieces(Some(10)), ..get(&url) };
+    let request = sent(&mut state, post).await;
+    assert!(state.write(again(&request), b"hello".to_vec()).await.unwrap().unwrap());
+    state.finish(again(&request)).await.unwrap();
+    let Err(Failure::Invalid(why)) = state.response(again(&request)).await.unwrap() else { panic!() };
+    assert_eq!(why, "its body is shorter than was said");
+}
+
+#[tokio::test]
+async fn the_timeout_of_a_request_bounds_the_wait_for_its_turn() {
+    let (_listener, url, mut state) = granted().await;
+    // The listener accepts nobody, so these keep all permits.
+    let mut before = Vec::new();
+    for _ in 0..state.plugin.config.limits.http_parallel {
+        before.push(sent(&mut state, get(&url)).await);
+    }
+    let request = sent(&mut state, Request { timeout_ms: Some(200), ..get(&url) }).await;
+    let begun = Instant::now();
+    let outcome = state.response(request).await.unwrap();
+    assert!(matches!(outcome, Err(Failure::TimedOut)), "{outcome:?}");
+    assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
 }
 
 #[tokio::test]
