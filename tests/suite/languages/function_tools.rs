@@ -411,6 +411,7 @@ fn the_command_line_knows_function_tools() {
     let file = described(folder.path()).display().to_string();
     let (code, out, err) = run_plugport(&["call", &file, "answer"]);
     assert_eq!((code, out.as_str()), (Some(0), "{\"result\":42}\n"), "{err}");
+    assert!(!err.contains("is rejected"), "a call of another function does not speak of it: {err}");
     let (code, _, err) = run_plugport(&["call", &file, "take"]);
     assert_eq!(code, Some(2));
     assert!(err.contains("the function `take` is no tool: its type has a handle"), "{err}");
