@@ -3,39 +3,37 @@
 //! Listing runs a trial instance within the time for starting, so that a plugin whose guest does not start is rejected
 //! here. Compiling runs in another process, and other long work on threads for blocking work.
 
+mod linking;
+
 use std::sync::Arc;
 use std::time::SystemTime;
 
 use tokio::sync::Semaphore;
 use wasmtime::Engine;
-use wasmtime::component::{Component, InstancePre, Linker};
+use wasmtime::component::{Component, Linker};
 
 use super::call_log::{CallLog, CallTotals};
 use super::component_file::{file_name, signature_path};
 use super::drain::Drain;
-use super::exports::FEATURES;
 use super::file_signature::{self, Signer};
-use super::function_tools::{DocsSection, FunctionTools};
+use super::function_tools::DocsSection;
 use super::instance_pool::{InstancePool, PluginPool};
-use super::interface_names::{IncompatibleInterface, instead_of};
 use super::made_for::MadeFor;
 use super::rate_gate::RateGate;
-use super::{CallError, ComponentFile, Exports, Interfaces, Listing, LoadError, Plugin};
+use super::{CallError, ComponentFile, Interfaces, Listing, LoadError, Plugin};
 use crate::call_env::{Caller, HintAudience};
 use crate::capability::{self, InstanceCtx, PendingChanges, PluginCtx, ServerCtx};
-use crate::config::{self, Limits, PluginConfig};
-use crate::observe::{Audit, Escaped, truncate};
+use crate::config::{self, PluginConfig};
+use crate::observe::Audit;
 use crate::sandbox::{
-    self, CallPermits, CompileError, CompilePermit, Compiler, EngineError, EpochTicker, GuestMemory,
-    KvDatabase, PollPermits,
+    self, CallPermits, CompilePermit, Compiler, EngineError, EpochTicker, GuestMemory, KvDatabase,
+    PollPermits,
 };
 use crate::token_bucket::CallerRates;
+use linking::{for_other_host, link};
 
 /// Log lines about rejected functions of one plugin.
 const MAX_LINES: usize = 8;
-
-/// Longest name of an import that an error shows, bytes.
-const MAX_IMPORT: usize = 100;
 
 /// Makes plugins. One per process; it owns the engine and what all plugins share.
 pub struct Loader {
@@ -273,7 +271,10 @@ impl Loader {
             drain,
             pool,
         };
-        log_rejected_functions(&plugin);
+        // A command that calls one tool says so if it is one of these.
+        if self.common.audience == HintAudience::Operator {
+            log_rejected_functions(&plugin);
+        }
         let in_use = self.common.store.times_locked_out();
         let listing = plugin.list().await.map_err(|failure| match failure {
             failure if self.common.store.times_locked_out() > in_use => LoadError::StoreInUse(failure),
@@ -303,80 +304,6 @@ async fn verify(
     verifying.await.map_err(|_| LoadError::Unexamined)?
 }
 
-/// The error about a component that cannot be a plugin, which says what it was made for if that is known.
-fn for_other_host(error: LoadError, made_for: Option<&MadeFor>) -> LoadError {
-    let concerns_interfaces = matches!(
-        error,
-        LoadError::Compile(CompileError::Async(_))
-            | LoadError::OtherWorld { .. }
-            | LoadError::NoTools(_)
-            | LoadError::MissingImport { .. }
-            | LoadError::Unlinkable(_)
-    );
-    match made_for {
-        Some(host) if concerns_interfaces => LoadError::OtherHost(host.clone()),
-        _ => error,
-    }
-}
-
-/// The error for a component that the linker rejected.
-fn unlinkable(error: wasmtime::Error, interfaces: &Interfaces) -> LoadError {
-    let message = error.to_string();
-    let missing = interfaces.import_in(&message).and_then(|import| Some((import, instead_of(import)?)));
-    match missing {
-        Some((import, here)) => {
-            let import = truncate(MAX_IMPORT, format_args!("{}", Escaped(import)));
-            LoadError::MissingImport { import, here }
-        }
-        None => LoadError::Unlinkable(error.into()),
-    }
-}
-
-/// Reads the interfaces of a component, links its imports, and finds its exports.
-fn link(
-    linker: &Linker<InstanceCtx>,
-    component: &Component,
-    docs: &DocsSection,
-    limits: &Limits,
-) -> Result<(Interfaces, InstancePre<InstanceCtx>, Exports), LoadError> {
-    let interfaces = Interfaces::of(component, component.engine());
-    if let Some(IncompatibleInterface { version, interface, way }) = interfaces.incompatible() {
-        let (version, interface) = (version.to_owned(), interface.to_owned());
-        return Err(LoadError::OtherVersion { version, interface, way });
-    }
-    let is_feature = FEATURES.iter().any(|interface| interfaces.exports_interface(interface));
-    let functions = (!is_feature).then(|| functions(component, &interfaces, docs, limits)).transpose()?;
-    let pre = linker.instantiate_pre(component).map_err(|error| unlinkable(error, &interfaces))?;
-    let exports = match functions {
-        Some(functions) => Exports::of(functions),
-        None => Exports::find(&pre, &interfaces).map_err(|error| LoadError::Unlinkable(error.into()))?,
-    };
-    Ok((interfaces, pre, exports))
-}
-
-/// The functions of a component that exports no interface of `plugport:plugin`.
-fn functions(
-    component: &Component,
-    interfaces: &Interfaces,
-    docs: &DocsSection,
-    limits: &Limits,
-) -> Result<FunctionTools, LoadError> {
-    let other = || LoadError::OtherWorld { exports: listed(&interfaces.exports), kind: interfaces.kind() };
-    if interfaces.exports_plugport() {
-        return Err(other());
-    }
-    let functions = FunctionTools::find(component, docs, limits);
-    match (functions.is_empty(), functions.rejected()) {
-        (false, _) => Ok(functions),
-        (true, []) => Err(other()),
-        (true, rejected) => {
-            let reasons: Vec<String> =
-                rejected.iter().map(|function| format!("{} ({})", function.shown(), function.why)).collect();
-            Err(LoadError::NoTools(listed(&reasons)))
-        }
-    }
-}
-
 /// Logs rejected functions, one line each, up to [`MAX_LINES`].
 fn log_rejected_functions(plugin: &Plugin) {
     let (plugin, rejected) = (plugin.name(), plugin.rejected_functions());
@@ -393,16 +320,3 @@ impl std::fmt::Debug for Loader {
         f.debug_struct("Loader").finish_non_exhaustive()
     }
 }
-
-/// At most three names, since a component may export thousands.
-fn listed(names: &[String]) -> String {
-    match names {
-        [] => "nothing".to_owned(),
-        few if few.len() <= 3 => few.join(", "),
-        [first, second, third, rest @ ..] => format!("{first}, {second}, {third} and {} more", rest.len()),
-        few => few.join(", "),
-    }
-}
-
-#[cfg(test)]
-mod tests;

@@ -1,17 +1,20 @@
 //! Function tools: components that know nothing of MCP, with the same limits as plugins.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use plugport::config::{Config, ServerConfig};
 use plugport::observe::Audit;
 use plugport::plugin::{CachedLoad, ComponentFile, Loader};
 use plugport::sandbox::{CodeCache, Compiler, KvDatabase};
 use plugport_tests::bad_web_server::BadWebServer;
+use plugport_tests::build::root;
 use plugport_tests::command::run_plugport;
 use plugport_tests::guests::guest;
 use plugport_tests::http_client::Client;
 use plugport_tests::reload::listed_tools;
 use plugport_tests::server::{Server, binary};
+use plugport_tests::toolchain::{self, Lang};
 use serde_json::{Value, json};
 
 /// The published tools, as clients see them.
@@ -51,6 +54,52 @@ async fn a_draft_of_settings_with_other_names_is_served() {
     let client = Client::new(server.url());
     let weather = client.call("functions-weather-describe", json!({ "city": "Bern" })).await;
     assert_eq!(weather.tool_text(), "20 degrees Celsius in Bern, with 1 settings");
+}
+
+#[tokio::test]
+async fn functions_read_the_directories_that_are_granted() {
+    let granted = tempfile::tempdir().unwrap();
+    std::fs::write(granted.path().join("a.txt"), "first").unwrap();
+    std::fs::write(granted.path().join("b.txt"), "second").unwrap();
+    let dirs = format!("dirs = [{{ host = {:?}, guest = \"/data\" }}]", granted.path());
+    let config = format!("[plugins.functions-files.grants]\n{dirs}\n");
+    let server = Server::builder().guest("functions-files").config(&config).start().await;
+    let client = Client::new(server.url());
+    let call = async |tool: &str, path: &str| {
+        client.call(&format!("functions-files-{tool}"), json!({ "path": path })).await
+    };
+    let names = call("list-directory", "/data").await;
+    assert_eq!(names.result()["structuredContent"], json!({ "result": ["a.txt", "b.txt"] }));
+    assert_eq!(call("read-file", "/data/b.txt").await.tool_text(), "second");
+    assert!(!call("read-file", "/etc/hostname").await.tool_error().is_empty());
+}
+
+/// The functions in `tests/guests/functions/javascript` as a component, made as for any other host.
+fn town(folder: &Path) -> Vec<u8> {
+    let path = toolchain::require(Lang::JavaScript).expect("the toolchain is required");
+    let source = root().join("tests/guests/functions/javascript");
+    let made = folder.join("town.wasm");
+    let builder = root().join("tests/guests/languages/javascript/node_modules/.bin/componentize-qjs");
+    let mut build = Command::new(builder);
+    build.arg("--sync").arg("-w").arg(source.join("wit")).args(["-n", "town"]);
+    build.arg("-j").arg(source.join("town.js")).arg("-o").arg(&made).env("PATH", path);
+    let output = build.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    std::fs::read(made).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_component_in_javascript_for_another_host_runs_unchanged() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().to_owned();
+    let town = tokio::task::spawn_blocking(move || town(&path)).await.unwrap();
+    let config = "[plugins.town.grants]\nconfig = { unit = \"Celsius\" }\n";
+    let server = Server::builder().file("town.wasm", &town).config(config).start().await;
+    let client = Client::new(server.url());
+    let now = client.call("town-get-current-time", json!({})).await;
+    assert!(now.tool_text().starts_with("20") && now.tool_text().ends_with('Z'), "{now:?}");
+    let weather = client.call("town-get-weather", json!({ "city": "Bern" })).await;
+    assert_eq!(weather.tool_text(), "20 degrees Celsius in Bern");
 }
 
 #[tokio::test]
@@ -362,6 +411,7 @@ fn the_command_line_knows_function_tools() {
     let file = described(folder.path()).display().to_string();
     let (code, out, err) = run_plugport(&["call", &file, "answer"]);
     assert_eq!((code, out.as_str()), (Some(0), "{\"result\":42}\n"), "{err}");
+    assert!(!err.contains("is rejected"), "a call of another function does not speak of it: {err}");
     let (code, _, err) = run_plugport(&["call", &file, "take"]);
     assert_eq!(code, Some(2));
     assert!(err.contains("the function `take` is no tool: its type has a handle"), "{err}");

@@ -9,8 +9,8 @@ use super::tool_command::ToolCommand;
 use super::toolchain::{ToolError, Toolchain, tool_output, version, with_pip};
 use super::wit_world::WitWorld;
 use super::{BuiltComponent, componentize, read_made};
-use crate::project::Project;
 use crate::project::language::CPP_SUFFIXES;
+use crate::project::{Project, packages};
 
 /// The first version of clang that builds reactors correctly.
 const OLDEST_CLANG: u32 = 17;
@@ -123,7 +123,7 @@ async fn compiler(root: &Path, tools: &Toolchain) -> Result<CCompiler, ToolError
     }
     let install = format!(
         "{}, or on Debian: apt install clang lld wasi-libc libclang-rt-dev-wasm32 (clang {OLDEST_CLANG} or newer)",
-        with_pip(root, "ziglang==0.17.0")
+        with_pip(root, packages::ZIG)
     );
     Err(ToolError::Missing { what: "a C compiler for WebAssembly", install })
 }

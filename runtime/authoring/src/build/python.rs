@@ -14,9 +14,7 @@ use super::wit_world::WitWorld;
 use super::{BuiltComponent, read_made};
 use crate::project::Project;
 use crate::project::host_world::HostWorld;
-
-/// The version that was tested.
-const COMPONENTIZE: &str = "componentize-py==0.25.1";
+use crate::project::packages::COMPONENTIZE_PY;
 
 /// Interfaces, and the modules that the SDK expects for them. Without these options a module's name depends on what
 /// else the world has. An interface that the world lacks does no harm.
@@ -31,7 +29,7 @@ pub(super) async fn build(
     tools: &Toolchain,
     scratch: &Path,
 ) -> Result<BuiltComponent, BuildError> {
-    let componentize = tools.require("componentize-py", &with_pip(&project.root, COMPONENTIZE))?;
+    let componentize = tools.require("componentize-py", &with_pip(&project.root, COMPONENTIZE_PY))?;
     let wit = world_of(project, None, &worlds(project), scratch)?;
     let output = scratch.join("plugin.wasm");
     ToolCommand::new(&componentize, &project.root).args(arguments(project, &wit, &output)).run().await?;

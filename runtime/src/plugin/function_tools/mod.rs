@@ -20,7 +20,8 @@ mod val_to_json;
 
 use std::sync::Arc;
 
-use wasmtime::component::types::{ComponentFunc, ComponentItem};
+use wasmtime::Engine;
+use wasmtime::component::types::{ComponentFunc, ComponentInstance, ComponentItem};
 use wasmtime::component::{Component, ComponentExportIndex};
 
 use super::Tool;
@@ -38,6 +39,10 @@ pub(super) use val_to_json::WriteError;
 /// Prefix of the names of standard interfaces. Hosts call these for purposes of their own, so their functions are no
 /// tools.
 const STANDARD: &str = "wasi:";
+
+/// What componentize-py leaves in a component: an interface that it calls once while it builds. The interface, its only
+/// function, and that function's first parameter.
+const COMPONENTIZE_PY: [&str; 3] = ["exports", "init", "app-name"];
 
 /// Longest name from a component that is shown, bytes.
 const NAME: usize = 64;
@@ -233,7 +238,7 @@ fn exported(component: &Component, max: usize) -> (Vec<ExportedFunction>, usize)
         let index = component.get_export_index(None, name);
         match item.ty {
             ComponentItem::ComponentFunc(ty) => add(None, name, ty, index),
-            ComponentItem::ComponentInstance(instance) => {
+            ComponentItem::ComponentInstance(instance) if !is_of_componentize_py(name, &instance, engine) => {
                 for (function, item) in instance.exports(engine) {
                     let ComponentItem::ComponentFunc(ty) = item.ty else { continue };
                     add(Some(name), function, ty, component.get_export_index(index.as_ref(), function));
@@ -243,4 +248,19 @@ fn exported(component: &Component, max: usize) -> (Vec<ExportedFunction>, usize)
         }
     }
     (functions, excess)
+}
+
+/// Whether this exported interface is componentize-py's own, which is of no use once the component is built.
+fn is_of_componentize_py(name: &str, instance: &ComponentInstance, engine: &Engine) -> bool {
+    let [interface, init, parameter] = COMPONENTIZE_PY;
+    if name != interface {
+        return false;
+    }
+    let mut functions = instance.exports(engine).filter_map(|(name, item)| match item.ty {
+        ComponentItem::ComponentFunc(ty) => Some((name, ty)),
+        _ => None,
+    });
+    let (Some((function, ty)), None) = (functions.next(), functions.next()) else { return false };
+    let first = ty.params().next();
+    function == init && first.is_some_and(|(name, _)| name == parameter)
 }

@@ -153,6 +153,22 @@ fn functions_are_found_wherever_they_are_exported_but_in_standard_interfaces() {
 }
 
 #[test]
+fn the_function_that_componentize_py_leaves_behind_is_no_tool() {
+    let names = |interface: &str, parameter: &str| {
+        let body = format!(
+            r#"(func $f (param "{parameter}" u32) (result u32) (canon lift (core func $i "one")))
+               (instance $api (export "init" (func $f)))
+               (export "{interface}" (instance $api))"#
+        );
+        let found = find(&body, &Limits::default());
+        assert!(found.rejected().is_empty());
+        found.tools().len()
+    };
+    assert_eq!(names("exports", "app-name"), 0);
+    assert_eq!((names("exports", "city"), names("setup", "app-name")), (1, 1));
+}
+
+#[test]
 fn what_has_no_form_in_json_is_rejected_and_named() {
     let found = find(
         r#"(type $own (resource (rep i32)))

@@ -1,5 +1,6 @@
 use super::*;
 use crate::sandbox::engine;
+use crate::{capability, config};
 
 fn linked(component: &str) -> Result<(Interfaces, InstancePre<InstanceCtx>, Exports), LoadError> {
     let engine = engine(&config::ServerConfig::default()).unwrap();
