@@ -11,9 +11,8 @@ use plugport_sdk::testing::{self, invoke};
 
 const TWICE: u32 = 2;
 
-#[derive(Deserialize, JsonSchema)]
-#[serde(crate = "plugport_sdk::serde", rename_all = "lowercase")]
-#[schemars(crate = "plugport_sdk::schemars")]
+#[data]
+#[serde(rename_all = "lowercase")]
 enum Case {
     Upper,
     Lower,

@@ -7,6 +7,7 @@ mod arguments;
 mod call;
 mod client_requests;
 mod compile_errors;
+mod limits;
 #[cfg(any(feature = "log", feature = "tracing"))]
 mod logging;
 mod prompts;
