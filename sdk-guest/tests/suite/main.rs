@@ -14,3 +14,5 @@ mod prompts;
 mod resources;
 mod returns;
 mod tool_listing;
+#[cfg(feature = "validation")]
+mod validation;
