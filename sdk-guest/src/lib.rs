@@ -56,7 +56,7 @@ mod text_parameter;
 mod tool_error;
 pub mod tools;
 
-pub use plugport_sdk_macros::{complete, export, prompt, resource, resource_template, tool};
+pub use plugport_sdk_macros::{complete, data, export, prompt, resource, resource_template, tool};
 pub use {schemars, serde, serde_json};
 
 pub use bindings::types::{Annotations, Role, RpcError};
@@ -78,7 +78,7 @@ pub mod prelude {
     pub use crate::prompts::PromptMessage;
     pub use crate::resources::{Contents, Json, ResourceInfo};
     pub use crate::{Call, Content, CreateMessageRequest, ElicitResult, Error, InputBatch, Level};
-    pub use crate::{complete, prompt, resource, resource_template, tool};
+    pub use crate::{complete, data, prompt, resource, resource_template, tool};
 }
 
 /// The items that the macros' output uses. Not for authors: they change without notice.

@@ -55,6 +55,8 @@ pub struct Parameter<T> {
     pub(crate) schema: fn(&mut SchemaGenerator) -> Schema,
     /// The default for the schema to show, if there is one that JSON can express.
     pub(crate) default: fn() -> Option<Value>,
+    /// Keywords of the schema with their values.
+    pub(crate) limits: fn() -> Vec<(&'static str, Value)>,
     read: fn(&str) -> serde_json::Result<T>,
     /// The value of a missing parameter, if it is optional.
     pub(crate) absent: fn() -> Option<T>,
@@ -68,6 +70,7 @@ impl<T: Argument> Parameter<T> {
             description,
             schema: SchemaGenerator::subschema_for::<T>,
             default: || None,
+            limits: Vec::new,
             read: |text| serde_json::from_str(text),
             absent: arguments::absent,
         }
@@ -76,6 +79,11 @@ impl<T: Argument> Parameter<T> {
     /// The same with a default. `absent` makes the default, and `default` its JSON, as [`shown`] does.
     pub const fn or(self, absent: fn() -> Option<T>, default: fn() -> Option<Value>) -> Self {
         Self { default, absent, ..self }
+    }
+
+    /// The same with limits, as keywords of the schema. `minLength` and `maxLength` also mean lists and maps.
+    pub const fn limited(self, limits: fn() -> Vec<(&'static str, Value)>) -> Self {
+        Self { limits, ..self }
     }
 }
 

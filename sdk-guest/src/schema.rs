@@ -36,6 +36,10 @@ impl Properties {
         if let Some(description) = parameter.description {
             schema.insert("description".to_owned(), description.into());
         }
+        let kind = type_of(schema.as_value(), self.generator.definitions()).map(str::to_owned);
+        for (keyword, value) in (parameter.limits)() {
+            schema.insert(keyword_for(keyword, kind.as_deref()).to_owned(), value);
+        }
         if let Some(default) = (parameter.default)() {
             schema.insert("default".to_owned(), default);
         }
@@ -59,6 +63,33 @@ impl Properties {
             root.insert("$defs".to_owned(), definitions.into());
         }
         without_null(root.into()).to_string()
+    }
+}
+
+/// The type that a schema names besides `null`.
+fn type_of<'s>(schema: &'s Value, definitions: &'s Map<String, Value>) -> Option<&'s str> {
+    if let Some(target) = schema.get("$ref").and_then(Value::as_str) {
+        return type_of(definitions.get(target.strip_prefix("#/$defs/")?)?, definitions);
+    }
+    let is_some = |kind: &&str| *kind != "null";
+    if let Some(choices) = schema.get("anyOf").and_then(Value::as_array) {
+        return choices.iter().find_map(|choice| type_of(choice, definitions).filter(is_some));
+    }
+    match schema.get("type")? {
+        Value::String(kind) => Some(kind.as_str()),
+        Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).find(is_some),
+        _ => None,
+    }
+}
+
+/// The keyword that limits the length of this type; any other keyword as it is.
+fn keyword_for<'k>(keyword: &'k str, kind: Option<&str>) -> &'k str {
+    match (keyword, kind) {
+        ("minLength", Some("array")) => "minItems",
+        ("maxLength", Some("array")) => "maxItems",
+        ("minLength", Some("object")) => "minProperties",
+        ("maxLength", Some("object")) => "maxProperties",
+        _ => keyword,
     }
 }
 

@@ -11,6 +11,8 @@ mod complete;
 mod docs;
 mod export;
 mod function;
+mod limits;
+mod own_type;
 mod parameter;
 mod prompt;
 mod resource;
@@ -27,9 +29,20 @@ mod tool;
 /// `output_schema` and `extra` are JSON that clients get unchanged.
 ///
 /// On parameters: `#[arg(default = EXPR)]`, `#[arg(rename = "...")]`, and `#[args]` for one struct that takes them all.
+/// Limits, which the schema has and the server validates: `#[arg(...)]` with `min`, `max`, `above`, `below` and
+/// `multiple_of` for numbers, `min_length` and `max_length` for texts, lists and maps, `pattern` and `format` for texts.
 #[proc_macro_attribute]
 pub fn tool(options: TokenStream, function: TokenStream) -> TokenStream {
     tool::expand(options.into(), function.into()).into()
+}
+
+/// Makes a struct or an enum a type for arguments, results and forms: derives `Serialize`, `Deserialize` and
+/// `JsonSchema` with the SDK's copies of serde and schemars.
+///
+/// Attributes `#[serde(...)]` and `#[schemars(...)]` go below it.
+#[proc_macro_attribute]
+pub fn data(keys: TokenStream, item: TokenStream) -> TokenStream {
+    own_type::expand(&keys.into(), item.into()).into()
 }
 
 /// Makes a resource of a function: `#[resource("notes://all")]`.

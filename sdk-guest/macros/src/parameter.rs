@@ -6,6 +6,7 @@ use syn::{Attribute, Expr, FnArg, Ident, ItemFn, LitStr, Meta, Pat, PatType, Typ
 
 use crate::attribute_keys::{set, string};
 use crate::docs;
+use crate::limits::Limits;
 
 /// What a parameter is for.
 pub(crate) enum Parameter {
@@ -24,12 +25,14 @@ pub(crate) struct Argument {
     pub(crate) ty: Type,
     pub(crate) description: Option<String>,
     pub(crate) default: Option<Expr>,
+    pub(crate) limits: Limits,
 }
 
 #[derive(Default)]
 struct Keys {
     rename: Option<LitStr>,
     default: Option<Expr>,
+    limits: Limits,
 }
 
 /// Removes the attributes that only the macro understands.
@@ -73,12 +76,14 @@ impl Argument {
                 )),
             }?;
         }
+        keys.limits.check(&typed.ty, keys.default.as_ref())?;
         let name = LitStr::new(&ident.unraw().to_string(), ident.span());
         Ok(Self {
             name: keys.rename.unwrap_or(name),
             ty: (*typed.ty).clone(),
             description: docs::description(&typed.attrs)?,
             default: keys.default,
+            limits: keys.limits,
         })
     }
 }
@@ -94,8 +99,12 @@ impl Keys {
                 return Err(meta.error(wrong));
             }
             set(meta, &mut self.default, |meta| meta.input.parse())
+        } else if self.limits.read(meta)? {
+            Ok(())
         } else {
-            Err(meta.error("`#[arg]` has no such key; it knows `default` and `rename`"))
+            Err(meta.error(
+                "`#[arg]` has no such key; it knows `default`, `rename`, `min`, `max`, `above`, `below`, `multiple_of`, `min_length`, `max_length`, `pattern` and `format`",
+            ))
         }
     }
 }

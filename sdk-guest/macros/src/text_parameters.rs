@@ -13,7 +13,12 @@ pub(crate) fn arguments(parameters: &[Parameter], what: &str) -> syn::Result<Vec
     for parameter in parameters {
         match parameter {
             Parameter::Call(_) => {}
-            Parameter::Argument(argument) => arguments.push((**argument).clone()),
+            Parameter::Argument(argument) => {
+                argument.limits.reject(&format!(
+                    "{what} has no schema for a limit; check the value in the function, and remove this key"
+                ))?;
+                arguments.push((**argument).clone());
+            }
             Parameter::AllArguments(ty) => {
                 let message = format!("`#[args]` is for tools; {what} has a parameter for each argument");
                 return Err(syn::Error::new_spanned(ty, message));

@@ -36,7 +36,11 @@ use crate::resources::{self, MatchedTemplate, ResourceContents, ResourceEntry};
 use crate::tools::{self, ToolDescription};
 use crate::{Call, ClientInfo, Content, Error, Level, Prompt, Resource, Tool, ToolResult};
 
+#[cfg(all(feature = "validation", not(target_family = "wasm")))]
+mod nulls;
 mod scripted_client;
+#[cfg(all(feature = "validation", not(target_family = "wasm")))]
+mod validation;
 
 pub use scripted_client::RecordedRequest;
 
@@ -47,7 +51,8 @@ pub fn call() -> Call {
 
 /// Calls a tool through JSON, as the host does.
 ///
-/// The host validates arguments against the tool's schema first; here they only have to fit the parameters' types.
+/// Arguments that do not fit the tool's schema are rejected before the tool runs, with the error that clients get. That
+/// takes the feature `validation`, which is on by default; without it they only have to fit the parameters' types.
 pub fn invoke<T: Tool>(arguments: Value) -> Outcome {
     TestClient::new().invoke::<T>(arguments)
 }
@@ -219,9 +224,17 @@ impl TestClient {
         Call::scripted(self.clone())
     }
 
-    /// Calls a tool through JSON, as the host does.
+    /// Calls a tool through JSON, as [`testing::invoke`](invoke) does.
     pub fn invoke<T: Tool>(&self, arguments: Value) -> Outcome {
-        Outcome { result: tools::run(T::call, &self.call(), &arguments.to_string()), client: self.clone() }
+        let run = |arguments: Value| tools::run(T::call, &self.call(), &arguments.to_string());
+        #[cfg(all(feature = "validation", not(target_family = "wasm")))]
+        let result = match validation::arguments::<T>(arguments) {
+            Ok(arguments) => run(arguments),
+            Err(rejected) => rejected,
+        };
+        #[cfg(not(all(feature = "validation", not(target_family = "wasm"))))]
+        let result = run(arguments);
+        Outcome { result, client: self.clone() }
     }
 
     /// Reads a fixed resource, as [`testing::read`](read) does.

@@ -7,9 +7,12 @@ mod arguments;
 mod call;
 mod client_requests;
 mod compile_errors;
+mod limits;
 #[cfg(any(feature = "log", feature = "tracing"))]
 mod logging;
 mod prompts;
 mod resources;
 mod returns;
 mod tool_listing;
+#[cfg(feature = "validation")]
+mod validation;

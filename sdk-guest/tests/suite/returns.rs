@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::fmt;
 
 use plugport_sdk::prelude::*;
-use plugport_sdk::schemars::JsonSchema;
 use plugport_sdk::serde::Serialize;
 use plugport_sdk::serde_json::json;
 use plugport_sdk::testing::{describe, invoke};
@@ -12,9 +11,7 @@ use plugport_sdk::{ToolResult, serde_json};
 
 type Fallible<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
-#[derive(Serialize, JsonSchema)]
-#[serde(crate = "plugport_sdk::serde")]
-#[schemars(crate = "plugport_sdk::schemars")]
+#[data]
 struct Sum {
     sum: i64,
 }

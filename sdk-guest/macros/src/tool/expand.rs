@@ -111,9 +111,10 @@ fn constant((parameter, name): (&Parameter, &Ident)) -> TokenStream {
             let Argument { name: key, ty, .. } = &**argument;
             let description = option(argument.description.as_ref());
             let default = argument.default.as_ref().map(|default| or(default, ty));
+            let limits = argument.limits.write();
             quote_spanned! {ty.span()=>
                 const #name: ::plugport_sdk::__private::Parameter<#ty> =
-                    ::plugport_sdk::__private::Parameter::<#ty>::new(#key, #description) #default;
+                    ::plugport_sdk::__private::Parameter::<#ty>::new(#key, #description) #default #limits;
             }
         }
     }

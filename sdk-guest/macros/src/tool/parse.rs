@@ -24,6 +24,9 @@ pub(crate) fn parse(options: TokenStream, item: &ItemFn) -> syn::Result<ToolFunc
     let description = function.description(item, WHAT)?;
     let parameters = function::parameters(&item.sig, WHAT)?;
     one_whole(&parameters)?;
+    if options.input_schema.is_some() {
+        no_limits(&parameters)?;
+    }
     Ok(ToolFunction {
         name: options.name.clone().unwrap_or_else(|| function.name()),
         description,
@@ -49,4 +52,14 @@ fn one_whole(parameters: &[Parameter]) -> syn::Result<()> {
         ));
     }
     Ok(())
+}
+
+/// A schema of the author's own has the limits.
+fn no_limits(parameters: &[Parameter]) -> syn::Result<()> {
+    parameters.iter().try_for_each(|parameter| match parameter {
+        Parameter::Argument(argument) => argument.limits.reject(
+            "the tool's `input_schema` is sent as it is; write this limit there, and remove this key",
+        ),
+        Parameter::Call(_) | Parameter::AllArguments(_) => Ok(()),
+    })
 }

@@ -1,12 +1,9 @@
 //! A plugin with one tool, which takes arguments, logs, and asks the person at the client.
 
 use plugport_sdk::prelude::*;
-use plugport_sdk::{schemars::JsonSchema, serde::Deserialize};
 
 /// The form that the person is shown.
-#[derive(Deserialize, JsonSchema)]
-#[serde(crate = "plugport_sdk::serde")]
-#[schemars(crate = "plugport_sdk::schemars")]
+#[data]
 struct Who {
     /// Whom to greet.
     name: String,

@@ -1,0 +1,107 @@
+//! Arguments that the server would reject are rejected in tests too, in its words.
+
+use std::path::PathBuf;
+
+use plugport_sdk::Error;
+use plugport_sdk::prelude::*;
+use plugport_sdk::serde_json::{Value, json};
+use plugport_sdk::testing::{Outcome, invoke};
+
+#[data]
+#[serde(rename_all = "lowercase")]
+enum Board {
+    Breakfast,
+    Full,
+}
+
+#[data]
+struct Guest {
+    #[schemars(length(min = 1))]
+    name: String,
+    age: Option<u8>,
+}
+
+/// Book a room.
+#[tool]
+fn book(
+    #[arg(min = 1, max = 30)] nights: u32,
+    #[arg(max_length = 2)] guests: Vec<Guest>,
+    board: Option<Board>,
+    #[arg(pattern = "^[A-Z]{2}$")] country: Option<String>,
+) -> String {
+    let meals = match board {
+        Some(Board::Full) => 3,
+        Some(Board::Breakfast) => 1,
+        None => 0,
+    };
+    let ages = guests.iter().filter_map(|guest| guest.age).count();
+    let first = guests.first().map(|guest| guest.name.as_str());
+    format!("{nights} nights, {meals} meals, {first:?}, {ages} ages, {country:?}")
+}
+
+/// Say where something is.
+#[tool(input_schema = r#"{"type": "object", "properties": {"at": {"pattern": "("}}}"#)]
+fn place(at: PathBuf) -> String {
+    at.display().to_string()
+}
+
+fn rejected(outcome: &Outcome) -> String {
+    assert!(outcome.result().is_ok_and(|result| result.is_error), "{outcome:?}");
+    let text = outcome.text();
+    let prefix = "the arguments do not fit the tool's schema: ";
+    text.strip_prefix(prefix).unwrap_or_else(|| panic!("{text}")).to_owned()
+}
+
+fn with(name: &str, value: Value) -> Value {
+    let mut arguments = json!({"nights": 2, "guests": [{"name": "Ada"}]});
+    arguments[name] = value;
+    arguments
+}
+
+#[test]
+fn arguments_that_fit_reach_the_tool() {
+    let arguments = with("board", json!("full"));
+    assert_eq!(invoke::<book>(arguments).text(), r#"2 nights, 3 meals, Some("Ada"), 0 ages, None"#);
+}
+
+#[test]
+fn arguments_that_do_not_fit_are_rejected_as_the_server_rejects_them() {
+    for (name, value, told) in [
+        ("nights", json!(99), "/nights: 99 is greater than the maximum of 30"),
+        ("nights", json!("2"), "/nights: \"2\" is not of type \"integer\""),
+        ("board", json!("half"), "/board: \"half\" is not one of \"breakfast\" or \"full\""),
+        ("country", json!("se"), "/country: \"se\" does not match \"^[A-Z]{2}$\""),
+        ("guests", json!([{"name": ""}]), "/guests/0/name: \"\" is shorter than 1 character"),
+        ("guests", json!([{}]), "/guests/0/name: is required and missing"),
+        ("night/s", json!(1), "/night~1s: not a known property"),
+    ] {
+        assert_eq!(rejected(&invoke::<book>(with(name, value))), told);
+    }
+    let several = rejected(&invoke::<book>(json!({"guests": [{"name": "A", "age": 300}]})));
+    assert!(several.contains("/nights: is required and missing"), "{several}");
+    assert!(several.contains("; ") && several.contains("/guests/0/age: 300 is greater"), "{several}");
+}
+
+#[test]
+fn a_long_value_is_cut() {
+    let long = rejected(&invoke::<book>(with("country", json!("é".repeat(1_000)))));
+    assert!(long.len() <= 303 && long.ends_with('…'), "{long}");
+}
+
+#[test]
+fn a_null_for_an_optional_argument_is_as_if_it_were_missing() {
+    let arguments = with("guests", json!([{"name": "Bob", "age": null}]));
+    assert_eq!(invoke::<book>(arguments).text(), r#"2 nights, 0 meals, Some("Bob"), 0 ages, None"#);
+    assert!(!invoke::<book>(with("country", Value::Null)).is_error());
+    assert_eq!(
+        rejected(&invoke::<book>(with("nights", Value::Null))),
+        "/nights: null is not of type \"integer\""
+    );
+}
+
+#[test]
+fn a_schema_that_the_server_would_reject_is_told() {
+    let outcome = invoke::<place>(json!({"at": "here"}));
+    assert!(matches!(outcome.result(), Err(Error::Internal(_))), "{outcome:?}");
+    assert!(outcome.text().contains("its schema cannot be compiled"), "{}", outcome.text());
+}
