@@ -94,6 +94,16 @@ func TestOnlyFlatStructsAreForms(t *testing.T) {
 	}
 }
 
+func TestChoicesReachWhatIsInListsAndMaps(t *testing.T) {
+	text, err := schema.Input(reflect.TypeFor[struct {
+		Deep map[string][]string `json:"deep" enum:"a,b"`
+	}]())
+	want := `{"type":"object","properties":{"deep":{"type":"object","additionalProperties":{"type":"array","items":{"type":"string","enum":["a","b"]}}}},"required":["deep"],"additionalProperties":false}`
+	if text != want || err != nil {
+		t.Error(text, err)
+	}
+}
+
 func TestTemplatesHaveTheirVariablesInOrder(t *testing.T) {
 	for template, want := range map[string]string{
 		"a:b":                           "[]",

@@ -68,22 +68,29 @@ fn walk(root: &Value, schema: &Value, value: &mut Value, steps: &mut StepBudget<
             items.iter_mut().fold(false, |changed, item| walk(root, schema, item, steps) | changed)
         }
         Value::Object(fields) => {
-            let Some(properties) = schema.get("properties").and_then(Value::as_object) else { return false };
+            let property = |name: &str| schema.get("properties")?.get(name);
+            let others = additional_properties(schema);
             let before = fields.len();
+            // Only a property that the schema names can be optional: a null among the others stays.
             fields.retain(|name, value| {
                 let stays = !value.is_null() || is_required(schema, name, steps);
-                let property = properties.get(name);
                 stays
-                    || property
+                    || property(name)
                         .is_none_or(|property| may_be_null(root, property, steps, DEPTH).unwrap_or(true))
             });
             let inner = fields.iter_mut().fold(false, |changed, (name, value)| {
-                properties.get(name).is_some_and(|property| walk(root, property, value, steps)) | changed
+                let subschema = property(name).or(others);
+                subschema.is_some_and(|subschema| walk(root, subschema, value, steps)) | changed
             });
             inner || fields.len() < before
         }
         _ => false,
     }
+}
+
+/// The schema of the properties without one of their own.
+fn additional_properties(schema: &Value) -> Option<&Value> {
+    if schema.get("patternProperties").is_some() { None } else { schema.get("additionalProperties") }
 }
 
 fn is_required(schema: &Value, name: &str, steps: &mut StepBudget<'_>) -> bool {
@@ -171,6 +178,8 @@ mod tests {
                 "f": { "oneOf": [{ "const": "x" }, { "type": "object" }] },
                 "g": { "anyOf": [{ "type": "string" }, { "type": "null" }] },
                 "h": { "enum": ["x", "y"] },
+                "i": { "type": "object", "additionalProperties": { "$ref": "#/$defs/Place" } },
+                "j": { "patternProperties": { "^x": true }, "additionalProperties": { "$ref": "#/$defs/Place" } },
                 "must": { "type": "string" },
             },
             "required": ["must"],
@@ -184,6 +193,11 @@ mod tests {
                 Some(json!({ "c": { "more": { "z": null } } })),
             ),
             (json!({ "e": [{ "name": null }, {}, { "name": null }] }), Some(json!({ "e": [{}, {}, {}] }))),
+            (
+                json!({ "i": { "k": { "name": null, "z": null }, "l": null } }),
+                Some(json!({ "i": { "k": { "z": null }, "l": null } })),
+            ),
+            (json!({ "j": { "x": { "name": null } } }), None),
             (json!({ "b": null, "d": null, "g": null, "must": null, "unknown": null }), None),
             (json!({ "a": "null", "e": [null], "d": { "a": null } }), None),
         ] {

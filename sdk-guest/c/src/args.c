@@ -17,18 +17,31 @@ static const pp_param *declared(const pp_args *args, const char *name, size_t le
 
 static const char *range_of(const pp_param *param)
 {
-    return param->ranged ? pp_format(" from %.15g to %.15g", param->least, param->most) : "";
+    if (!param->ranged) {
+        return "";
+    }
+    return param->kind == PP_KIND_INTEGER
+               ? pp_format(" from %lld to %lld", (long long)param->lowest, (long long)param->highest)
+               : pp_format(" from %.15g to %.15g", param->least, param->most);
 }
 
-static bool within(const pp_param *param, double number)
+static bool is_integer_within(const pp_param *param, const pp_json *value)
 {
-    return !param->ranged || (number >= param->least && number <= param->most);
+    int64_t integer;
+    return pp_json_integer(value, &integer) &&
+           (!param->ranged || (integer >= param->lowest && integer <= param->highest));
+}
+
+static bool is_number_within(const pp_param *param, const pp_json *value)
+{
+    double number = pp_json_number(value);
+    return pp_json_kind_of(value) == PP_JSON_NUMBER &&
+           (!param->ranged || (number >= param->least && number <= param->most));
 }
 
 /* What the parameter wants, where the value is not that. */
 static const char *complaint(const pp_param *param, const pp_json *value)
 {
-    int64_t integer;
     size_t length = 0;
     const char *text = pp_json_text(value, &length);
     switch (param->kind) {
@@ -37,13 +50,9 @@ static const char *complaint(const pp_param *param, const pp_json *value)
     case PP_KIND_CHOICE:
         return text && ppi_is_choice(param->detail, text, length) ? NULL : pp_format("be one of %s", param->detail);
     case PP_KIND_INTEGER:
-        return pp_json_integer(value, &integer) && within(param, (double)integer)
-                   ? NULL
-                   : pp_format("be a whole number%s", range_of(param));
+        return is_integer_within(param, value) ? NULL : pp_format("be a whole number%s", range_of(param));
     case PP_KIND_NUMBER:
-        return pp_json_kind_of(value) == PP_JSON_NUMBER && within(param, pp_json_number(value))
-                   ? NULL
-                   : pp_format("be a number%s", range_of(param));
+        return is_number_within(param, value) ? NULL : pp_format("be a number%s", range_of(param));
     case PP_KIND_BOOL:
         return pp_json_kind_of(value) == PP_JSON_BOOL ? NULL : "be true or false";
     default:

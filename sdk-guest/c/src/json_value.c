@@ -91,23 +91,68 @@ double pp_json_number(const pp_json *value)
     return pp_json_kind_of(value) == PP_JSON_NUMBER ? strtod(value->text, NULL) : 0;
 }
 
+/* How many digits the largest integer has. */
+#define MOST_DIGITS 19
+
+/* A number without fraction and exponent; NULL where it needs them, or is too large. */
+static const char *written_out(const char *number, char *out)
+{
+    char *to = out;
+    if (*number == '-') {
+        *to++ = *number++;
+    }
+    const char *first = to, *exponent_at = strpbrk(number, "eE");
+    errno = 0;
+    long exponent = exponent_at ? strtol(exponent_at + 1, NULL, 10) : 0;
+    if (errno != 0 || exponent > 1L << 20 || exponent < -(1L << 20)) {
+        exponent = exponent < 0 ? -(1L << 20) : 1L << 20;
+    }
+    const char *end = exponent_at ? exponent_at : number + strlen(number);
+    /* the digits before the point, once the point is where the exponent puts it */
+    long before = exponent + (long)strcspn(number, ".eE");
+    bool some = false;
+    for (; number < end; number++) {
+        if (*number == '.') {
+            continue;
+        }
+        some |= *number != '0';
+        if (before-- > 0) {
+            if (some && to - first == MOST_DIGITS) {
+                return NULL;
+            }
+            *to = *number;
+            to += some;
+        } else if (*number != '0') {
+            return NULL;
+        }
+    }
+    for (; some && before > 0; before--) {
+        if (to - first == MOST_DIGITS) {
+            return NULL;
+        }
+        *to++ = '0';
+    }
+    if (to == first) {
+        *to++ = '0';
+    }
+    *to = '\0';
+    return out;
+}
+
 bool pp_json_integer(const pp_json *value, int64_t *integer)
 {
     if (pp_json_kind_of(value) != PP_JSON_NUMBER) {
         return false;
     }
-    if (!strpbrk(value->text, ".eE")) {
-        errno = 0;
-        *integer = strtoll(value->text, NULL, 10);
-        return errno == 0;
-    }
-    /* 1.0 and 1e3 are whole numbers for JSON Schema. At the bounds themselves a double may stand for a neighbour. */
-    double number = pp_json_number(value);
-    if (!(number > -9007199254740992.0 && number < 9007199254740992.0)) {
+    /* 1.0 and 1e3 are whole numbers for JSON Schema. A double would stand for a neighbour of large ones. */
+    char written[MOST_DIGITS + 2];
+    const char *digits = strpbrk(value->text, ".eE") ? written_out(value->text, written) : value->text;
+    if (!digits) {
         return false;
     }
-    *integer = (int64_t)number;
-    return (double)*integer == number;
+    errno = 0;
+    *integer = strtoll(digits, NULL, 10);
+    return errno == 0;
 }
 
 bool pp_json_is_true(const pp_json *value)

@@ -80,7 +80,10 @@ static void put_type(pp_doc *doc, const pp_param *param)
         ppi_each_choice(param->detail, put_choice, doc);
         pp_close(doc);
     }
-    if (param->ranged) {
+    if (param->ranged && param->kind == PP_KIND_INTEGER) {
+        pp_put_integer(doc, "minimum", param->lowest);
+        pp_put_integer(doc, "maximum", param->highest);
+    } else if (param->ranged) {
         pp_put_number(doc, "minimum", param->least);
         pp_put_number(doc, "maximum", param->most);
     }

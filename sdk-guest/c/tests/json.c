@@ -146,8 +146,19 @@ static void knows_whole_numbers(void)
     PP_CHECK(!pp_json_integer(parse("1.5"), &integer) && !pp_json_integer(parse("1e300"), &integer));
     PP_CHECK(!pp_json_integer(parse("\"1\""), &integer));
     PP_CHECK(pp_json_integer(parse("9007199254740991.0"), &integer) && integer == 9007199254740991);
-    PP_CHECK(!pp_json_integer(parse("9007199254740993.0"), &integer));
-    PP_CHECK(!pp_json_integer(parse("-9007199254740993.0"), &integer));
+    PP_CHECK(pp_json_integer(parse("9007199254740993.0"), &integer) && integer == 9007199254740993);
+    PP_CHECK(pp_json_integer(parse("-9007199254740993.0"), &integer) && integer == -9007199254740993);
+    PP_CHECK(pp_json_integer(parse("1e18"), &integer) && integer == 1000000000000000000);
+    PP_CHECK(pp_json_integer(parse("9.223372036854775807e18"), &integer) && integer == INT64_MAX);
+    PP_CHECK(pp_json_integer(parse("-92233720368547758080e-1"), &integer) && integer == INT64_MIN);
+    PP_CHECK(!pp_json_integer(parse("9.223372036854775808e18"), &integer));
+    PP_CHECK(!pp_json_integer(parse("1e19"), &integer) && !pp_json_integer(parse("12e-1"), &integer));
+    PP_CHECK(!pp_json_integer(parse("1e99999999999999999999"), &integer));
+    PP_CHECK(pp_json_integer(parse("0.0e99999999999999999999"), &integer) && integer == 0);
+    PP_CHECK(pp_json_integer(parse("-0.000"), &integer) && integer == 0);
+    PP_CHECK(pp_json_integer(parse("0.0012e4"), &integer) && integer == 12);
+    PP_CHECK(pp_json_integer(parse("1200e-2"), &integer) && integer == 12);
+    PP_CHECK(!pp_json_integer(parse("1e-1"), &integer));
 }
 
 static void keeps_zeros_within_text(void)

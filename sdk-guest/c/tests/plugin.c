@@ -50,6 +50,12 @@ PP_TOOLS(
             },
         .returns = {PP_NUMBER_IN("ratio", 0, 1, "A ratio.")},
     },
+    {
+        .name = "exact",
+        .description = "Far out.",
+        .call = forgetful,
+        .params = {PP_INTEGER_IN("n", INT64_MIN, 9007199254740993, "How many.")},
+    },
     {.name = "pieces", .description = "Pieces.", .call = pieces},
     {.name = "forgetful", .description = "Nothing.", .call = forgetful},
     {
@@ -126,6 +132,15 @@ static void wrong_arguments_are_explained(void)
     PP_CHECK(pp_test_call("describe", "{").failure == PP_FAILED_INVALID_PARAMS);
 }
 
+static void limits_of_integers_are_exact(void)
+{
+    const char *schema = pp_test_input_schema("exact");
+    PP_CHECK(strstr(schema, "\"minimum\":-9223372036854775808,\"maximum\":9007199254740993") != NULL);
+    PP_CHECK(!pp_test_call("exact", "{\"n\":9007199254740993}").is_error);
+    pp_test_result beyond = pp_test_call("exact", "{\"n\":9007199254740994}");
+    PP_CHECK_TEXT(beyond.text, "the argument `n` must be a whole number from -9223372036854775808 to 9007199254740993");
+}
+
 static void schemas_follow_from_tables(void)
 {
     PP_CHECK_TEXT(pp_test_input_schema("describe"),
@@ -180,6 +195,7 @@ void test_plugin(void)
 {
     arguments_are_read_and_have_defaults();
     wrong_arguments_are_explained();
+    limits_of_integers_are_exact();
     schemas_follow_from_tables();
     results_have_pieces();
     resources_are_read();

@@ -152,6 +152,13 @@ class Functions(unittest.TestCase):
         choices = [{"type": "integer"}, {"type": "array", "items": {"type": "string"}}]
         self.assertEqual(found["either"], {"anyOf": choices})
         self.assertEqual(found["near"], {"$ref": "#/$defs/Point"})
+        # What a default leaves out is not null in the schema, which has no null there.
+        def to(place: Place = Place("Here", 1.0, None)) -> None:
+            """To."""
+
+        default = of(tool(to))["properties"]["place"]["default"]
+        self.assertEqual(default, {"name": "Here", "latitude": 1.0, "unit": "metric", "tags": []})
+        self.assertEqual(of(tool(to))["$defs"]["Place"]["properties"]["tags"]["default"], [])
         # With another default, null has a meaning of its own.
         self.assertEqual(found["most"], {"type": ["integer", "null"], "default": 10})
         self.assertEqual(found["marks"]["items"], {"type": ["integer", "null"]})

@@ -55,6 +55,29 @@ class Arguments(unittest.TestCase):
         here = Place("Here", 1.0, None, Unit.IMPERIAL)
         self.assertEqual(outcome.text, repr((2, 1.0, Unit.METRIC, here, [{"x": 1}], (1, "b"), 0, "/a")))
 
+    def test_whole_numbers_may_be_written_in_any_way(self):
+        def given(number: int, part: float, anything: Any) -> str:
+            """Say them."""
+            return f"{number} {part!r} {anything!r}"
+
+        for written, number in (
+            ("1.0", 1),
+            ("-0.0", 0),
+            ("15e-1", None),
+            ("9007199254740993.0", 9007199254740993),
+            ("-9.223372036854775807e18", -(2**63) + 1),
+            ("1e20", 10**20),
+            ("9007199254740993.5", None),
+        ):
+            text = f'{{"number": {written}, "part": {written}, "anything": 1e16}}'
+            with self.subTest(written):
+                if number is None:
+                    with self.assertRaises(errors.InvalidParams):
+                        tool(given).plugport.run(testing.call(), text)
+                else:
+                    found = tool(given).plugport.run(testing.call(), text).content[0].text
+                    self.assertEqual(found, f"{number} {float(written)!r} 1e+16")
+
     def test_big_numbers_stay_whole(self):
         self.assertIn(str(10**40), testing.invoke(show, count=10**40).text)
 

@@ -1,6 +1,8 @@
 // A few builders that write JSON Schema and tell TypeScript the type. They only describe: the host checks arguments
 // against the schema before a handler runs, so all that is left to do here is to put defaults where nothing was given.
 
+import { ToolError } from "./errors.js";
+
 /** A value's JSON Schema. Each method returns a new one. */
 export class Schema {
   constructor(json, { required = true, fallback, fields, items, values } = {}) {
@@ -60,7 +62,10 @@ export class Schema {
 
   /** The value with defaults where nothing was given. */
   parse(value) {
-    if (value === undefined) return structuredClone(this.fallback);
+    if (value === undefined) {
+      return this.fallback === undefined ? undefined : this.parse(structuredClone(this.fallback));
+    }
+    if (this.json.type === "integer") return exact(value);
     if (this.items && Array.isArray(value)) return value.map((item) => this.items.parse(item));
     if (value === null || typeof value !== "object") return value;
     if (this.values) return mapped(value, (item) => this.values.parse(item));
@@ -68,11 +73,27 @@ export class Schema {
     const filled = { ...value };
     for (const [name, field] of Object.entries(this.fields)) {
       const given = field.parse(Object.hasOwn(value, name) ? value[name] : undefined);
-      if (given !== undefined) filled[name] = given;
+      if (given !== undefined) put(filled, name, given);
     }
     return filled;
   }
 }
+
+/** An integer that JSON.parse has read without rounding it. */
+function exact(value) {
+  if (!Number.isInteger(value)) return value;
+  if (!Number.isSafeInteger(value)) {
+    throw new ToolError(
+      `${value} is too large: whole numbers are exact from ${-Number.MAX_SAFE_INTEGER} to ${Number.MAX_SAFE_INTEGER}`,
+    );
+  }
+  // -0 is 0.
+  return value + 0;
+}
+
+/** Sets a member, also one called `__proto__`. */
+const put = (object, name, value) =>
+  Object.defineProperty(object, name, { value, writable: true, enumerable: true, configurable: true });
 
 const mapped = (object, change) =>
   Object.fromEntries(Object.entries(object).map(([key, value]) => [key, change(value)]));

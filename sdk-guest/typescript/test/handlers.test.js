@@ -147,6 +147,25 @@ test("what every object has is no argument and no completer", async () => {
   assert.deepEqual(await new TestClient().complete(asks, "constructor", ""), []);
 });
 
+test("integers that JavaScript would round are rejected", async () => {
+  const input = { n: s.integer(), more: s.array(s.integer()).optional(), real: s.number().optional() };
+  const exact = tool({ name: "t", description: "d", input, handler: (args) => args });
+  const most = Number.MAX_SAFE_INTEGER;
+  assert.deepEqual((await invoke(exact, { n: most, real: 1e300 })).structured, { n: most, real: 1e300 });
+  for (const args of [{ n: most + 1 }, { n: 0, more: [1, -1e20] }]) {
+    const outcome = await invoke(exact, args);
+    assert.equal(outcome.isError, true);
+    assert.match(outcome.text, /is too large: whole numbers are exact from -9007199254740991 to/);
+  }
+});
+
+test("a default lacks what its own fields have as defaults, whatever they are called", async () => {
+  const place = s.object({ ["__proto__"]: s.integer().default(7), unit: s.enum(["m", "ft"]).default("m") });
+  const input = { to: place.default({}), ["__proto__"]: place.optional() };
+  const named = tool({ name: "t", description: "d", input, handler: (args) => JSON.stringify(args) });
+  assert.equal((await invoke(named, {})).text, '{"to":{"__proto__":7,"unit":"m"}}');
+});
+
 test("what nobody catches is a tool error, and its stack is in the log", async () => {
   const outcome = await invoke(throwing(new TypeError("boo", { cause: new Error("why") })));
   assert.deepEqual([outcome.text, outcome.isError], ["boo\nwhy", true]);

@@ -31,7 +31,10 @@ typedef struct pp_param {
     /* the choices, or the schema */
     const char *detail;
     bool ranged;
+    /* of a number */
     double least, most;
+    /* of an integer */
+    int64_t lowest, highest;
     const char *description;
     const char *title;
     bool optional;
@@ -50,8 +53,8 @@ typedef struct pp_param {
     {.kind = PP_KIND_INTEGER,               \
      .name = named,                         \
      .ranged = true,                        \
-     .least = (double)(from),               \
-     .most = (double)(to),                  \
+     .lowest = (int64_t)(from),             \
+     .highest = (int64_t)(to),              \
      .description = __VA_ARGS__}
 #define PP_NUMBER(named, ...) {.kind = PP_KIND_NUMBER, .name = named, .description = __VA_ARGS__}
 #define PP_NUMBER_IN(named, from, to, ...)                                                                             \

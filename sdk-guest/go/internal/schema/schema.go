@@ -131,7 +131,7 @@ func (m *maker) kind(t reflect.Type, tag reflect.StructTag, path string) (object
 	case reflect.Slice, reflect.Array:
 		return m.list(t, tag, path)
 	case reflect.Map:
-		return m.dictionary(t, path)
+		return m.dictionary(t, tag, path)
 	case reflect.Struct:
 		return m.members(t, path)
 	case reflect.Interface:
@@ -176,11 +176,11 @@ func (m *maker) list(t reflect.Type, tag reflect.StructTag, path string) (object
 	return schema, nil
 }
 
-func (m *maker) dictionary(t reflect.Type, path string) (object, error) {
+func (m *maker) dictionary(t reflect.Type, tag reflect.StructTag, path string) (object, error) {
 	if t.Key().Kind() != reflect.String {
 		return nil, fmt.Errorf("%s is a %s; in JSON the keys of a map are texts, so use map[string]", path, t)
 	}
-	values, err := m.of(t.Elem(), "", path+"[]")
+	values, err := m.of(t.Elem(), itemTag(tag), path+"[]")
 	if err != nil {
 		return nil, err
 	}

@@ -24,7 +24,7 @@ func annotate(schema *object, tag reflect.StructTag) error {
 		}
 	}
 	kind, _ := schema.get("type").(string)
-	if listed, has := tag.Lookup("enum"); has && kind != "array" {
+	if listed, has := tag.Lookup("enum"); has && kind != "array" && kind != "object" {
 		values, err := choices(listed, kind)
 		if err != nil {
 			return err
@@ -59,7 +59,7 @@ func keyword(tag string) string {
 	return tag
 }
 
-// itemTag is what the tag of a list says of its items: the choices.
+// itemTag is what the tag of a list or a map says of what is in it: the choices.
 func itemTag(tag reflect.StructTag) reflect.StructTag {
 	if listed, has := tag.Lookup("enum"); has {
 		return reflect.StructTag("enum:" + strconv.Quote(listed))

@@ -16,7 +16,7 @@ import typing
 from collections.abc import Callable
 from typing import Annotated, Any, Literal, NotRequired, Required, Union
 
-from . import docs, to_json
+from . import docs, to_json, whole_numbers
 from .field import Field
 
 Reader = Callable[[Any, str], Any]
@@ -215,6 +215,8 @@ def _dataclass_members(kind: Any) -> Members:
         if not field.init:
             continue
         default = field.default if field.default is not dataclasses.MISSING else ...
+        if field.default_factory in (list, dict, set):
+            default = field.default_factory()
         required = default is ... and field.default_factory is dataclasses.MISSING
         members.append(Member(field.name, hints[field.name], required, default))
     return members
@@ -249,7 +251,7 @@ def _object_schema(kind: Any, members: list[tuple[Member, Shape]], giving: bool)
         if member.name in described:
             field.setdefault("description", described[member.name])
         if not giving and member.default not in (..., None):
-            field["default"] = to_json.plain(member.default)
+            field["default"] = to_json.default(member.default)
         name = shape.field.name or member.name
         schema["properties"][name] = field
         if needed:
@@ -371,8 +373,8 @@ def _text(value: Any, path: str) -> str:
 def _integer(value: Any, path: str) -> int:
     if isinstance(value, int) and not isinstance(value, bool):
         return value
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
+    if isinstance(value, float) and whole_numbers.is_whole(value):
+        return whole_numbers.whole(value)
     raise _wrong(path, "a whole number", value)
 
 

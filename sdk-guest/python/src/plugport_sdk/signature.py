@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from . import coroutines, docs, to_json
+from . import coroutines, docs, to_json, whole_numbers
 from .call import AsyncCall, Call
 from .errors import InvalidParams
 from .json_types import Mismatch, Schema, Shape, Shapes, Unsupported, present
@@ -73,7 +73,7 @@ class Signature:
             if parameter.description:
                 one.setdefault("description", parameter.description)
             if parameter.default not in (..., None):
-                one["default"] = to_json.plain(parameter.default)
+                one["default"] = to_json.default(parameter.default)
             schema["properties"][name] = one
         required = [name for name, parameter in self.parameters.items() if parameter.required]
         if required:
@@ -130,7 +130,7 @@ def check_call(function: Any, kind: Any, role: str) -> None:
 def arguments_of(text: str) -> dict[str, Any]:
     """The arguments of a call, which come as JSON."""
     try:
-        given = json.loads(text)
+        given = whole_numbers.loads(text)
     except (ValueError, RecursionError) as error:
         raise InvalidParams(f"the arguments are not a JSON object: {error}") from None
     if not isinstance(given, dict):

@@ -51,6 +51,27 @@ def plain(value: Any) -> Any:
     return json.loads(dumps(value))
 
 
+def default(value: Any) -> Any:
+    """A default as its schema has it: without the null of members that a client leaves out."""
+    return plain(_without_absent(value))
+
+
+def _without_absent(value: Any) -> Any:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        absent = {
+            field.name
+            for field in dataclasses.fields(value)
+            if field.default in (None, dataclasses.MISSING) and getattr(value, field.name) is None
+        }
+        members = [(attribute, name) for attribute, name in learn(type(value)) if attribute not in absent]
+        return {name: _without_absent(getattr(value, attribute)) for attribute, name in members}
+    if isinstance(value, (list, tuple)):
+        return [_without_absent(one) for one in value]
+    if isinstance(value, Mapping):
+        return {key: _without_absent(one) for key, one in value.items()}
+    return value
+
+
 def short(value: Any) -> str:
     """A value for a message: what it is, and its beginning."""
     text = json.dumps(value, ensure_ascii=False, default=str)
