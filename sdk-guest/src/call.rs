@@ -9,7 +9,7 @@
 //! behind one trait would make every plugin import all of them, and each import costs time in every fresh instance. So
 //! each interface's own module calls the host, too, and the operator sees which capabilities a plugin really uses.
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::fmt::{self, Display};
 use std::rc::Rc;
 
@@ -58,6 +58,8 @@ impl CallBackend {
 pub struct Call {
     backend: Rc<CallBackend>,
     client: OnceCell<ClientInfo>,
+    /// How many keys [`next_key`](Self::next_key) has made.
+    keys: Cell<usize>,
 }
 
 impl Call {
@@ -72,11 +74,18 @@ impl Call {
     }
 
     fn with(backend: CallBackend) -> Self {
-        Self { backend: Rc::new(backend), client: OnceCell::new() }
+        Self { backend: Rc::new(backend), client: OnceCell::new(), keys: Cell::new(0) }
     }
 
     pub(crate) const fn backend(&self) -> &Rc<CallBackend> {
         &self.backend
+    }
+
+    /// A key for a request that is sent with others and has none.
+    pub(crate) fn next_key(&self) -> String {
+        let count = self.keys.get() + 1;
+        self.keys.set(count);
+        format!("input-{count}")
     }
 
     /// The client: its name and version, its MCP revision, and the requests that it supports.

@@ -149,17 +149,24 @@ impl Call {
         for (key, request) in batch.requests {
             requests.push((key, request?));
         }
-        let outcomes = match self.backend().as_ref() {
-            CallBackend::Host(handle) => {
-                let requests: Vec<_> = requests.into_iter().map(input_request).collect();
-                let responses = wit::request_inputs(handle, &requests)?;
-                responses.into_iter().map(|response| (response.key, response.outcome)).collect()
-            }
-            CallBackend::Test(client) => {
-                requests.into_iter().map(|request| scripted(client.as_ref(), request)).collect()
-            }
-        };
-        Ok(InputResults { outcomes })
+        Ok(InputResults { outcomes: send(self.backend(), requests)?.into_iter().collect() })
+    }
+}
+
+/// Sends requests, each with its key, and returns the outcome of each.
+pub(crate) fn send(
+    call: &CallBackend,
+    requests: Vec<(String, ClientRequest)>,
+) -> Result<Vec<(String, Result<String, Error>)>, Error> {
+    match call {
+        CallBackend::Host(handle) => {
+            let requests: Vec<_> = requests.into_iter().map(input_request).collect();
+            let responses = wit::request_inputs(handle, &requests)?;
+            Ok(responses.into_iter().map(|response| (response.key, response.outcome)).collect())
+        }
+        CallBackend::Test(client) => {
+            Ok(requests.into_iter().map(|request| scripted(client.as_ref(), request)).collect())
+        }
     }
 }
 

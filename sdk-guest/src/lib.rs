@@ -28,6 +28,7 @@
 extern crate self as plugport_sdk;
 
 mod arguments;
+mod awaited_requests;
 #[doc(hidden)]
 pub mod bindings;
 mod call;
@@ -37,6 +38,7 @@ pub mod config;
 mod content;
 pub mod elicitation;
 mod error;
+mod executor;
 mod export_entry;
 pub mod http;
 pub mod inputs;
@@ -86,6 +88,7 @@ pub mod prelude {
 pub mod __private {
     pub use crate::arguments::Arguments;
     pub use crate::completions::{IntoCompletion, arguments_differ};
+    pub use crate::executor::run;
     pub use crate::export_entry::{has, names_differ};
     pub use crate::parameter::{AllArguments, Parameter, shown, text};
     pub use crate::prompts::PromptOptions;

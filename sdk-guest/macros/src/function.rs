@@ -18,6 +18,7 @@ pub(crate) struct Function {
     pub(crate) ident: Ident,
     pub(crate) visibility: Visibility,
     pub(crate) returns: Type,
+    is_async: bool,
 }
 
 impl Function {
@@ -28,7 +29,17 @@ impl Function {
             ident: function.sig.ident.clone(),
             visibility: function.vis.clone(),
             returns: returns(&function.sig.output, what)?,
+            is_async: function.sig.asyncness.is_some(),
         })
+    }
+
+    /// Calls the author's function, in a function that may fail with the SDK's error. An `async fn` runs to its end.
+    pub(crate) fn call(&self, passed: &[TokenStream]) -> TokenStream {
+        let ident = &self.ident;
+        match self.is_async {
+            true => quote! { ::plugport_sdk::__private::run(#ident(#(#passed),*))? },
+            false => quote! { #ident(#(#passed),*) },
+        }
     }
 
     /// The function's name as a text.
@@ -83,12 +94,6 @@ pub(crate) fn expand(
 fn check(signature: &Signature, what: &str) -> syn::Result<()> {
     let reject =
         |token: &dyn ToTokens, reason: &str| Err(syn::Error::new_spanned(token, format!("{what} {reason}")));
-    if let Some(token) = &signature.asyncness {
-        return reject(
-            token,
-            "is an ordinary function, since the host runs each call by itself; remove `async` and use blocking calls",
-        );
-    }
     if let Safety::Unsafe(token) = &signature.safety {
         return reject(token, "is safe to call with any arguments; move the unsafe code into the body");
     }

@@ -1,15 +1,28 @@
 //! Requests that the host sends.
 
+use std::cell::RefCell;
+use std::rc::{Rc, Weak};
 use std::time::Duration;
 
 use super::{Body, Failure, Head, Request};
 use crate::bindings::http::http_client::{self, SentRequest};
+use crate::executor::{self, Slot, Source};
 
 /// The maximum of one write, bytes.
 const PIECE: usize = 64 << 10;
 
 #[derive(Debug)]
-pub(super) struct Sent(SentRequest);
+pub(super) struct Sent(Rc<SentRequest>);
+
+/// A request whose news a task awaits.
+struct Awaited {
+    request: Weak<SentRequest>,
+    slot: Weak<Slot<()>>,
+}
+
+thread_local! {
+    static AWAITED: RefCell<Vec<Awaited>> = const { RefCell::new(Vec::new()) };
+}
 
 pub(super) fn send(request: &Request, body: Body) -> Result<Sent, Failure> {
     let body = match body {
@@ -24,7 +37,7 @@ pub(super) fn send(request: &Request, body: Body) -> Result<Sent, Failure> {
         body,
         timeout_ms: request.timeout.map(ms),
     });
-    sent.map(Sent)
+    sent.map(|sent| Sent(Rc::new(sent)))
 }
 
 impl Sent {
@@ -47,4 +60,34 @@ impl Sent {
     pub(super) fn read(&mut self) -> Result<Vec<u8>, Failure> {
         self.0.read()
     }
+
+    /// Waits until `head` or `read` returns at once.
+    pub(super) async fn news(&self) {
+        executor::register(Source::Http, wait);
+        let slot = Slot::new();
+        let awaited = Awaited { request: Rc::downgrade(&self.0), slot: Rc::downgrade(&slot) };
+        AWAITED.with_borrow_mut(|all| all.push(awaited));
+        slot.filled().await;
+    }
+}
+
+/// Waits for news of any request that is awaited.
+fn wait() -> bool {
+    // Those that were dropped are not kept alive here, since dropping cancels them.
+    let both = |awaited: Awaited| awaited.request.upgrade().zip(awaited.slot.upgrade());
+    let awaited: Vec<_> = AWAITED.take().into_iter().filter_map(both).collect();
+    if awaited.is_empty() {
+        return false;
+    }
+    let requests: Vec<&SentRequest> = awaited.iter().map(|(request, _)| request.as_ref()).collect();
+    let news = http_client::wait(&requests, None);
+    for (position, (request, slot)) in (0..).zip(&awaited) {
+        match news.contains(&position) {
+            true => slot.fill(()),
+            false => AWAITED.with_borrow_mut(|all| {
+                all.push(Awaited { request: Rc::downgrade(request), slot: Rc::downgrade(slot) });
+            }),
+        }
+    }
+    true
 }

@@ -123,6 +123,14 @@ impl Request {
         self.start()?.response()
     }
 
+    /// The same for an `async fn`. Requests that are awaited at the same time are sent at the same time.
+    ///
+    /// # Errors
+    /// Those of [`send`](Self::send).
+    pub async fn send_async(self) -> Result<Response, Failure> {
+        self.start()?.response_async().await
+    }
+
     /// Begins to send the request. Others may be started before its response is there; the host sends as many at once
     /// as its limit `http_parallel` says, and the next when one has ended.
     ///
@@ -175,18 +183,24 @@ impl Pending {
     /// # Errors
     /// When there is no response, or it breaks off.
     pub fn response(mut self) -> Result<Response, Failure> {
-        let Head { status, headers } = self.sent.head()?;
-        let (mut body, mut truncated) = (Vec::new(), false);
-        while !truncated {
-            let piece = self.sent.read()?;
-            if piece.is_empty() {
-                break;
+        let mut response = Response::begin(self.sent.head()?);
+        while response.extend(self.sent.read()?, self.max_body) {}
+        Ok(response)
+    }
+
+    /// The same for an `async fn`.
+    ///
+    /// # Errors
+    /// Those of [`response`](Self::response).
+    pub async fn response_async(mut self) -> Result<Response, Failure> {
+        self.sent.news().await;
+        let mut response = Response::begin(self.sent.head()?);
+        loop {
+            self.sent.news().await;
+            if !response.extend(self.sent.read()?, self.max_body) {
+                return Ok(response);
             }
-            let free = self.max_body.saturating_sub(body.len());
-            truncated = piece.len() > free;
-            body.extend(piece.into_iter().take(free));
         }
-        Ok(Response { status, headers, body, truncated })
     }
 
     /// Waits for the response, whose body is then read in pieces, without a maximum.
@@ -268,6 +282,20 @@ impl Response {
     /// A response with a body, for tests.
     pub fn new(status: u16, body: impl Into<Vec<u8>>) -> Self {
         Self { status, headers: Vec::new(), body: body.into(), truncated: false }
+    }
+
+    /// A response whose body is not read yet.
+    fn begin(Head { status, headers }: Head) -> Self {
+        Self { status, headers, body: Vec::new(), truncated: false }
+    }
+
+    /// Adds a piece of the body, up to the maximum; whether there may be more to read.
+    fn extend(&mut self, piece: Vec<u8>, max_body: usize) -> bool {
+        let free = max_body.saturating_sub(self.body.len());
+        self.truncated = piece.len() > free;
+        let may_go_on = !piece.is_empty() && !self.truncated;
+        self.body.extend(piece.into_iter().take(free));
+        may_go_on
     }
 
     /// With one more header field.

@@ -67,6 +67,9 @@ impl Sent {
         Ok(Head { status: response.status, headers: response.headers.clone() })
     }
 
+    /// Waits until `head` or `read` returns at once.
+    pub(super) async fn news(&self) {}
+
     pub(super) fn read(&mut self) -> Result<Vec<u8>, Failure> {
         Ok(std::mem::take(&mut self.response()?.body))
     }

@@ -4,6 +4,7 @@
 #![allow(dead_code, reason = "most tools here are only invoked, and none is exported")]
 
 mod arguments;
+mod async_functions;
 mod call;
 mod client_requests;
 mod compile_errors;

@@ -1,8 +1,9 @@
 //! Every feature of an SDK once, under the names that the same guest has in every language.
 //! `tests/suite/languages/sdk_features.rs` and `host_interfaces.rs` beside it drive them all.
 
+use futures_util::future::join_all;
 use plugport_sdk::completions::{Completion, rank};
-use plugport_sdk::http::{Failure, Request, Response, send_all};
+use plugport_sdk::http::{Failure, Request, Response};
 use plugport_sdk::prelude::*;
 use plugport_sdk::{config, kv};
 use schemars::JsonSchema;
@@ -136,11 +137,11 @@ fn fetch_text(
 
 /// Fetch several texts at once.
 #[tool(name = "fetch-all")]
-fn fetch_all(
+async fn fetch_all(
     /// Where they are.
     urls: Vec<String>,
 ) -> Result<String, Failure> {
-    let outcomes = send_all(urls.into_iter().map(Request::get));
+    let outcomes = join_all(urls.into_iter().map(|url| Request::get(url).send_async())).await;
     let texts: Result<Vec<_>, _> = outcomes.into_iter().map(|outcome| outcome.map(text_of)).collect();
     Ok(texts?.join("\n"))
 }

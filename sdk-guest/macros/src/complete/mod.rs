@@ -69,7 +69,7 @@ fn write(target: &Target, argument: &LitStr, item: &ItemFn) -> syn::Result<Token
     named.sig.output = ReturnType::Default;
     let function = Function::parse(&named, WHAT)?;
     let ident = &function.ident;
-    let (constant, check, call) = (target.constant(), target.check(argument), call(&item.sig)?);
+    let (constant, check, call) = (target.constant(), target.check(argument), call(&function, &item.sig)?);
     let implementation = quote! {
         #check
 
@@ -83,10 +83,10 @@ fn write(target: &Target, argument: &LitStr, item: &ItemFn) -> syn::Result<Token
     Ok(function.item(&format!("Completes `{}`, for `export!`.", argument.value()), &implementation))
 }
 
-fn call(signature: &Signature) -> syn::Result<TokenStream> {
-    let (ident, passed) = (&signature.ident, passed(signature)?);
+fn call(function: &Function, signature: &Signature) -> syn::Result<TokenStream> {
+    let called = function.call(&passed(signature)?);
     let span = match &signature.output {
-        ReturnType::Default => ident.span(),
+        ReturnType::Default => signature.ident.span(),
         ReturnType::Type(_, ty) => ty.span(),
     };
     let outcome =
@@ -102,7 +102,7 @@ fn call(signature: &Signature) -> syn::Result<TokenStream> {
         ) -> ::core::result::Result<::plugport_sdk::completions::Completion, ::plugport_sdk::Error> {
             #[allow(unused_imports, reason = "written by the macro")]
             use ::plugport_sdk::__private::Infallible as _;
-            let __returned = #ident(#(#passed),*);
+            let __returned = #called;
             match #outcome {
                 ::core::result::Result::Ok(__values) => ::core::result::Result::Ok(#values),
                 ::core::result::Result::Err(__failure) => ::core::result::Result::Err(__failure.into_error()),

@@ -110,13 +110,13 @@ impl PromptFunction {
     }
 
     fn get(&self) -> TokenStream {
-        let Function { ident, returns, .. } = &self.function;
+        let returns = &self.function.returns;
         let values = self.arguments.iter().enumerate().map(|(n, argument)| {
             let (local, take, name) =
                 (text_parameters::local(n), text_parameters::take(argument), &argument.name);
             quote! { let #local = #take.map_err(|__unusable| __unusable.into_error(#name))?; }
         });
-        let passed = text_parameters::passed(&self.parameters);
+        let called = self.function.call(&text_parameters::passed(&self.parameters));
         let result = quote_spanned! {returns.span()=> __fallibility.kind().prompt(__value) };
         let outcome = quote_spanned! {returns.span()=> __fallibility.split(__returned) };
         quote! {
@@ -128,7 +128,7 @@ impl PromptFunction {
                 use ::plugport_sdk::__private::{Infallible as _, NotOption as _};
                 ::plugport_sdk::__private::reject_others(__values, <Self as ::plugport_sdk::Prompt>::ARGUMENTS)?;
                 #(#values)*
-                let __returned: #returns = #ident(#(#passed),*);
+                let __returned: #returns = #called;
                 let __fallibility = ::plugport_sdk::__private::Fallibility::<#returns>::new();
                 match #outcome {
                     ::core::result::Result::Ok(__value) => ::core::result::Result::Ok(#result),

@@ -178,13 +178,13 @@ fn mime_type(returns: &Type, options: &Options) -> TokenStream {
 
 /// Calls the function and converts its return value into contents.
 fn read(function: &Function, options: &Options, parameters: &[Parameter]) -> TokenStream {
-    let Function { ident, returns, .. } = function;
-    let passed = text_parameters::passed(parameters);
+    let returns = &function.returns;
+    let called = function.call(&text_parameters::passed(parameters));
     let said = option(options.mime_type.as_ref());
     let contents = quote_spanned! {returns.span()=> __fallibility.kind().contents(__value, __uri, #said) };
     let outcome = quote_spanned! {returns.span()=> __fallibility.split(__returned) };
     quote! {
-        let __returned: #returns = #ident(#(#passed),*);
+        let __returned: #returns = #called;
         let __fallibility = ::plugport_sdk::__private::Fallibility::<#returns>::new();
         match #outcome {
             ::core::result::Result::Ok(__value) => #contents,

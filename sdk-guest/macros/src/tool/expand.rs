@@ -10,7 +10,7 @@ use syn::{Expr, ExprLit, Lit, Path, Type};
 
 use super::options::Options;
 use super::parse::ToolFunction;
-use crate::function::{Function, option};
+use crate::function::option;
 use crate::parameter::{Argument, Parameter};
 
 /// The type of the function's name, and its implementations.
@@ -160,9 +160,10 @@ fn input_schema(tool: &ToolFunction) -> TokenStream {
 }
 
 fn call(tool: &ToolFunction) -> TokenStream {
-    let Function { ident, returns, .. } = &tool.function;
+    let returns = &tool.function.returns;
     let split = split(&tool.parameters);
     let values = tool.parameters.iter().zip(&names(tool)).map(value).collect::<Vec<_>>();
+    let called = tool.function.call(&values);
     let result = quote_spanned! {returns.span()=>
         (&&__fallibility.kind()).convert(__value)
     };
@@ -177,7 +178,7 @@ fn call(tool: &ToolFunction) -> TokenStream {
             #[allow(unused_imports, reason = "written by the macro")]
             use ::plugport_sdk::__private::{Infallible as _, IsContent as _, WithSchema as _, WithoutSchema as _};
             #split
-            let __returned: #returns = #ident(#(#values),*);
+            let __returned: #returns = #called;
             let __fallibility = ::plugport_sdk::__private::Fallibility::<#returns>::new();
             match #outcome {
                 ::core::result::Result::Ok(__value) => #result,
