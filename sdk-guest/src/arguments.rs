@@ -10,7 +10,7 @@ use serde::de::value::Error as MissingError;
 use serde::de::{DeserializeOwned, Deserializer, Error as _, Visitor};
 use serde_json::value::RawValue;
 
-use crate::Error;
+use crate::{Error, whole_numbers};
 
 /// The arguments of one call, by name.
 #[derive(Debug)]
@@ -45,7 +45,7 @@ impl<'a> Arguments<'a> {
 
 /// The arguments as one value.
 pub(crate) fn whole<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
-    serde_json::from_str(text).map_err(|error| unusable(member_at(text, &error).as_deref(), &error))
+    whole_numbers::read(text).map_err(|(error, text)| unusable(member_at(&text, &error).as_deref(), &error))
 }
 
 /// The error for an argument of the wrong type, without serde's position, since the model never saw the text.
@@ -128,6 +128,19 @@ mod tests {
             "the argument `b` cannot be used: invalid type: integer `2`, expected a string"
         );
         assert_eq!(error_text(text("c")), "the argument `c` is missing");
+    }
+
+    #[test]
+    fn an_integer_may_be_written_as_a_float() {
+        let arguments = Arguments::parse(r#"{"a": 2.0, "b": [1e2, "1e2"]}"#, &["a", "b"]).unwrap();
+        assert_eq!(Parameter::<i8>::new("a", None).take(&arguments), Ok(2));
+        let pair = Parameter::<(u8, String)>::new("b", None).take(&arguments);
+        assert_eq!(pair, Ok((100, "1e2".to_owned())));
+        assert_eq!(whole::<Point>(r#"{"x": -3.0, "label": "3.0"}"#).unwrap().x, -3);
+        assert_eq!(
+            error_text(whole::<Point>(r#"{"x": -3.0, "label": 12}"#)),
+            "the argument `label` cannot be used: invalid type: integer `12`, expected a string"
+        );
     }
 
     #[test]

@@ -153,11 +153,14 @@ impl Call {
     }
 }
 
+/// The key of a request, and its outcome.
+pub(crate) type KeyedOutcome = (String, Result<String, Error>);
+
 /// Sends requests, each with its key, and returns the outcome of each.
 pub(crate) fn send(
     call: &CallBackend,
     requests: Vec<(String, ClientRequest)>,
-) -> Result<Vec<(String, Result<String, Error>)>, Error> {
+) -> Result<Vec<KeyedOutcome>, Error> {
     match call {
         CallBackend::Host(handle) => {
             let requests: Vec<_> = requests.into_iter().map(input_request).collect();
@@ -179,10 +182,7 @@ fn input_request((key, request): (String, ClientRequest)) -> wit::InputRequest {
     wit::InputRequest { key, body }
 }
 
-fn scripted(
-    client: &dyn ScriptedClient,
-    (key, request): (String, ClientRequest),
-) -> (String, Result<String, Error>) {
+fn scripted(client: &dyn ScriptedClient, (key, request): (String, ClientRequest)) -> KeyedOutcome {
     let outcome = client.respond(Some(&key), &request);
     (key, outcome)
 }

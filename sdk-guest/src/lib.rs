@@ -53,10 +53,12 @@ mod return_value;
 pub mod roots;
 pub mod sampling;
 mod schema;
+mod schema_defaults;
 pub mod testing;
 mod text_parameter;
 mod tool_error;
 pub mod tools;
+mod whole_numbers;
 
 pub use plugport_sdk_macros::{complete, data, export, prompt, resource, resource_template, tool};
 pub use {schemars, serde, serde_json};

@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::arguments::{self, Arguments};
-use crate::{Error, schema};
+use crate::{Error, schema, whole_numbers};
 
 /// What can be a parameter of a tool.
 #[diagnostic::on_unimplemented(
@@ -71,7 +71,7 @@ impl<T: Argument> Parameter<T> {
             schema: SchemaGenerator::subschema_for::<T>,
             default: || None,
             limits: Vec::new,
-            read: |text| serde_json::from_str(text),
+            read: |text| whole_numbers::read(text).map_err(|(error, _)| error),
             absent: arguments::absent,
         }
     }

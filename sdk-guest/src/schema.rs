@@ -8,8 +8,8 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
-use crate::Error;
 use crate::parameter::Parameter;
+use crate::{Error, schema_defaults};
 
 /// Builds the input schema of a tool.
 pub struct Properties {
@@ -62,7 +62,7 @@ impl Properties {
         if !definitions.is_empty() {
             root.insert("$defs".to_owned(), definitions.into());
         }
-        without_null(root.into()).to_string()
+        schema_defaults::without_null(without_null(root.into())).to_string()
     }
 }
 
@@ -113,11 +113,14 @@ pub(crate) fn whole<T: JsonSchema>() -> Result<String, Error> {
             )));
         }
     }
-    Ok(without_null(schema.to_value()).to_string())
+    Ok(schema_defaults::without_null(without_null(schema.to_value())).to_string())
 }
 
 /// Keywords whose values are data and not schemas.
-const DATA: [&str; 4] = ["const", "default", "enum", "examples"];
+pub(crate) const DATA: [&str; 4] = ["const", "default", "enum", "examples"];
+
+/// Keywords whose values have a schema for each name, and a name may be that of a keyword.
+pub(crate) const NAMED: [&str; 4] = ["$defs", "dependentSchemas", "patternProperties", "properties"];
 
 /// An input schema whose optional members do not also allow `null`: that would say the same twice, and many clients
 /// cannot read it. A call may have `null` all the same; the server treats `null` as missing.
@@ -139,7 +142,13 @@ fn without_null(schema: Value) -> Value {
                 }
             }
             let inner = |(key, value): (String, Value)| {
-                let value = if DATA.contains(&key.as_str()) { value } else { without_null(value) };
+                let value = match value {
+                    value if DATA.contains(&key.as_str()) => value,
+                    Value::Object(named) if NAMED.contains(&key.as_str()) => {
+                        named.into_iter().map(|(name, schema)| (name, without_null(schema))).collect()
+                    }
+                    value => without_null(value),
+                };
                 (key, value)
             };
             Value::Object(object.into_iter().map(inner).collect())
@@ -219,6 +228,13 @@ mod tests {
         Number { number: u32 },
     }
 
+    #[derive(Deserialize, JsonSchema)]
+    #[schemars(inline)]
+    #[expect(dead_code, reason = "only described")]
+    struct Inline {
+        tag: Option<String>,
+    }
+
     type Perhaps<T> = Option<T>;
 
     fn properties(add: impl FnOnce(&mut Properties)) -> Value {
@@ -277,6 +293,18 @@ mod tests {
             json!({"$ref": "#/$defs/Unit", "description": "Of length."})
         );
         assert_eq!(schema["properties"]["answers"]["items"]["type"], json!(["boolean", "null"]));
+    }
+
+    #[test]
+    fn a_parameter_may_be_called_like_a_keyword() {
+        type Places = std::collections::BTreeMap<String, Place>;
+        let schema = properties(|it| {
+            it.add(&Parameter::<Inline>::new("default", None));
+            it.add(&Parameter::<Perhaps<Places>>::new("properties", None));
+        });
+        assert_eq!(schema["properties"]["default"]["properties"]["tag"]["type"], "string");
+        let places = json!({ "type": "object", "additionalProperties": { "$ref": "#/$defs/Place" } });
+        assert_eq!(schema["properties"]["properties"], places);
     }
 
     #[test]
