@@ -7,7 +7,7 @@
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::arguments::{self, Arguments};
 use crate::{Error, schema, whole_numbers};
@@ -48,6 +48,9 @@ pub fn text<T: TextDefault>(text: &'static str) -> T {
     T::from(text)
 }
 
+/// A keyword of a parameter's schema with its value.
+pub type Limit = (&'static str, Value);
+
 /// A parameter with a name.
 pub struct Parameter<T> {
     pub(crate) name: &'static str,
@@ -56,7 +59,9 @@ pub struct Parameter<T> {
     /// The default for the schema to show, if there is one that JSON can express.
     pub(crate) default: fn() -> Option<Value>,
     /// Keywords of the schema with their values.
-    pub(crate) limits: fn() -> Vec<(&'static str, Value)>,
+    pub(crate) limits: fn() -> Vec<Limit>,
+    /// Writes them into the schema. Where there are none, it is not linked.
+    pub(crate) write_limits: fn(&mut Schema, &Map<String, Value>, Vec<Limit>),
     read: fn(&str) -> serde_json::Result<T>,
     /// The value of a missing parameter, if it is optional.
     pub(crate) absent: fn() -> Option<T>,
@@ -71,6 +76,7 @@ impl<T: Argument> Parameter<T> {
             schema: SchemaGenerator::subschema_for::<T>,
             default: || None,
             limits: Vec::new,
+            write_limits: |_, _, _| {},
             read: |text| whole_numbers::read(text).map_err(|(error, _)| error),
             absent: arguments::absent,
         }
@@ -82,8 +88,8 @@ impl<T: Argument> Parameter<T> {
     }
 
     /// The same with limits, as keywords of the schema. `minLength` and `maxLength` also mean lists and maps.
-    pub const fn limited(self, limits: fn() -> Vec<(&'static str, Value)>) -> Self {
-        Self { limits, ..self }
+    pub const fn limited(self, limits: fn() -> Vec<Limit>) -> Self {
+        Self { limits, write_limits: schema::write_limits, ..self }
     }
 }
 

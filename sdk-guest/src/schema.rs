@@ -8,8 +8,11 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
-use crate::parameter::Parameter;
+use crate::parameter::{Limit, Parameter};
 use crate::{Error, schema_defaults};
+
+/// References and choices that are followed to the type of a parameter.
+const DEPTH: usize = 8;
 
 /// Builds the input schema of a tool.
 pub struct Properties {
@@ -36,10 +39,7 @@ impl Properties {
         if let Some(description) = parameter.description {
             schema.insert("description".to_owned(), description.into());
         }
-        let kind = type_of(schema.as_value(), self.generator.definitions()).map(str::to_owned);
-        for (keyword, value) in (parameter.limits)() {
-            schema.insert(keyword_for(keyword, kind.as_deref()).to_owned(), value);
-        }
+        (parameter.write_limits)(&mut schema, self.generator.definitions(), (parameter.limits)());
         if let Some(default) = (parameter.default)() {
             schema.insert("default".to_owned(), default);
         }
@@ -66,14 +66,23 @@ impl Properties {
     }
 }
 
-/// The type that a schema names besides `null`.
-fn type_of<'s>(schema: &'s Value, definitions: &'s Map<String, Value>) -> Option<&'s str> {
+/// Adds limits to a parameter's schema.
+pub(crate) fn write_limits(schema: &mut Schema, definitions: &Map<String, Value>, limits: Vec<Limit>) {
+    let kind = type_of(schema.as_value(), definitions, DEPTH).map(str::to_owned);
+    for (keyword, value) in limits {
+        schema.insert(keyword_for(keyword, kind.as_deref()).to_owned(), value);
+    }
+}
+
+/// The type that a schema names besides `null`. Definitions may refer to each other in a circle, hence `depth`.
+fn type_of<'s>(schema: &'s Value, definitions: &'s Map<String, Value>, depth: usize) -> Option<&'s str> {
+    let depth = depth.checked_sub(1)?;
     if let Some(target) = schema.get("$ref").and_then(Value::as_str) {
-        return type_of(definitions.get(target.strip_prefix("#/$defs/")?)?, definitions);
+        return type_of(definitions.get(target.strip_prefix("#/$defs/")?)?, definitions, depth);
     }
     let is_some = |kind: &&str| *kind != "null";
     if let Some(choices) = schema.get("anyOf").and_then(Value::as_array) {
-        return choices.iter().find_map(|choice| type_of(choice, definitions).filter(is_some));
+        return choices.iter().find_map(|choice| type_of(choice, definitions, depth).filter(is_some));
     }
     match schema.get("type")? {
         Value::String(kind) => Some(kind.as_str()),

@@ -1,6 +1,6 @@
 //! The SDK as its authors use it: through the macros, natively. One binary, since linking is what takes long.
 
-#![allow(clippy::panic, clippy::unwrap_used, reason = "tests, in helpers as well")]
+#![allow(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used, reason = "tests, in helpers as well")]
 #![allow(dead_code, reason = "most tools here are only invoked, and none is exported")]
 
 mod arguments;
