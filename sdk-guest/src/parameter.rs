@@ -49,7 +49,7 @@ pub fn text<T: TextDefault>(text: &'static str) -> T {
 }
 
 /// A keyword of a parameter's schema with its value.
-pub type Limit = (&'static str, Value);
+pub(crate) type Limit = (&'static str, Value);
 
 /// A parameter with a name.
 pub struct Parameter<T> {

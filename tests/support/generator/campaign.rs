@@ -11,7 +11,8 @@ use tokio::task::JoinSet;
 
 use super::{AdapterComponent, Random, random_adapter, random_call};
 use crate::containment::{
-    Canaries, LOG, Latencies, Neighbour, ProcessStats, TIMEOUT, assert_memory_released, assert_no_panic,
+    Canaries, LOG, Latencies, MAX_NEIGHBOUR_WAIT, Neighbour, ProcessStats, assert_memory_released,
+    assert_no_panic,
 };
 use crate::granted_dir::GrantedDir;
 use crate::reload::install_bytes;
@@ -177,7 +178,7 @@ impl Campaign {
         attackers.join_all().await.into_iter().for_each(|more| replies.add(more));
         let adapters: Vec<&AdapterComponent> = made.iter().map(|(passing, _)| passing).collect();
         let sorted = Latencies::of(waits.clone());
-        for (percent, max) in [(self.percent, TIMEOUT), (100, SLOWEST)] {
+        for (percent, max) in [(self.percent, MAX_NEIGHBOUR_WAIT), (100, SLOWEST)] {
             let wait = sorted.percentile(percent);
             assert!(wait < max, "a neighbour waited {wait:?} in the round of seed {seed}: {adapters:#?}");
         }
