@@ -40,7 +40,8 @@ fn a_new_project_is_whole_and_says_what_to_type_next() {
     assert_eq!(code, Some(0), "{err}");
     let steps: Vec<_> = out.lines().skip(1).map(str::trim).collect();
     let call = "plugport call my-tool.wasm hello --args '{\"name\": \"Ada\"}'";
-    assert_eq!(steps, ["cd my-tool", "plugport build", call, "plugport dev"]);
+    let target = "rustup target add wasm32-wasip2";
+    assert_eq!(steps, ["cd my-tool", target, "plugport build", call, "plugport dev"]);
     let project = here.path().join("my-tool");
     for file in
         ["Cargo.toml", "Cargo.lock", "src/lib.rs", "README.md", ".gitignore", "sdk/sdk-guest/wit/plugin.wit"]
