@@ -61,6 +61,12 @@ func rejectOthers(members map[string]json.RawMessage, fields []structfields.Fiel
 }
 
 func readMember(field structfields.Field, value json.RawMessage, given bool, into reflect.Value) error {
+	if given && isNull(field.Type, value) {
+		if !field.Optional() {
+			return Errorf(InvalidParams, "the argument `%s` cannot be used: null where %s is wanted", field.Name, wanted(behindPointers(field.Type)))
+		}
+		given = false
+	}
 	if !given {
 		text, has := field.Default()
 		switch {

@@ -58,6 +58,27 @@ func TestDefaultsThatCannotBeUsedAreToldWhenListed(t *testing.T) {
 	mentions(t, err, "the default of `n` cannot be used: \"many\" is no int")
 }
 
+func TestANullIsNothingWhereSomethingMayBeMissing(t *testing.T) {
+	type inner struct {
+		N    int     `json:"n" default:"3"`
+		Word *string `json:"word,omitempty"`
+	}
+	var read struct {
+		N    int    `json:"n" default:"7"`
+		In   *inner `json:"in" default:"{}"`
+		List []int  `json:"list,omitempty"`
+		Any  any    `json:"any"`
+	}
+	err := readArguments(`{"n":null,"in":{"n":null,"word":null},"list":null,"any":null}`, &read)
+	if err != nil || read.N != 7 || *read.In != (inner{N: 3}) || read.List != nil || read.Any != nil {
+		t.Error(read, err)
+	}
+	var required struct {
+		N int `json:"n"`
+	}
+	mentions(t, readArguments(`{"n":null}`, &required), "the argument `n` cannot be used: null where a whole number from")
+}
+
 func TestWholeNumbersMayBeWrittenInAnyWay(t *testing.T) {
 	type inner struct {
 		N     int8   `json:"n"`

@@ -62,6 +62,10 @@ func structWithDefaults(t reflect.Type, value json.RawMessage) (json.RawMessage,
 	for _, field := range fields {
 		member, given := members[field.Name]
 		text, has := field.Default()
+		if given && field.Optional() && isNull(field.Type, member) {
+			delete(members, field.Name)
+			given = false
+		}
 		switch {
 		case !given && has:
 			if member, err = schema.Default(field.Type, text); err != nil {
@@ -120,6 +124,13 @@ func checkNestedDefaults(t reflect.Type, open []reflect.Type) error {
 		}
 	}
 	return checkFields(t, append(open, t))
+}
+
+// isNull tells whether a value is a null which the type does not have. The host takes it for nothing where a member may
+// be missing; encoding/json leaves zero there.
+func isNull(t reflect.Type, value json.RawMessage) bool {
+	t = behindPointers(t)
+	return string(value) == "null" && t.Kind() != reflect.Interface && !readsItself(t)
 }
 
 func readsItself(t reflect.Type) bool {

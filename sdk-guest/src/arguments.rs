@@ -131,6 +131,16 @@ mod tests {
     }
 
     #[test]
+    fn a_null_is_nothing_where_something_may_be_missing() {
+        let arguments = Arguments::parse(r#"{"c": null}"#, &["c"]).unwrap();
+        let defaulted = Parameter::<u8>::new("c", None).or(|| Some(7), || None);
+        assert_eq!(defaulted.take(&arguments), Ok(7));
+        let with_null = Parameter::<Option<u8>>::new("c", None).or(|| Some(Some(7)), || None);
+        assert_eq!(with_null.take(&arguments), Ok(None));
+        assert!(error_text(Parameter::<u8>::new("c", None).take(&arguments)).contains("`c` cannot be used"));
+    }
+
+    #[test]
     fn an_integer_may_be_written_as_a_float() {
         let arguments = Arguments::parse(r#"{"a": 2.0, "b": [1e2, "1e2"]}"#, &["a", "b"]).unwrap();
         assert_eq!(Parameter::<i8>::new("a", None).take(&arguments), Ok(2));

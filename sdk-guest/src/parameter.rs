@@ -106,7 +106,11 @@ impl<T> Parameter<T> {
     pub fn take(&self, arguments: &Arguments<'_>) -> Result<T, Error> {
         let name = self.name;
         match arguments.get(name) {
-            Some(text) => (self.read)(text).map_err(|error| arguments::unusable(Some(name), &error)),
+            Some(text) => (self.read)(text).or_else(|error| match (self.absent)() {
+                // A null stands for nothing where an argument may be missing, as the host has it.
+                Some(absent) if text == "null" => Ok(absent),
+                _ => Err(arguments::unusable(Some(name), &error)),
+            }),
             None => (self.absent)()
                 .ok_or_else(|| Error::InvalidParams(format!("the argument `{name}` is missing"))),
         }

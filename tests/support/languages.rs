@@ -21,6 +21,11 @@ pub fn plugin(lang: Lang, name: &str) -> Option<PathBuf> {
     build(lang, &format!("plugins/{name}"))
 }
 
+/// A project at this path from the root of the repository; `None` as above.
+pub fn build_project(lang: Lang, project: &str) -> Option<PathBuf> {
+    build(lang, project)
+}
+
 /// Builds a project to `target/languages`, where it has a folder of its own: its file keeps its name.
 fn build(lang: Lang, project: &str) -> Option<PathBuf> {
     let path = toolchain::require(lang)?;

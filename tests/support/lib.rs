@@ -14,6 +14,7 @@
 )]
 
 pub mod answering_client;
+pub mod argument_types;
 pub mod authorization_server;
 pub mod bad_web_server;
 pub mod browser;

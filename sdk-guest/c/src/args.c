@@ -60,6 +60,14 @@ static const char *complaint(const pp_param *param, const pp_json *value)
     }
 }
 
+/* A null stands for nothing where an argument may be missing, as the host has it. */
+static const pp_json *given(const pp_args *args, const pp_param *param, const char *name)
+{
+    const pp_json *value = pp_json_member(args->values, name);
+    bool absent = param && param->kind != PP_KIND_JSON && ppi_is_optional(param);
+    return absent && pp_json_kind_of(value) == PP_JSON_NULL ? NULL : value;
+}
+
 static const char *names_of(const pp_args *args)
 {
     const char *names = args->count > 0 ? args->params[0].name : "none";
@@ -82,7 +90,7 @@ const char *ppi_argument_error(const pp_args *args, const char *whose)
     const char *noun = whose ? "argument" : "field";
     for (size_t at = 0; at < args->count; at++) {
         const pp_param *param = &args->params[at];
-        const pp_json *value = pp_json_member(args->values, param->name);
+        const pp_json *value = given(args, param, param->name);
         if (!value && !ppi_is_optional(param)) {
             return pp_format("the %s `%s` is missing", noun, param->name);
         }
@@ -110,7 +118,7 @@ static const pp_json *look_up(const pp_args *args, const char *name, pp_kind wan
     if (param && !fits(param->kind, wanted)) {
         ppi_stop("the plugin asks for `%s` as another type than its table declares", name);
     }
-    const pp_json *value = pp_json_member(args->values, name);
+    const pp_json *value = given(args, param, name);
     return value || !param || !param->otherwise ? value
                                                 : pp_json_parse(param->otherwise, strlen(param->otherwise), NULL);
 }

@@ -132,6 +132,13 @@ static void wrong_arguments_are_explained(void)
     PP_CHECK(pp_test_call("describe", "{").failure == PP_FAILED_INVALID_PARAMS);
 }
 
+static void a_null_is_nothing_where_something_may_be_missing(void)
+{
+    const char *nulls = "{\"count\":2,\"word\":null,\"share\":null,\"loud\":null,\"unit\":null}";
+    PP_CHECK_TEXT(pp_test_call("describe", nulls).text, pp_test_call("describe", "{\"count\":2}").text);
+    rejects("{\"count\":null}", "the argument `count` must be a whole number from 1 to 10");
+}
+
 static void limits_of_integers_are_exact(void)
 {
     const char *schema = pp_test_input_schema("exact");
@@ -195,6 +202,7 @@ void test_plugin(void)
 {
     arguments_are_read_and_have_defaults();
     wrong_arguments_are_explained();
+    a_null_is_nothing_where_something_may_be_missing();
     limits_of_integers_are_exact();
     schemas_follow_from_tables();
     results_have_pieces();

@@ -62,7 +62,7 @@ export class Schema {
 
   /** The value with defaults where nothing was given. */
   parse(value) {
-    if (value === undefined) {
+    if (value === undefined || this.#isAbsent(value)) {
       return this.fallback === undefined ? undefined : this.parse(structuredClone(this.fallback));
     }
     if (this.json.type === "integer") return exact(value);
@@ -74,8 +74,15 @@ export class Schema {
     for (const [name, field] of Object.entries(this.fields)) {
       const given = field.parse(Object.hasOwn(value, name) ? value[name] : undefined);
       if (given !== undefined) put(filled, name, given);
+      else delete filled[name];
     }
     return filled;
+  }
+
+  /** Whether this is a null that stands for nothing, as the host has it. */
+  #isAbsent(value) {
+    const { type } = this.json;
+    return value === null && !this.required && type !== undefined && ![type].flat().includes("null");
   }
 }
 

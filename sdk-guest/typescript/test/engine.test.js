@@ -48,6 +48,7 @@ test("data is cloned, whatever refers to whatever", () => {
   };
   value.self = value;
   assert.deepEqual(clone(value), structuredClone(value));
+  assert.equal(JSON.stringify(clone(JSON.parse('{"__proto__":{"a":1}}'))), '{"__proto__":{"a":1}}');
   assert.notEqual(clone(value).list, value.list);
   assert.throws(() => clone(() => {}), TypeError);
 });

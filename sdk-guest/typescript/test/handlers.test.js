@@ -147,6 +147,14 @@ test("what every object has is no argument and no completer", async () => {
   assert.deepEqual(await new TestClient().complete(asks, "constructor", ""), []);
 });
 
+test("a null is nothing where something may be missing", async () => {
+  const inner = s.object({ n: s.integer().default(3), word: s.string().optional() });
+  const input = { n: s.integer().default(7), inner: inner.optional(), any: s.json({}).optional() };
+  const named = tool({ name: "t", description: "d", input, handler: (args) => args });
+  const { structured } = await invoke(named, { n: null, inner: { n: null, word: null }, any: null });
+  assert.deepEqual(structured, { n: 7, inner: { n: 3 }, any: null });
+});
+
 test("integers that JavaScript would round are rejected", async () => {
   const input = { n: s.integer(), more: s.array(s.integer()).optional(), real: s.number().optional() };
   const exact = tool({ name: "t", description: "d", input, handler: (args) => args });

@@ -271,7 +271,11 @@ def _object_reader(members: list[tuple[Member, Shape]], make: Callable[[dict[str
             raise _wrong(path, "an object", value)
         found = {}
         for name, (member, shape) in known.items():
-            if name in value:
+            # A null stands for nothing where a member may be missing, as the host has it.
+            absent = name not in value or (
+                value[name] is None and not member.required and not reads_null(shape)
+            )
+            if not absent:
                 found[member.name] = shape.read(value[name], f"{path}.{name}")
             elif member.required and shape.optional and make is not dict:
                 found[member.name] = None
@@ -283,6 +287,15 @@ def _object_reader(members: list[tuple[Member, Shape]], make: Callable[[dict[str
         return make(found)
 
     return read
+
+
+def reads_null(shape: Shape) -> bool:
+    """Whether null is a value of this shape."""
+    try:
+        shape.read(None, "")
+    except Mismatch:
+        return False
+    return True
 
 
 def _merged(schemas: list[Schema]) -> Schema:

@@ -15,7 +15,7 @@ from typing import Any
 from . import coroutines, docs, to_json, whole_numbers
 from .call import AsyncCall, Call
 from .errors import InvalidParams
-from .json_types import Mismatch, Schema, Shape, Shapes, Unsupported, present
+from .json_types import Mismatch, Schema, Shape, Shapes, Unsupported, present, reads_null
 
 
 @dataclass(frozen=True)
@@ -92,6 +92,7 @@ class Signature:
     def filled(self, given: Mapping[str, Any], call: Call | AsyncCall, read: Any) -> dict[str, Any]:
         """The keyword arguments, each read by `read`."""
         found: dict[str, Any] = {self.call: self.call_kind.of(call)} if self.call else {}
+        given = {name: value for name, value in given.items() if not self._is_absent(name, value)}
         for name, value in given.items():
             python, shape = self._target(name)
             try:
@@ -106,6 +107,13 @@ class Signature:
             if parameter.default is ...:
                 found[parameter.python] = None
         return found
+
+    def _is_absent(self, name: str, value: Any) -> bool:
+        """Whether this is a null that stands for nothing, as the host has it."""
+        parameter = self.parameters.get(name)
+        if value is not None or parameter is None or parameter.required:
+            return False
+        return not reads_null(parameter.shape)
 
     def _target(self, name: str) -> tuple[str, Shape]:
         """Where an argument goes: the name that Python has for it, and its shape."""

@@ -12,10 +12,14 @@ export function structuredClone(value, seen = new Map()) {
   } else if (value instanceof Set) {
     for (const item of value) copy.add(structuredClone(item, seen));
   } else if (isPlain(value)) {
-    for (const key of Object.keys(value)) copy[key] = structuredClone(value[key], seen);
+    for (const key of Object.keys(value)) put(copy, key, structuredClone(value[key], seen));
   }
   return copy;
 }
+
+/** Sets a member, also one called `__proto__`. */
+const put = (object, key, value) =>
+  Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
 
 const isPlain = (value) =>
   !(ArrayBuffer.isView(value) || value instanceof ArrayBuffer || value instanceof Date);
