@@ -41,17 +41,25 @@ static pp_kv_value current(wasi_keyvalue_atomics_own_cas_t cas)
     return read ? ppi_kv_value(&found) : failed(ppi_kv_failure(&error));
 }
 
+static pp_kv_value changed(pp_kv_change *change, void *state, pp_kv_value old)
+{
+    pp_kv_value value = old.failure ? old : change(state, old);
+    if (value.failure || value.data) {
+        return value;
+    }
+    return failed(ppi_failure(PP_FAILED_INTERNAL, "an update returned no value; call pp_kv_delete to remove a key"));
+}
+
 /* Whether the update is over, well or not. If not, another call has written the key, and `cas` is the next attempt. */
 static bool attempt(wasi_keyvalue_atomics_own_cas_t *cas, pp_kv_change *change, void *state, pp_kv_value *value)
 {
     wasi_keyvalue_atomics_cas_error_t error;
-    *value = current(*cas);
-    *value = value->failure ? *value : change(state, *value);
+    *value = changed(change, state, current(*cas));
     if (value->failure) {
         wasi_keyvalue_atomics_cas_drop_own(*cas);
         return true;
     }
-    plugin_list_u8_t written = ppi_lend_bytes(value->data, value->data ? value->size : 0);
+    plugin_list_u8_t written = ppi_lend_bytes(value->data, value->size);
     if (wasi_keyvalue_atomics_swap(*cas, &written, &error)) {
         return true;
     }

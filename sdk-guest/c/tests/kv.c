@@ -87,6 +87,31 @@ static void an_update_is_made_again_on_what_another_wrote_meanwhile(void)
     PP_CHECK_TEXT(pp_kv_get("n").data, "100");
 }
 
+static pp_kv_value same(void *state, pp_kv_value old)
+{
+    (void)state;
+    return old;
+}
+
+static pp_kv_value nothing(void *state, pp_kv_value old)
+{
+    (void)state, (void)old;
+    return (pp_kv_value){NULL, NULL, 0};
+}
+
+static void an_update_to_nothing_fails(void)
+{
+    static const char *const words = "an update returned no value; call pp_kv_delete to remove a key";
+    pp_test_new_client();
+    PP_CHECK_TEXT(pp_kv_update("a", same, NULL).failure->message, words);
+    PP_CHECK(!pp_kv_exists("a").exists);
+    pp_kv_set_text("a", "kept");
+    PP_CHECK_TEXT(pp_kv_update("a", nothing, NULL).failure->message, words);
+    PP_CHECK_TEXT(pp_kv_get("a").data, "kept");
+    pp_kv_set_text("a", "");
+    PP_CHECK_TEXT(pp_kv_update("a", same, NULL).data, "");
+}
+
 static void without_a_grant_everything_is_denied(void)
 {
     pp_test_new_client();
@@ -115,5 +140,6 @@ void test_kv(void)
     keys_are_listed_over_all_pages();
     numbers_are_added_up();
     an_update_is_made_again_on_what_another_wrote_meanwhile();
+    an_update_to_nothing_fails();
     without_a_grant_everything_is_denied();
 }

@@ -78,7 +78,8 @@ func (s *Store) Increment(key string, by int64) (int64, error) {
 // Update replaces a value by what change makes of it, and returns the new value. A missing value is nil.
 //
 // If another call writes the key meanwhile, change is called again with what that has written, so it should do nothing
-// else. The key stays as it is when change returns an error.
+// else. The key stays as it is when change returns an error. An update does not delete: nil is an error, which says so,
+// and []byte{} an empty value.
 func (s *Store) Update(key string, change func(old []byte) ([]byte, error)) ([]byte, error) {
 	next, err := s.bucket.swap(named(key))
 	for attempt := 0; attempt < attempts && err == nil; attempt++ {
@@ -87,6 +88,10 @@ func (s *Store) Update(key string, change func(old []byte) ([]byte, error)) ([]b
 			break
 		}
 		if value, err = change(old); err != nil {
+			break
+		}
+		if value == nil {
+			err = plugport.Errorf(plugport.Internal, "the update of `%s` returned nil; call Delete to remove a key", key)
 			break
 		}
 		again, failed := next.finish(value)

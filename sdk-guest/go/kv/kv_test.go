@@ -113,6 +113,27 @@ func TestAnUpdateIsMadeAgainOnWhatAnotherWroteMeanwhile(t *testing.T) {
 	}
 }
 
+func TestAnUpdateToNilIsAnError(t *testing.T) {
+	store := plugporttest.New().Store()
+	same := func(old []byte) ([]byte, error) { return old, nil }
+	_, err := store.Update("a", same)
+	says(t, err, "the update of `a` returned nil; call Delete to remove a key")
+	if exists, _ := store.Exists("a"); exists {
+		t.Error("it was made")
+	}
+	store.SetText("a", "kept")
+	_, err = store.Update("a", func([]byte) ([]byte, error) { return nil, nil })
+	says(t, err, "returned nil")
+	if text, _, _ := store.GetText("a"); text != "kept" {
+		t.Error(text)
+	}
+	for _, empty := range []func([]byte) ([]byte, error){func([]byte) ([]byte, error) { return []byte{}, nil }, same} {
+		if value, err := store.Update("a", empty); value == nil || len(value) != 0 || err != nil {
+			t.Error(value, err)
+		}
+	}
+}
+
 func TestThereIsNoStoreWithoutAHost(t *testing.T) {
 	_, err := kv.Open()
 	says(t, err, "there is no host here")

@@ -3,6 +3,8 @@ package plugporthttp
 import (
 	"context"
 	"fmt"
+
+	"github.com/plugport/plugport/sdk-guest/go"
 )
 
 // DeniedError is the error of a request that the server's operator has not granted to the plugin. errors.As finds it
@@ -23,6 +25,9 @@ func Denied(request string) *DeniedError {
 func (e *DeniedError) Error() string {
 	return "this server does not grant the request " + e.Request + " to the plugin"
 }
+
+// As lets it be a [plugport.Error] of the kind Denied, also within the error of net/http.
+func (e *DeniedError) As(target any) bool { return as(target, plugport.Denied, e) }
 
 // Kind says why there is no response.
 type Kind uint8
@@ -94,4 +99,24 @@ func (e *Error) Temporary() bool { return e.Kind == TimedOut }
 // Is lets a time-out be a context.DeadlineExceeded: deadlines are told to the server, which may notice them first.
 func (e *Error) Is(target error) bool {
 	return e.Kind == TimedOut && target == context.DeadlineExceeded
+}
+
+// As lets it be a [plugport.Error], if the server does not allow the request: of the kind Denied for a private address,
+// and OverBudget for a limit.
+func (e *Error) As(target any) bool {
+	switch e.Kind {
+	case PrivateAddress:
+		return as(target, plugport.Denied, e)
+	case OverLimit:
+		return as(target, plugport.OverBudget, e)
+	}
+	return false
+}
+
+func as(target any, kind plugport.Kind, err error) bool {
+	into, is := target.(**plugport.Error)
+	if is {
+		*into = plugport.Errorf(kind, "%s", err)
+	}
+	return is
 }

@@ -8,9 +8,12 @@ import (
 	"slices"
 )
 
-// readAhead is how much of a body is read before anybody wants it, bytes. A plugin that gets ten responses before it
-// reads the first body would otherwise keep the server from sending the later requests.
-const readAhead = 64 << 10
+// How much of a body is read before anybody wants it, bytes. An unread body keeps the place of its request among those
+// that the server sends at once. So more is read while a request waits for its response: it may be waiting for a place.
+const (
+	readAhead        = 64 << 10
+	readAheadForHead = 1 << 20
+)
 
 // incoming is how a response begins.
 type incoming struct {

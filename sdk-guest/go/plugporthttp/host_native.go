@@ -39,6 +39,9 @@ func send(request outgoing) (*sent, error) {
 	if err != nil {
 		return nil, err
 	}
+	if request.header, err = acceptable(request.header); err != nil {
+		return nil, err
+	}
 	s := &sent{host: double, request: request, arrived: make(chan arrival, 1)}
 	s.context, s.cancel = context.WithCancel(context.Background())
 	s.body.Write(request.body)

@@ -2,6 +2,7 @@ package plugporthttp
 
 import (
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 )
@@ -65,8 +66,9 @@ func pollOnce(moment time.Duration) (found, more bool) {
 	}
 	var exchanges []*exchange
 	var requests []*sent
+	ahead := aheadNow()
 	for _, x := range host.open {
-		if x.head == nil || x.size < readAhead {
+		if x.head == nil || x.size < ahead {
 			exchanges, requests = append(exchanges, x), append(requests, x.sent)
 		}
 		if deadline, has := x.context.Deadline(); has {
@@ -81,4 +83,12 @@ func pollOnce(moment time.Duration) (found, more bool) {
 		exchanges[position].advance()
 	}
 	return len(news) > 0, true
+}
+
+// aheadNow is how much of each body to read ahead.
+func aheadNow() int {
+	if slices.ContainsFunc(host.open, func(x *exchange) bool { return x.head == nil }) {
+		return readAheadForHead
+	}
+	return readAhead
 }

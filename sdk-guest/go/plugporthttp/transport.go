@@ -101,16 +101,26 @@ func written(of *url.URL) string {
 	return text.String()
 }
 
+// unsent are the fields of a request's header that net/http does not send either; User-Agent has rules of its own.
+var unsent = []string{"Host", "Trailer", "Transfer-Encoding", "User-Agent"}
+
 func fields(request *http.Request) [][2]string {
 	var fields [][2]string
 	for name, values := range request.Header {
+		if slices.Contains(unsent, name) {
+			continue
+		}
 		for _, value := range values {
 			fields = append(fields, [2]string{strings.ToValidUTF8(name, "?"), strings.ToValidUTF8(value, "?")})
 		}
 	}
 	slices.SortStableFunc(fields, func(a, b [2]string) int { return strings.Compare(a[0], b[0]) })
-	if _, has := request.Header["User-Agent"]; !has {
-		fields = append(fields, [2]string{"User-Agent", "Go-http-client/1.1"})
+	agent := "Go-http-client/1.1"
+	if _, has := request.Header["User-Agent"]; has {
+		agent = request.Header.Get("User-Agent")
+	}
+	if agent != "" {
+		fields = append(fields, [2]string{"User-Agent", strings.ToValidUTF8(agent, "?")})
 	}
 	if request.Host != "" && request.Host != request.URL.Host {
 		fields = append(fields, [2]string{"Host", request.Host}) // which the server rejects, and says why

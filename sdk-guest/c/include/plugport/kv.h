@@ -48,7 +48,8 @@ pp_kv_number pp_kv_increment(const char *key, int64_t by);
 pp_kv_list pp_kv_keys(void);
 
 /* Makes a new value of the old one, or gives up with a `failure`. Nothing else should happen in it, since it is called
- * again when another call has written the key meanwhile. */
+ * again when another call has written the key meanwhile. A value whose `data` is NULL is a failure, which says to call
+ * pp_kv_delete; the key stays as it is. */
 typedef pp_kv_value pp_kv_change(void *state, pp_kv_value old);
 
 /* Replaces a value by what `change` makes of it, and returns that. */
