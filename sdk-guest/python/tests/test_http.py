@@ -1,6 +1,7 @@
 import asyncio
 import io
 import json
+import math
 import unittest
 from types import SimpleNamespace
 from unittest import mock
@@ -310,6 +311,25 @@ class InComponents(unittest.TestCase):
         times = [ms for _, ms in interface.waits]
         self.assertIn(0, times)
         self.assertTrue(50_000 < max(times) <= 60_000, times)
+
+    def test_timers_may_be_far_away(self):
+        for pause in (1e8, math.inf):
+
+            async def fetch() -> str:
+                """Fetch."""
+                task = asyncio.create_task(asyncio.sleep(pause))
+                found = await http.async_get("a")
+                task.cancel()
+                return found.text()
+
+            interface = Interface(a=(3, b"text"))
+            with self.subTest(pause=pause):
+                self.assertEqual(running(fetch, interface).text, "text")
+                self.assertEqual(max(ms for _, ms in interface.waits), 10**9)
+
+        with mock.patch.object(http_host, "wit", Interface()) as interface:
+            http_host.Sent.wait([], math.inf)
+        self.assertEqual(interface.waits, [([], 10**9)])
 
     def test_a_time_out_ends_the_request(self):
         async def fetch() -> str:
