@@ -331,6 +331,24 @@ class InComponents(unittest.TestCase):
             http_host.Sent.wait([], math.inf)
         self.assertEqual(interface.waits, [([], 10**9)])
 
+    def test_a_stream_may_be_closed_while_another_task_reads_it(self):
+        async def fetch() -> str:
+            """Fetch."""
+            other = asyncio.create_task(http.async_get("b"))
+            async with http.async_stream("GET", "a") as stream:
+                reading = asyncio.create_task(stream.read())
+                await asyncio.sleep(0)
+                stream.close()
+                try:
+                    await reading
+                except http.Failure as failure:
+                    return f"{failure}; {(await other).text()}"
+            return "?"
+
+        interface = Interface(a=(1, b"never"), b=(3, b"text"))
+        self.assertEqual(running(fetch, interface).text, "the answer is broken: its body was closed; text")
+        self.assertEqual(interface.open, set())
+
     def test_a_time_out_ends_the_request(self):
         async def fetch() -> str:
             """Fetch."""

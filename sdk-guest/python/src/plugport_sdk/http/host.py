@@ -76,6 +76,10 @@ class Sent:
     @staticmethod
     def wait(requests: Sequence[Sent], seconds: float | None) -> list[int]:
         """Waits until one of them has news, or the time is up, or very long: the positions of those with news."""
+        # Whoever reads one that another task closed gets the failure when it reads on.
+        gone = [at for at, one in enumerate(requests) if one._handle is None]
+        if gone:
+            return gone
         ms = None if seconds is None else math.ceil(min(seconds, _LONGEST) * 1000)
         return list(wit.wait([one._used() for one in requests], ms))
 
