@@ -2,6 +2,7 @@ import asyncio
 import io
 import json
 import math
+import tracemalloc
 import unittest
 from types import SimpleNamespace
 from unittest import mock
@@ -84,6 +85,27 @@ class Requests(unittest.TestCase):
 
         status, start, pieces, after = answering("x" * 100_000).run(read)
         self.assertEqual((status, start, [len(one) for one in pieces], after), (200, b"xxx", [65533, 34464], b""))
+
+    def test_few_bytes_of_a_stream_are_read_many_times(self):
+        body = bytes(number % 251 for number in range(150_000))
+
+        def read():
+            with http.stream("GET", URL) as stream:
+                few = [stream.read(7) for _ in range(10_000)]
+                some = [stream.read1(3), stream.read1(100_000), stream.read(0), stream.read(5)]
+                return b"".join((*few, *some, next(iter(stream)), stream.read(), stream.read(1), stream.read1(1)))
+
+        self.assertEqual(answering(http.Response(200, body)).run(read), body)
+
+    def test_the_rest_of_a_piece_is_not_copied(self):
+        sent = mock.Mock()
+        sent.read.return_value = bytes(1 << 20)
+        reader = exchange.Reader(sent, exchange.at_once)
+        self.assertEqual(exchange.now(reader.read(3)), bytes(3))
+        tracemalloc.start()
+        self.addCleanup(tracemalloc.stop)
+        exchange.now(reader.read(3))
+        self.assertLess(tracemalloc.get_traced_memory()[1], 1 << 16)
 
     def test_a_stream_is_closed_in_any_case(self):
         def leave():
