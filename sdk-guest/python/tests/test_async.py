@@ -1,4 +1,5 @@
 import asyncio
+import math
 import subprocess
 import sys
 import time
@@ -98,6 +99,23 @@ class Tools(unittest.TestCase):
             return turns
 
         self.assertGreater(running(spin).structured, 1)
+
+    def test_timers_may_be_far_away(self):
+        pauses = []
+
+        async def wait(seconds: float) -> str:
+            """Wait for long."""
+            await asyncio.sleep(math.inf if seconds < 0 else seconds)
+            return "?"
+
+        def pause(seconds):
+            pauses.append(seconds)
+            if len(pauses) % 2 == 0:
+                raise ToolError("enough")
+
+        with mock.patch.object(time, "sleep", pause):
+            self.assertEqual([running(wait, seconds=one).text for one in (1e12, -1)], ["enough"] * 2)
+        self.assertTrue(pauses and all(one == 1e6 for one in pauses), pauses)
 
     def test_what_never_happens_is_said(self):
         ended = []

@@ -107,7 +107,9 @@ class Conditional(unittest.TestCase):
 
 class Preloaded(unittest.TestCase):
     def test_encodings_that_components_have(self):
-        for encoding in ("utf_16_le", "utf_16_be", "utf_32_le", "utf_32_be", "iso8859_15"):
+        for encoding in ("utf_16_le", "utf_16_be", "utf_32_le", "utf_32_be", "iso8859_2", "iso8859_15"):
+            self.assertIn(f"encodings.{encoding}", sys.modules)
+        for encoding in ("cp1250", "cp1251", "cp1252", "koi8_r"):
             self.assertIn(f"encodings.{encoding}", sys.modules)
 
 

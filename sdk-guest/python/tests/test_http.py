@@ -1,6 +1,8 @@
 import asyncio
 import io
 import json
+import math
+import tracemalloc
 import unittest
 from types import SimpleNamespace
 from unittest import mock
@@ -83,6 +85,27 @@ class Requests(unittest.TestCase):
 
         status, start, pieces, after = answering("x" * 100_000).run(read)
         self.assertEqual((status, start, [len(one) for one in pieces], after), (200, b"xxx", [65533, 34464], b""))
+
+    def test_few_bytes_of_a_stream_are_read_many_times(self):
+        body = bytes(number % 251 for number in range(150_000))
+
+        def read():
+            with http.stream("GET", URL) as stream:
+                few = [stream.read(7) for _ in range(10_000)]
+                some = [stream.read1(3), stream.read1(100_000), stream.read(0), stream.read(5)]
+                return b"".join((*few, *some, next(iter(stream)), stream.read(), stream.read(1), stream.read1(1)))
+
+        self.assertEqual(answering(http.Response(200, body)).run(read), body)
+
+    def test_the_rest_of_a_piece_is_not_copied(self):
+        sent = mock.Mock()
+        sent.read.return_value = bytes(1 << 20)
+        reader = exchange.Reader(sent, exchange.at_once)
+        self.assertEqual(exchange.now(reader.read(3)), bytes(3))
+        tracemalloc.start()
+        self.addCleanup(tracemalloc.stop)
+        exchange.now(reader.read(3))
+        self.assertLess(tracemalloc.get_traced_memory()[1], 1 << 16)
 
     def test_a_stream_is_closed_in_any_case(self):
         def leave():
@@ -310,6 +333,43 @@ class InComponents(unittest.TestCase):
         times = [ms for _, ms in interface.waits]
         self.assertIn(0, times)
         self.assertTrue(50_000 < max(times) <= 60_000, times)
+
+    def test_timers_may_be_far_away(self):
+        for pause in (1e8, math.inf):
+
+            async def fetch() -> str:
+                """Fetch."""
+                task = asyncio.create_task(asyncio.sleep(pause))
+                found = await http.async_get("a")
+                task.cancel()
+                return found.text()
+
+            interface = Interface(a=(3, b"text"))
+            with self.subTest(pause=pause):
+                self.assertEqual(running(fetch, interface).text, "text")
+                self.assertEqual(max(ms for _, ms in interface.waits), 10**9)
+
+        with mock.patch.object(http_host, "wit", Interface()) as interface:
+            http_host.Sent.wait([], math.inf)
+        self.assertEqual(interface.waits, [([], 10**9)])
+
+    def test_a_stream_may_be_closed_while_another_task_reads_it(self):
+        async def fetch() -> str:
+            """Fetch."""
+            other = asyncio.create_task(http.async_get("b"))
+            async with http.async_stream("GET", "a") as stream:
+                reading = asyncio.create_task(stream.read())
+                await asyncio.sleep(0)
+                stream.close()
+                try:
+                    await reading
+                except http.Failure as failure:
+                    return f"{failure}; {(await other).text()}"
+            return "?"
+
+        interface = Interface(a=(1, b"never"), b=(3, b"text"))
+        self.assertEqual(running(fetch, interface).text, "the answer is broken: its body was closed; text")
+        self.assertEqual(interface.open, set())
 
     def test_a_time_out_ends_the_request(self):
         async def fetch() -> str:

@@ -46,10 +46,11 @@ class Stores(unittest.TestCase):
         with self.assertRaisesRegex(errors.Internal, "no room"):
             store.increment("n")
 
-    def test_a_store_is_a_mapping_too(self):
+    def test_a_store_is_used_like_a_dict(self):
         store = TestClient().store
         store["a"] = "b"
         self.assertEqual((store["a"], "a" in store, 5 in store, list(store)), (b"b", True, False, ["a"]))
+        self.assertEqual((store.get("a", b"c"), store.get("c", b"c"), store.get("c")), (b"b", b"c", None))
         del store["a"]
         for missing in (lambda: store["a"], lambda: store.__delitem__("a")):
             self.assertRaises(KeyError, missing)

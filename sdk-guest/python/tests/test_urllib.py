@@ -54,6 +54,16 @@ class Urllib(unittest.TestCase):
         self.assertEqual((error.code, error.reason, error.url), (404, "Not Found", "https://a.test/y"))
         self.assertEqual(error.read(), b"gone")
 
+    def test_a_redirect_may_have_any_characters(self):
+        for location, url in (
+            ("/日本", "https://a.test/%E6%97%A5%E6%9C%AC"),
+            ("/é?a=%20&b=[1]#c", "https://a.test/%C3%A9?a=%20&b=[1]#c"),
+        ):
+            answers = iter([http.Response(302, headers={"Location": location}), http.Response(200)])
+            client = TestClient().answers_http(lambda _: next(answers))
+            with self.subTest(location=location):
+                self.assertEqual(self.open(client, URL).url, url)
+
     def test_a_failure_is_the_reason(self):
         with self.assertRaises(URLError) as caught:
             self.open(TestClient(), URL)

@@ -29,6 +29,9 @@ from .errors import Error, Internal
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 
+# The longest that the loop waits at once, seconds; the host counts milliseconds in 32 bits.
+_LONGEST = 1e6
+
 
 class _Stuck(Internal):
     """Nothing can go on."""
@@ -125,7 +128,7 @@ class EventLoop(asyncio.AbstractEventLoop):
         if self._ready:
             seconds = 0.0
         elif timer := self._next_timer():
-            seconds = max(0.0, timer.when() - self.time())
+            seconds = self._until(timer)
         first, _ = self._sources[0]
         for at in first.wait([source for source, _ in self._sources], seconds):
             self._sources[at][1].set_result(None)
@@ -136,9 +139,13 @@ class EventLoop(asyncio.AbstractEventLoop):
         if waiting:
             self._send(waiting)
         elif timer := self._next_timer():
-            time.sleep(max(0.0, timer.when() - self.time()))
+            time.sleep(self._until(timer))
         else:
             raise _Stuck("it waits for something that never happens: no task, timer or request is left")
+
+    def _until(self, timer: asyncio.TimerHandle) -> float:
+        """Seconds until it, or fewer: one that is far away, or never comes, is waited for in several steps."""
+        return min(max(0.0, timer.when() - self.time()), _LONGEST)
 
     def _next_timer(self) -> asyncio.TimerHandle | None:
         while self._timers and self._timers[0].cancelled():

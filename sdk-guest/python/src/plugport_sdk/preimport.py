@@ -22,9 +22,13 @@ _LIBRARY = (
 )
 _ENCODINGS = (
     "ascii",
+    "cp1250",
+    "cp1251",
     "cp1252",
     "idna",
     "iso8859_15",
+    "iso8859_2",
+    "koi8_r",
     "latin_1",
     "punycode",
     "unicode_escape",

@@ -146,7 +146,9 @@ class Reader:
     def __init__(self, sent: Any, wait: Wait) -> None:
         self._sent = sent
         self._wait = wait
-        self._rest = b""
+        # The piece that came last, and how much of it is read.
+        self._last = b""
+        self._at = 0
         self._ended = False
 
     async def head(self) -> tuple[int, Headers]:
@@ -156,39 +158,50 @@ class Reader:
         return status, Headers(fields)
 
     async def piece(self) -> bytes:
-        """The next piece; empty at the end."""
-        if self._rest:
-            piece, self._rest = self._rest, b""
-            return piece
-        if self._ended:
-            return b""
-        await self._wait(self._sent)
-        piece = self._sent.read()
-        if not piece:
-            self._ended = True
-            self._sent.drop()
-        return bytes(piece)
+        """The next piece, or the rest of the last; empty at the end."""
+        return await self.some(-1)
 
     async def some(self, size: int) -> bytes:
-        """At least a byte and at most so many, as soon as they are there; none at the end."""
-        piece = await self.piece()
-        self._rest = piece[size:]
-        return piece[:size]
+        """At least a byte and at most so many, as soon as they are there; none at the end.
+
+        If the number is negative, all that are there.
+        """
+        if not self._last and not self._ended:
+            await self._wait(self._sent)
+            # Another task may have read meanwhile.
+            if not self._last:
+                self._fetch()
+        return self._take(size)
+
+    def _fetch(self) -> None:
+        self._last = bytes(self._sent.read())
+        if not self._last:
+            self._ended = True
+            self._sent.drop()
+
+    def _take(self, size: int) -> bytes:
+        """Bytes of the last piece. The rest stays where it is: a copy for each few bytes would take long."""
+        end = len(self._last) if size < 0 else self._at + size
+        found = self._last[self._at : end]
+        self._at += len(found)
+        if self._at == len(self._last):
+            self._last, self._at = b"", 0
+        return found
 
     async def read(self, size: int) -> bytes:
         """So many bytes, fewer at the end; all of them if the number is negative."""
         found = bytearray()
-        while (size < 0 or len(found) < size) and (piece := await self.piece()):
+        while size < 0 or len(found) < size:
+            piece = await self.some(-1 if size < 0 else size - len(found))
+            if not piece:
+                break
             found += piece
-        if 0 <= size < len(found):
-            self._rest = bytes(found[size:])
-            del found[size:]
         return bytes(found)
 
     def close(self) -> None:
         """Ends the request; the rest is not fetched."""
         self._ended = True
-        self._rest = b""
+        self._last, self._at = b"", 0
         self._sent.drop()
 
 

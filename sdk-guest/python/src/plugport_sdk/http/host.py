@@ -14,6 +14,9 @@ wit = host.interface("http_client", "http")
 
 T = TypeVar("T")
 
+# The longest wait, seconds; the host counts milliseconds in 32 bits.
+_LONGEST = 1e6
+
 _PLAIN: dict[str, Kind] = {
     "Failure_UnknownHost": "unknown-host",
     "Failure_Unreachable": "unreachable",
@@ -72,8 +75,12 @@ class Sent:
 
     @staticmethod
     def wait(requests: Sequence[Sent], seconds: float | None) -> list[int]:
-        """Waits until one of them has news, or the time is up: the positions of those with news."""
-        ms = None if seconds is None else math.ceil(seconds * 1000)
+        """Waits until one of them has news, or the time is up, or very long: the positions of those with news."""
+        # Whoever reads one that another task closed gets the failure when it reads on.
+        gone = [at for at, one in enumerate(requests) if one._handle is None]
+        if gone:
+            return gone
+        ms = None if seconds is None else math.ceil(min(seconds, _LONGEST) * 1000)
         return list(wit.wait([one._used() for one in requests], ms))
 
     def _used(self) -> Any:

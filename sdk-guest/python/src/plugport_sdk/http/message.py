@@ -82,7 +82,9 @@ class Received:
     def text(self) -> str:
         """The body as text, in the charset that `content-type` names, or else UTF-8.
 
-        What is no text becomes U+FFFD.
+        What is no text becomes U+FFFD. Of charsets a component has UTF-8, 16 and 32, ASCII, ISO-8859-1, -2 and -15,
+        Windows-1250 to -1252, KOI8-R, and those whose module, `encodings.cp1253` for example, the plugin imports.
+        A text in another one is read as UTF-8.
         """
         try:
             return self.body.decode(_charset(self.headers.get("content-type", "")), "replace")

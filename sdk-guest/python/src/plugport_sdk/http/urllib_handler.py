@@ -7,11 +7,13 @@ a response is a `URLError` whose `reason` is the `Failure`.
 from __future__ import annotations
 
 import io
+import string
 from email.message import Message
 from http.client import HTTPMessage, responses
 from typing import Any
 from urllib import request as urllib_request
 from urllib.error import URLError
+from urllib.parse import quote
 from urllib.response import addinfourl
 
 from . import exchange
@@ -62,10 +64,15 @@ def _request(req: urllib_request.Request) -> Request:
 def _response(req: urllib_request.Request, stream: Stream) -> Any:
     headers = HTTPMessage()
     for name, value in stream.headers.fields:
-        headers.add_header(name, value)
+        headers.add_header(name, _location(value) if name.lower() == "location" else value)
     response = _Response(io.BufferedReader(_Body(stream)), headers, req.full_url, stream.status)
     response.msg = response.reason = responses.get(stream.status, "")
     return response
+
+
+def _location(value: str) -> str:
+    """A URL in ASCII: `urllib` itself would read what is no ASCII as Latin-1, and fail at other characters."""
+    return quote(value, safe=string.punctuation)
 
 
 class _Response(addinfourl):

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeVar, overload
 
 from .. import to_json, to_wit
 from ..errors import Internal
@@ -26,6 +26,7 @@ else:
 
 __all__ = ["Store", "open"]
 
+D = TypeVar("D")
 Value = str | bytes | bytearray | memoryview
 
 # How often an update is tried when other calls set the same key.
@@ -38,14 +39,24 @@ def open() -> Store:
 
 
 class Store:
-    """Values by key. A mapping too: `store["a"] = "b"`, `"a" in store`, `for key in store`."""
+    """Values by key, also as in a dict: `store["a"] = "b"`, `"a" in store`, `for key in store`.
+
+    It is no `Mapping`: it has no length, and neither `items` nor `values`.
+    """
 
     def __init__(self, bucket: Any) -> None:
         self._bucket = bucket
 
-    def get(self, key: str) -> bytes | None:
-        """The value of a key in bytes, or `None`."""
-        return self._bucket.get(_named(key))  # type: ignore[no-any-return]
+    @overload
+    def get(self, key: str) -> bytes | None: ...
+
+    @overload
+    def get(self, key: str, default: D) -> bytes | D: ...
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """The value of a key in bytes, or `default`."""
+        value = self._bucket.get(_named(key))
+        return default if value is None else value
 
     def get_text(self, key: str) -> str | None:
         """The value of a key as text, or `None`."""
