@@ -124,6 +124,19 @@ test("failures reach who waits, and who reads on", () => {
   assert.equal(host.all.length, 0);
 });
 
+test("a body that was read ahead to its end is not there after its request was dropped", () => {
+  const begun = ms();
+  const ended = start(`${begun},${begun + 1}`);
+  drain(ended.head());
+  drain(start(`${begun + 5}`).head());
+  ended.drop("enough");
+  assert.throws(
+    () => drain(ended.read()),
+    (reason) => reason === "enough",
+  );
+  forget();
+});
+
 test("a request that nobody awaits keeps no call from ending", () => {
   const open = start(`${ms() + 1},${ms() + 1000}`);
   drain(open.head());

@@ -72,10 +72,12 @@ class SentRequest {
 
   /** Ends it. Whoever waits, and whoever reads on, gets the reason. */
   drop(reason) {
-    this.#ahead = [];
-    this.#close(() => {
+    const end = () => {
       throw reason;
-    });
+    };
+    this.#ahead = [];
+    if (this.#end) this.#end = end;
+    else this.#close(end);
   }
 
   /** Takes what the host has. */
