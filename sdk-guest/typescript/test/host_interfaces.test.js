@@ -69,6 +69,15 @@ test("what cannot be sent is said", async () => {
   });
 });
 
+test("header fields may have all characters, as hosts send them", async () => {
+  const headers = { "x-name": "Ünï 日本 😀", "x-half": "\ud800" };
+  const client = new TestClient().answersHttp(() => new Response("ok", { headers }));
+  const response = await client.run(() => get({ headers }));
+  for (const fields of [response.headers, client.httpRequests[0].headers])
+    assert.deepEqual([fields.get("x-name"), fields.get("x-half")], ["Ünï 日本 😀", "\ufffd"]);
+  assert.equal(await response.text(), "ok");
+});
+
 test("redirects are followed as everywhere else", async () => {
   const places = {
     "/1": [302, "/2?x"],
