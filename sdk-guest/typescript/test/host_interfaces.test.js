@@ -170,6 +170,40 @@ test("a stream is read in pieces, and its source is told when nobody reads on", 
   assert.deepEqual((await Array.fromAsync?.(pushed)) ?? ["late"], ["late"]);
 });
 
+test("a body that someone began to read is used", async () => {
+  const client = new TestClient().answersHttp(() => "text");
+  await client.run(async () => {
+    for (const [made, read] of [
+      [get, async ({ body }) => assert.equal(await body.getReader().read().then(({ done }) => done), false)],
+      [get, ({ body }) => body.cancel()],
+      [() => new Response("text"), async ({ body }) => assert.equal((await body.values().next()).done, false)],
+      [() => new Response("text"), async ({ body }) => void (await body.getReader().cancel())],
+      [() => new Response("text"), async (response) => assert.equal(await response.text(), "text")],
+      [
+        get,
+        async ({ body }) => {
+          const reader = body.getReader();
+          await reader.read();
+          reader.releaseLock();
+        },
+      ],
+    ]) {
+      const response = await made();
+      assert.equal(response.bodyUsed, false);
+      assert.ok(response instanceof Response);
+      await read(response);
+      assert.equal(response.bodyUsed, true);
+      await assert.rejects(response.text(), /read already/);
+    }
+    const whole = new Response("text");
+    await whole.text();
+    assert.equal(whole.body, null);
+    const looked = new Response("text");
+    assert.ok(looked.body && !looked.bodyUsed);
+    assert.equal(await looked.text(), "text");
+  });
+});
+
 test("each client has a store of its own", async () => {
   const client = new TestClient();
   const count = tool({
