@@ -135,6 +135,40 @@ test("a signal ends a request and a body", async () => {
   });
 });
 
+test("a signal ends an upload whose source is stuck, and the source is told", async () => {
+  const client = new TestClient().answersHttp(() => "ok");
+  await client.run(async () => {
+    const controller = new Controller();
+    let cancelled = 0;
+    let pulls = 0;
+    const pull = (stream) => {
+      pulls += 1;
+      if (pulls === 1) return stream.enqueue("a");
+      setTimeout(() => controller.abort("enough"), 1);
+      return new Promise(() => {});
+    };
+    const body = new Stream({ pull, cancel: () => (cancelled += 1) });
+    const sent = get({ method: "PUT", body, signal: controller.signal });
+    await assert.rejects(sent, (reason) => reason === "enough");
+    assert.deepEqual([pulls, cancelled], [2, 1]);
+    async function* stuck() {
+      yield "a";
+      await new Promise(() => {});
+    }
+    const late = get({ method: "PUT", body: stuck(), signal: Signal.timeout(5) });
+    await assert.rejects(late, { name: "TimeoutError" });
+    async function* failing() {
+      yield "a";
+      throw new Error("no more");
+    }
+    const { signal } = new Controller();
+    await assert.rejects(get({ method: "PUT", body: failing(), signal }), /no more/);
+    const whole = await get({ method: "PUT", body: Stream.from(["a", "b"]), signal });
+    assert.equal(await whole.text(), "ok");
+    assert.equal(await client.httpRequests.at(-1).text(), "ab");
+  });
+});
+
 test("a stream is read in pieces, and its source is told when nobody reads on", async () => {
   const asked = [];
   const source = {
