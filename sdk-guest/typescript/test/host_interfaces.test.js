@@ -53,6 +53,12 @@ test("without an answer requests are denied, and other failures are thrown by th
   assert.match((await new TestClient().answersHttp(() => "text").invoke(fetchText)).text, /^text$/);
 });
 
+test("options may be null", async () => {
+  const client = new TestClient().answersHttp(({ method }) => method);
+  assert.equal(await client.run(async () => (await fetch(url, null)).text()), "GET");
+  assert.equal(new Request(url, null).url, url);
+});
+
 test("what cannot be sent is said", async () => {
   const client = new TestClient().answersHttp(() => "");
   await client.run(async () => {

@@ -1,4 +1,5 @@
-// Requests in a component, over a host that the test plays: news come when its clock says so, for four requests at once.
+// Requests in a component, over a host that the test plays: news come when its clock says so, for four requests at a
+// time.
 
 import assert from "node:assert/strict";
 import { register } from "node:module";

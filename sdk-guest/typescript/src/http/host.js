@@ -1,6 +1,6 @@
 // Requests that the host sends. A request that someone awaits is something that the loop of promises waits for, beside
-// timers. While it waits, the bodies that nobody reads yet are read ahead: a plugin that awaits five responses before it
-// reads the first would otherwise keep the host from sending the fifth.
+// timers. While it waits, the bodies that nobody reads yet are read ahead: a plugin that awaits five responses before
+// it reads the first would otherwise keep the host from sending the fifth.
 
 import http from "plugport:plugin/http-client@0.1.0";
 import { checkLive } from "../engine/live.js";
