@@ -276,6 +276,7 @@ test("values of the store are text, bytes or JSON", () => {
   assert.deepEqual([store.increment("n", 5), store.increment("n", -7)], [5, -2]);
   store.set("n", String(2n ** 53n));
   assert.throws(() => store.increment("n"), /2\^53/);
+  assert.equal(BigInt(store.getText("n")), 2n ** 53n + 1n, "the sum was stored");
   assert.throws(() => store.increment("t"), { kind: "internal" });
   assert.throws(() => store.increment("n", 0.5), RangeError);
 });
