@@ -11,8 +11,20 @@ import { encode, TextDecoder as Decoder, TextEncoder as Encoder } from "../src/e
 
 const texts = ["", "abc", "äöü €", "😀 \u0000", "\ud800x", "\ufeffbom"];
 
-test("text is encoded as everywhere else", () => {
-  for (const text of texts) assert.deepEqual(encode(text), new TextEncoder().encode(text));
+test("text is encoded as everywhere else, whether the engine reads base64 or not", () => {
+  const native = Object.getOwnPropertyDescriptor(Uint8Array, "fromBase64");
+  let calls = 0;
+  const fromBase64 = (text) => (calls += 1) && new Uint8Array(Buffer.from(text, "base64"));
+  try {
+    for (const value of [undefined, fromBase64]) {
+      Object.defineProperty(Uint8Array, "fromBase64", { value, configurable: true });
+      for (const text of texts) assert.deepEqual(encode(text), new TextEncoder().encode(text));
+    }
+  } finally {
+    if (native) Object.defineProperty(Uint8Array, "fromBase64", native);
+    else delete Uint8Array.fromBase64;
+  }
+  assert.equal(calls, texts.length);
   assert.deepEqual(new Encoder().encodeInto("a€", new Uint8Array(3)), { read: 1, written: 1 });
 });
 

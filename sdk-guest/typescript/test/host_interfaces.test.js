@@ -53,6 +53,12 @@ test("without an answer requests are denied, and other failures are thrown by th
   assert.match((await new TestClient().answersHttp(() => "text").invoke(fetchText)).text, /^text$/);
 });
 
+test("options may be null", async () => {
+  const client = new TestClient().answersHttp(({ method }) => method);
+  assert.equal(await client.run(async () => (await fetch(url, null)).text()), "GET");
+  assert.equal(new Request(url, null).url, url);
+});
+
 test("what cannot be sent is said", async () => {
   const client = new TestClient().answersHttp(() => "");
   await client.run(async () => {
@@ -67,6 +73,15 @@ test("what cannot be sent is said", async () => {
     ])
       await assert.rejects(get(init, where), { name: "TypeError", message: said });
   });
+});
+
+test("header fields may have all characters, as hosts send them", async () => {
+  const headers = { "x-name": "Ünï 日本 😀", "x-half": "\ud800" };
+  const client = new TestClient().answersHttp(() => new Response("ok", { headers }));
+  const response = await client.run(() => get({ headers }));
+  for (const fields of [response.headers, client.httpRequests[0].headers])
+    assert.deepEqual([fields.get("x-name"), fields.get("x-half")], ["Ünï 日本 😀", "\ufffd"]);
+  assert.equal(await response.text(), "ok");
 });
 
 test("redirects are followed as everywhere else", async () => {
@@ -126,6 +141,40 @@ test("a signal ends a request and a body", async () => {
   });
 });
 
+test("a signal ends an upload whose source is stuck, and the source is told", async () => {
+  const client = new TestClient().answersHttp(() => "ok");
+  await client.run(async () => {
+    const controller = new Controller();
+    let cancelled = 0;
+    let pulls = 0;
+    const pull = (stream) => {
+      pulls += 1;
+      if (pulls === 1) return stream.enqueue("a");
+      setTimeout(() => controller.abort("enough"), 1);
+      return new Promise(() => {});
+    };
+    const body = new Stream({ pull, cancel: () => (cancelled += 1) });
+    const sent = get({ method: "PUT", body, signal: controller.signal });
+    await assert.rejects(sent, (reason) => reason === "enough");
+    assert.deepEqual([pulls, cancelled], [2, 1]);
+    async function* stuck() {
+      yield "a";
+      await new Promise(() => {});
+    }
+    const late = get({ method: "PUT", body: stuck(), signal: Signal.timeout(5) });
+    await assert.rejects(late, { name: "TimeoutError" });
+    async function* failing() {
+      yield "a";
+      throw new Error("no more");
+    }
+    const { signal } = new Controller();
+    await assert.rejects(get({ method: "PUT", body: failing(), signal }), /no more/);
+    const whole = await get({ method: "PUT", body: Stream.from(["a", "b"]), signal });
+    assert.equal(await whole.text(), "ok");
+    assert.equal(await client.httpRequests.at(-1).text(), "ab");
+  });
+});
+
 test("a stream is read in pieces, and its source is told when nobody reads on", async () => {
   const asked = [];
   const source = {
@@ -161,6 +210,40 @@ test("a stream is read in pieces, and its source is told when nobody reads on", 
   assert.deepEqual((await Array.fromAsync?.(pushed)) ?? ["late"], ["late"]);
 });
 
+test("a body that someone began to read is used", async () => {
+  const client = new TestClient().answersHttp(() => "text");
+  await client.run(async () => {
+    for (const [made, read] of [
+      [get, async ({ body }) => assert.equal(await body.getReader().read().then(({ done }) => done), false)],
+      [get, ({ body }) => body.cancel()],
+      [() => new Response("text"), async ({ body }) => assert.equal((await body.values().next()).done, false)],
+      [() => new Response("text"), async ({ body }) => void (await body.getReader().cancel())],
+      [() => new Response("text"), async (response) => assert.equal(await response.text(), "text")],
+      [
+        get,
+        async ({ body }) => {
+          const reader = body.getReader();
+          await reader.read();
+          reader.releaseLock();
+        },
+      ],
+    ]) {
+      const response = await made();
+      assert.equal(response.bodyUsed, false);
+      assert.ok(response instanceof Response);
+      await read(response);
+      assert.equal(response.bodyUsed, true);
+      await assert.rejects(response.text(), /read already/);
+    }
+    const whole = new Response("text");
+    await whole.text();
+    assert.equal(whole.body, null);
+    const looked = new Response("text");
+    assert.ok(looked.body && !looked.bodyUsed);
+    assert.equal(await looked.text(), "text");
+  });
+});
+
 test("each client has a store of its own", async () => {
   const client = new TestClient();
   const count = tool({
@@ -193,6 +276,7 @@ test("values of the store are text, bytes or JSON", () => {
   assert.deepEqual([store.increment("n", 5), store.increment("n", -7)], [5, -2]);
   store.set("n", String(2n ** 53n));
   assert.throws(() => store.increment("n"), /2\^53/);
+  assert.equal(BigInt(store.getText("n")), 2n ** 53n + 1n, "the sum was stored");
   assert.throws(() => store.increment("t"), { kind: "internal" });
   assert.throws(() => store.increment("n", 0.5), RangeError);
 });

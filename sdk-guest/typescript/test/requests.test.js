@@ -1,4 +1,5 @@
-// Requests in a component, over a host that the test plays: news come when its clock says so.
+// Requests in a component, over a host that the test plays: news come when its clock says so, for four requests at a
+// time.
 
 import assert from "node:assert/strict";
 import { register } from "node:module";
@@ -9,7 +10,8 @@ const played = `
   const all = [];
   export const host = { all, get time() { return time; } };
   const alarm = (nanoseconds) => ({ block: () => (time += nanoseconds), [Symbol.dispose]() {} });
-  const due = (one) => one.news.length > 0 && one.news[0].at * 1e6 <= time;
+  const PARALLEL = 4;
+  const comes = (one) => (all.indexOf(one) < PARALLEL && one.news.length > 0 ? one.news[0].at * 1e6 : Infinity);
   const next = (one) => { const { value } = one.news.shift(); if (value.payload) throw value; return value; };
   export default {
     now: () => time, subscribeDuration: alarm,
@@ -27,9 +29,10 @@ const played = `
     },
     wait(list, ms) {
       const end = ms === undefined ? Infinity : time + ms * 1e6;
-      const first = Math.min(...list.map((one) => one.news[0]?.at * 1e6));
-      time = Math.max(time, Math.min(end, first));
-      return list.flatMap((one, at) => (due(one) ? [at] : []));
+      const first = Math.min(end, ...list.map(comes));
+      if (first === Infinity) throw new Error("there will be no news");
+      time = Math.max(time, first);
+      return list.flatMap((one, at) => (comes(one) <= time ? [at] : []));
     },
   };`;
 const page = JSON.stringify(`data:text/javascript,${encodeURIComponent(played)}`);
@@ -72,16 +75,35 @@ test("several requests are waited for at once, and timers beside them", () => {
 
 test("bodies that nobody reads yet are read ahead, but not far", () => {
   const begun = ms();
+  const slow = start(`${begun},${begun + 50}`);
+  drain(slow.head());
   const large = start([1, 2, 3, 4, 5].map((at) => begun + at).join());
   drain(large.head());
-  drain(start(`${begun + 50}`).head());
+  drain(slow.read());
   // The head, and pieces of 40,000 bytes until there are 64 KiB.
-  assert.equal(host.all[0].news.length, 3);
+  assert.equal(host.all[1].news.length, 3);
   let length = 0;
   for (let piece = drain(large.read()); piece.length > 0; piece = drain(large.read())) length += piece.length;
   assert.equal(length, 160_000);
   assert.equal(drain(large.read()).length, 0);
+  assert.equal(drain(slow.read()).length, 0);
   assert.equal(host.all.length, 0, "a body that has ended has no handle");
+});
+
+test("bodies are read ahead far enough that requests which wait for their places are sent", () => {
+  const begun = ms();
+  const pieces = [...Array(10).keys()].map((at) => begun + at).join();
+  const all = [...Array(9).keys()].map(() => start(pieces));
+  drain(Later.all(all.map((one) => one.head())));
+  for (const one of all) {
+    let length = 0;
+    for (let piece = drain(one.read()); piece.length > 0; piece = drain(one.read())) length += piece.length;
+    assert.equal(length, 360_000);
+  }
+  const huge = [...Array(30).keys()].map((at) => ms() + at).join();
+  const more = [...Array(5).keys()].map(() => start(huge));
+  assert.throws(() => drain(Later.all(more.map((one) => one.head()))), /no news/);
+  forget();
 });
 
 test("failures reach who waits, and who reads on", () => {
@@ -101,6 +123,19 @@ test("failures reach who waits, and who reads on", () => {
     (reason) => reason === "enough",
   );
   assert.equal(host.all.length, 0);
+});
+
+test("a body that was read ahead to its end is not there after its request was dropped", () => {
+  const begun = ms();
+  const ended = start(`${begun},${begun + 1}`);
+  drain(ended.head());
+  drain(start(`${begun + 5}`).head());
+  ended.drop("enough");
+  assert.throws(
+    () => drain(ended.read()),
+    (reason) => reason === "enough",
+  );
+  forget();
 });
 
 test("a request that nobody awaits keeps no call from ending", () => {

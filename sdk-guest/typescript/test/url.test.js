@@ -63,11 +63,19 @@ test("parts of a URL are set as everywhere else", () => {
     "[::1]",
     "a@b",
     "ftp",
+    "\t",
+    "a\tb\r\n",
+    "\n/x\ty",
+    "\t?q\nr",
+    "\r#f\tg",
+    "8\t2",
+    "ht\ntp",
+    "h\t.test:\n9",
   ];
   for (const start of ["http://u@h.test:81/a/b?q#f", "https://h/", "mailto:x"]) {
     for (const part of parts.filter((name) => name !== "origin" && name !== "href")) {
       // Node.js 20 drops the port for what is none.
-      for (const value of values.filter((value) => part !== "port" || !/^[h[]/.test(value))) {
+      for (const value of values.filter((value) => part !== "port" || !/^[h[\s]/.test(value))) {
         const [ours, theirs] = [new Ours(start), new URL(start)];
         ours[part] = value;
         theirs[part] = value;

@@ -2,6 +2,13 @@
 
 export function encode(text) {
   const chars = String(text).toWellFormed();
+  return typeof Uint8Array.fromBase64 === "function" ? encodeAtOnce(chars) : encodeEach(chars);
+}
+
+/** By functions of the engine alone, many times as fast. */
+const encodeAtOnce = (chars) => Uint8Array.fromBase64(btoa(unescape(encodeURIComponent(chars))));
+
+function encodeEach(chars) {
   const bytes = new Uint8Array(chars.length * 3);
   let end = 0;
   for (const char of chars) {

@@ -23,7 +23,7 @@ export class Body {
   }
 
   get body() {
-    if (this.#bytes !== null) {
+    if (this.#bytes !== null && !this.#used) {
       this.#stream = ReadableStream.from(this.#bytes.length > 0 ? [this.#bytes] : []);
       this.#bytes = null;
     }
@@ -31,12 +31,12 @@ export class Body {
   }
 
   get bodyUsed() {
-    return this.#used;
+    return this.#used || Boolean(this.#stream?.disturbed);
   }
 
   /** The body as bytes or as a stream, for those who read it here. */
   [take]() {
-    if (this.#used || this.#stream?.locked) throw new TypeError("the body was read already");
+    if (this.bodyUsed || this.#stream?.locked) throw new TypeError("the body was read already");
     this.#used = this.#bytes !== null || this.#stream !== null;
     return this.#stream ?? this.#bytes ?? new Uint8Array();
   }

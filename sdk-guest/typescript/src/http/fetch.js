@@ -59,14 +59,38 @@ async function exchange({ url, method, headers, body }, signal) {
 
 /** Hands over a body until it ends, or the host takes no more; the response then says why. */
 async function write(sent, body, signal) {
-  for await (const chunk of body) {
-    signal?.throwIfAborted();
-    const bytes = toBytes(chunk);
-    for (let at = 0; at < bytes.length; at += PIECE) {
-      if (!sent.write(bytes.subarray(at, at + PIECE))) return;
+  const chunks = body.values();
+  try {
+    for (;;) {
+      const { done, value } = await unlessAborted(() => chunks.next(), signal);
+      if (done) return sent.finish();
+      if (!writeChunk(sent, toBytes(value))) return;
     }
+  } finally {
+    chunks.return().catch(() => {}); // nobody waits for a source that is stuck
   }
-  sent.finish();
+}
+
+function writeChunk(sent, bytes) {
+  for (let at = 0; at < bytes.length; at += PIECE) {
+    if (!sent.write(bytes.subarray(at, at + PIECE))) return false;
+  }
+  return true;
+}
+
+/** What a job results in, or the signal's reason if that comes first. */
+function unlessAborted(job, signal) {
+  if (!signal) return job();
+  return new Promise((resolve, reject) => {
+    signal.throwIfAborted();
+    const abort = () => reject(signal.reason);
+    signal.addEventListener("abort", abort);
+    const settled = (settle) => (value) => {
+      signal.removeEventListener("abort", abort);
+      settle(value);
+    };
+    job().then(settled(resolve), settled(reject));
+  });
 }
 
 function redirected({ url, method, headers, body }, status, location) {

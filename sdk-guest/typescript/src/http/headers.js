@@ -83,8 +83,9 @@ function checkedName(name) {
   return small;
 }
 
+/** Any text: the interface takes and gives fields as UTF-8, so half a surrogate pair is replaced. */
 function checkedValue(value) {
-  const text = String(value).replace(/^[\t\n\r ]+|[\t\n\r ]+$/g, "");
-  if (/[\0\n\r]|[^\0-\xff]/.test(text)) throw new TypeError("a header has a character that may not be in it");
+  const text = String(value).toWellFormed().replace(/^[\t\n\r ]+|[\t\n\r ]+$/g, "");
+  if (/[\0\n\r]/.test(text)) throw new TypeError("a header has a character that may not be in it");
   return text;
 }

@@ -1,6 +1,6 @@
 // Requests that the host sends. A request that someone awaits is something that the loop of promises waits for, beside
-// timers. While it waits, the bodies that nobody reads yet are read ahead a little: a plugin that awaits five responses
-// before it reads the first would otherwise keep the host from sending the fifth.
+// timers. While it waits, the bodies that nobody reads yet are read ahead: a plugin that awaits five responses before
+// it reads the first would otherwise keep the host from sending the fifth.
 
 import http from "plugport:plugin/http-client@0.1.0";
 import { checkLive } from "../engine/live.js";
@@ -9,6 +9,9 @@ import { HttpError } from "./failure.js";
 
 /** What is read ahead of a body, bytes. */
 const READ_AHEAD = 64 << 10;
+
+/** The same while someone awaits a response, whose request may wait for the place of such a body. */
+const READ_AHEAD_FOR_OTHERS = 1 << 20;
 
 /** Requests that have a handle. */
 const open = new Set();
@@ -39,8 +42,13 @@ class SentRequest {
     return this.#waiting !== null;
   }
 
-  get wantsNews() {
-    return this.isAwaited || (this.#hasHead && this.#size < READ_AHEAD);
+  get awaitsHead() {
+    return this.isAwaited && !this.#hasHead;
+  }
+
+  /** Whether it is awaited, or has read ahead less than this many bytes. */
+  wantsNews(most) {
+    return this.isAwaited || (this.#hasHead && this.#size < most);
   }
 
   write(piece) {
@@ -64,10 +72,12 @@ class SentRequest {
 
   /** Ends it. Whoever waits, and whoever reads on, gets the reason. */
   drop(reason) {
-    this.#ahead = [];
-    this.#close(() => {
+    const end = () => {
       throw reason;
-    });
+    };
+    this.#ahead = [];
+    if (this.#end) this.#end = end;
+    else this.#close(end);
   }
 
   /** Takes what the host has. */
@@ -138,7 +148,8 @@ waitBeside({
 
   /** Waits until one of them has news, or the time is up. */
   wait(ms) {
-    const wanting = [...open].filter(({ wantsNews }) => wantsNews);
+    const most = [...open].some(({ awaitsHead }) => awaitsHead) ? READ_AHEAD_FOR_OTHERS : READ_AHEAD;
+    const wanting = [...open].filter((request) => request.wantsNews(most));
     const handles = wanting.map(({ handle }) => handle);
     for (const at of http.wait(handles, ms)) wanting[at].onNews();
   },

@@ -10,6 +10,7 @@ export class ReadableStream {
   #failure; // { error }
   #busy = true;
   #locked = false;
+  #disturbed = false;
 
   constructor(source = {}) {
     this.#source = source;
@@ -36,6 +37,11 @@ export class ReadableStream {
 
   get locked() {
     return this.#locked;
+  }
+
+  /** Whether someone began to read it, or cancelled it. */
+  get disturbed() {
+    return this.#disturbed;
   }
 
   getReader() {
@@ -72,6 +78,7 @@ export class ReadableStream {
   }
 
   #read() {
+    this.#disturbed = true;
     return new Promise((resolve, reject) => {
       this.#waiting.push({ resolve, reject });
       this.#serve();
@@ -115,6 +122,7 @@ export class ReadableStream {
   }
 
   async #cancel(reason) {
+    this.#disturbed = true;
     if (this.#ended) return;
     this.#chunks = [];
     this.#end();

@@ -9,7 +9,8 @@ const USUAL = /^(?:delete|get|head|options|post|put|patch)$/i;
 const REDIRECTS = ["follow", "error", "manual"];
 
 export class Request extends Body {
-  constructor(input, init = {}) {
+  constructor(input, init) {
+    init ??= {};
     const given = input instanceof Request ? input : undefined;
     const headers = new Headers(init.headers ?? given?.headers ?? {});
     const method = methodOf(init.method ?? given?.method ?? "GET");

@@ -46,7 +46,7 @@ export class URL {
   }
 
   set protocol(value) {
-    const [, scheme] = /^([a-z][a-z0-9+.-]*)(?::|$)/i.exec(String(value)) ?? [];
+    const [, scheme] = /^([a-z][a-z0-9+.-]*)(?::|$)/i.exec(stripped(value)) ?? [];
     const now = this.#parts;
     if (scheme === undefined || parts.isSpecial(scheme.toLowerCase()) !== parts.isSpecial(now.scheme)) return;
     if ([scheme.toLowerCase(), now.scheme].includes("file")) return;
@@ -74,7 +74,8 @@ export class URL {
   }
 
   set host(value) {
-    this.#place(value, ({ host, port }) => (PORT.test(value) ? { host, port } : { host }));
+    const text = stripped(value);
+    this.#place(text, ({ host, port }) => (PORT.test(text) ? { host, port } : { host }));
   }
 
   get hostname() {
@@ -82,7 +83,8 @@ export class URL {
   }
 
   set hostname(value) {
-    if (!COLON.test(value)) this.#place(value, ({ host }) => ({ host }));
+    const text = stripped(value);
+    if (!COLON.test(text)) this.#place(text, ({ host }) => ({ host }));
   }
 
   get port() {
@@ -90,7 +92,7 @@ export class URL {
   }
 
   set port(value) {
-    const digits = /^[0-9]*/.exec(String(value))[0];
+    const digits = /^[0-9]*/.exec(stripped(value))[0];
     if (this.#parts.host && (digits !== "" || value === ""))
       attempt(() => this.#change({ port: parts.parsePort(digits, this.#parts.scheme) }));
   }
@@ -103,7 +105,7 @@ export class URL {
     const { scheme, path } = this.#parts;
     if (typeof path === "string") return;
     const start = parts.isSpecial(scheme) ? /^[/\\]/ : /^\//;
-    this.#change({ path: parts.segments(String(value).replace(start, ""), scheme) });
+    this.#change({ path: parts.segments(stripped(value).replace(start, ""), scheme) });
   }
 
   get search() {
@@ -111,7 +113,7 @@ export class URL {
   }
 
   set search(value) {
-    const query = String(value).replace(/^\?/, "");
+    const query = stripped(String(value).replace(/^\?/, ""));
     const set = parts.isSpecial(this.#parts.scheme) ? SETS.specialQuery : SETS.query;
     this.#change({ query: String(value) === "" ? null : percentEncode(query, set) });
   }
@@ -126,7 +128,7 @@ export class URL {
   }
 
   set hash(value) {
-    const fragment = percentEncode(String(value).replace(/^#/, ""), SETS.fragment);
+    const fragment = percentEncode(stripped(String(value).replace(/^#/, "")), SETS.fragment);
     this.#change({ fragment: String(value) === "" ? null : fragment });
   }
 
@@ -150,7 +152,7 @@ export class URL {
   #place(value, chosen) {
     const { scheme, host, path } = this.#parts;
     if (typeof path === "string" || host === null) return;
-    const [text] = /^[^/?#\\]*/.exec(String(value));
+    const [text] = /^[^/?#\\]*/.exec(value);
     if (text !== "") attempt(() => this.#change(chosen(parts.parsePlace(text, scheme))));
   }
 }
@@ -163,6 +165,9 @@ function read(url, base) {
     throw new TypeError(`\`${text}\` is no URL: ${message}`);
   }
 }
+
+/** What setters read; names and passwords alone keep tabs and ends of lines. */
+const stripped = (value) => String(value).replace(/[\t\n\r]/g, "");
 
 function attempt(change) {
   try {
