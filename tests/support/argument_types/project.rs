@@ -4,6 +4,7 @@
 //! that guest's, since manifests name the SDK by its relative path.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use super::kind::ArgumentType;
@@ -49,6 +50,7 @@ pub fn component(lang: Lang, types: &[ArgumentType]) -> Option<PathBuf> {
             write(&path.join(manifest), &text);
         }
     }
+    link_packages(&guest.join("node_modules"), &path.join("node_modules"));
     if lang == Lang::Rust {
         write(&path.join("Cargo.toml"), CARGO_TOML);
         // The versions of the other guests; cargo leaves out what it does not need.
@@ -78,6 +80,13 @@ fn source(lang: Lang, types: &[ArgumentType]) -> String {
         Lang::Python => python::source(types),
         Lang::Go => go::source(types),
         Lang::C => c::source(types),
+    }
+}
+
+/// Lets the project use the packages of npm that are installed for the guest, if it has any.
+fn link_packages(installed: &Path, packages: &Path) {
+    if installed.is_dir() && !packages.exists() {
+        symlink(installed, packages).unwrap();
     }
 }
 
