@@ -11,6 +11,9 @@ use super::ProfileTotals;
 /// wake by the clock.
 pub const MAX_GROWTH: f64 = 0.05;
 
+/// What a count may grow by in any case. A run counts 80 requests, and allocations of other threads come on top.
+const NOISE: f64 = 2.5;
+
 /// Begins the file of the recorded counts.
 const HEADING: &str = "\
 # What one request costs the program that `cargo verify` builds, which is not optimised: instructions and allocations.
@@ -80,7 +83,7 @@ fn compare(recorded: &Costs, measured: &Costs, is_told: impl Fn(f64) -> bool) ->
         let Some(before) = recorded.get(name) else { continue };
         for ((now, what), (before, _)) in cost.counts().into_iter().zip(before.counts()) {
             let growth = now / before - 1.0;
-            if is_told(growth) {
+            if is_told(growth) && (now - before).abs() > NOISE {
                 let (percent, than) =
                     (growth.abs() * 100.0, if growth > 0.0 { "more than" } else { "less than" });
                 told.push(format!(
