@@ -129,7 +129,9 @@ impl SentRequest {
     /// Ends a body that the guest writes in pieces. A request whose body is shorter than declared fails.
     pub(super) fn finish(&mut self) {
         let Some(pieces) = self.pieces.take() else { return };
-        if pieces.left.is_some_and(|left| left > 0) && matches!(self.progress, Progress::Sending(_)) {
+        // A connection that takes no more pieces has its own reason, or a response that came early.
+        let is_short = pieces.left.is_some_and(|left| left > 0) && !pieces.sender.is_closed();
+        if is_short && matches!(self.progress, Progress::Sending(_)) {
             self.progress = Progress::Failed(failure::invalid("its body is shorter than was said"));
         }
     }
