@@ -71,14 +71,14 @@ pub(crate) struct RequestLeg {
     pub(crate) has_status: bool,
 }
 
-/// The current leg of a request, kept alive as long as this exists.
+/// A reference to the current leg of a request, which keeps that leg alive.
 #[derive(Debug)]
-pub(crate) enum CurrentLeg<'c> {
+pub(crate) enum RequestLegRef<'c> {
     First(&'c RequestLeg),
     Later(Arc<RequestLeg>),
 }
 
-impl Deref for CurrentLeg<'_> {
+impl Deref for RequestLegRef<'_> {
     type Target = RequestLeg;
 
     fn deref(&self) -> &RequestLeg {
@@ -173,10 +173,10 @@ impl RequestContext {
     }
 
     /// The current leg.
-    pub(crate) fn leg(&self) -> CurrentLeg<'_> {
+    pub(crate) fn leg(&self) -> RequestLegRef<'_> {
         match &*self.later_leg.lock() {
-            Some(leg) => CurrentLeg::Later(Arc::clone(leg)),
-            None => CurrentLeg::First(&self.first_leg),
+            Some(leg) => RequestLegRef::Later(Arc::clone(leg)),
+            None => RequestLegRef::First(&self.first_leg),
         }
     }
 
