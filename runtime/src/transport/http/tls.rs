@@ -156,11 +156,11 @@ impl fmt::Debug for TlsAcceptor {
 /// A client whose TLS handshake has succeeded.
 pub(super) struct TlsClient<S> {
     pub(super) stream: TlsStream<S>,
-    /// The certificate that the client has certificate; one of the authorities has issued it.
+    /// The certificate that the client has shown; one of the authorities has issued it.
     pub(super) certificate: Option<ConnectionCertificate>,
 }
 
-/// The certificate that the client of a connection has certificate.
+/// The certificate that the client of a connection has shown, and whether its authority is still trusted.
 #[derive(Debug, Clone)]
 pub(super) struct ConnectionCertificate {
     certificate: Arc<ClientCertificate>,
