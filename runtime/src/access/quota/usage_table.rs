@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::gcra::{Bucket, Rate, StoredBucket};
+use super::gcra::{QuotaBucket, Rate, StoredBucket};
 use super::over_quota::{OverQuota, QuotaLimit};
 use super::{QuotaCaller, RoleQuota};
 use crate::config::{QuotaConfig, QuotaKind};
@@ -85,7 +85,7 @@ struct RoleUsage {
 /// A bucket, and its TAT in the file. Once the write is finished, the latter is never earlier than the former.
 #[derive(Debug, Clone, Copy, Default)]
 struct WrittenBucket {
-    bucket: Bucket,
+    bucket: QuotaBucket,
     /// The configured number of the quota when a call was last admitted or rejected; zero before the first call.
     value: u64,
     written: u64,
@@ -113,7 +113,7 @@ fn period(kind: QuotaKind) -> u64 {
 impl WrittenBucket {
     /// Returns the bucket for this configured number and the current time. If the clock was set back, no TAT stays far
     /// in the future, neither here nor in the file.
-    fn at(&mut self, value: u64, rate: Rate, now: u64) -> Bucket {
+    fn at(&mut self, value: u64, rate: Rate, now: u64) -> QuotaBucket {
         if self.value != value {
             if self.value != 0 {
                 self.bucket.rescale((self.value, value), rate, now);
@@ -340,7 +340,7 @@ impl UsageTable {
     /// Restores a bucket from the file: everything up to its TAT counts as used.
     pub(super) fn restore(&mut self, key: BucketKey, StoredBucket { tat, value }: StoredBucket) {
         let entry = self.entries(key.entry.caller).entries.entry(key.entry).or_default();
-        *entry.bucket(key.kind) = WrittenBucket { bucket: Bucket::new(tat), value, written: tat, write: 0 };
+        *entry.bucket(key.kind) = WrittenBucket { bucket: QuotaBucket::new(tat), value, written: tat, write: 0 };
     }
 
     #[cfg(test)]
