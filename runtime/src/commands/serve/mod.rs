@@ -1,7 +1,7 @@
 //! `plugport serve`: prints how to connect, loads the folder and serves it until told to stop.
 
 mod event_printer;
-mod metrics_source;
+mod server_metrics;
 mod signals;
 mod startup;
 
@@ -31,7 +31,7 @@ use crate::watch::{ScanError, scan};
 #[cfg(feature = "authoring")]
 pub(super) use event_printer::NO_TOOLS;
 use event_printer::welcome;
-use metrics_source::MetricsSource;
+use server_metrics::ServerMetrics;
 use signals::Signals;
 pub(super) use startup::policy;
 use startup::{ServerParts, open_audit, prepare};
@@ -99,7 +99,7 @@ async fn serve(
     let calls = RunningCalls { catalog: Arc::clone(&catalog), shutdown: server.settings().shutdown };
     let connections = listener.as_ref().map(http::Listener::connections);
     let scraped =
-        telemetry.map(|telemetry| Scraped::start(telemetry, MetricsSource { connections, ..metrics }));
+        telemetry.map(|telemetry| Scraped::start(telemetry, ServerMetrics { connections, ..metrics }));
     let status = StatusSource::new(config, catalog, load_status);
     let status_server = status.serve(address.unwrap_or_else(|| "stdio".to_owned())).await;
     let stop = CancellationToken::new();
@@ -166,7 +166,7 @@ struct Scraped {
 }
 
 impl Scraped {
-    fn start(listener: TelemetryListener, metrics: MetricsSource) -> Self {
+    fn start(listener: TelemetryListener, metrics: ServerMetrics) -> Self {
         let stop = CancellationToken::new();
         let serving = tokio::spawn(listener.serve(metrics, stop.clone()));
         Self { stop, serving }
