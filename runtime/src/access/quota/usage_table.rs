@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::gcra::{QuotaBucket, Rate, StoredBucket};
-use super::over_quota::{OverQuota, QuotaLimit};
+use super::quota_error::{QuotaError, QuotaLimit};
 use super::{QuotaCaller, RoleQuota};
 use crate::config::{QuotaConfig, QuotaKind};
 
@@ -257,8 +257,8 @@ impl UsageTable {
         roles: &[RoleQuota],
         now: u64,
         ahead: &impl WriteAheadLog,
-    ) -> Result<Option<CountedCall>, OverQuota> {
-        let mut soonest: Option<OverQuota> = None;
+    ) -> Result<Option<CountedCall>, QuotaError> {
+        let mut soonest: Option<QuotaError> = None;
         for quota in roles {
             let entries = self.entries(caller);
             let key = entries.key_of(RoleUsageKey { caller, role: Arc::clone(&quota.role) }, now);
@@ -268,7 +268,7 @@ impl UsageTable {
                 return Ok(Some(CountedCall { key, quota: quota.clone(), write }));
             };
             let over =
-                OverQuota { limit, value, role: Arc::clone(&quota.role), wait: Duration::from_nanos(wait) };
+                QuotaError { limit, value, role: Arc::clone(&quota.role), wait: Duration::from_nanos(wait) };
             if soonest.as_ref().is_none_or(|soonest| over.wait < soonest.wait) {
                 soonest = Some(over);
             }
@@ -305,7 +305,7 @@ impl UsageTable {
         (kind, amount): (QuotaKind, u64),
         now: u64,
         ahead: &impl WriteAheadLog,
-    ) -> Result<u64, OverQuota> {
+    ) -> Result<u64, QuotaError> {
         let Some(value) = quota.quota.rate(kind) else { return Ok(0) };
         let entry = self.entries(key.caller).entries.entry(key.clone()).or_default();
         let bucket = entry.bucket(kind);
@@ -313,7 +313,7 @@ impl UsageTable {
         let rate = rate(kind, value);
         match bucket.at(value, rate, now).wait_for(amount, rate, now) {
             None => Ok(bucket.take(amount, (kind, value), key, now, ahead)),
-            Some(wait) => Err(OverQuota {
+            Some(wait) => Err(QuotaError {
                 limit: if amount > value { QuotaLimit::Whole(kind) } else { QuotaLimit::Rate(kind) },
                 value,
                 role: Arc::clone(&quota.role),
