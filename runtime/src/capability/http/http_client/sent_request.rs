@@ -31,12 +31,13 @@ pub struct SentRequest {
     target: Target,
     /// `None` if the body is complete: the guest gave it as a whole, or has finished it.
     pieces: Option<PieceSender>,
-    state: RequestState,
+    state: SentRequestState,
     /// What the host keeps for the request until the response has ended, in bytes.
     size: usize,
 }
 
-enum RequestState {
+/// What a sent request waits for, or why it has failed.
+enum SentRequestState {
     Sending(AbortOnDropJoinHandle<Result<OpenResponse, Error>>),
     Receiving(Box<IncomingResponse>),
     Failed(Failure),
@@ -96,19 +97,19 @@ impl SentRequest {
             });
             Ok::<_, Error>(OpenResponse { response, connection })
         });
-        Self { target, pieces, state: RequestState::Sending(sending), size }
+        Self { target, pieces, state: SentRequestState::Sending(sending), size }
     }
 
     /// What the host keeps behind the handle, bytes.
     pub(in crate::capability::http) fn size(&self) -> usize {
         match &self.state {
-            RequestState::Sending(_) => self.size,
+            SentRequestState::Sending(_) => self.size,
             // A server may respond before it has read the request, which is then still kept.
-            RequestState::Receiving(incoming) if incoming.body.is_some() => {
+            SentRequestState::Receiving(incoming) if incoming.body.is_some() => {
                 incoming.size() + self.size.saturating_sub(READ_AHEAD)
             }
-            RequestState::Receiving(incoming) => incoming.size(),
-            RequestState::Failed(_) => 0,
+            SentRequestState::Receiving(incoming) => incoming.size(),
+            SentRequestState::Failed(_) => 0,
         }
     }
 
@@ -129,8 +130,8 @@ impl SentRequest {
     /// Ends a body that the guest writes in pieces. A request whose body is shorter than declared fails.
     pub(super) fn finish(&mut self) {
         let Some(pieces) = self.pieces.take() else { return };
-        if pieces.left.is_some_and(|left| left > 0) && matches!(self.state, RequestState::Sending(_)) {
-            self.state = RequestState::Failed(failure::invalid("its body is shorter than was said"));
+        if pieces.left.is_some_and(|left| left > 0) && matches!(self.state, SentRequestState::Sending(_)) {
+            self.state = SentRequestState::Failed(failure::invalid("its body is shorter than was said"));
         }
     }
 
@@ -139,7 +140,7 @@ impl SentRequest {
     pub(super) fn poll_news(&mut self, context: &mut Context<'_>) -> Poll<()> {
         ready!(self.poll_response(context));
         match &mut self.state {
-            RequestState::Receiving(incoming) if incoming.is_head_read => {
+            SentRequestState::Receiving(incoming) if incoming.is_head_read => {
                 incoming.poll_piece(context, &self.target)
             }
             _ => Poll::Ready(()),
@@ -148,10 +149,10 @@ impl SentRequest {
 
     /// Ready when the head of the response has come, or the request has failed.
     pub(super) fn poll_response(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        if let RequestState::Sending(sending) = &mut self.state {
+        if let SentRequestState::Sending(sending) = &mut self.state {
             self.state = match ready!(Pin::new(sending).poll(context)) {
-                Ok(open) => RequestState::Receiving(Box::new(IncomingResponse::new(open))),
-                Err(error) => RequestState::Failed(failure::of(&error, &self.target)),
+                Ok(open) => SentRequestState::Receiving(Box::new(IncomingResponse::new(open))),
+                Err(error) => SentRequestState::Failed(failure::of(&error, &self.target)),
             };
         }
         Poll::Ready(())
@@ -161,8 +162,8 @@ impl SentRequest {
     pub(super) fn poll_piece(&mut self, context: &mut Context<'_>) -> Poll<()> {
         ready!(self.poll_response(context));
         match &mut self.state {
-            RequestState::Receiving(incoming) => incoming.poll_piece(context, &self.target),
-            RequestState::Sending(_) | RequestState::Failed(_) => Poll::Ready(()),
+            SentRequestState::Receiving(incoming) => incoming.poll_piece(context, &self.target),
+            SentRequestState::Sending(_) | SentRequestState::Failed(_) => Poll::Ready(()),
         }
     }
 
@@ -183,12 +184,12 @@ impl SentRequest {
 
     fn incoming(&mut self) -> Result<&mut IncomingResponse, Failure> {
         match &mut self.state {
-            RequestState::Receiving(incoming) => {
+            SentRequestState::Receiving(incoming) => {
                 incoming.is_head_read = true;
                 Ok(incoming)
             }
-            RequestState::Failed(failure) => Err(failure.clone()),
-            RequestState::Sending(_) => Err(failure::invalid("it has no response yet")),
+            SentRequestState::Failed(failure) => Err(failure.clone()),
+            SentRequestState::Sending(_) => Err(failure::invalid("it has no response yet")),
         }
     }
 }
