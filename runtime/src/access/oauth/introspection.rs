@@ -59,8 +59,8 @@ impl Introspection {
 
     /// Returns the claims of an active token.
     pub(super) async fn claims(&self, token: &str, now: SystemTime) -> Result<Value, TokenError> {
-        let asked = timeout(TIMEOUT, self.ask(token, now)).await;
-        let claims = asked.unwrap_or(Err(FetchError::TimedOut)).and_then(|fetched| {
+        let introspected = timeout(TIMEOUT, self.introspect(token, now)).await;
+        let claims = introspected.unwrap_or(Err(FetchError::TimedOut)).and_then(|fetched| {
             strict_json::object(&fetched.body).map_err(|error| FetchError::Document(error.to_string().into()))
         });
         self.log(claims.as_ref().err());
@@ -84,7 +84,7 @@ impl Introspection {
         }
     }
 
-    async fn ask(&self, token: &str, now: SystemTime) -> Result<Fetched, FetchError> {
+    async fn introspect(&self, token: &str, now: SystemTime) -> Result<Fetched, FetchError> {
         let metadata = self.discovery.metadata(now).await.map_err(|Unavailable(_)| FetchError::NoMetadata)?;
         let missing = || FetchError::Document("its metadata has no `introspection_endpoint`".into());
         let endpoint = metadata.introspection.clone().ok_or_else(missing)?;

@@ -79,7 +79,7 @@ impl QuotaBucket {
     }
 
     /// Returns an `amount` that was taken at `since` and not used. What has refilled since then is not returned twice.
-    pub(super) fn give_back(&mut self, amount: u64, rate: Rate, (since, now): (u64, u64)) {
+    pub(super) fn refund(&mut self, amount: u64, rate: Rate, (since, now): (u64, u64)) {
         let filled = now.saturating_sub(since);
         self.tat = self.tat.saturating_sub(rate.refill_time(amount).saturating_sub(filled));
     }
@@ -195,14 +195,14 @@ mod tests {
     fn what_is_given_back_can_be_taken_again() {
         let (rate, mut bucket) = (Rate::new(100, 60 * SECOND), QuotaBucket::default());
         bucket.take(100, rate, START);
-        bucket.give_back(40, rate, (START, START));
+        bucket.refund(40, rate, (START, START));
         assert!(bucket.wait_for(41, rate, START).is_some() && bucket.wait_for(40, rate, START).is_none());
-        bucket.give_back(60, rate, (START, START));
+        bucket.refund(60, rate, (START, START));
         assert!(bucket.wait_for(101, rate, START).is_some(), "it holds no more than before");
         let later = START + 30 * SECOND;
         bucket.take(100, rate, START);
         bucket.take(50, rate, later);
-        bucket.give_back(100, rate, (START, later));
+        bucket.refund(100, rate, (START, later));
         assert!(bucket.wait_for(51, rate, later).is_some(), "half of it had filled again");
     }
 

@@ -237,11 +237,11 @@ impl CallCharge {
     }
 
     /// Returns the tokens of a request that was never sent.
-    pub fn give_back(&self, TokenReservation { tokens, since }: TokenReservation) {
+    pub fn refund(&self, TokenReservation { tokens, since }: TokenReservation) {
         let quota: &QuotaConfig = &self.quota.quota;
         let returned = (QuotaKind::SamplingTokensPerDay, tokens);
         self.quotas.with_table(|table, _, now| {
-            table.give_back((&self.key, quota), returned, (since, now));
+            table.refund((&self.key, quota), returned, (since, now));
         });
     }
 }

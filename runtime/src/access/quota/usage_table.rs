@@ -323,7 +323,7 @@ impl UsageTable {
     }
 
     /// Returns what was reserved and not used.
-    pub(super) fn give_back(
+    pub(super) fn refund(
         &mut self,
         (key, quota): (&RoleUsageKey, &QuotaConfig),
         (kind, amount): (QuotaKind, u64),
@@ -333,7 +333,7 @@ impl UsageTable {
         if let Some(entry) = self.entries(key.caller).entries.get_mut(key) {
             let bucket = entry.bucket(kind);
             let rate = rate(kind, bucket.present_value(value));
-            bucket.bucket.give_back(amount, rate, since_and_now);
+            bucket.bucket.refund(amount, rate, since_and_now);
         }
     }
 

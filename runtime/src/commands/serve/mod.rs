@@ -105,7 +105,7 @@ async fn serve(
     let stop = CancellationToken::new();
     let refreshing = tokio::spawn(refresher.run(stop.clone()));
     let following = tokio::spawn(folder.run(stop.clone()));
-    let trimming = tokio::spawn(give_back_memory(stop.clone()));
+    let trimming = tokio::spawn(trim_heap_regularly(stop.clone()));
     let exporting = exporter.map(|exporter| tokio::spawn(exporter.run(stop.clone())));
     let served = match listener {
         None => serve_stdio(server, signals, &calls).await,
@@ -197,7 +197,7 @@ fn print_memory_estimate(config: &Config) {
 }
 
 /// Gives free memory back to the system from time to time, on a blocking thread.
-async fn give_back_memory(stop: CancellationToken) {
+async fn trim_heap_regularly(stop: CancellationToken) {
     let mut tick = tokio::time::interval(TRIM_INTERVAL);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
     while stop.run_until_cancelled(tick.tick()).await.is_some() {
