@@ -205,7 +205,11 @@ impl Schema {
         // whole schema.
         let levels = json::depth(value);
         let recursion = self.text.get().len().saturating_mul(levels + 1);
-        if recursion <= SHORT_RECURSION { budget::with_stack_for(self.subschemas_per_level, levels, check) } else { None }
+        if recursion <= SHORT_RECURSION {
+            budget::with_stack_for(self.subschemas_per_level, levels, check)
+        } else {
+            None
+        }
     }
 
     /// Validates a value that was `bytes` long as text. A mismatch has the JSON pointer of each fault and what was
@@ -245,7 +249,8 @@ impl Schema {
     }
 
     fn budget(&self, steps: u64, value: usize, work_budget: Option<WorkBudget>) -> SchemaBudget {
-        let (states, schema, subschemas_per_level) = (self.states, self.text.get().len(), self.subschemas_per_level);
+        let (states, schema, subschemas_per_level) =
+            (self.states, self.text.get().len(), self.subschemas_per_level);
         SchemaBudget { steps, work_budget, states, schema, value, subschemas_per_level }
     }
 

@@ -18,7 +18,7 @@ use super::method::Method;
 use super::request_context::RequestContext;
 use crate::catalog::{PublishedPrompt, PublishedTool, Snapshot};
 use crate::observe::metrics::{
-    ErrorType, Labels, MetricFamily, MetricKind, MetricValue, HistogramsByName, OperationHistograms, Sample,
+    ErrorType, HistogramsByName, Labels, MetricFamily, MetricKind, MetricValue, OperationHistograms, Sample,
     SessionMetrics,
 };
 use crate::plugin::Plugin;

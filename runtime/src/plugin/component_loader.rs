@@ -251,7 +251,8 @@ impl Loader {
         // Reading all imports and exports may take long, so it runs on a thread for blocking work.
         let linking = tokio::task::spawn_blocking(move || link(&linker, &component, &docs, &limits));
         let linked = linking.await.map_err(|_| LoadError::Unexamined)?;
-        let (interfaces, pre, exports) = linked.map_err(|error| for_other_host(error, other_host.as_ref()))?;
+        let (interfaces, pre, exports) =
+            linked.map_err(|error| for_other_host(error, other_host.as_ref()))?;
         let permits = Arc::new(CallPermits::new(&config.limits, Arc::clone(&self.call_permits)));
         let shared = Arc::new(PluginCtx::new(name, digest, config, self.common.clone()));
         let rate_gate = RateGate::new(&shared.config.limits, Arc::clone(&self.callers));

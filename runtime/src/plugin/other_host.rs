@@ -121,7 +121,10 @@ mod tests {
         let exporting =
             |name: &str| wat(&format!(r#"(component (instance $i) (export "{name}" (instance $i)))"#));
         let importing = |name: &str| wat(&format!(r#"(component (import "{name}" (instance)))"#));
-        assert_eq!(OtherHost::of_component(&exporting("act:tools/tool-provider@0.2.0")), Some(OtherHost::Act));
+        assert_eq!(
+            OtherHost::of_component(&exporting("act:tools/tool-provider@0.2.0")),
+            Some(OtherHost::Act)
+        );
         for name in
             ["wasi:http/handler@0.3.0", "wasi:cli/run@0.3.1", "wasi:clocks/wall-clock@0.3.0-rc-2026-01-06"]
         {

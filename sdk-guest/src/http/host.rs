@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::{Rc, Weak};
 use std::time::Duration;
 
-use super::{Body, Failure, ResponseHead, Request};
+use super::{Body, Failure, Request, ResponseHead};
 use crate::bindings::http::http_client::{self, SentRequest};
 use crate::executor::{self, Slot, Source};
 

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use super::{Body, Failure, ResponseHead, Request, Response};
+use super::{Body, Failure, Request, Response, ResponseHead};
 
 type Responder = Box<dyn FnMut(&Request) -> Result<Response, Failure>>;
 

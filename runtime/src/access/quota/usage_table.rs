@@ -340,7 +340,8 @@ impl UsageTable {
     /// Restores a bucket from the file: everything up to its TAT counts as used.
     pub(super) fn restore(&mut self, key: BucketKey, StoredBucket { tat, value }: StoredBucket) {
         let entry = self.entries(key.entry.caller).entries.entry(key.entry).or_default();
-        *entry.bucket(key.kind) = WrittenBucket { bucket: QuotaBucket::new(tat), value, written: tat, write: 0 };
+        *entry.bucket(key.kind) =
+            WrittenBucket { bucket: QuotaBucket::new(tat), value, written: tat, write: 0 };
     }
 
     #[cfg(test)]

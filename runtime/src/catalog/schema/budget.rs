@@ -163,8 +163,11 @@ fn abort_check(ended: BudgetError) -> ! {
 /// Runs `work` with a budget.
 pub(super) fn with_budget<T>(budget: &SchemaBudget, work: impl FnOnce() -> T) -> Result<T, BudgetError> {
     let check = RunningCheck { budget: budget.clone(), faults: FAULTS, name: 0 };
-    let outer =
-        (REMAINING.replace(0), MIN_STACK.replace(one_level(budget.subschemas_per_level)), CHECK.replace(Some(check)));
+    let outer = (
+        REMAINING.replace(0),
+        MIN_STACK.replace(one_level(budget.subschemas_per_level)),
+        CHECK.replace(Some(check)),
+    );
     let done = catch_unwind(AssertUnwindSafe(work));
     REMAINING.set(outer.0);
     MIN_STACK.set(outer.1);
@@ -182,7 +185,10 @@ pub(super) fn with_big_stack<T>(work: impl FnOnce() -> T) -> T {
 
 /// Runs a validation on a stack for `subschemas_per_level` subschemas at each of `levels` levels of a value, and at one more.
 pub(super) fn with_stack_for<T>(subschemas_per_level: usize, levels: usize, check: impl FnOnce() -> T) -> T {
-    let size = one_level(subschemas_per_level).saturating_mul(levels.saturating_add(2)).saturating_add(BASE).min(STACK);
+    let size = one_level(subschemas_per_level)
+        .saturating_mul(levels.saturating_add(2))
+        .saturating_add(BASE)
+        .min(STACK);
     stacker::maybe_grow(size, size, check)
 }
 
@@ -224,7 +230,9 @@ mod tests {
             charge(1);
             if level == u64::MAX { 0 } else { deeper(level + 1) + 1 }
         }
-        let left = |subschemas_per_level, levels| with_stack_for(subschemas_per_level, levels, stacker::remaining_stack).unwrap();
+        let left = |subschemas_per_level, levels| {
+            with_stack_for(subschemas_per_level, levels, stacker::remaining_stack).unwrap()
+        };
         assert!(left(20, 5) < 16 << 20, "that of the thread");
         assert!((16 << 20..32 << 20).contains(&left(100, 18)));
         assert!(left(100_000, 60) > STACK - (1 << 20));

@@ -166,7 +166,10 @@ mod tests {
     #[test]
     fn only_references_make_a_check_deeper_than_its_schema() {
         assert_eq!(subschemas_per_level(&json!({ "properties": { "a": { "allOf": [{}, {}] } } })), 0);
-        assert_eq!(subschemas_per_level(&json!({ "properties": { "a": { "allOf": [{}, { "$ref": "#" }] } } })), 5);
+        assert_eq!(
+            subschemas_per_level(&json!({ "properties": { "a": { "allOf": [{}, { "$ref": "#" }] } } })),
+            5
+        );
     }
 
     #[test]

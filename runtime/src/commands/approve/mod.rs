@@ -71,7 +71,11 @@ fn candidates(
 }
 
 /// Approved plugins whose files are not in the folder any more.
-fn missing_plugins<'l>(old: &'l Lockfile, candidates: &[CandidateFile], selected: Option<&str>) -> Vec<&'l str> {
+fn missing_plugins<'l>(
+    old: &'l Lockfile,
+    candidates: &[CandidateFile],
+    selected: Option<&str>,
+) -> Vec<&'l str> {
     let is_there = |name: &str| candidates.iter().any(|candidate| candidate.name.as_deref() == Ok(name));
     old.names().filter(|name| selected.is_none_or(|selected| selected == *name) && !is_there(name)).collect()
 }

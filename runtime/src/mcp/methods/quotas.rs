@@ -7,7 +7,7 @@ use super::super::call_client::AllowedCall;
 use super::super::request_context::RequestContext;
 use super::super::server::Server;
 use super::item_access::AllowingRoles;
-use crate::access::{QuotaError, QuotaCaller};
+use crate::access::{QuotaCaller, QuotaError};
 use crate::call_env::Caller;
 use crate::plugin::{CallKind, OverQuotaCall, Plugin};
 use crate::token_bucket::CallerKey as _;

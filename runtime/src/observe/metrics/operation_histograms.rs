@@ -85,7 +85,10 @@ pub struct ItemHistograms(OnceLock<Option<Arc<OperationHistograms>>>);
 impl ItemHistograms {
     /// Returns the item's histograms, which the first call gets from `table`. `None`: the table is full, or this item
     /// is not counted.
-    pub fn of(&self, table: impl FnOnce() -> Option<Arc<OperationHistograms>>) -> Option<&Arc<OperationHistograms>> {
+    pub fn of(
+        &self,
+        table: impl FnOnce() -> Option<Arc<OperationHistograms>>,
+    ) -> Option<&Arc<OperationHistograms>> {
         self.0.get_or_init(table).as_ref()
     }
 }

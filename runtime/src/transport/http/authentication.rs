@@ -31,7 +31,8 @@ pub(super) async fn authenticate(
     caller: &Caller,
     is_loopback: bool,
 ) -> Result<Option<Arc<Principal>>, Response> {
-    let certificate = parts.extensions.get::<ConnectionCertificate>().and_then(ConnectionCertificate::trusted);
+    let certificate =
+        parts.extensions.get::<ConnectionCertificate>().and_then(ConnectionCertificate::trusted);
     let address = match caller {
         Caller::Address(address) => Some(*address),
         _ => None,

@@ -29,7 +29,7 @@ use tokio_util::task::TaskTracker;
 use super::connection_limit::{ConnectionLimit, ConnectionPermit, ConnectionState};
 use super::header_read_timer::HeaderReadTimer;
 use super::make_service::{ConnectionInfo, MakeService};
-use super::tls::{FailedHandshake, ConnectionCertificate, TlsAcceptor, TlsClient};
+use super::tls::{ConnectionCertificate, FailedHandshake, TlsAcceptor, TlsClient};
 use crate::config::ServerConfig;
 use crate::mcp::Caller;
 
@@ -313,7 +313,8 @@ mod tests {
 
     /// Responds to every request with the name in the client's certificate.
     async fn client_name(request: axum::extract::Request) -> String {
-        let certificate = request.extensions().get::<ConnectionCertificate>().and_then(ConnectionCertificate::trusted);
+        let certificate =
+            request.extensions().get::<ConnectionCertificate>().and_then(ConnectionCertificate::trusted);
         certificate.map_or_else(|| "nobody".to_owned(), |certificate| certificate.subject.clone())
     }
 

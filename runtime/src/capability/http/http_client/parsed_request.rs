@@ -182,7 +182,11 @@ mod tests {
             ("https://a.test?q", "https://a.test/?q"),
             ("http://[::1]:90/a#b#c", "http://[::1]:90/a"),
         ] {
-            assert_eq!(ParsedRequest::read(request(url)).ok().unwrap().request.uri().to_string(), read, "{url}");
+            assert_eq!(
+                ParsedRequest::read(request(url)).ok().unwrap().request.uri().to_string(),
+                read,
+                "{url}"
+            );
         }
         for url in [
             "a.test",
@@ -208,7 +212,11 @@ mod tests {
         let with = |headers: &[(&str, &str)], method: &str| {
             let fields = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
             let request = request("https://a.test");
-            ParsedRequest::read(wit::Request { headers: fields.collect(), method: method.to_owned(), ..request })
+            ParsedRequest::read(wit::Request {
+                headers: fields.collect(),
+                method: method.to_owned(),
+                ..request
+            })
         };
         let read = with(&[("Content-Length", "7"), ("X-A", "ü")], "GET").ok().unwrap();
         assert_eq!(read.request.headers().len(), 1);
