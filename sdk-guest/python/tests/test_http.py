@@ -8,8 +8,8 @@ from types import SimpleNamespace
 from unittest import mock
 
 from plugport_sdk import ToolError, config, errors, from_json, host, http, testing, tool
-from plugport_sdk.http import exchange
 from plugport_sdk.http import host as http_host
+from plugport_sdk.http import round_trip
 from plugport_sdk.testing import TestClient
 
 URL = "https://a.test/x"
@@ -100,11 +100,11 @@ class Requests(unittest.TestCase):
     def test_the_rest_of_a_piece_is_not_copied(self):
         sent = mock.Mock()
         sent.read.return_value = bytes(1 << 20)
-        reader = exchange.Reader(sent, exchange.at_once)
-        self.assertEqual(exchange.now(reader.read(3)), bytes(3))
+        reader = round_trip.Reader(sent, round_trip.at_once)
+        self.assertEqual(round_trip.now(reader.read(3)), bytes(3))
         tracemalloc.start()
         self.addCleanup(tracemalloc.stop)
-        exchange.now(reader.read(3))
+        round_trip.now(reader.read(3))
         self.assertLess(tracemalloc.get_traced_memory()[1], 1 << 16)
 
     def test_a_stream_is_closed_in_any_case(self):
@@ -270,7 +270,7 @@ class Failure_TimedOut:
 def inside(interface):
     """As in a component."""
     return (
-        mock.patch.object(exchange, "backend", http_host),
+        mock.patch.object(round_trip, "backend", http_host),
         mock.patch.object(http_host, "wit", interface),
         mock.patch.object(host, "component", SimpleNamespace(Err=Err)),
     )

@@ -165,7 +165,7 @@ enum Body {
 }
 
 /// What a response begins with.
-struct Head {
+struct ResponseHead {
     status: u16,
     headers: Vec<(String, String)>,
 }
@@ -208,7 +208,7 @@ impl Pending {
     /// # Errors
     /// When there is no response.
     pub fn stream(mut self) -> Result<Stream, Failure> {
-        let Head { status, headers } = self.sent.head()?;
+        let ResponseHead { status, headers } = self.sent.head()?;
         Ok(Stream { status, headers, sent: self.sent, piece: Cursor::default() })
     }
 }
@@ -285,7 +285,7 @@ impl Response {
     }
 
     /// A response whose body is not read yet.
-    fn begin(Head { status, headers }: Head) -> Self {
+    fn begin(ResponseHead { status, headers }: ResponseHead) -> Self {
         Self { status, headers, body: Vec::new(), truncated: false }
     }
 

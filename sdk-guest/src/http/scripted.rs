@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use super::{Body, Failure, Head, Request, Response};
+use super::{Body, Failure, Request, Response, ResponseHead};
 
 type Responder = Box<dyn FnMut(&Request) -> Result<Response, Failure>>;
 
@@ -61,10 +61,10 @@ impl Sent {
         }
     }
 
-    pub(super) fn head(&mut self) -> Result<Head, Failure> {
+    pub(super) fn head(&mut self) -> Result<ResponseHead, Failure> {
         self.finish();
         let response = self.response()?;
-        Ok(Head { status: response.status, headers: response.headers.clone() })
+        Ok(ResponseHead { status: response.status, headers: response.headers.clone() })
     }
 
     /// Waits until `head` or `read` returns at once.

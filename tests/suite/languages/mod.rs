@@ -1,5 +1,5 @@
-//! The languages of plugins: what arguments mean in each of them, every feature and every interface of the host in each language, the project that
-//! `plugport new` writes for each language, function tools, and what plugins import.
+//! The languages of plugins: what arguments mean in each of them, every feature and every interface of the host in
+//! each language, the project that `plugport new` writes for each, function tools, and what plugins import.
 //!
 //! What the commands `new` and `build` do without a compiler is in `cli`, and the example plugins are in
 //! `example_plugins`.

@@ -70,10 +70,10 @@ pub(super) struct RemoteDocument<T> {
     /// The document's name for the log.
     name: String,
     loader: Loader<T>,
-    state: Mutex<State<T>>,
+    state: Mutex<DocumentState<T>>,
 }
 
-struct State<T> {
+struct DocumentState<T> {
     document: Option<FetchedDocument<T>>,
     /// When the last load began. `None` after the load of the first document, so that a second one may follow at once.
     attempted: Option<SystemTime>,
@@ -103,7 +103,7 @@ impl<T: Send + Sync + 'static> RemoteDocument<T> {
     where
         F: Fn(SystemTime) -> BoxFuture<'static, Result<Loaded<T>, FetchError>> + Send + Sync + 'static,
     {
-        let state = State { document: None, attempted: None, has_failed: false, load: None };
+        let state = DocumentState { document: None, attempted: None, has_failed: false, load: None };
         Self { name, loader: Box::new(loader), state: Mutex::new(state) }
     }
 
@@ -148,7 +148,7 @@ impl<T: Send + Sync + 'static> RemoteDocument<T> {
     }
 }
 
-impl<T> State<T> {
+impl<T> DocumentState<T> {
     /// If the load has ended, moves its result to the state.
     fn finish_load(&mut self, name: &str) {
         let Some(load) = &self.load else { return };

@@ -8,7 +8,7 @@ use anyhow::Context as _;
 use tokio::task::JoinSet;
 
 use super::event_printer::EventPrinter;
-use super::metrics_source::MetricsSource;
+use super::server_metrics::ServerMetrics;
 use super::{CommandError, console};
 use crate::access::policy::Policy;
 use crate::access::{Authenticator, Quotas};
@@ -63,7 +63,7 @@ pub(super) struct ServerParts {
     /// Sends the spans of requests; `None`: there are no traces.
     pub(super) exporter: Option<TraceExporter>,
     /// What `/metrics` says, without the connections of clients.
-    pub(super) metrics: MetricsSource,
+    pub(super) metrics: ServerMetrics,
     /// Opens the key-value store in advance and reports failures; serving does not wait for it.
     pub(super) opening: JoinSet<()>,
 }
@@ -127,7 +127,7 @@ pub(super) fn prepare(
         Server::new(Arc::clone(&catalog), settings).with_authenticator(authenticator).with_quotas(quotas);
     let server = server.with_tracer(tracer);
     let server = Arc::new(if has_metrics { server.with_metrics() } else { server });
-    let metrics = MetricsSource {
+    let metrics = ServerMetrics {
         started: SystemTime::now(),
         server: Arc::clone(&server),
         catalog: Arc::clone(&catalog),

@@ -61,8 +61,8 @@ pub(super) async fn compile(
         detached,
         lock,
     };
-    let exchange = exchange(&mut running, component, limits);
-    let Ok(outcome) = tokio::time::timeout(limits.compile_time(), exchange).await else {
+    let communication = communicate(&mut running, component, limits);
+    let Ok(outcome) = tokio::time::timeout(limits.compile_time(), communication).await else {
         running.detached = None;
         kill(&mut running.child).await;
         return Err(CompileError::Slow(limits.compile_ms));
@@ -142,7 +142,7 @@ enum ReplyError {
 }
 
 /// Writes the input, and reads stdout and stderr to their ends. Returns the reply and the text of stderr.
-async fn exchange(
+async fn communicate(
     running: &mut CompileProcess,
     component: Vec<u8>,
     limits: &Limits,

@@ -17,7 +17,7 @@ use crate::transport::telemetry::TelemetryPages;
 use crate::watch::{LoadStatus, StatusSnapshot};
 
 /// The parts of a server that count.
-pub(super) struct MetricsSource {
+pub(super) struct ServerMetrics {
     pub(super) started: SystemTime,
     pub(super) server: Arc<Server>,
     pub(super) catalog: Arc<Catalog>,
@@ -31,7 +31,7 @@ pub(super) struct MetricsSource {
     pub(super) connections: Option<Arc<AtomicUsize>>,
 }
 
-impl TelemetryPages for MetricsSource {
+impl TelemetryPages for ServerMetrics {
     fn metrics(&self) -> String {
         prometheus_text(&self.families())
     }
@@ -47,7 +47,7 @@ impl TelemetryPages for MetricsSource {
     }
 }
 
-impl MetricsSource {
+impl ServerMetrics {
     fn families(&self) -> Vec<MetricFamily> {
         let mut families = vec![build_info()];
         families.extend(self.server.metric_families());
@@ -199,9 +199,9 @@ mod tests {
 
     use crate::config::{ApprovalMode, ServerConfig};
 
-    fn source() -> MetricsSource {
+    fn source() -> ServerMetrics {
         let catalog = Arc::new(Catalog::empty());
-        MetricsSource {
+        ServerMetrics {
             started: SystemTime::now(),
             server: Arc::new(Server::new(Arc::clone(&catalog), ServerConfig::default()).with_metrics()),
             catalog,

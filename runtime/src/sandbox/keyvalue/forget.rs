@@ -2,8 +2,8 @@
 
 use redb::{ReadableTable as _, Table, WriteTransaction};
 
-use super::kv_database::{KvDatabase, KvError};
-use super::kv_owner::{ALL_CALLERS_USED, CALLER_USED, CALLER_VALUES, caller_suffix, set_used, used_by};
+use super::database::{KvDatabase, KvError};
+use super::owner::{ALL_CALLERS_USED, CALLER_USED, CALLER_VALUES, caller_suffix, set_used, used_by};
 
 /// A store of a caller that was deleted.
 #[derive(Debug, Clone, PartialEq, Eq)]

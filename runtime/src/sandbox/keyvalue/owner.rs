@@ -11,7 +11,7 @@ use data_encoding::HEXLOWER;
 use redb::{ReadableTable as _, Table, TableDefinition};
 use sha2::{Digest as _, Sha256};
 
-use super::kv_database::KvError;
+use super::database::KvError;
 
 /// A table of values by owner and key.
 pub(super) type Values = TableDefinition<'static, (&'static str, &'static str), &'static [u8]>;

@@ -5,7 +5,7 @@ use redb::backends::FileBackend;
 
 use super::interrupted_creation::{HEADER, MAGIC, NEW};
 use super::*;
-use crate::sandbox::kv_bucket::KvBucket;
+use crate::sandbox::keyvalue::bucket::KvBucket;
 
 /// A file that accepts no writes while its disk is full.
 #[derive(Debug)]

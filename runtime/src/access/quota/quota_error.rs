@@ -17,7 +17,7 @@ pub(super) enum QuotaLimit {
 
 /// A limit of a quota that a call has reached.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OverQuota {
+pub struct QuotaError {
     pub(super) limit: QuotaLimit,
     /// The configured number of the limit.
     pub(super) value: u64,
@@ -25,7 +25,7 @@ pub struct OverQuota {
     pub(super) wait: Duration,
 }
 
-impl OverQuota {
+impl QuotaError {
     /// The name of the limit, for the audit.
     #[must_use]
     pub fn limit_name(&self) -> &'static str {
@@ -61,7 +61,7 @@ impl OverQuota {
     }
 }
 
-impl fmt::Display for OverQuota {
+impl fmt::Display for QuotaError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { value, role, .. } = self;
         let (what, key) = match self.limit {
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn the_text_names_the_limit_and_the_role_and_says_when() {
-        let over = |limit, wait| OverQuota { limit, value: 5, role: "analyst".into(), wait };
+        let over = |limit, wait| QuotaError { limit, value: 5, role: "analyst".into(), wait };
         for kind in QuotaKind::ALL {
             let over = over(QuotaLimit::Rate(kind), Duration::from_millis(2_100));
             let text = over.to_string();

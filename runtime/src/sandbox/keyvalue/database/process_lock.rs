@@ -11,7 +11,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// The name of the second file, in the state folder.
-const FILE: &str = "plugins.turn";
+const FILE: &str = "plugins.queue";
 
 /// How long to wait. While another server waits, a server keeps the database open for at most [`TIME_SLICE`] and one
 /// transaction. A plugin that needs the database while it starts has two seconds.

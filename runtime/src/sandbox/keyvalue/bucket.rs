@@ -10,8 +10,8 @@ use redb::{ReadOnlyTable, Table, TableError, WriteTransaction};
 use redb::{ReadableDatabase as _, ReadableTable as _};
 use sha2::{Digest as _, Sha256};
 
-use super::kv_database::{KEY, KvDatabase, KvError};
-use super::kv_owner::{ALL_CALLERS_USED, KvOwner, set_used, used_by};
+use super::database::{KEY, KvDatabase, KvError};
+use super::owner::{ALL_CALLERS_USED, KvOwner, set_used, used_by};
 
 /// Maximum number of keys on one page of [`KvBucket::keys`].
 const PAGE_KEYS: usize = 500;
@@ -264,7 +264,7 @@ mod caller_tests;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sandbox::kv_owner::{ENTRY, PLUGIN_USED};
+    use crate::sandbox::keyvalue::owner::{ENTRY, PLUGIN_USED};
     use std::collections::BTreeMap;
 
     fn bucket(database: &Arc<KvDatabase>, plugin: &str) -> KvBucket {

@@ -1,4 +1,4 @@
-//! What a file that is no plugin was made for, so that the error says what can be done about it.
+//! The other host that a rejected file was made for, so that the error says what can be done about it.
 //!
 //! It is read from the names in the sections of imports and exports, not from types: the engine cannot read the types
 //! of components that need what is off here. A file that means to deceive gets another sentence in its rejection, and
@@ -6,9 +6,9 @@
 
 use super::sections;
 
-/// What a file was made for.
+/// A host other than this one that files are made for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum MadeFor {
+pub enum OtherHost {
     /// Extism, whose plugins are core modules. Those of hyper-mcp are among them.
     Extism,
     /// ACT, whose components export `act:tools`.
@@ -35,7 +35,7 @@ const MAX_SECTIONS: usize = 256;
 /// Longest name of an interface that is found.
 const MAX_NAME: usize = 64;
 
-impl MadeFor {
+impl OtherHost {
     /// What a core module was made for, if its imports show that.
     pub(super) fn of_module(bytes: &[u8]) -> Option<Self> {
         names(bytes, OF_MODULES)
@@ -107,13 +107,13 @@ mod tests {
     #[test]
     fn a_module_for_extism_is_told_from_others() {
         let extism = wat(r#"(module (import "extism:host/env" "length" (func (result i64))))"#);
-        assert_eq!(MadeFor::of_module(&extism), Some(MadeFor::Extism));
+        assert_eq!(OtherHost::of_module(&extism), Some(OtherHost::Extism));
         let user =
             wat(r#"(module (import "extism:host/user" "notify" (func (param i64))) (func (export "call")))"#);
-        assert_eq!(MadeFor::of_module(&user), Some(MadeFor::Extism));
+        assert_eq!(OtherHost::of_module(&user), Some(OtherHost::Extism));
         let preview1 = wat(r#"(module (import "wasi_snapshot_preview1" "proc_exit" (func (param i32))))"#);
-        assert_eq!(MadeFor::of_module(&preview1), None);
-        assert_eq!(MadeFor::of_module(b"\0asm\x01\0\0\0\x02\x7f"), None);
+        assert_eq!(OtherHost::of_module(&preview1), None);
+        assert_eq!(OtherHost::of_module(b"\0asm\x01\0\0\0\x02\x7f"), None);
     }
 
     #[test]
@@ -121,23 +121,26 @@ mod tests {
         let exporting =
             |name: &str| wat(&format!(r#"(component (instance $i) (export "{name}" (instance $i)))"#));
         let importing = |name: &str| wat(&format!(r#"(component (import "{name}" (instance)))"#));
-        assert_eq!(MadeFor::of_component(&exporting("act:tools/tool-provider@0.2.0")), Some(MadeFor::Act));
+        assert_eq!(
+            OtherHost::of_component(&exporting("act:tools/tool-provider@0.2.0")),
+            Some(OtherHost::Act)
+        );
         for name in
             ["wasi:http/handler@0.3.0", "wasi:cli/run@0.3.1", "wasi:clocks/wall-clock@0.3.0-rc-2026-01-06"]
         {
-            let newer = Some(MadeFor::NewerWasi { interface: name.to_owned() });
-            assert_eq!(MadeFor::of_component(&exporting(name)), newer);
-            assert_eq!(MadeFor::of_component(&importing(name)), newer);
+            let newer = Some(OtherHost::NewerWasi { interface: name.to_owned() });
+            assert_eq!(OtherHost::of_component(&exporting(name)), newer);
+            assert_eq!(OtherHost::of_component(&importing(name)), newer);
         }
         let both = wat(
             r#"(component (import "wasi:io/poll@0.2.6" (instance)) (import "wasi:io/error@0.2.6" (instance))
                  (import "wasi:random/random@0.3.0" (instance)))"#,
         );
         assert_eq!(
-            MadeFor::of_component(&both).unwrap().in_words().split(',').next(),
+            OtherHost::of_component(&both).unwrap().in_words().split(',').next(),
             Some("is made for wasi:random/random@0.3.0")
         );
-        assert_eq!(MadeFor::of_component(&importing("wasi:clocks/wall-clock@0.2.6")), None);
-        assert_eq!(MadeFor::of_component(&exporting("tools:clock/now@0.3.0")), None);
+        assert_eq!(OtherHost::of_component(&importing("wasi:clocks/wall-clock@0.2.6")), None);
+        assert_eq!(OtherHost::of_component(&exporting("tools:clock/now@0.3.0")), None);
     }
 }

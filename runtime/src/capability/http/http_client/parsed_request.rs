@@ -31,7 +31,7 @@ pub(super) const MAX_PIECE: usize = 64 << 10;
 pub(super) const READ_AHEAD: usize = 64 << 10;
 
 /// A parsed request, which is neither checked nor sent yet.
-pub(super) struct Outgoing {
+pub(super) struct ParsedRequest {
     pub(super) target: Target,
     pub(super) request: http::Request<WasiBody>,
     pub(super) options: RequestOptions,
@@ -56,7 +56,7 @@ pub(super) fn size(request: &wit::Request) -> usize {
     request.method.len() + request.url.len() + fields + body
 }
 
-impl Outgoing {
+impl ParsedRequest {
     pub(super) fn read(request: wit::Request) -> Result<Self, Failure> {
         let text = size(&request);
         let wit::Request { method, url, headers, body, timeout_ms } = request;
@@ -182,7 +182,11 @@ mod tests {
             ("https://a.test?q", "https://a.test/?q"),
             ("http://[::1]:90/a#b#c", "http://[::1]:90/a"),
         ] {
-            assert_eq!(Outgoing::read(request(url)).ok().unwrap().request.uri().to_string(), read, "{url}");
+            assert_eq!(
+                ParsedRequest::read(request(url)).ok().unwrap().request.uri().to_string(),
+                read,
+                "{url}"
+            );
         }
         for url in [
             "a.test",
@@ -198,7 +202,7 @@ mod tests {
             "http://2130706433/",
             &format!("https://a.test/{}", "x".repeat(20_000)),
         ] {
-            let failure = Outgoing::read(request(url)).err();
+            let failure = ParsedRequest::read(request(url)).err();
             assert!(matches!(failure, Some(Failure::Invalid(_))), "{url}: {failure:?}");
         }
     }
@@ -208,7 +212,11 @@ mod tests {
         let with = |headers: &[(&str, &str)], method: &str| {
             let fields = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
             let request = request("https://a.test");
-            Outgoing::read(wit::Request { headers: fields.collect(), method: method.to_owned(), ..request })
+            ParsedRequest::read(wit::Request {
+                headers: fields.collect(),
+                method: method.to_owned(),
+                ..request
+            })
         };
         let read = with(&[("Content-Length", "7"), ("X-A", "ü")], "GET").ok().unwrap();
         assert_eq!(read.request.headers().len(), 1);
@@ -230,11 +238,11 @@ mod tests {
     fn a_body_in_pieces_says_its_length_if_the_guest_does() {
         for length in [None, Some(5)] {
             let body = wit::Body::Pieces(length);
-            let read = Outgoing::read(wit::Request { body, ..request("https://a.test") }).ok().unwrap();
+            let read = ParsedRequest::read(wit::Request { body, ..request("https://a.test") }).ok().unwrap();
             assert_eq!(read.request.body().size_hint().exact(), length);
             assert!(read.pieces.is_some() && read.size >= READ_AHEAD + 2 * MAX_PIECE);
         }
-        let empty = Outgoing::read(request("https://a.test")).ok().unwrap();
+        let empty = ParsedRequest::read(request("https://a.test")).ok().unwrap();
         assert!(empty.request.body().is_end_stream() && empty.pieces.is_none());
     }
 }
