@@ -70,6 +70,16 @@ class Requests(unittest.TestCase):
         ):
             self.assertEqual(http.Response(200, body, {"content-type": kind}).text(), text)
 
+    def test_a_codec_that_is_no_charset_is_not_used(self):
+        for charset in (
+            "punycode", "PunyCode", "idna", "undefined", "raw_unicode_escape", "unicode-escape", "unicode_escape",
+            "utf-7", "base64",
+        ):
+            with self.subTest(charset=charset):
+                headers = {"content-type": f"text/plain; charset={charset}"}
+                body = "a-ü\\ud800+2AA-"
+                self.assertEqual(http.Response(200, body, headers).text(), body)
+
     def test_several_fields_of_one_name_are_joined(self):
         headers = http.Headers([("Set-Cookie", "a"), ("set-cookie", "b"), ("X", "y")])
         self.assertEqual((headers["SET-COOKIE"], headers.get_all("set-cookie")), ("a, b", ["a", "b"]))
