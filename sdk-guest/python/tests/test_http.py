@@ -381,6 +381,35 @@ class InComponents(unittest.TestCase):
         self.assertEqual(running(fetch, interface).text, "the answer is broken: its body was closed; text")
         self.assertEqual(interface.open, set())
 
+    def test_a_stream_that_was_closed_between_two_pieces_does_not_look_whole(self):
+        async def fetch() -> str:
+            """Fetch."""
+            found = []
+            async with http.async_stream("GET", "a") as stream:
+                try:
+                    async for piece in stream:
+                        found.append(piece.decode())
+                        stream.close()
+                except http.Failure as failure:
+                    return f"{found}; {failure}"
+            return f"{found} looks whole"
+
+        interface = Interface(a=(1, b"begin", b"end"))
+        self.assertEqual(running(fetch, interface).text, "['begin']; the answer is broken: its body was closed")
+        self.assertEqual(interface.open, set())
+
+    def test_two_tasks_that_wait_for_one_stream_see_its_end(self):
+        async def fetch() -> str:
+            """Fetch."""
+            other = asyncio.create_task(http.async_get("b"))
+            async with http.async_stream("GET", "a") as stream:
+                found = await asyncio.gather(stream.read(), stream.read())
+            return f"{found} {(await other).text()}"
+
+        interface = Interface(a=(1,), b=(3, b"text"))
+        self.assertEqual(running(fetch, interface).text, "[b'', b''] text")
+        self.assertEqual(interface.open, set())
+
     def test_a_time_out_ends_the_request(self):
         async def fetch() -> str:
             """Fetch."""
