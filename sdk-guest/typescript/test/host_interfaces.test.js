@@ -57,6 +57,7 @@ test("options may be null", async () => {
   const client = new TestClient().answersHttp(({ method }) => method);
   assert.equal(await client.run(async () => (await fetch(url, null)).text()), "GET");
   assert.equal(new Request(url, null).url, url);
+  assert.deepEqual([new Response("x", null).status, await Response.json([1], null).text()], [200, "[1]"]);
 });
 
 test("what cannot be sent is said", async () => {
