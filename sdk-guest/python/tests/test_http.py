@@ -51,6 +51,7 @@ class Requests(unittest.TestCase):
             ({"headers": {"a": 5}}, "the header field `a` must be a text"),
             ({"timeout": "long"}, "`timeout` must be a finite number"),
             ({"body": ["abc"], "length": 2}, "its body is longer than was said"),
+            ({"body": ["abc"], "length": 4}, "its body is shorter than was said"),
         ):
             with self.subTest(options=options), self.assertRaisesRegex(errors.Internal, words):
                 client.run(http.post, URL, **options)

@@ -76,6 +76,22 @@ test("what cannot be sent is said", async () => {
   });
 });
 
+test("header fields of the connection are rejected, and the length is left out", async () => {
+  const client = new TestClient().answersHttp(() => "");
+  await client.run(async () => {
+    for (const name of ["Connection", "host", "Proxy-Authorization", "transfer-encoding", "Upgrade"]) {
+      const said = `the request cannot be sent: the header field \`${name.toLowerCase()}\` is not one that may be set`;
+      await assert.rejects(
+        get({ headers: { [name]: "x" } }),
+        ({ cause }) => cause.kind === "invalid" && cause.message === said,
+      );
+    }
+    await get({ headers: { "content-length": "7", "x-a": "b" } });
+  });
+  const [{ headers }] = client.httpRequests;
+  assert.deepEqual([headers.has("content-length"), headers.get("x-a")], [false, "b"]);
+});
+
 test("header fields may have all characters, as hosts send them", async () => {
   const headers = { "x-name": "Ünï 日本 😀", "x-half": "\ud800" };
   const client = new TestClient().answersHttp(() => new Response("ok", { headers }));
