@@ -209,7 +209,7 @@ async fn a_body_that_is_shorter_than_declared_is_the_mistake_of_the_guest() {
 }
 
 #[tokio::test]
-async fn the_timeout_of_a_request_bounds_the_wait_for_its_turn() {
+async fn the_timeout_of_a_request_bounds_the_wait_for_its_permit() {
     let (_listener, url, mut state) = granted().await;
     // The listener accepts nobody, so these keep all permits.
     let mut before = Vec::new();
