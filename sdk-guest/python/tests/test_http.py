@@ -51,6 +51,7 @@ class Requests(unittest.TestCase):
             ({"headers": {"a": 5}}, "the header field `a` must be a text"),
             ({"timeout": "long"}, "`timeout` must be a finite number"),
             ({"body": ["abc"], "length": 2}, "its body is longer than was said"),
+            ({"body": ["abc"], "length": 4}, "its body is shorter than was said"),
         ):
             with self.subTest(options=options), self.assertRaisesRegex(errors.Internal, words):
                 client.run(http.post, URL, **options)
@@ -69,6 +70,16 @@ class Requests(unittest.TestCase):
             ("text/plain; charset=a\0b", b"a", "a"),
         ):
             self.assertEqual(http.Response(200, body, {"content-type": kind}).text(), text)
+
+    def test_a_codec_that_is_no_charset_is_not_used(self):
+        for charset in (
+            "punycode", "PunyCode", "idna", "undefined", "raw_unicode_escape", "unicode-escape", "unicode_escape",
+            "utf-7", "base64",
+        ):
+            with self.subTest(charset=charset):
+                headers = {"content-type": f"text/plain; charset={charset}"}
+                body = "a-ü\\ud800+2AA-"
+                self.assertEqual(http.Response(200, body, headers).text(), body)
 
     def test_several_fields_of_one_name_are_joined(self):
         headers = http.Headers([("Set-Cookie", "a"), ("set-cookie", "b"), ("X", "y")])
@@ -369,6 +380,35 @@ class InComponents(unittest.TestCase):
 
         interface = Interface(a=(1, b"never"), b=(3, b"text"))
         self.assertEqual(running(fetch, interface).text, "the answer is broken: its body was closed; text")
+        self.assertEqual(interface.open, set())
+
+    def test_a_stream_that_was_closed_between_two_pieces_does_not_look_whole(self):
+        async def fetch() -> str:
+            """Fetch."""
+            found = []
+            async with http.async_stream("GET", "a") as stream:
+                try:
+                    async for piece in stream:
+                        found.append(piece.decode())
+                        stream.close()
+                except http.Failure as failure:
+                    return f"{found}; {failure}"
+            return f"{found} looks whole"
+
+        interface = Interface(a=(1, b"begin", b"end"))
+        self.assertEqual(running(fetch, interface).text, "['begin']; the answer is broken: its body was closed")
+        self.assertEqual(interface.open, set())
+
+    def test_two_tasks_that_wait_for_one_stream_see_its_end(self):
+        async def fetch() -> str:
+            """Fetch."""
+            other = asyncio.create_task(http.async_get("b"))
+            async with http.async_stream("GET", "a") as stream:
+                found = await asyncio.gather(stream.read(), stream.read())
+            return f"{found} {(await other).text()}"
+
+        interface = Interface(a=(1,), b=(3, b"text"))
+        self.assertEqual(running(fetch, interface).text, "[b'', b''] text")
         self.assertEqual(interface.open, set())
 
     def test_a_time_out_ends_the_request(self):

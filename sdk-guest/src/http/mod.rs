@@ -362,6 +362,16 @@ mod tests {
     }
 
     #[test]
+    fn a_body_that_is_shorter_than_was_said_is_an_error() {
+        testing::answer_http(|_| Ok(Response::new(200, "never")));
+        let mut upload = Request::new("PUT", "https://a.test/").upload(Some(10)).unwrap();
+        upload.write_all(b"hello").unwrap();
+        let why = "its body is shorter than was said".to_owned();
+        assert_eq!(upload.finish().response(), Err(Failure::Invalid(why)));
+        assert_eq!(testing::http_requests(), []);
+    }
+
+    #[test]
     fn several_are_sent_and_each_has_its_outcome() {
         testing::answer_http(|request| match request.url() {
             "https://a.test/1" => Ok(Response::new(200, "one")),

@@ -149,6 +149,7 @@ class Reader:
         # The piece that came last, and how much of it is read.
         self._last = b""
         self._at = 0
+        # Whether it was read to its end; not if it was closed before, so that who reads on gets a failure.
         self._ended = False
 
     async def head(self) -> tuple[int, Headers]:
@@ -168,8 +169,8 @@ class Reader:
         """
         if not self._last and not self._ended:
             await self._wait(self._sent)
-            # Another task may have read meanwhile.
-            if not self._last:
+            # Another task may have read, or have come to the end, meanwhile.
+            if not self._last and not self._ended:
                 self._fetch()
         return self._take(size)
 
@@ -200,7 +201,6 @@ class Reader:
 
     def close(self) -> None:
         """Ends the request; the rest is not fetched."""
-        self._ended = True
         self._last, self._at = b"", 0
         self._sent.drop()
 
