@@ -9,8 +9,7 @@
 //	}
 //
 // What the plugin registers in its init functions is there in its tests as well. A client says nothing by itself: its
-// answers are written down before. The host checks arguments against the tool's schema before a call; here they only
-// have to fit the struct.
+// answers are written down before. Arguments are validated against the tool's schema before a call, as the server does.
 package plugporttest
 
 import (
@@ -88,14 +87,19 @@ func (c *Client) Requests() []RecordedRequest { return c.fake.requests }
 // Changes is the reported changes: tools, resources, prompts, or the URI of a resource.
 func (c *Client) Changes() []string { return c.fake.changes }
 
-// CallTool calls a tool through JSON, as the host does.
+// CallTool calls a tool through JSON, as the server does, which rejects arguments that do not fit the schema.
 func (c *Client) CallTool(name string, args any) *Outcome {
-	text, err := json.Marshal(args)
+	var text, rejected string
+	var err error
+	c.Run(func() { text, rejected, err = validated(name, said(args)) })
 	if err != nil {
-		panic("the arguments of a test must be JSON: " + err.Error())
+		return &Outcome{Err: err}
+	}
+	if rejected != "" {
+		return &Outcome{Result: plugport.ToolResult{Content: []plugport.Content{plugport.Text(rejected)}, IsError: true}}
 	}
 	var result any
-	c.Run(func() { result, err = testhost.SDK.CallTool(c.Call(), name, string(text)) })
+	c.Run(func() { result, err = testhost.SDK.CallTool(c.Call(), name, text) })
 	if err != nil {
 		return &Outcome{Err: err}
 	}

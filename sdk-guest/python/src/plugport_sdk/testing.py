@@ -24,7 +24,8 @@ from .completions import Completion
 from .content import Content, Contents, Message, ToolResult, texts
 from .errors import Error, Internal, MissingCapability
 from .host_double import HostDouble
-from .tools import Json
+from .testing_validation import Rejected, validated
+from .tools import Json, failed
 
 if TYPE_CHECKING:
     from .http import Response
@@ -215,10 +216,13 @@ class TestClient:
         return AsyncCall(self)
 
     def invoke(self, tool: Any, arguments: Mapping[str, Any] | None = None, /, **more: Any) -> Outcome:
-        """Calls a tool through JSON, as the host does, but without its check against the schema."""
+        """Calls a tool through JSON, as the server does, which rejects arguments that do not fit the schema."""
         args = to_json.dumps({**(arguments or {}), **more})
         try:
+            args = validated(tool.plugport.input_schema, args)
             return Outcome(self.run(tool.plugport.run, self.call(), args), None, self)
+        except Rejected as rejected:
+            return Outcome(failed(str(rejected)), None, self)
         except Error as error:
             return Outcome(ToolResult(), error, self)
 

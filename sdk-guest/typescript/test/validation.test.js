@@ -1,0 +1,43 @@
+// Tests get the words of the server. The cases are those of all SDKs; the Rust SDK compares them with the server's own
+// validator.
+
+import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import { test } from "node:test";
+
+import { s, tool } from "plugport-sdk";
+import { invoke } from "plugport-sdk/testing";
+
+const folder = new URL("../../tests/validation/", import.meta.url);
+const read = (name) => JSON.parse(readFileSync(new URL(name, folder), "utf8"));
+const prefix = "the arguments do not fit the tool's schema: ";
+const echo = (input) => tool({ name: "echo", description: "d", input, handler: (args) => JSON.stringify(args) });
+const faultsOf = ({ text, isError }) => (isError ? text.slice(prefix.length).split("; ") : []);
+
+test("arguments are rejected in the words of the server", { skip: !existsSync(folder) }, async () => {
+  const book = echo(read("schema.json"));
+  for (const { args, faults, reaches } of read("cases.json")) {
+    const outcome = await invoke(book, args);
+    assert.deepEqual(faultsOf(outcome).toSorted(), faults.toSorted(), JSON.stringify(args));
+    if (outcome.isError) assert.ok(outcome.text.startsWith(prefix));
+    else assert.deepEqual(JSON.parse(outcome.text), reaches ?? args);
+  }
+});
+
+test("a message names five faults, and cuts a long one", async () => {
+  const many = Object.fromEntries(Array.from({ length: 7 }, (_, at) => [`a${at}`, s.integer()]));
+  assert.equal(faultsOf(await invoke(echo(many))).length, 5);
+  const [long] = faultsOf(await invoke(echo({ word: s.integer() }), { word: "é".repeat(1_000) }));
+  assert.ok(Buffer.byteLength(long) <= 303 && long.endsWith("é…"), long);
+});
+
+test("limits of the builders are those of tests too", async () => {
+  const booked = echo({ nights: s.integer().min(1).max(30), board: s.enum(["full", "half"]).optional() });
+  assert.equal((await invoke(booked, { nights: 99 })).text, `${prefix}/nights: 99 is greater than the maximum of 30`);
+  assert.equal((await invoke(booked, { nights: 3, board: null })).text, '{"nights":3}');
+});
+
+test("a schema that the server would reject is told", async () => {
+  await assert.rejects(invoke(echo({ type: "array" }), {}), { message: /the server would reject this tool/ });
+  await assert.rejects(invoke(echo("no JSON"), {}), { message: /its schema is not a JSON object/ });
+});
