@@ -14,7 +14,7 @@ func GetText(url string) (string, error) {
 	}
 	defer response.Body.Close()
 	if response.StatusCode < 200 || response.StatusCode > 299 {
-		return "", fmt.Errorf("%s answers %s", url, response.Status)
+		return "", fmt.Errorf("%s answers %d", url, response.StatusCode)
 	}
 	text, err := io.ReadAll(response.Body)
 	return string(text), err

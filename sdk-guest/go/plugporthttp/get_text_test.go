@@ -20,7 +20,7 @@ func TestATextIsTheBodyOfAGoodResponse(t *testing.T) {
 			t.Error(text, err)
 		}
 		text, err := plugporthttp.GetText("https://a.test/")
-		if err == nil || err.Error() != "https://a.test/ answers 404 Not Found" || text != "" {
+		if err == nil || err.Error() != "https://a.test/ answers 404" || text != "" {
 			t.Error(text, err)
 		}
 	})

@@ -50,7 +50,8 @@ type Client struct {
 // New is a client called test without capabilities.
 func New() *Client {
 	info := plugport.ClientInfo{Name: "test", Version: "0", Protocol: "2026-07-28"}
-	return &Client{&fake{info: info, answers: map[string][]answer{}}, hostdouble.New()}
+	host := hostdouble.New()
+	return &Client{&fake{info: info, host: host, answers: map[string][]answer{}}, host}
 }
 
 // Principal lets the caller be authenticated.
@@ -71,6 +72,12 @@ func (c *Client) Meta(meta map[string]any) *Client {
 
 // Cancel lets the client lose interest, from now on.
 func (c *Client) Cancel() { c.fake.cancelled = true }
+
+// Denies lets the operator grant neither client requests nor the store; [Client.Store] is nil then.
+func (c *Client) Denies() *Client {
+	c.host.Deny()
+	return c
+}
 
 // Call is a call by this client, for functions that are called directly.
 func (c *Client) Call() *plugport.Call { return testhost.SDK.Call(c.fake).(*plugport.Call) }

@@ -8,7 +8,7 @@ import unittest
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from plugport_sdk import Field, errors, testing, tool
+from plugport_sdk import Field, errors, kv, testing, tool
 
 CASES = Path(__file__).parents[2] / "tests" / "validation"
 PREFIX = "the arguments do not fit the tool's schema: "
@@ -75,3 +75,13 @@ class Validation(unittest.TestCase):
         outcome = testing.invoke(wrong)
         self.assertIsInstance(outcome.error, errors.Internal)
         self.assertIn("the server would reject this tool", outcome.text)
+
+    def test_what_the_operator_does_not_grant_is_denied_in_the_words_of_the_server(self):
+        client = testing.TestClient().samples("!").has_roots("file:///a").denies()
+        for capability, ask in (
+            ("sampling", lambda: client.call().sample("?")),
+            ("roots", lambda: client.call().roots()),
+            ("kv", lambda: client.run(kv.open)),
+        ):
+            with self.assertRaisesRegex(errors.Denied, f"this server does not grant `{capability}` to the plugin"):
+                ask()

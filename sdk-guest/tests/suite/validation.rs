@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use plugport_sdk::Error;
+use plugport_sdk::{Error, kv};
 use plugport_sdk::prelude::*;
 use plugport_sdk::serde_json::{self, Value, json};
-use plugport_sdk::testing::{Outcome, invoke};
+use plugport_sdk::testing::{Outcome, TestClient, invoke};
 
 #[data]
 #[serde(rename_all = "lowercase")]
@@ -129,5 +129,18 @@ fn the_cases_of_all_sdks_are_what_the_server_says() {
         let mut faults: Vec<&str> = told.split("; ").collect();
         faults.sort_by_key(|fault| expected.iter().position(|one| one == fault));
         assert_eq!(faults, expected, "{}", case["args"]);
+    }
+}
+
+#[test]
+fn what_the_operator_does_not_grant_is_denied_in_the_words_of_the_server() {
+    let client = TestClient::new().samples("!").denies();
+    for (name, error) in [
+        ("sampling", client.call().sample("?").err()),
+        ("roots", client.call().roots().err()),
+        ("kv", kv::open().err()),
+    ] {
+        let told = error.map(|error| error.to_string()).unwrap_or_default();
+        assert!(told.contains(&format!("this server does not grant `{name}` to the plugin")), "{told}");
     }
 }

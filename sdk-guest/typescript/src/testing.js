@@ -68,6 +68,12 @@ export class TestClient {
     return this;
   }
 
+  /** The operator grants neither client requests nor the store. */
+  denies() {
+    this.#host.denies = true;
+    return this;
+  }
+
   /** Answers requests to other hosts, which are denied otherwise. */
   answersHttp(answer) {
     this.#host.answer = answer;
@@ -129,12 +135,19 @@ export class TestClient {
 
   #respond(kind, capability, key, params) {
     this.requests.push({ kind, key: key ?? undefined, params: JSON.parse(params) });
+    this.#grants(capability);
     if (!this.#has(kind)) throw new HostError("missing-capability", capability);
     return JSON.stringify(this.#responses[kind].shift());
   }
 
+  #grants(capability) {
+    if (!this.#host.denies) return;
+    throw new HostError("denied", `this server does not grant \`${capability}\` to the plugin`);
+  }
+
   #listRoots(key) {
     this.requests.push({ kind: "roots", key: key ?? undefined });
+    this.#grants("roots");
     if (!this.#roots) throw new HostError("missing-capability", "roots");
     return this.#roots;
   }

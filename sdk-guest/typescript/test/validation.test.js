@@ -5,8 +5,8 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 
-import { s, tool } from "plugport-sdk";
-import { invoke } from "plugport-sdk/testing";
+import { kv, s, tool } from "plugport-sdk";
+import { invoke, TestClient } from "plugport-sdk/testing";
 
 const folder = new URL("../../tests/validation/", import.meta.url);
 const read = (name) => JSON.parse(readFileSync(new URL(name, folder), "utf8"));
@@ -40,4 +40,14 @@ test("limits of the builders are those of tests too", async () => {
 test("a schema that the server would reject is told", async () => {
   await assert.rejects(invoke(echo({ type: "array" }), {}), { message: /the server would reject this tool/ });
   await assert.rejects(invoke(echo("no JSON"), {}), { message: /its schema is not a JSON object/ });
+});
+
+test("what the operator does not grant is denied in the words of the server", async () => {
+  const handler = (_, call) => [call.sample("?"), call.roots(), kv.open()];
+  const asks = tool({ name: "asks", description: "d", handler });
+  const client = new TestClient().samples("!").hasRoots("file:///a");
+  await client.invoke(asks);
+  await assert.rejects(client.denies().invoke(asks), { kind: "denied", message: /not grant `sampling` to the plugin$/ });
+  assert.throws(() => client.run(() => kv.open()), { kind: "denied", message: /does not grant `kv` to the plugin/ });
+  assert.throws(() => client.call().roots(), { kind: "denied", message: /does not grant `roots` to the plugin$/ });
 });
