@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use plugport_sdk::{Error, kv};
 use plugport_sdk::prelude::*;
 use plugport_sdk::serde_json::{self, Value, json};
 use plugport_sdk::testing::{Outcome, TestClient, invoke};
+use plugport_sdk::{Error, kv};
 
 #[data]
 #[serde(rename_all = "lowercase")]
@@ -119,7 +119,8 @@ fn the_cases_of_all_sdks_are_what_the_server_says() {
     let cases: Vec<Value> = serde_json::from_str(include_str!("../validation/cases.json")).unwrap();
     for case in cases {
         let outcome = invoke::<echo>(case["args"].clone());
-        let expected: Vec<&str> = case["faults"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+        let expected: Vec<&str> =
+            case["faults"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
         if expected.is_empty() {
             let reaches = case.get("reaches").unwrap_or(&case["args"]);
             assert_eq!(serde_json::from_str::<Value>(&outcome.text()).unwrap(), *reaches);
