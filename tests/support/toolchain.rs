@@ -19,6 +19,8 @@ pub enum Lang {
     Python,
     Go,
     C,
+    Cpp,
+    Zig,
 }
 
 impl Lang {
@@ -31,6 +33,8 @@ impl Lang {
             Self::Python => "python",
             Self::Go => "go",
             Self::C => "c",
+            Self::Cpp => "cpp",
+            Self::Zig => "zig",
         }
     }
 }

@@ -87,10 +87,10 @@ fn a_project_that_cannot_be_is_rejected_and_nothing_is_touched() {
         (&["new", "..", "--lang", "rust"], "name the project's new folder, such as my-tool"),
         (&["new", ".", "--lang", "rust"], "name the project's new folder, such as my-tool"),
         (&["new", "plugport-sdk", "--lang", "rust"], "choose another name"),
-        (&["new", "tool"], "one of: rust, typescript, javascript, python, go, c, cpp"),
+        (&["new", "tool"], "one of: rust, typescript, javascript, python, go, c, cpp, zig"),
         (
             &["new", "tool", "--lang", "cobol"],
-            "possible values: rust, typescript, javascript, python, go, c, cpp",
+            "possible values: rust, typescript, javascript, python, go, c, cpp, zig",
         ),
         (&["build", "taken"], "has none of Cargo.toml, package.json, pyproject.toml, go.mod"),
         (&["build", "nowhere"], "cannot read the project nowhere"),

@@ -60,7 +60,12 @@ async fn a_tool_in_c_is_published() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_tool_in_cpp_is_published() {
-    publish("cpp", Lang::C).await;
+    publish("cpp", Lang::Cpp).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tool_in_zig_is_published() {
+    publish("zig", Lang::Zig).await;
 }
 
 async fn publish(template: &'static str, lang: Lang) {
