@@ -4,7 +4,7 @@
 //! is only used where it is installed; the other toolchains are required.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
@@ -76,6 +76,14 @@ fn path() -> OsString {
     let machine = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::iter::once(own).chain(std::env::split_paths(&machine));
     std::env::join_paths(folders).expect("a folder of PATH has no colon")
+}
+
+/// The library of the installed Zig. A build with another Zig of the same version finds there what this one has compiled
+/// of it, since the cache of Zig goes by paths.
+pub fn zig_library() -> Option<PathBuf> {
+    let pythons = std::fs::read_dir(root().join("target/toolchain/python/lib")).ok()?;
+    let library = |python: &Path| python.join("site-packages/ziglang/lib").canonicalize().ok();
+    pythons.flatten().find_map(|python| library(&python.path()))
 }
 
 /// Whether the Go version of the builds is installed.

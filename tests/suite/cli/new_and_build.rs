@@ -112,6 +112,7 @@ fn what_a_language_lacks_is_named_with_the_command_that_installs_it() {
         ("package.json", "node is not installed; install it: Node.js 20 or newer"),
         ("pyproject.toml", "pip install componentize-py==0.25.1"),
         ("go.mod", "go is not installed; install it: https://go.dev/dl"),
+        ("plugin.zig", "Zig is not installed; install it: (cd "),
         ("plugin.toml", "pip install ziglang==0.17.0), or on Debian: apt install clang lld wasi-libc"),
     ] {
         let here = tempfile::tempdir().unwrap();

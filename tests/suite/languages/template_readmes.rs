@@ -108,6 +108,8 @@ fn run(commands: &str, folder: &Path, path: &OsString) {
     // same.
     shell.env("CARGO_TARGET_DIR", root().join("target/plugins-build")).env_remove("RUSTFLAGS");
     shell.env("XDG_CACHE_HOME", shared_cache_home());
+    // The compiler that the README installs need not compile the libraries of C and C++ again, which takes a minute.
+    shell.envs(toolchain::zig_library().map(|folder| ("ZIG_LIB_DIR", folder)));
     let output = shell.output().expect("there is a shell");
     let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
     // The end of the output has the reason and comes first, since logs are cut.

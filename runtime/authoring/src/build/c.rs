@@ -5,7 +5,6 @@ use std::path::{Component, Path, PathBuf};
 
 use super::c_compiler::CCompiler;
 use super::error::BuildError;
-use super::tool_command::ToolCommand;
 use super::toolchain::Toolchain;
 use super::wit_world::WitWorld;
 use super::{BuiltComponent, componentize, read_made};
@@ -20,7 +19,9 @@ const FLAGS: [&str; 4] = ["-target", "wasm32-wasi", "-Os", "-Wall"];
 const CPP_FLAGS: [&str; 3] = ["-std=c++20", "-fno-exceptions", "-fno-rtti"];
 
 /// Options for Zig. An overflow or an index out of bounds ends the call with a message, and is no undefined behaviour.
-const ZIG_FLAGS: [&str; 6] = ["-target", "wasm32-wasi", "-O", "safe", "-fstrip", "-lc"];
+/// The stack protector would add nothing to this, and would import random numbers.
+const ZIG_FLAGS: [&str; 7] =
+    ["-target", "wasm32-wasi", "-O", "safe", "-fstrip", "-fno-stack-protector", "-lc"];
 
 /// Options for a module without a main. The default stack is too large or too small: 16 MiB with Zig, all of which
 /// counts as memory of each instance, and 64 KiB with clang.
