@@ -78,8 +78,8 @@ fn path() -> OsString {
     std::env::join_paths(folders).expect("a folder of PATH has no colon")
 }
 
-/// The library of the installed Zig. A build with another Zig of the same version finds there what this one has compiled
-/// of it, since the cache of Zig goes by paths.
+/// The library of the installed Zig. With it, another Zig of the same version finds in the cache what this one has
+/// compiled of it, since that cache goes by paths.
 pub fn zig_library() -> Option<PathBuf> {
     let pythons = std::fs::read_dir(root().join("target/toolchain/python/lib")).ok()?;
     let library = |python: &Path| python.join("site-packages/ziglang/lib").canonicalize().ok();
