@@ -28,7 +28,7 @@ Runs the tools of the project's language, adds metadata, and writes NAME.wasm.
 Then loads the component once to show its tools.
 
 Cargo.toml is for Rust, package.json for TypeScript or JavaScript, and pyproject.toml for Python.
-go.mod is for Go, and plugin.toml or files of C or C++ for C and C++.
+go.mod is for Go, and plugin.toml or files of C, C++ or Zig for these three.
 
 Exit code 0: the component was built and loads.
 Exit code 1: building or loading failed.
@@ -55,6 +55,8 @@ pub enum Language {
     /// C++.
     #[value(alias = "c++")]
     Cpp,
+    /// Zig.
+    Zig,
 }
 
 /// `plugport new`

@@ -68,7 +68,12 @@ async fn a_tool_in_c_is_published() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_tool_in_cpp_is_published() {
-    publish("cpp", Lang::C).await;
+    publish("cpp", Lang::Cpp).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tool_in_zig_is_published() {
+    publish("zig", Lang::Zig).await;
 }
 
 async fn publish(template: &'static str, lang: Lang) {
@@ -140,6 +145,8 @@ fn run(commands: &str, folder: &Path, path: &OsString) {
     // same.
     shell.env("CARGO_TARGET_DIR", root().join("target/plugins-build")).env_remove("RUSTFLAGS");
     shell.env("XDG_CACHE_HOME", shared_cache_home());
+    // The compiler that the README installs need not compile the libraries of C and C++ again, which takes a minute.
+    shell.envs(toolchain::zig_library().map(|folder| ("ZIG_LIB_DIR", folder)));
     let output = shell.output().expect("there is a shell");
     let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
     // The end of the output has the reason and comes first, since logs are cut.

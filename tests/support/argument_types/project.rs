@@ -69,7 +69,8 @@ fn source_file(lang: Lang) -> &'static str {
         Lang::JavaScript => "src/plugin.js",
         Lang::Python => "plugin.py",
         Lang::Go => "plugin.go",
-        Lang::C => "src/plugin.c",
+        // C++ and Zig have the arguments of the SDK for C.
+        Lang::C | Lang::Cpp | Lang::Zig => "src/plugin.c",
     }
 }
 
@@ -79,7 +80,7 @@ fn source(lang: Lang, types: &[ArgumentType]) -> String {
         Lang::TypeScript | Lang::JavaScript => javascript::source(types),
         Lang::Python => python::source(types),
         Lang::Go => go::source(types),
-        Lang::C => c::source(types),
+        Lang::C | Lang::Cpp | Lang::Zig => c::source(types),
     }
 }
 

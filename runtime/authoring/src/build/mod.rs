@@ -6,6 +6,7 @@
 //! no server can load is no plugin.
 
 mod c;
+mod c_compiler;
 mod componentize;
 mod composed_world;
 mod error;
@@ -136,7 +137,7 @@ async fn compile(project: &Project, tools: &Toolchain, scratch: &Path) -> Result
         Language::TypeScript | Language::JavaScript => javascript::build(project, tools, scratch).await,
         Language::Python => python::build(project, tools, scratch).await,
         Language::Go => go::build(project, tools, scratch).await,
-        Language::C | Language::Cpp => c::build(project, tools, scratch).await,
+        Language::C | Language::Cpp | Language::Zig => c::build(project, tools, scratch).await,
     }
 }
 

@@ -17,7 +17,7 @@ const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/languages.md");
 const BEGIN: &str = "<!-- measured by `cargo measure languages` -->";
 const END: &str = "<!-- end of what was measured -->";
 
-const LANGUAGES: [&str; 6] = ["rust", "typescript", "javascript", "python", "go", "c"];
+const LANGUAGES: [&str; 8] = ["rust", "typescript", "javascript", "python", "go", "c", "cpp", "zig"];
 
 const HEAD: &str = "\
 | language | lines | build | rebuild | KiB | compile | instance | not pooled | call, fresh | call, reused |

@@ -8,7 +8,7 @@ use std::time::Instant;
 use crate::support::server::PROGRAM;
 
 /// Suffixes of sources, and folders without sources of the tool.
-const SOURCE_SUFFIXES: [&str; 6] = ["rs", "ts", "js", "py", "go", "c"];
+const SOURCE_SUFFIXES: [&str; 8] = ["rs", "ts", "js", "py", "go", "c", "cpp", "zig"];
 const OTHER_FOLDERS: [&str; 6] = ["sdk", "node_modules", "target", "tests", "test", "__pycache__"];
 
 /// The beginnings of comment lines.
