@@ -130,7 +130,7 @@ fn the_policy_says_what_the_rules_say_one_by_one() {
             let (at, is_right) = match &decision {
                 Decision::Hidden => (0, !is_visible),
                 Decision::NeedsScopes(scopes) => (1, is_visible && !has_scopes && *scopes == item.scopes),
-                Decision::ArgumentDenied(_) => (2, is_visible && has_scopes && !may_call),
+                Decision::ArgumentForbidden(_) => (2, is_visible && has_scopes && !may_call),
                 Decision::Allow(by) => (3, is_visible && has_scopes && may_call && !by.is_empty()),
             };
             assert!(is_right, "{decision:?} {item:?} {text} {:#?}", case.config);
@@ -176,7 +176,7 @@ fn the_order_of_roles_and_of_their_rules_does_not_matter() {
             let arguments = Some(Arguments::new("{\"path\":\"/data/x\",\"to\":[\"a\"]}"));
             let names = |policy: &Policy, decision: &Decision<'_>| match decision {
                 Decision::Allow(roles) => policy.role_names(*roles).collect::<Vec<_>>().join(" "),
-                Decision::ArgumentDenied(_) => "arguments".to_owned(),
+                Decision::ArgumentForbidden(_) => "arguments".to_owned(),
                 other => format!("{other:?}"),
             };
             let decision = policy.decide(roles, &case.subject(), item, arguments);
