@@ -126,7 +126,7 @@ async fn a_host_that_may_not_learn_the_trace_gets_what_the_guest_wrote() {
 type Case<'c> = (&'c str, &'c str, Value, &'c [(&'c str, &'c str)]);
 
 #[tokio::test(flavor = "multi_thread")]
-async fn each_method_has_exactly_the_attributes_of_the_convention() {
+async fn each_method_has_exactly_the_attributes_that_the_docs_list() {
     let collector = OtlpReceiver::start(Manner::Accept).await;
     let server =
         Server::builder().guest("polite").guest("library").config(&collector.config(1_000)).start().await;
