@@ -216,6 +216,24 @@ async fn each_method_has_exactly_the_attributes_that_the_docs_list() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn one_collector_tells_two_servers_apart() {
+    let collector = OtlpReceiver::start(Manner::Accept).await;
+    let mut ids = Vec::new();
+    for method in ["tools/list", "prompts/list"] {
+        let server = Server::builder().guest("polite").config(&collector.config(100)).start().await;
+        Client::new(server.url()).request(method, json!({})).await;
+        collector.wait_for_name(method).await;
+        let resource = collector.resources().pop().unwrap();
+        assert_eq!(resource["service.name"], "plugport");
+        let id = resource["service.instance.id"].clone();
+        let parts: Vec<usize> = id.split('-').map(str::len).collect();
+        assert!(parts == [8, 4, 4, 4, 12] && id.as_bytes()[14] == b'4', "a UUID of version 4: {id}");
+        ids.push(id);
+    }
+    assert_ne!(ids[0], ids[1]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_python_decoder_reads_the_same_spans() {
     let collector = OtlpReceiver::start(Manner::Accept).await;
     let server = Server::builder().guest("polite").config(&collector.config(100)).start().await;
