@@ -123,7 +123,7 @@ impl ServerMetrics {
     }
 
     fn authentications(&self) -> MetricFamily {
-        let help = "Requests with valid credentials, and those that were rejected for theirs.";
+        let help = "Requests with valid credentials, and those that were refused for theirs.";
         let mut family = MetricFamily::new(MetricKind::Counter, "plugport_authentications_total", help);
         for (outcome, count) in self.server.authenticator().counts() {
             family.add([("outcome", outcome)], count);
