@@ -16,6 +16,7 @@ use super::cancellation::Cancellation;
 use super::error::RpcError;
 use super::jsonrpc::Request;
 use super::method::Method;
+use super::methods::subscriptions::SubscriptionStream;
 use super::methods::{
     completion, discover, item_access, lifecycle, lists, logging, prompts, resources, subscriptions, tools,
 };
@@ -212,8 +213,12 @@ async fn handle(
         Method::Discover if stateless => discover::discover(server, context),
         Method::Listen if stateless => {
             drop(view);
-            hidden_item_audit::record_hidden_subscriptions(server, context);
-            return subscriptions::listen(server, context, params).await;
+            let subscription = match SubscriptionStream::open(server, context, params).await {
+                Ok(subscription) => subscription,
+                Err(error) => return Some(Err(error)),
+            };
+            hidden_item_audit::record_hidden_subscriptions(server, &context.caller, &subscription);
+            return subscription.listen(server, context).await;
         }
         Method::Ping if !stateless => lifecycle::ping(server, context),
         Method::SetLevel if !stateless => logging::set_level(server, context, params),
