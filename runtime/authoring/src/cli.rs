@@ -85,6 +85,12 @@ pub struct Build {
     /// Print the result as JSON; the output of the tools goes to stderr
     #[arg(long)]
     pub json: bool,
+    /// File for the sources that the component loads as data; `plugport dev` names one
+    #[arg(long, hide = true, value_name = "FILE", requires = "output")]
+    pub dev_sources: Option<PathBuf>,
+    /// Digest of the project's files that are no such sources
+    #[arg(long, hide = true, value_name = "DIGEST", requires = "dev_sources")]
+    pub dev_others: Option<String>,
 }
 
 /// `plugport dev`

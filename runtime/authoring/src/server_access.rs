@@ -9,14 +9,21 @@ pub type Loading<'a> = Pin<Box<dyn Future<Output = anyhow::Result<LoadedPlugin>>
 
 /// The functions of the server.
 pub trait ServerAccess: Sync {
-    /// Loads a component as the plugin `name`, without grants and without its sidecar.
-    fn load<'a>(&'a self, name: &'a str, file: &'a Path) -> Loading<'a>;
+    /// Loads a component as the plugin `name`, without grants and without its sidecar. `dev_sources` are the sources
+    /// that a component of `plugport dev` loads; empty if it has its own.
+    fn load<'a>(&'a self, name: &'a str, file: &'a Path, dev_sources: Option<&'a str>) -> Loading<'a>;
 
-    /// Where a server with this configuration writes; `plugins` is its plugin folder.
+    /// Where a server with this configuration writes, and whether it needs approvals; `plugins` is its plugin folder,
+    /// and `listen` the value of `--listen`.
     ///
     /// # Errors
-    /// When the configuration has mistakes.
-    fn read_config(&self, file: Option<&Path>, plugins: &Path) -> anyhow::Result<ServerPaths>;
+    /// When the configuration or the address has mistakes.
+    fn read_config(
+        &self,
+        file: Option<&Path>,
+        plugins: &Path,
+        listen: Option<&str>,
+    ) -> anyhow::Result<ServerPaths>;
 
     /// Checks that `address` is a valid value of `--listen`.
     ///
@@ -66,4 +73,32 @@ pub struct ServerPaths {
     pub audit: Option<PathBuf>,
     /// Files and folders that the server or a plugin may write to.
     pub written: Vec<PathBuf>,
+    /// Whether plugins are compared with their approvals.
+    pub approves: bool,
+}
+
+#[cfg(test)]
+pub(crate) mod test_server {
+    use super::*;
+
+    /// A server that loads nothing, for this reason.
+    pub(crate) struct FailsToLoad(pub(crate) &'static str);
+
+    impl ServerAccess for FailsToLoad {
+        fn load<'a>(&'a self, _: &'a str, _: &'a Path, _: Option<&'a str>) -> Loading<'a> {
+            Box::pin(async { Err(anyhow::anyhow!(self.0).context("x.wasm")) })
+        }
+
+        fn read_config(&self, _: Option<&Path>, _: &Path, _: Option<&str>) -> anyhow::Result<ServerPaths> {
+            anyhow::bail!(self.0)
+        }
+
+        fn check_listen(&self, _: &str) -> anyhow::Result<()> {
+            Ok(())
+        }
+
+        fn is_nothing_published(&self, _: &str) -> bool {
+            false
+        }
+    }
 }

@@ -5,6 +5,7 @@
 
 mod call_permits;
 mod compile;
+mod compile_effort;
 mod cpu_time;
 mod engine;
 mod epoch_ticker;
@@ -26,6 +27,7 @@ pub use compile::{
     CacheError, CodeCache, CompileError, CompilePermit, CompileRequest, Compiler, CompilerMessage,
     DetachedCompile, WorkerError, compile_for_server,
 };
+pub use compile_effort::Effort;
 pub(crate) use cpu_time::CpuTime;
 pub(crate) use engine::YIELD_INTERVAL;
 pub use engine::{EngineError, engine, engine_without_pool};

@@ -60,6 +60,10 @@ pub(super) enum BuildError {
     Section(#[from] SectionError),
     #[error("cannot write {}; make its folder writable, or name another file with --output", .0.display())]
     Unwritable(PathBuf, #[source] io::Error),
+    #[error("the plugin cannot load its sources; mend them\n{0}")]
+    Unloadable(String),
+    #[error("Python cannot read the sources; mend what it says above")]
+    Syntax,
     #[error("the build was stopped")]
     Stopped,
 }

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use plugport_common::shell_quote;
 
 use super::composed_world::{needed, world_of};
+use super::dev_files::tool_stamp;
 use super::error::BuildError;
 use super::tool_command::ToolCommand;
 use super::toolchain::{ToolError, Toolchain, at_least, is_program, tool_output};
@@ -24,11 +25,10 @@ const NODE: &str = "Node.js 20 or newer, from https://nodejs.org, or on Debian: 
 /// Usual paths of the plugin's module, if `package.json` names none.
 const ENTRIES: [&str; 4] = ["src/plugin.ts", "src/plugin.js", "plugin.ts", "plugin.js"];
 
-/// Options of esbuild: one module of modern JavaScript, whose only imports are those from the host. `async` becomes
+/// Options of esbuild: one file of modern JavaScript, whose only imports are those from the host. `async` becomes
 /// generators over a `Promise` of the SDK, since the engine would settle promises only after a call.
-const BUNDLE: [&str; 10] = [
+const BUNDLE: [&str; 9] = [
     "--bundle",
-    "--format=esm",
     "--platform=neutral",
     "--main-fields=module,main",
     "--target=es2023",
@@ -38,6 +38,9 @@ const BUNDLE: [&str; 10] = [
     "--supported:async-generator=false",
     "--supported:for-await=false",
 ];
+
+/// The module of the SDK that loads bundles as data.
+const RELOAD: &str = "src/reload.js";
 
 /// What the SDK's `globals.js` exports. Code that names one as a member of `globalThis` gets it too.
 const GLOBALS: [&str; 9] = [
@@ -71,23 +74,53 @@ pub(super) async fn build(
     at_least("20", &version, "Node.js", NODE)?;
     let installed = NodeModules::find(root)?;
     let entry = entry(project)?;
-    let (bundle, made) = (scratch.join("plugin.js"), scratch.join("plugin.wasm"));
-    let worlds = installed.bundle(root, entry, &bundle).await?;
-    let wit = world_of(project, Some(installed.sdk.join("wit")), &worlds, scratch)?;
-    // Without --sync the result is an asynchronous component, which the engine does not load.
-    let args: [&Path; 9] = [
-        "--sync".as_ref(),
-        "-w".as_ref(),
-        &wit.folder,
-        "-n".as_ref(),
-        wit.world.as_ref(),
-        "-j".as_ref(),
-        &bundle,
-        "-o".as_ref(),
-        &made,
-    ];
-    ToolCommand::new(&installed.componentize, root).args(args).run().await?;
-    Ok(BuiltComponent::new(project, read_made(&made)?))
+    let bundle = scratch.join("plugin.js");
+    installed.bundle(root, entry, &bundle, "--format=esm").await?;
+    let worlds = needed(&read_made(&metafile(&bundle))?)?;
+    installed.componentize(project, &bundle, &worlds, scratch).await
+}
+
+/// A plugin as `plugport dev` builds it: a component with nothing of the project, and a bundle that it loads as data.
+pub(super) struct DevPlugin {
+    installed: NodeModules,
+    entry: PathBuf,
+    /// The file of the SDK that loads the bundle.
+    reload: PathBuf,
+}
+
+impl DevPlugin {
+    /// `None` if the project has a world of its own or an older SDK.
+    pub(super) fn of(project: &Project) -> Result<Option<Self>, BuildError> {
+        let is_usual = project.manifest.world.is_none() && !project.root.join("wit").is_dir();
+        let installed = NodeModules::find(&project.root)?;
+        let reload = installed.sdk.join(RELOAD);
+        if !is_usual || !reload.is_file() {
+            return Ok(None);
+        }
+        Ok(Some(Self { installed, entry: entry(project)?, reload }))
+    }
+
+    /// The bundle: a script that gets the interfaces of the host by a function `require`.
+    pub(super) async fn bundle(&self, project: &Project, scratch: &Path) -> Result<String, BuildError> {
+        let bundle = scratch.join("plugin.js");
+        self.installed.bundle(&project.root, self.entry.clone(), &bundle, "--format=cjs").await?;
+        Ok(String::from_utf8_lossy(&read_made(&bundle)?).into_owned())
+    }
+
+    /// What the component is made of.
+    pub(super) fn base_parts(&self, project: &Project) -> [String; 3] {
+        let reload = std::fs::read_to_string(&self.reload).unwrap_or_default();
+        [tool_stamp(&self.installed.componentize), reload, format!("{:?}", project.manifest.about)]
+    }
+
+    /// Makes the component, which has all interfaces of the host for the bundles to come.
+    pub(super) async fn component(
+        &self,
+        project: &Project,
+        scratch: &Path,
+    ) -> Result<BuiltComponent, BuildError> {
+        self.installed.componentize(project, &self.reload, &HostWorld::ALL, scratch).await
+    }
 }
 
 impl NodeModules {
@@ -102,21 +135,50 @@ impl NodeModules {
         Ok(Self { esbuild: program("esbuild")?, componentize: program("componentize-qjs")?, sdk })
     }
 
-    /// Writes the bundle, and returns the worlds that it needs beside that of the SDK.
-    async fn bundle(&self, root: &Path, entry: PathBuf, to: &Path) -> Result<Vec<HostWorld>, BuildError> {
-        let metafile = to.with_extension("json");
+    /// Writes the bundle, and beside it the metafile with what it imports.
+    async fn bundle(&self, root: &Path, entry: PathBuf, to: &Path, format: &str) -> Result<(), BuildError> {
         let globals = GLOBALS.map(|name| OsString::from(format!("--define:globalThis.{name}={name}")));
         let paths = [
             option("--inject:", &self.sdk.join("src/globals.js")),
-            option("--metafile=", &metafile),
+            option("--metafile=", &metafile(to)),
             option("--outfile=", to),
         ];
         let args = [entry.into_os_string()].into_iter().chain(BUNDLE.map(OsString::from));
         let args = args.chain(globals).chain(paths);
         // Prints warnings and errors only.
-        ToolCommand::new(&self.esbuild, root).args(args).args(["--log-level=warning"]).run().await?;
-        needed(&read_made(&metafile)?)
+        ToolCommand::new(&self.esbuild, root).args(args).args([format, "--log-level=warning"]).run().await
     }
+
+    /// Makes a component of a module, with the usual world and these.
+    async fn componentize(
+        &self,
+        project: &Project,
+        module: &Path,
+        worlds: &[HostWorld],
+        scratch: &Path,
+    ) -> Result<BuiltComponent, BuildError> {
+        let wit = world_of(project, Some(self.sdk.join("wit")), worlds, scratch)?;
+        let made = scratch.join("plugin.wasm");
+        // Without --sync the result is an asynchronous component, which the engine does not load.
+        let args: [&Path; 9] = [
+            "--sync".as_ref(),
+            "-w".as_ref(),
+            &wit.folder,
+            "-n".as_ref(),
+            wit.world.as_ref(),
+            "-j".as_ref(),
+            module,
+            "-o".as_ref(),
+            &made,
+        ];
+        ToolCommand::new(&self.componentize, &project.root).args(args).run().await?;
+        Ok(BuiltComponent::new(project, read_made(&made)?))
+    }
+}
+
+/// The file in which esbuild says what a bundle imports.
+fn metafile(bundle: &Path) -> PathBuf {
+    bundle.with_extension("json")
 }
 
 /// An option whose value is a path.

@@ -9,12 +9,15 @@ mod c;
 mod c_compiler;
 mod componentize;
 mod composed_world;
+mod dev_files;
+mod dev_reload;
 mod error;
 mod go;
 mod javascript;
 mod output;
 mod python;
 mod python_imports;
+mod python_syntax;
 mod report;
 mod rust;
 mod sections;
@@ -35,6 +38,8 @@ use crate::project::Project;
 use crate::project::language::Language;
 use crate::server_access::{LoadedPlugin, ServerAccess};
 use crate::signals::Signals;
+use dev_files::{Base, DevFiles};
+use dev_reload::DevBuild;
 use error::BuildError;
 use output::WrittenFile;
 use report::BuildReport;
@@ -77,11 +82,13 @@ pub(crate) async fn run(
 ) -> Result<ExitCode, CommandError> {
     let begun = Instant::now();
     let mut signals = Signals::listen()?;
-    let (project, built, output) = tokio::select! {
-        result = make(&args) => result?,
+    let made = tokio::select! {
+        result = make(&args, access) => result?,
         // Dropping the future kills the children and removes temporary files.
         () = signals.stopped() => return Err(BuildError::Stopped.into()),
     };
+    // `plugport dev` needs no report.
+    let Some((project, built, output)) = made else { return Ok(ExitCode::SUCCESS) };
     let report = BuildReport { project: &project, built: &built, output: &output, seconds: begun.elapsed() };
     let loaded = match args.no_load {
         true => None,
@@ -107,15 +114,39 @@ async fn load(
     }
 }
 
-/// Builds the project and writes the component.
-async fn make(args: &cli::Build) -> Result<(Project, BuiltComponent, WrittenFile), BuildError> {
+/// Builds the project and writes the component; for `plugport dev`, only as far as that is necessary.
+async fn make(
+    args: &cli::Build,
+    access: &dyn ServerAccess,
+) -> Result<Option<(Project, BuiltComponent, WrittenFile)>, BuildError> {
     let project = Project::find(&args.project)?;
     if let Some(output) = &args.output {
         output::check(output)?;
     }
     let scratch =
         tempfile::Builder::new().prefix("plugport-build-").tempdir().map_err(BuildError::Scratch)?;
-    let mut built = compile(&project, &Toolchain::of(&project.root), scratch.path()).await?;
+    let (tools, scratch) = (Toolchain::of(&project.root), scratch.path());
+    let dev_files = DevFiles::of(args);
+    let mut base = None;
+    if let Some(files) = &dev_files {
+        match dev_reload::reload(&project, &tools, files, scratch, access).await? {
+            DevBuild::Done => return Ok(None),
+            DevBuild::Base(new) => base = Some(new),
+            DevBuild::Plain => {}
+        }
+    }
+    let built = finished(&project, compile(&project, &tools, scratch, base.as_ref()).await?)?;
+    if let Some(files) = &dev_files {
+        files.put_component(&built.component, base.as_ref())?;
+        return Ok(None);
+    }
+    let file = args.output.clone().unwrap_or_else(|| project.root.join(format!("{}.wasm", built.name)));
+    let output = output::write(file, &built.component)?;
+    Ok(Some((project, built, output)))
+}
+
+/// The component without debug sections and with the project's metadata.
+fn finished(project: &Project, mut built: BuiltComponent) -> Result<BuiltComponent, BuildError> {
     if project.language != Language::Rust {
         built.component = strip(&built.component)?;
     } else if has_debug(&built.component) {
@@ -126,16 +157,20 @@ async fn make(args: &cli::Build) -> Result<(Project, BuiltComponent, WrittenFile
     }
     built.about = built.about.without_blanks();
     built.component = write_metadata(&built.about, &built.component)?;
-    let file = args.output.clone().unwrap_or_else(|| project.root.join(format!("{}.wasm", built.name)));
-    let output = output::write(file, &built.component)?;
-    Ok((project, built, output))
+    Ok(built)
 }
 
-async fn compile(project: &Project, tools: &Toolchain, scratch: &Path) -> Result<BuiltComponent, BuildError> {
+/// Compiles the project. `base`: for `plugport dev`, to a component that can load other sources.
+async fn compile(
+    project: &Project,
+    tools: &Toolchain,
+    scratch: &Path,
+    base: Option<&Base>,
+) -> Result<BuiltComponent, BuildError> {
     match project.language {
         Language::Rust => rust::build(project, tools).await,
         Language::TypeScript | Language::JavaScript => javascript::build(project, tools, scratch).await,
-        Language::Python => python::build(project, tools, scratch).await,
+        Language::Python => python::build(project, tools, scratch, base.is_some()).await,
         Language::Go => go::build(project, tools, scratch).await,
         Language::C | Language::Cpp | Language::Zig => c::build(project, tools, scratch).await,
     }

@@ -2,12 +2,15 @@
 //!
 //! Its world has the host's interfaces that the sources of the plugin import, and those that `pyproject.toml` names.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::composed_world::world_of;
+use super::dev_files::{MAX_SOURCES, tool_stamp};
 use super::error::BuildError;
-use super::python_imports::used_worlds;
+use super::python_imports::{sources, used_worlds};
+use super::python_syntax::check_syntax;
 use super::tool_command::ToolCommand;
 use super::toolchain::{Toolchain, with_pip};
 use super::wit_world::WitWorld;
@@ -24,16 +27,74 @@ const MODULES: [&str; 3] = [
     "wasi:config/store@0.2.0-rc.1=config_store",
 ];
 
+/// The module of the SDK that loads sources as data.
+const RELOAD: &str = "plugport_sdk/reload.py";
+
+/// The plugin's module in a component of `plugport dev`, and its folder in the scratch folder.
+const DEV_APP: &str = "plugport_dev";
+
+/// Builds the component. `reloads`: for `plugport dev`, one that can load other sources.
 pub(super) async fn build(
     project: &Project,
     tools: &Toolchain,
     scratch: &Path,
+    reloads: bool,
 ) -> Result<BuiltComponent, BuildError> {
     let componentize = tools.require("componentize-py", &with_pip(&project.root, COMPONENTIZE_PY))?;
-    let wit = world_of(project, None, &worlds(project), scratch)?;
+    check_syntax(project, tools, &sources(&project.root)).await?;
+    let worlds = if reloads { dev_worlds(project) } else { worlds(project) };
+    let wit = world_of(project, None, &worlds, scratch)?;
     let output = scratch.join("plugin.wasm");
-    ToolCommand::new(&componentize, &project.root).args(arguments(project, &wit, &output)).run().await?;
+    let app = if reloads { Some(write_dev_app(project, scratch)?) } else { None };
+    let arguments = arguments(project, &wit, app.as_deref(), &output);
+    // Without a backtrace of the tool itself behind what Python says.
+    let command = ToolCommand::new(&componentize, &project.root).env("RUST_BACKTRACE", "0");
+    command.args(arguments).run().await?;
     Ok(BuiltComponent::new(project, read_made(&output)?))
+}
+
+/// The sources of the plugin by their paths, in JSON. `None` if they cannot be data: the project has a world of its own
+/// or an older SDK, or they are too large or not in UTF-8.
+pub(super) fn sources_as_data(project: &Project) -> Option<String> {
+    let root = &project.root;
+    let is_usual = project.manifest.world.is_none() && !root.join("wit").is_dir();
+    if !is_usual || !root.join(sdk(project)).join(RELOAD).is_file() {
+        return None;
+    }
+    let mut files = BTreeMap::new();
+    let mut left = MAX_SOURCES;
+    for file in sources(root) {
+        let text = std::fs::read_to_string(&file).ok()?;
+        left = left.checked_sub(text.len())?;
+        let text = text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text);
+        files.insert(file.strip_prefix(root).ok()?.to_str()?.to_owned(), text);
+    }
+    serde_json::to_string(&files).ok()
+}
+
+/// What a component is made of besides the project's files.
+pub(super) fn base_parts(project: &Project, tools: &Toolchain) -> Result<[String; 2], BuildError> {
+    let componentize = tools.require("componentize-py", &with_pip(&project.root, COMPONENTIZE_PY))?;
+    Ok([tool_stamp(&componentize), format!("{:?}", dev_worlds(project))])
+}
+
+/// Like `worlds`, with the settings, through which sources are read.
+fn dev_worlds(project: &Project) -> Vec<HostWorld> {
+    let used = worlds(project);
+    HostWorld::ALL.into_iter().filter(|world| *world == HostWorld::Config || used.contains(world)).collect()
+}
+
+/// Writes the module whose exports are those of the present sources; returns its folder.
+fn write_dev_app(project: &Project, scratch: &Path) -> Result<PathBuf, BuildError> {
+    let folder = scratch.join(DEV_APP);
+    let text = format!(
+        "from plugport_sdk import reload\n\nTools, Resources, Prompts, Completions = reload.exports({:?})\n",
+        app(project)
+    );
+    std::fs::create_dir(&folder)
+        .and_then(|()| std::fs::write(folder.join(format!("{DEV_APP}.py")), text))
+        .map_err(BuildError::Scratch)?;
+    Ok(folder)
 }
 
 /// What the plugin uses beside the usual world.
@@ -43,17 +104,26 @@ fn worlds(project: &Project) -> Vec<HostWorld> {
     HostWorld::ALL.into_iter().filter(is_used).collect()
 }
 
-fn arguments(project: &Project, wit: &WitWorld, output: &Path) -> Vec<OsString> {
-    let manifest = &project.manifest;
-    let app = manifest.app.as_deref().unwrap_or("plugin");
-    let sdk = manifest.sdk.clone().unwrap_or_else(|| PathBuf::from("sdk")).join("src");
+fn app(project: &Project) -> &str {
+    project.manifest.app.as_deref().unwrap_or("plugin")
+}
+
+fn sdk(project: &Project) -> PathBuf {
+    project.manifest.sdk.clone().unwrap_or_else(|| PathBuf::from("sdk")).join("src")
+}
+
+/// The arguments of componentize-py. `dev_app`: the folder of the module for `plugport dev`.
+fn arguments(project: &Project, wit: &WitWorld, dev_app: Option<&Path>, output: &Path) -> Vec<OsString> {
+    let app = if dev_app.is_some() { DEV_APP } else { app(project) };
     let mut args: Vec<OsString> =
         vec!["-d".into(), wit.folder.clone().into(), "-w".into(), (&wit.world).into()];
     args.extend(
         MODULES.into_iter().flat_map(|module| ["--import-interface-name", module]).map(OsString::from),
     );
     args.extend(["componentize", app, "-p", "."].map(OsString::from));
-    args.extend(["-p".into(), sdk.into_os_string(), "-o".into(), output.into()]);
+    args.extend(["-p".into(), sdk(project).into_os_string()]);
+    args.extend(dev_app.into_iter().flat_map(|folder| ["-p".into(), folder.into()]));
+    args.extend(["-o".into(), output.into()]);
     args
 }
 
@@ -70,7 +140,7 @@ mod tests {
     fn the_project_says_where_its_module_and_its_sdk_are() {
         let wit = WitWorld { folder: "/w".into(), world: "plugin".to_owned() };
         let made = Path::new("/o.wasm");
-        let said = |project: &Project| arguments(project, &wit, made).join(std::ffi::OsStr::new(" "));
+        let said = |project: &Project| arguments(project, &wit, None, made).join(std::ffi::OsStr::new(" "));
         let mut project = project();
         let ends = |project: &Project, end: &str| said(project).to_string_lossy().ends_with(end);
         assert!(said(&project).to_string_lossy().starts_with("-d /w -w plugin --import-interface-name "));
@@ -93,7 +163,7 @@ mod tests {
     #[tokio::test]
     async fn what_is_missing_is_named() {
         let tools = Toolchain::in_folders(Vec::new());
-        let missing = build(&project(), &tools, Path::new("/")).await.err().unwrap();
+        let missing = build(&project(), &tools, Path::new("/"), false).await.err().unwrap();
         assert!(missing.is_usage() && missing.to_string().contains("pip install componentize-py==0.25.1"));
     }
 }

@@ -21,8 +21,7 @@ const SKIPPED: [&str; 5] = ["plugport_sdk", "tests", "test", "node_modules", "__
 
 /// What the sources below a folder use.
 pub(super) fn used_worlds(root: &Path) -> Vec<HostWorld> {
-    let mut files = Vec::new();
-    find_sources(root, &mut files);
+    let files = sources(root);
     let mut modules = Vec::new();
     for file in files {
         // What cannot be read is no part of the plugin, or componentize-py says so.
@@ -31,6 +30,14 @@ pub(super) fn used_worlds(root: &Path) -> Vec<HostWorld> {
     }
     let uses = |world| modules.iter().any(|module| needed(module) == Some(world));
     HostWorld::ALL.into_iter().filter(|world| uses(*world)).collect()
+}
+
+/// The sources of the plugin below a folder.
+pub(super) fn sources(root: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    find_sources(root, &mut files);
+    files.sort();
+    files
 }
 
 fn find_sources(folder: &Path, files: &mut Vec<PathBuf>) {

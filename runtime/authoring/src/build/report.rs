@@ -22,7 +22,7 @@ pub(super) struct BuildReport<'a> {
 impl BuildReport<'_> {
     /// Loads the output file. If that fails, the file stays for inspection.
     pub(super) async fn load(&self, access: &dyn ServerAccess) -> Result<LoadedPlugin, CommandError> {
-        let loaded = access.load(&self.built.name, &self.output.file).await;
+        let loaded = access.load(&self.built.name, &self.output.file, None).await;
         loaded
             .map_err(|error| CommandError::Failed(error.context("it was built, but no server could load it")))
     }

@@ -18,7 +18,7 @@ use super::server_config::{DevServerConfig, MissingConfig};
 use super::server_process::ServerProcess;
 use super::source_watcher::SourceWatcher;
 use super::sources::Sources;
-use super::workdir::Workdir;
+use super::workdir::{self, Workdir};
 use crate::project::cargo_artifacts::BuiltFile;
 use crate::server_access::ServerAccess;
 use crate::signals::Signals;
@@ -41,6 +41,8 @@ pub(super) struct DevLoop {
     tracker: ChangeTracker,
     backoff: Backoff,
     missing_config: MissingConfig,
+    /// Whether a component may load sources as data.
+    loads_sources: bool,
     building: Option<BuildProcess>,
     /// When the next build starts, if it is delayed.
     due: Option<Instant>,
@@ -51,13 +53,15 @@ impl DevLoop {
         project: Arc<Project>,
         workdir: Workdir,
         settings: &DevServerConfig,
+        listen: Option<&str>,
         access: &'static dyn ServerAccess,
     ) -> Self {
         let others = settings.written().chain(project.output.clone());
         let source_watcher = SourceWatcher::new(Sources::new(project.root.clone(), others));
         let lock = (project.recipe == Recipe::Cargo).then(|| project.root.join("Cargo.lock"));
         Self {
-            missing_config: MissingConfig::new(settings, &project, access),
+            missing_config: MissingConfig::new(settings, &project, listen, access),
+            loads_sources: settings.loads_sources(),
             project,
             workdir,
             source_watcher,
@@ -114,7 +118,9 @@ impl DevLoop {
         self.due = None;
         self.tracker.build_started();
         self.backoff.build_started();
-        self.building = Some(BuildProcess::spawn(Arc::clone(&self.project)));
+        let others =
+            self.loads_sources.then(|| self.source_watcher.digest(|file| !self.project.is_data(file)));
+        self.building = Some(BuildProcess::spawn(Arc::clone(&self.project), others));
     }
 
     /// Scans the sources again and starts a build.
@@ -220,8 +226,13 @@ impl DevLoop {
     async fn publish(&self, made: Result<BuiltFile, BuildFailure>) -> anyhow::Result<bool> {
         let BuiltFile { file, name } = made?;
         let name = name.unwrap_or_else(|| self.project.name.clone());
-        let workdir = self.workdir.clone();
-        Ok(spawn_blocking(move || workdir.put(&file, &name)).await??)
+        let (workdir, sources) = (self.workdir.clone(), workdir::built_sources(&self.project.root));
+        let loads_sources = self.loads_sources && self.project.recipe == Recipe::Plugport;
+        let put = move || {
+            let sources = if loads_sources { std::fs::read(sources).unwrap_or_default() } else { Vec::new() };
+            workdir.put(&file, &name, &sources)
+        };
+        Ok(spawn_blocking(put).await??)
     }
 
     fn report_failure(&self, error: &anyhow::Error, took: &str) {

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::workdir;
 use crate::cli;
+use crate::project::language::Language;
 use crate::project::{self, ProjectDir, ProjectError};
 
 /// The build script of a package that uses this program.
@@ -23,6 +24,8 @@ pub(super) struct Project {
     pub(super) recipe: Recipe,
     /// The component that the build writes, if known.
     pub(super) output: Option<PathBuf>,
+    /// The language, if this program builds it.
+    pub(super) language: Option<Language>,
 }
 
 /// How a project is built.
@@ -45,22 +48,42 @@ impl Project {
             // A broken package.json does not matter here.
             let package = folder.package().unwrap_or_default();
             let (root, recipe) = (folder.root, Recipe::Command(command.clone()));
-            return Ok(Self { name: name(&root, package.as_ref()), recipe, output, root });
+            return Ok(Self { name: name(&root, package.as_ref()), recipe, output, root, language: None });
         }
         let package = folder.package()?;
         if let Some(recipe) = recognise(&folder, package.as_ref()) {
             let root = folder.root;
-            return Ok(Self { name: name(&root, package.as_ref()), recipe, output, root });
+            return Ok(Self { name: name(&root, package.as_ref()), recipe, output, root, language: None });
         }
         let language = folder.language(package.as_ref());
         let project = project::Project::of(folder, language, package)?;
         let built = || workdir::built(&project.root);
         let output = Some(output.unwrap_or_else(built));
-        Ok(Self { name: project.name, recipe: Recipe::Plugport, output, root: project.root })
+        let (language, recipe) = (Some(project.language), Recipe::Plugport);
+        Ok(Self { name: project.name, recipe, output, root: project.root, language })
     }
 
-    /// The program and its arguments.
-    pub(super) fn command(&self) -> (OsString, Vec<OsString>) {
+    /// Whether its component holds an interpreter, and is kept while its sources change. Others are compiled for each
+    /// change.
+    pub(super) fn is_interpreted(&self) -> bool {
+        matches!(self.language, Some(Language::Python | Language::JavaScript | Language::TypeScript))
+    }
+
+    /// Whether its component may load a change of this file as data.
+    pub(super) fn is_data(&self, file: &Path) -> bool {
+        match self.language {
+            Some(Language::Python) => {
+                let is_sdk = file.components().any(|part| part.as_os_str() == "plugport_sdk");
+                !is_sdk && file.extension().is_some_and(|extension| extension == "py")
+            }
+            // All of the project goes into its bundle.
+            Some(Language::JavaScript | Language::TypeScript) => true,
+            _ => false,
+        }
+    }
+
+    /// The program and its arguments. `others`: the digest of what is no data, if the component may load sources.
+    pub(super) fn command(&self, others: Option<&str>) -> (OsString, Vec<OsString>) {
         let (program, args): (OsString, &[&str]) = match &self.recipe {
             Recipe::Cargo => {
                 let messages = "--message-format=json-render-diagnostics";
@@ -78,7 +101,12 @@ impl Project {
         };
         let output = self.output.as_ref().filter(|_| self.recipe == Recipe::Plugport);
         let args = args.iter().map(OsString::from).chain(output.map(|file| file.clone().into_os_string()));
-        (program, args.collect())
+        let mut args: Vec<OsString> = args.collect();
+        if let Some(others) = others.filter(|_| self.recipe == Recipe::Plugport) {
+            let sources = workdir::built_sources(&self.root).into_os_string();
+            args.extend(["--dev-sources".into(), sources, "--dev-others".into(), others.into()]);
+        }
+        (program, args)
     }
 }
 
@@ -162,19 +190,34 @@ mod tests {
     #[test]
     fn this_programs_own_build_is_told_where_to_write_what_is_served() {
         let project = found(&["plugin.toml=name = 'my-tool'"], None).unwrap();
-        let (program, args) = project.command();
+        let (program, args) = project.command(None);
         assert_eq!(program, std::env::current_exe().unwrap());
         let output = project.root.join(".plugport-dev/built.wasm");
         assert_eq!(args, ["build", ".", "--no-load", "--output", output.to_str().unwrap()]);
         assert_eq!((project.name.as_str(), project.recipe.in_words()), ("my-tool", "plugport build"));
         assert_eq!(project.output, Some(output));
+        let sources = project.root.join(".plugport-dev/built.sources");
+        let data = ["--dev-sources", sources.to_str().unwrap(), "--dev-others", "d"];
+        assert_eq!(project.command(Some("d")).1.get(5..).unwrap(), data);
+    }
+
+    #[test]
+    fn what_a_component_can_load_as_data_is_known() {
+        let project = found(&["plugin.py="], None).unwrap();
+        let is_data = |file: &str| project.is_data(&project.root.join(file));
+        assert!(is_data("plugin.py") && is_data("lib/x.py"));
+        assert!(!is_data("sdk/src/plugport_sdk/tools.py") && !is_data("pyproject.toml"));
+        assert!(!found(&["go.mod="], None).unwrap().is_data(Path::new("/p/plugin.go")));
     }
 
     #[test]
     fn a_command_that_is_given_wins_and_the_project_names_the_plugin() {
         let project = found(&["package.json={"], Some("sh build.sh")).unwrap();
         assert_eq!((project.name.as_str(), project.recipe.in_words()), ("My-tool", "sh build.sh"));
-        assert_eq!(project.command(), ("sh".into(), ["-c", "sh build.sh"].map(OsString::from).to_vec()));
+        assert_eq!(
+            project.command(Some("d")),
+            ("sh".into(), ["-c", "sh build.sh"].map(OsString::from).to_vec())
+        );
         let named =
             found(&[r#"package.json={"name":"@me/fetch.it","scripts":{"build":"x"}}"#], None).unwrap();
         assert_eq!(named.name, "fetch-it");

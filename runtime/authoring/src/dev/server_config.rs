@@ -32,13 +32,23 @@ impl DevServerConfig {
         let own = project.root.join(DEFAULT_NAME);
         let named = args.config.as_deref().map(with_canonical_folder);
         let file = named.or_else(|| own.is_file().then_some(own));
-        Self::of(file, workdir, access).map_err(CommandError::Usage)
+        Self::of(file, workdir, args.listen.as_deref(), access).map_err(CommandError::Usage)
     }
 
-    fn of(file: Option<PathBuf>, workdir: &Workdir, access: &dyn ServerAccess) -> anyhow::Result<Self> {
-        let paths = access.read_config(file.as_deref(), &workdir.plugins)?;
+    fn of(
+        file: Option<PathBuf>,
+        workdir: &Workdir,
+        listen: Option<&str>,
+        access: &dyn ServerAccess,
+    ) -> anyhow::Result<Self> {
+        let paths = access.read_config(file.as_deref(), &workdir.plugins, listen)?;
         let base = file.as_deref().and_then(Path::parent).unwrap_or(&workdir.folder).to_owned();
         Ok(Self { paths, file, base })
+    }
+
+    /// Whether a component may load sources as data. An approval is of a component, and says nothing of such data.
+    pub(super) fn loads_sources(&self) -> bool {
+        !self.paths.approves
     }
 
     /// The commands that show the status of this server, and that approve its plugin.
@@ -87,6 +97,7 @@ pub(super) struct MissingConfig {
     file: Option<PathBuf>,
     /// The stat of the file when it had mistakes.
     rejected: Option<FileStat>,
+    listen: Option<String>,
     access: &'static dyn ServerAccess,
 }
 
@@ -94,10 +105,11 @@ impl MissingConfig {
     pub(super) fn new(
         settings: &DevServerConfig,
         project: &Project,
+        listen: Option<&str>,
         access: &'static dyn ServerAccess,
     ) -> Self {
         let file = settings.file.is_none().then(|| project.root.join(DEFAULT_NAME));
-        Self { file, rejected: None, access }
+        Self { file, rejected: None, listen: listen.map(str::to_owned), access }
     }
 
     /// Reads the configuration once it exists. Mistakes are reported, and the file is read again when it has changed.
@@ -107,7 +119,7 @@ impl MissingConfig {
         if stat.is_none() || stat == self.rejected {
             return None;
         }
-        match DevServerConfig::of(Some(file.clone()), workdir, self.access) {
+        match DevServerConfig::of(Some(file.clone()), workdir, self.listen.as_deref(), self.access) {
             Ok(settings) => Some(settings),
             Err(error) => {
                 console::report(&error);
@@ -128,16 +140,16 @@ mod tests {
     struct NamesItsState;
 
     impl ServerAccess for NamesItsState {
-        fn load<'a>(&'a self, _: &'a str, _: &'a Path) -> Loading<'a> {
+        fn load<'a>(&'a self, _: &'a str, _: &'a Path, _: Option<&'a str>) -> Loading<'a> {
             unreachable!()
         }
 
-        fn read_config(&self, file: Option<&Path>, _: &Path) -> anyhow::Result<ServerPaths> {
+        fn read_config(&self, file: Option<&Path>, _: &Path, _: Option<&str>) -> anyhow::Result<ServerPaths> {
             let state = file.map_or_else(|| Ok("state".to_owned()), std::fs::read_to_string)?;
             anyhow::ensure!(!state.contains('['), "it has mistakes");
             let state = PathBuf::from(state);
             let audit = Some(state.join("audit.jsonl"));
-            Ok(ServerPaths { audit_enabled: true, audit, written: vec![state] })
+            Ok(ServerPaths { audit_enabled: true, audit, written: vec![state], approves: false })
         }
 
         fn check_listen(&self, _: &str) -> anyhow::Result<()> {
@@ -183,7 +195,7 @@ mod tests {
         let workdir = Workdir::make(&root).unwrap();
         let file = root.join(DEFAULT_NAME);
         let mut missing_config =
-            MissingConfig { file: Some(file.clone()), rejected: None, access: &NamesItsState };
+            MissingConfig { file: Some(file.clone()), rejected: None, listen: None, access: &NamesItsState };
         assert!(missing_config.read(&workdir).is_none());
         std::fs::write(&file, "[serv").unwrap();
         assert!(missing_config.read(&workdir).is_none() && missing_config.rejected.is_some());

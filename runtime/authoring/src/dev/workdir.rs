@@ -15,6 +15,11 @@ pub(super) fn built(root: &Path) -> PathBuf {
     root.join(NAME).join("built.wasm")
 }
 
+/// The file for the sources that the built component loads as data.
+pub(super) fn built_sources(root: &Path) -> PathBuf {
+    root.join(NAME).join("built.sources")
+}
+
 /// Why a component could not be served.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum WorkdirError {
@@ -35,6 +40,8 @@ pub(super) struct Workdir {
     pub(super) folder: PathBuf,
     /// The plugin folder of the server.
     pub(super) plugins: PathBuf,
+    /// The file with the sources that the served component loads as data.
+    pub(super) sources: PathBuf,
 }
 
 impl Workdir {
@@ -47,7 +54,7 @@ impl Workdir {
         if !ignore.exists() {
             std::fs::write(ignore, "*\n").map_err(unwritable)?;
         }
-        Ok(Self { folder, plugins })
+        Ok(Self { sources: folder.join("served.sources"), folder, plugins })
     }
 
     /// Whether there is anything to serve.
@@ -55,17 +62,23 @@ impl Workdir {
         self.served().next().is_none()
     }
 
-    /// Serves a copy of `file` as the plugin `name`, instead of the previous component. Returns whether the bytes have
-    /// changed.
-    pub(super) fn put(&self, file: &Path, name: &str) -> Result<bool, WorkdirError> {
+    /// Serves a copy of `file` as the plugin `name`, instead of the previous component, with these sources as data.
+    /// Returns whether anything has changed.
+    pub(super) fn put(&self, file: &Path, name: &str, sources: &[u8]) -> Result<bool, WorkdirError> {
         let bytes = std::fs::read(file).map_err(|error| WorkdirError::NotMade(file.to_owned(), error))?;
         if is_core(&bytes) {
             return Err(BuiltFileError::Core(file.to_owned()).into());
         }
         let target = self.plugins.join(format!("{name}.wasm"));
-        let new = !std::fs::read(&target).is_ok_and(|served| served == bytes);
+        let is_served = |path: &Path, bytes: &[u8]| std::fs::read(path).is_ok_and(|served| served == bytes);
+        let has_sources = is_served(&self.sources, sources) || (sources.is_empty() && !self.sources.exists());
+        let new = !has_sources || !is_served(&target, &bytes);
         let put = || -> io::Result<()> {
+            if !has_sources {
+                atomic_write(&self.sources, sources)?;
+            }
             if new {
+                // Also for new sources: the server loads a plugin when its component is replaced.
                 atomic_write(&target, &bytes)?;
             }
             // The plugin may have had another name before, under which it would be served too.
@@ -94,14 +107,17 @@ mod tests {
         let workdir = Workdir::make(dir.path()).unwrap();
         assert!(workdir.is_empty() && Workdir::make(dir.path()).is_ok());
         let built = dir.path().join("built");
-        assert!(workdir.put(&built, "a").unwrap_err().to_string().contains("--output"));
+        let put = |name: &str, sources: &str| workdir.put(&built, name, sources.as_bytes());
+        assert!(put("a", "").unwrap_err().to_string().contains("--output"));
         std::fs::write(&built, b"\0asm\x01\0\0\0").unwrap();
-        assert!(workdir.put(&built, "a").unwrap_err().to_string().contains("wasm32-wasip2"));
+        assert!(put("a", "").unwrap_err().to_string().contains("wasm32-wasip2"));
         std::fs::write(&built, "1").unwrap();
-        assert!(workdir.put(&built, "a").unwrap());
-        assert!(!workdir.put(&built, "a").unwrap(), "the same again");
+        assert!(put("a", "").unwrap());
+        assert!(!put("a", "").unwrap(), "the same again");
+        assert!(put("a", "source").unwrap() && !put("a", "source").unwrap());
+        assert_eq!(std::fs::read_to_string(&workdir.sources).unwrap(), "source");
         std::fs::write(&built, "2").unwrap();
-        assert!(workdir.put(&built, "b").unwrap());
+        assert!(put("b", "").unwrap() && !put("b", "").unwrap());
         let files: Vec<_> =
             std::fs::read_dir(&workdir.plugins).unwrap().map(|entry| entry.unwrap().path()).collect();
         assert_eq!(files, [workdir.plugins.join("b.wasm")]);

@@ -8,14 +8,20 @@ use crate::bindings::config::wasi::config::store::{Error, Host};
 use crate::call_env::GrantHint;
 use crate::capability::InstanceCtx;
 
+/// The key under which a plugin that `plugport dev` serves reads its sources. Nobody can set it: a server has such
+/// sources only if `dev` started it.
+const DEV_SOURCES: &str = "plugport:dev-sources";
+
 /// Longest key of a guest that is shown to the operator, bytes.
 const MAX_SHOWN: usize = 64;
 
 impl Host for InstanceCtx {
     async fn get(&mut self, key: String) -> wasmtime::Result<Result<Option<String>, Error>> {
         self.host_fuel.charge(key.len()).await?;
-        let grants = &self.plugin.config.grants;
-        let value = grants.config.values.get(&key).map(String::as_str);
+        let config = &self.plugin.config;
+        let sources = config.dev_sources.as_deref().filter(|_| key == DEV_SOURCES);
+        let grants = &config.grants;
+        let value = sources.or_else(|| grants.config.values.get(&key).map(String::as_str));
         let value = value.or_else(|| grants.config.secrets.get(&key).map(|secret| secret.expose_secret()));
         let value = value.map(str::to_owned);
         self.host_fuel.charge(value.as_ref().map_or(0, String::len)).await?;

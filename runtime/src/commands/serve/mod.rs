@@ -65,7 +65,7 @@ pub(super) async fn run(args: cli::Serve) -> Result<ExitCode, CommandError> {
     let telemetry =
         config.telemetry.listen.map(|address| listen_for_scrapers(address, &settings)).transpose()?;
     let listening = listener.as_ref().map(|listener| listener.address);
-    let parts = prepare(&args.source, config.clone(), settings, listening, audit)?;
+    let parts = prepare(&args, config.clone(), settings, listening, audit)?;
     print_memory_estimate(&config);
     signals.reload(parts.folder.rescan_signal());
     if let Some(listener) = &listener {
