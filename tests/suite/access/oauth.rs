@@ -84,7 +84,8 @@ async fn keys_rotate_under_64_callers_without_one_refusal() -> Result<()> {
             calls
         }
     };
-    let mut callers = tokio::task::JoinSet::from_iter(tokens(&issuer, &server, "old").await?.into_iter().map(call));
+    let mut callers =
+        tokio::task::JoinSet::from_iter(tokens(&issuer, &server, "old").await?.into_iter().map(call));
     tokio::time::sleep(Duration::from_secs(1)).await;
     // A stranger makes the server fetch the keys just before they change.
     let claims = json!({ "aud": server.url(), "sub": "mallory" });

@@ -20,7 +20,10 @@ const TIMEOUT: Duration = Duration::from_secs(300);
 pub fn seconds(project: &Project, home: &Path) -> Result<f64, String> {
     runtime().block_on(async {
         let mut command = Command::new(PROGRAM);
-        command.args(["dev", ".", "--listen", "127.0.0.1:0"]).current_dir(project.folder()).env("PATH", path());
+        command
+            .args(["dev", ".", "--listen", "127.0.0.1:0"])
+            .current_dir(project.folder())
+            .env("PATH", path());
         command.env("XDG_CACHE_HOME", home.join("cache")).env("XDG_STATE_HOME", home.join("state"));
         let server = Server::run(command).await;
         let measured = measure(project, &server).await;
@@ -41,7 +44,8 @@ async fn measure(project: &Project, server: &Server) -> Result<f64, String> {
     let mut seconds = Vec::new();
     for number in 0..CHANGES {
         // A description is in the list, a greeting only in the answer.
-        let begun = project.replace(&[("Greet", format!("Greet{number}")), ("Hello", format!("Hello{number}"))]);
+        let begun =
+            project.replace(&[("Greet", format!("Greet{number}")), ("Hello", format!("Hello{number}"))]);
         let changed = async {
             listener.tools_changed().await;
             client.call("hello-hello", r#"{"name":"Ada"}"#).await

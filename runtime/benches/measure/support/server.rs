@@ -170,8 +170,7 @@ impl Client {
 impl Client {
     /// The text that a tool answers.
     pub async fn call(&mut self, tool: &str, arguments: &str) -> String {
-        let headers =
-            [("mcp-protocol-version", STATELESS), ("mcp-method", "tools/call"), ("mcp-name", tool)];
+        let headers = [("mcp-protocol-version", STATELESS), ("mcp-method", "tools/call"), ("mcp-name", tool)];
         let arguments: Value = serde_json::from_str(arguments).unwrap();
         let params = json!({ "name": tool, "arguments": arguments,
                              "_meta": { "io.modelcontextprotocol/protocolVersion": STATELESS,

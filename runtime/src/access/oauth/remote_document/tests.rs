@@ -79,7 +79,11 @@ async fn a_document_that_changes_just_after_a_fetch_for_an_unknown_name_is_fetch
     issuer.publish(7);
     assert_eq!((get(&document, 7, 101).await, issuer.fetches()), (Ok(7), 3));
     assert_eq!((get(&document, 5, 102).await, issuer.fetches()), (Ok(7), 3));
-    assert_eq!((get(&document, 5, 130).await, issuer.fetches()), (Ok(7), 4), "30 seconds after the earlier one");
+    assert_eq!(
+        (get(&document, 5, 130).await, issuer.fetches()),
+        (Ok(7), 4),
+        "30 seconds after the earlier one"
+    );
 }
 
 #[tokio::test]
