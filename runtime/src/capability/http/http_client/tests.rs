@@ -215,7 +215,7 @@ async fn a_body_that_the_host_stops_taking_leaves_its_reason_to_the_response() {
         let (mut stream, _) = listener.accept().await.unwrap();
         let _ = tokio::io::copy(&mut stream, &mut tokio::io::sink()).await;
     });
-    let declared = 2 * 1024 * u64::from(state.plugin.config.limits.http_request_kib);
+    let declared = 2 * 1024 * state.plugin.config.limits.http_request_kib;
     let post = Request { method: "POST".to_owned(), body: Body::Pieces(Some(declared)), ..get(&url) };
     let request = sent(&mut state, post).await;
     while state.write(again(&request), vec![0; 64 << 10]).await.unwrap().unwrap() {}

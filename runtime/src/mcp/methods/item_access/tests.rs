@@ -21,8 +21,11 @@ const COMPONENT: &str = r#"(component
     (core instance $i (instantiate $m))
     (func (export "f") (result u32) (canon lift (core func $i "f"))))"#;
 
+/// Words of a listing.
+type Words = &'static [&'static str];
+
 /// Each plugin with the names of its tools and prompts, its resources, and its templates.
-const PLUGINS: [(&str, &[&str], &[&str], &[&str]); 4] = [
+const PLUGINS: [(&str, Words, Words, Words); 4] = [
     ("a", &["b", "c"], &["a:x", "a:x/y", "a:*"], &["a:{id}", "a:x/{id}"]),
     ("ab", &["b", "cb"], &["ab:x"], &[]),
     ("a-b", &["c"], &[], &[]),
