@@ -1,7 +1,7 @@
 //! What `plugport dev` takes from saving a source to the new answer, as a client sees it that listens for changes.
 
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tokio::process::Command;
 use tokio::time::{sleep, timeout};
