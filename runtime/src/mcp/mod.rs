@@ -74,7 +74,7 @@ pub(crate) use params::Params;
 pub use random_tokens::token;
 pub use request_context::Channel;
 pub(crate) use request_id::RequestId;
-pub(crate) use request_meta::{ArgumentsCheck, RequestKind};
+pub(crate) use request_meta::{ArgumentsCheck, RequestKind, RequestMeta};
 pub use response_line::ResponseLine;
 pub use response_stream::{ResponsePart, ResponseStream};
 pub use revision::Revision;

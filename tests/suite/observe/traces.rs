@@ -216,6 +216,36 @@ async fn each_method_has_exactly_the_attributes_that_the_docs_list() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn initialize_is_a_span_with_the_revision_that_it_negotiates() {
+    let collector = OtlpReceiver::start(Manner::Accept).await;
+    let server = Server::builder().guest("polite").config(&collector.config(100)).start().await;
+    let client = Client::new(server.url());
+    let initialize = async |params: Value| {
+        let body = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params });
+        client.post(&[], body.to_string()).await
+    };
+    let mut params = json!({ "protocolVersion": "2025-06-18", "capabilities": {},
+                             "clientInfo": { "name": "canary", "version": "1" }, "_meta": context() });
+    assert_eq!(initialize(params.clone()).await.status, 200);
+    params["capabilities"] = json!("canary");
+    initialize(params).await.error_code();
+    let spans = collector.wait_for("of the failed one", |span| span.status.is_some()).await;
+    let (begun, failed): (Vec<_>, Vec<_>) = spans.iter().partition(|span| span.status.is_none());
+    has(begun[0], "initialize", PARENT);
+    let mut expected = named(&[
+        ("mcp.method.name", "initialize"),
+        ("mcp.protocol.version", "2025-06-18"),
+        ("jsonrpc.request.id", "0"),
+        ("network.transport", "tcp"),
+    ]);
+    assert_eq!(attributes(begun[0]), expected);
+    expected.remove("mcp.protocol.version");
+    expected.extend(named(&[("error.type", "-32602"), ("rpc.response.status_code", "-32602")]));
+    assert_eq!(attributes(failed[0]), expected);
+    assert!(collector.bodies().iter().all(|body| !String::from_utf8_lossy(body).contains("canary")));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn one_collector_tells_two_servers_apart() {
     let collector = OtlpReceiver::start(Manner::Accept).await;
     let mut ids = Vec::new();
