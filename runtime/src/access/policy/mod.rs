@@ -33,7 +33,7 @@ mod role_names;
 mod role_set;
 mod subject;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod unmatched_rules;
 
 use std::collections::BTreeMap;

@@ -210,3 +210,6 @@ pub(super) fn check_response(
     let view = CatalogView { snapshot, is_complete: true, access };
     check_request(&view, caller, context.revision, &context.request)
 }
+
+#[cfg(test)]
+mod tests;
