@@ -14,6 +14,7 @@ use plugport_tests::server::Server;
 use plugport_tests::stdio_client::StdioClient;
 use serde_json::{Value, json};
 
+use crate::access::section;
 use crate::mcp::session_client_requests::{GRANTED, capabilities, form};
 
 const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
@@ -394,5 +395,30 @@ async fn secrets_of_the_operator_are_in_no_export_and_in_no_log() {
     collector.wait_for_name("tools/call polite-echo").await;
     assert!(collector.heads()[0].to_ascii_lowercase().contains("\r\nx-key: canary-header\r\n"));
     assert!(collector.bodies().iter().all(|body| !String::from_utf8_lossy(body).contains("canary")));
+    assert!(!server.log().contains("canary"), "{}", server.log());
+}
+
+/// Tokens in every place where a client may put them: those that are accepted, and those that are refused.
+#[tokio::test(flavor = "multi_thread")]
+async fn tokens_of_callers_are_in_no_export_and_in_no_log() {
+    const TOKEN: &str = "plugport_canary-0123456789abcdefghijklmnopqrstuvwxyz";
+    let collector = OtlpReceiver::start(Manner::Accept).await;
+    let config = collector.config(100) + &section("ada", TOKEN, "");
+    let server = Server::builder().guest("polite").config(&config).start().await;
+    let call = json!({ "name": "polite-echo", "arguments": { "message": "m" } });
+    let with = |token: &str| Client::with_token(server.url(), token);
+    assert_eq!(with(TOKEN).request_with_meta("tools/call", call.clone(), context()).await.status, 200);
+    let session = with(TOKEN).session("2025-11-25").await;
+    assert_eq!(session.request("tools/call", call.clone()).await.status, 200);
+    for refused in ["plugport_canary-refused", "canary-opaque"] {
+        assert_eq!(with(refused).request("tools/call", call.clone()).await.status, 401, "{refused}");
+    }
+    let is_of_session = |span: &Span| {
+        span.name == "tools/call polite-echo" && attributes(span)["mcp.protocol.version"] == "2025-11-25"
+    };
+    collector.wait_for("the call of the session", is_of_session).await;
+    for sent in collector.bodies().into_iter().chain(collector.heads().into_iter().map(String::into_bytes)) {
+        assert!(!String::from_utf8_lossy(&sent).contains("canary"), "a token was exported");
+    }
     assert!(!server.log().contains("canary"), "{}", server.log());
 }
