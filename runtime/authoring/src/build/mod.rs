@@ -42,6 +42,7 @@ use dev_files::{Base, DevFiles};
 use dev_reload::DevBuild;
 use error::BuildError;
 use output::WrittenFile;
+pub(crate) use python_imports::is_source_of as is_python_source;
 use report::BuildReport;
 use sections::{strip, write_metadata};
 use toolchain::Toolchain;

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::workdir;
+use crate::build::is_python_source;
 use crate::cli;
 use crate::project::language::Language;
 use crate::project::{self, ProjectDir, ProjectError};
@@ -72,10 +73,7 @@ impl Project {
     /// Whether its component may load a change of this file as data.
     pub(super) fn is_data(&self, file: &Path) -> bool {
         match self.language {
-            Some(Language::Python) => {
-                let is_sdk = file.components().any(|part| part.as_os_str() == "plugport_sdk");
-                !is_sdk && file.extension().is_some_and(|extension| extension == "py")
-            }
+            Some(Language::Python) => is_python_source(&self.root, file),
             // All of the project goes into its bundle.
             Some(Language::JavaScript | Language::TypeScript) => true,
             _ => false,
@@ -207,6 +205,8 @@ mod tests {
         let is_data = |file: &str| project.is_data(&project.root.join(file));
         assert!(is_data("plugin.py") && is_data("lib/x.py"));
         assert!(!is_data("sdk/src/plugport_sdk/tools.py") && !is_data("pyproject.toml"));
+        // The sources that are data have no tests, though a plugin may import one.
+        assert!(!is_data("test_x.py") && !is_data("tests/x.py"));
         assert!(!found(&["go.mod="], None).unwrap().is_data(Path::new("/p/plugin.go")));
     }
 
