@@ -41,7 +41,9 @@ pub(super) async fn build(
     reloads: bool,
 ) -> Result<BuiltComponent, BuildError> {
     let componentize = tools.require("componentize-py", &with_pip(&project.root, COMPONENTIZE_PY))?;
-    check_syntax(project, tools, &sources(&project.root)).await?;
+    if reloads {
+        check_syntax(project, tools, &sources(&project.root)).await?;
+    }
     let worlds = if reloads { dev_worlds(project) } else { worlds(project) };
     let wit = world_of(project, None, &worlds, scratch)?;
     let output = scratch.join("plugin.wasm");
