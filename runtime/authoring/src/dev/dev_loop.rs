@@ -226,10 +226,10 @@ impl DevLoop {
     async fn publish(&self, made: Result<BuiltFile, BuildFailure>) -> anyhow::Result<bool> {
         let BuiltFile { file, name } = made?;
         let name = name.unwrap_or_else(|| self.project.name.clone());
-        let (workdir, sources) = (self.workdir.clone(), workdir::built_sources(&self.project.root));
+        let (workdir, root) = (self.workdir.clone(), self.project.root.clone());
         let loads_sources = self.loads_sources && self.project.recipe == Recipe::Plugport;
         let put = move || {
-            let sources = if loads_sources { std::fs::read(sources).unwrap_or_default() } else { Vec::new() };
+            let sources = if loads_sources { workdir::read_built_sources(&root)? } else { Vec::new() };
             workdir.put(&file, &name, &sources)
         };
         Ok(spawn_blocking(put).await??)
