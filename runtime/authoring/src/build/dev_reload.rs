@@ -64,6 +64,15 @@ async fn reload_python(
     Ok(DevBuild::Done)
 }
 
+/// The base after its build. If sources have changed since they were read, nobody knows which of them it has: an empty
+/// text is that of no project.
+pub(super) fn as_built(project: &Project, base: Base) -> Base {
+    match python::sources_as_data(project) {
+        Some(sources) if sources == base.sources => base,
+        _ => Base { sources: String::new(), ..base },
+    }
+}
+
 /// A component of JavaScript has nothing of the project: all of it is data.
 async fn reload_javascript(
     project: &Project,

@@ -138,6 +138,7 @@ async fn make(
     }
     let built = finished(&project, compile(&project, &tools, scratch, base.as_ref()).await?)?;
     if let Some(files) = &dev_files {
+        let base = base.map(|base| dev_reload::as_built(&project, base));
         files.put_component(&built.component, base.as_ref())?;
         return Ok(None);
     }
