@@ -106,8 +106,19 @@ impl DevFiles {
     }
 
     fn record(&self) -> PathBuf {
-        self.sources.with_extension("base")
+        record_path(&self.sources)
     }
+}
+
+/// Has the next build make a component even if there is one for these sources: what a component was made of does not
+/// name all of it, such as Python's libraries.
+pub(crate) fn forget_component(sources: &Path) {
+    // Mostly there is none.
+    let _ = std::fs::remove_file(record_path(sources));
+}
+
+fn record_path(sources: &Path) -> PathBuf {
+    sources.with_extension("base")
 }
 
 /// What makes a tool's file another one: its path, size and time.
@@ -153,6 +164,9 @@ mod tests {
         assert_ne!(other.made_of(&parts("tool 1")), made_of);
         files.put_sources("b").unwrap();
         assert_eq!(files.is_made_of(&made_of, "a"), Some(true));
+        forget_component(&files.sources);
+        assert_eq!(files.is_made_of(&made_of, "a"), None);
+        files.put_component(b"component", Some(&base)).unwrap();
         std::fs::write(&files.component, b"of another build").unwrap();
         assert_eq!(files.is_made_of(&made_of, "a"), None);
         files.put_component(b"another", None).unwrap();

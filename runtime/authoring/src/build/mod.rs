@@ -38,6 +38,7 @@ use crate::project::Project;
 use crate::project::language::Language;
 use crate::server_access::{LoadedPlugin, ServerAccess};
 use crate::signals::Signals;
+pub(crate) use dev_files::forget_component;
 use dev_files::{Base, DevFiles};
 use dev_reload::DevBuild;
 use error::BuildError;
