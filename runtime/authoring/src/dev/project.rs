@@ -29,6 +29,15 @@ pub(super) struct Project {
     pub(super) language: Option<Language>,
 }
 
+/// What a build is told whose component may load sources.
+#[derive(Debug)]
+pub(super) struct DataBuild {
+    /// The digest of what is no data.
+    pub(super) others: String,
+    /// The server's configuration, if it has one.
+    pub(super) config: Option<PathBuf>,
+}
+
 /// How a project is built.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Recipe {
@@ -80,8 +89,8 @@ impl Project {
         }
     }
 
-    /// The program and its arguments. `others`: the digest of what is no data, if the component may load sources.
-    pub(super) fn command(&self, others: Option<&str>) -> (OsString, Vec<OsString>) {
+    /// The program and its arguments. `data`: if the component may load sources.
+    pub(super) fn command(&self, data: Option<&DataBuild>) -> (OsString, Vec<OsString>) {
         let (program, args): (OsString, &[&str]) = match &self.recipe {
             Recipe::Cargo => {
                 let messages = "--message-format=json-render-diagnostics";
@@ -100,9 +109,12 @@ impl Project {
         let output = self.output.as_ref().filter(|_| self.recipe == Recipe::Plugport);
         let args = args.iter().map(OsString::from).chain(output.map(|file| file.clone().into_os_string()));
         let mut args: Vec<OsString> = args.collect();
-        if let Some(others) = others.filter(|_| self.recipe == Recipe::Plugport) {
+        if let Some(data) = data.filter(|_| self.recipe == Recipe::Plugport) {
             let sources = workdir::built_sources(&self.root).into_os_string();
-            args.extend(["--dev-sources".into(), sources, "--dev-others".into(), others.into()]);
+            let others = OsString::from(&data.others);
+            args.extend(["--dev-sources".into(), sources, "--dev-others".into(), others]);
+            let config = data.config.iter().flat_map(|file| [OsString::from("--dev-config"), file.into()]);
+            args.extend(config);
         }
         (program, args)
     }
@@ -195,8 +207,10 @@ mod tests {
         assert_eq!((project.name.as_str(), project.recipe.in_words()), ("my-tool", "plugport build"));
         assert_eq!(project.output, Some(output));
         let sources = project.root.join(".plugport-dev/built.sources");
-        let data = ["--dev-sources", sources.to_str().unwrap(), "--dev-others", "d"];
-        assert_eq!(project.command(Some("d")).1.get(5..).unwrap(), data);
+        let data =
+            ["--dev-sources", sources.to_str().unwrap(), "--dev-others", "d", "--dev-config", "/p.toml"];
+        let build = DataBuild { others: "d".to_owned(), config: Some("/p.toml".into()) };
+        assert_eq!(project.command(Some(&build)).1.get(5..).unwrap(), data);
     }
 
     #[test]
@@ -214,8 +228,9 @@ mod tests {
     fn a_command_that_is_given_wins_and_the_project_names_the_plugin() {
         let project = found(&["package.json={"], Some("sh build.sh")).unwrap();
         assert_eq!((project.name.as_str(), project.recipe.in_words()), ("My-tool", "sh build.sh"));
+        let build = DataBuild { others: "d".to_owned(), config: None };
         assert_eq!(
-            project.command(Some("d")),
+            project.command(Some(&build)),
             ("sh".into(), ["-c", "sh build.sh"].map(OsString::from).to_vec())
         );
         let named =
