@@ -88,10 +88,10 @@ pub struct Serve {
     #[arg(long, hide = true, conflicts_with = "stdio")]
     pub until_eof: bool,
     /// A file with sources that a plugin built by `plugport dev` loads instead of those that it was built with
-    #[arg(long, hide = true, value_name = "FILE")]
+    #[arg(long, hide = true, value_name = "FILE", requires = "until_eof")]
     pub dev_sources: Option<PathBuf>,
     /// Compile in little time, to slower code
-    #[arg(long, hide = true)]
+    #[arg(long, hide = true, requires = "until_eof")]
     pub dev_quick: bool,
 }
 

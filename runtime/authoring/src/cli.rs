@@ -91,6 +91,9 @@ pub struct Build {
     /// Digest of the project's files that are no such sources
     #[arg(long, hide = true, value_name = "DIGEST", requires = "dev_sources")]
     pub dev_others: Option<String>,
+    /// Configuration file of the server that `plugport dev` runs
+    #[arg(long, hide = true, value_name = "FILE", requires = "dev_sources")]
+    pub dev_config: Option<PathBuf>,
 }
 
 /// `plugport dev`

@@ -9,9 +9,8 @@ pub type Loading<'a> = Pin<Box<dyn Future<Output = anyhow::Result<LoadedPlugin>>
 
 /// The functions of the server.
 pub trait ServerAccess: Sync {
-    /// Loads a component as the plugin `name`, without grants and without its sidecar. `dev_sources` are the sources
-    /// that a component of `plugport dev` loads; empty if it has its own.
-    fn load<'a>(&'a self, name: &'a str, file: &'a Path, dev_sources: Option<&'a str>) -> Loading<'a>;
+    /// Loads a component as the plugin `name`, without grants and without its sidecar. `dev`: for `plugport dev`.
+    fn load<'a>(&'a self, name: &'a str, file: &'a Path, dev: Option<DevLoad<'a>>) -> Loading<'a>;
 
     /// Where a server with this configuration writes, and whether it needs approvals; `plugins` is its plugin folder,
     /// and `listen` the value of `--listen`.
@@ -33,6 +32,15 @@ pub trait ServerAccess: Sync {
 
     /// Whether this line of a server's stderr says that it has nothing to publish.
     fn is_nothing_published(&self, line: &str) -> bool;
+}
+
+/// How the server of `plugport dev` loads a component.
+#[derive(Debug, Clone, Copy)]
+pub struct DevLoad<'a> {
+    /// The sources that the component loads; empty if it has its own.
+    pub sources: &'a str,
+    /// The configuration with the limits, if there is one.
+    pub config: Option<&'a Path>,
 }
 
 /// A plugin as a server sees it.
@@ -85,7 +93,7 @@ pub(crate) mod test_server {
     pub(crate) struct FailsToLoad(pub(crate) &'static str);
 
     impl ServerAccess for FailsToLoad {
-        fn load<'a>(&'a self, _: &'a str, _: &'a Path, _: Option<&'a str>) -> Loading<'a> {
+        fn load<'a>(&'a self, _: &'a str, _: &'a Path, _: Option<DevLoad<'a>>) -> Loading<'a> {
             Box::pin(async { Err(anyhow::anyhow!(self.0).context("x.wasm")) })
         }
 

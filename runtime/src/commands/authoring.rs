@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use plugport_authoring::{ListedTool, LoadedPlugin, Loading, RejectedItem, ServerAccess, ServerPaths};
+use plugport_authoring::{
+    DevLoad, ListedTool, LoadedPlugin, Loading, RejectedItem, ServerAccess, ServerPaths,
+};
 
 use super::serve::NO_TOOLS;
 use super::{CommandError, call};
@@ -18,8 +20,8 @@ use crate::sandbox::KvDatabase;
 pub(super) struct ThisServer;
 
 impl ServerAccess for ThisServer {
-    fn load<'a>(&'a self, name: &'a str, file: &'a Path, dev_sources: Option<&'a str>) -> Loading<'a> {
-        let loading = load(name, file, dev_sources);
+    fn load<'a>(&'a self, name: &'a str, file: &'a Path, dev: Option<DevLoad<'a>>) -> Loading<'a> {
+        let loading = load(name, file, dev);
         Box::pin(async move { loading.await.map(listed).map_err(CommandError::into_error) })
     }
 
@@ -52,10 +54,13 @@ fn listen_address(address: &str) -> anyhow::Result<SocketAddr> {
 }
 
 /// Loads a component without grants.
-async fn load(name: &str, file: &Path, dev_sources: Option<&str>) -> Result<PluginEntry, CommandError> {
-    let config = Config::new(PathBuf::new());
-    let dev_sources = dev_sources.map(Arc::from);
-    let settings = PluginConfig { grants: Grants::default(), dev_sources, ..config.plugin(name) };
+async fn load(name: &str, file: &Path, dev: Option<DevLoad<'_>>) -> Result<PluginEntry, CommandError> {
+    let usual = Config::new(PathBuf::new());
+    let configured = dev.and_then(|dev| dev.config).map(|file| Config::read(file, PathBuf::new()));
+    // The server tells of mistakes.
+    let config = configured.and_then(Result::ok).unwrap_or_else(|| usual.clone());
+    let (limits, dev_sources) = (config.plugin(name).limits, dev.map(|dev| Arc::from(dev.sources)));
+    let settings = PluginConfig { limits, grants: Grants::default(), dev_sources, ..usual.plugin(name) };
     let store = KvDatabase::in_memory().context("cannot open a key-value store in memory")?;
     let (path, name) = (file.to_owned(), name.to_owned());
     let target = call::LoadTarget { path, name, settings, store, in_folder: false };

@@ -173,3 +173,33 @@ fn is_trusted(signer: Option<&Signer>, now: &PluginConfig) -> bool {
         None => !now.require_signature,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sources_of_dev_are_read_if_there_are_any_unless_approvals_are_required() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("served.sources");
+        let read = |mode: ApprovalMode| {
+            let mut config = Config::new(dir.path().to_owned());
+            (config.server.approval, config.lock) = (Some(mode), dir.path().join("plugport.lock"));
+            let policy = LoadPolicy::read(Arc::new(config), None).unwrap();
+            assert!(
+                policy.read_dev_sources().is_ok_and(|sources| sources.is_none()),
+                "it is no server of dev"
+            );
+            policy.with_dev_sources(Some(file.clone())).read_dev_sources()
+        };
+        assert_eq!(read(ApprovalMode::Off).unwrap().as_deref(), Some(""));
+        assert_eq!(read(ApprovalMode::Strict).unwrap().as_deref(), Some(""));
+        std::fs::write(&file, "sources").unwrap();
+        assert_eq!(read(ApprovalMode::Off).unwrap().as_deref(), Some("sources"));
+        for mode in [ApprovalMode::Warn, ApprovalMode::Strict] {
+            assert!(read(mode).unwrap_err().why.contains("approval"));
+        }
+        std::fs::write(&file, b"\xff").unwrap();
+        assert!(read(ApprovalMode::Off).unwrap_err().why.contains("unreadable"));
+    }
+}

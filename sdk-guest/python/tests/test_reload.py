@@ -1,3 +1,4 @@
+import importlib
 import json
 import sys
 import tempfile
@@ -88,6 +89,31 @@ class Reload(unittest.TestCase):
     def test_a_module_that_the_component_lacks_has_to_be_built(self):
         told = self.failure(**{"lib/words.py": "import no_such_module"})
         self.assertTrue(told.startswith("the plugin has to be built again:\n"), told)
+
+    def test_a_module_of_a_package_that_the_component_lacks_has_to_be_built(self):
+        told = self.failure(**{"lib/words.py": "from xml import no_such_module"})
+        self.assertTrue(told.startswith("the plugin has to be built again:\n"), told)
+        self.assertIn("cannot import name 'no_such_module' from 'xml'", told)
+
+    def test_a_module_of_the_sdk_that_the_component_lacks_has_to_be_built(self):
+        told = self.failure(**{"lib/words.py": "from plugport_sdk import no_such_module"})
+        self.assertTrue(told.startswith("the plugin has to be built again:\n"), told)
+
+    def test_a_module_that_was_deleted_is_missing(self):
+        (self.root / "gone.py").write_text("GREETING = 'built'")
+        (self.root / "lib/words.py").write_text("from gone import GREETING")
+        importing = reload.exports("plugin_x")[0]()
+        (self.root / "gone.py").unlink()
+        importlib.invalidate_caches()
+        self.data = json.dumps({**self.files, "lib/words.py": "from gone import GREETING"})
+        with self.assertRaises(Exception) as failed:
+            importing.list_tools()
+        self.assertIn("No module named 'gone'", failed.exception.message)
+
+    def test_a_call_cannot_import_what_was_not_imported_before(self):
+        late = PLUGIN.replace("        return [GREETING]", "        import late_x\n        return [late_x.X]")
+        with self.assertRaises(ModuleNotFoundError):
+            self.listed(**{"plugin_x.py": late, "late_x.py": "X = 1"})
 
     def test_a_file_that_is_read_when_the_plugin_is_built_has_to_be_built(self):
         told = self.failure(**{"lib/words.py": "open('/no/such/file')"})

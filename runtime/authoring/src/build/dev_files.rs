@@ -11,7 +11,7 @@ use super::error::BuildError;
 use super::output;
 use crate::atomic_write::atomic_write;
 use crate::cli;
-use crate::server_access::ServerAccess;
+use crate::server_access::{DevLoad, ServerAccess};
 
 /// How the SDKs begin the errors of a plugin that cannot load its sources, and of one that lacks what they need.
 const FAILED: &str = "the sources cannot be loaded:\n";
@@ -27,6 +27,8 @@ pub(super) struct DevFiles {
     sources: PathBuf,
     /// The digest of the project's files that cannot be data.
     others: String,
+    /// The server's configuration, if it has one.
+    config: Option<PathBuf>,
 }
 
 /// A component that can load other sources.
@@ -50,7 +52,8 @@ impl DevFiles {
     /// Those that the command line names; `None` if the build is not for `dev`.
     pub(super) fn of(args: &cli::Build) -> Option<Self> {
         let (component, sources) = (args.output.clone()?, args.dev_sources.clone()?);
-        Some(Self { component, sources, others: args.dev_others.clone().unwrap_or_default() })
+        let others = args.dev_others.clone().unwrap_or_default();
+        Some(Self { component, sources, others, config: args.dev_config.clone() })
     }
 
     /// A description of a component: `parts`, and what of the project cannot be data.
@@ -72,7 +75,8 @@ impl DevFiles {
         sources: &str,
         access: &dyn ServerAccess,
     ) -> Result<Verdict, BuildError> {
-        let Err(error) = access.load(name, &self.component, Some(sources)).await else {
+        let dev = DevLoad { sources, config: self.config.as_deref() };
+        let Err(error) = access.load(name, &self.component, Some(dev)).await else {
             return Ok(Verdict::Loads);
         };
         let told = |start| error.chain().find_map(|cause| after(&cause.to_string(), start));
@@ -106,8 +110,19 @@ impl DevFiles {
     }
 
     fn record(&self) -> PathBuf {
-        self.sources.with_extension("base")
+        record_path(&self.sources)
     }
+}
+
+/// Has the next build make a component even if there is one for these sources: what a component was made of does not
+/// name all of it, such as Python's libraries.
+pub(crate) fn forget_component(sources: &Path) {
+    // Mostly there is none.
+    let _ = std::fs::remove_file(record_path(sources));
+}
+
+fn record_path(sources: &Path) -> PathBuf {
+    sources.with_extension("base")
 }
 
 /// What makes a tool's file another one: its path, size and time.
@@ -134,6 +149,7 @@ mod tests {
             component: folder.join("built.wasm"),
             sources: folder.join("built.sources"),
             others: "1".to_owned(),
+            config: None,
         }
     }
 
@@ -153,6 +169,9 @@ mod tests {
         assert_ne!(other.made_of(&parts("tool 1")), made_of);
         files.put_sources("b").unwrap();
         assert_eq!(files.is_made_of(&made_of, "a"), Some(true));
+        forget_component(&files.sources);
+        assert_eq!(files.is_made_of(&made_of, "a"), None);
+        files.put_component(b"component", Some(&base)).unwrap();
         std::fs::write(&files.component, b"of another build").unwrap();
         assert_eq!(files.is_made_of(&made_of, "a"), None);
         files.put_component(b"another", None).unwrap();

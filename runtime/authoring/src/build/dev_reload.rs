@@ -36,7 +36,7 @@ pub(super) async fn reload(
     match project.language {
         Language::Python => reload_python(project, tools, files, access).await,
         Language::TypeScript | Language::JavaScript => {
-            reload_javascript(project, files, scratch, access).await
+            reload_javascript(project, tools, files, scratch, access).await
         }
         _ => Ok(DevBuild::Plain),
     }
@@ -64,21 +64,29 @@ async fn reload_python(
     Ok(DevBuild::Done)
 }
 
+/// The base after its build. If sources have changed since they were read, nobody knows which of them it has: an empty
+/// text is that of no project.
+pub(super) fn as_built(project: &Project, base: Base) -> Base {
+    match python::sources_as_data(project) {
+        Some(sources) if sources == base.sources => base,
+        _ => Base { sources: String::new(), ..base },
+    }
+}
+
 /// A component of JavaScript has nothing of the project: all of it is data.
 async fn reload_javascript(
     project: &Project,
+    tools: &Toolchain,
     files: &DevFiles,
     scratch: &Path,
     access: &dyn ServerAccess,
 ) -> Result<DevBuild, BuildError> {
-    let Some(dev) = javascript::DevPlugin::of(project)? else { return Ok(DevBuild::Plain) };
-    let bundle = dev.bundle(project, scratch).await?;
-    if bundle.len() > MAX_SOURCES {
-        return Ok(DevBuild::Plain);
-    }
+    let Some(dev) = javascript::DevPlugin::of(project, tools)? else { return Ok(DevBuild::Plain) };
+    let bundle = dev.bundle(project, scratch).await?.filter(|bundle| bundle.len() <= MAX_SOURCES);
+    let Some(bundle) = bundle else { return Ok(DevBuild::Plain) };
     let made_of = files.made_of(&dev.base_parts(project));
     if files.is_made_of(&made_of, "").is_none() {
-        let built = finished(project, dev.component(project, scratch).await?)?;
+        let built = finished(project, dev.component(project, tools, scratch).await?)?;
         let base = Base { made_of, sources: String::new() };
         files.put_component(&built.component, Some(&base))?;
     }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use plugport_common::shell_quote;
 
-use super::composed_world::{needed, world_of};
+use super::composed_world::{imports, needed, world_of};
 use super::dev_files::tool_stamp;
 use super::error::BuildError;
 use super::tool_command::ToolCommand;
@@ -69,15 +69,19 @@ pub(super) async fn build(
     scratch: &Path,
 ) -> Result<BuiltComponent, BuildError> {
     let root = &project.root;
-    let node = tools.require("node", NODE)?;
-    let version = tool_output(root, &node, &["--version"], &[]).await.unwrap_or_default();
-    at_least("20", &version, "Node.js", NODE)?;
+    check_node(root, tools).await?;
     let installed = NodeModules::find(root)?;
     let entry = entry(project)?;
     let bundle = scratch.join("plugin.js");
     installed.bundle(root, entry, &bundle, "--format=esm").await?;
     let worlds = needed(&read_made(&metafile(&bundle))?)?;
     installed.componentize(project, &bundle, &worlds, scratch).await
+}
+
+async fn check_node(root: &Path, tools: &Toolchain) -> Result<(), BuildError> {
+    let node = tools.require("node", NODE)?;
+    let version = tool_output(root, &node, &["--version"], &[]).await.unwrap_or_default();
+    Ok(at_least("20", &version, "Node.js", NODE)?)
 }
 
 /// A plugin as `plugport dev` builds it: a component with nothing of the project, and a bundle that it loads as data.
@@ -90,7 +94,9 @@ pub(super) struct DevPlugin {
 
 impl DevPlugin {
     /// `None` if the project has a world of its own or an older SDK.
-    pub(super) fn of(project: &Project) -> Result<Option<Self>, BuildError> {
+    pub(super) fn of(project: &Project, tools: &Toolchain) -> Result<Option<Self>, BuildError> {
+        // Its version is checked when it makes the component; bundles need the time.
+        tools.require("node", NODE)?;
         let is_usual = project.manifest.world.is_none() && !project.root.join("wit").is_dir();
         let installed = NodeModules::find(&project.root)?;
         let reload = installed.sdk.join(RELOAD);
@@ -100,25 +106,46 @@ impl DevPlugin {
         Ok(Some(Self { installed, entry: entry(project)?, reload }))
     }
 
-    /// The bundle: a script that gets the interfaces of the host by a function `require`.
-    pub(super) async fn bundle(&self, project: &Project, scratch: &Path) -> Result<String, BuildError> {
+    /// The bundle: a script that gets the interfaces of the host by a function `require`. `None` if that lacks one.
+    pub(super) async fn bundle(
+        &self,
+        project: &Project,
+        scratch: &Path,
+    ) -> Result<Option<String>, BuildError> {
         let bundle = scratch.join("plugin.js");
         self.installed.bundle(&project.root, self.entry.clone(), &bundle, "--format=cjs").await?;
-        Ok(String::from_utf8_lossy(&read_made(&bundle)?).into_owned())
+        let reload = self.reload_text();
+        let is_there = |interface: &String| reload.contains(&format!("from {interface:?}"));
+        if !imports(&read_made(&metafile(&bundle))?)?.iter().all(is_there) {
+            return Ok(None);
+        }
+        Ok(Some(String::from_utf8_lossy(&read_made(&bundle)?).into_owned()))
+    }
+
+    fn reload_text(&self) -> String {
+        std::fs::read_to_string(&self.reload).unwrap_or_default()
     }
 
     /// What the component is made of.
-    pub(super) fn base_parts(&self, project: &Project) -> [String; 3] {
-        let reload = std::fs::read_to_string(&self.reload).unwrap_or_default();
-        [tool_stamp(&self.installed.componentize), reload, format!("{:?}", project.manifest.about)]
+    pub(super) fn base_parts(&self, project: &Project) -> [String; 5] {
+        let sdk = &self.installed.sdk;
+        [
+            tool_stamp(&self.installed.componentize),
+            self.reload_text(),
+            std::fs::read_to_string(sdk.join("package.json")).unwrap_or_default(),
+            texts(&sdk.join("wit")),
+            format!("{:?}", project.manifest.about),
+        ]
     }
 
     /// Makes the component, which has all interfaces of the host for the bundles to come.
     pub(super) async fn component(
         &self,
         project: &Project,
+        tools: &Toolchain,
         scratch: &Path,
     ) -> Result<BuiltComponent, BuildError> {
+        check_node(&project.root, tools).await?;
         self.installed.componentize(project, &self.reload, &HostWorld::ALL, scratch).await
     }
 }
@@ -174,6 +201,18 @@ impl NodeModules {
         ToolCommand::new(&self.componentize, &project.root).args(args).run().await?;
         Ok(BuiltComponent::new(project, read_made(&made)?))
     }
+}
+
+/// The names and texts of the files below a folder.
+fn texts(folder: &Path) -> String {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    paths.sort();
+    let text = |path: &PathBuf| match path.is_dir() {
+        true => texts(path),
+        false => format!("{}\n{}", path.display(), std::fs::read_to_string(path).unwrap_or_default()),
+    };
+    paths.iter().map(text).collect()
 }
 
 /// The file in which esbuild says what a bundle imports.
@@ -252,6 +291,17 @@ mod tests {
         let tools = Toolchain::in_folders(Vec::new());
         let missing = build(&project(dir.path()), &tools, dir.path()).await.err().unwrap();
         assert!(missing.is_usage() && missing.to_string().contains("https://nodejs.org"), "{missing}");
+    }
+
+    #[test]
+    fn the_interface_of_an_sdk_is_a_part_of_its_components() {
+        let dir = tempfile::tempdir().unwrap();
+        put(dir.path(), "deps/a.wit", "package a:a;");
+        put(dir.path(), "plugin.wit", "package b:b;");
+        let before = texts(dir.path());
+        assert!(before.contains("package a:a;") && before.ends_with("package b:b;"), "{before}");
+        put(dir.path(), "deps/a.wit", "package a:c;");
+        assert_ne!(texts(dir.path()), before);
     }
 
     #[test]

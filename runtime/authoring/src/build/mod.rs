@@ -38,10 +38,12 @@ use crate::project::Project;
 use crate::project::language::Language;
 use crate::server_access::{LoadedPlugin, ServerAccess};
 use crate::signals::Signals;
+pub(crate) use dev_files::forget_component;
 use dev_files::{Base, DevFiles};
 use dev_reload::DevBuild;
 use error::BuildError;
 use output::WrittenFile;
+pub(crate) use python_imports::is_source_of as is_python_source;
 use report::BuildReport;
 use sections::{strip, write_metadata};
 use toolchain::Toolchain;
@@ -137,6 +139,7 @@ async fn make(
     }
     let built = finished(&project, compile(&project, &tools, scratch, base.as_ref()).await?)?;
     if let Some(files) = &dev_files {
+        let base = base.map(|base| dev_reload::as_built(&project, base));
         files.put_component(&built.component, base.as_ref())?;
         return Ok(None);
     }

@@ -41,7 +41,9 @@ pub(super) async fn build(
     reloads: bool,
 ) -> Result<BuiltComponent, BuildError> {
     let componentize = tools.require("componentize-py", &with_pip(&project.root, COMPONENTIZE_PY))?;
-    check_syntax(project, tools, &sources(&project.root)).await?;
+    if reloads {
+        check_syntax(project, tools, &sources(&project.root)).await?;
+    }
     let worlds = if reloads { dev_worlds(project) } else { worlds(project) };
     let wit = world_of(project, None, &worlds, scratch)?;
     let output = scratch.join("plugin.wasm");
@@ -72,10 +74,11 @@ pub(super) fn sources_as_data(project: &Project) -> Option<String> {
     serde_json::to_string(&files).ok()
 }
 
-/// What a component is made of besides the project's files.
+/// What a component is made of besides the project's files. `dev_worlds` always has the settings, but the SDK's module
+/// for them is only in a component whose sources imported it.
 pub(super) fn base_parts(project: &Project, tools: &Toolchain) -> Result<[String; 2], BuildError> {
     let componentize = tools.require("componentize-py", &with_pip(&project.root, COMPONENTIZE_PY))?;
-    Ok([tool_stamp(&componentize), format!("{:?}", dev_worlds(project))])
+    Ok([tool_stamp(&componentize), format!("{:?}", worlds(project))])
 }
 
 /// Like `worlds`, with the settings, through which sources are read.

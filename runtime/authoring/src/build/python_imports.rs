@@ -46,14 +46,25 @@ fn find_sources(folder: &Path, files: &mut Vec<PathBuf>) {
         let name = name.to_string_lossy();
         // Links to folders are not followed, since they may lead in circles.
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            let is_environment = path.join("pyvenv.cfg").exists();
-            if !is_environment && !name.starts_with('.') && !SKIPPED.contains(&&*name) {
+            if has_sources(&path, &name) {
                 find_sources(&path, files);
             }
         } else if is_source(&name) && path.is_file() {
             files.push(path);
         }
     }
+}
+
+/// Whether a file belongs to `sources`, by its path.
+pub(crate) fn is_source_of(root: &Path, file: &Path) -> bool {
+    let named = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let folders = file.ancestors().skip(1).take_while(|folder| *folder != root);
+    let mut folders = folders.map(|folder| has_sources(folder, &named(folder)));
+    file.starts_with(root) && is_source(&named(file)) && folders.all(|has_sources| has_sources)
+}
+
+fn has_sources(folder: &Path, name: &str) -> bool {
+    !name.starts_with('.') && !SKIPPED.contains(&name) && !folder.join("pyvenv.cfg").exists()
 }
 
 fn is_source(name: &str) -> bool {
@@ -212,10 +223,12 @@ mod tests {
             "notes.txt",
         ] {
             write(name, "import urllib.request, plugport_sdk.kv, plugport_sdk.config");
+            assert!(!is_source_of(dir.path(), &dir.path().join(name)), "{name}");
         }
         assert_eq!(used_worlds(dir.path()), []);
         write("lib/deep/er.py", "import plugport_sdk.config");
         write("plugin.py", "from plugport_sdk import http");
         assert_eq!(used_worlds(dir.path()), [HostWorld::Http, HostWorld::Config]);
+        assert!(sources(dir.path()).iter().all(|file| is_source_of(dir.path(), file)));
     }
 }

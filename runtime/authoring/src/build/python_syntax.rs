@@ -1,5 +1,6 @@
-//! Lets Python itself check the syntax of a project's sources before anything is built: componentize-py takes seconds
-//! until it reads them, and tells of an error in the middle of its own.
+//! Lets Python itself check the syntax of a project's sources before `plugport dev` builds anything: componentize-py
+//! takes seconds until it reads them, and tells of an error in the middle of its own. Another build has no such check:
+//! its project may have files that nothing imports.
 
 use std::path::PathBuf;
 
@@ -8,8 +9,8 @@ use super::tool_command::ToolCommand;
 use super::toolchain::Toolchain;
 use crate::project::Project;
 
-/// Compiles each file and prints errors as Python does. The Python in a component is 3.14: an older one may not know all
-/// of its syntax, so its errors do not end the build.
+/// Compiles each file and prints errors as Python does; what fails for another reason may work in a component. That has
+/// Python 3.14: an older one may not know all of its syntax, so its errors do not end the build.
 const CHECK: &str = "\
 import sys, traceback
 failed = False
@@ -20,6 +21,8 @@ for name in sys.argv[1:]:
     except (SyntaxError, ValueError) as error:
         failed = True
         sys.stderr.write(''.join(traceback.format_exception_only(error)))
+    except (OSError, MemoryError, RecursionError):
+        pass
 sys.exit(failed and sys.version_info >= (3, 14))
 ";
 

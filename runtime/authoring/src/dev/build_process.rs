@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::built_file::{BuiltFileError, WasmFiles, newest, wasm_files};
 use super::install_hints;
-use super::project::{Project, Recipe};
+use super::project::{DataBuild, Project, Recipe};
 use crate::child_output::{print_line, read_lines};
 use crate::project::cargo_artifacts::{Artifacts, BuiltFile};
 
@@ -54,11 +54,11 @@ pub(super) struct BuildProcess {
 }
 
 impl BuildProcess {
-    /// Starts a build. `others`: the digest of what is no data, if the component may load sources.
-    pub(super) fn spawn(project: Arc<Project>, others: Option<String>) -> Self {
+    /// Starts a build. `data`: if the component may load sources.
+    pub(super) fn spawn(project: Arc<Project>, data: Option<DataBuild>) -> Self {
         let stop = CancellationToken::new();
         let stopped = stop.clone();
-        let task = tokio::spawn(async move { run(&project, others.as_deref(), &stopped).await });
+        let task = tokio::spawn(async move { run(&project, data.as_ref(), &stopped).await });
         Self { begun: Instant::now(), task, stop }
     }
 
@@ -77,12 +77,12 @@ impl BuildProcess {
 
 async fn run(
     project: &Project,
-    others: Option<&str>,
+    data: Option<&DataBuild>,
     stop: &CancellationToken,
 ) -> Result<BuiltFile, BuildFailure> {
     let searches = project.recipe != Recipe::Cargo && project.output.is_none();
     let before = if searches { scan(project).await? } else { WasmFiles::new() };
-    let mut child = start(project, others)?;
+    let mut child = start(project, data)?;
     let group = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
     let hide_stdout = project.recipe == Recipe::Plugport;
     let mut messages = BuildMessages { artifacts: Artifacts::of(&project.root), hide_stdout, hint: None };
@@ -108,8 +108,8 @@ async fn scan(project: &Project) -> Result<WasmFiles, JoinError> {
     spawn_blocking(move || wasm_files(&root)).await
 }
 
-fn start(project: &Project, others: Option<&str>) -> Result<Child, BuildFailure> {
-    let (program, args) = project.command(others);
+fn start(project: &Project, data: Option<&DataBuild>) -> Result<Child, BuildFailure> {
+    let (program, args) = project.command(data);
     let spawned = Command::new(&program)
         .args(args)
         .current_dir(&project.root)

@@ -13,7 +13,7 @@ use super::backoff::Backoff;
 use super::build_process::{BuildFailure, BuildProcess};
 use super::call_timings;
 use super::change_tracker::ChangeTracker;
-use super::project::{Project, Recipe};
+use super::project::{DataBuild, Project, Recipe};
 use super::server_config::{DevServerConfig, MissingConfig};
 use super::server_process::ServerProcess;
 use super::source_watcher::SourceWatcher;
@@ -43,6 +43,8 @@ pub(super) struct DevLoop {
     missing_config: MissingConfig,
     /// Whether a component may load sources as data.
     loads_sources: bool,
+    /// The server's configuration, if it has one.
+    config: Option<PathBuf>,
     building: Option<BuildProcess>,
     /// When the next build starts, if it is delayed.
     due: Option<Instant>,
@@ -62,6 +64,7 @@ impl DevLoop {
         Self {
             missing_config: MissingConfig::new(settings, &project, listen, access),
             loads_sources: settings.loads_sources(),
+            config: settings.file.clone(),
             project,
             workdir,
             source_watcher,
@@ -118,9 +121,11 @@ impl DevLoop {
         self.due = None;
         self.tracker.build_started();
         self.backoff.build_started();
-        let others =
-            self.loads_sources.then(|| self.source_watcher.digest(|file| !self.project.is_data(file)));
-        self.building = Some(BuildProcess::spawn(Arc::clone(&self.project), others));
+        let data = self.loads_sources.then(|| DataBuild {
+            others: self.source_watcher.digest(|file| !self.project.is_data(file)),
+            config: self.config.clone(),
+        });
+        self.building = Some(BuildProcess::spawn(Arc::clone(&self.project), data));
     }
 
     /// Scans the sources again and starts a build.
@@ -226,10 +231,10 @@ impl DevLoop {
     async fn publish(&self, made: Result<BuiltFile, BuildFailure>) -> anyhow::Result<bool> {
         let BuiltFile { file, name } = made?;
         let name = name.unwrap_or_else(|| self.project.name.clone());
-        let (workdir, sources) = (self.workdir.clone(), workdir::built_sources(&self.project.root));
+        let (workdir, root) = (self.workdir.clone(), self.project.root.clone());
         let loads_sources = self.loads_sources && self.project.recipe == Recipe::Plugport;
         let put = move || {
-            let sources = if loads_sources { std::fs::read(sources).unwrap_or_default() } else { Vec::new() };
+            let sources = if loads_sources { workdir::read_built_sources(&root)? } else { Vec::new() };
             workdir.put(&file, &name, &sources)
         };
         Ok(spawn_blocking(put).await??)

@@ -27,7 +27,9 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use plugport_common::{CommandError, console};
 
+use crate::build::forget_component;
 use crate::cli;
+use crate::project::language::Language;
 use crate::server_access::ServerAccess;
 use crate::signals::Signals;
 use audit_tail::AuditTail;
@@ -48,6 +50,9 @@ pub(crate) async fn run(
         access.check_listen(address).map_err(CommandError::Usage)?;
     }
     let workdir = Workdir::make(&project.root).context("cannot make the folder for the built component")?;
+    if project.language == Some(Language::Python) {
+        forget_component(&workdir::built_sources(&project.root));
+    }
     let mut settings = DevServerConfig::read(&args, &project, &workdir, access)?;
     let mut context = DevContext {
         project: Arc::new(project),

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::workdir;
+use crate::build::is_python_source;
 use crate::cli;
 use crate::project::language::Language;
 use crate::project::{self, ProjectDir, ProjectError};
@@ -26,6 +27,15 @@ pub(super) struct Project {
     pub(super) output: Option<PathBuf>,
     /// The language, if this program builds it.
     pub(super) language: Option<Language>,
+}
+
+/// What a build is told whose component may load sources.
+#[derive(Debug)]
+pub(super) struct DataBuild {
+    /// The digest of what is no data.
+    pub(super) others: String,
+    /// The server's configuration, if it has one.
+    pub(super) config: Option<PathBuf>,
 }
 
 /// How a project is built.
@@ -72,18 +82,15 @@ impl Project {
     /// Whether its component may load a change of this file as data.
     pub(super) fn is_data(&self, file: &Path) -> bool {
         match self.language {
-            Some(Language::Python) => {
-                let is_sdk = file.components().any(|part| part.as_os_str() == "plugport_sdk");
-                !is_sdk && file.extension().is_some_and(|extension| extension == "py")
-            }
+            Some(Language::Python) => is_python_source(&self.root, file),
             // All of the project goes into its bundle.
             Some(Language::JavaScript | Language::TypeScript) => true,
             _ => false,
         }
     }
 
-    /// The program and its arguments. `others`: the digest of what is no data, if the component may load sources.
-    pub(super) fn command(&self, others: Option<&str>) -> (OsString, Vec<OsString>) {
+    /// The program and its arguments. `data`: if the component may load sources.
+    pub(super) fn command(&self, data: Option<&DataBuild>) -> (OsString, Vec<OsString>) {
         let (program, args): (OsString, &[&str]) = match &self.recipe {
             Recipe::Cargo => {
                 let messages = "--message-format=json-render-diagnostics";
@@ -102,9 +109,12 @@ impl Project {
         let output = self.output.as_ref().filter(|_| self.recipe == Recipe::Plugport);
         let args = args.iter().map(OsString::from).chain(output.map(|file| file.clone().into_os_string()));
         let mut args: Vec<OsString> = args.collect();
-        if let Some(others) = others.filter(|_| self.recipe == Recipe::Plugport) {
+        if let Some(data) = data.filter(|_| self.recipe == Recipe::Plugport) {
             let sources = workdir::built_sources(&self.root).into_os_string();
-            args.extend(["--dev-sources".into(), sources, "--dev-others".into(), others.into()]);
+            let others = OsString::from(&data.others);
+            args.extend(["--dev-sources".into(), sources, "--dev-others".into(), others]);
+            let config = data.config.iter().flat_map(|file| [OsString::from("--dev-config"), file.into()]);
+            args.extend(config);
         }
         (program, args)
     }
@@ -197,8 +207,10 @@ mod tests {
         assert_eq!((project.name.as_str(), project.recipe.in_words()), ("my-tool", "plugport build"));
         assert_eq!(project.output, Some(output));
         let sources = project.root.join(".plugport-dev/built.sources");
-        let data = ["--dev-sources", sources.to_str().unwrap(), "--dev-others", "d"];
-        assert_eq!(project.command(Some("d")).1.get(5..).unwrap(), data);
+        let data =
+            ["--dev-sources", sources.to_str().unwrap(), "--dev-others", "d", "--dev-config", "/p.toml"];
+        let build = DataBuild { others: "d".to_owned(), config: Some("/p.toml".into()) };
+        assert_eq!(project.command(Some(&build)).1.get(5..).unwrap(), data);
     }
 
     #[test]
@@ -207,6 +219,8 @@ mod tests {
         let is_data = |file: &str| project.is_data(&project.root.join(file));
         assert!(is_data("plugin.py") && is_data("lib/x.py"));
         assert!(!is_data("sdk/src/plugport_sdk/tools.py") && !is_data("pyproject.toml"));
+        // The sources that are data have no tests, though a plugin may import one.
+        assert!(!is_data("test_x.py") && !is_data("tests/x.py"));
         assert!(!found(&["go.mod="], None).unwrap().is_data(Path::new("/p/plugin.go")));
     }
 
@@ -214,8 +228,9 @@ mod tests {
     fn a_command_that_is_given_wins_and_the_project_names_the_plugin() {
         let project = found(&["package.json={"], Some("sh build.sh")).unwrap();
         assert_eq!((project.name.as_str(), project.recipe.in_words()), ("My-tool", "sh build.sh"));
+        let build = DataBuild { others: "d".to_owned(), config: None };
         assert_eq!(
-            project.command(Some("d")),
+            project.command(Some(&build)),
             ("sh".into(), ["-c", "sh build.sh"].map(OsString::from).to_vec())
         );
         let named =

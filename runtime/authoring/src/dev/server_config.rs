@@ -134,13 +134,13 @@ impl MissingConfig {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::server_access::Loading;
+    use crate::server_access::{DevLoad, Loading};
 
     /// A server whose configuration is the name of its state folder.
     struct NamesItsState;
 
     impl ServerAccess for NamesItsState {
-        fn load<'a>(&'a self, _: &'a str, _: &'a Path, _: Option<&'a str>) -> Loading<'a> {
+        fn load<'a>(&'a self, _: &'a str, _: &'a Path, _: Option<DevLoad<'a>>) -> Loading<'a> {
             unreachable!()
         }
 

@@ -3,6 +3,8 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::built_file::{BuiltFileError, is_core};
 use crate::atomic_write::atomic_write;
@@ -20,6 +22,15 @@ pub(super) fn built_sources(root: &Path) -> PathBuf {
     root.join(NAME).join("built.sources")
 }
 
+/// The sources that the last build wrote, if it wrote any.
+pub(super) fn read_built_sources(root: &Path) -> Result<Vec<u8>, WorkdirError> {
+    let file = built_sources(root);
+    match std::fs::read(&file) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        read => read.map_err(|error| WorkdirError::UnreadableSources(file, error)),
+    }
+}
+
 /// Why a component could not be served.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum WorkdirError {
@@ -30,6 +41,8 @@ pub(super) enum WorkdirError {
         .0.display()
     )]
     NotMade(PathBuf, #[source] io::Error),
+    #[error("cannot read {}; delete it, and save a source again", .0.display())]
+    UnreadableSources(PathBuf, #[source] io::Error),
     #[error(transparent)]
     Output(#[from] BuiltFileError),
 }
@@ -42,6 +55,8 @@ pub(super) struct Workdir {
     pub(super) plugins: PathBuf,
     /// The file with the sources that the served component loads as data.
     pub(super) sources: PathBuf,
+    /// Whether `put` failed: its files may be newer than what the server has loaded.
+    is_behind: Arc<AtomicBool>,
 }
 
 impl Workdir {
@@ -54,7 +69,7 @@ impl Workdir {
         if !ignore.exists() {
             std::fs::write(ignore, "*\n").map_err(unwritable)?;
         }
-        Ok(Self { sources: folder.join("served.sources"), folder, plugins })
+        Ok(Self { sources: folder.join("served.sources"), folder, plugins, is_behind: Arc::default() })
     }
 
     /// Whether there is anything to serve.
@@ -72,7 +87,9 @@ impl Workdir {
         let target = self.plugins.join(format!("{name}.wasm"));
         let is_served = |path: &Path, bytes: &[u8]| std::fs::read(path).is_ok_and(|served| served == bytes);
         let has_sources = is_served(&self.sources, sources) || (sources.is_empty() && !self.sources.exists());
-        let new = !has_sources || !is_served(&target, &bytes);
+        // Until all is written.
+        let was_behind = self.is_behind.swap(true, Ordering::Relaxed);
+        let new = was_behind || !has_sources || !is_served(&target, &bytes);
         let put = || -> io::Result<()> {
             if !has_sources {
                 atomic_write(&self.sources, sources)?;
@@ -85,6 +102,7 @@ impl Workdir {
             self.served().filter(|served| *served != target).try_for_each(std::fs::remove_file)
         };
         put().map_err(|error| WorkdirError::Unwritable(self.plugins.clone(), error))?;
+        self.is_behind.store(false, Ordering::Relaxed);
         Ok(new)
     }
 
@@ -100,6 +118,14 @@ impl Workdir {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sources_that_are_not_there_are_empty_and_others_are_told() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(read_built_sources(dir.path()).unwrap(), b"");
+        std::fs::create_dir_all(built_sources(dir.path())).unwrap();
+        assert!(read_built_sources(dir.path()).unwrap_err().to_string().contains("delete it"));
+    }
 
     #[test]
     fn one_plugin_is_served_under_its_present_name() {
@@ -118,6 +144,14 @@ mod tests {
         assert_eq!(std::fs::read_to_string(&workdir.sources).unwrap(), "source");
         std::fs::write(&built, "2").unwrap();
         assert!(put("b", "").unwrap() && !put("b", "").unwrap());
+        let served = workdir.plugins.join("b.wasm");
+        std::fs::remove_file(&served).unwrap();
+        std::fs::create_dir(&served).unwrap();
+        assert!(put("b", "source").is_err());
+        std::fs::remove_dir(&served).unwrap();
+        std::fs::write(&served, "2").unwrap();
+        assert!(put("b", "source").unwrap(), "the server has not loaded the source");
+        assert!(!put("b", "source").unwrap());
         let files: Vec<_> =
             std::fs::read_dir(&workdir.plugins).unwrap().map(|entry| entry.unwrap().path()).collect();
         assert_eq!(files, [workdir.plugins.join("b.wasm")]);

@@ -89,7 +89,7 @@ class _Plugin:
     def _load(self, files: Mapping[str, str]) -> dict[str, Any]:
         try:
             return self._instances_of(files)
-        except (ModuleNotFoundError, host.MissingWorld, OSError) as error:
+        except (ImportError, OSError) as error:  # `from xml import sax` raises no more than an ImportError.
             raise host.wit_error(Internal(_NEEDS_BUILD + _told(error))) from None
         except BaseException as error:  # Whatever is not caught ends the instance without a word.
             raise host.wit_error(Internal(_FAILED + _told(error))) from None
@@ -99,9 +99,14 @@ class _Plugin:
             sys.modules.pop(name, None)
         for found in (tools.found, resources.found, prompts.found, completions.found, middlewares.found):
             found.clear()  # type: ignore[attr-defined]
-        sys.meta_path.insert(0, _Sources(files))
-        with host.building_again():
-            return _instances(importlib.import_module(self._app))
+        finder = _Sources(files)
+        sys.meta_path.insert(0, finder)
+        try:
+            with host.building_again():
+                return _instances(importlib.import_module(self._app))
+        finally:
+            # As in the component of `plugport build`, a call cannot import what was not imported before.
+            sys.meta_path.remove(finder)
 
 
 class _Sources(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
