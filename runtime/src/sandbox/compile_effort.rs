@@ -2,6 +2,11 @@
 
 use std::borrow::Cow;
 
+use crate::config::Limits;
+
+/// How much larger quick code may be.
+const QUICK_SIZE: u64 = 4;
+
 /// How much time the compiler takes for good code. The code runs in the same engine, with the same fuel and the same
 /// checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -19,6 +24,16 @@ impl Effort {
         match self {
             Self::Full => Cow::Borrowed(digest),
             Self::Quick => Cow::Owned(format!("quick {digest}")),
+        }
+    }
+
+    /// The limits for code of this effort: quick code is larger, and the other has to be within the limit.
+    pub(super) fn limits(self, limits: &Limits) -> Cow<'_, Limits> {
+        match self {
+            Self::Full => Cow::Borrowed(limits),
+            Self::Quick => {
+                Cow::Owned(Limits { code_mib: limits.code_mib.saturating_mul(QUICK_SIZE), ..limits.clone() })
+            }
         }
     }
 }

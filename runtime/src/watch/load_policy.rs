@@ -90,7 +90,8 @@ impl LoadPolicy {
             }
         };
         if !sources.is_empty() && self.approval.mode() != ApprovalMode::Off {
-            let why = "needs an approval now, and its sources are data that cannot be approved; start `plugport dev` again";
+            let why = "needs an approval now, and its sources are data, which nobody can approve; start `plugport dev` \
+                       again";
             return Err(LoadFailure::new(why.to_owned()));
         }
         Ok(Some(sources.into()))

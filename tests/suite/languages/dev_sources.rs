@@ -1,4 +1,5 @@
-//! `plugport dev` gives new sources to a component of an interpreter as data: it neither builds nor compiles another one.
+//! `plugport dev` gives new sources to a component of an interpreter as data: it neither builds nor compiles another
+//! one.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;

@@ -1,5 +1,5 @@
-//! The files that a build makes for `plugport dev`: a component, the sources that it loads as data, and a record of what
-//! the component was made of.
+//! The files that a build makes for `plugport dev`: a component, the sources that it loads as data, and a record of
+//! what the component was made of.
 //!
 //! The record is missing while the component is replaced, so a build that is killed leaves none that is wrong.
 

@@ -63,7 +63,7 @@ impl DevLoop {
         let lock = (project.recipe == Recipe::Cargo).then(|| project.root.join("Cargo.lock"));
         Self {
             missing_config: MissingConfig::new(settings, &project, listen, access),
-            loads_sources: settings.loads_sources(),
+            loads_sources: settings.loads_sources() && project.may_load_sources(),
             config: settings.file.clone(),
             project,
             workdir,
@@ -232,7 +232,7 @@ impl DevLoop {
         let BuiltFile { file, name } = made?;
         let name = name.unwrap_or_else(|| self.project.name.clone());
         let (workdir, root) = (self.workdir.clone(), self.project.root.clone());
-        let loads_sources = self.loads_sources && self.project.recipe == Recipe::Plugport;
+        let loads_sources = self.loads_sources;
         let put = move || {
             let sources = if loads_sources { workdir::read_built_sources(&root)? } else { Vec::new() };
             workdir.put(&file, &name, &sources)

@@ -73,6 +73,12 @@ impl Project {
         Ok(Self { name: project.name, recipe, output, root: project.root, language })
     }
 
+    /// Whether it may be built to a component that loads later sources as data. A file that the user named may be meant
+    /// for a server, and has to be whole.
+    pub(super) fn may_load_sources(&self) -> bool {
+        self.is_interpreted() && self.output.as_ref() == Some(&workdir::built(&self.root))
+    }
+
     /// Whether its component holds an interpreter, and is kept while its sources change. Others are compiled for each
     /// change.
     pub(super) fn is_interpreted(&self) -> bool {
@@ -215,7 +221,10 @@ mod tests {
 
     #[test]
     fn what_a_component_can_load_as_data_is_known() {
-        let project = found(&["plugin.py="], None).unwrap();
+        let mut project = found(&["plugin.py="], None).unwrap();
+        assert!(project.may_load_sources() && !found(&["go.mod="], None).unwrap().may_load_sources());
+        project.output = Some(project.root.join("my-tool.wasm"));
+        assert!(!project.may_load_sources());
         let is_data = |file: &str| project.is_data(&project.root.join(file));
         assert!(is_data("plugin.py") && is_data("lib/x.py"));
         assert!(!is_data("sdk/src/plugport_sdk/tools.py") && !is_data("pyproject.toml"));

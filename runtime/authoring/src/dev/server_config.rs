@@ -51,8 +51,8 @@ impl DevServerConfig {
         !self.paths.approves
     }
 
-    /// The commands that show the status of this server, and that approve its plugin.
-    pub(super) fn commands(&self, workdir: &Workdir) -> [String; 2] {
+    /// The command that shows the status of this server, and if it needs approvals the one that approves its plugin.
+    pub(super) fn commands(&self, workdir: &Workdir) -> Vec<String> {
         let (plugins, folder) = (shell_quote(&workdir.plugins), shell_quote(&workdir.folder));
         let [status, approve] = match &self.file {
             Some(file) => {
@@ -65,7 +65,8 @@ impl DevServerConfig {
             // Without a configuration, the lockfile is in the folder where the server starts.
             None => ["plugport status".to_owned(), format!("(cd {folder} && plugport approve)")],
         };
-        [format!("status of the server: {status}"), format!("to approve what it serves: {approve}")]
+        let approve = self.paths.approves.then(|| format!("to approve what it serves: {approve}"));
+        std::iter::once(format!("status of the server: {status}")).chain(approve).collect()
     }
 
     /// The path of the audit; `None` if it is disabled.
@@ -183,7 +184,16 @@ mod tests {
         assert_eq!(own.audit(), Some(root.join("kept/audit.jsonl")));
         assert_eq!(own.written().collect::<Vec<_>>(), [root.join("kept")]);
         let file = root.join(DEFAULT_NAME).display().to_string();
-        assert!(own.commands(&workdir)[0].ends_with(&format!("plugport status --config {file}")));
+        assert_eq!(
+            own.commands(&workdir),
+            [format!("status of the server: plugport status --config {file}")]
+        );
+        let mut approving = read(&args).unwrap();
+        approving.paths.approves = true;
+        assert!(
+            approving.commands(&workdir)[1].contains("plugport approve --config ") && own.loads_sources()
+        );
+        assert!(!approving.loads_sources());
         args.config = Some(root.join("none.toml"));
         assert!(matches!(read(&args), Err(CommandError::Usage(_))));
     }

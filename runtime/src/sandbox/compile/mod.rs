@@ -199,6 +199,8 @@ impl Compiler {
         _permit: &CompilePermit,
     ) -> Result<Component, CompileError> {
         let key = Key::of(engine, &self.effort.name(digest));
+        let limits = self.effort.limits(limits);
+        let limits = limits.as_ref();
         let lock = self.lock(key, limits).await;
         let compiling = async {
             // Another process that held the lock may have stored the code meanwhile.
@@ -270,7 +272,7 @@ impl Compiler {
         let efforts =
             if self.effort == Effort::Quick { &[Effort::Full, Effort::Quick][..] } else { &[Effort::Full] };
         let keys: Vec<Key> = efforts.iter().map(|effort| Key::of(engine, &effort.name(digest))).collect();
-        let (engine, max_bytes) = (engine.clone(), limits.code_mib << 20);
+        let (engine, max_bytes) = (engine.clone(), self.effort.limits(limits).code_mib << 20);
         let loading = spawn_blocking(move || {
             let load = |key| caches.iter().find_map(|cache| cache.load(&engine, key, max_bytes));
             let loaded = keys.iter().find_map(load)?;

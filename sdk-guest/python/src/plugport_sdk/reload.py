@@ -49,7 +49,7 @@ def exports(app: str) -> tuple[type[Any], ...]:
 
 
 def _instances(module: ModuleType) -> dict[str, Any]:
-    return {name: getattr(module, name)() for name in _EXPORTS}
+    return {name: getattr(module, name)() for name in _EXPORTS if hasattr(module, name)}
 
 
 def _own_modules(app: str, built: ModuleType) -> list[str]:
