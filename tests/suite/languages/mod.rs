@@ -5,6 +5,7 @@
 //! What the commands `new` and `build` do without a compiler is in `cli`, and the example plugins are in
 //! `example_plugins`.
 
+mod any_language;
 mod argument_types;
 mod dev_sources;
 mod function_tool_types;
