@@ -58,7 +58,8 @@ pub(super) fn record_hidden_subscriptions(
         return;
     }
     let Some(permit) = server.lookups.begin_subscription() else { return };
-    let (owner, caller, uris) = (Arc::clone(server), caller.clone(), subscription.uris());
+    let (owner, caller, mut uris) = (Arc::clone(server), caller.clone(), subscription.uris());
+    uris.sort_unstable();
     server.tasks.spawn(async move {
         let _permit = permit;
         let Some(hidden) = HiddenItems::of(&owner, &caller) else { return };
