@@ -58,9 +58,9 @@ fn find_sources(folder: &Path, files: &mut Vec<PathBuf>) {
 /// Whether a file belongs to `sources`, by its path.
 pub(crate) fn is_source_of(root: &Path, file: &Path) -> bool {
     let named = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let folders = file.ancestors().skip(1).take_while(|folder| *folder != root);
-    let mut folders = folders.map(|folder| has_sources(folder, &named(folder)));
-    file.starts_with(root) && is_source(&named(file)) && folders.all(|has_sources| has_sources)
+    let mut folders = file.ancestors().skip(1).take_while(|folder| *folder != root);
+    let is_below = file.starts_with(root) && folders.all(|folder| has_sources(folder, &named(folder)));
+    is_below && is_source(&named(file))
 }
 
 fn has_sources(folder: &Path, name: &str) -> bool {
