@@ -258,7 +258,7 @@ impl Snapshot {
                 && self.may_read(own, uri, lists.is_none().then(|| template.key()))
         };
         // A listed URI that this caller does not see is not read through a template either. This is the last check, so
-        // that the response takes as long as for a URI that nobody lists.
+        // that matching takes as long as for a URI that nobody lists.
         let found = matching.find(may_serve).filter(|_| !self.resources.hides(uri));
         found.map(|(template, matched)| (&template.plugin, matched))
     }

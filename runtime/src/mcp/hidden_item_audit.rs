@@ -43,7 +43,7 @@ where
         let _permit = permit;
         let request = R::as_ref(&failed);
         let work = || record(&owner, &caller, function, request);
-        owner.lookups.work.in_place(request.params.len(), work).await;
+        owner.lookups.request_work.in_place(request.params.len(), work).await;
     });
 }
 
@@ -68,7 +68,7 @@ pub(super) fn record_hidden_subscriptions(
                 forbid(plugin, ("subscriptions/listen", name.as_str()), &caller, 0);
             }
         };
-        owner.lookups.work.in_place(hidden.work(uris.len()), work).await;
+        owner.lookups.subscription_work.in_place(hidden.work(uris.len()), work).await;
     });
 }
 
