@@ -90,13 +90,22 @@ fn result(value: anytype) *c.pp_result {
 }
 
 fn text(value: []const u8) *c.pp_result {
+    // The SDK for C would take the text as ended there.
+    for (value) |byte| {
+        if (byte == 0) return c.pp_error("the tool failed: its text has the character U+0000");
+    }
     return c.pp_text("%.*s", @as(c_int, @intCast(value.len)), value.ptr);
 }
 
 fn document(value: anytype) *c.pp_doc {
     const doc = c.pp_object();
     inline for (@typeInfo(@TypeOf(value)).@"struct".field_names) |name| {
-        c.pp_put_json(doc, name, memory.print("{f}", .{std.json.fmt(@field(value, name), .{})}));
+        const field = @field(value, name);
+        // The schema lets the client miss an optional field, and knows no null.
+        const is_missing = if (@typeInfo(@TypeOf(field)) == .optional) field == null else false;
+        if (!is_missing) {
+            c.pp_put_json(doc, name, memory.print("{f}", .{std.json.fmt(field, .{})}));
+        }
     }
     return doc;
 }

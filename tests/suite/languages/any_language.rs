@@ -34,7 +34,7 @@ async fn a_plugin_without_an_sdk_is_served() {
     let nobody = client.call("greet-greet", json!({ "name": "" })).await;
     assert_eq!(nobody.tool_error(), "a name has at least one letter");
     let rejected = client.call("greet-greet", json!({})).await;
-    assert!(rejected.tool_error().contains("invalid arguments"), "{rejected:?}");
+    assert!(rejected.tool_error().contains("/name: is required and missing"), "{rejected:?}");
 }
 
 /// `plugport build` in the folder that the page describes, but for its name and a shared build folder.

@@ -30,8 +30,8 @@ fn kinds(_: Call, args: Kinds) []const u8 {
     });
 }
 
-fn sum(_: Call, args: struct { a: i32, b: i32 }) !struct { sum: i32, words: []const []const u8 } {
-    return .{ .sum = try std.math.add(i32, args.a, args.b), .words = &.{ "a", "b" } };
+fn sum(_: Call, args: struct { a: i32, b: i32 }) !struct { sum: i32, words: []const []const u8, note: ?[]const u8 } {
+    return .{ .sum = try std.math.add(i32, args.a, args.b), .words = &.{ "a", "b" }, .note = null };
 }
 
 fn count(call: Call, args: struct { key: []const u8, by: i64 = 1 }) ![]const u8 {

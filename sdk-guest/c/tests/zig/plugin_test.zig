@@ -21,14 +21,15 @@ test "arguments have the types of the fields" {
 test "what does not fit is rejected" {
     host.newClient();
     for ([_][2][:0]const u8{
-        .{ "{\"text\":\"a\",\"tiny\":128}", "the argument `tiny` must be a whole number from -128 to 127" },
-        .{ "{\"text\":\"a\",\"tiny\":1,\"tone\":\"x\"}", "the argument `tone` must be one of formal|friendly" },
-        .{ "{\"tiny\":1}", "the argument `text` is missing" },
-        .{ "{\"text\":\"a\",\"tiny\":1,\"words\":[1]}", "the argument `words` does not fit its schema" },
+        .{ "{\"text\":\"a\",\"tiny\":128}", "/tiny: " },
+        .{ "{\"text\":\"a\",\"tiny\":1,\"tone\":\"x\"}", "/tone: " },
+        .{ "{\"tiny\":1}", "/text: is required and missing" },
+        .{ "{\"text\":\"a\",\"tiny\":1,\"words\":[1]}", "/words/0: " },
     }) |case| {
         const result = host.call("kinds", case[0]);
         try expect(result.is_error);
-        try expectText(case[1], result.text);
+        errdefer std.debug.print("{s} is missing in {s}\n", .{ case[1], result.text });
+        try expect(std.mem.find(u8, result.text, case[1]) != null);
     }
 }
 

@@ -18,7 +18,7 @@ import linecache
 import os
 import sys
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import CodeType, ModuleType
 from typing import Any
 
@@ -44,12 +44,13 @@ _NEVER_OWN = ("plugport_sdk", "wit_world", "componentize_py")
 def exports(app: str) -> tuple[type[Any], ...]:
     """The classes of a plugin whose module is `app`. They pass on each call to those of the present sources."""
     built = importlib.import_module(app)
-    plugin = _Plugin(app, _instances(built), _own_modules(app, built))
+    names = [name for name in _EXPORTS if hasattr(built, name)]
+    plugin = _Plugin(app, _instances(built, names), _own_modules(app, built))
     return tuple(_forwarding(plugin, name, functions) for name, functions in _EXPORTS.items())
 
 
-def _instances(module: ModuleType) -> dict[str, Any]:
-    return {name: getattr(module, name)() for name in _EXPORTS if hasattr(module, name)}
+def _instances(module: ModuleType, names: Iterable[str]) -> dict[str, Any]:
+    return {name: getattr(module, name)() for name in names}
 
 
 def _own_modules(app: str, built: ModuleType) -> list[str]:
@@ -103,7 +104,8 @@ class _Plugin:
         sys.meta_path.insert(0, finder)
         try:
             with host.building_again():
-                return _instances(importlib.import_module(self._app))
+                # Sources without a class that the component exports are a mistake, which is told.
+                return _instances(importlib.import_module(self._app), self._built)
         finally:
             # As in the component of `plugport build`, a call cannot import what was not imported before.
             sys.meta_path.remove(finder)
