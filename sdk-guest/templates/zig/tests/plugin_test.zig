@@ -29,5 +29,8 @@ test "refuses what is no name" {
     host.newClient();
     const result = host.call("hello", "{\"name\":7}");
     try expect(result.is_error);
-    try expectText("the argument `name` must be a text", result.text);
+    try expectText(
+        "the arguments do not fit the tool's schema: /name: 7 is not of type \"string\"",
+        result.text,
+    );
 }
