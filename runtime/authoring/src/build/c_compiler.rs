@@ -81,7 +81,8 @@ impl CCompiler {
 }
 
 async fn find_zig(root: &Path, tools: &Toolchain) -> Option<CCompiler> {
-    if let Some(program) = ["zig", "python-zig"].iter().find_map(|name| tools.find(name)) {
+    // The one of pip first: what the error about an old Zig says to install has to be found then.
+    if let Some(program) = ["python-zig", "zig"].iter().find_map(|name| tools.find(name)) {
         return Some(CCompiler { program, zig: Some(&[]) });
     }
     let program = tools.find("python3")?;

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Sized
+from fractions import Fraction
 from typing import Any
 
 from .errors import Internal
@@ -124,6 +125,11 @@ def _number(is_over: Callable[[Any, Any], bool], words: str) -> Check:
     return _limit(float, lambda value: value, is_over, lambda bound: f"{words} {_said(bound)}")
 
 
+def _is_no_multiple(value: float, step: float) -> bool:
+    # The server divides the decimals as they are written.
+    return bool(step) and Fraction(str(value)) % Fraction(str(step)) != 0
+
+
 def _least(kind: type[Sized], one: str, many: str, words: str = "has less than") -> Check:
     return _limit(kind, len, lambda size, least: size < least, lambda least: f"{words} {_counted(least, one, many)}")
 
@@ -196,7 +202,7 @@ _CHECKS: dict[str, Check] = {
     "maximum": _number(lambda value, most: value > most, "is greater than the maximum of"),
     "exclusiveMinimum": _number(lambda value, least: value <= least, "is less than or equal to the minimum of"),
     "exclusiveMaximum": _number(lambda value, most: value >= most, "is greater than or equal to the maximum of"),
-    "multipleOf": _number(lambda value, step: value % step != 0, "is not a multiple of"),
+    "multipleOf": _number(_is_no_multiple, "is not a multiple of"),
     "minLength": _least(str, "character", "characters", "is shorter than"),
     "maxLength": _most(str, "character", "characters", "is longer than"),
     "minItems": _least(list, "item", "items"),

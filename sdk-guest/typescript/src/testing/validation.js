@@ -93,6 +93,11 @@ const items = (value) => (Array.isArray(value) ? value.length : undefined);
 const members = (value) => (isObject(value) ? Object.keys(value).length : undefined);
 const above = (size, most) => size > most;
 const below = (size, least) => size < least;
+/** The server divides the decimals as they are written; here the quotient may differ in its last bits. */
+const isNoMultiple = (value, step) => {
+  const quotient = value / step;
+  return Math.abs(quotient - Math.round(quotient)) > 2 * Number.EPSILON * Math.abs(quotient);
+};
 
 /** By keyword, in the order in which the server names faults: why a value does not fit, if it does not. */
 const assertions = {
@@ -114,7 +119,7 @@ const assertions = {
   ),
   multipleOf: limit(
     number,
-    (value, step) => !Number.isInteger(value / step),
+    isNoMultiple,
     (step) => `is not a multiple of ${step}`,
   ),
   minLength: limit(letters, below, (least) => `is shorter than ${plural(least, "character", "characters")}`),
