@@ -11,6 +11,7 @@ use super::error::BuildError;
 use super::output;
 use crate::atomic_write::atomic_write;
 use crate::cli;
+use crate::project::dev_record;
 use crate::server_access::{DevLoad, ServerAccess};
 
 /// How the SDKs begin the errors of a plugin that cannot load its sources, and of one that lacks what they need.
@@ -110,19 +111,8 @@ impl DevFiles {
     }
 
     fn record(&self) -> PathBuf {
-        record_path(&self.sources)
+        dev_record::path(&self.sources)
     }
-}
-
-/// Has the next build make a component even if there is one for these sources: what a component was made of does not
-/// name all of it, such as Python's libraries.
-pub(crate) fn forget_component(sources: &Path) {
-    // Mostly there is none.
-    let _ = std::fs::remove_file(record_path(sources));
-}
-
-fn record_path(sources: &Path) -> PathBuf {
-    sources.with_extension("base")
 }
 
 /// What makes a tool's file another one: its path, size and time.
@@ -169,7 +159,7 @@ mod tests {
         assert_ne!(other.made_of(&parts("tool 1")), made_of);
         files.put_sources("b").unwrap();
         assert_eq!(files.is_made_of(&made_of, "a"), Some(true));
-        forget_component(&files.sources);
+        dev_record::forget(&files.sources);
         assert_eq!(files.is_made_of(&made_of, "a"), None);
         files.put_component(b"component", Some(&base)).unwrap();
         std::fs::write(&files.component, b"of another build").unwrap();

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use super::composed_world::world_of;
 use super::dev_files::{MAX_SOURCES, tool_stamp};
 use super::error::BuildError;
-use super::python_imports::{sources, used_worlds};
+use super::python_imports::used_worlds;
 use super::python_syntax::check_syntax;
 use super::tool_command::ToolCommand;
 use super::toolchain::{Toolchain, with_pip};
@@ -18,6 +18,7 @@ use super::{BuiltComponent, read_made};
 use crate::project::Project;
 use crate::project::host_world::HostWorld;
 use crate::project::packages::COMPONENTIZE_PY;
+use crate::project::python_sources::sources;
 
 /// Interfaces, and the modules that the SDK expects for them. Without these options a module's name depends on what
 /// else the world has. An interface that the world lacks does no harm.

@@ -27,8 +27,8 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use plugport_common::{CommandError, console};
 
-use crate::build::forget_component;
 use crate::cli;
+use crate::project::dev_record;
 use crate::project::language::Language;
 use crate::server_access::ServerAccess;
 use crate::signals::Signals;
@@ -51,7 +51,7 @@ pub(crate) async fn run(
     }
     let workdir = Workdir::make(&project.root).context("cannot make the folder for the built component")?;
     if project.language == Some(Language::Python) {
-        forget_component(&workdir::built_sources(&project.root));
+        dev_record::forget(&workdir::built_sources(&project.root));
     }
     let mut settings = DevServerConfig::read(&args, &project, &workdir, access)?;
     let mut context = DevContext {

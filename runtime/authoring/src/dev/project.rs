@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::workdir;
-use crate::build::is_python_source;
 use crate::cli;
 use crate::project::language::Language;
+use crate::project::python_sources::is_python_source;
 use crate::project::{self, ProjectDir, ProjectError};
 
 /// The build script of a package that uses this program.

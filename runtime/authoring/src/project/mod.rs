@@ -2,11 +2,13 @@
 //! both use it.
 
 pub(crate) mod cargo_artifacts;
+pub(crate) mod dev_record;
 pub(crate) mod embedded;
 pub(crate) mod host_world;
 pub(crate) mod language;
 pub(crate) mod manifest;
 pub(crate) mod packages;
+pub(crate) mod python_sources;
 
 use std::collections::BTreeSet;
 use std::io;

@@ -199,8 +199,7 @@ impl Compiler {
         _permit: &CompilePermit,
     ) -> Result<Component, CompileError> {
         let key = Key::of(engine, &self.effort.name(digest));
-        let limits = self.effort.limits(limits);
-        let limits = limits.as_ref();
+        let limits = &*self.effort.limits(limits);
         let lock = self.lock(key, limits).await;
         let compiling = async {
             // Another process that held the lock may have stored the code meanwhile.
