@@ -141,8 +141,8 @@ func TestArgumentsAreReadAndDefaultsStandIn(t *testing.T) {
 	}
 }
 
-// unvalidated is what the SDK itself says of arguments, which clients read only if a schema of the author's own lets them
-// pass.
+// unvalidated is what the SDK itself says of arguments, which clients read only if a schema of the author's own lets
+// them pass.
 func unvalidated(tool string, args any) error {
 	text, _ := json.Marshal(args)
 	_, err := testhost.SDK.CallTool(plugporttest.New().Call(), tool, string(text))

@@ -23,8 +23,8 @@ use super::static_tokens::{self, StaticTokens};
 use crate::config::{AnonymousAccess, AuthConfig, TOKEN_PREFIX};
 use crate::observe::Audit;
 
-/// After how much time the holder of an access token without `exp` must show it again. Only its issuer knows when such a
-/// token ends, and says so only when it is asked.
+/// After how much time the holder of an access token without `exp` must show it again. Only its issuer knows when such
+/// a token ends, and says so only when it is asked.
 const WITHOUT_EXPIRY: Duration = Duration::from_secs(15 * 60);
 
 /// The verified certificate of a TLS client.

@@ -10,7 +10,7 @@ const QUICK_SIZE: u64 = 4;
 /// How much time the compiler takes for good code. The code runs in the same engine, with the same fuel and the same
 /// checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Effort {
+pub enum CompileEffort {
     /// For code that is served.
     #[default]
     Full,
@@ -18,7 +18,7 @@ pub enum Effort {
     Quick,
 }
 
-impl Effort {
+impl CompileEffort {
     /// The digest under which code is stored: quick code must never be found by a server that wants the other.
     pub(super) fn name(self, digest: &str) -> Cow<'_, str> {
         match self {

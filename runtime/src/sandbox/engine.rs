@@ -12,7 +12,7 @@ use wasmtime::{
     RegallocAlgorithm, WasmBacktraceDetails,
 };
 
-use super::compile_effort::Effort;
+use super::compile_effort::CompileEffort;
 use super::system_memory::guest_memory;
 use crate::config::fixed_limits::{CORE_INSTANCES, TABLE_ELEMENTS};
 use crate::config::{Limits, ServerConfig, kib, mib};
@@ -96,15 +96,15 @@ pub fn engine_without_pool(settings: &ServerConfig) -> Result<Engine, EngineErro
     Engine::new(&flags(settings)).map_err(|error| EngineError::new(settings, error))
 }
 
-/// Creates an engine that only compiles; [`engine`] can run its code. Neither of the settings for quick compiling changes
-/// what the code may do.
+/// Creates an engine that only compiles; [`engine`] can run its code. Neither of the settings for quick compiling
+/// changes what the code may do.
 ///
 /// # Errors
 /// When the machine lacks a feature.
-pub(super) fn compiler(effort: Effort) -> Result<Engine, EngineError> {
+pub(super) fn compiler(effort: CompileEffort) -> Result<Engine, EngineError> {
     let settings = ServerConfig::default();
     let mut config = flags(&settings);
-    if effort == Effort::Quick {
+    if effort == CompileEffort::Quick {
         config
             .cranelift_opt_level(OptLevel::None)
             .cranelift_regalloc_algorithm(RegallocAlgorithm::SinglePass);

@@ -27,7 +27,7 @@ pub use compile::{
     CacheError, CodeCache, CompileError, CompilePermit, CompileRequest, Compiler, CompilerMessage,
     DetachedCompile, WorkerError, compile_for_server,
 };
-pub use compile_effort::Effort;
+pub use compile_effort::CompileEffort;
 pub(crate) use cpu_time::CpuTime;
 pub(crate) use engine::YIELD_INTERVAL;
 pub use engine::{EngineError, engine, engine_without_pool};

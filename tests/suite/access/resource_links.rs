@@ -1,5 +1,5 @@
-//! Results link to, embed, and copy only the resources that their caller sees. A URI that no plugin publishes is nobody's
-//! to hide.
+//! Results link to, embed, and copy only the resources that their caller sees. A URI that no plugin publishes is
+//! nobody's to hide.
 
 use plugport_tests::http_client::{Client, HttpResponse};
 use plugport_tests::server::Server;

@@ -142,7 +142,7 @@ async fn a_change_in_python_is_served_by_the_same_component() {
     dev.wait_for_log("SyntaxError: ", SOON).await;
     dev.wait_for_log("the version before it is still served", SOON).await;
     let log = dev.log();
-    assert!(log.contains("File \"plugin.py\", line 1") && !log.contains("reload.py"), "{log}");
+    assert!(log.contains("File \"plugin.py\", line 1") && !log.contains("dev_sources.py"), "{log}");
     dev.wait_for_answer(&client, "Salve, Ada!", SOON).await;
     assert!(component == dev.component(), "nothing was compiled");
     // Nothing in the component has imported this module.

@@ -40,7 +40,7 @@ const BUNDLE: [&str; 9] = [
 ];
 
 /// The module of the SDK that loads bundles as data.
-const RELOAD: &str = "src/reload.js";
+const DEV_SOURCES: &str = "src/dev_sources.js";
 
 /// What the SDK's `globals.js` exports. Code that names one as a member of `globalThis` gets it too.
 const GLOBALS: [&str; 9] = [
@@ -89,7 +89,7 @@ pub(super) struct DevPlugin {
     installed: NodeModules,
     entry: PathBuf,
     /// The file of the SDK that loads the bundle.
-    reload: PathBuf,
+    loader: PathBuf,
 }
 
 impl DevPlugin {
@@ -99,11 +99,11 @@ impl DevPlugin {
         tools.require("node", NODE)?;
         let is_usual = project.manifest.world.is_none() && !project.root.join("wit").is_dir();
         let installed = NodeModules::find(&project.root)?;
-        let reload = installed.sdk.join(RELOAD);
-        if !is_usual || !reload.is_file() {
+        let loader = installed.sdk.join(DEV_SOURCES);
+        if !is_usual || !loader.is_file() {
             return Ok(None);
         }
-        Ok(Some(Self { installed, entry: entry(project)?, reload }))
+        Ok(Some(Self { installed, entry: entry(project)?, loader }))
     }
 
     /// The bundle: a script that gets the interfaces of the host by a function `require`. `None` if that lacks one.
@@ -114,16 +114,16 @@ impl DevPlugin {
     ) -> Result<Option<String>, BuildError> {
         let bundle = scratch.join("plugin.js");
         self.installed.bundle(&project.root, self.entry.clone(), &bundle, "--format=cjs").await?;
-        let reload = self.reload_text();
-        let is_there = |interface: &String| reload.contains(&format!("from {interface:?}"));
+        let loader = self.loader_text();
+        let is_there = |interface: &String| loader.contains(&format!("from {interface:?}"));
         if !imports(&read_made(&metafile(&bundle))?)?.iter().all(is_there) {
             return Ok(None);
         }
         Ok(Some(String::from_utf8_lossy(&read_made(&bundle)?).into_owned()))
     }
 
-    fn reload_text(&self) -> String {
-        std::fs::read_to_string(&self.reload).unwrap_or_default()
+    fn loader_text(&self) -> String {
+        std::fs::read_to_string(&self.loader).unwrap_or_default()
     }
 
     /// What the component is made of.
@@ -131,7 +131,7 @@ impl DevPlugin {
         let sdk = &self.installed.sdk;
         [
             tool_stamp(&self.installed.componentize),
-            self.reload_text(),
+            self.loader_text(),
             std::fs::read_to_string(sdk.join("package.json")).unwrap_or_default(),
             texts(&sdk.join("wit")),
             format!("{:?}", project.manifest.about),
@@ -146,7 +146,7 @@ impl DevPlugin {
         scratch: &Path,
     ) -> Result<BuiltComponent, BuildError> {
         check_node(&project.root, tools).await?;
-        self.installed.componentize(project, &self.reload, &HostWorld::ALL, scratch).await
+        self.installed.componentize(project, &self.loader, &HostWorld::ALL, scratch).await
     }
 }
 

@@ -29,26 +29,26 @@ const MODULES: [&str; 3] = [
 ];
 
 /// The module of the SDK that loads sources as data.
-const RELOAD: &str = "plugport_sdk/reload.py";
+const DEV_SOURCES: &str = "plugport_sdk/dev_sources.py";
 
 /// The plugin's module in a component of `plugport dev`, and its folder in the scratch folder.
 const DEV_APP: &str = "plugport_dev";
 
-/// Builds the component. `reloads`: for `plugport dev`, one that can load other sources.
+/// Builds the component. `loads_sources`: for `plugport dev`, one that can load other sources.
 pub(super) async fn build(
     project: &Project,
     tools: &Toolchain,
     scratch: &Path,
-    reloads: bool,
+    loads_sources: bool,
 ) -> Result<BuiltComponent, BuildError> {
     let componentize = tools.require("componentize-py", &with_pip(&project.root, COMPONENTIZE_PY))?;
-    if reloads {
+    if loads_sources {
         check_syntax(project, tools, &sources(&project.root)).await?;
     }
-    let worlds = if reloads { dev_worlds(project) } else { worlds(project) };
+    let worlds = if loads_sources { dev_worlds(project) } else { worlds(project) };
     let wit = world_of(project, None, &worlds, scratch)?;
     let output = scratch.join("plugin.wasm");
-    let app = if reloads { Some(write_dev_app(project, scratch)?) } else { None };
+    let app = if loads_sources { Some(write_dev_app(project, scratch)?) } else { None };
     let arguments = arguments(project, &wit, app.as_deref(), &output);
     // Without a backtrace of the tool itself behind what Python says.
     let command = ToolCommand::new(&componentize, &project.root).env("RUST_BACKTRACE", "0");
@@ -61,7 +61,7 @@ pub(super) async fn build(
 pub(super) fn sources_as_data(project: &Project) -> Option<String> {
     let root = &project.root;
     let is_usual = project.manifest.world.is_none() && !root.join("wit").is_dir();
-    if !is_usual || !root.join(sdk(project)).join(RELOAD).is_file() {
+    if !is_usual || !root.join(sdk(project)).join(DEV_SOURCES).is_file() {
         return None;
     }
     let mut files = BTreeMap::new();
@@ -92,7 +92,7 @@ fn dev_worlds(project: &Project) -> Vec<HostWorld> {
 fn write_dev_app(project: &Project, scratch: &Path) -> Result<PathBuf, BuildError> {
     let folder = scratch.join(DEV_APP);
     let text = format!(
-        "from plugport_sdk import reload\n\nTools, Resources, Prompts, Completions = reload.exports({:?})\n",
+        "from plugport_sdk import dev_sources\n\nTools, Resources, Prompts, Completions = dev_sources.exports({:?})\n",
         app(project)
     );
     std::fs::create_dir(&folder)

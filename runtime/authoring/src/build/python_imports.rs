@@ -1,7 +1,7 @@
 //! Which of the host's interfaces a project in Python uses, by the `import` statements of its sources.
 //!
-//! Python knows what it imports when it runs, and that needs the component's world. So the statements are read here. What
-//! a library imports, or code without such a statement, has to be named in `pyproject.toml`.
+//! Python knows what it imports when it runs, and that needs the component's world. So the statements are read here.
+//! What a library imports, or code without such a statement, has to be named in `pyproject.toml`.
 
 use std::path::Path;
 

@@ -183,7 +183,8 @@ pub(super) fn with_big_stack<T>(work: impl FnOnce() -> T) -> T {
     stacker::maybe_grow(STACK / 2, STACK, work)
 }
 
-/// Runs a validation on a stack for `subschemas_per_level` subschemas at each of `levels` levels of a value, and at one more.
+/// Runs a validation on a stack for `subschemas_per_level` subschemas at each of `levels` levels of a value, and at one
+/// more.
 pub(super) fn with_stack_for<T>(subschemas_per_level: usize, levels: usize, check: impl FnOnce() -> T) -> T {
     let size = one_level(subschemas_per_level)
         .saturating_mul(levels.saturating_add(2))

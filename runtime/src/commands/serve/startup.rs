@@ -19,7 +19,7 @@ use crate::mcp::Server;
 use crate::observe::trace::{OtlpTarget, TraceExporter, Tracer};
 use crate::observe::{Audit, AuditWriter, Escaped};
 use crate::plugin::Loader;
-use crate::sandbox::{CodeCache, Compiler, Effort, KvDatabase};
+use crate::sandbox::{CodeCache, CompileEffort, Compiler, KvDatabase};
 use crate::watch::{FolderEvent, FolderWatcher, ListRefresher, LoadPolicy, LoadStatus};
 
 /// Opens the audit. A configured file that cannot be written is an error. If the default file cannot be written, there
@@ -92,7 +92,7 @@ pub(super) fn prepare(
     }
     let (tracer, exporter) = tracer(config.telemetry.otlp.as_ref())?;
     let authenticator = Arc::new(Authenticator::new(config.auth.as_ref(), audit.clone()));
-    let effort = if args.dev_quick { Effort::Quick } else { Effort::Full };
+    let effort = if args.dev_quick { CompileEffort::Quick } else { CompileEffort::Full };
     let compiler = compiler(&config).with_effort(effort);
     let loader = Loader::new(&settings, store, audit.clone(), compiler).context("cannot start")?;
     let (call_totals, guest_memory) = (Arc::clone(loader.call_totals()), Arc::clone(loader.guest_memory()));

@@ -29,7 +29,7 @@ pub use worker_main::{CompileRequest, WorkerError, compile_for_server};
 
 use crate::config::Limits;
 use crate::observe::truncate;
-use crate::sandbox::compile_effort::Effort;
+use crate::sandbox::compile_effort::CompileEffort;
 use cache::{CompileLock, Key};
 use deserialize::MachineCode;
 
@@ -46,7 +46,7 @@ pub struct Compiler {
     /// Searched in this order. New code is stored in the first.
     caches: Arc<[CodeCache]>,
     permits: Arc<Semaphore>,
-    effort: Effort,
+    effort: CompileEffort,
 }
 
 /// The permit to compile one file. Dropping it returns it. Everything that compiles needs one, so there is a single
@@ -144,12 +144,12 @@ impl Compiler {
 
     fn new(location: Location) -> Self {
         let permits = Arc::new(Semaphore::new(MAX_COMPILING));
-        Self { location, caches: Arc::default(), permits, effort: Effort::Full }
+        Self { location, caches: Arc::default(), permits, effort: CompileEffort::Full }
     }
 
     /// The same compiler with another effort.
     #[must_use]
-    pub fn with_effort(self, effort: Effort) -> Self {
+    pub fn with_effort(self, effort: CompileEffort) -> Self {
         Self { effort, ..self }
     }
 
@@ -268,8 +268,11 @@ impl Compiler {
         }
         let caches = Arc::clone(&self.caches);
         // Better code is as good.
-        let efforts =
-            if self.effort == Effort::Quick { &[Effort::Full, Effort::Quick][..] } else { &[Effort::Full] };
+        let efforts = if self.effort == CompileEffort::Quick {
+            &[CompileEffort::Full, CompileEffort::Quick][..]
+        } else {
+            &[CompileEffort::Full]
+        };
         let keys: Vec<Key> = efforts.iter().map(|effort| Key::of(engine, &effort.name(digest))).collect();
         let (engine, max_bytes) = (engine.clone(), self.effort.limits(limits).code_mib << 20);
         let loading = spawn_blocking(move || {
@@ -304,7 +307,7 @@ mod tests {
     fn what_a_compiling_process_makes_fits_the_engine_that_serves() {
         let (serves, compiles) = (
             engine::engine(&crate::config::ServerConfig::default()).unwrap(),
-            engine::compiler(Effort::Full).unwrap(),
+            engine::compiler(CompileEffort::Full).unwrap(),
         );
         assert_eq!(Key::of(&serves, "d"), Key::of(&compiles, "d"));
         assert_ne!(Key::of(&serves, "d"), Key::of(&serves, "e"));
@@ -333,10 +336,10 @@ mod tests {
     async fn quick_code_runs_in_the_engine_and_is_found_by_nobody_who_wants_better() {
         let dir = tempfile::tempdir().unwrap();
         let compiler = || Compiler::in_process().with_caches(CodeCache::open(dir.path(), 64).unwrap());
-        let (full, quick) = (compiler(), compiler().with_effort(Effort::Quick));
+        let (full, quick) = (compiler(), compiler().with_effort(CompileEffort::Quick));
         let engine = engine::engine(&crate::config::ServerConfig::default()).unwrap();
         let component = wat::parse_str("(component (core module (func (export \"f\"))))").unwrap();
-        let code = engine::compiler(Effort::Quick).unwrap().precompile_component(&component).unwrap();
+        let code = engine::compiler(CompileEffort::Quick).unwrap().precompile_component(&component).unwrap();
         MachineCode::Compiled(code).load(&engine).unwrap();
         let limits = Limits::default();
         quick.compile(&engine, component.clone(), "a", &limits).await.unwrap();

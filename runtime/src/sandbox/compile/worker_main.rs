@@ -16,7 +16,7 @@ use super::rlimits::Rlimits;
 use super::{MAX_MESSAGE, declaration_limits};
 use crate::config::mib;
 use crate::observe::truncate;
-use crate::sandbox::compile_effort::Effort;
+use crate::sandbox::compile_effort::CompileEffort;
 use crate::sandbox::engine::compiler;
 
 /// The command-line arguments of a compiling process.
@@ -29,7 +29,7 @@ pub struct CompileRequest {
     /// The processor time for compiling it, in seconds.
     pub cpu_s: u64,
     /// How much time to take for good code.
-    pub effort: Effort,
+    pub effort: CompileEffort,
 }
 
 /// Why the process has no reply. The message appears only in the server's log.

@@ -19,7 +19,7 @@ use super::ipc::{HEAD, ReplyHeader, ReplyKind};
 use super::orphaned_compile::DetachedCompile;
 use crate::config::Limits;
 use crate::observe::Escaped;
-use crate::sandbox::compile_effort::Effort;
+use crate::sandbox::compile_effort::CompileEffort;
 
 /// The file that this process runs, even if it was renamed or removed.
 const THIS_PROGRAM: &str = "/proc/self/exe";
@@ -48,7 +48,7 @@ pub(super) fn this_program() -> PathBuf {
 /// over, reads the reply, and holds `lock` until then; without `detached`, the compiling process is killed.
 pub(super) async fn compile(
     program: &Path,
-    effort: Effort,
+    effort: CompileEffort,
     component: Vec<u8>,
     limits: &Limits,
     detached: Option<DetachedCompile>,
@@ -77,7 +77,7 @@ pub(super) async fn compile(
     }
 }
 
-fn start(program: &Path, effort: Effort, bytes: usize, limits: &Limits) -> io::Result<Child> {
+fn start(program: &Path, effort: CompileEffort, bytes: usize, limits: &Limits) -> io::Result<Child> {
     let threads = threads();
     let cpu_s = limits.compile_time().as_secs().saturating_add(1).saturating_mul(threads as u64);
     Command::new(program)
@@ -86,7 +86,7 @@ fn start(program: &Path, effort: Effort, bytes: usize, limits: &Limits) -> io::R
         .args(["--bytes", &bytes.to_string()])
         .args(["--memory-mib", &limits.compile_mib.to_string()])
         .args(["--cpu-s", &cpu_s.to_string()])
-        .args((effort == Effort::Quick).then_some("--quick"))
+        .args((effort == CompileEffort::Quick).then_some("--quick"))
         .env_clear()
         .env("RAYON_NUM_THREADS", threads.to_string())
         .current_dir("/")

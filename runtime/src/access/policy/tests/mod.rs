@@ -1,5 +1,5 @@
-//! Property tests with random policies, and tests of single decisions. What callers see in lists is tested with the same
-//! policies in `mcp/methods/item_access/tests.rs`.
+//! Property tests with random policies, and tests of single decisions. What callers see in lists is tested with the
+//! same policies in `mcp/methods/item_access/tests.rs`.
 
 mod conditions;
 mod explanations;

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from unittest import mock
 
-from plugport_sdk import completions, host, middlewares, prompts, reload, resources, tools
+from plugport_sdk import completions, dev_sources, host, middlewares, prompts, resources, tools
 
 PLUGIN = """
 from lib.words import GREETING
@@ -54,7 +54,7 @@ class Reload(unittest.TestCase):
     def listed(self, **changed):
         """What an instance lists that finds these files among its data."""
         self.data = json.dumps({**self.files, **changed}) if changed else ""
-        return reload.exports("plugin_x")[0]().list_tools()
+        return dev_sources.exports("plugin_x")[0]().list_tools()
 
     def failure(self, **changed):
         with self.assertRaises(Exception) as failed:
@@ -78,7 +78,7 @@ class Reload(unittest.TestCase):
         self.assertTrue(told.startswith("the sources cannot be loaded:\n"), told)
         for part in ('File "plugin_x.py", line 2, in <module>', 'File "lib/words.py", line 1', "SyntaxError"):
             self.assertIn(part, told)
-        self.assertNotIn("reload.py", told)
+        self.assertNotIn("dev_sources.py", told)
         self.assertNotIn("importlib", told)
 
     def test_an_exception_has_its_line(self):
@@ -102,7 +102,7 @@ class Reload(unittest.TestCase):
     def test_a_module_that_was_deleted_is_missing(self):
         (self.root / "gone.py").write_text("GREETING = 'built'")
         (self.root / "lib/words.py").write_text("from gone import GREETING")
-        importing = reload.exports("plugin_x")[0]()
+        importing = dev_sources.exports("plugin_x")[0]()
         (self.root / "gone.py").unlink()
         importlib.invalidate_caches()
         self.data = json.dumps({**self.files, "lib/words.py": "from gone import GREETING"})
