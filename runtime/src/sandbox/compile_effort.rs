@@ -27,6 +27,14 @@ impl CompileEffort {
         }
     }
 
+    /// The efforts whose cached code is good enough, the best first.
+    pub(super) fn sufficient(self) -> &'static [Self] {
+        match self {
+            Self::Full => &[Self::Full],
+            Self::Quick => &[Self::Full, Self::Quick],
+        }
+    }
+
     /// The limits for code of this effort: quick code is larger, and the other has to be within the limit.
     pub(super) fn limits(self, limits: &Limits) -> Cow<'_, Limits> {
         match self {

@@ -267,13 +267,8 @@ impl Compiler {
             return None;
         }
         let caches = Arc::clone(&self.caches);
-        // Better code is as good.
-        let efforts = if self.effort == CompileEffort::Quick {
-            &[CompileEffort::Full, CompileEffort::Quick][..]
-        } else {
-            &[CompileEffort::Full]
-        };
-        let keys: Vec<Key> = efforts.iter().map(|effort| Key::of(engine, &effort.name(digest))).collect();
+        let efforts = self.effort.sufficient().iter();
+        let keys: Vec<Key> = efforts.map(|effort| Key::of(engine, &effort.name(digest))).collect();
         let (engine, max_bytes) = (engine.clone(), self.effort.limits(limits).code_mib << 20);
         let loading = spawn_blocking(move || {
             let load = |key| caches.iter().find_map(|cache| cache.load(&engine, key, max_bytes));
