@@ -1,25 +1,22 @@
-//! The code that wit-bindgen generates from the WIT package.
+//! The code that `cargo bindings` has generated from the WIT package.
 //!
-//! The imports are generated once and shared. Each interface that a plugin may export is generated separately, with an
-//! export macro of its own, so that a plugin has only the exports that it names. The linker combines them into the
-//! component's type. Imports that the plugin does not call are not in the component.
+//! It is committed, so that an author's first build compiles neither a parser of WIT nor a generator. The imports are
+//! generated once and shared. Each interface that a plugin may export is generated separately, with an export macro of
+//! its own, so that a plugin has only the exports that it names. The linker combines them into the component's type.
+//! Imports that the plugin does not call are not in the component.
 
 #![allow(
     missing_docs,
     unreachable_pub,
     unsafe_code,
-    clippy::allow_attributes_without_reason,
+    clippy::all,
+    clippy::pedantic,
+    clippy::restriction,
     reason = "generated: the canonical ABI works on raw memory"
 )]
 
 mod imports {
-    wit_bindgen::generate!({
-        path: "wit",
-        world: "imports",
-        additional_derives: [PartialEq],
-        generate_unused_types: true,
-        with: { "plugport:plugin/types@0.1.0/error": crate::error::Error },
-    });
+    include!("bindings/imports.rs");
 }
 
 pub use imports::plugport::plugin::{changes, elicitation, inputs, request, roots, sampling};
@@ -31,55 +28,34 @@ pub mod types {
 }
 
 pub mod keyvalue {
-    wit_bindgen::generate!({ path: "wit", world: "keyvalue", generate_all });
+    include!("bindings/keyvalue.rs");
 
     pub use wasi::keyvalue::{atomics, store};
 }
 
 pub mod http {
-    wit_bindgen::generate!({
-        path: "wit",
-        world: "http",
-        additional_derives: [PartialEq, Eq],
-        generate_unused_types: true,
-        with: { "plugport:plugin/http-client@0.1.0/failure": crate::http::Failure },
-    });
+    include!("bindings/http.rs");
 
     pub use plugport::plugin::http_client;
 }
 
 pub mod config {
-    wit_bindgen::generate!({ path: "wit", world: "config", generate_all });
+    include!("bindings/config.rs");
 
     pub use wasi::config::store;
 }
 
 macro_rules! exported {
-    ($interface:ident, $world:literal) => {
+    ($interface:ident, $file:literal) => {
         pub mod $interface {
-            wit_bindgen::generate!({
-                path: "wit",
-                inline: $world,
-                additional_derives: [PartialEq],
-                pub_export_macro: true,
-                with: {
-                    "plugport:plugin/types@0.1.0": crate::bindings::types,
-                    "plugport:plugin/request@0.1.0": crate::bindings::request,
-                },
-            });
+            include!($file);
 
             pub use exports::plugport::plugin::$interface::*;
         }
     };
 }
 
-exported!(tools, "package sdk:tools; world plugport-tools { export plugport:plugin/tools@0.1.0; }");
-exported!(
-    resources,
-    "package sdk:resources; world plugport-resources { export plugport:plugin/resources@0.1.0; }"
-);
-exported!(prompts, "package sdk:prompts; world plugport-prompts { export plugport:plugin/prompts@0.1.0; }");
-exported!(
-    completions,
-    "package sdk:completions; world plugport-completions { export plugport:plugin/completions@0.1.0; }"
-);
+exported!(tools, "bindings/tools.rs");
+exported!(resources, "bindings/resources.rs");
+exported!(prompts, "bindings/prompts.rs");
+exported!(completions, "bindings/completions.rs");

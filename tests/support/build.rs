@@ -1,5 +1,6 @@
 //! Builds the server, guests and plugins with the repository's own commands, once per test process.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -21,9 +22,17 @@ pub fn files_below(folder: &str) -> Vec<PathBuf> {
     files
 }
 
+/// A program that builds or installs something. It has the low priority that the server gives its compilers, so it
+/// neither starves them nor delays a call whose time a test measures.
+pub fn build_command(program: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new("nice");
+    command.args(["-n", "10"]).arg(program);
+    command
+}
+
 /// Runs cargo in the repository; panics with its output if it fails.
 fn cargo(args: &[&str]) {
-    let mut command = Command::new(env!("CARGO"));
+    let mut command = build_command(env!("CARGO"));
     command.args(args).current_dir(root());
     // Cargo's variables for this package would make crates that read them compile again.
     for (name, _) in std::env::vars_os() {

@@ -13,7 +13,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 use serde_json::Value;
 
 use crate::browser;
-use crate::build::root;
+use crate::build::{build_command, root};
 
 /// A client that runs a whole conversation by itself. Its folder in `tests/clients` has its scripts.
 #[derive(Debug, Clone, Copy)]
@@ -35,7 +35,8 @@ pub enum ExternalClient {
 }
 
 impl ExternalClient {
-    /// Installs the client, for a script of another one that starts it.
+    /// Installs the client: before the test's server starts, since a test that measures waits for all servers and lets
+    /// no other start meanwhile; or for a script of another client that starts this one.
     pub async fn install(self) -> Result<()> {
         tokio::task::spawn_blocking(move || self.command("").map(drop)).await?
     }
@@ -150,8 +151,8 @@ fn python(dir: &Path, source: &Path) -> Result<PathBuf> {
         "Python 3.11 or newer, as `python3`",
     )?;
     recreate(dir)?;
-    run(Command::new("python3").args(["-m", "venv"]).arg(dir))?;
-    run(Command::new(&program)
+    run(build_command("python3").args(["-m", "venv"]).arg(dir))?;
+    run(build_command(&program)
         .args(["-m", "pip", "install", "--quiet", "--requirement"])
         .arg(&requirements))?;
     mark_installed(dir, &requirements)?;
@@ -191,7 +192,7 @@ pub(crate) fn node_packages(dir: &Path, source: &Path) -> Result<()> {
     for file in ["package.json", "package-lock.json"] {
         std::fs::copy(source.join(file), dir.join(file))?;
     }
-    run(Command::new("npm").args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"]).current_dir(dir))?;
+    run(build_command("npm").args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"]).current_dir(dir))?;
     mark_installed(dir, &requirements)
 }
 

@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
+use tokio::sync::{Semaphore, SemaphorePermit};
+
 use crate::build::root;
 
 /// A language that plugins are written in.
@@ -56,6 +58,15 @@ pub fn require(lang: Lang) -> Option<OsString> {
         return None;
     }
     Some(path())
+}
+
+/// The tests that build whole projects at the same time. With more of them, on two cores, an interpreter would not be
+/// compiled within `compile_ms`.
+static PROJECT_BUILDS: Semaphore = Semaphore::const_new(3);
+
+/// Waits until few other tests build whole projects; this one may until the permit is dropped.
+pub async fn project_build() -> SemaphorePermit<'static> {
+    PROJECT_BUILDS.acquire().await.expect("nobody closes it")
 }
 
 /// Installs missing toolchains, once per test process.

@@ -287,7 +287,7 @@ class Loops(unittest.TestCase):
 
     def test_a_plugin_without_async_need_not_carry_asyncio(self):
         program = "import sys, plugport_sdk; assert 'asyncio' not in sys.modules"
-        subprocess.run([sys.executable, "-c", program], check=True, env={"PYTHONPATH": ":".join(sys.path)})
+        subprocess.run([sys.executable, "-B", "-c", program], check=True, env={"PYTHONPATH": ":".join(sys.path)})
 
 
 if __name__ == "__main__":

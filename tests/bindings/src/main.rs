@@ -1,15 +1,17 @@
-//! `cargo bindings`: generates the code of the C and Go SDKs from `wit/plugin.wit`.
+//! `cargo bindings`: generates the code of the C, Go and Rust SDKs from `wit/plugin.wit`.
 //!
-//! The generated code is committed, so that a plugin's author needs a compiler and no generator, and a Go module can be
-//! fetched. A test generates the code again and compares. The generators are libraries of the same release as the one
-//! behind the Rust SDK's macro.
+//! The generated code is committed, so that a plugin's author needs a compiler and no generator: a Go module can be
+//! fetched, and a first build of a plugin in Rust compiles no parser of WIT. A test generates the code again and
+//! compares.
 #![expect(clippy::print_stdout, reason = "saying what was written is what this program is for")]
+
+mod rust;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
-use wit_bindgen_core::wit_parser::Resolve;
+use wit_bindgen_core::wit_parser::{PackageId, Resolve};
 use wit_bindgen_core::{Files, WorldGenerator};
 
 /// The world of the SDKs whose linker leaves out what a plugin does not use.
@@ -40,6 +42,7 @@ struct Bindings {
 const BINDINGS: &[Bindings] = &[
     Bindings { folder: "sdk-guest/c/bindings", generate: c },
     Bindings { folder: "sdk-guest/go/internal/bindings", generate: go },
+    Bindings { folder: "sdk-guest/src/bindings", generate: rust::generate },
 ];
 
 fn main() -> Result<()> {
@@ -92,10 +95,27 @@ fn go() -> Result<Generated> {
     renamed.collect()
 }
 
-fn generated(mut generator: Box<dyn WorldGenerator>) -> Result<Generated> {
+/// The code of the world that has everything.
+fn generated(generator: Box<dyn WorldGenerator>) -> Result<Generated> {
+    let (resolve, package) = packages()?;
+    world_code(generator, resolve, package, Some(WORLD))
+}
+
+/// The packages of `wit/`, and the main one among them.
+fn packages() -> Result<(Resolve, PackageId)> {
     let mut resolve = Resolve::default();
     let (package, _) = resolve.push_path(root().join("wit")).context("cannot read wit/")?;
-    let world = resolve.select_world(&[package], Some(WORLD))?;
+    Ok((resolve, package))
+}
+
+/// The code of a world; without a name, of the package's only one.
+fn world_code(
+    mut generator: Box<dyn WorldGenerator>,
+    mut resolve: Resolve,
+    package: PackageId,
+    world: Option<&str>,
+) -> Result<Generated> {
+    let world = resolve.select_world(&[package], world)?;
     let mut files = Files::default();
     generator.generate(&mut resolve, world, &mut files)?;
     Ok(files.iter().map(|(name, bytes)| (name.to_owned(), bytes.to_owned())).collect())

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use super::{free_address, protected};
 
 async fn log_in(client: ExternalClient, logins: &[(&'static str, &str)]) -> Result<()> {
+    client.install().await?;
     let issuer = AuthorizationServer::start(&[]).await?;
     let server = protected(&issuer, &["polite"], "").await;
     for (revision, grant) in logins {
@@ -156,6 +157,7 @@ async fn opaque_tokens_are_introspected() -> Result<()> {
          [[auth.issuers]]\nissuer = \"{}\"\n{more}[plugins.polite.tools.add]\nscopes = [\"tools:write\"]\n",
         issuer.issuer
     );
+    TypeScript.install().await?;
     let builder = Server::builder().guest("polite").config(&config).listen(listen);
     std::fs::write(builder.folder().join("secret"), client["client_secret"].as_str().unwrap())?;
     let server = builder.start().await;

@@ -16,6 +16,7 @@ async fn logs_in(revision: &'static str) -> Result<()> {
     if !browser::is_there() {
         return Ok(());
     }
+    Browser.install().await?;
     let issuer = AuthorizationServer::start(&[]).await?;
     let server =
         protected(&issuer, &["polite", "conformance"], "[plugins.conformance]\nprefix = \"\"\n").await;

@@ -15,6 +15,7 @@ async fn drive(
     mode: &'static str,
     revision: &str,
 ) -> Result<()> {
+    client.install().await?;
     let state = tempfile::tempdir()?;
     if transport == "stdio" {
         return over_stdio(client, mode, revision, &state).await;

@@ -66,6 +66,7 @@ async fn followed(
 }
 
 async fn over_http(client: ExternalClient, mode: &'static str, revision: &str) -> Result<()> {
+    client.install().await?;
     let server = Server::builder().guest("polite").start().await;
     let steps = tempfile::tempdir()?;
     let script = client.follow("reload", "http", mode, steps.path(), vec![server.url()]);

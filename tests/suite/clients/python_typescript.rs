@@ -12,6 +12,7 @@ use plugport_tests::server::{self, Server};
 use serde_json::Value;
 
 async fn over_http(client: ExternalClient, mode: &'static str, revision: &str) -> Result<()> {
+    client.install().await?;
     let server = Server::builder().guest("polite").start().await;
     let report = client.drive("client", "http", mode, vec![server.url()]).await;
     let said = || format!("the server said:\n{}", server.log());

@@ -76,6 +76,7 @@ fn configuration(home: &Path, port: u16, upstream: &str) -> String {
 }
 
 async fn through(client: ExternalClient, transport: &'static str, mode: &'static str) -> Result<()> {
+    client.install().await?;
     let state = tempfile::tempdir()?;
     let server = Server::builder().guest("conformance").config(&granted(state.path())).start().await;
     let Some(nginx) = Nginx::in_front_of(&server).await? else { return Ok(()) };

@@ -4,6 +4,7 @@
 
 use plugport_tests::argument_types::{Comparison, Difference};
 use plugport_tests::languages::Lang;
+use plugport_tests::toolchain;
 
 /// 40 types take as long to build as 10, and 50 calls of each a second.
 const COMPARISON: Comparison = Comparison { seed: 16, types: 40, calls_of_each: 50 };
@@ -39,6 +40,7 @@ async fn arguments_mean_the_same_in_c() {
 }
 
 async fn compare(lang: Lang) {
+    let _build = toolchain::project_build().await;
     let Some((_, differences)) = COMPARISON.run(lang).await else { return };
     let shown: Vec<String> = differences.iter().take(5).map(Difference::to_string).collect();
     assert!(differences.is_empty(), "{} differences, among them:\n{}", differences.len(), shown.join("\n"));

@@ -6,7 +6,7 @@ use std::process::Stdio;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use plugport_tests::build::shared_cache_home;
+use plugport_tests::build::{binary, build_command, shared_cache_home};
 use plugport_tests::http_client::Client;
 use plugport_tests::server::program;
 use plugport_tests::toolchain::{self, Lang};
@@ -46,11 +46,11 @@ impl Dev {
         let project = dir.path().join("my-tool");
         std::fs::write(project.join("plugport.toml"), CONFIG).unwrap();
         if let [program, args @ ..] = install {
-            let mut command = Command::new(program);
+            let mut command = Command::from(build_command(program));
             command.args(args).current_dir(&project).env("PATH", &path).stdout(Stdio::null());
             assert!(command.status().await.unwrap().success());
         }
-        let mut command = Command::from(program());
+        let mut command = Command::from(build_command(binary()));
         command.args(["dev", ".", "--listen", "127.0.0.1:0"]).current_dir(&project).env("PATH", &path);
         command.env("XDG_CACHE_HOME", shared_cache_home());
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true);
@@ -127,6 +127,7 @@ fn write(file: &Path, text: &str) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_change_in_python_is_served_by_the_same_component() {
+    let _build = toolchain::project_build().await;
     let Some(dev) = Dev::start("python", Lang::Python, "plugin.py", &[]).await else { return };
     let client = dev.client().await;
     dev.wait_for_answer(&client, "Hello, Ada!", SOON).await;
@@ -156,6 +157,7 @@ async fn a_change_in_python_is_served_by_the_same_component() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_change_in_typescript_is_served_by_the_same_component() {
+    let _build = toolchain::project_build().await;
     let install = ["npm", "install", "--no-audit", "--no-fund"];
     let started = Dev::start("typescript", Lang::TypeScript, "src/plugin.ts", &install).await;
     let Some(dev) = started else { return };

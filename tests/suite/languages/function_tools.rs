@@ -1,14 +1,13 @@
 //! Function tools: components that know nothing of MCP, with the same limits as plugins.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use plugport::config::{Config, ServerConfig};
 use plugport::observe::Audit;
 use plugport::plugin::{CachedLoad, ComponentFile, Loader};
 use plugport::sandbox::{CodeCache, Compiler, KvDatabase};
 use plugport_tests::bad_web_server::BadWebServer;
-use plugport_tests::build::root;
+use plugport_tests::build::{build_command, root};
 use plugport_tests::command::run_plugport;
 use plugport_tests::guests::guest;
 use plugport_tests::http_client::Client;
@@ -83,7 +82,7 @@ fn town(folder: &Path) -> Vec<u8> {
     let source = root().join("tests/guests/functions/javascript");
     let made = folder.join("town.wasm");
     let builder = root().join("tests/guests/languages/javascript/node_modules/.bin/componentize-qjs");
-    let mut build = Command::new(builder);
+    let mut build = build_command(builder);
     build.arg("--sync").arg("-w").arg(source.join("wit")).args(["-n", "town"]);
     build.arg("-j").arg(source.join("town.js")).arg("-o").arg(&made).env("PATH", path);
     let output = build.output().unwrap();

@@ -7,12 +7,11 @@
 
 use std::ffi::OsString;
 use std::path::Path;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 use plugport_tests::answering_client::AnsweringClient;
 use plugport_tests::bad_web_server::BadWebServer;
-use plugport_tests::build::{binary, root, shared_cache_home};
+use plugport_tests::build::{binary, build_command, root, shared_cache_home};
 use plugport_tests::reload::install_bytes;
 use plugport_tests::server::Server;
 use plugport_tests::toolchain::{self, Lang};
@@ -80,6 +79,7 @@ async fn publish(template: &'static str, lang: Lang) {
     let Some(path) = tokio::task::spawn_blocking(move || toolchain::require(lang)).await.unwrap() else {
         return;
     };
+    let _build = toolchain::project_build().await;
     let web = BadWebServer::start().await;
     let config = format!("{CONFIG}http = [\"GET http://{}\"]\n", web.authority());
     let server = Server::builder().guest("polite").config(&config).start().await;
@@ -142,7 +142,7 @@ fn commands(readme: &str) -> String {
 
 /// Runs commands as a shell does, up to the first that fails.
 fn run(commands: &str, folder: &Path, path: &OsString) {
-    let mut shell = Command::new("sh");
+    let mut shell = build_command("sh");
     shell.args(["-e", "-u", "-x", "-c", commands]).current_dir(folder).env("PATH", path);
     // Projects share the target folder of the plugins, so that common dependencies compile once; the commands are the
     // same.

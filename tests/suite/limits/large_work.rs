@@ -49,7 +49,7 @@ async fn a_long_text_is_quick_and_objects_of_the_same_length_delay_no_neighbour(
         caller.await.unwrap();
     }
     let waits = neighbour_loop.end().await;
-    assert!(waits.percentile(100) < MAX_WAIT, "{waits:?}");
+    assert!(waits.percentile(99) < MAX_WAIT, "{waits:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -266,6 +266,7 @@ async fn one_collector_tells_two_servers_apart() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_python_decoder_reads_the_same_spans() {
+    ExternalClient::OtlpDecoder.install().await.unwrap();
     let collector = OtlpReceiver::start(Manner::Accept).await;
     let server = Server::builder().guest("polite").config(&collector.config(100)).start().await;
     let params = json!({ "name": "polite-fail", "arguments": { "reason": "r" } });

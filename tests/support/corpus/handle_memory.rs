@@ -25,14 +25,17 @@ pub(super) const ENTRIES: &[Entry] = &[Entry {
         Contained(
             Attack::call("hostile_handle_memory", "crowd", "limit", "holds more than 1024 handles").times(5),
         ),
-        Contained(web("modest", "ok", "3000 in turn")),
+        Contained(unhurried(web("modest", "ok", "3000 in turn"))),
         Test("memory_behind_handles_does_not_grow_the_server"),
     ],
 }];
 
 const fn fields(arguments: &'static str) -> Attack {
-    let attack = web("fields", "limit", TOO_MUCH).arguments(arguments);
-    // Without optimisation so many calls of the host take a second.
+    unhurried(web("fields", "limit", TOO_MUCH).arguments(arguments))
+}
+
+/// Without optimisation so many calls of the host take a second.
+const fn unhurried(attack: Attack) -> Attack {
     if cfg!(debug_assertions) { attack.configured("limits = { cpu_ms = 20_000 }") } else { attack }
 }
 

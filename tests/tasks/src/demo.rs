@@ -34,8 +34,11 @@ pub(crate) fn plugins(repository: &Repository, arguments: &[String]) -> Outcome 
         return Err(Failure::usage("cargo plugins SERVER, where SERVER is the file of a built plugport"));
     };
     wasm::require_target(repository)?;
-    build_rust_plugins(repository)?;
-    other_languages::build(repository, Path::new(server))
+    std::thread::scope(|scope| {
+        let others = scope.spawn(|| other_languages::build(repository, Path::new(server)));
+        build_rust_plugins(repository)?;
+        run_command::joined(others)
+    })
 }
 
 fn build_rust_plugins(repository: &Repository) -> Outcome {

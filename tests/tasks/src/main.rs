@@ -41,7 +41,7 @@ The repository's own commands:
   cargo verify [FILTER] [--all-languages]     all that CI runs, or the steps or tests named by FILTER
   cargo guests [NAME...]                      build the test guests to target/guests/NAME.wasm
   cargo plugins SERVER                        build the example plugins with this plugport
-  cargo bindings                              write what the SDKs for C and Go have of wit/plugin.wit
+  cargo bindings                              write what the SDKs for C, Go and Rust have of wit/plugin.wit
   cargo toolchain [--all-languages]           install what builds plugins in other languages to target/toolchain
   cargo measure [NAME...]                     run the benchmarks
   cargo measure rivals [quick] [OPTION...]    measure plugport beside other MCP servers

@@ -2,6 +2,7 @@
 //!
 //! A demo needs Rust and nothing else, so a plugin whose toolchain is missing is skipped, with a line that says how to
 //! get it; a plugin that does not build is a failure. A component that is newer than its sources is not built again.
+//! Most builds use one core, so they run at the same time.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -16,22 +17,27 @@ use crate::wasm;
 const ASIDE: &[&str] = &["node_modules", "target", "__pycache__", "tests", "test"];
 
 pub(crate) fn build(repository: &Repository, server: &Path) -> Outcome {
-    for project in repository.projects_in(&repository.plugins())? {
-        let Some(language) = Language::of(&project) else { continue };
-        let name = project.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if !language.is_ready(repository, &project) {
-            let remedy = language.remedy();
-            eprintln!("skipped plugins/{name}, in {}: `{remedy}` makes it buildable", language.name());
-            continue;
-        }
-        let plugin = OtherLanguagePlugin { repository, language, name: &name, project: &project };
-        plugin.build(server).map_err(|failure| {
-            // The programs may be installed but too old.
-            let remedy = language.remedy();
-            Failure::new(format!("plugins/{name}: {failure}\n`{remedy}` brings the versions that build it"))
-        })?;
+    let projects = repository.projects_in(&repository.plugins())?;
+    std::thread::scope(|scope| {
+        let build = |project| scope.spawn(move || build_project(repository, project, server));
+        let builds: Vec<_> = projects.iter().map(build).collect();
+        builds.into_iter().map(run_command::joined).collect()
+    })
+}
+
+fn build_project(repository: &Repository, project: &Path, server: &Path) -> Outcome {
+    let Some(language) = Language::of(project) else { return Ok(()) };
+    let name = project.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let remedy = language.remedy();
+    if !language.is_ready(repository, project) {
+        eprintln!("skipped plugins/{name}, in {}: `{remedy}` makes it buildable", language.name());
+        return Ok(());
     }
-    Ok(())
+    let plugin = OtherLanguagePlugin { repository, language, name: &name, project };
+    plugin.build(server).map_err(|failure| {
+        // The programs may be installed but too old.
+        Failure::new(format!("plugins/{name}: {failure}\n`{remedy}` brings the versions that build it"))
+    })
 }
 
 /// A plugin that cargo does not build.

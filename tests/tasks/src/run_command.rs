@@ -6,6 +6,7 @@ use std::ffi::OsStr;
 use std::fmt;
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
+use std::thread::ScopedJoinHandle;
 use std::time::{Duration, Instant};
 
 /// The result of every command and step.
@@ -47,6 +48,11 @@ pub(crate) fn step(what: &str, note: &str, work: impl FnOnce() -> Outcome) -> Ou
     work()?;
     eprintln!("{what}: done in {}", time(start.elapsed()));
     Ok(())
+}
+
+/// The outcome of a step that ran on a thread of its own.
+pub(crate) fn joined(thread: ScopedJoinHandle<'_, Outcome>) -> Outcome {
+    thread.join().unwrap_or_else(|_| Err(Failure::new("a step ended with the panic above")))
 }
 
 /// The cargo that runs this program, so that a step uses the same toolchain. Its environment has no variables of this
