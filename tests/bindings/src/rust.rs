@@ -7,14 +7,6 @@ use wit_bindgen_rust::{Opts, WithOption};
 
 use super::{Generated, packages, world_code};
 
-/// The worlds of `wit/plugin.wit` that only import.
-const IMPORTS: &[(&str, fn() -> Opts)] = &[
-    ("config", foreign),
-    ("http", || Opts { generate_unused_types: true, ..with(EQ, HTTP_TYPES) }),
-    ("imports", || Opts { generate_unused_types: true, ..with(PARTIAL_EQ, TYPES) }),
-    ("keyvalue", foreign),
-];
-
 /// The interfaces that a plugin may export.
 const EXPORTS: &[&str] = &["completions", "prompts", "resources", "tools"];
 
@@ -33,9 +25,9 @@ const SHARED: &[(&str, &str)] = &[
 
 pub(crate) fn generate() -> Result<Generated> {
     let mut files = Generated::new();
-    for (world, options) in IMPORTS {
+    for (world, options) in imports() {
         let (resolve, package) = packages()?;
-        let code = world_code(Box::new(options().build()), resolve, package, Some(world))?;
+        let code = world_code(Box::new(options.build()), resolve, package, Some(world))?;
         files.insert(format!("{world}.rs"), only_file(code)?);
     }
     for interface in EXPORTS {
@@ -49,6 +41,16 @@ pub(crate) fn generate() -> Result<Generated> {
         files.insert(format!("{interface}.rs"), only_file(code)?);
     }
     Ok(files)
+}
+
+/// The worlds of `wit/plugin.wit` that only import.
+fn imports() -> [(&'static str, Opts); 4] {
+    [
+        ("config", foreign()),
+        ("http", Opts { generate_unused_types: true, ..with(EQ, HTTP_TYPES) }),
+        ("imports", Opts { generate_unused_types: true, ..with(PARTIAL_EQ, TYPES) }),
+        ("keyvalue", foreign()),
+    ]
 }
 
 /// For interfaces of other packages, which are not generated unless one asks for them.

@@ -19,9 +19,11 @@ const ASIDE: &[&str] = &["node_modules", "target", "__pycache__", "tests", "test
 pub(crate) fn build(repository: &Repository, server: &Path) -> Outcome {
     let projects = repository.projects_in(&repository.plugins())?;
     std::thread::scope(|scope| {
-        let build = |project| scope.spawn(move || build_project(repository, project, server));
-        let builds: Vec<_> = projects.iter().map(build).collect();
-        builds.into_iter().map(run_command::joined).collect()
+        let builds: Vec<_> = projects
+            .iter()
+            .map(|project| scope.spawn(move || build_project(repository, project, server)))
+            .collect();
+        builds.into_iter().try_for_each(run_command::joined)
     })
 }
 
