@@ -72,7 +72,15 @@ pub fn binary() -> PathBuf {
 
 /// A command of the server's binary. Its cache and its state are in `target/`, where all tests share them.
 pub fn program() -> Command {
-    let mut command = Command::new(binary());
+    with_shared_homes(Command::new(binary()))
+}
+
+/// The same with the priority of [`build_command`], for `build` and `dev`.
+pub fn build_program() -> Command {
+    with_shared_homes(build_command(binary()))
+}
+
+fn with_shared_homes(mut command: Command) -> Command {
     command.env("XDG_CACHE_HOME", shared_cache_home()).env("XDG_STATE_HOME", shared_state_home());
     command
 }

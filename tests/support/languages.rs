@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use crate::build::{binary, build_command, guest, root, target};
+use crate::build::{build_program, guest, root, target};
 use crate::toolchain;
 
 pub use crate::toolchain::Lang;
@@ -35,7 +35,7 @@ fn build(lang: Lang, project: &str) -> Option<PathBuf> {
     let _held = held.expect("target/ can be locked");
     let name = Path::new(project).file_name().expect("a project has a name");
     let component = folder.join(name).with_extension("wasm");
-    let mut build = build_command(binary());
+    let mut build = build_program();
     // The test's server loads the component anyway, and an interpreter takes long to compile.
     build.args(["build", project, "--no-load", "-o"]).arg(&component);
     let output = build.current_dir(root()).env("PATH", path).output().expect("the program runs");

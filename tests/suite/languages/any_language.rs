@@ -1,6 +1,6 @@
 //! The plugin of `docs/any-language.md`, which uses no SDK: the page shows its sources as they are, and it is served.
 
-use plugport_tests::build::{binary, build_command, root};
+use plugport_tests::build::{build_program, root};
 use plugport_tests::command::output;
 use plugport_tests::guests::guest;
 use plugport_tests::http_client::Client;
@@ -42,7 +42,7 @@ async fn a_plugin_without_an_sdk_is_served() {
 fn the_commands_of_the_page_build_and_call_it() {
     let folder = tempfile::tempdir().unwrap();
     let component = folder.path().join("greet.wasm");
-    let mut build = build_command(binary());
+    let mut build = build_program();
     build.arg("build").arg(root().join(GUEST)).arg("--output").arg(&component);
     // Where the guest was built already.
     build.env("CARGO_TARGET_DIR", root().join("target/function-guests-build")).env_remove("RUSTFLAGS");

@@ -6,7 +6,7 @@ use std::process::Stdio;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use plugport_tests::build::{binary, build_command, shared_cache_home};
+use plugport_tests::build::{build_command, build_program};
 use plugport_tests::http_client::Client;
 use plugport_tests::server::program;
 use plugport_tests::toolchain::{self, Lang};
@@ -50,9 +50,8 @@ impl Dev {
             command.args(args).current_dir(&project).env("PATH", &path).stdout(Stdio::null());
             assert!(command.status().await.unwrap().success());
         }
-        let mut command = Command::from(build_command(binary()));
+        let mut command = Command::from(build_program());
         command.args(["dev", ".", "--listen", "127.0.0.1:0"]).current_dir(&project).env("PATH", &path);
-        command.env("XDG_CACHE_HOME", shared_cache_home());
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true);
         let mut child = command.spawn().unwrap();
         let said = Arc::new(Mutex::new(String::new()));

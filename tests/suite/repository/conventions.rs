@@ -55,7 +55,8 @@ fn is_state(path: &Path) -> bool {
 /// Commands cache compiled code in the user's home, where tests must not write.
 #[test]
 fn programs_that_tests_start_keep_nothing_in_a_home() {
-    let bare = ["binary()", "server::binary()"].map(|program| format!("Command::new({program})"));
+    let starts = |program| ["Command::new", "build_command"].map(|start| format!("{start}({program})"));
+    let bare = ["binary()", "server::binary()"].map(starts).concat();
     for folder in ["tests/suite", "tests/support"] {
         for path in files_below(folder) {
             if path.ends_with("support/build.rs") {
@@ -63,7 +64,7 @@ fn programs_that_tests_start_keep_nothing_in_a_home() {
             }
             let text = std::fs::read_to_string(&path).unwrap();
             let is_bare = bare.iter().any(|bare| text.contains(bare));
-            assert!(!is_bare, "take the command `program()` in {}", path.display());
+            assert!(!is_bare, "take the command `program()` or `build_program()` in {}", path.display());
         }
     }
 }
