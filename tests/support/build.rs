@@ -145,7 +145,7 @@ pub fn shared_code_cache() -> PathBuf {
 /// A guest of `tests/guests`, compiled.
 pub fn guest(name: &str) -> PathBuf {
     static BUILT: OnceLock<()> = OnceLock::new();
-    BUILT.get_or_init(|| cargo(&["run", "--quiet", "--package", "plugport-tasks", "--", "guests"]));
+    BUILT.get_or_init(|| build_components(&["guests"]));
     found(root().join("target/guests").join(format!("{name}.wasm")))
 }
 
@@ -156,9 +156,16 @@ pub fn plugin(name: &str) -> PathBuf {
         // `cargo demo --build-only` would build the server again, with features of its own.
         let server = binary();
         let server = server.to_str().expect("the folder's path is UTF-8");
-        cargo(&["run", "--quiet", "--package", "plugport-tasks", "--", "plugins", server]);
+        build_components(&["plugins", server]);
     });
     found(root().join("target/plugins").join(format!("{name}.wasm")))
+}
+
+/// Runs `cargo guests` or `cargo plugins`, unless `cargo verify` has done so.
+fn build_components(command: &[&str]) {
+    if std::env::var_os("PLUGPORT_COMPONENTS_ARE_BUILT").is_none() {
+        cargo(&[&["run", "--quiet", "--package", "plugport-tasks", "--"], command].concat());
+    }
 }
 
 fn found(file: PathBuf) -> PathBuf {

@@ -33,9 +33,13 @@ pub(crate) fn plugins(repository: &Repository, arguments: &[String]) -> Outcome 
     let [server] = arguments else {
         return Err(Failure::usage("cargo plugins SERVER, where SERVER is the file of a built plugport"));
     };
+    build_plugins(repository, Path::new(server))
+}
+
+pub(crate) fn build_plugins(repository: &Repository, server: &Path) -> Outcome {
     wasm::require_target(repository)?;
     std::thread::scope(|scope| {
-        let others = scope.spawn(|| other_languages::build(repository, Path::new(server)));
+        let others = scope.spawn(|| other_languages::build(repository, server));
         build_rust_plugins(repository)?;
         run_command::joined(others)
     })
@@ -70,7 +74,7 @@ fn first_time<'n>(result: &Path, note: &'n str) -> &'n str {
 
 /// The same cargo builds this program and the server with the same profile, so they are in the same folder with any
 /// cargo settings.
-fn beside_this_program(name: &str) -> Outcome<PathBuf> {
+pub(crate) fn beside_this_program(name: &str) -> Outcome<PathBuf> {
     let this = std::env::current_exe()
         .map_err(|error| Failure::new(format!("cannot find this program: {error}")))?;
     Ok(this.with_file_name(name).with_extension(std::env::consts::EXE_EXTENSION))

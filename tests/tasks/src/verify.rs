@@ -7,6 +7,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use crate::browser;
+use crate::demo;
 use crate::docs;
 use crate::guests;
 use crate::instruction_counts;
@@ -188,8 +189,9 @@ fn tests(run: &Run<'_>, filter: Option<&str>) -> Outcome {
     let mut command = linting_cargo(run.repository, "test --locked --workspace");
     command.args(filter);
     command.env("RUST_TEST_THREADS", TEST_THREADS);
-    // Otherwise the tests build the server once more, without Clippy.
-    command.env("PLUGPORT_SERVER_IS_BUILT", "1");
+    // Otherwise the tests build the server once more, without Clippy, and components while their time is measured.
+    build_components(run.repository)?;
+    command.env("PLUGPORT_SERVER_IS_BUILT", "1").env("PLUGPORT_COMPONENTS_ARE_BUILT", "1");
     if browser::prepare()? {
         command.env(browser::IS_INSTALLED, "1");
     }
@@ -201,6 +203,14 @@ fn tests(run: &Run<'_>, filter: Option<&str>) -> Outcome {
         command.env("PLUGPORT_ALL_LANGUAGES", "1");
     }
     run_command::run(command)
+}
+
+/// The test guests, and the example plugins in every language, built with the server that the step `lint` compiles.
+fn build_components(repository: &Repository) -> Outcome {
+    // Does nothing after that step.
+    lint(repository)?;
+    guests::run(repository, &[])?;
+    demo::build_plugins(repository, &demo::beside_this_program("plugport")?)
 }
 
 /// What requests cost, compared with what is recorded. It is a step of its own, because it needs the machine's timers
