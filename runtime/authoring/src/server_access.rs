@@ -18,6 +18,9 @@ pub trait ServerAccess: Sync {
     /// When the configuration has mistakes.
     fn read_config(&self, file: Option<&Path>, plugins: &Path) -> anyhow::Result<ServerPaths>;
 
+    /// The user's folder for what can be made again; `None` when the environment names none.
+    fn cache_dir(&self) -> Option<PathBuf>;
+
     /// Checks that `address` is a valid value of `--listen`.
     ///
     /// # Errors

@@ -9,7 +9,7 @@ use plugport_authoring::{ListedTool, LoadedPlugin, Loading, RejectedItem, Server
 use super::serve::NO_TOOLS;
 use super::{CommandError, call};
 use crate::catalog::PluginEntry;
-use crate::config::{Config, ConfigError, Grants, PluginConfig, parse_listen};
+use crate::config::{Config, ConfigError, Grants, PluginConfig, parse_listen, user_cache_dir};
 use crate::sandbox::KvDatabase;
 
 /// Implements `ServerAccess` for the crate of the authors' commands.
@@ -26,6 +26,10 @@ impl ServerAccess for ThisServer {
             Some(file) => Config::read(file, plugins)?,
             None => Config::new(plugins),
         }))
+    }
+
+    fn cache_dir(&self) -> Option<PathBuf> {
+        user_cache_dir()
     }
 
     fn check_listen(&self, address: &str) -> anyhow::Result<()> {

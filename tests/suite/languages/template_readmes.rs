@@ -14,6 +14,8 @@ use plugport_tests::server::Server;
 use plugport_tests::toolchain::{self, Lang};
 use serde_json::{Value, json};
 
+use super::reproducible_builds::BuiltProject;
+
 /// A name that each language has to write in its own way.
 const NAME: &str = "my-tool";
 
@@ -82,6 +84,7 @@ async fn publish(template: &'static str, lang: Lang) {
         let before = lock();
         run(&commands, &project, &path);
         assert_eq!(lock(), before, "a project of Rust comes with the lock that it needs");
+        BuiltProject { template, folder: &project, path: &path }.is_reproducible();
     })
     .await
     .unwrap();

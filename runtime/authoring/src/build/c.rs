@@ -54,16 +54,18 @@ pub(super) async fn build(
     }
     let (cpp, c): (Vec<_>, Vec<_>) = sources(project, &sdk)?.into_iter().partition(|file| is_cpp(file));
     let wit = WitWorld::of(project, None, scratch)?;
-    let includes =
-        [OsString::from("-I"), sdk.join("include").into(), "-I".into(), sdk.join("bindings").into()];
-    let objects = compile_cpp(&compiler, project, &includes, &cpp, scratch).await?;
+    let mut options = path_options(&project.root, &sdk).to_vec();
+    for folder in ["include", "bindings"] {
+        options.extend([OsString::from("-I"), sdk.join(folder).into()]);
+    }
+    let objects = compile_cpp(&compiler, project, &options, &cpp, scratch).await?;
     let libraries: &[&str] = if cpp.is_empty() { &[] } else { &CPP_LIBRARIES };
     let core = scratch.join("core.wasm");
     ToolCommand::new(&compiler.program, &project.root)
         .args(compiler.c)
         .args(FLAGS)
         .args(LINK_FLAGS)
-        .args(&includes)
+        .args(&options)
         .args(&project.manifest.cflags)
         .args(objects)
         .args(c)
@@ -74,11 +76,22 @@ pub(super) async fn build(
     Ok(BuiltComponent::new(project, componentize::from_core_module(&read_made(&core)?, &wit)?))
 }
 
+/// Options that give the files of a project the same names in every folder: `__FILE__` would have the whole path.
+fn path_options(root: &Path, sdk: &Path) -> [OsString; 2] {
+    [(sdk, "sdk"), (root, ".")].map(|(folder, name)| {
+        let mut option = OsString::from("-ffile-prefix-map=");
+        option.push(folder);
+        option.push("=");
+        option.push(name);
+        option
+    })
+}
+
 /// Compiles the sources in C++ to object files. Their options are not for C, so one command cannot compile both.
 async fn compile_cpp(
     compiler: &CCompiler,
     project: &Project,
-    includes: &[OsString],
+    options: &[OsString],
     sources: &[PathBuf],
     scratch: &Path,
 ) -> Result<Vec<PathBuf>, BuildError> {
@@ -89,7 +102,7 @@ async fn compile_cpp(
             .args(compiler.cpp)
             .args(FLAGS)
             .args(CPP_FLAGS)
-            .args(includes)
+            .args(options)
             .args(&project.manifest.cflags)
             .args([OsString::from("-c"), source.into(), "-o".into(), object.clone().into()])
             .run()

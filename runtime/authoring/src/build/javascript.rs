@@ -3,18 +3,25 @@
 //!
 //! Both are dependencies of the project in `package.json`; in an npm workspace they are in a folder above.
 //!
+//! componentize-qjs makes another component each time, since the engine's image has random numbers of the build in it.
+//! So a build of the same bundle takes the component of an earlier one.
+//!
 //! The globals of browsers that the SDK supplies, such as `fetch`, are injected where the plugin names them. A plugin
 //! that uses none has none in its bundle, and its world has no interface that the bundle does not import.
 
 use std::ffi::OsString;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use plugport_common::shell_quote;
 
+use super::build_cache::BuildCache;
 use super::composed_world::{needed, world_of};
 use super::error::BuildError;
+use super::inputs::Inputs;
 use super::tool_command::ToolCommand;
 use super::toolchain::{ToolError, Toolchain, at_least, is_program, tool_output};
+use super::wit_world::WitWorld;
 use super::{BuiltComponent, read_made};
 use crate::project::Project;
 use crate::project::host_world::HostWorld;
@@ -38,6 +45,9 @@ const BUNDLE: [&str; 10] = [
     "--supported:async-generator=false",
     "--supported:for-await=false",
 ];
+
+/// The scope of npm with the packages of componentize-qjs for each kind of machine.
+const MACHINE_PACKAGES: &str = "@andreiltd";
 
 /// What the SDK's `globals.js` exports. Code that names one as a member of `globalThis` gets it too.
 const GLOBALS: [&str; 9] = [
@@ -64,6 +74,7 @@ pub(super) async fn build(
     project: &Project,
     tools: &Toolchain,
     scratch: &Path,
+    cache: &BuildCache,
 ) -> Result<BuiltComponent, BuildError> {
     let root = &project.root;
     let node = tools.require("node", NODE)?;
@@ -74,6 +85,11 @@ pub(super) async fn build(
     let (bundle, made) = (scratch.join("plugin.js"), scratch.join("plugin.wasm"));
     let worlds = installed.bundle(root, entry, &bundle).await?;
     let wit = world_of(project, Some(installed.sdk.join("wit")), &worlds, scratch)?;
+    // The bundle has everything of the project and its packages that the component is made of.
+    let inputs = installed.inputs(project, &bundle, &wit).ok();
+    if let Some(component) = inputs.as_deref().and_then(|inputs| cache.get(inputs)) {
+        return Ok(BuiltComponent::cached(project, component));
+    }
     // Without --sync the result is an asynchronous component, which the engine does not load.
     let args: [&Path; 9] = [
         "--sync".as_ref(),
@@ -87,7 +103,7 @@ pub(super) async fn build(
         &made,
     ];
     ToolCommand::new(&installed.componentize, root).args(args).run().await?;
-    Ok(BuiltComponent::new(project, read_made(&made)?))
+    Ok(BuiltComponent::of_inputs(project, read_made(&made)?, inputs))
 }
 
 impl NodeModules {
@@ -100,6 +116,20 @@ impl NodeModules {
         };
         let sdk = find_module(root, Path::new("plugport-sdk")).ok_or_else(|| missing("plugport-sdk"))?;
         Ok(Self { esbuild: program("esbuild")?, componentize: program("componentize-qjs")?, sdk })
+    }
+
+    /// The digest of what the component is made of.
+    fn inputs(&self, project: &Project, bundle: &Path, wit: &WitWorld) -> io::Result<String> {
+        let mut inputs = Inputs::of(project)?;
+        inputs.value(wit.world.as_bytes());
+        inputs.folder(&wit.folder, &|_| false)?;
+        inputs.file(bundle)?;
+        // Its program is `bin/NAME` in its package, and it has a package for each kind of machine beside it.
+        let program = self.componentize.canonicalize()?;
+        for package in program.ancestors().nth(2).into_iter().flat_map(packages) {
+            inputs.folder(&package, &|_| false)?;
+        }
+        Ok(inputs.digest())
     }
 
     /// Writes the bundle, and returns the worlds that it needs beside that of the SDK.
@@ -117,6 +147,12 @@ impl NodeModules {
         ToolCommand::new(&self.esbuild, root).args(args).args(["--log-level=warning"]).run().await?;
         needed(&read_made(&metafile)?)
     }
+}
+
+/// The package of componentize-qjs and the folder of those for machines.
+fn packages(package: &Path) -> impl Iterator<Item = PathBuf> {
+    let machines = package.parent().map(|beside| beside.join(MACHINE_PACKAGES)).filter(|path| path.is_dir());
+    [package.to_owned()].into_iter().chain(machines)
 }
 
 /// An option whose value is a path.
@@ -188,7 +224,8 @@ mod tests {
     async fn node_itself_is_looked_for_first() {
         let dir = tempfile::tempdir().unwrap();
         let tools = Toolchain::in_folders(Vec::new());
-        let missing = build(&project(dir.path()), &tools, dir.path()).await.err().unwrap();
+        let cache = BuildCache::new(None);
+        let missing = build(&project(dir.path()), &tools, dir.path(), &cache).await.err().unwrap();
         assert!(missing.is_usage() && missing.to_string().contains("https://nodejs.org"), "{missing}");
     }
 

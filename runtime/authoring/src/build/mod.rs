@@ -5,11 +5,13 @@
 //! sections, and adding the project's metadata. The component is then loaded as `inspect` does, since a component that
 //! no server can load is no plugin.
 
+mod build_cache;
 mod c;
 mod componentize;
 mod composed_world;
 mod error;
 mod go;
+mod inputs;
 mod javascript;
 mod output;
 mod python;
@@ -34,6 +36,7 @@ use crate::project::Project;
 use crate::project::language::Language;
 use crate::server_access::{LoadedPlugin, ServerAccess};
 use crate::signals::Signals;
+use build_cache::BuildCache;
 use error::BuildError;
 use output::WrittenFile;
 use report::BuildReport;
@@ -48,6 +51,18 @@ struct BuiltComponent {
     name: String,
     /// The metadata for the component.
     about: Metadata,
+    origin: Origin,
+}
+
+/// Where a component comes from.
+#[derive(Debug, PartialEq, Eq)]
+enum Origin {
+    /// The tools made it. They find out by themselves what has not changed.
+    Tools,
+    /// The tools made it of inputs with this digest.
+    Inputs(String),
+    /// It is finished, from an earlier build of the same inputs.
+    Cache,
 }
 
 impl BuiltComponent {
@@ -57,7 +72,18 @@ impl BuiltComponent {
             name: project.manifest.about.name.clone().or_else(|| Some(project.name.clone())),
             ..project.manifest.about.clone()
         };
-        Self { component, name: project.name.clone(), about }
+        Self { component, name: project.name.clone(), about, origin: Origin::Tools }
+    }
+
+    /// What the tools made of these inputs; `None` if they have no digest.
+    fn of_inputs(project: &Project, component: Vec<u8>, inputs: Option<String>) -> Self {
+        let origin = inputs.map_or(Origin::Tools, Origin::Inputs);
+        Self { origin, ..Self::new(project, component) }
+    }
+
+    /// What an earlier build of the same inputs has made.
+    fn cached(project: &Project, component: Vec<u8>) -> Self {
+        Self { origin: Origin::Cache, ..Self::new(project, component) }
     }
 }
 
@@ -76,8 +102,9 @@ pub(crate) async fn run(
 ) -> Result<ExitCode, CommandError> {
     let begun = Instant::now();
     let mut signals = Signals::listen()?;
+    let cache = BuildCache::new(access.cache_dir());
     let (project, built, output) = tokio::select! {
-        result = make(&args) => result?,
+        result = make(&args, &cache) => result?,
         // Dropping the future kills the children and removes temporary files.
         () = signals.stopped() => return Err(BuildError::Stopped.into()),
     };
@@ -107,14 +134,31 @@ async fn load(
 }
 
 /// Builds the project and writes the component.
-async fn make(args: &cli::Build) -> Result<(Project, BuiltComponent, WrittenFile), BuildError> {
+async fn make(
+    args: &cli::Build,
+    cache: &BuildCache,
+) -> Result<(Project, BuiltComponent, WrittenFile), BuildError> {
     let project = Project::find(&args.project)?;
     if let Some(output) = &args.output {
         output::check(output)?;
     }
     let scratch =
         tempfile::Builder::new().prefix("plugport-build-").tempdir().map_err(BuildError::Scratch)?;
-    let mut built = compile(&project, &Toolchain::of(&project.root), scratch.path()).await?;
+    let mut built = compile(&project, &Toolchain::of(&project.root), scratch.path(), cache).await?;
+    built.about = built.about.without_blanks();
+    if built.origin != Origin::Cache {
+        finish(&project, &mut built)?;
+    }
+    if let Origin::Inputs(inputs) = &built.origin {
+        cache.put(inputs, &built.component);
+    }
+    let file = args.output.clone().unwrap_or_else(|| project.root.join(format!("{}.wasm", built.name)));
+    let output = output::write(file, &built.component)?;
+    Ok((project, built, output))
+}
+
+/// Removes what running does not need, and adds the metadata.
+fn finish(project: &Project, built: &mut BuiltComponent) -> Result<(), BuildError> {
     if project.language != Language::Rust {
         built.component = strip(&built.component)?;
     } else if has_debug(&built.component) {
@@ -123,18 +167,22 @@ async fn make(args: &cli::Build) -> Result<(Project, BuiltComponent, WrittenFile
             "the component has debug sections; strip = true under [profile.release] in Cargo.toml removes them",
         );
     }
-    built.about = built.about.without_blanks();
     built.component = write_metadata(&built.about, &built.component)?;
-    let file = args.output.clone().unwrap_or_else(|| project.root.join(format!("{}.wasm", built.name)));
-    let output = output::write(file, &built.component)?;
-    Ok((project, built, output))
+    Ok(())
 }
 
-async fn compile(project: &Project, tools: &Toolchain, scratch: &Path) -> Result<BuiltComponent, BuildError> {
+async fn compile(
+    project: &Project,
+    tools: &Toolchain,
+    scratch: &Path,
+    cache: &BuildCache,
+) -> Result<BuiltComponent, BuildError> {
     match project.language {
         Language::Rust => rust::build(project, tools).await,
-        Language::TypeScript | Language::JavaScript => javascript::build(project, tools, scratch).await,
-        Language::Python => python::build(project, tools, scratch).await,
+        Language::TypeScript | Language::JavaScript => {
+            javascript::build(project, tools, scratch, cache).await
+        }
+        Language::Python => python::build(project, tools, scratch, cache).await,
         Language::Go => go::build(project, tools, scratch).await,
         Language::C | Language::Cpp => c::build(project, tools, scratch).await,
     }

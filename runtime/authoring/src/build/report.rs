@@ -5,8 +5,8 @@ use std::time::Duration;
 use plugport_common::{CommandError, Escaped};
 use serde_json::{Value, json};
 
-use super::BuiltComponent;
 use super::output::WrittenFile;
+use super::{BuiltComponent, Origin};
 use crate::project::Project;
 use crate::server_access::{LoadedPlugin, ServerAccess};
 
@@ -35,6 +35,11 @@ impl BuildReport<'_> {
             .map(|tool| (tool.name.as_str(), tool.description.lines().next().unwrap_or_default()))
     }
 
+    /// Whether an earlier build has made it.
+    fn is_cached(&self) -> bool {
+        self.built.origin == Origin::Cache
+    }
+
     pub(super) fn as_json(&self, loaded: Option<&LoadedPlugin>) -> Value {
         let tools = loaded.map(|loaded| {
             let tool = |(name, description)| json!({ "name": name, "description": description });
@@ -45,6 +50,7 @@ impl BuildReport<'_> {
             "bytes": self.built.component.len(),
             "digest": loaded.map(|loaded| format!("sha256:{}", loaded.digest)),
             "changed": self.output.changed,
+            "cached": self.is_cached(),
             "language": self.project.language.word(),
             "seconds": self.seconds.as_millis() as f64 / 1000.0,
             "metadata": self.built.about.as_json(),
@@ -54,13 +60,14 @@ impl BuildReport<'_> {
 
     pub(super) fn as_text(&self, loaded: Option<&LoadedPlugin>) -> String {
         let file = self.output.file.display().to_string();
-        let same = if self.output.changed { "" } else { "; it is the same as before" };
-        let mut lines = vec![format!(
-            "{}  {} bytes  built in {:.1} s{same}",
-            Escaped(&file),
-            self.built.component.len(),
-            self.seconds.as_secs_f64()
-        )];
+        let seconds = self.seconds.as_secs_f64();
+        let how = match (self.is_cached(), self.output.changed) {
+            (true, false) => "is up to date".to_owned(),
+            (true, true) => "of an earlier build of the same sources".to_owned(),
+            (false, true) => format!("built in {seconds:.1} s"),
+            (false, false) => format!("built in {seconds:.1} s; it is the same as before"),
+        };
+        let mut lines = vec![format!("{}  {} bytes  {how}", Escaped(&file), self.built.component.len())];
         lines.extend(loaded.into_iter().flat_map(Self::listed));
         lines.join("\n")
     }

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::workdir;
 use crate::cli;
-use crate::project::{self, ProjectDir, ProjectError};
+use crate::project::{self, ProjectDir, ProjectError, cargo_options};
 
 /// The build script of a package that uses this program.
 const OWN_SCRIPT: &str = "plugport build";
@@ -62,10 +62,7 @@ impl Project {
     /// The program and its arguments.
     pub(super) fn command(&self) -> (OsString, Vec<OsString>) {
         let (program, args): (OsString, &[&str]) = match &self.recipe {
-            Recipe::Cargo => {
-                let messages = "--message-format=json-render-diagnostics";
-                ("cargo".into(), &["build", "--release", "--target", "wasm32-wasip2", messages])
-            }
+            Recipe::Cargo => return ("cargo".into(), cargo_options::build()),
             Recipe::Npm => ("npm".into(), &["run", "build"]),
             Recipe::Make => ("make".into(), &[]),
             Recipe::Command(command) => ("sh".into(), &["-c", command]),

@@ -140,6 +140,10 @@ mod tests {
             Ok(ServerPaths { audit_enabled: true, audit, written: vec![state] })
         }
 
+        fn cache_dir(&self) -> Option<PathBuf> {
+            None
+        }
+
         fn check_listen(&self, _: &str) -> anyhow::Result<()> {
             Ok(())
         }
