@@ -87,6 +87,12 @@ pub struct Serve {
     /// Stop when stdin ends, which is when the process that started this server ends
     #[arg(long, hide = true, conflicts_with = "stdio")]
     pub until_eof: bool,
+    /// A file with sources that a plugin built by `plugport dev` loads instead of those that it was built with
+    #[arg(long, hide = true, value_name = "FILE", requires = "until_eof")]
+    pub dev_sources: Option<PathBuf>,
+    /// Compile in little time, to slower code
+    #[arg(long, hide = true, requires = "until_eof")]
+    pub dev_quick: bool,
 }
 
 /// `plugport call`
@@ -306,6 +312,9 @@ pub struct Compile {
     /// Limit of processor time in seconds
     #[arg(long)]
     pub cpu_s: u64,
+    /// Compile in little time, to slower code
+    #[arg(long)]
+    pub quick: bool,
 }
 
 /// `plugport await-compile`: a server that ends while it compiles starts this process.

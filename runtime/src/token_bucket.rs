@@ -54,7 +54,7 @@ impl TokenBucket {
     }
 
     /// Puts back tokens that were not needed.
-    pub(crate) fn give_back(&self, amount: u64) {
+    pub(crate) fn refund(&self, amount: u64) {
         let mut level = self.level.lock();
         level.tokens = (level.tokens + amount as f64).min(self.capacity);
     }
@@ -90,7 +90,7 @@ mod tests {
         assert!(bucket.is_full(after(5_000)));
         assert!(!bucket.take(11, after(5_000)), "more than a period allows never fits");
         assert!(bucket.take(10, after(5_000)));
-        bucket.give_back(4);
+        bucket.refund(4);
         assert!(!bucket.take_leaving(4, 1, after(5_000)));
         assert!(!bucket.take(5, after(5_000)));
         assert!(bucket.take(4, after(5_000)));

@@ -204,11 +204,23 @@ impl Client {
 
     /// Sends a request of any method with only these headers. Returns its status.
     pub async fn status_of(&self, method: reqwest::Method, headers: &[(&str, &str)]) -> u16 {
+        self.send_empty(method, headers).await.status().as_u16()
+    }
+
+    /// The same. Returns the whole response, which must end.
+    pub async fn response_to(&self, method: reqwest::Method, headers: &[(&str, &str)]) -> HttpResponse {
+        let sent = self.send_empty(method, headers).await;
+        let (status, headers) = (sent.status().as_u16(), sent.headers().clone());
+        let text = sent.text().await.unwrap();
+        HttpResponse { messages: Vec::new(), status, headers, text }
+    }
+
+    async fn send_empty(&self, method: reqwest::Method, headers: &[(&str, &str)]) -> reqwest::Response {
         let mut request = self.http.request(method, &self.url);
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        request.send().await.unwrap().status().as_u16()
+        request.send().await.unwrap()
     }
 
     pub async fn get(&self) -> u16 {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use opentelemetry_proto::tonic::common::v1::KeyValue;
 use opentelemetry_proto::tonic::common::v1::any_value::Value;
-use opentelemetry_proto::tonic::trace::v1::Span;
+use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, Span};
 use prost::Message as _;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -69,11 +69,21 @@ impl OtlpReceiver {
         self.seen.lock().unwrap().bodies.clone()
     }
 
-    /// All spans so far.
-    pub fn spans(&self) -> Vec<Span> {
+    fn resource_spans(&self) -> Vec<ResourceSpans> {
         let requests =
             self.bodies().into_iter().map(|body| ExportTraceServiceRequest::decode(&*body).unwrap());
-        let resources = requests.flat_map(|request| request.resource_spans);
+        requests.flat_map(|request| request.resource_spans).collect()
+    }
+
+    /// The attributes of the resource of each request so far.
+    pub fn resources(&self) -> Vec<BTreeMap<String, String>> {
+        let resources = self.resource_spans().into_iter().filter_map(|spans| spans.resource);
+        resources.map(|resource| texts(&resource.attributes)).collect()
+    }
+
+    /// All spans so far.
+    pub fn spans(&self) -> Vec<Span> {
+        let resources = self.resource_spans().into_iter();
         resources.flat_map(|resource| resource.scope_spans).flat_map(|scope| scope.spans).collect()
     }
 
@@ -106,7 +116,11 @@ impl Drop for OtlpReceiver {
 
 /// The attributes of a span as text.
 pub fn attributes(span: &Span) -> BTreeMap<String, String> {
-    span.attributes.iter().map(|attribute| (attribute.key.clone(), text(attribute))).collect()
+    texts(&span.attributes)
+}
+
+fn texts(attributes: &[KeyValue]) -> BTreeMap<String, String> {
+    attributes.iter().map(|attribute| (attribute.key.clone(), text(attribute))).collect()
 }
 
 fn text(attribute: &KeyValue) -> String {

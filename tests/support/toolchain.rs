@@ -4,7 +4,7 @@
 //! is only used where it is installed; the other toolchains are required.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
@@ -19,6 +19,8 @@ pub enum Lang {
     Python,
     Go,
     C,
+    Cpp,
+    Zig,
 }
 
 impl Lang {
@@ -31,6 +33,8 @@ impl Lang {
             Self::Python => "python",
             Self::Go => "go",
             Self::C => "c",
+            Self::Cpp => "cpp",
+            Self::Zig => "zig",
         }
     }
 }
@@ -72,6 +76,14 @@ fn path() -> OsString {
     let machine = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::iter::once(own).chain(std::env::split_paths(&machine));
     std::env::join_paths(folders).expect("a folder of PATH has no colon")
+}
+
+/// The library of the installed Zig. With it, another Zig of the same version finds in the cache what this one has
+/// compiled of it, since that cache goes by paths.
+pub fn zig_library() -> Option<PathBuf> {
+    let pythons = std::fs::read_dir(root().join("target/toolchain/python/lib")).ok()?;
+    let library = |python: &Path| python.join("site-packages/ziglang/lib").canonicalize().ok();
+    pythons.flatten().find_map(|python| library(&python.path()))
 }
 
 /// Whether the Go version of the builds is installed.

@@ -80,9 +80,10 @@ static void refuses_what_makes_no_code(void)
 {
     PP_CHECK_TEXT(pp_test_call("encode", "{\"text\":\"\"}").text, "`text` is empty; pass what the code shall say");
     PP_CHECK_TEXT(pp_test_call("encode", "{\"text\":\"a\",\"scale\":33}").text,
-                  "the argument `scale` must be a whole number from 1 to 32");
+                  "the arguments do not fit the tool's schema: /scale: 33 is greater than the maximum of 32");
     PP_CHECK_TEXT(pp_test_call("encode", "{\"text\":\"a\",\"format\":\"gif\"}").text,
-                  "the argument `format` must be one of png|svg|text");
+                  "the arguments do not fit the tool's schema: /format: \"gif\" is not one of \"png\", \"svg\" or "
+                  "\"text\"");
     PP_CHECK(pp_test_call("wifi", "{\"network\":\"a\",\"password\":\"short\"}").is_error);
     PP_CHECK(pp_test_call("wifi", "{\"network\":\"\"}").is_error);
     char args[200];

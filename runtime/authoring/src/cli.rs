@@ -29,7 +29,7 @@ Then loads the component once to show its tools.
 The same sources make the same component, also in another folder; if nothing has changed, nothing is built.
 
 Cargo.toml is for Rust, package.json for TypeScript or JavaScript, and pyproject.toml for Python.
-go.mod is for Go, and plugin.toml or files of C or C++ for C and C++.
+go.mod is for Go, and plugin.toml or files of C, C++ or Zig for these three.
 
 Exit code 0: the component was built and loads.
 Exit code 1: building or loading failed.
@@ -56,6 +56,8 @@ pub enum Language {
     /// C++.
     #[value(alias = "c++")]
     Cpp,
+    /// Zig.
+    Zig,
 }
 
 /// `plugport new`
@@ -84,6 +86,15 @@ pub struct Build {
     /// Print the result as JSON; the output of the tools goes to stderr
     #[arg(long)]
     pub json: bool,
+    /// File for the sources that the component loads as data; `plugport dev` names one
+    #[arg(long, hide = true, value_name = "FILE", requires = "output")]
+    pub dev_sources: Option<PathBuf>,
+    /// Digest of the project's files that are no such sources
+    #[arg(long, hide = true, value_name = "DIGEST", requires = "dev_sources")]
+    pub dev_others: Option<String>,
+    /// Configuration file of the server that `plugport dev` runs
+    #[arg(long, hide = true, value_name = "FILE", requires = "dev_sources")]
+    pub dev_config: Option<PathBuf>,
 }
 
 /// `plugport dev`

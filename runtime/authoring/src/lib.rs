@@ -19,7 +19,9 @@ use std::process::ExitCode;
 use plugport_common::CommandError;
 
 pub use cli::{AuthorCommand, Build, Dev, Language, New};
-pub use server_access::{ListedTool, LoadedPlugin, Loading, RejectedItem, ServerAccess, ServerPaths};
+pub use server_access::{
+    DevLoad, ListedTool, LoadedPlugin, Loading, RejectedItem, ServerAccess, ServerPaths,
+};
 
 /// Runs a command to its end. `log` is the program's `--log`, for the server that `dev` starts.
 ///

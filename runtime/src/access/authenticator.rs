@@ -6,7 +6,7 @@
 use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use arc_swap::ArcSwapOption;
 use tokio::sync::watch;
@@ -22,6 +22,10 @@ use super::principal::{Principal, PrincipalKind};
 use super::static_tokens::{self, StaticTokens};
 use crate::config::{AnonymousAccess, AuthConfig, TOKEN_PREFIX};
 use crate::observe::Audit;
+
+/// After how much time the holder of an access token without `exp` must show it again. Only its issuer knows when such
+/// a token ends, and says so only when it is asked.
+const WITHOUT_EXPIRY: Duration = Duration::from_secs(15 * 60);
 
 /// The verified certificate of a TLS client.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -201,16 +205,13 @@ impl Authenticator {
     }
 
     /// Waits until the credentials of a principal are no longer valid, because they have expired or because a changed
-    /// configuration does not accept them. With `None`, it waits until a caller without credentials needs some;
-    /// `is_loopback` says whether this caller is on this machine.
+    /// configuration does not accept them, or until they must be shown again. With `None`, it waits until a caller
+    /// without credentials needs some; `is_loopback` says whether this caller is on this machine.
     pub async fn ended(&self, principal: Option<&Arc<Principal>>, is_loopback: bool) {
         let mut replaced = self.replaced.subscribe();
         let expired = async {
-            match principal
-                .and_then(|principal| principal.expires)
-                .map(|expires| expires.duration_since(SystemTime::now()))
-            {
-                Some(left) => tokio::time::sleep(left.unwrap_or_default()).await,
+            match principal.and_then(|principal| time_left(principal, SystemTime::now())) {
+                Some(left) => tokio::time::sleep(left).await,
                 None => std::future::pending().await,
             }
         };
@@ -288,6 +289,15 @@ impl Authenticator {
     }
 }
 
+/// For how long the credentials of a principal count without being shown again; `None`: until they are removed.
+fn time_left(principal: &Principal, now: SystemTime) -> Option<Duration> {
+    match (principal.expires, principal.kind) {
+        (Some(expires), _) => Some(expires.duration_since(now).unwrap_or_default()),
+        (None, PrincipalKind::OAuth) => Some(WITHOUT_EXPIRY),
+        (None, PrincipalKind::Token | PrincipalKind::Certificate) => None,
+    }
+}
+
 fn certificate_principal(certificate: &ClientCertificate) -> Principal {
     Principal {
         id: format!("cert:{}", certificate.subject).into(),
@@ -299,5 +309,23 @@ fn certificate_principal(certificate: &ClientCertificate) -> Principal {
         groups: Vec::new(),
         is_dpop_bound: false,
         expires: Some(certificate.not_after),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_access_token_without_an_end_must_be_shown_again() {
+        let now = SystemTime::now();
+        let hour = Duration::from_secs(3_600);
+        let certificate = ClientCertificate { subject: "a".to_owned(), sha256: [0; 32], not_after: now };
+        let principal = |kind, expires| Principal { kind, expires, ..certificate_principal(&certificate) };
+        let left = |kind, expires| time_left(&principal(kind, expires), now);
+        assert_eq!(left(PrincipalKind::OAuth, None), Some(WITHOUT_EXPIRY));
+        assert_eq!(left(PrincipalKind::OAuth, Some(now + hour)), Some(hour));
+        assert_eq!(left(PrincipalKind::Token, None), None, "the operator removes such a token");
+        assert_eq!(left(PrincipalKind::Certificate, Some(now - hour)), Some(Duration::ZERO));
     }
 }

@@ -22,4 +22,4 @@ pub use client_network::network_of_client;
 pub use oauth::fuzzing;
 pub use oauth::{DpopRequest, ProofError, TokenBinding, TokenError};
 pub use principal::{AuthenticatedCaller, Principal, PrincipalKind};
-pub use quota::{CallCharge, OverQuota, QuotaCaller, Quotas, RoleQuota, TokenReservation};
+pub use quota::{CallCharge, QuotaCaller, QuotaError, Quotas, RoleQuota, TokenReservation};

@@ -77,7 +77,7 @@ impl ApprovedPlugin {
     }
 
     /// The text of every item.
-    pub fn says(&self) -> impl Iterator<Item = &str> {
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
         ItemKind::ALL.into_iter().flat_map(|kind| self.items(kind).values()).map(|item| item.says.as_str())
     }
 

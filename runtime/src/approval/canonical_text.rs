@@ -40,16 +40,16 @@ impl ItemText {
     /// A part that is JSON, unless there is none.
     pub(super) fn json(&mut self, label: &str, json: Option<&String>) -> &mut Self {
         let Some(json) = json else { return self };
-        let laid_out = match serde_json::from_str::<&RawValue>(json) {
+        let indented = match serde_json::from_str::<&RawValue>(json) {
             Ok(value) => {
-                let mut laid_out = String::new();
-                lay_out(value.get(), 0, &mut laid_out);
-                laid_out
+                let mut indented = String::new();
+                write_indented(value.get(), 0, &mut indented);
+                indented
             }
             // Validated fields are JSON, so this does not happen.
             Err(_) => quoted(json),
         };
-        self.lines(label, laid_out.split('\n').map(str::to_owned))
+        self.lines(label, indented.split('\n').map(str::to_owned))
     }
 
     /// A part that is a word or a number.
@@ -72,17 +72,17 @@ impl ItemText {
 
 /// Writes JSON with a line for each member. Strings are written anew with the fewest escapes, so that escapes hide no
 /// words; numbers stay as they were written, since parsing could lose digits.
-fn lay_out(json: &str, depth: usize, out: &mut String) {
+fn write_indented(json: &str, depth: usize, out: &mut String) {
     match json.as_bytes().first() {
         Some(b'{') => {
             let object = serde_json::from_str::<RawObject>(json).unwrap_or_default();
             let members =
                 object.iter().map(|(name, value)| (format!("{}: ", json_string(name)), value.get()));
-            lay_out_members("{", members, "}", depth, out);
+            write_members("{", members, "}", depth, out);
         }
         Some(b'[') => {
             let array = serde_json::from_str::<Vec<&RawValue>>(json).unwrap_or_default();
-            lay_out_members("[", array.iter().map(|value| (String::new(), value.get())), "]", depth, out);
+            write_members("[", array.iter().map(|value| (String::new(), value.get())), "]", depth, out);
         }
         Some(b'"') => match serde_json::from_str::<String>(json) {
             Ok(text) => out.push_str(&json_string(&text)),
@@ -92,7 +92,7 @@ fn lay_out(json: &str, depth: usize, out: &mut String) {
     }
 }
 
-fn lay_out_members<'j>(
+fn write_members<'j>(
     open: &str,
     members: impl Iterator<Item = (String, &'j str)>,
     close: &str,
@@ -105,7 +105,7 @@ fn lay_out_members<'j>(
         out.push_str(if count == 0 { "\n" } else { ",\n" });
         out.push_str(&"  ".repeat(depth + 1));
         out.push_str(&name);
-        lay_out(value, depth + 1, out);
+        write_indented(value, depth + 1, out);
         count += 1;
     }
     if count > 0 {

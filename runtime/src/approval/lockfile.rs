@@ -215,7 +215,7 @@ mod tests {
         lockfile
     }
 
-    fn place() -> (tempfile::TempDir, PathBuf) {
+    fn lockfile_path() -> (tempfile::TempDir, PathBuf) {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("plugport.lock");
         (dir, file)
@@ -228,7 +228,7 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_and_written_again_the_same() {
-        let (dir, file) = place();
+        let (dir, file) = lockfile_path();
         assert_eq!(Lockfile::read(&file).unwrap(), Lockfile::default(), "none is an empty one");
         lockfile().write(&Lockfile::default(), &file).unwrap();
         assert_eq!(Lockfile::read(&file).unwrap(), lockfile());
@@ -245,7 +245,7 @@ mod tests {
 
     #[test]
     fn what_others_approved_meanwhile_is_not_written_over() {
-        let (_dir, file) = place();
+        let (_dir, file) = lockfile_path();
         lockfile().write(&Lockfile::default(), &file).unwrap();
         let told = Lockfile::default().write(&Lockfile::default(), &file).unwrap_err().to_string();
         assert!(told.contains("was changed meanwhile, so nothing was written"), "{told}");
@@ -256,7 +256,7 @@ mod tests {
 
     #[test]
     fn a_torn_lock_is_found_out_wherever_it_was_torn() {
-        let (_dir, file) = place();
+        let (_dir, file) = lockfile_path();
         let text = lockfile().text().unwrap();
         let whole = text.trim_end().len();
         for end in (0..whole).filter(|end| text.is_char_boundary(*end)).step_by(7) {
@@ -267,7 +267,7 @@ mod tests {
 
     #[test]
     fn a_lock_that_was_edited_is_found_out() {
-        let (_dir, file) = place();
+        let (_dir, file) = lockfile_path();
         let text = lockfile().text().unwrap();
         for (from, to, why) in [
             (sha256(b"a"), sha256(b"c"), "its checksum is another"),
@@ -292,7 +292,7 @@ mod tests {
 
     #[test]
     fn what_is_no_file_or_too_long_is_rejected() {
-        let (dir, file) = place();
+        let (dir, file) = lockfile_path();
         assert!(matches!(Lockfile::read(dir.path()), Err(LockfileError::NotAFile(_))));
         assert!(matches!(Lockfile::read(Path::new("/dev/zero")), Err(LockfileError::NotAFile(_))));
         File::create(&file).unwrap().set_len(MAX_BYTES + 1).unwrap();

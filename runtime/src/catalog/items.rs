@@ -9,7 +9,7 @@ use super::param_headers::ParamHeader;
 use super::schema::{Schema, SchemaMismatch};
 use super::uri_template::UriTemplate;
 use crate::json::{self, RawObject};
-use crate::observe::metrics::ItemOperations;
+use crate::observe::metrics::ItemHistograms;
 use crate::plugin::{ItemKind, MatchedTemplate, Plugin, Prompt, ResourceDescriptor, ResourceTemplate, Tool};
 use crate::sandbox::{SMALL, WorkBudget, WorkStopped, json_work};
 
@@ -33,7 +33,7 @@ pub struct PublishedTool {
     /// Further MCP fields.
     pub extra: RawObject,
     /// Where its calls are counted, if the server has metrics.
-    pub(crate) operations: ItemOperations,
+    pub(crate) histograms: ItemHistograms,
     /// See [`Item::digest`].
     pub(super) digest: ItemDigest,
 }
@@ -78,7 +78,7 @@ pub struct PublishedPrompt {
     /// Further MCP fields.
     pub extra: RawObject,
     /// Where its requests are counted, if the server has metrics.
-    pub(crate) operations: ItemOperations,
+    pub(crate) histograms: ItemHistograms,
     /// See [`Item::digest`].
     pub(super) digest: ItemDigest,
 }

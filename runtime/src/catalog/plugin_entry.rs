@@ -12,7 +12,7 @@ use super::validation::{self, InvalidItem};
 use crate::approval::ApprovalPolicy;
 use crate::config::Limits;
 use crate::config::fixed_limits::{PATTERNS, PROMPTS, RESOURCE_TEMPLATES};
-use crate::observe::metrics::ItemOperations;
+use crate::observe::metrics::ItemHistograms;
 use crate::plugin::{
     Interfaces, ItemKind, Listing, LoadedPlugin, Plugin, Prompt, ResourceDescriptor, ResourceTemplate, Tool,
 };
@@ -208,13 +208,13 @@ fn tool_of(
         output: validated.output,
         headers: validated.headers,
         extra: validated.extra,
-        operations: ItemOperations::default(),
+        histograms: ItemHistograms::default(),
         digest: ItemDigest::new(),
     })
 }
 
 fn prompt_of(plugin: &Arc<Plugin>, prompt: Prompt) -> Result<PublishedPrompt, InvalidItem> {
     let (name, extra) = validation::prompt(&prompt, &plugin.config().prefix)?;
-    let (plugin, operations, digest) = (Arc::clone(plugin), ItemOperations::default(), ItemDigest::new());
-    Ok(PublishedPrompt { name, plugin, prompt, extra, operations, digest })
+    let (plugin, histograms, digest) = (Arc::clone(plugin), ItemHistograms::default(), ItemDigest::new());
+    Ok(PublishedPrompt { name, plugin, prompt, extra, histograms, digest })
 }

@@ -58,8 +58,8 @@ pub struct Schema {
     patterns: u64,
     /// States of the largest pattern.
     states: u64,
-    /// See [`subschema_charge::reach`].
-    reach: usize,
+    /// See [`subschema_charge::subschemas_per_level`].
+    subschemas_per_level: usize,
     /// `None`: the schema says more than names and scalar types.
     scalars: Option<ScalarObject>,
 }
@@ -125,11 +125,11 @@ impl Schema {
         let states =
             budget::with_big_stack(|| texts.iter().map(|text| states(text, size)).max()).unwrap_or(1);
         let object = value.get("type").and_then(Value::as_str) == Some("object");
-        let reach = subschema_charge::reach(&value);
+        let subschemas_per_level = subschema_charge::subschemas_per_level(&value);
         let scalars = ScalarObject::of(&value);
         let validator = build(value, size)?;
         let legacy = super::legacy_revision_schema::convert(&raw);
-        Ok(Self { text: raw, legacy, validator, object, patterns, states, reach, scalars })
+        Ok(Self { text: raw, legacy, validator, object, patterns, states, subschemas_per_level, scalars })
     }
 
     /// Compiles the schema of a tool's arguments.
@@ -198,14 +198,18 @@ impl Schema {
             true => Some(Ok(())),
             false => self.explain(value, &budget).ok().map(Err),
         };
-        if self.reach == 0 {
+        if self.subschemas_per_level == 0 {
             return check();
         }
         // Steps are charged only when references return. Before that, each level of the value may recurse through the
         // whole schema.
         let levels = json::depth(value);
         let recursion = self.text.get().len().saturating_mul(levels + 1);
-        if recursion <= SHORT_RECURSION { budget::with_stack_for(self.reach, levels, check) } else { None }
+        if recursion <= SHORT_RECURSION {
+            budget::with_stack_for(self.subschemas_per_level, levels, check)
+        } else {
+            None
+        }
     }
 
     /// Validates a value that was `bytes` long as text. A mismatch has the JSON pointer of each fault and what was
@@ -230,9 +234,9 @@ impl Schema {
             }
             Err(ended) => Err(ended),
         };
-        let checked = match self.reach {
+        let checked = match self.subschemas_per_level {
             0 => check(),
-            reach => budget::with_stack_for(reach, json::depth(value), check),
+            subschemas_per_level => budget::with_stack_for(subschemas_per_level, json::depth(value), check),
         };
         match checked {
             Ok(checked) => Ok(checked),
@@ -245,8 +249,9 @@ impl Schema {
     }
 
     fn budget(&self, steps: u64, value: usize, work_budget: Option<WorkBudget>) -> SchemaBudget {
-        let (states, schema, reach) = (self.states, self.text.get().len(), self.reach);
-        SchemaBudget { steps, work_budget, states, schema, value, reach }
+        let (states, schema, subschemas_per_level) =
+            (self.states, self.text.get().len(), self.subschemas_per_level);
+        SchemaBudget { steps, work_budget, states, schema, value, subschemas_per_level }
     }
 
     fn fits(&self, value: &Value, budget: &SchemaBudget) -> Result<bool, BudgetError> {

@@ -245,10 +245,6 @@ impl Snapshot {
     }
 
     fn templated(&self, uri: &str) -> Option<(&Arc<Plugin>, MatchedTemplate)> {
-        // A listed URI that this caller does not see is not read through a template either.
-        if self.resources.hides(uri) {
-            return None;
-        }
         let templates = self.templates.items().iter();
         let mut matching =
             templates.filter_map(|template| Some((template, template.match_uri(uri)?))).peekable();
@@ -261,7 +257,10 @@ impl Snapshot {
                 && lists.is_none_or(|lists| lists.as_deref() == Some(own))
                 && self.may_read(own, uri, lists.is_none().then(|| template.key()))
         };
-        matching.find(may_serve).map(|(template, matched)| (&template.plugin, matched))
+        // A listed URI that this caller does not see is not read through a template either. This is the last check, so
+        // that matching takes as long as for a URI that nobody lists.
+        let found = matching.find(may_serve).filter(|_| !self.resources.hides(uri));
+        found.map(|(template, matched)| (&template.plugin, matched))
     }
 
     /// Whether the caller may read a URI that no plugin lists in this spelling, through `template`. `None`: it looks

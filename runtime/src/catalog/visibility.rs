@@ -4,7 +4,7 @@
 //! of five roles cost as many views as there are combinations of roles. Views are dropped when the snapshot or the
 //! policy is replaced: an old one would keep replaced plugins alive.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use arc_swap::ArcSwapOption;
@@ -14,7 +14,7 @@ use super::caller_view::CallerView;
 use super::snapshot::Snapshot;
 use crate::access::policy::{Policy, RoleSet, Subject};
 
-/// Most views that are kept; then all are made anew. A view of 1,400 tools takes about 20 KiB.
+/// Maximum number of views that are kept; then the oldest is dropped. A view of 1,400 tools takes about 20 KiB.
 const MAX_VIEWS: usize = 96;
 
 /// The policy, and the views under it.
@@ -30,6 +30,21 @@ pub(super) struct Visibility {
 struct Views {
     source: Option<(Arc<Policy>, Arc<Snapshot>)>,
     by_roles: HashMap<RoleSet, Arc<Snapshot>>,
+    /// The keys of `by_roles`, the oldest first.
+    order: VecDeque<RoleSet>,
+}
+
+impl Views {
+    fn insert(&mut self, roles: RoleSet, view: Arc<Snapshot>) {
+        if self.by_roles.insert(roles, view).is_none() {
+            self.order.push_back(roles);
+        }
+        if self.order.len() > MAX_VIEWS
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.by_roles.remove(&oldest);
+        }
+    }
 }
 
 impl Visibility {
@@ -91,18 +106,30 @@ impl Visibility {
         let made = Arc::new(snapshot.visible_to(view.clone()));
         let mut views = self.views.lock();
         if !views.source.as_ref().is_some_and(is_source) {
-            *views = Views {
-                source: Some((Arc::clone(&view.policy), Arc::clone(snapshot))),
-                by_roles: HashMap::new(),
-            };
-        }
-        if views.by_roles.len() >= MAX_VIEWS {
-            views.by_roles.clear();
+            *views =
+                Views { source: Some((Arc::clone(&view.policy), Arc::clone(snapshot))), ..Views::default() };
         }
         // A view of a snapshot that was replaced meanwhile would keep it alive until the next request.
         if Arc::ptr_eq(snapshot, &current()) {
-            views.by_roles.insert(view.roles, Arc::clone(&made));
+            views.insert(view.roles, Arc::clone(&made));
         }
         made
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_view_too_many_replaces_the_oldest_only() {
+        let (mut views, view) = (Views::default(), Arc::new(Snapshot::new(Vec::new())));
+        let roles = |number: usize| RoleSet::empty(number as u64);
+        (0..MAX_VIEWS + 3).for_each(|number| views.insert(roles(number), Arc::clone(&view)));
+        // The same view was made twice at the same time.
+        views.insert(roles(MAX_VIEWS), Arc::clone(&view));
+        let is_kept = |number: usize| views.by_roles.contains_key(&roles(number));
+        assert!(!(0..3).any(is_kept) && (3..MAX_VIEWS + 3).all(is_kept));
+        assert_eq!((views.by_roles.len(), views.order.len()), (MAX_VIEWS, MAX_VIEWS));
     }
 }

@@ -134,7 +134,7 @@ mod tests {
         let none = report(&["plugport:plugin/inputs"], &Grants::default());
         assert_eq!(
             none.lines()[0],
-            "would need several questions to the client at once (`sampling` or `elicitation` or `roots`)"
+            "would need several client requests at once (`sampling` or `elicitation` or `roots`)"
         );
     }
 

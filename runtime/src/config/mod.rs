@@ -109,6 +109,9 @@ pub struct PluginConfig {
     pub trusted_keys: Arc<SignatureKeys>,
     /// The scopes that its items need; none in the settings of a loaded plugin, since the policy has them.
     pub scopes: RequiredScopes,
+    /// What it finds as its sources, only while it is developed; empty if it was built with them. Not a grant: it is
+    /// part of the plugin's code.
+    pub dev_sources: Option<Arc<str>>,
 }
 
 impl Config {
@@ -315,6 +318,7 @@ impl Config {
             require_signature: self.server.require_signature,
             trusted_keys: Arc::clone(&self.server.trusted_keys),
             scopes: RequiredScopes::default(),
+            dev_sources: None,
         })
     }
 }

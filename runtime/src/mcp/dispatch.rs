@@ -16,6 +16,7 @@ use super::cancellation::Cancellation;
 use super::error::RpcError;
 use super::jsonrpc::Request;
 use super::method::Method;
+use super::methods::subscriptions::SubscriptionStream;
 use super::methods::{
     completion, discover, item_access, lifecycle, lists, logging, prompts, resources, subscriptions, tools,
 };
@@ -50,7 +51,7 @@ pub(crate) fn stateless(
     let id = request.id.clone();
     let StatelessMeta { revision, capabilities, .. } = stateless_meta;
     let trace = match &mrtr.request_state {
-        None => begin_trace(server, &request, revision, &request_meta, channel),
+        None => begin_trace(server, &request, Some(revision), &request_meta, channel),
         // The span of the suspended call continues. The call's context has the message of its first leg, so this
         // message is only a leg.
         Some(_) => {
@@ -101,7 +102,7 @@ pub(crate) fn in_session(
     let guard = Arc::new(session.in_flight.enter(&request.id, cancel.token().clone())?);
     let threshold = LogThreshold::Session(Arc::clone(session));
     let capabilities = session.capabilities;
-    let trace = begin_trace(server, &request, session.revision, &request_meta, channel);
+    let trace = begin_trace(server, &request, Some(session.revision), &request_meta, channel);
     let leg = RequestLeg {
         capabilities,
         threshold,
@@ -131,7 +132,7 @@ pub(crate) fn in_session(
 fn begin_trace(
     server: &Server,
     request: &Request,
-    revision: Revision,
+    revision: Option<Revision>,
     request_meta: &RequestMeta,
     channel: &Channel,
 ) -> Option<RequestTrace> {
@@ -168,7 +169,7 @@ fn start_handler(
             hidden_item_audit::record_if_hidden(&server, caller, &served);
         }
         if let Some(trace) = &served.trace {
-            trace.end(&outcome);
+            trace.end(outcome.as_ref());
         }
         if let Some(session) = &served.session {
             session.touch();
@@ -212,8 +213,12 @@ async fn handle(
         Method::Discover if stateless => discover::discover(server, context),
         Method::Listen if stateless => {
             drop(view);
-            hidden_item_audit::record_hidden_subscriptions(server, context);
-            return subscriptions::listen(server, context, params).await;
+            let subscription = match SubscriptionStream::open(server, context, params).await {
+                Ok(subscription) => subscription,
+                Err(error) => return Some(Err(error)),
+            };
+            hidden_item_audit::record_hidden_subscriptions(server, &context.caller, &subscription);
+            return subscription.listen(server, context).await;
         }
         Method::Ping if !stateless => lifecycle::ping(server, context),
         Method::SetLevel if !stateless => logging::set_level(server, context, params),
@@ -230,11 +235,19 @@ async fn handle(
 pub(crate) fn initialize(
     server: &Arc<Server>,
     request: &Request,
+    request_meta: &RequestMeta,
     channel: &Channel,
 ) -> Result<(Session, Bytes), RpcError> {
-    let Some(metrics) = &server.metrics else { return begin_session(server, request, channel) };
-    let begun = Instant::now();
+    let timed = server.metrics.as_ref().map(|metrics| (metrics, Instant::now()));
+    let trace = begin_trace(server, request, None, request_meta, channel);
     let initialized = begin_session(server, request, channel);
+    if let Some(trace) = &trace {
+        if let Ok((session, _)) = &initialized {
+            trace.negotiated(session.revision);
+        }
+        trace.end(Some(&initialized));
+    }
+    let Some((metrics, begun)) = timed else { return initialized };
     metrics.record(&Method::Initialize, begun.elapsed(), error_type(initialized.as_ref(), |_| false));
     initialized.map(|(session, response)| (session.with_timer(metrics.sessions.begin()), response))
 }

@@ -223,7 +223,8 @@ impl DuplexSession {
                     .map(DuplexReply::Stream)
             }
             RequestKind::Initialize if self.session.is_none() => {
-                let (session, reply) = dispatch::initialize(&self.server, &request, &self.channel)?;
+                let (session, reply) =
+                    dispatch::initialize(&self.server, &request, &request_meta, &self.channel)?;
                 let session = Arc::new(session);
                 let changes = self.server.changes(&self.channel.caller);
                 self.notifications = Some(ServerNotifications::new(&session, changes, self.ping));

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::revision::Revision;
-use crate::access::OverQuota;
+use crate::access::QuotaError;
 
 /// Maximum nesting in the name of a capability, which may come from a guest.
 const CAPABILITY_DEPTH: usize = 3;
@@ -112,7 +112,7 @@ impl RpcError {
     }
 
     /// -32011: the caller has used up a quota.
-    pub(crate) fn over_quota(over: &OverQuota) -> Self {
+    pub(crate) fn over_quota(over: &QuotaError) -> Self {
         let retry_after_s = over.retry_after_s();
         let data = json!({ "limit": over.limit_name(), "role": over.role(), "retryAfter": retry_after_s });
         let error = Self { data: Some(Box::new(data)), ..Self::new(-32011, over.to_string()) };

@@ -1,9 +1,9 @@
 //! Writes an audit line when a request names an item that is hidden from its caller.
 //!
-//! `dispatch` passes every failed request for an item and every `subscriptions/listen` to this module. A task looks up
-//! whether the item is published and hidden. The response does not wait for this task, so the response time reveals
-//! nothing about hidden items. Items that no plugin publishes get no line, because callers can make up any number of
-//! names.
+//! `dispatch` passes every failed request for an item and every accepted `subscriptions/listen` to this module. A task
+//! looks up whether the item is published and hidden. The response does not wait for this task, so the response time
+//! reveals nothing about hidden items. `audit_lookups` bounds the tasks. Items that no plugin publishes get no line,
+//! because callers can make up any number of names.
 
 use std::sync::Arc;
 
@@ -11,8 +11,7 @@ use super::await_initial_load::WaitSubject;
 use super::jsonrpc::Request;
 use super::method::Method;
 use super::methods::hidden_items::HiddenItems;
-use super::methods::subscriptions::listened_uris;
-use super::request_context::RequestContext;
+use super::methods::subscriptions::SubscriptionStream;
 use super::server::Server;
 use crate::call_env::Caller;
 use crate::plugin::{ForbiddenCall, ForbiddenReason, Plugin};
@@ -38,31 +37,38 @@ where
     if !server.catalog.has_roles() {
         return;
     }
+    let Some(permit) = server.lookups.begin_request() else { return };
     let (owner, caller, failed) = (Arc::clone(server), caller.clone(), Arc::clone(failed));
     server.tasks.spawn(async move {
+        let _permit = permit;
         let request = R::as_ref(&failed);
         let work = || record(&owner, &caller, function, request);
-        owner.reading().in_place(request.params.len(), work).await;
+        owner.lookups.request_work.in_place(request.params.len(), work).await;
     });
 }
 
-/// Records the hidden URIs of a `subscriptions/listen` in the audit. The request does not fail because of them: a
-/// client may name any URI, and is never notified about a hidden one.
-pub(super) fn record_hidden_subscriptions(server: &Arc<Server>, context: &Arc<RequestContext>) {
+/// Records the hidden URIs of a subscription in the audit. The request does not fail because of them: a client may name
+/// any URI, and is never notified about a hidden one.
+pub(super) fn record_hidden_subscriptions(
+    server: &Arc<Server>,
+    caller: &Caller,
+    subscription: &SubscriptionStream,
+) {
     if !server.catalog.has_roles() {
         return;
     }
-    let (owner, context) = (Arc::clone(server), Arc::clone(context));
+    let Some(permit) = server.lookups.begin_subscription() else { return };
+    let (owner, caller, mut uris) = (Arc::clone(server), caller.clone(), subscription.uris());
+    uris.sort_unstable();
     server.tasks.spawn(async move {
-        let (caller, params) = (&context.caller, &context.request.params);
-        let uris = owner.reading().in_place(params.len(), || listened_uris(params)).await;
-        let Some(hidden) = HiddenItems::of(&owner, caller) else { return };
+        let _permit = permit;
+        let Some(hidden) = HiddenItems::of(&owner, &caller) else { return };
         let work = || {
             for (plugin, name) in uris.iter().filter_map(|uri| hidden.uri(uri)) {
-                forbid(plugin, ("subscriptions/listen", name.as_str()), caller, 0);
+                forbid(plugin, ("subscriptions/listen", name.as_str()), &caller, 0);
             }
         };
-        owner.reading().in_place(hidden.work(uris.len()), work).await;
+        owner.lookups.subscription_work.in_place(hidden.work(uris.len()), work).await;
     });
 }
 

@@ -16,10 +16,12 @@
 //! - `client_requests` is client requests as data, and `sessions` is the state of clients of older revisions.
 //! - `request_context` is one running request, with its `cancellation`, `request_meta`, `request_trace`,
 //!   `notification_queue` and `call_task`; `mrtr` suspends it, and `call_client` is the client as its guest sees it.
-//! - `operation_metrics` counts requests and sessions, and `server` is what all requests share.
+//! - `operation_metrics` counts requests and sessions, `audit_lookups` bounds what is looked up for the audit, and
+//!   `server` is what all requests share.
 //! - `methods`, `await_initial_load`, `hidden_item_audit`, `response_stream` and `dispatch` serve; `jsonrpc_batch` and
 //!   `duplex_session` use them.
 
+mod audit_lookups;
 mod await_initial_load;
 mod buffer_budget;
 mod call_client;
@@ -74,7 +76,7 @@ pub(crate) use params::Params;
 pub use random_tokens::token;
 pub use request_context::Channel;
 pub(crate) use request_id::RequestId;
-pub(crate) use request_meta::{ArgumentsCheck, RequestKind};
+pub(crate) use request_meta::{ArgumentsCheck, RequestKind, RequestMeta};
 pub use response_line::ResponseLine;
 pub use response_stream::{ResponsePart, ResponseStream};
 pub use revision::Revision;

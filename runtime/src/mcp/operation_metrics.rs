@@ -18,7 +18,7 @@ use super::method::Method;
 use super::request_context::RequestContext;
 use crate::catalog::{PublishedPrompt, PublishedTool, Snapshot};
 use crate::observe::metrics::{
-    ErrorType, Labels, MetricFamily, MetricKind, MetricValue, OperationTable, Operations, Sample,
+    ErrorType, HistogramsByName, Labels, MetricFamily, MetricKind, MetricValue, OperationHistograms, Sample,
     SessionMetrics,
 };
 use crate::plugin::Plugin;
@@ -30,9 +30,9 @@ const MAX_ITEMS: usize = 10_000;
 /// The requests and the sessions of one server.
 #[derive(Debug)]
 pub(super) struct OperationMetrics {
-    methods: BTreeMap<&'static str, Operations>,
-    tools: OperationTable,
-    prompts: OperationTable,
+    methods: BTreeMap<&'static str, OperationHistograms>,
+    tools: HistogramsByName,
+    prompts: HistogramsByName,
     pub(super) sessions: Arc<SessionMetrics>,
 }
 
@@ -59,11 +59,11 @@ pub(super) fn error_type<T>(
 
 impl OperationMetrics {
     pub(super) fn new() -> Arc<Self> {
-        let methods = Method::LABELS.iter().map(|label| (*label, Operations::default()));
+        let methods = Method::LABELS.iter().map(|label| (*label, OperationHistograms::default()));
         Arc::new(Self {
             methods: methods.collect(),
-            tools: OperationTable::new(MAX_ITEMS),
-            prompts: OperationTable::new(MAX_ITEMS),
+            tools: HistogramsByName::new(MAX_ITEMS),
+            prompts: HistogramsByName::new(MAX_ITEMS),
             sessions: Arc::default(),
         })
     }
@@ -71,19 +71,19 @@ impl OperationMetrics {
     /// Records that this request calls this tool.
     pub(super) fn note_tool(&self, context: &RequestContext, tool: &PublishedTool) {
         let own = || self.tools.get(shown(&tool.plugin, &tool.name)?);
-        context.note_operations(tool.operations.of(own));
+        context.note_histograms(tool.histograms.of(own));
     }
 
     /// Records that this request gets this prompt.
     pub(super) fn note_prompt(&self, context: &RequestContext, prompt: &PublishedPrompt) {
         let own = || self.prompts.get(shown(&prompt.plugin, &prompt.name)?);
-        context.note_operations(prompt.operations.of(own));
+        context.note_histograms(prompt.histograms.of(own));
     }
 
     /// Counts a request that is not about an item.
     pub(super) fn record(&self, method: &Method, time: Duration, error: ErrorType) {
-        if let Some(operations) = self.methods.get(method.label()) {
-            operations.record(time, error);
+        if let Some(histograms) = self.methods.get(method.label()) {
+            histograms.record(time, error);
         }
     }
 
@@ -94,16 +94,16 @@ impl OperationMetrics {
             "mcp_server_operation_duration_seconds",
             "Time from a request until its response, by method, published tool or prompt, and error.",
         );
-        for (method, operations) in &self.methods {
-            add(&mut requests, &[("mcp_method_name", *method)], operations);
+        for (method, histograms) in &self.methods {
+            add(&mut requests, &[("mcp_method_name", *method)], histograms);
         }
-        for (name, operations) in self.tools.read(|name| snapshot.tool(name).is_some()) {
+        for (name, histograms) in self.tools.read(|name| snapshot.tool(name).is_some()) {
             let labels = [("mcp_method_name", Method::CallTool.label()), ("gen_ai_tool_name", &*name)];
-            add(&mut requests, &labels, &operations);
+            add(&mut requests, &labels, &histograms);
         }
-        for (name, operations) in self.prompts.read(|name| snapshot.prompt(name).is_some()) {
+        for (name, histograms) in self.prompts.read(|name| snapshot.prompt(name).is_some()) {
             let labels = [("mcp_method_name", Method::GetPrompt.label()), ("gen_ai_prompt_name", &*name)];
-            add(&mut requests, &labels, &operations);
+            add(&mut requests, &labels, &histograms);
         }
         let sessions = MetricFamily::single(
             MetricKind::Histogram,
@@ -126,8 +126,8 @@ fn shown<'n>(plugin: &Plugin, name: &'n str) -> Option<&'n str> {
     (plugin.redactor().text(name) == name).then_some(name)
 }
 
-fn add(family: &mut MetricFamily, labels: &[(&'static str, &str)], operations: &Operations) {
-    for (error, histogram) in operations.read() {
+fn add(family: &mut MetricFamily, labels: &[(&'static str, &str)], histograms: &OperationHistograms) {
+    for (error, histogram) in histograms.read() {
         let error = error.map(|error| ("error_type", error));
         let labels: Labels =
             labels.iter().copied().chain(error).map(|(name, value)| (name, value.to_owned())).collect();
@@ -157,8 +157,8 @@ impl OperationTimer {
 impl Drop for OperationTimer {
     fn drop(&mut self) {
         let time = self.begun.elapsed();
-        match self.context.operations() {
-            Some(operations) => operations.record(time, self.error),
+        match self.context.histograms() {
+            Some(histograms) => histograms.record(time, self.error),
             None => self.metrics.record(&self.context.request.method, time, self.error),
         }
     }

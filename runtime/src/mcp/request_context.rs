@@ -18,7 +18,7 @@ use super::revision::Revision;
 use super::sessions::session::Session;
 use crate::call_env::{Caller, ClientInfo, LogLevel};
 use crate::json::RawObject;
-use crate::observe::metrics::Operations;
+use crate::observe::metrics::OperationHistograms;
 use crate::observe::trace::TraceContext;
 
 /// One running request. A stateless call may have several legs: each message of the client that resumes the call begins
@@ -44,7 +44,7 @@ pub(crate) struct RequestContext {
     reservations: Mutex<Vec<Arc<BufferReservation>>>,
     forbidden: OnceLock<Forbidden>,
     /// The histograms of the request's item, once the item is known.
-    operations: OnceLock<Arc<Operations>>,
+    histograms: OnceLock<Arc<OperationHistograms>>,
 }
 
 /// Why a running call may not go on.
@@ -71,14 +71,14 @@ pub(crate) struct RequestLeg {
     pub(crate) has_status: bool,
 }
 
-/// The current leg of a request, kept alive as long as this exists.
+/// A reference to the current leg of a request, which keeps that leg alive.
 #[derive(Debug)]
-pub(crate) enum CurrentLeg<'c> {
+pub(crate) enum RequestLegRef<'c> {
     First(&'c RequestLeg),
     Later(Arc<RequestLeg>),
 }
 
-impl Deref for CurrentLeg<'_> {
+impl Deref for RequestLegRef<'_> {
     type Target = RequestLeg;
 
     fn deref(&self) -> &RequestLeg {
@@ -129,7 +129,7 @@ impl RequestContext {
             later_leg: Mutex::default(),
             reservations: Mutex::default(),
             forbidden: OnceLock::new(),
-            operations: OnceLock::new(),
+            histograms: OnceLock::new(),
         }
     }
 
@@ -149,15 +149,15 @@ impl RequestContext {
     }
 
     /// Sets the histograms of the request's item.
-    pub(super) fn note_operations(&self, operations: Option<&Arc<Operations>>) {
-        if let Some(operations) = operations {
-            self.operations.get_or_init(|| Arc::clone(operations));
+    pub(super) fn note_histograms(&self, histograms: Option<&Arc<OperationHistograms>>) {
+        if let Some(histograms) = histograms {
+            self.histograms.get_or_init(|| Arc::clone(histograms));
         }
     }
 
     /// The histograms of the request's item; `None` if the item is unknown or the request is not about an item.
-    pub(super) fn operations(&self) -> Option<&Arc<Operations>> {
-        self.operations.get()
+    pub(super) fn histograms(&self) -> Option<&Arc<OperationHistograms>> {
+        self.histograms.get()
     }
 
     /// Ends the call because its caller is no longer allowed to make it.
@@ -173,10 +173,10 @@ impl RequestContext {
     }
 
     /// The current leg.
-    pub(crate) fn leg(&self) -> CurrentLeg<'_> {
+    pub(crate) fn leg(&self) -> RequestLegRef<'_> {
         match &*self.later_leg.lock() {
-            Some(leg) => CurrentLeg::Later(Arc::clone(leg)),
-            None => CurrentLeg::First(&self.first_leg),
+            Some(leg) => RequestLegRef::Later(Arc::clone(leg)),
+            None => RequestLegRef::First(&self.first_leg),
         }
     }
 

@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use parking_lot::Mutex;
 
-use super::call_task::HandlerOutcome;
+use super::error::RpcError;
 use super::method::Method;
 use super::request_id::RequestId;
 use super::revision::Revision;
@@ -62,10 +62,11 @@ impl<'c> Origin<'c> {
 
 impl<'s> TraceSource<'s> {
     /// Begins the span of a request with this context in its `_meta`. Returns `None` if the request is not recorded.
+    /// An `initialize` has no revision yet.
     pub(super) fn begin(
         self,
         (method, id): (&Method, &RequestId),
-        revision: Revision,
+        revision: Option<Revision>,
         meta: Option<&'s TraceContext>,
     ) -> Option<RequestTrace> {
         let is_known = !self.has_auth || matches!(self.caller, Caller::Stdio | Caller::Principal(_));
@@ -75,7 +76,9 @@ impl<'s> TraceSource<'s> {
         let mut span = self.tracer.begin(method_name, parent, has_share)?;
         links.into_iter().flatten().for_each(|context| span.scope().link(context));
         span.set("mcp.method.name", method_name.to_owned());
-        span.set("mcp.protocol.version", revision.as_str());
+        if let Some(revision) = revision {
+            span.set("mcp.protocol.version", revision.as_str());
+        }
         span.set("jsonrpc.request.id", id.to_string());
         span.set("network.transport", if *self.caller == Caller::Stdio { "pipe" } else { "tcp" });
         match method {
@@ -106,6 +109,11 @@ impl RequestTrace {
         &self.scope
     }
 
+    /// Records the revision that an `initialize` has negotiated.
+    pub(super) fn negotiated(&self, revision: Revision) {
+        self.with(|span| span.set("mcp.protocol.version", revision.as_str()));
+    }
+
     /// Records that the request calls this published tool.
     pub(super) fn calls_tool(&self, plugin: &Plugin, name: &str) {
         self.name("tools/call", "gen_ai.tool.name", &plugin.redactor().text(name));
@@ -128,7 +136,7 @@ impl RequestTrace {
     }
 
     /// Ends the span; `outcome` is `None` if the client has cancelled the request.
-    pub(super) fn end(&self, outcome: &HandlerOutcome) {
+    pub(super) fn end<T>(&self, outcome: Option<&Result<T, RpcError>>) {
         let Some(mut span) = self.span.lock().take() else { return };
         match outcome {
             Some(Ok(_)) => {}
@@ -157,7 +165,7 @@ impl RequestTrace {
 impl Drop for RequestTrace {
     fn drop(&mut self) {
         // The request was dropped before its end, for example with its connection.
-        self.end(&None);
+        self.end::<()>(None);
     }
 }
 

@@ -18,14 +18,14 @@ pub struct ResponseLine(Chunks);
 
 #[derive(Debug)]
 enum Chunks {
-    One(Bytes),
+    Own(Bytes),
     /// Boxed, because few responses have two chunks.
-    Two(Box<TwoChunks>),
+    SharedEnd(Box<SharedEndChunks>),
 }
 
-/// A chunk of its own, and one that other responses share.
+/// A chunk of the response's own, and one that other responses share.
 #[derive(Debug)]
-struct TwoChunks {
+struct SharedEndChunks {
     start: Bytes,
     shared_end: Bytes,
     /// Counts the bytes of `shared_end`, or of the copy that replaces it.
@@ -35,7 +35,7 @@ struct TwoChunks {
 impl ResponseLine {
     /// Makes a response that ends with shared bytes.
     pub(super) fn with_shared_end(start: Bytes, shared_end: Bytes) -> Self {
-        Self(Chunks::Two(Box::new(TwoChunks { start, shared_end, reservation: None })))
+        Self(Chunks::SharedEnd(Box::new(SharedEndChunks { start, shared_end, reservation: None })))
     }
 
     /// Returns the response, counted as long as any part of it exists; `None` when the budget has too few bytes left.
@@ -43,10 +43,10 @@ impl ResponseLine {
     /// their snapshot is gone.
     pub(super) fn counted(self, buffers: &Arc<BufferBudget>, caller: &Caller) -> Option<Self> {
         let chunks = match self.0 {
-            Chunks::One(line) => Chunks::One(buffers.counted(caller, line)?),
-            Chunks::Two(mut line) => {
+            Chunks::Own(line) => Chunks::Own(buffers.counted(caller, line)?),
+            Chunks::SharedEnd(mut line) => {
                 line.reservation = Some(buffers.share(caller).reserve(line.shared_end.len())?);
-                Chunks::Two(line)
+                Chunks::SharedEnd(line)
             }
         };
         Some(Self(chunks))
@@ -56,9 +56,9 @@ impl ResponseLine {
     #[must_use]
     pub fn into_chunks(self) -> [Bytes; 2] {
         match self.0 {
-            Chunks::One(line) => [line, Bytes::new()],
-            Chunks::Two(line) => {
-                let TwoChunks { start, shared_end, reservation } = *line;
+            Chunks::Own(line) => [line, Bytes::new()],
+            Chunks::SharedEnd(line) => {
+                let SharedEndChunks { start, shared_end, reservation } = *line;
                 [start, with_reservation(shared_end, reservation)]
             }
         }
@@ -68,9 +68,9 @@ impl ResponseLine {
     #[must_use]
     pub fn into_bytes(self) -> Bytes {
         match self.0 {
-            Chunks::One(line) => line,
-            Chunks::Two(line) => {
-                let TwoChunks { start, shared_end, reservation } = *line;
+            Chunks::Own(line) => line,
+            Chunks::SharedEnd(line) => {
+                let SharedEndChunks { start, shared_end, reservation } = *line;
                 with_reservation([&*start, &*shared_end].concat().into(), reservation)
             }
         }
@@ -79,7 +79,7 @@ impl ResponseLine {
 
 impl From<Bytes> for ResponseLine {
     fn from(line: Bytes) -> Self {
-        Self(Chunks::One(line))
+        Self(Chunks::Own(line))
     }
 }
 

@@ -10,6 +10,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::audit_lookups::AuditLookups;
 use super::buffer_budget::{BufferBudget, BufferShare};
 use super::mrtr::SuspendedCalls;
 use super::operation_metrics::OperationMetrics;
@@ -94,6 +95,8 @@ pub struct Server {
     pub(super) info: Box<RawValue>,
     /// The permits for parsing large messages of clients.
     pub(super) reading: Arc<LargeWork>,
+    /// Bounds the look-ups of hidden items for the audit.
+    pub(super) lookups: AuditLookups,
     authenticator: Arc<Authenticator>,
     quotas: Arc<Quotas>,
     tracer: Tracer,
@@ -118,6 +121,7 @@ impl Server {
             settings,
             info: serde_json::value::to_raw_value(&info).unwrap_or_else(|_| RawValue::NULL.to_owned()),
             reading: Arc::new(LargeWork::new()),
+            lookups: AuditLookups::new(),
             authenticator: Arc::default(),
             quotas: Arc::default(),
             tracer: Tracer::default(),
@@ -180,6 +184,12 @@ impl Server {
             "plugport_calls_suspended",
             "Calls that wait for a response of their client.",
             self.suspended_calls.count(),
+        ));
+        families.push(MetricFamily::single(
+            MetricKind::Counter,
+            "plugport_audit_skipped_total",
+            "Look-ups of hidden items for the audit that were skipped, because too many were under way.",
+            self.lookups.skipped(),
         ));
         families
     }

@@ -10,7 +10,7 @@ use data_encoding::HEXLOWER;
 use rustix::io::Errno;
 use sha2::{Digest as _, Sha256};
 
-use super::made_for::MadeFor;
+use super::other_host::OtherHost;
 use crate::safe_open::{self, OpenError, Symlinks};
 
 /// A component's bytes and where they came from.
@@ -68,7 +68,7 @@ pub enum ComponentFileError {
     CoreModule,
     /// A module for another host.
     #[error("{}", .0.in_words())]
-    OtherHost(MadeFor),
+    OtherHost(OtherHost),
     /// A later or earlier binary format.
     #[error("has an unknown binary format (version {0:#010x}); rebuild it with a current toolchain")]
     UnknownVersion(u32),
@@ -173,7 +173,7 @@ fn check_header(bytes: &[u8]) -> Result<(), ComponentFileError> {
         bytes.get(4..8).and_then(|version| version.try_into().ok()).ok_or(ComponentFileError::Truncated)?;
     match u32::from_le_bytes(version) {
         COMPONENT_VERSION => Ok(()),
-        CORE_VERSION => Err(match MadeFor::of_module(bytes) {
+        CORE_VERSION => Err(match OtherHost::of_module(bytes) {
             Some(host) => ComponentFileError::OtherHost(host),
             None => ComponentFileError::CoreModule,
         }),
@@ -199,7 +199,7 @@ mod tests {
         assert!(matches!(check_header(b"\0asm\x01\0\0\0"), Err(ComponentFileError::CoreModule)));
         let extism =
             wat::parse_str(r#"(module (import "extism:host/env" "free" (func (param i64))))"#).unwrap();
-        assert!(matches!(check_header(&extism), Err(ComponentFileError::OtherHost(MadeFor::Extism))));
+        assert!(matches!(check_header(&extism), Err(ComponentFileError::OtherHost(OtherHost::Extism))));
         assert!(matches!(check_header(b"\x7fELF\x02\x01"), Err(ComponentFileError::NotWasm)));
         assert!(matches!(check_header(b"\0asm\x0e\0\x01\0"), Err(ComponentFileError::UnknownVersion(_))));
     }

@@ -18,7 +18,7 @@ use super::drain::Drain;
 use super::file_signature::{self, Signer};
 use super::function_tools::DocsSection;
 use super::instance_pool::{InstancePool, PluginPool};
-use super::made_for::MadeFor;
+use super::other_host::OtherHost;
 use super::rate_gate::RateGate;
 use super::{CallError, ComponentFile, Interfaces, Listing, LoadError, Plugin};
 use crate::call_env::{Caller, HintAudience};
@@ -54,7 +54,7 @@ struct ComponentInfo {
     digest: String,
     signer: Option<Signer>,
     docs: DocsSection,
-    made_for: Option<MadeFor>,
+    other_host: Option<OtherHost>,
 }
 
 /// A file that was verified and has to be compiled.
@@ -205,8 +205,8 @@ impl Loader {
     ) -> Result<CachedLoad, LoadError> {
         // Before anything else, so that a file with a rejected signature is neither compiled nor started.
         let (ComponentFile { digest, bytes, .. }, signer) = verify(file, &config).await?;
-        let (docs, made_for) = (DocsSection::of(&bytes), MadeFor::of_component(&bytes));
-        let info = ComponentInfo { digest, signer, docs, made_for };
+        let (docs, other_host) = (DocsSection::of(&bytes), OtherHost::of_component(&bytes));
+        let info = ComponentInfo { digest, signer, docs, other_host };
         match self.compiler.load_cached(&self.engine, &info.digest, &config.limits).await {
             Some(component) => {
                 // A plugin may take long to list its items.
@@ -236,14 +236,14 @@ impl Loader {
     ) -> Result<LoadedPlugin, LoadError> {
         let (digest, limits) = (&info.digest, &config.limits);
         let compiled = self.compiler.compile_uncached(&self.engine, bytes, digest, limits, permit).await;
-        let component = compiled.map_err(|error| for_other_host(error.into(), info.made_for.as_ref()))?;
+        let component = compiled.map_err(|error| for_other_host(error.into(), info.other_host.as_ref()))?;
         self.start(&name, info, component, config).await
     }
 
     async fn start(
         &self,
         name: &str,
-        ComponentInfo { digest, signer, docs, made_for }: ComponentInfo,
+        ComponentInfo { digest, signer, docs, other_host }: ComponentInfo,
         component: Component,
         config: PluginConfig,
     ) -> Result<LoadedPlugin, LoadError> {
@@ -251,7 +251,8 @@ impl Loader {
         // Reading all imports and exports may take long, so it runs on a thread for blocking work.
         let linking = tokio::task::spawn_blocking(move || link(&linker, &component, &docs, &limits));
         let linked = linking.await.map_err(|_| LoadError::Unexamined)?;
-        let (interfaces, pre, exports) = linked.map_err(|error| for_other_host(error, made_for.as_ref()))?;
+        let (interfaces, pre, exports) =
+            linked.map_err(|error| for_other_host(error, other_host.as_ref()))?;
         let permits = Arc::new(CallPermits::new(&config.limits, Arc::clone(&self.call_permits)));
         let shared = Arc::new(PluginCtx::new(name, digest, config, self.common.clone()));
         let rate_gate = RateGate::new(&shared.config.limits, Arc::clone(&self.callers));

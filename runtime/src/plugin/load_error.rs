@@ -1,7 +1,7 @@
 //! Why a file is rejected, what the author or the operator can do, and whether loading it again may help.
 
 use super::file_signature::SignatureError;
-use super::made_for::MadeFor;
+use super::other_host::OtherHost;
 use super::{CallError, GuestError};
 use crate::sandbox::CompileError;
 
@@ -53,7 +53,7 @@ pub enum LoadError {
     },
     /// Another host can run it, and this one cannot.
     #[error("{}", .0.in_words())]
-    OtherHost(MadeFor),
+    OtherHost(OtherHost),
     /// It imports an interface that the server does not have.
     #[error("imports {import}, {here}")]
     MissingImport {

@@ -22,7 +22,7 @@ mod interface_names;
 mod invoke;
 mod listing;
 mod load_error;
-mod made_for;
+mod other_host;
 mod prompts;
 mod quarantine;
 mod rate_gate;
@@ -66,7 +66,7 @@ pub use interface_names::{Interfaces, WIT_VERSION};
 pub use invoke::FinishedCall;
 pub use listing::Listing;
 pub use load_error::LoadError;
-pub use made_for::MadeFor;
+pub use other_host::OtherHost;
 
 use crate::capability::{InstanceCtx, PluginCtx};
 use crate::config::PluginConfig;

@@ -8,10 +8,11 @@
 use std::num::NonZeroUsize;
 
 use wasmtime::{
-    Config, Enabled, Engine, InstanceAllocationStrategy, OperatorCost, PoolingAllocationConfig,
-    WasmBacktraceDetails,
+    Config, Enabled, Engine, InstanceAllocationStrategy, OperatorCost, OptLevel, PoolingAllocationConfig,
+    RegallocAlgorithm, WasmBacktraceDetails,
 };
 
+use super::compile_effort::CompileEffort;
 use super::system_memory::guest_memory;
 use crate::config::fixed_limits::{CORE_INSTANCES, TABLE_ELEMENTS};
 use crate::config::{Limits, ServerConfig, kib, mib};
@@ -87,7 +88,7 @@ pub fn engine(settings: &ServerConfig) -> Result<Engine, EngineError> {
 }
 
 /// Creates the same engine without the pooling allocator: each instance maps and unmaps its memory, and no address
-/// space is reserved. It is used for compiling, and as a comparison in benchmarks; no server runs guests with it.
+/// space is reserved. It is a comparison in benchmarks; no server runs guests with it.
 ///
 /// # Errors
 /// When the machine lacks a processor feature.
@@ -95,12 +96,20 @@ pub fn engine_without_pool(settings: &ServerConfig) -> Result<Engine, EngineErro
     Engine::new(&flags(settings)).map_err(|error| EngineError::new(settings, error))
 }
 
-/// Creates an engine that only compiles; [`engine`] can run its code.
+/// Creates an engine that only compiles; [`engine`] can run its code. Neither of the settings for quick compiling
+/// changes what the code may do.
 ///
 /// # Errors
 /// When the machine lacks a feature.
-pub(super) fn compiler() -> Result<Engine, EngineError> {
-    engine_without_pool(&ServerConfig::default())
+pub(super) fn compiler(effort: CompileEffort) -> Result<Engine, EngineError> {
+    let settings = ServerConfig::default();
+    let mut config = flags(&settings);
+    if effort == CompileEffort::Quick {
+        config
+            .cranelift_opt_level(OptLevel::None)
+            .cranelift_regalloc_algorithm(RegallocAlgorithm::SinglePass);
+    }
+    Engine::new(&config).map_err(|error| EngineError::new(&settings, error))
 }
 
 /// The flags for compiling and running guests. Of `settings` only the stack size is used, on which compiled code does

@@ -109,7 +109,7 @@ impl PluginMemory {
         is_reserved
     }
 
-    fn give_back(&self, bytes: usize) {
+    fn release(&self, bytes: usize) {
         self.used.fetch_sub(bytes, Ordering::Relaxed);
         self.all.used.fetch_sub(bytes, Ordering::Relaxed);
     }
@@ -127,7 +127,7 @@ impl InstanceMemory {
     pub(crate) fn shrink(&mut self, bytes: usize) {
         let bytes = bytes.min(self.bytes);
         self.bytes -= bytes;
-        self.plugin.give_back(bytes);
+        self.plugin.release(bytes);
     }
 }
 
@@ -140,7 +140,7 @@ impl HostCallMemory {
         let is_reserved = bytes <= before || self.plugin.reserve(bytes - before);
         if is_reserved {
             self.bytes.store(bytes, Ordering::Relaxed);
-            self.plugin.give_back(before.saturating_sub(bytes));
+            self.plugin.release(before.saturating_sub(bytes));
         }
         is_reserved
     }
@@ -148,13 +148,13 @@ impl HostCallMemory {
 
 impl Drop for HostCallMemory {
     fn drop(&mut self) {
-        self.plugin.give_back(*self.bytes.get_mut());
+        self.plugin.release(*self.bytes.get_mut());
     }
 }
 
 impl Drop for InstanceMemory {
     fn drop(&mut self) {
-        self.plugin.give_back(self.bytes);
+        self.plugin.release(self.bytes);
     }
 }
 

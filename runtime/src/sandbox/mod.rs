@@ -5,15 +5,13 @@
 
 mod call_permits;
 mod compile;
+mod compile_effort;
 mod cpu_time;
 mod engine;
 mod epoch_ticker;
 mod guest_memory;
 mod host_fuel;
-mod kv_bucket;
-mod kv_database;
-mod kv_forget;
-mod kv_owner;
+mod keyvalue;
 mod large_work_threads;
 mod malloc_trim;
 mod poll_permits;
@@ -29,15 +27,15 @@ pub use compile::{
     CacheError, CodeCache, CompileError, CompilePermit, CompileRequest, Compiler, CompilerMessage,
     DetachedCompile, WorkerError, compile_for_server,
 };
+pub use compile_effort::CompileEffort;
 pub(crate) use cpu_time::CpuTime;
 pub(crate) use engine::YIELD_INTERVAL;
 pub use engine::{EngineError, engine, engine_without_pool};
 pub(crate) use epoch_ticker::EpochTicker;
 pub(crate) use guest_memory::{GuestMemory, GuestMemoryExhausted, InstanceMemory, PluginMemory};
 pub(crate) use host_fuel::{ChargeError, HostFuel};
-pub(crate) use kv_bucket::{CallerQuota, KeyValues, KvBucket, ValueVersion};
-pub(crate) use kv_database::KEY as LONGEST_KEY;
-pub use kv_database::{KvDatabase, KvError};
+pub(crate) use keyvalue::{CallerQuota, KeyValues, KvBucket, LONGEST_KEY, ValueVersion};
+pub use keyvalue::{KvDatabase, KvError};
 pub(crate) use large_work_threads::{LargeWork, SMALL, SpentCpuTime, WorkBudget, WorkStopped};
 pub use malloc_trim::{TRIM_INTERVAL, set_malloc_thresholds, trim_heap};
 pub use poll_permits::worker_threads;

@@ -18,11 +18,11 @@ use super::call_permits::{CallPermit, CallPermits};
 #[derive(Debug, Clone)]
 pub(crate) struct Suspension {
     permits: Arc<CallPermits>,
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<SuspensionState>>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct SuspensionState {
     permit: Option<CallPermit>,
     since: Option<Instant>,
     total: Duration,
@@ -31,7 +31,7 @@ struct State {
 impl Suspension {
     /// For a call that runs with `permit`.
     pub(crate) fn new(permits: Arc<CallPermits>, permit: CallPermit) -> Self {
-        let state = State { permit: Some(permit), ..State::default() };
+        let state = SuspensionState { permit: Some(permit), ..SuspensionState::default() };
         Self { permits, state: Arc::new(Mutex::new(state)) }
     }
 
@@ -71,7 +71,7 @@ impl Suspension {
         self.with(|state| state.total)
     }
 
-    fn with<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
+    fn with<T>(&self, act: impl FnOnce(&mut SuspensionState) -> T) -> T {
         act(&mut self.state.lock())
     }
 }

@@ -126,19 +126,19 @@ impl<I: Input> Duplex<I> {
     }
 
     /// Handles input until there is a message for the client, and returns it. If the client has no room for a message
-    /// (`has_room`), it returns only at the end of the connection.
-    async fn run(&mut self, has_room: bool) -> Option<Bytes> {
+    /// (`has_capacity`), it returns only at the end of the connection.
+    async fn run(&mut self, has_capacity: bool) -> Option<Bytes> {
         loop {
             // A request that has ended does not wake this task; it is removed when something else does.
             while self.requests.try_join_next().is_some() {}
             if self.line.is_some() {
-                self.reply = self.receive_line(has_room).await;
+                self.reply = self.receive_line(has_capacity).await;
             }
-            if has_room && self.reply.is_some() {
+            if has_capacity && self.reply.is_some() {
                 return self.reply.take();
             }
             if let Some(end) = self.drain_until {
-                return self.drain(end, has_room).await;
+                return self.drain(end, has_capacity).await;
             }
             if self.reply.is_some() {
                 return std::future::pending().await;
@@ -146,11 +146,11 @@ impl<I: Input> Duplex<I> {
             // Not `biased`: a guest that floods its client must not prevent the client from cancelling, and a client
             // that floods the server must not hold back messages to it.
             let line = tokio::select! {
-                Some(message) = self.output.recv(), if has_room => return Some(message),
+                Some(message) = self.output.recv(), if has_capacity => return Some(message),
                 line = self.input.next() => line,
                 // Lines that were read before the stop are still handled.
                 () = self.stopping.cancelled() => self.input.stop(),
-                notification = self.connection.next_notification(), if has_room => return notification,
+                notification = self.connection.next_notification(), if has_capacity => return notification,
             };
             match line {
                 Some(line) => self.line = Some(line),
@@ -166,7 +166,7 @@ impl<I: Input> Duplex<I> {
 
     /// Handles `line`. It stays in `self` until its permit is acquired, because the caller of `run` may drop the future
     /// and call again.
-    async fn receive_line(&mut self, has_room: bool) -> Option<Bytes> {
+    async fn receive_line(&mut self, has_capacity: bool) -> Option<Bytes> {
         let work = match &self.line {
             Some(InputLine { line: Line::Whole(line), .. }) => json_work(line),
             _ => 0,
@@ -185,13 +185,13 @@ impl<I: Input> Duplex<I> {
         match reply {
             DuplexReply::Nothing => None,
             DuplexReply::Message(reply) => Some(reply),
-            DuplexReply::Stream(stream) => self.start(stream, has_room),
+            DuplexReply::Stream(stream) => self.start(stream, has_capacity),
         }
     }
 
     /// Starts a request. Returns its first message if that can be written now and the first poll returns it.
-    fn start(&mut self, mut stream: ResponseStream, has_room: bool) -> Option<Bytes> {
-        let is_alone = has_room && !self.input.has_line();
+    fn start(&mut self, mut stream: ResponseStream, has_capacity: bool) -> Option<Bytes> {
+        let is_alone = has_capacity && !self.input.has_line();
         let polled = if is_alone { stream.next().now_or_never() } else { None };
         let first = match polled {
             Some(Some(ResponsePart::Response(response, _))) => return Some(response.into_bytes()),
@@ -205,15 +205,15 @@ impl<I: Input> Duplex<I> {
     }
 
     /// Lets running requests finish until `end`, and returns their messages.
-    async fn drain(&mut self, end: Instant, has_room: bool) -> Option<Bytes> {
+    async fn drain(&mut self, end: Instant, has_capacity: bool) -> Option<Bytes> {
         loop {
-            if has_room && let Ok(message) = self.output.try_recv() {
+            if has_capacity && let Ok(message) = self.output.try_recv() {
                 return Some(message);
             }
             tokio::select! {
                 biased;
-                Some(message) = self.output.recv(), if has_room => return Some(message),
-                finished = self.requests.join_next(), if has_room => {
+                Some(message) = self.output.recv(), if has_capacity => return Some(message),
+                finished = self.requests.join_next(), if has_capacity => {
                     if finished.is_none() {
                         return self.output.try_recv().ok();
                     }

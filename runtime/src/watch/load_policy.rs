@@ -1,7 +1,8 @@
 //! The configuration and the approvals by which files become plugins.
 
+use std::io;
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -22,6 +23,8 @@ pub struct LoadPolicy {
     /// The approval mode if the configuration sets none.
     default_mode: ApprovalMode,
     with_grants: bool,
+    /// The file with the sources of the plugin that `plugport dev` serves.
+    dev_sources: Option<PathBuf>,
 }
 
 impl LoadPolicy {
@@ -32,13 +35,19 @@ impl LoadPolicy {
     pub fn read(config: Arc<Config>, listening: Option<SocketAddr>) -> Result<Self, LockfileError> {
         let default_mode = ApprovalMode::default_for(listening);
         let approval = ApprovalPolicy::read(config.server.approval.unwrap_or(default_mode), &config)?;
-        Ok(Self { config, approval, default_mode, with_grants: true })
+        Ok(Self { config, approval, default_mode, with_grants: true, dev_sources: None })
     }
 
     /// The same policy without any grants.
     #[must_use]
     pub fn ungranted(self) -> Self {
         Self { with_grants: false, ..self }
+    }
+
+    /// The same policy for the server of `plugport dev`, with the file of the plugin's sources.
+    #[must_use]
+    pub fn with_dev_sources(self, dev_sources: Option<PathBuf>) -> Self {
+        Self { dev_sources, ..self }
     }
 
     /// The same policy with another configuration.
@@ -66,7 +75,26 @@ impl LoadPolicy {
     /// The operator's settings for the plugin `name` in the file `path`. Blocks.
     pub(super) fn plugin_config(&self, name: &str, path: &Path) -> Result<PluginConfig, LoadFailure> {
         let settings = self.config.plugin_with_sidecar(name, path);
-        settings.map_err(|error| LoadFailure::new(error.to_string().replace("\n  ", " ")))
+        let settings = settings.map_err(|error| LoadFailure::new(error.to_string().replace("\n  ", " ")))?;
+        Ok(PluginConfig { dev_sources: self.read_dev_sources()?, ..settings })
+    }
+
+    /// The sources that `plugport dev` has written. An approval is of a file's digest, which says nothing of them.
+    fn read_dev_sources(&self) -> Result<Option<Arc<str>>, LoadFailure> {
+        let Some(file) = &self.dev_sources else { return Ok(None) };
+        let sources = match std::fs::read_to_string(file) {
+            Ok(sources) => sources,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+            Err(error) => {
+                return Err(LoadFailure::new(format!("has unreadable sources: {error}; save one again")));
+            }
+        };
+        if !sources.is_empty() && self.approval.mode() != ApprovalMode::Off {
+            let why = "needs an approval now, and its sources are data, which nobody can approve; start `plugport dev` \
+                       again";
+            return Err(LoadFailure::new(why.to_owned()));
+        }
+        Ok(Some(sources.into()))
     }
 
     /// The settings with which the plugin is loaded. Its scopes are the policy's and not its own, so a change of scopes
@@ -144,5 +172,35 @@ fn is_trusted(signer: Option<&Signer>, now: &PluginConfig) -> bool {
         Some(_) if keys.is_empty() && !now.require_signature => true,
         Some(signer) => keys.find(signer.key).is_some_and(|key| key.is_valid_at(SystemTime::now())),
         None => !now.require_signature,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sources_of_dev_are_read_if_there_are_any_unless_approvals_are_required() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("served.sources");
+        let read = |mode: ApprovalMode| {
+            let mut config = Config::new(dir.path().to_owned());
+            (config.server.approval, config.lock) = (Some(mode), dir.path().join("plugport.lock"));
+            let policy = LoadPolicy::read(Arc::new(config), None).unwrap();
+            assert!(
+                policy.read_dev_sources().is_ok_and(|sources| sources.is_none()),
+                "it is no server of dev"
+            );
+            policy.with_dev_sources(Some(file.clone())).read_dev_sources()
+        };
+        assert_eq!(read(ApprovalMode::Off).unwrap().as_deref(), Some(""));
+        assert_eq!(read(ApprovalMode::Strict).unwrap().as_deref(), Some(""));
+        std::fs::write(&file, "sources").unwrap();
+        assert_eq!(read(ApprovalMode::Off).unwrap().as_deref(), Some("sources"));
+        for mode in [ApprovalMode::Warn, ApprovalMode::Strict] {
+            assert!(read(mode).unwrap_err().why.contains("approval"));
+        }
+        std::fs::write(&file, b"\xff").unwrap();
+        assert!(read(ApprovalMode::Off).unwrap_err().why.contains("unreadable"));
     }
 }

@@ -184,8 +184,8 @@ impl LoadStatus {
         self.files.lock().remove(path);
     }
 
-    /// Notes that the file is gone.
-    pub fn gone(&self, path: &Path) {
+    /// Notes that the file was removed from the folder.
+    pub fn file_removed(&self, path: &Path) {
         self.files.lock().remove(path);
     }
 
@@ -269,7 +269,7 @@ mod tests {
         let known: Vec<_> = status.snapshot().rejected.into_iter().map(|file| file.why).collect();
         assert_eq!(known, ["other", "second"]);
         status.served(Path::new("a.wasm"));
-        status.gone(Path::new("b.wasm"));
+        status.file_removed(Path::new("b.wasm"));
         assert!(status.snapshot().rejected.is_empty());
         reject(&status, "c.wasm", &"x".repeat(9_000));
         assert!(status.snapshot().rejected[0].why.len() < 2_000);

@@ -188,7 +188,7 @@ impl Publisher {
     /// Notes that a plugin's file is gone; the plugin is removed with the next step.
     pub(super) fn remove(&mut self, path: &Path) {
         self.reported.remove(path);
-        self.status.gone(path);
+        self.status.file_removed(path);
         if let Ok(name) = name_of(path) {
             self.ready.remove(&name);
             self.gone.insert(name, false);

@@ -103,7 +103,8 @@ pub(crate) fn hint(module: &str, used: &str) -> String {
     }
     match (rank(module), rank(used)) {
         (Some(from), Some(to)) if from > to => format!(
-            "move what both need to `{module}` or below it, and pass results of `{module}` as return values"
+            "move what both need to {} or below it, and pass results of `{module}` as return values",
+            describe(module)
         ),
         _ => format!("this test lists what `{module}` may use"),
     }

@@ -25,7 +25,7 @@ void pp_test_new_client(void)
     ppt_new_config();
 }
 
-static const char *quoted(const char *text)
+const char *ppt_quoted(const char *text)
 {
     pp_doc *doc = pp_array();
     pp_put_text(doc, NULL, text);
@@ -36,7 +36,7 @@ static const char *quoted(const char *text)
 void pp_test_samples(const char *text)
 {
     now.sample = ppt_format("{\"role\":\"assistant\",\"content\":{\"type\":\"text\",\"text\":%s},\"model\":\"test\"}",
-                            quoted(text));
+                            ppt_quoted(text));
 }
 
 void pp_test_accepts(const char *json)

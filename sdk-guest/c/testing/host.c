@@ -62,7 +62,7 @@ static void add_failure(pp_test_result *result, const plugport_plugin_types_erro
     result->text = plain ? ppt_text(error->val.internal) : "";
 }
 
-pp_test_result pp_test_call(const char *tool, const char *args)
+pp_test_result ppt_call(const char *tool, const char *args)
 {
     pp_test_result result = empty();
     plugin_string_t name = ppt_give(tool), json = ppt_give(args);
@@ -79,6 +79,12 @@ pp_test_result pp_test_call(const char *tool, const char *args)
     result.is_error = ok.is_error;
     result.structured = ok.structured.is_some ? ppt_text(ok.structured.val) : NULL;
     return result;
+}
+
+pp_test_result pp_test_call(const char *tool, const char *args)
+{
+    pp_test_result result = empty();
+    return ppt_validate(tool, &args, &result) ? ppt_call(tool, args) : result;
 }
 
 /* The members of a JSON object, all of them texts. */

@@ -14,6 +14,7 @@ typedef struct sent {
     /* its body may grow; to this length, if that was said */
     bool is_open;
     uint64_t left;
+    bool is_short;
     bool is_answered;
     pp_http_response answer;
     /* how much of the answer's body was read */
@@ -181,7 +182,10 @@ bool plugport_plugin_http_client_method_sent_request_write(plugport_plugin_http_
 
 void plugport_plugin_http_client_method_sent_request_finish(plugport_plugin_http_client_borrow_sent_request_t self)
 {
-    answer(sent_of(self.__handle));
+    sent *request = sent_of(self.__handle);
+    request->is_short = request->is_open && request->left > 0 && request->left != UINT64_MAX;
+    request->is_answered = request->is_answered || request->is_short;
+    answer(request);
 }
 
 bool plugport_plugin_http_client_method_sent_request_response(plugport_plugin_http_client_borrow_sent_request_t self,
@@ -191,6 +195,9 @@ bool plugport_plugin_http_client_method_sent_request_response(plugport_plugin_ht
     sent *request = sent_of(self.__handle);
     const pp_http_response *answered = &request->answer;
     answer(request);
+    if (request->is_short) {
+        return fail(err, PP_HTTP_INVALID, "its body is shorter than was said");
+    }
     /* A response that breaks off has begun before. */
     if (answered->error != PP_HTTP_OK && answered->status == 0) {
         return fail_as(request, err);

@@ -61,7 +61,7 @@ typedef struct pp_test_result {
     size_t count;
 } pp_test_result;
 
-/* `args` is a JSON object. */
+/* `args` is a JSON object. What does not fit the schema is rejected as the server does it. */
 pp_test_result pp_test_call(const char *tool, const char *args);
 /* One with a URI of its own. */
 pp_test_result pp_test_read(const char *uri);

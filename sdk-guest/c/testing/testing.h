@@ -18,10 +18,18 @@ plugin_list_u8_t ppt_give_bytes(const void *data, size_t size);
 
 /* client.c */
 bool ppt_is_denied(void);
+/* A text as JSON. */
+const char *ppt_quoted(const char *text);
+
+/* validation.c: whether the server gives these arguments to the tool, then without nulls; if not, what a client gets. */
+bool ppt_validate(const char *tool, const char **args, pp_test_result *result);
 
 /* What a new client begins without. */
 void ppt_new_http(void);
 void ppt_new_store(void);
 void ppt_new_config(void);
+
+/* host.c: a call without validation. */
+pp_test_result ppt_call(const char *tool, const char *args);
 
 #endif

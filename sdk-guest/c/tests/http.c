@@ -140,7 +140,7 @@ static void bodies_are_written_and_read_in_pieces(void)
     PP_CHECK(pp_http_read(sent, read, 3) == 0 && pp_http_receive(sent)->size == 11);
 }
 
-static void a_body_that_is_too_long_or_breaks_off_is_an_error(void)
+static void a_body_that_has_another_length_or_breaks_off_is_an_error(void)
 {
     pp_test_new_client();
     pp_test_answers_http(echoes);
@@ -148,6 +148,11 @@ static void a_body_that_is_too_long_or_breaks_off_is_an_error(void)
     pp_http_sent *sent = pp_http_start(&request);
     PP_CHECK(!pp_http_write(sent, "hello", 5) && pp_http_wait(&sent, 1, -1) == 0);
     PP_CHECK_TEXT(pp_http_receive(sent)->message, "the request cannot be sent: its body is longer than was said");
+    sent = pp_http_start(&request);
+    PP_CHECK(pp_http_write(sent, "hel", 3));
+    pp_http_finish(sent);
+    PP_CHECK(pp_http_wait(&sent, 1, -1) == 0);
+    PP_CHECK_TEXT(pp_http_receive(sent)->message, "the request cannot be sent: its body is shorter than was said");
     sent = pp_http_start(&request);
     pp_http_close(sent);
     pp_http_close(NULL);
@@ -187,6 +192,6 @@ void test_http(void)
     every_error_has_its_words();
     several_are_under_way_and_each_has_its_outcome();
     bodies_are_written_and_read_in_pieces();
-    a_body_that_is_too_long_or_breaks_off_is_an_error();
+    a_body_that_has_another_length_or_breaks_off_is_an_error();
     a_body_is_received_whole_or_as_far_as_it_comes();
 }

@@ -9,5 +9,6 @@ int main(void)
     test_http();
     test_kv();
     test_config();
+    test_validation();
     return pp_test_end();
 }

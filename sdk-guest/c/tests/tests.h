@@ -4,6 +4,10 @@
 
 #include <plugport_testing.h>
 
+/* The schema of the tool `validated`. */
+#define OWN_SCHEMA 8192
+extern char own_schema[OWN_SCHEMA];
+
 void test_json(void);
 void test_text(void);
 void test_plugin(void);
@@ -11,5 +15,6 @@ void test_client_requests(void);
 void test_http(void);
 void test_kv(void);
 void test_config(void);
+void test_validation(void);
 
 #endif

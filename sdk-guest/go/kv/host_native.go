@@ -24,6 +24,10 @@ func openBucket() (bucket, error) {
 	if err != nil {
 		return bucket{}, plugport.Errorf(plugport.Internal, "%s", err)
 	}
+	if host.Denies() {
+		return bucket{}, plugport.Errorf(plugport.Denied,
+			"this server does not grant `kv` to the plugin, or only for callers with credentials")
+	}
 	return bucket{host}, nil
 }
 

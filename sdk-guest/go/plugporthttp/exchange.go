@@ -6,14 +6,18 @@ import (
 	"net/http"
 	"runtime"
 	"slices"
+	"time"
 )
 
-// How much of a body is read before anybody wants it, bytes. An unread body keeps the place of its request among those
-// that the server sends at once. So more is read while a request waits for its response: it may be waiting for a place.
+// How much of a body is read before anybody wants it, bytes. An unread body keeps the permit of its request, and the
+// server has few. So more is read while a request waits for its response: it may be waiting for a permit.
 const (
 	readAhead        = 64 << 10
 	readAheadForHead = 1 << 20
 )
+
+// readAheadTimeout is how long an upload waits until that much is read ahead.
+const readAheadTimeout = time.Second
 
 // incoming is how a response begins.
 type incoming struct {
@@ -130,13 +134,35 @@ func (x *exchange) announce() {
 func (x *exchange) write() {
 	defer x.upload.Close()
 	buffer := make([]byte, maxPiece)
-	for {
+	for pieces := 0; ; {
 		read, err := x.upload.Read(buffer)
+		if read > 0 {
+			if pieces++; pieces == 2 {
+				x.awaitOthers()
+			}
+		}
 		if !x.writePiece(buffer[:read], err) {
 			return
 		}
 		runtime.Gosched() // a body that is at hand would keep the others from running
 	}
+}
+
+// awaitOthers waits until the bodies of other responses have ended or are read ahead, but not for long: some end late.
+// With the second piece of a body the server waits for a permit, and nothing is read ahead meanwhile.
+func (x *exchange) awaitOthers() {
+	for end := time.Now().Add(readAheadTimeout); x.othersAreBehind() && time.Now().Before(end); {
+		time.Sleep(minMoment)
+	}
+}
+
+// othersAreBehind tells whether bodies may have permits that they would give back if they were read ahead.
+func (x *exchange) othersAreBehind() bool {
+	host.Lock()
+	defer host.Unlock()
+	return x.sent != nil && x.head == nil && slices.ContainsFunc(host.open, func(other *exchange) bool {
+		return other.head != nil && other.size < readAheadForHead
+	})
 }
 
 // writePiece sends a piece, and says whether more may follow.

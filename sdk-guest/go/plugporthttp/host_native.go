@@ -62,12 +62,19 @@ func send(request outgoing) (*sent, error) {
 }
 
 func (s *sent) write(piece []byte) (bool, error) {
+	if s.request.length >= 0 && int64(s.body.Len()+len(piece)) > s.request.length {
+		return false, &Error{Kind: Invalid, reason: "its body is longer than was said"}
+	}
 	s.body.Write(piece)
 	return true, nil
 }
 
-// finish lets the request arrive.
+// finish lets the request arrive, unless its body is shorter than was said.
 func (s *sent) finish() {
+	if s.request.isPieces && int64(s.body.Len()) < s.request.length {
+		s.arrive(arrival{err: &Error{Kind: Invalid, reason: "its body is shorter than was said"}})
+		return
+	}
 	recorded := s.recorded()
 	go s.answer(s.host.Record(recorded), recorded)
 }

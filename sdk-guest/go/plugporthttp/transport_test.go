@@ -206,6 +206,14 @@ func TestWhatCannotBeSentIsAnError(t *testing.T) {
 				t.Error(err)
 			}
 		}
+		for length, words := range map[int64]string{70_000: "longer", 90_000: "shorter"} {
+			request, _ := http.NewRequest("POST", "https://a.test", io.NopCloser(strings.NewReader(strings.Repeat("x", 80_000))))
+			request.ContentLength = length
+			_, err := http.DefaultClient.Do(request)
+			if err == nil || !strings.HasSuffix(err.Error(), "the request cannot be sent: its body is "+words+" than was said") {
+				t.Error(err)
+			}
+		}
 		broken := errors.New("broken")
 		piped, pipe := io.Pipe()
 		pipe.CloseWithError(broken)

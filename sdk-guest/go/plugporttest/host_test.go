@@ -3,6 +3,7 @@ package plugporttest_test
 import (
 	"io"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/plugport/plugport/sdk-guest/go"
@@ -69,4 +70,18 @@ func TestCallsOfOneClientMayRunAtOnce(t *testing.T) {
 	met := make(chan struct{})
 	go client.Run(func() { met <- struct{}{} })
 	client.Run(func() { <-met })
+}
+
+func TestWhatIsNotGrantedIsDeniedInTheWordsOfTheServer(t *testing.T) {
+	client := plugporttest.New().Samples("!").HasRoots(plugport.Root{URI: "file:///a"}).Denies()
+	_, sampling := client.Call().Sample(plugport.TextRequest("?"))
+	_, roots := client.Call().Roots()
+	var store error
+	client.Run(func() { _, store = kv.Open() })
+	for name, err := range map[string]error{"sampling": sampling, "roots": roots, "kv": store} {
+		words := "not allowed: this server does not grant `" + name + "` to the plugin"
+		if plugport.KindOf(err) != plugport.Denied || !strings.HasPrefix(err.Error(), words) {
+			t.Error(name, err)
+		}
+	}
 }

@@ -9,8 +9,7 @@
 //	}
 //
 // What the plugin registers in its init functions is there in its tests as well. A client says nothing by itself: its
-// answers are written down before. The host checks arguments against the tool's schema before a call; here they only
-// have to fit the struct.
+// answers are written down before. Arguments are validated against the tool's schema before a call, as the server does.
 package plugporttest
 
 import (
@@ -51,7 +50,8 @@ type Client struct {
 // New is a client called test without capabilities.
 func New() *Client {
 	info := plugport.ClientInfo{Name: "test", Version: "0", Protocol: "2026-07-28"}
-	return &Client{&fake{info: info, answers: map[string][]answer{}}, hostdouble.New()}
+	host := hostdouble.New()
+	return &Client{&fake{info: info, host: host, answers: map[string][]answer{}}, host}
 }
 
 // Principal lets the caller be authenticated.
@@ -73,6 +73,12 @@ func (c *Client) Meta(meta map[string]any) *Client {
 // Cancel lets the client lose interest, from now on.
 func (c *Client) Cancel() { c.fake.cancelled = true }
 
+// Denies lets the operator grant neither client requests nor the store; [Client.Store] is nil then.
+func (c *Client) Denies() *Client {
+	c.host.Deny()
+	return c
+}
+
 // Call is a call by this client, for functions that are called directly.
 func (c *Client) Call() *plugport.Call { return testhost.SDK.Call(c.fake).(*plugport.Call) }
 
@@ -88,14 +94,19 @@ func (c *Client) Requests() []RecordedRequest { return c.fake.requests }
 // Changes is the reported changes: tools, resources, prompts, or the URI of a resource.
 func (c *Client) Changes() []string { return c.fake.changes }
 
-// CallTool calls a tool through JSON, as the host does.
+// CallTool calls a tool through JSON, as the server does, which rejects arguments that do not fit the schema.
 func (c *Client) CallTool(name string, args any) *Outcome {
-	text, err := json.Marshal(args)
+	var text, rejected string
+	var err error
+	c.Run(func() { text, rejected, err = validated(name, said(args)) })
 	if err != nil {
-		panic("the arguments of a test must be JSON: " + err.Error())
+		return &Outcome{Err: err}
+	}
+	if rejected != "" {
+		return &Outcome{Result: plugport.ToolResult{Content: []plugport.Content{plugport.Text(rejected)}, IsError: true}}
 	}
 	var result any
-	c.Run(func() { result, err = testhost.SDK.CallTool(c.Call(), name, string(text)) })
+	c.Run(func() { result, err = testhost.SDK.CallTool(c.Call(), name, text) })
 	if err != nil {
 		return &Outcome{Err: err}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/plugport/plugport/sdk-guest/go"
+	"github.com/plugport/plugport/sdk-guest/go/internal/hostdouble"
 )
 
 // Samples lets the model respond with this text.
@@ -70,6 +71,7 @@ type fake struct {
 	requests        []RecordedRequest
 	changes         []string
 	answers         map[string][]answer
+	host            *hostdouble.Host
 }
 
 func (f *fake) Client() plugport.ClientInfo { return f.info }
@@ -103,6 +105,9 @@ func (f *fake) Answer(key, method, params string) (string, error) {
 	}
 	f.requests = append(f.requests, request)
 	capability, declared := f.capability(method)
+	if f.host.Denies() {
+		return "", plugport.Errorf(plugport.Denied, "this server does not grant `%s` to the plugin", capability)
+	}
 	if !declared {
 		return "", plugport.Errorf(plugport.MissingCapability, "%s", capability)
 	}

@@ -21,7 +21,7 @@ class Wish:
     sure: bool = False
 
 
-class Telling(unittest.TestCase):
+class LogsAndProgress(unittest.TestCase):
     def test_logs_and_progress_arrive(self):
         client = TestClient(meta={"a": 1}, principal="ada")
         call = client.call()

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 from unittest import mock
 
 from plugport_sdk import ToolError, config, errors, from_json, host, http, testing, tool
-from plugport_sdk.http import exchange
 from plugport_sdk.http import host as http_host
+from plugport_sdk.http import round_trip
 from plugport_sdk.testing import TestClient
 
 URL = "https://a.test/x"
@@ -51,6 +51,7 @@ class Requests(unittest.TestCase):
             ({"headers": {"a": 5}}, "the header field `a` must be a text"),
             ({"timeout": "long"}, "`timeout` must be a finite number"),
             ({"body": ["abc"], "length": 2}, "its body is longer than was said"),
+            ({"body": ["abc"], "length": 4}, "its body is shorter than was said"),
         ):
             with self.subTest(options=options), self.assertRaisesRegex(errors.Internal, words):
                 client.run(http.post, URL, **options)
@@ -69,6 +70,16 @@ class Requests(unittest.TestCase):
             ("text/plain; charset=a\0b", b"a", "a"),
         ):
             self.assertEqual(http.Response(200, body, {"content-type": kind}).text(), text)
+
+    def test_a_codec_that_is_no_charset_is_not_used(self):
+        for charset in (
+            "punycode", "PunyCode", "idna", "undefined", "raw_unicode_escape", "unicode-escape", "unicode_escape",
+            "utf-7", "base64",
+        ):
+            with self.subTest(charset=charset):
+                headers = {"content-type": f"text/plain; charset={charset}"}
+                body = "a-ü\\ud800+2AA-"
+                self.assertEqual(http.Response(200, body, headers).text(), body)
 
     def test_several_fields_of_one_name_are_joined(self):
         headers = http.Headers([("Set-Cookie", "a"), ("set-cookie", "b"), ("X", "y")])
@@ -100,11 +111,11 @@ class Requests(unittest.TestCase):
     def test_the_rest_of_a_piece_is_not_copied(self):
         sent = mock.Mock()
         sent.read.return_value = bytes(1 << 20)
-        reader = exchange.Reader(sent, exchange.at_once)
-        self.assertEqual(exchange.now(reader.read(3)), bytes(3))
+        reader = round_trip.Reader(sent, round_trip.at_once)
+        self.assertEqual(round_trip.now(reader.read(3)), bytes(3))
         tracemalloc.start()
         self.addCleanup(tracemalloc.stop)
-        exchange.now(reader.read(3))
+        round_trip.now(reader.read(3))
         self.assertLess(tracemalloc.get_traced_memory()[1], 1 << 16)
 
     def test_a_stream_is_closed_in_any_case(self):
@@ -270,7 +281,7 @@ class Failure_TimedOut:
 def inside(interface):
     """As in a component."""
     return (
-        mock.patch.object(exchange, "backend", http_host),
+        mock.patch.object(round_trip, "backend", http_host),
         mock.patch.object(http_host, "wit", interface),
         mock.patch.object(host, "component", SimpleNamespace(Err=Err)),
     )
@@ -369,6 +380,35 @@ class InComponents(unittest.TestCase):
 
         interface = Interface(a=(1, b"never"), b=(3, b"text"))
         self.assertEqual(running(fetch, interface).text, "the answer is broken: its body was closed; text")
+        self.assertEqual(interface.open, set())
+
+    def test_a_stream_that_was_closed_between_two_pieces_does_not_look_whole(self):
+        async def fetch() -> str:
+            """Fetch."""
+            found = []
+            async with http.async_stream("GET", "a") as stream:
+                try:
+                    async for piece in stream:
+                        found.append(piece.decode())
+                        stream.close()
+                except http.Failure as failure:
+                    return f"{found}; {failure}"
+            return f"{found} looks whole"
+
+        interface = Interface(a=(1, b"begin", b"end"))
+        self.assertEqual(running(fetch, interface).text, "['begin']; the answer is broken: its body was closed")
+        self.assertEqual(interface.open, set())
+
+    def test_two_tasks_that_wait_for_one_stream_see_its_end(self):
+        async def fetch() -> str:
+            """Fetch."""
+            other = asyncio.create_task(http.async_get("b"))
+            async with http.async_stream("GET", "a") as stream:
+                found = await asyncio.gather(stream.read(), stream.read())
+            return f"{found} {(await other).text()}"
+
+        interface = Interface(a=(1,), b=(3, b"text"))
+        self.assertEqual(running(fetch, interface).text, "[b'', b''] text")
         self.assertEqual(interface.open, set())
 
     def test_a_time_out_ends_the_request(self):

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::{Rc, Weak};
 use std::time::Duration;
 
-use super::{Body, Failure, Head, Request};
+use super::{Body, Failure, Request, ResponseHead};
 use crate::bindings::http::http_client::{self, SentRequest};
 use crate::executor::{self, Slot, Source};
 
@@ -15,13 +15,13 @@ const PIECE: usize = 64 << 10;
 pub(super) struct Sent(Rc<SentRequest>);
 
 /// A request whose news a task awaits.
-struct Awaited {
+struct Waiter {
     request: Weak<SentRequest>,
     slot: Weak<Slot<()>>,
 }
 
 thread_local! {
-    static AWAITED: RefCell<Vec<Awaited>> = const { RefCell::new(Vec::new()) };
+    static WAITERS: RefCell<Vec<Waiter>> = const { RefCell::new(Vec::new()) };
 }
 
 pub(super) fn send(request: &Request, body: Body) -> Result<Sent, Failure> {
@@ -51,9 +51,9 @@ impl Sent {
         self.0.finish();
     }
 
-    pub(super) fn head(&mut self) -> Result<Head, Failure> {
+    pub(super) fn head(&mut self) -> Result<ResponseHead, Failure> {
         let http_client::Response { status, headers } = self.0.response()?;
-        Ok(Head { status, headers })
+        Ok(ResponseHead { status, headers })
     }
 
     /// The next piece of the body; empty at the end.
@@ -65,8 +65,8 @@ impl Sent {
     pub(super) async fn news(&self) {
         executor::register(Source::Http, wait);
         let slot = Slot::new();
-        let awaited = Awaited { request: Rc::downgrade(&self.0), slot: Rc::downgrade(&slot) };
-        AWAITED.with_borrow_mut(|all| all.push(awaited));
+        let waiter = Waiter { request: Rc::downgrade(&self.0), slot: Rc::downgrade(&slot) };
+        WAITERS.with_borrow_mut(|all| all.push(waiter));
         slot.filled().await;
     }
 }
@@ -74,18 +74,18 @@ impl Sent {
 /// Waits for news of any request that is awaited.
 fn wait() -> bool {
     // Those that were dropped are not kept alive here, since dropping cancels them.
-    let both = |awaited: Awaited| awaited.request.upgrade().zip(awaited.slot.upgrade());
-    let awaited: Vec<_> = AWAITED.take().into_iter().filter_map(both).collect();
-    if awaited.is_empty() {
+    let both = |waiter: Waiter| waiter.request.upgrade().zip(waiter.slot.upgrade());
+    let waiting: Vec<_> = WAITERS.take().into_iter().filter_map(both).collect();
+    if waiting.is_empty() {
         return false;
     }
-    let requests: Vec<&SentRequest> = awaited.iter().map(|(request, _)| request.as_ref()).collect();
+    let requests: Vec<&SentRequest> = waiting.iter().map(|(request, _)| request.as_ref()).collect();
     let news = http_client::wait(&requests, None);
-    for (position, (request, slot)) in (0..).zip(&awaited) {
+    for (position, (request, slot)) in (0..).zip(&waiting) {
         match news.contains(&position) {
             true => slot.fill(()),
-            false => AWAITED.with_borrow_mut(|all| {
-                all.push(Awaited { request: Rc::downgrade(request), slot: Rc::downgrade(slot) });
+            false => WAITERS.with_borrow_mut(|all| {
+                all.push(Waiter { request: Rc::downgrade(request), slot: Rc::downgrade(slot) });
             }),
         }
     }

@@ -165,7 +165,7 @@ enum Body {
 }
 
 /// What a response begins with.
-struct Head {
+struct ResponseHead {
     status: u16,
     headers: Vec<(String, String)>,
 }
@@ -208,7 +208,7 @@ impl Pending {
     /// # Errors
     /// When there is no response.
     pub fn stream(mut self) -> Result<Stream, Failure> {
-        let Head { status, headers } = self.sent.head()?;
+        let ResponseHead { status, headers } = self.sent.head()?;
         Ok(Stream { status, headers, sent: self.sent, piece: Cursor::default() })
     }
 }
@@ -285,7 +285,7 @@ impl Response {
     }
 
     /// A response whose body is not read yet.
-    fn begin(Head { status, headers }: Head) -> Self {
+    fn begin(ResponseHead { status, headers }: ResponseHead) -> Self {
         Self { status, headers, body: Vec::new(), truncated: false }
     }
 
@@ -359,6 +359,16 @@ mod tests {
         let mut rest = String::new();
         stream.read_to_string(&mut rest).unwrap();
         assert_eq!((stream.status, &begin, rest.as_str()), (200, b"got he", "lloworld"));
+    }
+
+    #[test]
+    fn a_body_that_is_shorter_than_was_said_is_an_error() {
+        testing::answer_http(|_| Ok(Response::new(200, "never")));
+        let mut upload = Request::new("PUT", "https://a.test/").upload(Some(10)).unwrap();
+        upload.write_all(b"hello").unwrap();
+        let why = "its body is shorter than was said".to_owned();
+        assert_eq!(upload.finish().response(), Err(Failure::Invalid(why)));
+        assert_eq!(testing::http_requests(), []);
     }
 
     #[test]

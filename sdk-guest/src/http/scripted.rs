@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use super::{Body, Failure, Head, Request, Response};
+use super::{Body, Failure, Request, Response, ResponseHead};
 
 type Responder = Box<dyn FnMut(&Request) -> Result<Response, Failure>>;
 
@@ -36,7 +36,7 @@ pub(super) fn send(request: &Request, body: Body) -> Result<Sent, Failure> {
     };
     let mut sent = Sent { request: request.clone(), is_open, left, outcome: None };
     if !is_open {
-        sent.finish();
+        sent.answer();
     }
     Ok(sent)
 }
@@ -54,17 +54,26 @@ impl Sent {
         Ok(bytes.len())
     }
 
+    /// Ends the body. Like the host, it lets a request fail whose body is shorter than was said.
     pub(super) fn finish(&mut self) {
+        if self.outcome.is_none() && self.left.is_some_and(|left| left > 0) {
+            let why = "its body is shorter than was said".to_owned();
+            self.outcome = Some(Err(Failure::Invalid(why)));
+        }
+        self.answer();
+    }
+
+    fn answer(&mut self) {
         self.is_open = false;
         if self.outcome.is_none() {
             self.outcome = Some(respond(&self.request));
         }
     }
 
-    pub(super) fn head(&mut self) -> Result<Head, Failure> {
-        self.finish();
+    pub(super) fn head(&mut self) -> Result<ResponseHead, Failure> {
+        self.answer();
         let response = self.response()?;
-        Ok(Head { status: response.status, headers: response.headers.clone() })
+        Ok(ResponseHead { status: response.status, headers: response.headers.clone() })
     }
 
     /// Waits until `head` or `read` returns at once.

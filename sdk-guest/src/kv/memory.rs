@@ -1,12 +1,13 @@
 //! A store in memory, for tests: one per thread.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
 use crate::Error;
 
 thread_local! {
     static VALUES: RefCell<BTreeMap<String, Vec<u8>>> = const { RefCell::new(BTreeMap::new()) };
+    static IS_DENIED: Cell<bool> = const { Cell::new(false) };
 }
 
 #[derive(Debug)]
@@ -17,8 +18,16 @@ pub(super) struct Swap {
     current: Option<Vec<u8>>,
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "the host's store may be denied")]
+/// Denies the store on this thread.
+pub(crate) fn deny() {
+    IS_DENIED.set(true);
+}
+
 pub(super) fn open() -> Result<Bucket, Error> {
+    if IS_DENIED.get() {
+        let why = "this server does not grant `kv` to the plugin, or only for callers with credentials";
+        return Err(Error::Denied(why.to_owned()));
+    }
     Ok(Bucket)
 }
 

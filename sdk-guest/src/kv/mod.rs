@@ -34,6 +34,9 @@ mod backend;
 #[path = "memory.rs"]
 mod backend;
 
+#[cfg(not(target_family = "wasm"))]
+pub(crate) use backend::deny;
+
 /// The maximum number of attempts of an update when other calls write the same key.
 const ATTEMPTS: usize = 100;
 

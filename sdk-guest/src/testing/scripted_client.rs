@@ -1,6 +1,6 @@
 //! How a test's client responds to requests, scripted before.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 
 use serde_json::{Value, json};
@@ -29,6 +29,7 @@ pub(super) struct ScriptedResponses {
     elicitation: Queue,
     roots: RefCell<Option<Value>>,
     requests: RefCell<Vec<RecordedRequest>>,
+    is_denied: Cell<bool>,
 }
 
 impl ScriptedResponses {
@@ -40,6 +41,14 @@ impl ScriptedResponses {
         };
         let params = serde_json::from_str(params).unwrap_or_else(|_| params.into());
         self.requests.borrow_mut().push(RecordedRequest { key: key.map(str::to_owned), method, params });
+        if self.is_denied.get() {
+            let capability = match request {
+                ClientRequest::CreateMessage(_) => "sampling",
+                ClientRequest::Elicit(_) => "elicitation",
+                ClientRequest::ListRoots => "roots",
+            };
+            return Err(Error::Denied(format!("this server does not grant `{capability}` to the plugin")));
+        }
         let result = match request {
             ClientRequest::CreateMessage(_) => next(&self.sampling, "sampling"),
             ClientRequest::Elicit(_) => next(&self.elicitation, "elicitation"),
@@ -122,6 +131,15 @@ impl TestClient {
         let listed = json!({"roots": listed.collect::<Value>()});
         self.0.client.borrow_mut().roots = true;
         self.0.responses.roots.replace(Some(listed));
+        self
+    }
+
+    /// Lets the operator grant neither client requests nor, on this thread, the store.
+    #[cfg(not(target_family = "wasm"))]
+    #[must_use]
+    pub fn denies(self) -> Self {
+        self.0.responses.is_denied.set(true);
+        crate::kv::deny();
         self
     }
 

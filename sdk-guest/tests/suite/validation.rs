@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use plugport_sdk::Error;
 use plugport_sdk::prelude::*;
-use plugport_sdk::serde_json::{Value, json};
-use plugport_sdk::testing::{Outcome, invoke};
+use plugport_sdk::serde_json::{self, Value, json};
+use plugport_sdk::testing::{Outcome, TestClient, invoke};
+use plugport_sdk::{Error, kv};
 
 #[data]
 #[serde(rename_all = "lowercase")]
@@ -104,4 +104,44 @@ fn a_schema_that_the_server_would_reject_is_told() {
     let outcome = invoke::<place>(json!({"at": "here"}));
     assert!(matches!(outcome.result(), Err(Error::Internal(_))), "{outcome:?}");
     assert!(outcome.text().contains("its schema cannot be compiled"), "{}", outcome.text());
+}
+
+/// Say what came.
+#[tool(input_schema = include_str!("../validation/schema.json"))]
+fn echo(#[args] given: Value) -> String {
+    given.to_string()
+}
+
+/// The doubles of the other SDKs have validators of their own, and these cases in their tests. The order of faults is
+/// not part of them.
+#[test]
+fn the_cases_of_all_sdks_are_what_the_server_says() {
+    let cases: Vec<Value> = serde_json::from_str(include_str!("../validation/cases.json")).unwrap();
+    for case in cases {
+        let outcome = invoke::<echo>(case["args"].clone());
+        let expected: Vec<&str> =
+            case["faults"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+        if expected.is_empty() {
+            let reaches = case.get("reaches").unwrap_or(&case["args"]);
+            assert_eq!(serde_json::from_str::<Value>(&outcome.text()).unwrap(), *reaches);
+            continue;
+        }
+        let told = rejected(&outcome);
+        let mut faults: Vec<&str> = told.split("; ").collect();
+        faults.sort_by_key(|fault| expected.iter().position(|one| one == fault));
+        assert_eq!(faults, expected, "{}", case["args"]);
+    }
+}
+
+#[test]
+fn what_the_operator_does_not_grant_is_denied_in_the_words_of_the_server() {
+    let client = TestClient::new().samples("!").denies();
+    for (name, error) in [
+        ("sampling", client.call().sample("?").err()),
+        ("roots", client.call().roots().err()),
+        ("kv", kv::open().err()),
+    ] {
+        let told = error.map(|error| error.to_string()).unwrap_or_default();
+        assert!(told.contains(&format!("this server does not grant `{name}` to the plugin")), "{told}");
+    }
 }

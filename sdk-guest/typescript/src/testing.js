@@ -13,6 +13,7 @@ import { Request } from "./http/request.js";
 import { Response } from "./http/response.js";
 import { Store } from "./kv/index.js";
 import { bucketOf } from "./kv/memory.js";
+import { validated } from "./testing/validation.js";
 
 // Those of Node.js would really send requests.
 for (const [name, value] of Object.entries({ fetch, Headers, Request, Response })) {
@@ -64,6 +65,12 @@ export class TestClient {
 
   hasRoots(...uris) {
     this.#roots = uris.map((root) => (typeof root === "string" ? { uri: root, name: null } : root));
+    return this;
+  }
+
+  /** The operator grants neither client requests nor the store. */
+  denies() {
+    this.#host.denies = true;
     return this;
   }
 
@@ -128,12 +135,19 @@ export class TestClient {
 
   #respond(kind, capability, key, params) {
     this.requests.push({ kind, key: key ?? undefined, params: JSON.parse(params) });
+    this.#grants(capability);
     if (!this.#has(kind)) throw new HostError("missing-capability", capability);
     return JSON.stringify(this.#responses[kind].shift());
   }
 
+  #grants(capability) {
+    if (!this.#host.denies) return;
+    throw new HostError("denied", `this server does not grant \`${capability}\` to the plugin`);
+  }
+
   #listRoots(key) {
     this.requests.push({ kind: "roots", key: key ?? undefined });
+    this.#grants("roots");
     if (!this.#roots) throw new HostError("missing-capability", "roots");
     return this.#roots;
   }
@@ -151,11 +165,11 @@ export class TestClient {
     }
   }
 
-  /** Calls a tool as the host does, which rejects arguments that the schema does not have. */
-  async invoke(tool, args = {}) {
-    const rejected = argumentError(JSON.parse(tool.input.json), args);
+  /** Calls a tool as the server does, which rejects arguments that do not fit the schema. */
+  async invoke(tool, given) {
+    const { args, rejected } = validated(tool.input.json, given);
     if (rejected) return new Outcome({ content: [lowText(rejected)], isError: true }, this);
-    return new Outcome(await this.run(() => tool.call(this.call(), structuredClone(args))), this);
+    return new Outcome(await this.run(() => tool.call(this.call(), args)), this);
   }
 
   /** Reads a resource. One of a template needs its URI and the decoded values that the URI has for the variables. */
@@ -221,13 +235,4 @@ function raised({ data: { tag, val } }) {
     type: "resource",
     resource: { uri: val.uri, mimeType: val.mimeType, [val.data.tag]: val.data.val },
   };
-}
-
-/** The server validates arguments in full; here only missing and unknown arguments are errors. */
-function argumentError({ properties = {}, required = [], additionalProperties }, args) {
-  const missing = required.find((name) => !Object.hasOwn(args, name) || args[name] === undefined);
-  if (missing !== undefined) return `the argument \`${missing}\` is missing`;
-  const unknown = Object.keys(args).find((name) => !Object.hasOwn(properties, name));
-  if (unknown === undefined || additionalProperties !== false) return undefined;
-  return `there is no argument \`${unknown}\`; this tool takes ${Object.keys(properties).join(", ") || "none"}`;
 }

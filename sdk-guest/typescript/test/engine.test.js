@@ -28,6 +28,25 @@ test("text is encoded as everywhere else, whether the engine reads base64 or not
   assert.deepEqual(new Encoder().encodeInto("a€", new Uint8Array(3)), { read: 1, written: 1 });
 });
 
+test("a long text is encoded in slices, which end between characters", () => {
+  const native = Object.getOwnPropertyDescriptor(Uint8Array, "fromBase64");
+  let longest = 0;
+  const fromBase64 = (text) => {
+    longest = Math.max(longest, text.length);
+    return new Uint8Array(Buffer.from(text, "base64"));
+  };
+  Object.defineProperty(Uint8Array, "fromBase64", { value: fromBase64, configurable: true });
+  try {
+    const half = 1 << 15;
+    for (const text of ["x".repeat(2 * half), "世".repeat(10 * half), `x${"😀".repeat(3 * half)}`])
+      assert.deepEqual(encode(text), new TextEncoder().encode(text));
+  } finally {
+    if (native) Object.defineProperty(Uint8Array, "fromBase64", native);
+    else delete Uint8Array.fromBase64;
+  }
+  assert.equal(longest, 4 * (1 << 16)); // of 64 Ki characters of three bytes each
+});
+
 test("bytes are decoded as everywhere else, however broken they are", () => {
   for (let seed = 1; seed < 2000; seed += 1) {
     const bytes = Uint8Array.from(

@@ -71,8 +71,9 @@ test("defaults are filled in and the log is kept", async () => {
 test("unknown and missing arguments are rejected", async () => {
   const unknown = await invoke(hello, { name: "Ada", nmae: "" });
   assert.ok(unknown.isError);
-  assert.equal(unknown.text, "there is no argument `nmae`; this tool takes name, times, loud");
-  assert.equal((await invoke(hello)).text, "the argument `name` is missing");
+  const prefix = "the arguments do not fit the tool's schema: ";
+  assert.equal(unknown.text, `${prefix}/nmae: not a known property`);
+  assert.equal((await invoke(hello)).text, `${prefix}/name: is required and missing`);
 });
 
 test("whatever a tool returns becomes a result", async () => {

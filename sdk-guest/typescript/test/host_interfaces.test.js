@@ -57,6 +57,7 @@ test("options may be null", async () => {
   const client = new TestClient().answersHttp(({ method }) => method);
   assert.equal(await client.run(async () => (await fetch(url, null)).text()), "GET");
   assert.equal(new Request(url, null).url, url);
+  assert.deepEqual([new Response("x", null).status, await Response.json([1], null).text()], [200, "[1]"]);
 });
 
 test("what cannot be sent is said", async () => {
@@ -73,6 +74,22 @@ test("what cannot be sent is said", async () => {
     ])
       await assert.rejects(get(init, where), { name: "TypeError", message: said });
   });
+});
+
+test("header fields of the connection are rejected, and the length is left out", async () => {
+  const client = new TestClient().answersHttp(() => "");
+  await client.run(async () => {
+    for (const name of ["Connection", "host", "Proxy-Authorization", "transfer-encoding", "Upgrade"]) {
+      const said = `the request cannot be sent: the header field \`${name.toLowerCase()}\` is not one that may be set`;
+      await assert.rejects(
+        get({ headers: { [name]: "x" } }),
+        ({ cause }) => cause.kind === "invalid" && cause.message === said,
+      );
+    }
+    await get({ headers: { "content-length": "7", "x-a": "b" } });
+  });
+  const [{ headers }] = client.httpRequests;
+  assert.deepEqual([headers.has("content-length"), headers.get("x-a")], [false, "b"]);
 });
 
 test("header fields may have all characters, as hosts send them", async () => {

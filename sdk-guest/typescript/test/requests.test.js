@@ -22,7 +22,12 @@ const played = `
       for (const at of pieces) news.push({ at, value: new Uint8Array(40000) });
       const broken = { payload: { tag: "broken", val: "it broke off" } };
       news.push({ at: pieces.at(-1) ?? head, value: url.includes("broken") ? broken : new Uint8Array() });
-      const one = { news, response: () => next(one), read: () => next(one) };
+      const one = { news, pieces: 0, response: () => next(one), read: () => next(one) };
+      one.write = () => {
+        one.pieces += 1;
+        if (one.pieces > 1 && all.indexOf(one) >= PARALLEL) throw new Error("it would wait for itself");
+        return true;
+      };
       one[Symbol.dispose] = () => all.splice(all.indexOf(one), 1);
       all.push(one);
       return one;
@@ -90,7 +95,7 @@ test("bodies that nobody reads yet are read ahead, but not far", () => {
   assert.equal(host.all.length, 0, "a body that has ended has no handle");
 });
 
-test("bodies are read ahead far enough that requests which wait for their places are sent", () => {
+test("bodies are read ahead far enough that requests which wait for permits are sent", () => {
   const begun = ms();
   const pieces = [...Array(10).keys()].map((at) => begun + at).join();
   const all = [...Array(9).keys()].map(() => start(pieces));
@@ -103,6 +108,35 @@ test("bodies are read ahead far enough that requests which wait for their places
   const huge = [...Array(30).keys()].map((at) => ms() + at).join();
   const more = [...Array(5).keys()].map(() => start(huge));
   assert.throws(() => drain(Later.all(more.map((one) => one.head()))), /no news/);
+  forget();
+});
+
+const upload = (one, pieces) => {
+  for (let at = 0; at < pieces; at += 1) assert.ok(drain(one.write(new Uint8Array(1))));
+};
+
+test("before its second piece an upload waits until unread bodies have given back their permits", () => {
+  const begun = ms();
+  const all = [20, 30, 40, 50].map((end) => start(`${begun},${begun + end}`));
+  drain(Later.all(all.map((one) => one.head())));
+  const sent = start(`${begun + 60}`);
+  upload(sent, 1);
+  assert.equal(ms(), begun, "the first piece waits for nothing");
+  upload(sent, 2);
+  assert.equal(ms(), begun + 50);
+  for (const one of all) assert.equal(drain(one.read()).length, 40_000);
+  forget();
+});
+
+test("an upload waits a second at most for bodies that end late, and not once they are closed", () => {
+  const begun = ms();
+  const late = start(`${begun},${begun + 5000}`);
+  drain(late.head());
+  upload(start(`${begun}`), 3);
+  assert.equal(ms(), begun + 1000);
+  addTimer(() => late.drop("enough"), 10, [], false);
+  upload(start(`${begun}`), 3);
+  assert.equal(ms(), begun + 1010);
   forget();
 });
 

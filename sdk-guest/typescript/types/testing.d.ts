@@ -64,6 +64,8 @@ export declare class TestClient {
   /** The person closes the form or page. */
   closes(): this;
   hasRoots(...uris: (string | { uri: string; name: string | null })[]): this;
+  /** The operator grants neither client requests nor the store. */
+  denies(): this;
   /** Answers requests to other hosts, which are denied without it: with a `Response` or a text, or by throwing. */
   answersHttp(answer: (request: HttpRequest) => HttpResponse | string | Promise<HttpResponse | string>): this;
   /** The requests to other hosts. Each body can be read once. */

@@ -9,7 +9,9 @@ import { fileURLToPath } from 'node:url';
 import { chromium } from 'playwright-core';
 
 const ROOT = fileURLToPath(new URL('.', import.meta.url));
-const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.mjs': 'text/javascript' };
+const TYPES = { '.html': 'text/html', '.css': 'text/css', '.js': 'text/javascript', '.mjs': 'text/javascript' };
+// Paths that are no files: where a page begins, and where a login returns to.
+const FILES = { '/': 'index.html', '/callback': 'page.html' };
 const QUIET = [
     '--no-sandbox', // Chromium's own sandbox does not start as root; the pages are those of this folder.
     '--disable-gpu',
@@ -36,13 +38,13 @@ export async function withBrowser(work) {
     }
 }
 
-/** Serves this folder, with its packages, on a free port of loopback. A login returns to `/callback`. */
-export async function servePages() {
+/** Serves this folder with its packages, or another folder, on a free port of loopback. */
+export async function servePages(root = ROOT) {
     const server = createServer(async (request, response) => {
         const { pathname } = new URL(request.url, 'http://127.0.0.1');
-        const file = normalize(join(ROOT, pathname === '/callback' ? 'page.html' : decodeURIComponent(pathname)));
+        const file = normalize(join(root, FILES[pathname] ?? decodeURIComponent(pathname)));
         try {
-            if (!file.startsWith(ROOT + (ROOT.endsWith(sep) ? '' : sep))) throw new Error('outside of the folder');
+            if (!file.startsWith(root + (root.endsWith(sep) ? '' : sep))) throw new Error('outside of the folder');
             const body = await readFile(file);
             response.setHeader('content-type', TYPES[extname(file)] ?? 'application/octet-stream').end(body);
         } catch {

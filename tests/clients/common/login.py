@@ -15,7 +15,7 @@ GRANTS = ["registered", "document", "public", "secret", "key"]
 DEADLINE_SECONDS = 60
 
 
-class Recorder(httpx2.AsyncHTTPTransport):
+class RequestLog(httpx2.AsyncHTTPTransport):
     """Notes every request, and each challenge of the server. Queries, which hold codes, are left out."""
 
     def __init__(self):

@@ -15,7 +15,7 @@ import webbrowser
 from fastmcp import Client
 from fastmcp.client.auth import ClientCredentialsOAuthProvider, OAuth, PrivateKeyJWTOAuthProvider, SignedJWTParameters
 from fastmcp.client.transports import StreamableHttpTransport
-from login import DEADLINE_SECONDS, Recorder, check_login, check_step_up, choice, client_assertions, parse_options
+from login import DEADLINE_SECONDS, RequestLog, check_login, check_step_up, choice, client_assertions, parse_options
 from script import MODERN, expect, pin, run
 
 
@@ -55,19 +55,19 @@ def auth_provider(options):
 
 
 async def drive(options):
-    wanted, recorder = options.mode, Recorder()
+    wanted, log = options.mode, RequestLog()
     if wanted != MODERN:
         pin(wanted)
     auth = auth_provider(options)
-    transport = StreamableHttpTransport(options.target, auth=auth, httpx_client_factory=recorder.client)
+    transport = StreamableHttpTransport(options.target, auth=auth, httpx_client_factory=log.client)
     async with Client(transport, mode=MODERN if wanted == MODERN else "legacy") as client:
         tools = [tool.name for tool in await client.list_tools()]
-        await check_login(client, tools, recorder.challenges)
+        await check_login(client, tools, log.challenges)
         revision = client.protocol_version
         expect(revision == wanted, f"the revision is {wanted}", revision)
-        await check_step_up(client, recorder.challenges)
+        await check_step_up(client, log.challenges)
     scope = auth.context.current_tokens.scope
-    return {"revision": revision, "tools": tools, "scopes": [scope], **recorder.report()}
+    return {"revision": revision, "tools": tools, "scopes": [scope], **log.report()}
 
 
 # The packages log the traceback of a failed login, with the request in it.

@@ -10,7 +10,7 @@ import logging
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import httpx2
-from login import DEADLINE_SECONDS, Recorder, check_login, check_step_up, choice, client_assertions, parse_options
+from login import DEADLINE_SECONDS, RequestLog, check_login, check_step_up, choice, client_assertions, parse_options
 from mcp import Client
 from mcp.client.auth import OAuthClientProvider
 from mcp.client.auth.extensions.client_credentials import (
@@ -96,21 +96,21 @@ async def drive(options):
     wanted, url = options.mode, options.target
     if wanted != MODERN:
         pin(wanted)
-    storage, recorder = Storage(), Recorder()
+    storage, log = Storage(), RequestLog()
     auth = auth_provider(url, storage, options)
-    async with recorder.client(timeout=DEADLINE_SECONDS, auth=auth) as http:
+    async with log.client(timeout=DEADLINE_SECONDS, auth=auth) as http:
         if options.transport == "http":
             transport = streamable_http_client(url, http_client=http)
         else:
-            transport = sse_client(url, httpx_client_factory=recorder.client, auth=auth)
+            transport = sse_client(url, httpx_client_factory=log.client, auth=auth)
         async with Client(transport, mode=MODERN if wanted == MODERN else "legacy") as client:
             tools = [tool.name for tool in (await client.list_tools()).tools]
-            await check_login(client, tools, recorder.challenges)
+            await check_login(client, tools, log.challenges)
             revision, scopes = client.protocol_version, [storage.tokens.scope]
             expect(revision == wanted, f"the revision is {wanted}", revision)
-            await check_step_up(client, recorder.challenges)
+            await check_step_up(client, log.challenges)
             scopes.append(storage.tokens.scope)
-    return {"revision": revision, "tools": tools, "scopes": scopes, **recorder.report()}
+    return {"revision": revision, "tools": tools, "scopes": scopes, **log.report()}
 
 
 # The package logs the traceback of a failed login, with the request in it.

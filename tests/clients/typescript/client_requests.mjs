@@ -50,8 +50,8 @@ async function checkQuestions(client, elicits) {
     expect(elicited.includes('ada@example.com'), "the person's answer reaches the tool", elicited);
     const three = await said('test_input_required_result_multiple_inputs');
     expect(three === 'well met Ada has 1 roots.', 'three answers reach the tool together', three);
-    const rounds = await said('test_input_required_result_multi_round');
-    expect(rounds.includes('Ada likes blue'), 'a second question follows the first', rounds);
+    const legs = await said('test_input_required_result_multi_round');
+    expect(legs.includes('Ada likes blue'), 'a second question follows the first', legs);
 }
 
 async function checkNotifications(client, legacy) {

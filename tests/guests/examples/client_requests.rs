@@ -15,30 +15,30 @@ struct RequestArgs {
 }
 
 #[derive(Deserialize)]
-struct Several {
-    questions: Vec<RequestArgs>,
+struct Batch {
+    requests: Vec<RequestArgs>,
 }
 
 struct Plugin;
 
 impl Guest for Plugin {
     fn list_tools() -> Result<Vec<Tool>, Error> {
-        Ok(["ask", "pass", "gather", "twice", "client"]
+        Ok(["ask", "pass", "batch", "twice", "client"]
             .map(|name| raw::tool(name, r#"{"type":"object"}"#))
             .into())
     }
 
     fn call_tool(call: Call, name: String, args: String) -> Result<ToolResult, Error> {
         match name.as_str() {
-            // The answer or the error, as text.
+            // The response or the error, as text.
             "ask" => Ok(raw::text(&said(ask(&call, &read(&args)?)))),
             // The error as the result of the call.
-            "pass" => ask(&call, &read(&args)?).map(|answer| raw::text(&answer)),
-            "gather" => Ok(raw::text(&several(&call, read(&args)?)?)),
-            // One question after the other.
+            "pass" => ask(&call, &read(&args)?).map(|response| raw::text(&response)),
+            "batch" => Ok(raw::text(&batch(&call, read(&args)?)?)),
+            // The same request twice, one after the other.
             "twice" => {
-                let question: RequestArgs = read(&args)?;
-                let (first, second) = (said(ask(&call, &question)), said(ask(&call, &question)));
+                let request: RequestArgs = read(&args)?;
+                let (first, second) = (said(ask(&call, &request)), said(ask(&call, &request)));
                 Ok(raw::text(&format!("{first} then {second}")))
             }
             "client" => Ok(raw::text(&format!("{:?}", call.client()))),
@@ -63,8 +63,8 @@ fn ask(call: &Call, asked: &RequestArgs) -> Result<String, Error> {
     }
 }
 
-fn several(call: &Call, several: Several) -> Result<String, Error> {
-    let question = |asked: RequestArgs| InputRequest {
+fn batch(call: &Call, batch: Batch) -> Result<String, Error> {
+    let input = |asked: RequestArgs| InputRequest {
         key: asked.key.unwrap_or_default(),
         body: match asked.method.as_str() {
             "sampling/createMessage" => Body::CreateMessage(asked.params.to_string()),
@@ -72,9 +72,9 @@ fn several(call: &Call, several: Several) -> Result<String, Error> {
             _ => Body::ListRoots,
         },
     };
-    let questions: Vec<InputRequest> = several.questions.into_iter().map(question).collect();
-    let answers = request_inputs(call, &questions)?;
-    let lines = answers.into_iter().map(|answer| format!("{}: {}", answer.key, said(answer.outcome)));
+    let inputs: Vec<InputRequest> = batch.requests.into_iter().map(input).collect();
+    let responses = request_inputs(call, &inputs)?;
+    let lines = responses.into_iter().map(|response| format!("{}: {}", response.key, said(response.outcome)));
     Ok(lines.collect::<Vec<_>>().join("\n"))
 }
 

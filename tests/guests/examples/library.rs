@@ -1,7 +1,7 @@
 //! Resources, templates, prompts and completion, and lists that really change: a file in `/data` is a page, if there is
-//! one.
+//! one. The variable `TEMPLATES` is a number of further templates.
 
-use std::fs;
+use std::{env, fs};
 
 use plugport_sdk::serde_json::json;
 
@@ -111,7 +111,12 @@ impl resources::Guest for Plugin {
     }
 
     fn list_resource_templates() -> Result<Vec<resources::ResourceTemplate>, Error> {
-        Ok(vec![template("lib:item/{id}/data", "item"), template("lib:broken/{", "broken")])
+        let more = env::var("TEMPLATES").ok().and_then(|count| count.parse().ok()).unwrap_or(0);
+        let mut listed = vec![template("lib:item/{id}/data", "item"), template("lib:broken/{", "broken")];
+        listed.extend(
+            (0..more).map(|number| template(&format!("lib:{number}{{id}}/x"), &format!("t{number}"))),
+        );
+        Ok(listed)
     }
 
     fn read_resource(

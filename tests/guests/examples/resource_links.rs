@@ -26,6 +26,13 @@ fn public() -> &'static str {
     "public"
 }
 
+/// Copies of all resources, and of what no plugin publishes.
+#[resource("links:all", name = "all", mime_type = "text/plain")]
+fn all() -> Vec<Contents> {
+    let uris = ["links:public", "links:secret", "links:note/1", "links:all", "other:unknown"];
+    uris.into_iter().map(|uri| Contents::text("copied").uri(uri)).collect()
+}
+
 /// For some.
 #[resource("links:secret", name = "secret", mime_type = "text/plain")]
 fn secret() -> &'static str {
@@ -40,6 +47,6 @@ fn note(id: String) -> String {
 
 plugport_sdk::export! {
     tools: [link, embed],
-    resources: [public, secret, note],
+    resources: [public, all, secret, note],
     prompts: [tell],
 }

@@ -90,7 +90,7 @@ fn the_exit_code_says_whether_an_item_may_be_used() {
     let plugins = plugins();
     for (args, expected, said) in [
         ("token:ada --tool polite-echo", 0, "tool `polite-echo` of the plugin `polite`: allowed\n"),
-        ("token:ada --tool polite-fail", 1, "denied\n  reader, line 7: deny `polite-fail`\n"),
+        ("token:ada --tool polite-fail", 1, "hidden\n  reader, line 7: deny `polite-fail`\n"),
         ("token:ada --tool polite-add", 1, "needs scopes tools:write"),
         ("token:bob --tool polite-echo", 0, "allowed; conditions on /message"),
         ("token:bob --tool polite-echo --args {\"message\":\"/data/a\"}", 0, ": allowed\n"),
@@ -99,7 +99,7 @@ fn the_exit_code_says_whether_an_item_may_be_used() {
             1,
             "line 12: when `/message`: you may not use",
         ),
-        ("token:bob --tool polite-add", 1, "denied\n  no role allows it\n"),
+        ("token:bob --tool polite-add", 1, "hidden\n  no role allows it\n"),
         (
             "token:ada token:bob --tool polite-add",
             2,
@@ -116,13 +116,13 @@ fn the_exit_code_says_whether_an_item_may_be_used() {
             "resource `lib:page/static` of the plugin `library`: allowed\n",
         ),
         ("token:ada --resource lib:item/7/data", 0, "read through the template `lib:item/{id}/data`\n"),
-        ("token:bob --resource lib:item/7/data", 1, "denied\n"),
+        ("token:bob --resource lib:item/7/data", 1, "hidden\n"),
         (
             "token:ada --resource lib:item/{id}/data",
             0,
             "template `lib:item/{id}/data` of the plugin `library`: allowed\n",
         ),
-        ("stdio --tool polite-echo", 1, "denied\n  the caller has no role\n"),
+        ("stdio --tool polite-echo", 1, "hidden\n  the caller has no role\n"),
         ("anonymous --tool polite-echo", 1, "may not connect: [auth] needs credentials"),
         ("group:staff --tool polite-echo", 0, ": allowed\n"),
         ("group:staff scope:none --tool polite-echo", 0, "warning: `scope:none` is nobody, since no token"),
@@ -144,7 +144,7 @@ fn programs_are_told_the_same() {
     let failing = item(&of_ada, "polite-fail");
     let deny = json!({ "role": "reader", "list": "deny", "text": "polite-fail", "line": 7 });
     let allow = json!({ "role": "reader", "list": "allow", "text": "polite-*", "line": 4 });
-    assert_eq!((&failing["decision"], &failing["rule"]), (&json!("denied"), &deny), "{failing:#}");
+    assert_eq!((&failing["decision"], &failing["rule"]), (&json!("hidden"), &deny), "{failing:#}");
     assert_eq!(failing["rules"], json!([deny, allow]), "{failing:#}");
     assert_eq!(item(&of_ada, "polite-add")["scopes"], json!(["tools:write"]));
     let of_bob = report(plugins.path(), &["token:bob", "--tool", "polite-echo"]);
@@ -170,7 +170,7 @@ async fn a_server_does_what_the_command_says() {
             let response = client.request(method, json!({})).await;
             let listed = response.result()[list].as_array().unwrap().iter().map(|item| &item[key]);
             let items = said["items"].as_array().unwrap().iter();
-            let visible = items.filter(|item| item["kind"] == kind && item["decision"] != "denied");
+            let visible = items.filter(|item| item["kind"] == kind && item["decision"] != "hidden");
             let visible: Vec<&Value> = visible.map(|item| &item["name"]).collect();
             assert_eq!(listed.collect::<Vec<_>>(), visible, "{name} {method}");
         }

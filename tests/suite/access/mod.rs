@@ -34,7 +34,7 @@ const ADA: &str = "plugport_ada-0123456789abcdefghijklmnopqrstuvwxyz";
 const BOB: &str = "plugport_bob-0123456789abcdefghijklmnopqrstuvwxyz";
 
 /// A section for a token, with more keys.
-fn section(name: &str, token: &str, more: &str) -> String {
+pub(crate) fn section(name: &str, token: &str, more: &str) -> String {
     let digest: String = Sha256::digest(token.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
     format!("[[auth.tokens]]\nname = \"{name}\"\nsha256 = \"{digest}\"\n{more}\n")
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use plugport_tests::http_client::{Client, HttpResponse, LEGACY, STATELESS, Stream};
 use plugport_tests::server::Server;
+use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
@@ -35,6 +36,14 @@ fn seen(response: &HttpResponse) -> (u16, String, Vec<(String, String)>) {
     (response.status, response.text.clone(), headers.collect())
 }
 
+/// The response to a request without a body, which must be 404. An event stream would never end.
+async fn rejected(client: &Client, method: Method, headers: &[(&str, &str)]) -> HttpResponse {
+    let response = tokio::time::timeout(Duration::from_secs(20), client.response_to(method, headers)).await;
+    let response = response.expect("a rejected request has an end");
+    assert_eq!(response.status, 404, "{response:?}");
+    response
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_session_of_another_principal_is_unknown() {
     let server = server().await;
@@ -59,11 +68,13 @@ async fn a_session_of_another_principal_is_unknown() {
                 let with = async |id: &str| {
                     let mut headers = vec![("mcp-session-id", id), ("accept", "text/event-stream")];
                     headers.extend(last_event.map(|event| ("last-event-id", event)));
-                    thief.status_of(reqwest::Method::GET, &headers).await
+                    seen(&rejected(&thief, Method::GET, &headers).await)
                 };
-                assert_eq!((with(&own.id).await, with(NEVER).await), (404, 404), "{revision}");
+                assert_eq!(with(&own.id).await, with(NEVER).await, "{revision}");
             }
-            assert_eq!((thief.delete(&own.id).await, thief.delete(NEVER).await), (404, 404));
+            let deleted =
+                async |id: &str| seen(&rejected(&thief, Method::DELETE, &[("mcp-session-id", id)]).await);
+            assert_eq!(deleted(&own.id).await, deleted(NEVER).await, "{revision}");
         }
         assert_eq!(own.request("tools/list", json!({})).await.status, 200, "{revision}: the session goes on");
     }

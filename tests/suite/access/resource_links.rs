@@ -1,5 +1,5 @@
-//! Results link to, and embed, only the resources that their caller sees. A URI that no plugin publishes is nobody's to
-//! hide.
+//! Results link to, embed, and copy only the resources that their caller sees. A URI that no plugin publishes is
+//! nobody's to hide.
 
 use plugport_tests::http_client::{Client, HttpResponse};
 use plugport_tests::server::Server;
@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 
 use super::{ADA, BOB, as_caller, both};
 
-/// Bob sees one of the three resources.
+/// Bob sees two of the four resources.
 const ROLES: &str = "\
 [roles.everything]\nwho = [\"token:ada\"]\nallow = [\"*\"]\n\
 [roles.some]\nwho = [\"token:bob\"]\n\
-allow = [\"tool:resource_links-*\", \"prompt:resource_links-*\", \"resource:links:public\"]\n";
+allow = [\"tool:resource_links-*\", \"prompt:resource_links-*\", \"resource:links:public\", \"resource:links:all\"]\n";
 
 const URIS: [&str; 5] =
     ["links:public", "links:secret", "links:note/1", "https://example.com/a", "other:unknown"];
@@ -72,6 +72,25 @@ async fn a_prompt_has_no_messages_with_resources_that_its_caller_does_not_see() 
         let params = json!({ "name": "resource_links-tell", "arguments": { "uri": uri } });
         let reply = as_caller(&server, token).request("prompts/get", params).await;
         assert_eq!(reply.result()["messages"].as_array().unwrap().len(), messages, "{uri}: {reply:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_read_has_no_copies_of_resources_that_its_caller_does_not_see() {
+    let server = server(ROLES).await;
+    let (ada, bob) = (as_caller(&server, ADA), as_caller(&server, BOB));
+    let read = |reply: &HttpResponse| {
+        let contents = reply.result()["contents"].as_array().unwrap();
+        contents.iter().map(|one| one["uri"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let all = json!({ "uri": "links:all" });
+    let of_ada = ["links:public", "links:secret", "links:note/1", "links:all", "other:unknown"];
+    let of_bob = ["links:public", "links:all", "other:unknown"];
+    assert_eq!(read(&ada.request("resources/read", all.clone()).await), of_ada);
+    assert_eq!(read(&bob.request("resources/read", all.clone()).await), of_bob);
+    for revision in REVISIONS {
+        let session = bob.session(revision).await;
+        assert_eq!(read(&session.request("resources/read", all.clone()).await), of_bob, "{revision}");
     }
 }
 

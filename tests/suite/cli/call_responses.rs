@@ -77,9 +77,9 @@ fn a_text_stands_for_the_answer_of_a_model() {
 fn several_client_requests_at_once_have_their_responses() {
     let sampling = |key: &str| json!({ "key": key, "method": "sampling/createMessage", "params": prompt() });
     let form = json!({ "key": "c", "method": "elicitation/create", "params": form() });
-    let arguments = json!({ "questions": [sampling("a"), sampling("b"), form] });
+    let arguments = json!({ "requests": [sampling("a"), sampling("b"), form] });
     let options = ["--sample", "one", "--sample", "two", "--decline"];
-    let (_, out, err) = ask("gather", &arguments, &options);
+    let (_, out, err) = ask("batch", &arguments, &options);
     let lines: Vec<&str> = out.lines().collect();
     assert!(lines[0].starts_with("a: ") && lines[0].contains(r#""text":"one""#), "{out}{err}");
     assert!(lines[1].starts_with("b: ") && lines[1].contains(r#""text":"two""#), "{out}{err}");

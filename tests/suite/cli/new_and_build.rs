@@ -87,10 +87,10 @@ fn a_project_that_cannot_be_is_rejected_and_nothing_is_touched() {
         (&["new", "..", "--lang", "rust"], "name the project's new folder, such as my-tool"),
         (&["new", ".", "--lang", "rust"], "name the project's new folder, such as my-tool"),
         (&["new", "plugport-sdk", "--lang", "rust"], "choose another name"),
-        (&["new", "tool"], "one of: rust, typescript, javascript, python, go, c, cpp"),
+        (&["new", "tool"], "one of: rust, typescript, javascript, python, go, c, cpp, zig"),
         (
             &["new", "tool", "--lang", "cobol"],
-            "possible values: rust, typescript, javascript, python, go, c, cpp",
+            "possible values: rust, typescript, javascript, python, go, c, cpp, zig",
         ),
         (&["build", "taken"], "has none of Cargo.toml, package.json, pyproject.toml, go.mod"),
         (&["build", "nowhere"], "cannot read the project nowhere"),
@@ -112,6 +112,7 @@ fn what_a_language_lacks_is_named_with_the_command_that_installs_it() {
         ("package.json", "node is not installed; install it: Node.js 20 or newer"),
         ("pyproject.toml", "pip install componentize-py==0.25.1"),
         ("go.mod", "go is not installed; install it: https://go.dev/dl"),
+        ("plugin.zig", "Zig is not installed; install it: (cd "),
         ("plugin.toml", "pip install ziglang==0.17.0), or on Debian: apt install clang lld wasi-libc"),
     ] {
         let here = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
 //! Pages in Chromium: one logs in with the official TypeScript package and does the whole protocol, a foreign one reads
-//! nothing, and the page of the Inspector calls a tool.
+//! nothing, and the pages of the Inspector call a tool.
 
 use anyhow::{Context as _, Result, ensure};
 use plugport_tests::authorization_server::AuthorizationServer;
@@ -80,5 +80,22 @@ async fn the_page_of_the_inspector_calls_a_tool() -> Result<()> {
     let report = Browser.drive("inspector_page", "http", "any", vec![server.url()]).await;
     let report = report.with_context(|| format!("the server said:\n{}", server.log()))?;
     ensure!(report["ok"] == true && report["tools"].as_u64() >= Some(4), "{report}");
+    Ok(())
+}
+
+/// The page of version 1 asks the server by itself, from another origin and with a token.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_page_of_the_inspector_calls_a_tool_directly() -> Result<()> {
+    if !browser::is_there() {
+        return Ok(());
+    }
+    Inspector.install().await?;
+    let issuer = AuthorizationServer::start(&[]).await?;
+    let server = protected(&issuer, &["polite"], "").await;
+    let claims = json!({ "claims": { "aud": server.url(), "sub": "alice", "scope": "tools" } });
+    let target = vec![server.url(), issuer.mint(&claims).await?];
+    let report = Browser.drive("inspector_direct", "http", "any", target).await;
+    let report = report.with_context(|| format!("the server said:\n{}", server.log()))?;
+    ensure!(report["ok"] == true && report["is_direct"] == true, "{report}");
     Ok(())
 }

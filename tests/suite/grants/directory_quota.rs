@@ -197,7 +197,7 @@ async fn a_crowded_directory_is_listed_in_parts() {
         std::fs::write(dir.path().join(format!("{n:0>200}")), "").unwrap();
     }
     let config = format!(
-        "[plugins.{guest}]\nlimits = {{ memory_mib = 16 }}\n\
+        "[plugins.{guest}]\nlimits = {{ memory_mib = 16, cpu_ms = 10_000 }}\n\
          [plugins.{guest}.grants]\ndirs = [{{ host = {:?}, guest = \"/d\" }}]\n",
         dir.path()
     );

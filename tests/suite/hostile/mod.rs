@@ -9,3 +9,4 @@ mod clients;
 mod corpus;
 mod disguised_arguments;
 mod parallel_attacks;
+mod subscriptions;

@@ -12,10 +12,13 @@ use plugport_tests::build::root;
 use plugport_tests::command::run_plugport;
 use plugport_tests::guests::guest;
 use plugport_tests::http_client::Client;
+use plugport_tests::languages::build_project;
 use plugport_tests::reload::listed_tools;
 use plugport_tests::server::{Server, binary};
 use plugport_tests::toolchain::{self, Lang};
 use serde_json::{Value, json};
+
+use super::sdk_features::{LIMITS, published};
 
 /// The published tools, as clients see them.
 #[tokio::test]
@@ -100,6 +103,20 @@ async fn a_component_in_javascript_for_another_host_runs_unchanged() {
     assert!(now.tool_text().starts_with("20") && now.tool_text().ends_with('Z'), "{now:?}");
     let weather = client.call("town-get-weather", json!({ "city": "Bern" })).await;
     assert_eq!(weather.tool_text(), "20 degrees Celsius in Bern");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_component_in_python_for_another_host_runs_unchanged() {
+    let build = || build_project(Lang::Python, "tests/guests/functions/python");
+    let component = tokio::task::spawn_blocking(build).await.unwrap().expect("the toolchain is required");
+    let component = std::fs::read(component).unwrap();
+    let server = Server::builder().file("python.wasm", &component).config(LIMITS).start().await;
+    published(&server, "python-eval").await;
+    let client = Client::new(server.url());
+    let eval = async |expression: &str| client.call("python-eval", json!({ "expression": expression })).await;
+    assert_eq!(eval("[number ** 2 for number in range(4)]").await.tool_text(), "[0, 1, 4, 9]");
+    assert_eq!(eval("1 / 0").await.tool_error(), "ZeroDivisionError: division by zero");
+    assert!(eval("open('/etc/hostname').read()").await.tool_error().contains("Error: "));
 }
 
 #[tokio::test]

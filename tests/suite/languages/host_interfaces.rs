@@ -60,6 +60,16 @@ async fn every_host_interface_works_in_c() {
     drive(Lang::C).await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn every_host_interface_works_in_cpp() {
+    drive(Lang::Cpp).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_host_interface_works_in_zig() {
+    drive(Lang::Zig).await;
+}
+
 async fn drive(lang: Lang) {
     let built = tokio::task::spawn_blocking(move || features(lang)).await.unwrap();
     let Some(component) = built else { return };

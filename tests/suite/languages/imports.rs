@@ -78,6 +78,8 @@ fn a_plugin_in_python_imports_for_requests_store_and_settings_what_its_sources_i
     let Some(file) = plugin_in(Lang::Python, "tables") else { return };
     let found = imports(&file);
     assert!(!HOST.iter().any(|start| has(&found, start)), "{found:?}");
+    let (component, key) = (std::fs::read(&file).unwrap(), b"plugport:dev-sources");
+    assert!(!component.windows(key.len()).any(|part| part == key), "it loads no sources as data");
     let Some(file) = features(Lang::Python) else { return };
     let found = imports(&file);
     assert!(HOST.iter().all(|start| has(&found, start)), "{found:?}");

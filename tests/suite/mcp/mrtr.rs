@@ -64,22 +64,22 @@ async fn a_call_resumes_where_it_sent_its_client_request() {
 async fn missing_answers_are_asked_for_again_and_those_given_are_kept() {
     let server = client_requests_server("").await;
     let caller = AnsweringClient::of(&server);
-    let client_requests = json!({ "questions": [
+    let client_requests = json!({ "requests": [
         { "key": "model", "method": "sampling/createMessage", "params": prompt() },
         request_args("who"),
         { "key": "folders", "method": "roots/list" },
     ] });
-    let suspended = caller.call("gather", &client_requests, json!({})).await;
+    let suspended = caller.call("batch", &client_requests, json!({})).await;
     assert_eq!(suspended.result()["inputRequests"].as_object().unwrap().len(), 3);
     assert!(suspended.result()["inputRequests"]["folders"]["params"].is_object());
     let some = json!({ "requestState": state(&suspended), "inputResponses": { "model": model_says("hi"), "other": 5 } });
-    let again = caller.call("gather", &client_requests, some).await;
+    let again = caller.call("batch", &client_requests, some).await;
     let left: Vec<&String> = again.result()["inputRequests"].as_object().unwrap().keys().collect();
     assert_eq!(left, ["folders", "who"]);
     let mut rest = accepted("who", "Ada");
     rest["folders"] = json!({ "roots": [{ "uri": "file:///work" }] });
     let retry = json!({ "requestState": state(&again), "inputResponses": rest });
-    let done = caller.call("gather", &client_requests, retry).await;
+    let done = caller.call("batch", &client_requests, retry).await;
     for part in ["hi", "Ada", "file:///work"] {
         assert!(done.tool_text().contains(part), "{done:?}");
     }

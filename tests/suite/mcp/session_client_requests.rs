@@ -61,12 +61,12 @@ async fn every_revision_with_sessions_is_asked_on_the_stream_of_the_request() {
 async fn several_client_requests_go_out_together_and_each_gets_its_own_response() {
     let server = client_requests_server("").await;
     let session = session(&server, "2025-11-25").await;
-    let questions = json!([
+    let requests = json!([
         { "key": "model", "method": "sampling/createMessage", "params": prompt() },
         { "key": "person", "method": "elicitation/create", "params": form() },
         { "key": "folders", "method": "roots/list" },
     ]);
-    let call = json!({ "name": "gather", "arguments": { "questions": questions } });
+    let call = json!({ "name": "batch", "arguments": { "requests": requests } });
     let mut stream = session.stream(json!(1), "tools/call", call).await;
     let requests = [stream.message().await, stream.message().await, stream.message().await];
     for client_request in requests.iter().rev() {
@@ -196,10 +196,10 @@ async fn suspended_calls_are_bounded_in_number_and_in_time() {
 async fn a_flood_of_client_requests_is_rejected_before_it_costs_anyone_time() {
     let server = Server::builder().guest("client_requests").start().await;
     let session = session(&server, "2025-11-25").await;
-    let questions: Vec<Value> =
+    let requests: Vec<Value> =
         (0..20_000).map(|key| json!({ "key": key.to_string(), "method": "roots/list" })).collect();
     let begun = Instant::now();
-    let reply = session.call("client_requests-gather", json!({ "questions": questions })).await;
+    let reply = session.call("client_requests-batch", json!({ "requests": requests })).await;
     assert!(reply.tool_error().contains("limit `client_requests`"), "{reply:?}");
     assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
 }

@@ -14,6 +14,7 @@ use plugport_tests::server::Server;
 use plugport_tests::stdio_client::StdioClient;
 use serde_json::{Value, json};
 
+use crate::access::section;
 use crate::mcp::session_client_requests::{GRANTED, capabilities, form};
 
 const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
@@ -126,7 +127,7 @@ async fn a_host_that_may_not_learn_the_trace_gets_what_the_guest_wrote() {
 type Case<'c> = (&'c str, &'c str, Value, &'c [(&'c str, &'c str)]);
 
 #[tokio::test(flavor = "multi_thread")]
-async fn each_method_has_exactly_the_attributes_of_the_convention() {
+async fn each_method_has_exactly_the_attributes_that_the_docs_list() {
     let collector = OtlpReceiver::start(Manner::Accept).await;
     let server =
         Server::builder().guest("polite").guest("library").config(&collector.config(1_000)).start().await;
@@ -213,6 +214,54 @@ async fn each_method_has_exactly_the_attributes_of_the_convention() {
     for body in collector.bodies() {
         assert!(!String::from_utf8_lossy(&body).contains("canary"), "something of a client was exported");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn initialize_is_a_span_with_the_revision_that_it_negotiates() {
+    let collector = OtlpReceiver::start(Manner::Accept).await;
+    let server = Server::builder().guest("polite").config(&collector.config(100)).start().await;
+    let client = Client::new(server.url());
+    let initialize = async |params: Value| {
+        let body = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params });
+        client.post(&[], body.to_string()).await
+    };
+    let mut params = json!({ "protocolVersion": "2025-06-18", "capabilities": {},
+                             "clientInfo": { "name": "canary", "version": "1" }, "_meta": context() });
+    assert_eq!(initialize(params.clone()).await.status, 200);
+    params["capabilities"] = json!("canary");
+    initialize(params).await.error_code();
+    let spans = collector.wait_for("of the failed one", |span| span.status.is_some()).await;
+    let (begun, failed): (Vec<_>, Vec<_>) = spans.iter().partition(|span| span.status.is_none());
+    has(begun[0], "initialize", PARENT);
+    let mut expected = named(&[
+        ("mcp.method.name", "initialize"),
+        ("mcp.protocol.version", "2025-06-18"),
+        ("jsonrpc.request.id", "0"),
+        ("network.transport", "tcp"),
+    ]);
+    assert_eq!(attributes(begun[0]), expected);
+    expected.remove("mcp.protocol.version");
+    expected.extend(named(&[("error.type", "-32602"), ("rpc.response.status_code", "-32602")]));
+    assert_eq!(attributes(failed[0]), expected);
+    assert!(collector.bodies().iter().all(|body| !String::from_utf8_lossy(body).contains("canary")));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_collector_tells_two_servers_apart() {
+    let collector = OtlpReceiver::start(Manner::Accept).await;
+    let mut ids = Vec::new();
+    for method in ["tools/list", "prompts/list"] {
+        let server = Server::builder().guest("polite").config(&collector.config(100)).start().await;
+        Client::new(server.url()).request(method, json!({})).await;
+        collector.wait_for_name(method).await;
+        let resource = collector.resources().pop().unwrap();
+        assert_eq!(resource["service.name"], "plugport");
+        let id = resource["service.instance.id"].clone();
+        let parts: Vec<usize> = id.split('-').map(str::len).collect();
+        assert!(parts == [8, 4, 4, 4, 12] && id.as_bytes()[14] == b'4', "a UUID of version 4: {id}");
+        ids.push(id);
+    }
+    assert_ne!(ids[0], ids[1]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -346,5 +395,30 @@ async fn secrets_of_the_operator_are_in_no_export_and_in_no_log() {
     collector.wait_for_name("tools/call polite-echo").await;
     assert!(collector.heads()[0].to_ascii_lowercase().contains("\r\nx-key: canary-header\r\n"));
     assert!(collector.bodies().iter().all(|body| !String::from_utf8_lossy(body).contains("canary")));
+    assert!(!server.log().contains("canary"), "{}", server.log());
+}
+
+/// Tokens in every place where a client may put them: those that are accepted, and those that are refused.
+#[tokio::test(flavor = "multi_thread")]
+async fn tokens_of_callers_are_in_no_export_and_in_no_log() {
+    const TOKEN: &str = "plugport_canary-0123456789abcdefghijklmnopqrstuvwxyz";
+    let collector = OtlpReceiver::start(Manner::Accept).await;
+    let config = collector.config(100) + &section("ada", TOKEN, "");
+    let server = Server::builder().guest("polite").config(&config).start().await;
+    let call = json!({ "name": "polite-echo", "arguments": { "message": "m" } });
+    let with = |token: &str| Client::with_token(server.url(), token);
+    assert_eq!(with(TOKEN).request_with_meta("tools/call", call.clone(), context()).await.status, 200);
+    let session = with(TOKEN).session("2025-11-25").await;
+    assert_eq!(session.request("tools/call", call.clone()).await.status, 200);
+    for refused in ["plugport_canary-refused", "canary-opaque"] {
+        assert_eq!(with(refused).request("tools/call", call.clone()).await.status, 401, "{refused}");
+    }
+    let is_of_session = |span: &Span| {
+        span.name == "tools/call polite-echo" && attributes(span)["mcp.protocol.version"] == "2025-11-25"
+    };
+    collector.wait_for("the call of the session", is_of_session).await;
+    for sent in collector.bodies().into_iter().chain(collector.heads().into_iter().map(String::into_bytes)) {
+        assert!(!String::from_utf8_lossy(&sent).contains("canary"), "a token was exported");
+    }
     assert!(!server.log().contains("canary"), "{}", server.log());
 }

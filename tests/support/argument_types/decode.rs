@@ -13,7 +13,7 @@ pub fn integers_of(lang: Lang) -> Option<(i128, i128)> {
     const SAFE: i128 = (1 << 53) - 1;
     match lang {
         Lang::TypeScript | Lang::JavaScript => Some((-SAFE, SAFE)),
-        Lang::Rust | Lang::Go | Lang::C => Some((i64::MIN.into(), i64::MAX.into())),
+        Lang::Rust | Lang::Go | Lang::C | Lang::Cpp | Lang::Zig => Some((i64::MIN.into(), i64::MAX.into())),
         Lang::Python => None,
     }
 }

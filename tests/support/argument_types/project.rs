@@ -69,7 +69,8 @@ fn source_file(lang: Lang) -> &'static str {
         Lang::JavaScript => "src/plugin.js",
         Lang::Python => "plugin.py",
         Lang::Go => "plugin.go",
-        Lang::C => "src/plugin.c",
+        // C++ and Zig have the arguments of the SDK for C.
+        Lang::C | Lang::Cpp | Lang::Zig => "src/plugin.c",
     }
 }
 
@@ -79,15 +80,19 @@ fn source(lang: Lang, types: &[ArgumentType]) -> String {
         Lang::TypeScript | Lang::JavaScript => javascript::source(types),
         Lang::Python => python::source(types),
         Lang::Go => go::source(types),
-        Lang::C => c::source(types),
+        Lang::C | Lang::Cpp | Lang::Zig => c::source(types),
     }
 }
 
 /// Lets the project use the packages of npm that are installed for the guest, if it has any.
 fn link_packages(installed: &Path, packages: &Path) {
-    if installed.is_dir() && !packages.exists() {
-        symlink(installed, packages).unwrap();
+    if !installed.is_dir() || packages.exists() {
+        return;
     }
+    if packages.is_symlink() {
+        fs::remove_file(packages).unwrap(); // it leads to a folder that is gone
+    }
+    symlink(installed, packages).unwrap();
 }
 
 /// Leaves a file alone that is right already: builds look at its time.
@@ -97,4 +102,23 @@ fn write(file: &Path, text: &str) {
     }
     fs::create_dir_all(file.parent().unwrap()).unwrap();
     fs::write(file, text).unwrap();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_to_packages_that_are_gone_is_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let (installed, packages) = (folder.path().join("installed"), folder.path().join("node_modules"));
+        link_packages(&installed, &packages);
+        assert!(!packages.is_symlink());
+        symlink(folder.path().join("gone"), &packages).unwrap();
+        fs::create_dir(&installed).unwrap();
+        for _ in 0..2 {
+            link_packages(&installed, &packages);
+            assert_eq!(fs::read_link(&packages).unwrap(), installed);
+        }
+    }
 }

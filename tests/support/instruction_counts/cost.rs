@@ -122,6 +122,10 @@ mod tests {
             assert!(regressions(&recorded, &costs(instructions, allocations)).is_empty());
         }
         assert!(improvements(&recorded, &costs(1_901_000, 124.0)).is_empty());
+        // A few allocations are more than 5 % of a short path.
+        let short = costs(2_000_000, 20.0);
+        assert!(regressions(&short, &costs(2_000_000, 22.5)).is_empty());
+        assert_eq!(regressions(&short, &costs(2_000_000, 22.6)).len(), 1);
     }
 
     #[test]

@@ -100,6 +100,8 @@ pub(crate) fn command(repository: &Repository, program: &str, folder: &Path) -> 
     command.current_dir(folder);
     let own = repository.target("toolchain").join("python/bin");
     let machine = std::env::var_os("PATH").unwrap_or_default();
+    // The tests find there what Zig compiled of its libraries, since their cache home is this one.
+    command.env("ZIG_GLOBAL_CACHE_DIR", repository.target("cache").join("zig"));
     // `PATH` cannot contain a folder with a separator in its name.
     if let Ok(path) = std::env::join_paths(std::iter::once(own).chain(std::env::split_paths(&machine))) {
         command.env("PATH", path);

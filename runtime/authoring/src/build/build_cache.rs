@@ -15,6 +15,7 @@ use std::time::SystemTime;
 
 use sha2::{Digest as _, Sha256};
 
+use super::error::BuildError;
 use crate::atomic_write::atomic_write;
 
 /// Its folder in the user's cache.
@@ -22,6 +23,13 @@ const FOLDER: &str = "builds";
 
 /// Maximum bytes of all components. Those that were not used for longest are removed.
 const MAX_BYTES: u64 = 256 << 20;
+
+/// A component from a tool.
+pub(super) struct MadeComponent {
+    pub(super) bytes: Vec<u8>,
+    /// Whether an earlier build has made it.
+    pub(super) is_cached: bool,
+}
 
 /// The components of this user.
 #[derive(Debug)]
@@ -36,8 +44,26 @@ impl BuildCache {
         Self { folder: user_cache.map(|cache| cache.join(FOLDER)), max_bytes: MAX_BYTES }
     }
 
-    /// The component that was built of inputs with this digest.
-    pub(super) fn get(&self, inputs: &str) -> Option<Vec<u8>> {
+    /// What a tool has made of these inputs, or makes of them now. `inputs` computes their digest, if they have one.
+    pub(super) async fn component(
+        &self,
+        inputs: impl Fn() -> Option<String>,
+        make: impl Future<Output = Result<Vec<u8>, BuildError>>,
+    ) -> Result<MadeComponent, BuildError> {
+        let before = self.folder.as_ref().and_then(|_| inputs());
+        if let Some(bytes) = before.as_deref().and_then(|before| self.get(before)) {
+            return Ok(MadeComponent { bytes, is_cached: true });
+        }
+        let bytes = make.await?;
+        // A file that changed meanwhile may be in the component or not.
+        if let Some(before) = before.filter(|before| inputs().as_ref() == Some(before)) {
+            self.put(&before, &bytes);
+        }
+        Ok(MadeComponent { bytes, is_cached: false })
+    }
+
+    /// The component that was made of inputs with this digest.
+    fn get(&self, inputs: &str) -> Option<Vec<u8>> {
         let folder = self.folder.as_deref().filter(|folder| is_own(folder))?;
         let mut file = File::open(folder.join(inputs)).ok()?;
         let mut bytes = Vec::new();
@@ -52,7 +78,7 @@ impl BuildCache {
     }
 
     /// Keeps a component. If this fails, the next build makes another one.
-    pub(super) fn put(&self, inputs: &str, component: &[u8]) {
+    fn put(&self, inputs: &str, component: &[u8]) {
         let Some(folder) = &self.folder else { return };
         let bytes = [Sha256::digest(component).as_slice(), component].concat();
         let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);

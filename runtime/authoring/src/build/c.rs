@@ -1,22 +1,15 @@
-//! C and C++: any clang with a libc for WASI, which Zig has too. It makes a core module, and `componentize` makes the
-//! component.
+//! C, C++ and Zig: their compiler makes a core module, and `componentize` makes the component.
 
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
+use super::c_compiler::CCompiler;
 use super::error::BuildError;
-use super::tool_command::ToolCommand;
-use super::toolchain::{ToolError, Toolchain, tool_output, version, with_pip};
+use super::toolchain::Toolchain;
 use super::wit_world::WitWorld;
 use super::{BuiltComponent, componentize, read_made};
-use crate::project::language::CPP_SUFFIXES;
-use crate::project::{Project, packages};
-
-/// The first version of clang that builds reactors correctly.
-const OLDEST_CLANG: u32 = 17;
-
-/// Names of clang, the newest first. Debian's names have the version in them.
-const CLANGS: [&str; 7] = ["clang", "clang-22", "clang-21", "clang-20", "clang-19", "clang-18", "clang-17"];
+use crate::project::Project;
+use crate::project::language::{CPP_SUFFIXES, ZIG_ENTRIES};
 
 /// Options for a small module.
 const FLAGS: [&str; 4] = ["-target", "wasm32-wasi", "-Os", "-Wall"];
@@ -25,6 +18,11 @@ const FLAGS: [&str; 4] = ["-target", "wasm32-wasi", "-Os", "-Wall"];
 /// types at run time, the component is smaller.
 const CPP_FLAGS: [&str; 3] = ["-std=c++20", "-fno-exceptions", "-fno-rtti"];
 
+/// Options for Zig. An overflow or an index out of bounds ends the call with a message, and is no undefined behaviour.
+/// The stack protector would add nothing to this, and would import random numbers.
+const ZIG_FLAGS: [&str; 7] =
+    ["-target", "wasm32-wasi", "-O", "safe", "-fstrip", "-fno-stack-protector", "-lc"];
+
 /// Options for a module without a main. The default stack is too large or too small: 16 MiB with Zig, all of which
 /// counts as memory of each instance, and 64 KiB with clang.
 const LINK_FLAGS: [&str; 3] = ["-mexec-model=reactor", "-s", "-Wl,-z,stack-size=1048576"];
@@ -32,22 +30,12 @@ const LINK_FLAGS: [&str; 3] = ["-mexec-model=reactor", "-s", "-Wl,-z,stack-size=
 /// The standard library of C++.
 const CPP_LIBRARIES: [&str; 2] = ["-lc++", "-lc++abi"];
 
-/// A compiler, and the arguments before its options.
-#[derive(Debug, PartialEq, Eq)]
-struct CCompiler {
-    program: PathBuf,
-    /// For C, and to link both.
-    c: &'static [&'static str],
-    /// For C++. Zig knows the headers of its library only with these; clang goes by the names of files.
-    cpp: &'static [&'static str],
-}
-
 pub(super) async fn build(
     project: &Project,
     tools: &Toolchain,
     scratch: &Path,
 ) -> Result<BuiltComponent, BuildError> {
-    let compiler = compiler(&project.root, tools).await?;
+    let compiler = CCompiler::find(project, tools).await?;
     let sdk = project.root.join(project.manifest.sdk.as_deref().unwrap_or_else(|| Path::new("sdk")));
     if !sdk.join("include").is_dir() {
         return Err(BuildError::NoSdk(sdk));
@@ -58,11 +46,14 @@ pub(super) async fn build(
     for folder in ["include", "bindings"] {
         options.extend([OsString::from("-I"), sdk.join(folder).into()]);
     }
-    let objects = compile_cpp(&compiler, project, &options, &cpp, scratch).await?;
+    let mut objects = compile_cpp(&compiler, project, &options, &cpp, scratch).await?;
+    if let Some(plugin) = zig_entry(&project.root) {
+        objects.push(compile_zig(&compiler, project, &sdk, plugin, scratch).await?);
+    }
     let libraries: &[&str] = if cpp.is_empty() { &[] } else { &CPP_LIBRARIES };
     let core = scratch.join("core.wasm");
-    ToolCommand::new(&compiler.program, &project.root)
-        .args(compiler.c)
+    compiler
+        .c(&project.root)
         .args(FLAGS)
         .args(LINK_FLAGS)
         .args(&options)
@@ -79,8 +70,7 @@ pub(super) async fn build(
 /// Options that give the files of a project the same names in every folder: `__FILE__` would have the whole path.
 fn path_options(root: &Path, sdk: &Path) -> [OsString; 2] {
     [(sdk, "sdk"), (root, ".")].map(|(folder, name)| {
-        let mut option = OsString::from("-ffile-prefix-map=");
-        option.push(folder);
+        let mut option = option("-ffile-prefix-map=", folder);
         option.push("=");
         option.push(name);
         option
@@ -98,8 +88,8 @@ async fn compile_cpp(
     let mut objects = Vec::new();
     for (number, source) in sources.iter().enumerate() {
         let object = scratch.join(format!("{number}.o"));
-        ToolCommand::new(&compiler.program, &project.root)
-            .args(compiler.cpp)
+        compiler
+            .cpp(&project.root)
             .args(FLAGS)
             .args(CPP_FLAGS)
             .args(options)
@@ -112,44 +102,42 @@ async fn compile_cpp(
     Ok(objects)
 }
 
+/// Compiles the plugin and the SDK for Zig, which import each other, to one object file.
+async fn compile_zig(
+    compiler: &CCompiler,
+    project: &Project,
+    sdk: &Path,
+    plugin: &Path,
+    scratch: &Path,
+) -> Result<PathBuf, BuildError> {
+    let object = scratch.join("plugin.o");
+    compiler
+        .zig(&project.root)
+        .args(ZIG_FLAGS)
+        .args(["--dep", "plugin"])
+        .args([option("-Mplugport=", &sdk.join("zig/plugport.zig"))])
+        .args(["--dep", "plugport"])
+        .args([option("-Mplugin=", plugin), option("-femit-bin=", &object)])
+        .run()
+        .await?;
+    Ok(object)
+}
+
+/// An option whose value is a path.
+fn option(before: &str, path: &Path) -> OsString {
+    let mut option = OsString::from(before);
+    option.push(path);
+    option
+}
+
+/// The file that Zig compiles, if there is one; it names the others.
+fn zig_entry(root: &Path) -> Option<&'static Path> {
+    ZIG_ENTRIES.iter().map(Path::new).find(|entry| root.join(entry).is_file())
+}
+
 fn is_cpp(file: &Path) -> bool {
     let name = file.file_name().unwrap_or_default().as_encoded_bytes();
     CPP_SUFFIXES.iter().any(|end| name.ends_with(end.as_bytes()))
-}
-
-/// The first suitable compiler on this machine.
-async fn compiler(root: &Path, tools: &Toolchain) -> Result<CCompiler, ToolError> {
-    for name in ["zig", "python-zig"] {
-        if let Some(program) = tools.find(name) {
-            return Ok(CCompiler { program, c: &["cc"], cpp: &["c++"] });
-        }
-    }
-    if let Some(program) = tools.find("python3")
-        && tool_output(root, &program, &["-m", "ziglang", "version"], &[]).await.is_some()
-    {
-        return Ok(CCompiler { program, c: &["-m", "ziglang", "cc"], cpp: &["-m", "ziglang", "c++"] });
-    }
-    for program in CLANGS.iter().filter_map(|name| tools.find(name)) {
-        if is_suitable(root, &program).await {
-            return Ok(CCompiler { program, c: &[], cpp: &[] });
-        }
-    }
-    let install = format!(
-        "{}, or on Debian: apt install clang lld wasi-libc libclang-rt-dev-wasm32 (clang {OLDEST_CLANG} or newer)",
-        with_pip(root, packages::ZIG)
-    );
-    Err(ToolError::Missing { what: "a C compiler for WebAssembly", install })
-}
-
-/// Whether this clang is new enough and has a libc for WASI.
-async fn is_suitable(root: &Path, clang: &Path) -> bool {
-    let major = tool_output(root, clang, &["-dumpversion"], &[]).await;
-    let major = major.and_then(|output| version(&output).first().copied());
-    // If clang does not find the file, it prints the name without a folder.
-    let libc =
-        tool_output(root, clang, &["--target=wasm32-wasi", "-print-file-name=crt1-reactor.o"], &[]).await;
-    major.is_some_and(|major| major >= OLDEST_CLANG)
-        && libc.is_some_and(|file| Path::new(&file).is_absolute())
 }
 
 /// The sources in the project's folder, those of its manifest, and those of the SDK, each once.
@@ -164,7 +152,7 @@ fn sources(project: &Project, sdk: &Path) -> Result<Vec<PathBuf>, BuildError> {
     for named in &project.manifest.sources {
         files.extend(matching(root, named).ok_or_else(|| BuildError::Sources(named.clone()))?);
     }
-    if files.is_empty() {
+    if files.is_empty() && zig_entry(root).is_none() {
         return Err(BuildError::NoSources(root.clone()));
     }
     for folder in ["src", "bindings"] {
@@ -207,7 +195,6 @@ fn in_folder(folder: &Path, before: &str, after: &str) -> Vec<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::test_program::write_program;
     use super::*;
 
     fn project(root: &Path) -> Project {
@@ -230,6 +217,8 @@ mod tests {
             std::fs::write(root.join(file), "").unwrap();
         }
         assert!(found(&project).unwrap_err().contains("there are no files of C or C++"));
+        std::fs::write(root.join("plugin.zig"), "").unwrap();
+        assert_eq!(found(&project).unwrap(), ["sdk/src/plugport.c", "sdk/bindings/plugin.c"]);
         std::fs::write(root.join("plugin.c"), "").unwrap();
         assert_eq!(found(&project).unwrap(), ["plugin.c", "sdk/src/plugport.c", "sdk/bindings/plugin.c"]);
         project.manifest.sources = vec!["lib/*.c".to_owned(), "lib/a.c".to_owned()];
@@ -251,31 +240,5 @@ mod tests {
             project.manifest.sources = vec![named];
             assert!(found(&project).unwrap_err().contains("name files below the project"));
         }
-    }
-
-    #[tokio::test]
-    async fn a_compiler_that_can_do_it_is_found() {
-        let dir = tempfile::tempdir().unwrap();
-        let tools = Toolchain::in_folders(vec![dir.path().to_owned()]);
-        let put = |name: &str, script: &str| {
-            write_program(&dir.path().join(name), &format!("#!/bin/sh\n{script}\n"));
-        };
-        let missing = compiler(dir.path(), &tools).await.unwrap_err().to_string();
-        for said in ["pip install ziglang==0.17.0", "apt install clang lld wasi-libc libclang-rt-dev-wasm32"]
-        {
-            assert!(missing.contains(said), "{missing}");
-        }
-        put("clang", "case $1 in -dumpversion) echo 14.0.6;; *) echo /lib/crt1-reactor.o;; esac");
-        put("clang-20", "case $1 in -dumpversion) echo 20.1.0;; *) echo crt1-reactor.o;; esac");
-        put("python3", "exit 1");
-        assert!(compiler(dir.path(), &tools).await.is_err(), "one is too old, one has no libc");
-        put("clang-19", "case $1 in -dumpversion) echo 19.1.7;; *) echo /lib/crt1-reactor.o;; esac");
-        let found = compiler(dir.path(), &tools).await.unwrap();
-        assert_eq!(found, CCompiler { program: dir.path().join("clang-19"), c: &[], cpp: &[] });
-        put("python3", "echo 0.17.0");
-        assert_eq!(compiler(dir.path(), &tools).await.unwrap().c, ["-m", "ziglang", "cc"]);
-        put("zig", "");
-        let found = compiler(dir.path(), &tools).await.unwrap();
-        assert_eq!((found.c, found.cpp), (&["cc"][..], &["c++"][..]));
     }
 }

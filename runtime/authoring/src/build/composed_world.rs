@@ -36,11 +36,17 @@ struct Import {
 
 /// The worlds that a bundle needs beside that of the SDK.
 pub(super) fn needed(metafile: &[u8]) -> Result<Vec<HostWorld>, BuildError> {
-    let metafile: Metafile = serde_json::from_slice(metafile).map_err(BuildError::Metafile)?;
-    let imports = || metafile.outputs.values().flat_map(|output| &output.imports);
+    let imports = imports(metafile)?;
     let is_imported =
-        |world: &HostWorld| imports().any(|import| import.path.starts_with(interface_start(*world)));
+        |world: &HostWorld| imports.iter().any(|import| import.starts_with(interface_start(*world)));
     Ok(HostWorld::ALL.into_iter().filter(is_imported).collect())
+}
+
+/// The interfaces that a bundle imports.
+pub(super) fn imports(metafile: &[u8]) -> Result<Vec<String>, BuildError> {
+    let metafile: Metafile = serde_json::from_slice(metafile).map_err(BuildError::Metafile)?;
+    let imports = metafile.outputs.into_values().flat_map(|output| output.imports);
+    Ok(imports.map(|import| import.path).collect())
 }
 
 /// How the names of a world's interfaces begin.

@@ -21,7 +21,10 @@ pub(super) enum BuildError {
     Tool(#[from] ToolError),
     #[error("{} is not there; write the plugin in it, or name another file as \"main\" in package.json", .0.display())]
     NoEntry(PathBuf),
-    #[error("there are no files of C or C++ in {} and its folder src; write the plugin there", .0.display())]
+    #[error(
+        "there are no files of C or C++, and no plugin.zig, in {} and its folder src; write the plugin there",
+        .0.display()
+    )]
     NoSources(PathBuf),
     #[error("{} cannot be used; name files below the project, with one `*` at most in the last part", .0)]
     Sources(String),
@@ -57,6 +60,10 @@ pub(super) enum BuildError {
     Section(#[from] SectionError),
     #[error("cannot write {}; make its folder writable, or name another file with --output", .0.display())]
     Unwritable(PathBuf, #[source] io::Error),
+    #[error("the plugin cannot load its sources; mend them\n{0}")]
+    Unloadable(String),
+    #[error("Python cannot read the sources; mend what it says above")]
+    Syntax,
     #[error("the build was stopped")]
     Stopped,
 }

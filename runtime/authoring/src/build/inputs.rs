@@ -1,24 +1,22 @@
-//! The digest of all that a component is made of: equal digests mean that the tools would be given the same.
+//! The digest of all that a tool makes a component of: equal digests mean that it would be given the same.
 //!
 //! Files count by their names below a folder and by their contents, and never by the folder's own path or by times: the
-//! same project in two folders has one digest. This program counts too, since another one may build in another way.
+//! same project in two folders has one digest.
 
 use std::io::{self, ErrorKind};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use plugport_common::FileStat;
 use sha2::{Digest as _, Sha256};
 
-use crate::project::Project;
-
-/// Maximum number of files and folders. With more, there is no digest, and every build runs the tools.
+/// Maximum number of files and folders. With more, there is no digest, and every build runs the tool.
 const MAX_ENTRIES: usize = 200_000;
 
 /// Maximum bytes of all files whose contents count.
 const MAX_BYTES: u64 = 1 << 30;
 
 /// A digest in the making.
+#[derive(Default)]
 pub(super) struct Inputs {
     hash: Sha256,
     entries: usize,
@@ -26,15 +24,6 @@ pub(super) struct Inputs {
 }
 
 impl Inputs {
-    /// This program, and the manifest of the project.
-    pub(super) fn of(project: &Project) -> io::Result<Self> {
-        let program = FileStat::of(&std::env::current_exe()?)?;
-        let known = (env!("CARGO_PKG_VERSION"), program, project.language, &project.name, &project.manifest);
-        let mut inputs = Self { hash: Sha256::new(), entries: 0, bytes: 0 };
-        inputs.value(format!("{known:?}").as_bytes());
-        Ok(inputs)
-    }
-
     /// With its length, so that no two sequences of values are the same bytes.
     pub(super) fn value(&mut self, bytes: &[u8]) {
         self.hash.update(bytes.len().to_le_bytes());
@@ -84,10 +73,13 @@ impl Inputs {
             self.value(path.file_name().unwrap_or_default().as_bytes());
             let kind = std::fs::symlink_metadata(&path)?.file_type();
             if kind.is_dir() {
+                self.value(b"folder");
                 self.below(&path, is_skipped, each)?;
             } else if kind.is_symlink() && !path.is_file() {
+                self.value(b"link");
                 self.value(std::fs::read_link(&path)?.as_os_str().as_bytes());
             } else {
+                self.value(b"file");
                 each(self, &path)?;
             }
         }
@@ -108,13 +100,8 @@ fn too_large() -> io::Error {
 mod tests {
     use super::*;
 
-    fn project() -> Project {
-        let (language, manifest) = (crate::cli::Language::Python, Default::default());
-        Project { root: "/".into(), language, name: "x".to_owned(), manifest }
-    }
-
     fn digest(add: impl Fn(&mut Inputs)) -> String {
-        let mut inputs = Inputs::of(&project()).unwrap();
+        let mut inputs = Inputs::default();
         add(&mut inputs);
         inputs.digest()
     }
@@ -145,10 +132,9 @@ mod tests {
     }
 
     #[test]
-    fn values_and_manifests_count() {
+    fn values_have_bounds() {
         let values = |values: &[&[u8]]| digest(|inputs| values.iter().for_each(|value| inputs.value(value)));
         assert_ne!(values(&[b"a", b"bc"]), values(&[b"ab", b"c"]));
-        let named = Project { name: "y".to_owned(), ..project() };
-        assert_ne!(Inputs::of(&named).unwrap().digest(), digest(|_| {}));
+        assert_ne!(values(&[b"a"]), values(&[b"a", b""]));
     }
 }

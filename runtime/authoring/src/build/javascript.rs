@@ -4,7 +4,7 @@
 //! Both are dependencies of the project in `package.json`; in an npm workspace they are in a folder above.
 //!
 //! componentize-qjs makes another component each time, since the engine's image has random numbers of the build in it.
-//! So a build of the same bundle takes the component of an earlier one.
+//! So a build of the same bundle takes the component of an earlier one (`build_cache`).
 //!
 //! The globals of browsers that the SDK supplies, such as `fetch`, are injected where the plugin names them. A plugin
 //! that uses none has none in its bundle, and its world has no interface that the bundle does not import.
@@ -16,7 +16,8 @@ use std::path::{Path, PathBuf};
 use plugport_common::shell_quote;
 
 use super::build_cache::BuildCache;
-use super::composed_world::{needed, world_of};
+use super::composed_world::{imports, needed, world_of};
+use super::dev_files::tool_stamp;
 use super::error::BuildError;
 use super::inputs::Inputs;
 use super::tool_command::ToolCommand;
@@ -31,11 +32,10 @@ const NODE: &str = "Node.js 20 or newer, from https://nodejs.org, or on Debian: 
 /// Usual paths of the plugin's module, if `package.json` names none.
 const ENTRIES: [&str; 4] = ["src/plugin.ts", "src/plugin.js", "plugin.ts", "plugin.js"];
 
-/// Options of esbuild: one module of modern JavaScript, whose only imports are those from the host. `async` becomes
+/// Options of esbuild: one file of modern JavaScript, whose only imports are those from the host. `async` becomes
 /// generators over a `Promise` of the SDK, since the engine would settle promises only after a call.
-const BUNDLE: [&str; 10] = [
+const BUNDLE: [&str; 9] = [
     "--bundle",
-    "--format=esm",
     "--platform=neutral",
     "--main-fields=module,main",
     "--target=es2023",
@@ -48,6 +48,9 @@ const BUNDLE: [&str; 10] = [
 
 /// The scope of npm with the packages of componentize-qjs for each kind of machine.
 const MACHINE_PACKAGES: &str = "@andreiltd";
+
+/// The module of the SDK that loads bundles as data.
+const DEV_SOURCES: &str = "src/dev_sources.js";
 
 /// What the SDK's `globals.js` exports. Code that names one as a member of `globalThis` gets it too.
 const GLOBALS: [&str; 9] = [
@@ -77,33 +80,86 @@ pub(super) async fn build(
     cache: &BuildCache,
 ) -> Result<BuiltComponent, BuildError> {
     let root = &project.root;
-    let node = tools.require("node", NODE)?;
-    let version = tool_output(root, &node, &["--version"], &[]).await.unwrap_or_default();
-    at_least("20", &version, "Node.js", NODE)?;
+    check_node(root, tools).await?;
     let installed = NodeModules::find(root)?;
     let entry = entry(project)?;
-    let (bundle, made) = (scratch.join("plugin.js"), scratch.join("plugin.wasm"));
-    let worlds = installed.bundle(root, entry, &bundle).await?;
-    let wit = world_of(project, Some(installed.sdk.join("wit")), &worlds, scratch)?;
-    // The bundle has everything of the project and its packages that the component is made of.
-    let inputs = installed.inputs(project, &bundle, &wit).ok();
-    if let Some(component) = inputs.as_deref().and_then(|inputs| cache.get(inputs)) {
-        return Ok(BuiltComponent::cached(project, component));
+    let bundle = scratch.join("plugin.js");
+    installed.bundle(root, entry, &bundle, "--format=esm").await?;
+    let worlds = needed(&read_made(&metafile(&bundle))?)?;
+    installed.componentize(project, &bundle, &worlds, scratch, cache).await
+}
+
+async fn check_node(root: &Path, tools: &Toolchain) -> Result<(), BuildError> {
+    let node = tools.require("node", NODE)?;
+    let version = tool_output(root, &node, &["--version"], &[]).await.unwrap_or_default();
+    Ok(at_least("20", &version, "Node.js", NODE)?)
+}
+
+/// A plugin as `plugport dev` builds it: a component with nothing of the project, and a bundle that it loads as data.
+pub(super) struct DevPlugin {
+    installed: NodeModules,
+    entry: PathBuf,
+    /// The file of the SDK that loads the bundle.
+    loader: PathBuf,
+}
+
+impl DevPlugin {
+    /// `None` if the project has a world of its own or an older SDK.
+    pub(super) fn of(project: &Project, tools: &Toolchain) -> Result<Option<Self>, BuildError> {
+        // Its version is checked when it makes the component; bundles need the time.
+        tools.require("node", NODE)?;
+        let is_usual = project.manifest.world.is_none() && !project.root.join("wit").is_dir();
+        let installed = NodeModules::find(&project.root)?;
+        let loader = installed.sdk.join(DEV_SOURCES);
+        if !is_usual || !loader.is_file() {
+            return Ok(None);
+        }
+        Ok(Some(Self { installed, entry: entry(project)?, loader }))
     }
-    // Without --sync the result is an asynchronous component, which the engine does not load.
-    let args: [&Path; 9] = [
-        "--sync".as_ref(),
-        "-w".as_ref(),
-        &wit.folder,
-        "-n".as_ref(),
-        wit.world.as_ref(),
-        "-j".as_ref(),
-        &bundle,
-        "-o".as_ref(),
-        &made,
-    ];
-    ToolCommand::new(&installed.componentize, root).args(args).run().await?;
-    Ok(BuiltComponent::of_inputs(project, read_made(&made)?, inputs))
+
+    /// The bundle: a script that gets the interfaces of the host by a function `require`. `None` if that lacks one.
+    pub(super) async fn bundle(
+        &self,
+        project: &Project,
+        scratch: &Path,
+    ) -> Result<Option<String>, BuildError> {
+        let bundle = scratch.join("plugin.js");
+        self.installed.bundle(&project.root, self.entry.clone(), &bundle, "--format=cjs").await?;
+        let loader = self.loader_text();
+        let is_there = |interface: &String| loader.contains(&format!("from {interface:?}"));
+        if !imports(&read_made(&metafile(&bundle))?)?.iter().all(is_there) {
+            return Ok(None);
+        }
+        Ok(Some(String::from_utf8_lossy(&read_made(&bundle)?).into_owned()))
+    }
+
+    fn loader_text(&self) -> String {
+        std::fs::read_to_string(&self.loader).unwrap_or_default()
+    }
+
+    /// What the component is made of.
+    pub(super) fn base_parts(&self, project: &Project) -> [String; 5] {
+        let sdk = &self.installed.sdk;
+        [
+            tool_stamp(&self.installed.componentize),
+            self.loader_text(),
+            std::fs::read_to_string(sdk.join("package.json")).unwrap_or_default(),
+            texts(&sdk.join("wit")),
+            format!("{:?}", project.manifest.about),
+        ]
+    }
+
+    /// Makes the component, which has all interfaces of the host for the bundles to come.
+    pub(super) async fn component(
+        &self,
+        project: &Project,
+        tools: &Toolchain,
+        scratch: &Path,
+        cache: &BuildCache,
+    ) -> Result<BuiltComponent, BuildError> {
+        check_node(&project.root, tools).await?;
+        self.installed.componentize(project, &self.loader, &HostWorld::ALL, scratch, cache).await
+    }
 }
 
 impl NodeModules {
@@ -118,12 +174,48 @@ impl NodeModules {
         Ok(Self { esbuild: program("esbuild")?, componentize: program("componentize-qjs")?, sdk })
     }
 
-    /// The digest of what the component is made of.
-    fn inputs(&self, project: &Project, bundle: &Path, wit: &WitWorld) -> io::Result<String> {
-        let mut inputs = Inputs::of(project)?;
-        inputs.value(wit.world.as_bytes());
+    /// Writes the bundle, and beside it the metafile with what it imports.
+    async fn bundle(&self, root: &Path, entry: PathBuf, to: &Path, format: &str) -> Result<(), BuildError> {
+        let globals = GLOBALS.map(|name| OsString::from(format!("--define:globalThis.{name}={name}")));
+        let paths = [
+            option("--inject:", &self.sdk.join("src/globals.js")),
+            option("--metafile=", &metafile(to)),
+            option("--outfile=", to),
+        ];
+        let args = [entry.into_os_string()].into_iter().chain(BUNDLE.map(OsString::from));
+        let args = args.chain(globals).chain(paths);
+        // Prints warnings and errors only.
+        ToolCommand::new(&self.esbuild, root).args(args).args([format, "--log-level=warning"]).run().await
+    }
+
+    /// Makes a component of a module, with the usual world and these.
+    async fn componentize(
+        &self,
+        project: &Project,
+        module: &Path,
+        worlds: &[HostWorld],
+        scratch: &Path,
+        cache: &BuildCache,
+    ) -> Result<BuiltComponent, BuildError> {
+        let wit = world_of(project, Some(self.sdk.join("wit")), worlds, scratch)?;
+        let made = scratch.join("plugin.wasm");
+        let args = arguments(&wit, module, &made);
+        let make = async {
+            ToolCommand::new(&self.componentize, &project.root).args(args).run().await?;
+            read_made(&made)
+        };
+        Ok(BuiltComponent::made(project, cache.component(|| self.inputs(module, &wit).ok(), make).await?))
+    }
+
+    /// The digest of what the component is made of. The module has all of the project and its packages in it.
+    fn inputs(&self, module: &Path, wit: &WitWorld) -> io::Result<String> {
+        let mut inputs = Inputs::default();
+        // Without the paths of temporary folders.
+        let named = WitWorld { folder: "wit".into(), world: wit.world.clone() };
+        let options = arguments(&named, Path::new("module"), Path::new("output"));
+        inputs.value(format!("{options:?}").as_bytes());
+        inputs.file(module)?;
         inputs.folder(&wit.folder, &|_| false)?;
-        inputs.file(bundle)?;
         // Its program is `bin/NAME` in its package, and it has a package for each kind of machine beside it.
         let program = self.componentize.canonicalize()?;
         for package in program.ancestors().nth(2).into_iter().flat_map(packages) {
@@ -131,28 +223,36 @@ impl NodeModules {
         }
         Ok(inputs.digest())
     }
+}
 
-    /// Writes the bundle, and returns the worlds that it needs beside that of the SDK.
-    async fn bundle(&self, root: &Path, entry: PathBuf, to: &Path) -> Result<Vec<HostWorld>, BuildError> {
-        let metafile = to.with_extension("json");
-        let globals = GLOBALS.map(|name| OsString::from(format!("--define:globalThis.{name}={name}")));
-        let paths = [
-            option("--inject:", &self.sdk.join("src/globals.js")),
-            option("--metafile=", &metafile),
-            option("--outfile=", to),
-        ];
-        let args = [entry.into_os_string()].into_iter().chain(BUNDLE.map(OsString::from));
-        let args = args.chain(globals).chain(paths);
-        // Prints warnings and errors only.
-        ToolCommand::new(&self.esbuild, root).args(args).args(["--log-level=warning"]).run().await?;
-        needed(&read_made(&metafile)?)
-    }
+/// The arguments of componentize-qjs. Without --sync the result is an asynchronous component, which the engine does not
+/// load.
+fn arguments<'a>(wit: &'a WitWorld, module: &'a Path, output: &'a Path) -> [&'a Path; 9] {
+    let [sync, folder, world, js, to] = ["--sync", "-w", "-n", "-j", "-o"].map(Path::new);
+    [sync, folder, &wit.folder, world, wit.world.as_ref(), js, module, to, output]
 }
 
 /// The package of componentize-qjs and the folder of those for machines.
 fn packages(package: &Path) -> impl Iterator<Item = PathBuf> {
     let machines = package.parent().map(|beside| beside.join(MACHINE_PACKAGES)).filter(|path| path.is_dir());
     [package.to_owned()].into_iter().chain(machines)
+}
+
+/// The names and texts of the files below a folder.
+fn texts(folder: &Path) -> String {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    paths.sort();
+    let text = |path: &PathBuf| match path.is_dir() {
+        true => texts(path),
+        false => format!("{}\n{}", path.display(), std::fs::read_to_string(path).unwrap_or_default()),
+    };
+    paths.iter().map(text).collect()
+}
+
+/// The file in which esbuild says what a bundle imports.
+fn metafile(bundle: &Path) -> PathBuf {
+    bundle.with_extension("json")
 }
 
 /// An option whose value is a path.
@@ -227,6 +327,17 @@ mod tests {
         let cache = BuildCache::new(None);
         let missing = build(&project(dir.path()), &tools, dir.path(), &cache).await.err().unwrap();
         assert!(missing.is_usage() && missing.to_string().contains("https://nodejs.org"), "{missing}");
+    }
+
+    #[test]
+    fn the_interface_of_an_sdk_is_a_part_of_its_components() {
+        let dir = tempfile::tempdir().unwrap();
+        put(dir.path(), "deps/a.wit", "package a:a;");
+        put(dir.path(), "plugin.wit", "package b:b;");
+        let before = texts(dir.path());
+        assert!(before.contains("package a:a;") && before.ends_with("package b:b;"), "{before}");
+        put(dir.path(), "deps/a.wit", "package a:c;");
+        assert_ne!(texts(dir.path()), before);
     }
 
     #[test]

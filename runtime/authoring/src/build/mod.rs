@@ -7,8 +7,11 @@
 
 mod build_cache;
 mod c;
+mod c_compiler;
 mod componentize;
 mod composed_world;
+mod dev_files;
+mod dev_reload;
 mod error;
 mod go;
 mod inputs;
@@ -16,6 +19,7 @@ mod javascript;
 mod output;
 mod python;
 mod python_imports;
+mod python_syntax;
 mod report;
 mod rust;
 mod sections;
@@ -36,7 +40,9 @@ use crate::project::Project;
 use crate::project::language::Language;
 use crate::server_access::{LoadedPlugin, ServerAccess};
 use crate::signals::Signals;
-use build_cache::BuildCache;
+use build_cache::{BuildCache, MadeComponent};
+use dev_files::{Base, DevFiles};
+use dev_reload::DevBuild;
 use error::BuildError;
 use output::WrittenFile;
 use report::BuildReport;
@@ -51,18 +57,8 @@ struct BuiltComponent {
     name: String,
     /// The metadata for the component.
     about: Metadata,
-    origin: Origin,
-}
-
-/// Where a component comes from.
-#[derive(Debug, PartialEq, Eq)]
-enum Origin {
-    /// The tools made it. They find out by themselves what has not changed.
-    Tools,
-    /// The tools made it of inputs with this digest.
-    Inputs(String),
-    /// It is finished, from an earlier build of the same inputs.
-    Cache,
+    /// Whether an earlier build of the same inputs has made it.
+    is_cached: bool,
 }
 
 impl BuiltComponent {
@@ -72,18 +68,12 @@ impl BuiltComponent {
             name: project.manifest.about.name.clone().or_else(|| Some(project.name.clone())),
             ..project.manifest.about.clone()
         };
-        Self { component, name: project.name.clone(), about, origin: Origin::Tools }
+        Self { component, name: project.name.clone(), about, is_cached: false }
     }
 
-    /// What the tools made of these inputs; `None` if they have no digest.
-    fn of_inputs(project: &Project, component: Vec<u8>, inputs: Option<String>) -> Self {
-        let origin = inputs.map_or(Origin::Tools, Origin::Inputs);
-        Self { origin, ..Self::new(project, component) }
-    }
-
-    /// What an earlier build of the same inputs has made.
-    fn cached(project: &Project, component: Vec<u8>) -> Self {
-        Self { origin: Origin::Cache, ..Self::new(project, component) }
+    /// The same of a component that may be cached.
+    fn made(project: &Project, made: MadeComponent) -> Self {
+        Self { is_cached: made.is_cached, ..Self::new(project, made.bytes) }
     }
 }
 
@@ -102,12 +92,13 @@ pub(crate) async fn run(
 ) -> Result<ExitCode, CommandError> {
     let begun = Instant::now();
     let mut signals = Signals::listen()?;
-    let cache = BuildCache::new(access.cache_dir());
-    let (project, built, output) = tokio::select! {
-        result = make(&args, &cache) => result?,
+    let made = tokio::select! {
+        result = make(&args, access) => result?,
         // Dropping the future kills the children and removes temporary files.
         () = signals.stopped() => return Err(BuildError::Stopped.into()),
     };
+    // `plugport dev` needs no report.
+    let Some((project, built, output)) = made else { return Ok(ExitCode::SUCCESS) };
     let report = BuildReport { project: &project, built: &built, output: &output, seconds: begun.elapsed() };
     let loaded = match args.no_load {
         true => None,
@@ -133,32 +124,41 @@ async fn load(
     }
 }
 
-/// Builds the project and writes the component.
+/// Builds the project and writes the component; for `plugport dev`, only as far as that is necessary.
 async fn make(
     args: &cli::Build,
-    cache: &BuildCache,
-) -> Result<(Project, BuiltComponent, WrittenFile), BuildError> {
+    access: &dyn ServerAccess,
+) -> Result<Option<(Project, BuiltComponent, WrittenFile)>, BuildError> {
     let project = Project::find(&args.project)?;
     if let Some(output) = &args.output {
         output::check(output)?;
     }
     let scratch =
         tempfile::Builder::new().prefix("plugport-build-").tempdir().map_err(BuildError::Scratch)?;
-    let mut built = compile(&project, &Toolchain::of(&project.root), scratch.path(), cache).await?;
-    built.about = built.about.without_blanks();
-    if built.origin != Origin::Cache {
-        finish(&project, &mut built)?;
+    let (tools, scratch) = (Toolchain::of(&project.root), scratch.path());
+    let cache = BuildCache::new(access.cache_dir());
+    let dev_files = DevFiles::of(args);
+    let mut base = None;
+    if let Some(files) = &dev_files {
+        match dev_reload::reload(&project, &tools, files, scratch, access, &cache).await? {
+            DevBuild::Done => return Ok(None),
+            DevBuild::Base(new) => base = Some(new),
+            DevBuild::Plain => {}
+        }
     }
-    if let Origin::Inputs(inputs) = &built.origin {
-        cache.put(inputs, &built.component);
+    let built = finished(&project, compile(&project, &tools, scratch, &cache, base.as_ref()).await?)?;
+    if let Some(files) = &dev_files {
+        let base = base.map(|base| dev_reload::as_built(&project, base));
+        files.put_component(&built.component, base.as_ref())?;
+        return Ok(None);
     }
     let file = args.output.clone().unwrap_or_else(|| project.root.join(format!("{}.wasm", built.name)));
     let output = output::write(file, &built.component)?;
-    Ok((project, built, output))
+    Ok(Some((project, built, output)))
 }
 
-/// Removes what running does not need, and adds the metadata.
-fn finish(project: &Project, built: &mut BuiltComponent) -> Result<(), BuildError> {
+/// The component without debug sections and with the project's metadata.
+fn finished(project: &Project, mut built: BuiltComponent) -> Result<BuiltComponent, BuildError> {
     if project.language != Language::Rust {
         built.component = strip(&built.component)?;
     } else if has_debug(&built.component) {
@@ -167,24 +167,27 @@ fn finish(project: &Project, built: &mut BuiltComponent) -> Result<(), BuildErro
             "the component has debug sections; strip = true under [profile.release] in Cargo.toml removes them",
         );
     }
+    built.about = built.about.without_blanks();
     built.component = write_metadata(&built.about, &built.component)?;
-    Ok(())
+    Ok(built)
 }
 
+/// Compiles the project. `base`: for `plugport dev`, to a component that can load other sources.
 async fn compile(
     project: &Project,
     tools: &Toolchain,
     scratch: &Path,
     cache: &BuildCache,
+    base: Option<&Base>,
 ) -> Result<BuiltComponent, BuildError> {
     match project.language {
         Language::Rust => rust::build(project, tools).await,
         Language::TypeScript | Language::JavaScript => {
             javascript::build(project, tools, scratch, cache).await
         }
-        Language::Python => python::build(project, tools, scratch, cache).await,
+        Language::Python => python::build(project, tools, scratch, cache, base.is_some()).await,
         Language::Go => go::build(project, tools, scratch).await,
-        Language::C | Language::Cpp => c::build(project, tools, scratch).await,
+        Language::C | Language::Cpp | Language::Zig => c::build(project, tools, scratch).await,
     }
 }
 

@@ -1,12 +1,12 @@
 //! Which of the host's interfaces a project in Python uses, by the `import` statements of its sources.
 //!
-//! Python knows what it imports when it runs, and that needs the component's world. So the statements are read here. The
-//! tests of a project are left out, and so are virtual environments and the SDK, which imports all of it. What a
-//! library imports, or code without such a statement, has to be named in `pyproject.toml`.
+//! Python knows what it imports when it runs, and that needs the component's world. So the statements are read here.
+//! What a library imports, or code without such a statement, has to be named in `pyproject.toml`.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::project::host_world::HostWorld;
+use crate::project::python_sources::sources;
 
 /// Modules, and what importing one needs.
 const MODULES: [(&str, HostWorld); 4] = [
@@ -16,13 +16,9 @@ const MODULES: [(&str, HostWorld); 4] = [
     ("plugport_sdk.config", HostWorld::Config),
 ];
 
-/// Folders without sources of the plugin.
-const SKIPPED: [&str; 5] = ["plugport_sdk", "tests", "test", "node_modules", "__pycache__"];
-
 /// What the sources below a folder use.
 pub(super) fn used_worlds(root: &Path) -> Vec<HostWorld> {
-    let mut files = Vec::new();
-    find_sources(root, &mut files);
+    let files = sources(root);
     let mut modules = Vec::new();
     for file in files {
         // What cannot be read is no part of the plugin, or componentize-py says so.
@@ -31,27 +27,6 @@ pub(super) fn used_worlds(root: &Path) -> Vec<HostWorld> {
     }
     let uses = |world| modules.iter().any(|module| needed(module) == Some(world));
     HostWorld::ALL.into_iter().filter(|world| uses(*world)).collect()
-}
-
-fn find_sources(folder: &Path, files: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-        let (path, name) = (entry.path(), entry.file_name());
-        let name = name.to_string_lossy();
-        // Links to folders are not followed, since they may lead in circles.
-        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            let is_environment = path.join("pyvenv.cfg").exists();
-            if !is_environment && !name.starts_with('.') && !SKIPPED.contains(&&*name) {
-                find_sources(&path, files);
-            }
-        } else if is_source(&name) && path.is_file() {
-            files.push(path);
-        }
-    }
-}
-
-fn is_source(name: &str) -> bool {
-    let is_test = name.starts_with("test_") || name.ends_with("_test.py") || name == "conftest.py";
-    name.ends_with(".py") && !is_test
 }
 
 fn needed(module: &str) -> Option<HostWorld> {
@@ -135,6 +110,7 @@ fn text_length(rest: &str, quote: char) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::project::python_sources::is_python_source;
 
     fn used(source: &str) -> Vec<HostWorld> {
         let modules = imported_modules(source);
@@ -205,10 +181,12 @@ mod tests {
             "notes.txt",
         ] {
             write(name, "import urllib.request, plugport_sdk.kv, plugport_sdk.config");
+            assert!(!is_python_source(dir.path(), &dir.path().join(name)), "{name}");
         }
         assert_eq!(used_worlds(dir.path()), []);
         write("lib/deep/er.py", "import plugport_sdk.config");
         write("plugin.py", "from plugport_sdk import http");
         assert_eq!(used_worlds(dir.path()), [HostWorld::Http, HostWorld::Config]);
+        assert!(sources(dir.path()).iter().all(|file| is_python_source(dir.path(), file)));
     }
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 use plugport_common::{CommandError, Escaped};
 use serde_json::{Value, json};
 
+use super::BuiltComponent;
 use super::output::WrittenFile;
-use super::{BuiltComponent, Origin};
 use crate::project::Project;
 use crate::server_access::{LoadedPlugin, ServerAccess};
 
@@ -22,7 +22,7 @@ pub(super) struct BuildReport<'a> {
 impl BuildReport<'_> {
     /// Loads the output file. If that fails, the file stays for inspection.
     pub(super) async fn load(&self, access: &dyn ServerAccess) -> Result<LoadedPlugin, CommandError> {
-        let loaded = access.load(&self.built.name, &self.output.file).await;
+        let loaded = access.load(&self.built.name, &self.output.file, None).await;
         loaded
             .map_err(|error| CommandError::Failed(error.context("it was built, but no server could load it")))
     }
@@ -35,11 +35,6 @@ impl BuildReport<'_> {
             .map(|tool| (tool.name.as_str(), tool.description.lines().next().unwrap_or_default()))
     }
 
-    /// Whether an earlier build has made it.
-    fn is_cached(&self) -> bool {
-        self.built.origin == Origin::Cache
-    }
-
     pub(super) fn as_json(&self, loaded: Option<&LoadedPlugin>) -> Value {
         let tools = loaded.map(|loaded| {
             let tool = |(name, description)| json!({ "name": name, "description": description });
@@ -50,7 +45,7 @@ impl BuildReport<'_> {
             "bytes": self.built.component.len(),
             "digest": loaded.map(|loaded| format!("sha256:{}", loaded.digest)),
             "changed": self.output.changed,
-            "cached": self.is_cached(),
+            "cached": self.built.is_cached,
             "language": self.project.language.word(),
             "seconds": self.seconds.as_millis() as f64 / 1000.0,
             "metadata": self.built.about.as_json(),
@@ -61,9 +56,9 @@ impl BuildReport<'_> {
     pub(super) fn as_text(&self, loaded: Option<&LoadedPlugin>) -> String {
         let file = self.output.file.display().to_string();
         let seconds = self.seconds.as_secs_f64();
-        let how = match (self.is_cached(), self.output.changed) {
+        let how = match (self.built.is_cached, self.output.changed) {
             (true, false) => "is up to date".to_owned(),
-            (true, true) => "of an earlier build of the same sources".to_owned(),
+            (true, true) => "taken from an earlier build".to_owned(),
             (false, true) => format!("built in {seconds:.1} s"),
             (false, false) => format!("built in {seconds:.1} s; it is the same as before"),
         };

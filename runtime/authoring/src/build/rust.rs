@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::error::BuildError;
 use super::tool_command::ToolCommand;
 use super::toolchain::{ToolError, Toolchain, tool_output};
-use super::{BuiltComponent, Origin, read_made};
+use super::{BuiltComponent, read_made};
 use crate::child_output::print_line;
 use crate::project::cargo_artifacts::Artifacts;
 use crate::project::manifest::joined;
@@ -52,7 +52,7 @@ pub(super) async fn build(project: &Project, tools: &Toolchain) -> Result<BuiltC
     };
     ToolCommand::new(&cargo, root).args(cargo_options::build()).read(each).await?;
     let component = read_made(&artifacts.one()?.file)?;
-    Ok(BuiltComponent { component, name, about, origin: Origin::Tools })
+    Ok(BuiltComponent { component, name, about, is_cached: false })
 }
 
 /// Checks that the standard library for the target is installed.

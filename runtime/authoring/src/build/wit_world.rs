@@ -57,7 +57,7 @@ impl WitWorld {
 
 fn default_world(language: Language) -> &'static str {
     match language {
-        Language::Go | Language::C | Language::Cpp => LINKED_WORLD,
+        Language::Go | Language::C | Language::Cpp | Language::Zig => LINKED_WORLD,
         Language::Rust | Language::TypeScript | Language::JavaScript | Language::Python => WORLD,
     }
 }

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::built_file::{BuiltFileError, WasmFiles, newest, wasm_files};
 use super::install_hints;
-use super::project::{Project, Recipe};
+use super::project::{DataBuild, Project, Recipe};
 use crate::child_output::{print_line, read_lines};
 use crate::project::cargo_artifacts::{Artifacts, BuiltFile};
 
@@ -54,10 +54,11 @@ pub(super) struct BuildProcess {
 }
 
 impl BuildProcess {
-    pub(super) fn spawn(project: Arc<Project>) -> Self {
+    /// Starts a build. `data`: if the component may load sources.
+    pub(super) fn spawn(project: Arc<Project>, data: Option<DataBuild>) -> Self {
         let stop = CancellationToken::new();
         let stopped = stop.clone();
-        let task = tokio::spawn(async move { run(&project, &stopped).await });
+        let task = tokio::spawn(async move { run(&project, data.as_ref(), &stopped).await });
         Self { begun: Instant::now(), task, stop }
     }
 
@@ -74,10 +75,14 @@ impl BuildProcess {
     }
 }
 
-async fn run(project: &Project, stop: &CancellationToken) -> Result<BuiltFile, BuildFailure> {
+async fn run(
+    project: &Project,
+    data: Option<&DataBuild>,
+    stop: &CancellationToken,
+) -> Result<BuiltFile, BuildFailure> {
     let searches = project.recipe != Recipe::Cargo && project.output.is_none();
     let before = if searches { scan(project).await? } else { WasmFiles::new() };
-    let mut child = start(project)?;
+    let mut child = start(project, data)?;
     let group = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
     let hide_stdout = project.recipe == Recipe::Plugport;
     let mut messages = BuildMessages { artifacts: Artifacts::of(&project.root), hide_stdout, hint: None };
@@ -103,8 +108,8 @@ async fn scan(project: &Project) -> Result<WasmFiles, JoinError> {
     spawn_blocking(move || wasm_files(&root)).await
 }
 
-fn start(project: &Project) -> Result<Child, BuildFailure> {
-    let (program, args) = project.command();
+fn start(project: &Project, data: Option<&DataBuild>) -> Result<Child, BuildFailure> {
+    let (program, args) = project.command(data);
     let spawned = Command::new(&program)
         .args(args)
         .current_dir(&project.root)
@@ -199,19 +204,25 @@ mod tests {
 
     fn project(root: &std::path::Path, command: &str) -> Arc<Project> {
         let recipe = Recipe::Command(command.to_owned());
-        Arc::new(Project { root: root.to_owned(), name: "p".to_owned(), recipe, output: None })
+        Arc::new(Project {
+            root: root.to_owned(),
+            name: "p".to_owned(),
+            recipe,
+            output: None,
+            language: None,
+        })
     }
 
     #[tokio::test]
     async fn a_build_that_fails_says_how_and_what_to_do() {
         let dir = tempfile::tempdir().unwrap();
         let command = "echo 'sh: 1: componentize-py: not found' >&2; exit 127";
-        let failed = BuildProcess::spawn(project(dir.path(), command)).ended().await.unwrap_err();
+        let failed = BuildProcess::spawn(project(dir.path(), command), None).ended().await.unwrap_err();
         assert_eq!(
             failed.to_string(),
             "it ended with exit status: 127; install it: pip install componentize-py==0.25.1"
         );
-        let empty = BuildProcess::spawn(project(dir.path(), "true")).ended().await.unwrap_err();
+        let empty = BuildProcess::spawn(project(dir.path(), "true"), None).ended().await.unwrap_err();
         assert!(empty.to_string().contains("--output"), "{empty}");
     }
 
@@ -219,7 +230,7 @@ mod tests {
     async fn what_a_build_leaves_running_keeps_nobody() {
         let dir = tempfile::tempdir().unwrap();
         let command = "printf '\\000asm\\r\\000\\001\\000' > p.wasm; sleep 5 & echo done";
-        let mut build = BuildProcess::spawn(project(dir.path(), command));
+        let mut build = BuildProcess::spawn(project(dir.path(), command), None);
         let made = timeout(Duration::from_secs(4), build.ended()).await.unwrap();
         assert_eq!(made.unwrap().file, dir.path().join("p.wasm"));
     }
@@ -228,10 +239,8 @@ mod tests {
     async fn a_build_that_is_stopped_leaves_nothing_behind() {
         let dir = tempfile::tempdir().unwrap();
         let pid = dir.path().join("pid");
-        let build = BuildProcess::spawn(project(
-            dir.path(),
-            "trap '' TERM; sleep 600 & echo $! > pid.new; mv pid.new pid; wait",
-        ));
+        let command = "trap '' TERM; sleep 600 & echo $! > pid.new; mv pid.new pid; wait";
+        let build = BuildProcess::spawn(project(dir.path(), command), None);
         while !pid.exists() {
             sleep(Duration::from_millis(10)).await;
         }

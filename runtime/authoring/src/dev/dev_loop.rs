@@ -13,12 +13,12 @@ use super::backoff::Backoff;
 use super::build_process::{BuildFailure, BuildProcess};
 use super::call_timings;
 use super::change_tracker::ChangeTracker;
-use super::project::{Project, Recipe};
+use super::project::{DataBuild, Project, Recipe};
 use super::server_config::{DevServerConfig, MissingConfig};
 use super::server_process::ServerProcess;
 use super::source_watcher::SourceWatcher;
 use super::sources::Sources;
-use super::workdir::Workdir;
+use super::workdir::{self, Workdir};
 use crate::project::cargo_artifacts::BuiltFile;
 use crate::server_access::ServerAccess;
 use crate::signals::Signals;
@@ -41,6 +41,10 @@ pub(super) struct DevLoop {
     tracker: ChangeTracker,
     backoff: Backoff,
     missing_config: MissingConfig,
+    /// Whether a component may load sources as data.
+    loads_sources: bool,
+    /// The server's configuration, if it has one.
+    config: Option<PathBuf>,
     building: Option<BuildProcess>,
     /// When the next build starts, if it is delayed.
     due: Option<Instant>,
@@ -51,13 +55,16 @@ impl DevLoop {
         project: Arc<Project>,
         workdir: Workdir,
         settings: &DevServerConfig,
+        listen: Option<&str>,
         access: &'static dyn ServerAccess,
     ) -> Self {
         let others = settings.written().chain(project.output.clone());
         let source_watcher = SourceWatcher::new(Sources::new(project.root.clone(), others));
         let lock = (project.recipe == Recipe::Cargo).then(|| project.root.join("Cargo.lock"));
         Self {
-            missing_config: MissingConfig::new(settings, &project, access),
+            missing_config: MissingConfig::new(settings, &project, listen, access),
+            loads_sources: settings.loads_sources() && project.may_load_sources(),
+            config: settings.file.clone(),
             project,
             workdir,
             source_watcher,
@@ -114,7 +121,11 @@ impl DevLoop {
         self.due = None;
         self.tracker.build_started();
         self.backoff.build_started();
-        self.building = Some(BuildProcess::spawn(Arc::clone(&self.project)));
+        let data = self.loads_sources.then(|| DataBuild {
+            others: self.source_watcher.digest(|file| !self.project.is_data(file)),
+            config: self.config.clone(),
+        });
+        self.building = Some(BuildProcess::spawn(Arc::clone(&self.project), data));
     }
 
     /// Scans the sources again and starts a build.
@@ -220,8 +231,13 @@ impl DevLoop {
     async fn publish(&self, made: Result<BuiltFile, BuildFailure>) -> anyhow::Result<bool> {
         let BuiltFile { file, name } = made?;
         let name = name.unwrap_or_else(|| self.project.name.clone());
-        let workdir = self.workdir.clone();
-        Ok(spawn_blocking(move || workdir.put(&file, &name)).await??)
+        let (workdir, root) = (self.workdir.clone(), self.project.root.clone());
+        let loads_sources = self.loads_sources;
+        let put = move || {
+            let sources = if loads_sources { workdir::read_built_sources(&root)? } else { Vec::new() };
+            workdir.put(&file, &name, &sources)
+        };
+        Ok(spawn_blocking(put).await??)
     }
 
     fn report_failure(&self, error: &anyhow::Error, took: &str) {

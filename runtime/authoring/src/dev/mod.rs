@@ -28,6 +28,8 @@ use anyhow::Context as _;
 use plugport_common::{CommandError, console};
 
 use crate::cli;
+use crate::project::dev_record;
+use crate::project::language::Language;
 use crate::server_access::ServerAccess;
 use crate::signals::Signals;
 use audit_tail::AuditTail;
@@ -48,6 +50,9 @@ pub(crate) async fn run(
         access.check_listen(address).map_err(CommandError::Usage)?;
     }
     let workdir = Workdir::make(&project.root).context("cannot make the folder for the built component")?;
+    if project.language == Some(Language::Python) {
+        dev_record::forget(&workdir::built_sources(&project.root));
+    }
     let mut settings = DevServerConfig::read(&args, &project, &workdir, access)?;
     let mut context = DevContext {
         project: Arc::new(project),
@@ -79,19 +84,15 @@ impl DevContext<'_> {
     async fn serve(&mut self, settings: &DevServerConfig) -> Result<Option<DevServerConfig>, CommandError> {
         // Opened before the server can write to it.
         let audit = settings.audit().map(AuditTail::from_end);
-        let mut server = ServerProcess::start(
-            &self.workdir,
-            settings.file.as_deref(),
-            self.listen.as_deref(),
-            self.log,
-            self.access,
-        )?;
+        let listen = self.listen.as_deref();
+        let mut server =
+            ServerProcess::start(&self.project, &self.workdir, settings, listen, self.log, self.access)?;
         let timings = audit.map(CallTimings::start);
         for line in settings.commands(&self.workdir) {
             console::eprint(&line);
         }
         let mut dev_loop =
-            DevLoop::new(Arc::clone(&self.project), self.workdir.clone(), settings, self.access);
+            DevLoop::new(Arc::clone(&self.project), self.workdir.clone(), settings, listen, self.access);
         let outcome = dev_loop.run(&mut server, &mut self.signals).await;
         dev_loop.stop().await;
         let interrupted = server.stop(&mut self.signals).await;

@@ -8,6 +8,8 @@ use serde_json::Value;
 
 use super::workdir;
 use crate::cli;
+use crate::project::language::Language;
+use crate::project::python_sources::is_python_source;
 use crate::project::{self, ProjectDir, ProjectError, cargo_options};
 
 /// The build script of a package that uses this program.
@@ -23,6 +25,17 @@ pub(super) struct Project {
     pub(super) recipe: Recipe,
     /// The component that the build writes, if known.
     pub(super) output: Option<PathBuf>,
+    /// The language, if this program builds it.
+    pub(super) language: Option<Language>,
+}
+
+/// What a build is told whose component may load sources.
+#[derive(Debug)]
+pub(super) struct DataBuild {
+    /// The digest of what is no data.
+    pub(super) others: String,
+    /// The server's configuration, if it has one.
+    pub(super) config: Option<PathBuf>,
 }
 
 /// How a project is built.
@@ -45,22 +58,45 @@ impl Project {
             // A broken package.json does not matter here.
             let package = folder.package().unwrap_or_default();
             let (root, recipe) = (folder.root, Recipe::Command(command.clone()));
-            return Ok(Self { name: name(&root, package.as_ref()), recipe, output, root });
+            return Ok(Self { name: name(&root, package.as_ref()), recipe, output, root, language: None });
         }
         let package = folder.package()?;
         if let Some(recipe) = recognise(&folder, package.as_ref()) {
             let root = folder.root;
-            return Ok(Self { name: name(&root, package.as_ref()), recipe, output, root });
+            return Ok(Self { name: name(&root, package.as_ref()), recipe, output, root, language: None });
         }
         let language = folder.language(package.as_ref());
         let project = project::Project::of(folder, language, package)?;
         let built = || workdir::built(&project.root);
         let output = Some(output.unwrap_or_else(built));
-        Ok(Self { name: project.name, recipe: Recipe::Plugport, output, root: project.root })
+        let (language, recipe) = (Some(project.language), Recipe::Plugport);
+        Ok(Self { name: project.name, recipe, output, root: project.root, language })
     }
 
-    /// The program and its arguments.
-    pub(super) fn command(&self) -> (OsString, Vec<OsString>) {
+    /// Whether it may be built to a component that loads later sources as data. A file that the user named may be meant
+    /// for a server, and has to be whole.
+    pub(super) fn may_load_sources(&self) -> bool {
+        self.is_interpreted() && self.output.as_ref() == Some(&workdir::built(&self.root))
+    }
+
+    /// Whether its component holds an interpreter, and is kept while its sources change. Others are compiled for each
+    /// change.
+    pub(super) fn is_interpreted(&self) -> bool {
+        matches!(self.language, Some(Language::Python | Language::JavaScript | Language::TypeScript))
+    }
+
+    /// Whether its component may load a change of this file as data.
+    pub(super) fn is_data(&self, file: &Path) -> bool {
+        match self.language {
+            Some(Language::Python) => is_python_source(&self.root, file),
+            // All of the project goes into its bundle.
+            Some(Language::JavaScript | Language::TypeScript) => true,
+            _ => false,
+        }
+    }
+
+    /// The program and its arguments. `data`: if the component may load sources.
+    pub(super) fn command(&self, data: Option<&DataBuild>) -> (OsString, Vec<OsString>) {
         let (program, args): (OsString, &[&str]) = match &self.recipe {
             Recipe::Cargo => return ("cargo".into(), cargo_options::build()),
             Recipe::Npm => ("npm".into(), &["run", "build"]),
@@ -75,7 +111,15 @@ impl Project {
         };
         let output = self.output.as_ref().filter(|_| self.recipe == Recipe::Plugport);
         let args = args.iter().map(OsString::from).chain(output.map(|file| file.clone().into_os_string()));
-        (program, args.collect())
+        let mut args: Vec<OsString> = args.collect();
+        if let Some(data) = data.filter(|_| self.recipe == Recipe::Plugport) {
+            let sources = workdir::built_sources(&self.root).into_os_string();
+            let others = OsString::from(&data.others);
+            args.extend(["--dev-sources".into(), sources, "--dev-others".into(), others]);
+            let config = data.config.iter().flat_map(|file| [OsString::from("--dev-config"), file.into()]);
+            args.extend(config);
+        }
+        (program, args)
     }
 }
 
@@ -159,19 +203,42 @@ mod tests {
     #[test]
     fn this_programs_own_build_is_told_where_to_write_what_is_served() {
         let project = found(&["plugin.toml=name = 'my-tool'"], None).unwrap();
-        let (program, args) = project.command();
+        let (program, args) = project.command(None);
         assert_eq!(program, std::env::current_exe().unwrap());
         let output = project.root.join(".plugport-dev/built.wasm");
         assert_eq!(args, ["build", ".", "--no-load", "--output", output.to_str().unwrap()]);
         assert_eq!((project.name.as_str(), project.recipe.in_words()), ("my-tool", "plugport build"));
         assert_eq!(project.output, Some(output));
+        let sources = project.root.join(".plugport-dev/built.sources");
+        let data =
+            ["--dev-sources", sources.to_str().unwrap(), "--dev-others", "d", "--dev-config", "/p.toml"];
+        let build = DataBuild { others: "d".to_owned(), config: Some("/p.toml".into()) };
+        assert_eq!(project.command(Some(&build)).1.get(5..).unwrap(), data);
+    }
+
+    #[test]
+    fn what_a_component_can_load_as_data_is_known() {
+        let mut project = found(&["plugin.py="], None).unwrap();
+        assert!(project.may_load_sources() && !found(&["go.mod="], None).unwrap().may_load_sources());
+        project.output = Some(project.root.join("my-tool.wasm"));
+        assert!(!project.may_load_sources());
+        let is_data = |file: &str| project.is_data(&project.root.join(file));
+        assert!(is_data("plugin.py") && is_data("lib/x.py"));
+        assert!(!is_data("sdk/src/plugport_sdk/tools.py") && !is_data("pyproject.toml"));
+        // The sources that are data have no tests, though a plugin may import one.
+        assert!(!is_data("test_x.py") && !is_data("tests/x.py"));
+        assert!(!found(&["go.mod="], None).unwrap().is_data(Path::new("/p/plugin.go")));
     }
 
     #[test]
     fn a_command_that_is_given_wins_and_the_project_names_the_plugin() {
         let project = found(&["package.json={"], Some("sh build.sh")).unwrap();
         assert_eq!((project.name.as_str(), project.recipe.in_words()), ("My-tool", "sh build.sh"));
-        assert_eq!(project.command(), ("sh".into(), ["-c", "sh build.sh"].map(OsString::from).to_vec()));
+        let build = DataBuild { others: "d".to_owned(), config: None };
+        assert_eq!(
+            project.command(Some(&build)),
+            ("sh".into(), ["-c", "sh build.sh"].map(OsString::from).to_vec())
+        );
         let named =
             found(&[r#"package.json={"name":"@me/fetch.it","scripts":{"build":"x"}}"#], None).unwrap();
         assert_eq!(named.name, "fetch-it");

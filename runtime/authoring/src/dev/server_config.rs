@@ -32,17 +32,27 @@ impl DevServerConfig {
         let own = project.root.join(DEFAULT_NAME);
         let named = args.config.as_deref().map(with_canonical_folder);
         let file = named.or_else(|| own.is_file().then_some(own));
-        Self::of(file, workdir, access).map_err(CommandError::Usage)
+        Self::of(file, workdir, args.listen.as_deref(), access).map_err(CommandError::Usage)
     }
 
-    fn of(file: Option<PathBuf>, workdir: &Workdir, access: &dyn ServerAccess) -> anyhow::Result<Self> {
-        let paths = access.read_config(file.as_deref(), &workdir.plugins)?;
+    fn of(
+        file: Option<PathBuf>,
+        workdir: &Workdir,
+        listen: Option<&str>,
+        access: &dyn ServerAccess,
+    ) -> anyhow::Result<Self> {
+        let paths = access.read_config(file.as_deref(), &workdir.plugins, listen)?;
         let base = file.as_deref().and_then(Path::parent).unwrap_or(&workdir.folder).to_owned();
         Ok(Self { paths, file, base })
     }
 
-    /// The commands that show the status of this server, and that approve its plugin.
-    pub(super) fn commands(&self, workdir: &Workdir) -> [String; 2] {
+    /// Whether a component may load sources as data. An approval is of a component, and says nothing of such data.
+    pub(super) fn loads_sources(&self) -> bool {
+        !self.paths.approves
+    }
+
+    /// The command that shows the status of this server, and if it needs approvals the one that approves its plugin.
+    pub(super) fn commands(&self, workdir: &Workdir) -> Vec<String> {
         let (plugins, folder) = (shell_quote(&workdir.plugins), shell_quote(&workdir.folder));
         let [status, approve] = match &self.file {
             Some(file) => {
@@ -55,7 +65,8 @@ impl DevServerConfig {
             // Without a configuration, the lockfile is in the folder where the server starts.
             None => ["plugport status".to_owned(), format!("(cd {folder} && plugport approve)")],
         };
-        [format!("status of the server: {status}"), format!("to approve what it serves: {approve}")]
+        let approve = self.paths.approves.then(|| format!("to approve what it serves: {approve}"));
+        std::iter::once(format!("status of the server: {status}")).chain(approve).collect()
     }
 
     /// The path of the audit; `None` if it is disabled.
@@ -87,6 +98,7 @@ pub(super) struct MissingConfig {
     file: Option<PathBuf>,
     /// The stat of the file when it had mistakes.
     rejected: Option<FileStat>,
+    listen: Option<String>,
     access: &'static dyn ServerAccess,
 }
 
@@ -94,10 +106,11 @@ impl MissingConfig {
     pub(super) fn new(
         settings: &DevServerConfig,
         project: &Project,
+        listen: Option<&str>,
         access: &'static dyn ServerAccess,
     ) -> Self {
         let file = settings.file.is_none().then(|| project.root.join(DEFAULT_NAME));
-        Self { file, rejected: None, access }
+        Self { file, rejected: None, listen: listen.map(str::to_owned), access }
     }
 
     /// Reads the configuration once it exists. Mistakes are reported, and the file is read again when it has changed.
@@ -107,7 +120,7 @@ impl MissingConfig {
         if stat.is_none() || stat == self.rejected {
             return None;
         }
-        match DevServerConfig::of(Some(file.clone()), workdir, self.access) {
+        match DevServerConfig::of(Some(file.clone()), workdir, self.listen.as_deref(), self.access) {
             Ok(settings) => Some(settings),
             Err(error) => {
                 console::report(&error);
@@ -122,22 +135,22 @@ impl MissingConfig {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::server_access::Loading;
+    use crate::server_access::{DevLoad, Loading};
 
     /// A server whose configuration is the name of its state folder.
     struct NamesItsState;
 
     impl ServerAccess for NamesItsState {
-        fn load<'a>(&'a self, _: &'a str, _: &'a Path) -> Loading<'a> {
+        fn load<'a>(&'a self, _: &'a str, _: &'a Path, _: Option<DevLoad<'a>>) -> Loading<'a> {
             unreachable!()
         }
 
-        fn read_config(&self, file: Option<&Path>, _: &Path) -> anyhow::Result<ServerPaths> {
+        fn read_config(&self, file: Option<&Path>, _: &Path, _: Option<&str>) -> anyhow::Result<ServerPaths> {
             let state = file.map_or_else(|| Ok("state".to_owned()), std::fs::read_to_string)?;
             anyhow::ensure!(!state.contains('['), "it has mistakes");
             let state = PathBuf::from(state);
             let audit = Some(state.join("audit.jsonl"));
-            Ok(ServerPaths { audit_enabled: true, audit, written: vec![state] })
+            Ok(ServerPaths { audit_enabled: true, audit, written: vec![state], approves: false })
         }
 
         fn cache_dir(&self) -> Option<PathBuf> {
@@ -175,7 +188,16 @@ mod tests {
         assert_eq!(own.audit(), Some(root.join("kept/audit.jsonl")));
         assert_eq!(own.written().collect::<Vec<_>>(), [root.join("kept")]);
         let file = root.join(DEFAULT_NAME).display().to_string();
-        assert!(own.commands(&workdir)[0].ends_with(&format!("plugport status --config {file}")));
+        assert_eq!(
+            own.commands(&workdir),
+            [format!("status of the server: plugport status --config {file}")]
+        );
+        let mut approving = read(&args).unwrap();
+        approving.paths.approves = true;
+        assert!(
+            approving.commands(&workdir)[1].contains("plugport approve --config ") && own.loads_sources()
+        );
+        assert!(!approving.loads_sources());
         args.config = Some(root.join("none.toml"));
         assert!(matches!(read(&args), Err(CommandError::Usage(_))));
     }
@@ -187,7 +209,7 @@ mod tests {
         let workdir = Workdir::make(&root).unwrap();
         let file = root.join(DEFAULT_NAME);
         let mut missing_config =
-            MissingConfig { file: Some(file.clone()), rejected: None, access: &NamesItsState };
+            MissingConfig { file: Some(file.clone()), rejected: None, listen: None, access: &NamesItsState };
         assert!(missing_config.read(&workdir).is_none());
         std::fs::write(&file, "[serv").unwrap();
         assert!(missing_config.read(&workdir).is_none() && missing_config.rejected.is_some());

@@ -5,7 +5,6 @@
 //! stdin, and the server stops.
 
 use std::io;
-use std::path::Path;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
@@ -15,6 +14,8 @@ use tokio::process::{Child, ChildStdin, Command};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
+use super::project::Project;
+use super::server_config::DevServerConfig;
 use super::workdir::Workdir;
 use crate::child_output::{print_line, read_lines};
 use crate::server_access::ServerAccess;
@@ -36,8 +37,9 @@ pub(super) struct ServerProcess {
 
 impl ServerProcess {
     pub(super) fn start(
+        project: &Project,
         workdir: &Workdir,
-        config: Option<&Path>,
+        settings: &DevServerConfig,
         listen: Option<&str>,
         log: &str,
         access: &'static dyn ServerAccess,
@@ -47,7 +49,13 @@ impl ServerProcess {
         // Authors want to see what their plugin logs.
         let log = format!("plugin=debug,{log}");
         command.args(["--log", &log, "serve", "--until-eof", "--plugins"]).arg(&workdir.plugins);
-        if let Some(file) = config {
+        if settings.loads_sources() {
+            command.arg("--dev-sources").arg(&workdir.sources);
+        }
+        if !project.is_interpreted() {
+            command.arg("--dev-quick");
+        }
+        if let Some(file) = &settings.file {
             command.arg("--config").arg(file);
         }
         if let Some(address) = listen {

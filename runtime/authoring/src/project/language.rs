@@ -7,10 +7,21 @@ pub(crate) use crate::cli::Language;
 /// How the names of sources in C++ end.
 pub(crate) const CPP_SUFFIXES: [&str; 2] = [".cpp", ".cc"];
 
+/// Where the plugin of a project in Zig is: its compiler begins with one file.
+pub(crate) const ZIG_ENTRIES: [&str; 2] = ["src/plugin.zig", "plugin.zig"];
+
 impl Language {
     /// All languages, in the order of messages.
-    pub(crate) const ALL: [Self; 7] =
-        [Self::Rust, Self::TypeScript, Self::JavaScript, Self::Python, Self::Go, Self::C, Self::Cpp];
+    pub(crate) const ALL: [Self; 8] = [
+        Self::Rust,
+        Self::TypeScript,
+        Self::JavaScript,
+        Self::Python,
+        Self::Go,
+        Self::C,
+        Self::Cpp,
+        Self::Zig,
+    ];
 
     /// The name on the command line.
     pub(crate) fn word(self) -> &'static str {
@@ -22,14 +33,15 @@ impl Language {
             Self::Go => "go",
             Self::C => "c",
             Self::Cpp => "cpp",
+            Self::Zig => "zig",
         }
     }
 
-    /// The folder of its SDK; JavaScript uses that of TypeScript, and C++ that of C.
+    /// The folder of its SDK; JavaScript uses that of TypeScript, and C++ and Zig that of C.
     pub(crate) fn sdk(self) -> &'static str {
         match self {
             Self::JavaScript => Self::TypeScript.word(),
-            Self::Cpp => Self::C.word(),
+            Self::Cpp | Self::Zig => Self::C.word(),
             other => other.word(),
         }
     }

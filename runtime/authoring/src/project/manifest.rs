@@ -28,9 +28,9 @@ pub(crate) struct Manifest {
     pub(crate) worlds: Vec<HostWorld>,
     /// JavaScript and TypeScript: the file with the plugin.
     pub(crate) entry: Option<PathBuf>,
-    /// C and C++: additional options for the compiler.
+    /// C and C++, also beside Zig: additional options for the compiler.
     pub(crate) cflags: Vec<String>,
-    /// C and C++: more sources, each with one `*` in its last part if it stands for several.
+    /// C, C++ and Zig: more sources, each with one `*` in its last part if it stands for several.
     pub(crate) sources: Vec<String>,
 }
 
@@ -46,7 +46,7 @@ impl Manifest {
             Language::Python => {
                 Ok(toml(&root.join("pyproject.toml"))?.map(PyProject::manifest).unwrap_or_default())
             }
-            Language::Go | Language::C | Language::Cpp => {
+            Language::Go | Language::C | Language::Cpp | Language::Zig => {
                 Ok(toml(&root.join("plugin.toml"))?.map(PluginToml::manifest).unwrap_or_default())
             }
         }

@@ -3,11 +3,13 @@
 
 pub(crate) mod cargo_artifacts;
 pub(crate) mod cargo_options;
+pub(crate) mod dev_record;
 pub(crate) mod embedded;
 pub(crate) mod host_world;
 pub(crate) mod language;
 pub(crate) mod manifest;
 pub(crate) mod packages;
+pub(crate) mod python_sources;
 
 use std::collections::BTreeSet;
 use std::io;
@@ -16,7 +18,7 @@ use std::path::{Path, PathBuf};
 use plugport_common::plugin_name;
 use serde_json::Value;
 
-use language::{CPP_SUFFIXES, Language};
+use language::{CPP_SUFFIXES, Language, ZIG_ENTRIES};
 use manifest::Manifest;
 
 /// Why a project cannot be built.
@@ -31,7 +33,7 @@ pub(crate) enum ProjectError {
     #[error("{} is not as it should be; mend it", .0.display())]
     Toml(PathBuf, #[source] Box<toml::de::Error>),
     #[error(
-        "{} has none of Cargo.toml, package.json, pyproject.toml, go.mod, plugin.toml and files of C or C++, \
+        "{} has none of Cargo.toml, package.json, pyproject.toml, go.mod, plugin.toml and files of C, C++ or Zig, \
          so it is no plugin project; name another folder, give `plugport dev` the command that builds it with --build, \
          or begin one: plugport new NAME --lang LANGUAGE",
         .0.display()
@@ -69,6 +71,10 @@ impl ProjectDir {
             || source().any(|entry| entry.file_name().as_encoded_bytes().ends_with(end.as_bytes()))
     }
 
+    fn has_zig(&self) -> bool {
+        ZIG_ENTRIES.iter().any(|entry| self.root.join(entry).is_file())
+    }
+
     /// The content of `package.json`, if the file exists.
     pub(crate) fn package(&self) -> Result<Option<Value>, ProjectError> {
         if !self.has("package.json") {
@@ -98,6 +104,8 @@ impl ProjectDir {
             Some(Language::Python)
         } else if self.has("go.mod") {
             Some(Language::Go)
+        } else if self.has_zig() {
+            Some(Language::Zig)
         } else if CPP_SUFFIXES.iter().any(|end| self.has_any(end)) {
             Some(Language::Cpp)
         } else if self.has("plugin.toml") || self.has_any(".c") {
@@ -186,6 +194,9 @@ mod tests {
             (&["plugin.toml", "src/plugin.cpp", "src/parser.c"], Language::Cpp),
             (&["plugin.cc"], Language::Cpp),
             (&["go.mod", "plugin.cpp"], Language::Go),
+            (&["plugin.toml", "src/plugin.zig", "src/parser.c"], Language::Zig),
+            (&["plugin.zig"], Language::Zig),
+            (&["plugin.c", "build.zig"], Language::C),
         ] {
             assert_eq!(language(files), Ok(expected), "{files:?}");
         }

@@ -4,6 +4,7 @@
 //! `plugport new` and `plugport build`, prints one table and writes it into `docs/languages.md`. The row of a language
 //! that cannot be built on this machine is empty. The figures are of a shared machine: compare rows of one run.
 
+mod dev;
 mod project;
 mod serving;
 use std::fmt::Write as _;
@@ -17,20 +18,21 @@ const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/languages.md");
 const BEGIN: &str = "<!-- measured by `cargo measure languages` -->";
 const END: &str = "<!-- end of what was measured -->";
 
-const LANGUAGES: [&str; 6] = ["rust", "typescript", "javascript", "python", "go", "c"];
+const LANGUAGES: [&str; 8] = ["rust", "typescript", "javascript", "python", "go", "c", "cpp", "zig"];
 
 const HEAD: &str = "\
-| language | lines | build | rebuild | KiB | compile | instance | not pooled | call, fresh | call, reused |
-|---|---|---|---|---|---|---|---|---|---|";
+| language | lines | build | rebuild | dev | KiB | compile | instance | not pooled | call, fresh | call, reused |
+|---|---|---|---|---|---|---|---|---|---|---|";
 
 /// Numbers in a row.
-const CELLS: usize = 9;
+const CELLS: usize = 10;
 
 /// A row of the table.
 struct Row {
     lines: usize,
     first_s: f64,
     again_s: f64,
+    dev_s: f64,
     kib: u64,
     compile_s: f64,
     instance_us: f64,
@@ -65,6 +67,8 @@ fn measure(home: &Path, language: &'static str) -> Result<Row, String> {
     project.change();
     let again_s = project.build()?;
     let component = project.component();
+    // The last, since it changes the source.
+    let dev = || dev::seconds(&project, home);
     Ok(Row {
         lines,
         first_s,
@@ -75,14 +79,15 @@ fn measure(home: &Path, language: &'static str) -> Result<Row, String> {
         unpooled_us: instance_us(&component, Memory::Unpooled)?,
         fresh_us: call_us(&component, Instances::Fresh)?,
         reused_us: call_us(&component, Instances::Reused).inspect_err(|why| println!("reused: {why}")).ok(),
+        dev_s: dev()?,
     })
 }
 
 impl Row {
     fn line(&self, language: &str) -> String {
-        let Self { lines, first_s, again_s, kib, compile_s, instance_us, unpooled_us, fresh_us, reused_us } =
-            self;
-        let built = format!("{lines} | {first_s:.1} | {again_s:.1} | {kib} | {compile_s:.1}");
+        let Self { lines, first_s, again_s, dev_s, kib, compile_s, .. } = self;
+        let Self { instance_us, unpooled_us, fresh_us, reused_us, .. } = self;
+        let built = format!("{lines} | {first_s:.1} | {again_s:.1} | {dev_s:.1} | {kib} | {compile_s:.1}");
         let reused = reused_us.map_or_else(String::new, |us| format!("{us:.0}"));
         format!("| {language} | {built} | {instance_us:.0} | {unpooled_us:.0} | {fresh_us:.0} | {reused} |")
     }

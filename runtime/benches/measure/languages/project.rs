@@ -8,7 +8,7 @@ use std::time::Instant;
 use crate::support::server::PROGRAM;
 
 /// Suffixes of sources, and folders without sources of the tool.
-const SOURCE_SUFFIXES: [&str; 6] = ["rs", "ts", "js", "py", "go", "c"];
+const SOURCE_SUFFIXES: [&str; 8] = ["rs", "ts", "js", "py", "go", "c", "cpp", "zig"];
 const OTHER_FOLDERS: [&str; 6] = ["sdk", "node_modules", "target", "tests", "test", "__pycache__"];
 
 /// The beginnings of comment lines.
@@ -56,6 +56,26 @@ impl Project {
         let source = sources.first().unwrap_or_else(|| panic!("no source in {}", self.folder.display()));
         let text = std::fs::read_to_string(source).unwrap();
         std::fs::write(source, format!("{text}\n")).unwrap();
+    }
+
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Saves the source with other words, each of which may have a number at its end from the last time. Returns when.
+    pub fn replace(&self, words: &[(&str, String)]) -> Instant {
+        let sources = self.sources();
+        let source = sources.first().unwrap_or_else(|| panic!("no source in {}", self.folder.display()));
+        let mut text = std::fs::read_to_string(source).unwrap();
+        for (word, new) in words {
+            let mut parts = text.split(word);
+            let first = parts.next().unwrap_or_default().to_owned();
+            text = parts.fold(first, |text, part| {
+                format!("{text}{new}{}", part.trim_start_matches(|c: char| c.is_ascii_digit()))
+            });
+        }
+        std::fs::write(source, text).unwrap();
+        Instant::now()
     }
 
     /// Lines of the tool, without blank ones, comments and tests.
@@ -106,7 +126,7 @@ fn run(folder: &Path, program: &str, words: &[&str]) -> Result<(), String> {
 }
 
 /// `PATH` with the tools of `cargo toolchain` first.
-fn path() -> OsString {
+pub fn path() -> OsString {
     let own = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../target/toolchain/python/bin"));
     let machine = std::env::var_os("PATH").unwrap_or_default();
     std::env::join_paths(std::iter::once(own).chain(std::env::split_paths(&machine))).unwrap()

@@ -63,6 +63,11 @@ impl Server {
     pub async fn start(home: &Home) -> Self {
         let mut command = Command::new(PROGRAM);
         command.args(["serve", "--listen", "127.0.0.1:0"]).current_dir(home.path());
+        Self::run(command).await
+    }
+
+    /// The same for a command that prints what the server prints.
+    pub async fn run(mut command: Command) -> Self {
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true);
         let mut child = command.spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
@@ -159,6 +164,24 @@ impl Client {
                 None => return Some(tools),
             }
         }
+    }
+}
+
+impl Client {
+    /// The text that a tool answers.
+    pub async fn call(&mut self, tool: &str, arguments: &str) -> String {
+        let headers = [("mcp-protocol-version", STATELESS), ("mcp-method", "tools/call"), ("mcp-name", tool)];
+        let arguments: Value = serde_json::from_str(arguments).unwrap();
+        let params = json!({ "name": tool, "arguments": arguments,
+                             "_meta": { "io.modelcontextprotocol/protocolVersion": STATELESS,
+                                        "io.modelcontextprotocol/clientCapabilities": {} } });
+        let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
+        let response = self.send(Method::POST, &headers, body.to_string()).await;
+        let text = String::from_utf8_lossy(&body_of(response).await).into_owned();
+        // A call that logs is a stream, whose last event is the response.
+        let last = text.lines().filter_map(|line| line.strip_prefix("data: ")).next_back().unwrap_or(&text);
+        let response: Value = serde_json::from_str(last).unwrap_or_default();
+        response["result"]["content"][0]["text"].as_str().map_or(text.clone(), str::to_owned)
     }
 }
 

@@ -32,12 +32,12 @@ impl TokenBinding {
         let members = confirmation.as_object().ok_or(TokenError::UnprovenBinding)?;
         let mut binding = Self::default();
         for (name, value) in members {
-            let place = match name.as_str() {
+            let slot = match name.as_str() {
                 "jkt" => &mut binding.key,
                 "x5t#S256" => &mut binding.certificate,
                 _ => return Err(TokenError::UnprovenBinding),
             };
-            *place = Some(digest(value).ok_or(TokenError::UnprovenBinding)?);
+            *slot = Some(digest(value).ok_or(TokenError::UnprovenBinding)?);
         }
         if binding == Self::default() { Err(TokenError::UnprovenBinding) } else { Ok(binding) }
     }

@@ -1,7 +1,7 @@
 //! Token introspection (RFC 7662): the issuer says whether a token is valid, and what its claims are.
 //!
 //! Every unknown token costs the issuer a request, and anybody can make up tokens. So at most [`MAX_REQUESTS`]
-//! introspections of one issuer run at a time, and only one for the same token ([`TokenTurns`]). `Issuers` caches the
+//! introspections of one issuer run at a time, and only one for the same token ([`TokenLocks`]). `Issuers` caches the
 //! results for a while, and gives each client a share of the introspections. If the issuer does not answer in time, the
 //! request fails with an error that says so.
 
@@ -59,8 +59,8 @@ impl Introspection {
 
     /// Returns the claims of an active token.
     pub(super) async fn claims(&self, token: &str, now: SystemTime) -> Result<Value, TokenError> {
-        let asked = timeout(TIMEOUT, self.ask(token, now)).await;
-        let claims = asked.unwrap_or(Err(FetchError::TimedOut)).and_then(|fetched| {
+        let introspected = timeout(TIMEOUT, self.introspect(token, now)).await;
+        let claims = introspected.unwrap_or(Err(FetchError::TimedOut)).and_then(|fetched| {
             strict_json::object(&fetched.body).map_err(|error| FetchError::Document(error.to_string().into()))
         });
         self.log(claims.as_ref().err());
@@ -84,7 +84,7 @@ impl Introspection {
         }
     }
 
-    async fn ask(&self, token: &str, now: SystemTime) -> Result<Fetched, FetchError> {
+    async fn introspect(&self, token: &str, now: SystemTime) -> Result<Fetched, FetchError> {
         let metadata = self.discovery.metadata(now).await.map_err(|Unavailable(_)| FetchError::NoMetadata)?;
         let missing = || FetchError::Document("its metadata has no `introspection_endpoint`".into());
         let endpoint = metadata.introspection.clone().ok_or_else(missing)?;
@@ -130,37 +130,37 @@ fn form_encoded(text: &str) -> String {
 }
 
 /// Lets requests with the same token introspect it one after another: the first asks the issuer, and the others find
-/// the result in the cache. If a request is dropped, the next one takes its turn.
+/// the result in the cache. If a request is dropped, the next one gets the lock.
 #[derive(Debug, Default)]
-pub(super) struct TokenTurns(Mutex<HashMap<Digest, Arc<AsyncMutex<()>>>>);
+pub(super) struct TokenLocks(Mutex<HashMap<Digest, Arc<AsyncMutex<()>>>>);
 
-/// The turn of one request, which ends when it is dropped.
+/// The lock of one request on its token, which is released when this is dropped.
 #[derive(Debug)]
-pub(super) struct TokenTurn<'t> {
-    turns: &'t TokenTurns,
+pub(super) struct TokenLock<'t> {
+    locks: &'t TokenLocks,
     digest: Digest,
-    gate: Option<Arc<AsyncMutex<()>>>,
+    mutex: Option<Arc<AsyncMutex<()>>>,
     guard: Option<OwnedMutexGuard<()>>,
 }
 
-impl TokenTurns {
-    /// Waits for the turn of this request. Returns `None` if the requests before it took too long.
-    pub(super) async fn wait(&self, digest: Digest) -> Option<TokenTurn<'_>> {
-        let gate = Arc::clone(self.0.lock().entry(digest).or_default());
-        // From here on, dropping `turn` removes the gate from the map, even if this future is dropped while it waits.
-        let mut turn = TokenTurn { turns: self, digest, gate: Some(Arc::clone(&gate)), guard: None };
-        turn.guard = Some(timeout(TIMEOUT, gate.lock_owned()).await.ok()?);
-        Some(turn)
+impl TokenLocks {
+    /// Waits for the lock on this token. Returns `None` if the requests before it took too long.
+    pub(super) async fn lock(&self, digest: Digest) -> Option<TokenLock<'_>> {
+        let mutex = Arc::clone(self.0.lock().entry(digest).or_default());
+        // From here on, dropping `lock` removes the mutex from the map, even if this future is dropped while it waits.
+        let mut lock = TokenLock { locks: self, digest, mutex: Some(Arc::clone(&mutex)), guard: None };
+        lock.guard = Some(timeout(TIMEOUT, mutex.lock_owned()).await.ok()?);
+        Some(lock)
     }
 }
 
-impl Drop for TokenTurn<'_> {
+impl Drop for TokenLock<'_> {
     fn drop(&mut self) {
-        let mut gates = self.turns.0.lock();
-        // Both hold the gate. If no other request holds it then, the map has the only reference.
-        drop((self.guard.take(), self.gate.take()));
-        if gates.get(&self.digest).is_some_and(|gate| Arc::strong_count(gate) == 1) {
-            gates.remove(&self.digest);
+        let mut mutexes = self.locks.0.lock();
+        // Both hold the mutex. If no other request holds it then, the map has the only reference.
+        drop((self.guard.take(), self.mutex.take()));
+        if mutexes.get(&self.digest).is_some_and(|mutex| Arc::strong_count(mutex) == 1) {
+            mutexes.remove(&self.digest);
         }
     }
 }
@@ -178,18 +178,18 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn turns_of_one_token_come_one_after_another_and_leave_nothing() {
-        let turns = TokenTurns::default();
-        let first = turns.wait([1; 32]).await.unwrap();
-        let other = turns.wait([2; 32]).await.unwrap();
-        let mut second = Box::pin(turns.wait([1; 32]));
+    async fn a_token_has_one_lock_at_a_time_and_leaves_nothing() {
+        let locks = TokenLocks::default();
+        let first = locks.lock([1; 32]).await.unwrap();
+        let other = locks.lock([2; 32]).await.unwrap();
+        let mut second = Box::pin(locks.lock([1; 32]));
         assert!((&mut second).now_or_never().is_none());
-        // A request that is dropped while it waits for its turn.
-        assert!(turns.wait([1; 32]).now_or_never().is_none());
-        assert_eq!(turns.0.lock().len(), 2);
+        // A request that is dropped while it waits for the lock.
+        assert!(locks.lock([1; 32]).now_or_never().is_none());
+        assert_eq!(locks.0.lock().len(), 2);
         drop((first, other));
-        assert_eq!(turns.0.lock().len(), 1);
+        assert_eq!(locks.0.lock().len(), 1);
         drop(second.await.unwrap());
-        assert!(turns.0.lock().is_empty());
+        assert!(locks.0.lock().is_empty());
     }
 }

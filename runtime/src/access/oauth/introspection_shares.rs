@@ -107,7 +107,7 @@ impl IntrospectionShares {
 impl IntrospectionPermit {
     /// The token was valid, or the issuer could not be asked: it does not count as invalid.
     pub(super) fn was_needed(self) {
-        self.share.unknown.give_back(1);
+        self.share.unknown.refund(1);
     }
 }
 

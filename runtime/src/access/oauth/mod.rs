@@ -52,7 +52,7 @@ use claims::ClaimSource;
 use discovery::Discovery;
 use expiring_map::{Digest, ExpiringMap};
 use fetch::{Fetch, HttpFetch};
-use introspection::{Introspection, RETRY_AFTER, TIMEOUT, TokenTurns};
+use introspection::{Introspection, RETRY_AFTER, TIMEOUT, TokenLocks};
 use introspection_shares::IntrospectionShares;
 use jwks::IssuerKeys;
 use jwt::Jwt;
@@ -82,7 +82,7 @@ pub(crate) struct Issuers {
     issuers: Vec<Issuer>,
     principals: ExpiringMap<BoundPrincipal>,
     rejected: ExpiringMap<TokenError>,
-    turns: TokenTurns,
+    token_locks: TokenLocks,
     shares: IntrospectionShares,
 }
 
@@ -107,7 +107,7 @@ impl Issuers {
             issuers: config.issuers.iter().map(|config| Issuer::new(config, fetcher)).collect(),
             principals: ExpiringMap::new(MAX_CACHED),
             rejected: ExpiringMap::new(MAX_CACHED),
-            turns: TokenTurns::default(),
+            token_locks: TokenLocks::default(),
             shares: IntrospectionShares::default(),
         }
     }
@@ -176,7 +176,7 @@ impl Issuers {
         now: SystemTime,
     ) -> Result<BoundPrincipal, TokenError> {
         let unavailable = TokenError::Unavailable { retry_after: RETRY_AFTER };
-        let _turn = self.turns.wait(*digest).await.ok_or(unavailable)?;
+        let _lock = self.token_locks.lock(*digest).await.ok_or(unavailable)?;
         if let Some(known) = self.cached(digest, now) {
             return known;
         }

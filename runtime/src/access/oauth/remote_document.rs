@@ -8,7 +8,7 @@
 //! | The document | What happens |
 //! |---|---|
 //! | is fresh and has what is looked for | it is used |
-//! | is fresh and lacks that | it is fetched again, at most once in [`RELOAD_INTERVAL`] |
+//! | is fresh and lacks that | it is fetched again, at most twice in [`RELOAD_INTERVAL`] |
 //! | is no longer fresh | it is fetched again; until that succeeds the old one counts, for at most [`MAX_AGE`] |
 //! | was never fetched, or too long ago | it is fetched, at most once in [`RETRY_INTERVAL`] |
 
@@ -25,7 +25,8 @@ use tokio_util::task::AbortOnDropHandle;
 use super::fetch::FetchError;
 use crate::observe::with_causes;
 
-/// Minimum time between two fetches while there is a document.
+/// In this time a document is fetched twice at most, and once if its issuer fails. The second fetch is for a document
+/// that changes just after somebody has sent a token with an unknown key: its new tokens must not be refused.
 pub(super) const RELOAD_INTERVAL: Duration = Duration::from_secs(30);
 
 /// Minimum time between two fetches while there is no document. It is shorter, so that a server that started before its
@@ -70,13 +71,14 @@ pub(super) struct RemoteDocument<T> {
     /// The document's name for the log.
     name: String,
     loader: Loader<T>,
-    state: Mutex<State<T>>,
+    state: Mutex<DocumentState<T>>,
 }
 
-struct State<T> {
+struct DocumentState<T> {
     document: Option<FetchedDocument<T>>,
-    /// When the last load began. `None` after the load of the first document, so that a second one may follow at once.
-    attempted: Option<SystemTime>,
+    /// When the last two loads began, the earlier one first. The load of the first document does not count: the issuer
+    /// may have changed it since, and only another load can find that out.
+    attempted: [Option<SystemTime>; 2],
     has_failed: bool,
     load: Option<Load<T>>,
 }
@@ -103,7 +105,7 @@ impl<T: Send + Sync + 'static> RemoteDocument<T> {
     where
         F: Fn(SystemTime) -> BoxFuture<'static, Result<Loaded<T>, FetchError>> + Send + Sync + 'static,
     {
-        let state = State { document: None, attempted: None, has_failed: false, load: None };
+        let state = DocumentState { document: None, attempted: [None, None], has_failed: false, load: None };
         Self { name, loader: Box::new(loader), state: Mutex::new(state) }
     }
 
@@ -148,17 +150,16 @@ impl<T: Send + Sync + 'static> RemoteDocument<T> {
     }
 }
 
-impl<T> State<T> {
+impl<T> DocumentState<T> {
     /// If the load has ended, moves its result to the state.
     fn finish_load(&mut self, name: &str) {
         let Some(load) = &self.load else { return };
         let Some(result) = load.result.clone().now_or_never() else { return };
         let fetched = load.began;
         self.load = None;
-        // The first document does not count: the issuer may have changed the document since, and only another load can
-        // find that out.
         let is_first = self.document.is_none() && result.is_ok();
-        self.attempted = (!is_first).then_some(fetched);
+        let [_, last] = self.attempted;
+        self.attempted = if is_first { [None, None] } else { [last, Some(fetched)] };
         match result {
             Ok((value, fresh)) => {
                 self.document = Some(FetchedDocument { value, fetched, fresh });
@@ -183,8 +184,13 @@ impl<T> State<T> {
 
     /// How long to wait until another load may start.
     fn wait_for_next(&self, now: SystemTime) -> Duration {
-        let interval = if self.usable(now).is_some() { RELOAD_INTERVAL } else { RETRY_INTERVAL };
-        let since = self.attempted.map_or(Duration::MAX, |attempted| age(attempted, now));
+        let [earlier, last] = self.attempted;
+        let (interval, attempted) = match self.usable(now) {
+            None => (RETRY_INTERVAL, last),
+            Some(_) if self.has_failed => (RELOAD_INTERVAL, last),
+            Some(_) => (RELOAD_INTERVAL, earlier),
+        };
+        let since = attempted.map_or(Duration::MAX, |attempted| age(attempted, now));
         interval.saturating_sub(since)
     }
 

@@ -86,11 +86,11 @@ impl Policy {
                 let names: Vec<&str> = self.role_names(*by).collect();
                 explanation.allowing(&names)
             }
-            Decision::ArgumentDenied(denied) => Some(MatchedRule {
-                role: denied.role,
+            Decision::ArgumentForbidden(forbidden) => Some(MatchedRule {
+                role: forbidden.role,
                 kind: RuleKind::When,
-                text: denied.argument,
-                line: denied.line,
+                text: forbidden.argument,
+                line: forbidden.line,
             }),
         }
     }

@@ -15,7 +15,7 @@
 //! | one allows it, and the token lacks scopes | shown: the client can ask for them | `NeedsScopes` |
 //! | one allows it without `when` for it | shown | `Allow` |
 //! | those that allow it have `when`, and all conditions of one role hold | shown | `Allow` |
-//! | those that allow it have `when`, and no role has all its conditions met | shown | `ArgumentDenied` |
+//! | those that allow it have `when`, and no role has all its conditions met | shown | `ArgumentForbidden` |
 //!
 //! The first row that applies decides. So the response about a hidden item, which is the same as for an unknown one,
 //! does not reveal its scopes, and arguments are checked last. A client on stdio needs no scopes, because it cannot
@@ -33,7 +33,7 @@ mod role_names;
 mod role_set;
 mod subject;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod unmatched_rules;
 
 use std::collections::BTreeMap;
@@ -80,13 +80,13 @@ pub enum Decision<'d> {
     /// The caller may use the item with a token that has all these scopes.
     NeedsScopes(&'d [Box<str>]),
     /// The caller may use the item with other arguments.
-    ArgumentDenied(DeniedArgument<'d>),
+    ArgumentForbidden(ForbiddenArgument<'d>),
 }
 
 /// The first condition that does not hold. Its `Display` text is for the client: it names the argument, and not the
 /// rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DeniedArgument<'d> {
+pub struct ForbiddenArgument<'d> {
     /// The pointer to the argument.
     pub argument: &'d str,
     /// What is wrong with it.
@@ -271,17 +271,17 @@ impl Policy {
             let Some(fault) = fault else { continue };
             failing = failing.with(role.bit);
             let (argument, name) = (condition.pointer.as_str(), role.config.name.as_str());
-            first.get_or_insert(DeniedArgument { argument, fault, role: name, line: condition.line });
+            first.get_or_insert(ForbiddenArgument { argument, fault, role: name, line: condition.line });
         }
         let meeting = allowing.without(failing);
         match first {
-            Some(denied) if meeting.is_empty() => Decision::ArgumentDenied(denied),
+            Some(forbidden) if meeting.is_empty() => Decision::ArgumentForbidden(forbidden),
             _ => Decision::Allow(meeting),
         }
     }
 }
 
-impl fmt::Display for DeniedArgument<'_> {
+impl fmt::Display for ForbiddenArgument<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let argument = self.argument;
         match self.fault {

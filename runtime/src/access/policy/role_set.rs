@@ -21,7 +21,7 @@ impl RoleBit {
 }
 
 impl RoleSet {
-    pub(super) fn empty(policy: u64) -> Self {
+    pub(crate) fn empty(policy: u64) -> Self {
         Self { policy, bits: 0 }
     }
 

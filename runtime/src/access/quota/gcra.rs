@@ -36,12 +36,12 @@ pub(super) struct StoredBucket {
 
 /// A bucket. The default is a full one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Bucket {
+pub(super) struct QuotaBucket {
     /// When the bucket is full again.
     tat: u64,
 }
 
-impl Bucket {
+impl QuotaBucket {
     pub(super) fn new(tat: u64) -> Self {
         Self { tat }
     }
@@ -79,7 +79,7 @@ impl Bucket {
     }
 
     /// Returns an `amount` that was taken at `since` and not used. What has refilled since then is not returned twice.
-    pub(super) fn give_back(&mut self, amount: u64, rate: Rate, (since, now): (u64, u64)) {
+    pub(super) fn refund(&mut self, amount: u64, rate: Rate, (since, now): (u64, u64)) {
         let filled = now.saturating_sub(since);
         self.tat = self.tat.saturating_sub(rate.refill_time(amount).saturating_sub(filled));
     }
@@ -111,7 +111,7 @@ mod tests {
     const START: u64 = 1_700_000_000_000_000_000;
     const SECOND: u64 = 1_000_000_000;
 
-    fn taken(bucket: &mut Bucket, rate: Rate, now: u64) -> bool {
+    fn taken(bucket: &mut QuotaBucket, rate: Rate, now: u64) -> bool {
         bucket.bound(rate, now);
         let is_free = bucket.wait_for(1, rate, now).is_none();
         if is_free {
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn a_bucket_gives_its_amount_at_once_and_then_evenly() {
-        let (rate, mut bucket) = (Rate::new(10, 60 * SECOND), Bucket::default());
+        let (rate, mut bucket) = (Rate::new(10, 60 * SECOND), QuotaBucket::default());
         assert!((0..10).all(|_| taken(&mut bucket, rate, START)));
         assert_eq!(bucket.wait_for(1, rate, START), Some(6 * SECOND));
         assert!(!taken(&mut bucket, rate, START + 6 * SECOND - 1));
@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn amounts_that_divide_no_period_never_give_more() {
         for amount in [1, 7, 13, 999_983, 1_000_000_000_000_000] {
-            let (rate, mut bucket) = (Rate::new(amount, 3_600 * SECOND), Bucket::default());
+            let (rate, mut bucket) = (Rate::new(amount, 3_600 * SECOND), QuotaBucket::default());
             let step = amount.div_ceil(1_000);
             let mut sum = 0;
             while bucket.wait_for(step, rate, START).is_none() {
@@ -144,13 +144,13 @@ mod tests {
             assert!(sum <= amount && amount - sum <= step, "{amount}: {sum}");
         }
         let rate = Rate::new(5, SECOND);
-        assert!(Bucket::default().wait_for(6, rate, START).is_some(), "more than there ever is");
-        assert!(Bucket::default().wait_for(u64::MAX, rate, START).is_some());
+        assert!(QuotaBucket::default().wait_for(6, rate, START).is_some(), "more than there ever is");
+        assert!(QuotaBucket::default().wait_for(u64::MAX, rate, START).is_some());
     }
 
     #[test]
     fn a_clock_that_goes_back_gives_nothing_away_and_locks_nobody_out_for_long() {
-        let (rate, mut bucket) = (Rate::new(4, 60 * SECOND), Bucket::default());
+        let (rate, mut bucket) = (Rate::new(4, 60 * SECOND), QuotaBucket::default());
         assert!((0..4).all(|_| taken(&mut bucket, rate, START)));
         for back in [1, SECOND, 60 * SECOND, 86_400 * SECOND] {
             assert!(!taken(&mut bucket, rate, START - back), "{back}");
@@ -166,7 +166,7 @@ mod tests {
     fn a_changed_number_keeps_what_was_used() {
         let left = |old: u64, used: u64, new: u64| {
             let (before, rate) = (Rate::new(old, 60 * SECOND), Rate::new(new, 60 * SECOND));
-            let mut bucket = Bucket::default();
+            let mut bucket = QuotaBucket::default();
             bucket.take(used, before, START);
             bucket.rescale((old, new), rate, START);
             (0..).take_while(|_| taken(&mut bucket, rate, START)).count()
@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn a_debt_is_bounded_by_a_period() {
-        let (rate, mut bucket) = (Rate::new(100, 60 * SECOND), Bucket::default());
+        let (rate, mut bucket) = (Rate::new(100, 60 * SECOND), QuotaBucket::default());
         assert_eq!(bucket.wait_for_any(rate, START), None);
         bucket.take(99, rate, START);
         assert_eq!(bucket.wait_for_any(rate, START), None, "something is left");
@@ -193,22 +193,22 @@ mod tests {
 
     #[test]
     fn what_is_given_back_can_be_taken_again() {
-        let (rate, mut bucket) = (Rate::new(100, 60 * SECOND), Bucket::default());
+        let (rate, mut bucket) = (Rate::new(100, 60 * SECOND), QuotaBucket::default());
         bucket.take(100, rate, START);
-        bucket.give_back(40, rate, (START, START));
+        bucket.refund(40, rate, (START, START));
         assert!(bucket.wait_for(41, rate, START).is_some() && bucket.wait_for(40, rate, START).is_none());
-        bucket.give_back(60, rate, (START, START));
+        bucket.refund(60, rate, (START, START));
         assert!(bucket.wait_for(101, rate, START).is_some(), "it holds no more than before");
         let later = START + 30 * SECOND;
         bucket.take(100, rate, START);
         bucket.take(50, rate, later);
-        bucket.give_back(100, rate, (START, later));
+        bucket.refund(100, rate, (START, later));
         assert!(bucket.wait_for(51, rate, later).is_some(), "half of it had filled again");
     }
 
     #[test]
     fn a_changed_number_applies_to_what_was_taken() {
-        let mut bucket = Bucket::default();
+        let mut bucket = QuotaBucket::default();
         bucket.take(5, Rate::new(10, 60 * SECOND), START);
         let half = Rate::new(4, 60 * SECOND);
         assert!(bucket.wait_for(2, half, START).is_none() && bucket.wait_for(3, half, START).is_some());

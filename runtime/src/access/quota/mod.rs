@@ -12,7 +12,7 @@
 
 mod file_writer;
 mod gcra;
-mod over_quota;
+mod quota_error;
 mod quota_file;
 #[cfg(test)]
 mod tests;
@@ -28,7 +28,7 @@ use data_encoding::HEXLOWER;
 use parking_lot::Mutex;
 use sha2::{Digest as _, Sha256};
 
-pub use over_quota::OverQuota;
+pub use quota_error::QuotaError;
 
 use crate::config::{QuotaConfig, QuotaKind};
 use file_writer::QuotaFileWriter;
@@ -155,7 +155,7 @@ impl Quotas {
         self: &Arc<Self>,
         caller: QuotaCaller,
         roles: &[RoleQuota],
-    ) -> Result<Option<Arc<CallCharge>>, OverQuota> {
+    ) -> Result<Option<Arc<CallCharge>>, QuotaError> {
         if roles.is_empty() {
             return Ok(None);
         }
@@ -227,7 +227,7 @@ impl CallCharge {
     ///
     /// # Errors
     /// When fewer tokens are left.
-    pub async fn reserve_tokens(&self, tokens: u64) -> Result<TokenReservation, OverQuota> {
+    pub async fn reserve_tokens(&self, tokens: u64) -> Result<TokenReservation, QuotaError> {
         let wanted = (QuotaKind::SamplingTokensPerDay, tokens);
         let (write, since) = self.quotas.with_table(|table, ahead, now| {
             table.reserve((&self.key, &self.quota), wanted, now, ahead).map(|write| (write, now))
@@ -237,11 +237,11 @@ impl CallCharge {
     }
 
     /// Returns the tokens of a request that was never sent.
-    pub fn give_back(&self, TokenReservation { tokens, since }: TokenReservation) {
+    pub fn refund(&self, TokenReservation { tokens, since }: TokenReservation) {
         let quota: &QuotaConfig = &self.quota.quota;
         let returned = (QuotaKind::SamplingTokensPerDay, tokens);
         self.quotas.with_table(|table, _, now| {
-            table.give_back((&self.key, quota), returned, (since, now));
+            table.refund((&self.key, quota), returned, (since, now));
         });
     }
 }

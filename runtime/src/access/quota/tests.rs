@@ -163,7 +163,7 @@ async fn no_more_is_given_back_after_a_change_than_was_reserved() {
     let reservation = begun.reserve_tokens(100).await.unwrap();
     let later = quotas.admit(ada(), &tokens(1_000)).await.unwrap().unwrap();
     assert!(later.reserve_tokens(900).await.is_ok());
-    begun.give_back(reservation);
+    begun.refund(reservation);
     assert!(later.reserve_tokens(200).await.is_err(), "900 of 1,000 are used");
 }
 
@@ -241,7 +241,7 @@ async fn tokens_are_reserved_and_given_back() {
     let charge = quotas.admit(ada(), &role).await.unwrap().unwrap();
     let reservation = charge.reserve_tokens(900).await.unwrap();
     assert_eq!(charge.reserve_tokens(200).await.unwrap_err().limit_name(), "quota:sampling_tokens_per_day");
-    charge.give_back(reservation);
+    charge.refund(reservation);
     assert!(charge.reserve_tokens(1_000).await.is_ok());
     assert!(charge.reserve_tokens(1).await.is_err());
     assert!(quotas.admit(ada(), &role).await.is_ok(), "a call needs no tokens");

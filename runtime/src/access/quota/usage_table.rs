@@ -13,8 +13,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::gcra::{Bucket, Rate, StoredBucket};
-use super::over_quota::{OverQuota, QuotaLimit};
+use super::gcra::{QuotaBucket, Rate, StoredBucket};
+use super::quota_error::{QuotaError, QuotaLimit};
 use super::{QuotaCaller, RoleQuota};
 use crate::config::{QuotaConfig, QuotaKind};
 
@@ -85,7 +85,7 @@ struct RoleUsage {
 /// A bucket, and its TAT in the file. Once the write is finished, the latter is never earlier than the former.
 #[derive(Debug, Clone, Copy, Default)]
 struct WrittenBucket {
-    bucket: Bucket,
+    bucket: QuotaBucket,
     /// The configured number of the quota when a call was last admitted or rejected; zero before the first call.
     value: u64,
     written: u64,
@@ -113,7 +113,7 @@ fn period(kind: QuotaKind) -> u64 {
 impl WrittenBucket {
     /// Returns the bucket for this configured number and the current time. If the clock was set back, no TAT stays far
     /// in the future, neither here nor in the file.
-    fn at(&mut self, value: u64, rate: Rate, now: u64) -> Bucket {
+    fn at(&mut self, value: u64, rate: Rate, now: u64) -> QuotaBucket {
         if self.value != value {
             if self.value != 0 {
                 self.bucket.rescale((self.value, value), rate, now);
@@ -257,8 +257,8 @@ impl UsageTable {
         roles: &[RoleQuota],
         now: u64,
         ahead: &impl WriteAheadLog,
-    ) -> Result<Option<CountedCall>, OverQuota> {
-        let mut soonest: Option<OverQuota> = None;
+    ) -> Result<Option<CountedCall>, QuotaError> {
+        let mut soonest: Option<QuotaError> = None;
         for quota in roles {
             let entries = self.entries(caller);
             let key = entries.key_of(RoleUsageKey { caller, role: Arc::clone(&quota.role) }, now);
@@ -268,7 +268,7 @@ impl UsageTable {
                 return Ok(Some(CountedCall { key, quota: quota.clone(), write }));
             };
             let over =
-                OverQuota { limit, value, role: Arc::clone(&quota.role), wait: Duration::from_nanos(wait) };
+                QuotaError { limit, value, role: Arc::clone(&quota.role), wait: Duration::from_nanos(wait) };
             if soonest.as_ref().is_none_or(|soonest| over.wait < soonest.wait) {
                 soonest = Some(over);
             }
@@ -305,7 +305,7 @@ impl UsageTable {
         (kind, amount): (QuotaKind, u64),
         now: u64,
         ahead: &impl WriteAheadLog,
-    ) -> Result<u64, OverQuota> {
+    ) -> Result<u64, QuotaError> {
         let Some(value) = quota.quota.rate(kind) else { return Ok(0) };
         let entry = self.entries(key.caller).entries.entry(key.clone()).or_default();
         let bucket = entry.bucket(kind);
@@ -313,7 +313,7 @@ impl UsageTable {
         let rate = rate(kind, value);
         match bucket.at(value, rate, now).wait_for(amount, rate, now) {
             None => Ok(bucket.take(amount, (kind, value), key, now, ahead)),
-            Some(wait) => Err(OverQuota {
+            Some(wait) => Err(QuotaError {
                 limit: if amount > value { QuotaLimit::Whole(kind) } else { QuotaLimit::Rate(kind) },
                 value,
                 role: Arc::clone(&quota.role),
@@ -323,7 +323,7 @@ impl UsageTable {
     }
 
     /// Returns what was reserved and not used.
-    pub(super) fn give_back(
+    pub(super) fn refund(
         &mut self,
         (key, quota): (&RoleUsageKey, &QuotaConfig),
         (kind, amount): (QuotaKind, u64),
@@ -333,14 +333,15 @@ impl UsageTable {
         if let Some(entry) = self.entries(key.caller).entries.get_mut(key) {
             let bucket = entry.bucket(kind);
             let rate = rate(kind, bucket.present_value(value));
-            bucket.bucket.give_back(amount, rate, since_and_now);
+            bucket.bucket.refund(amount, rate, since_and_now);
         }
     }
 
     /// Restores a bucket from the file: everything up to its TAT counts as used.
     pub(super) fn restore(&mut self, key: BucketKey, StoredBucket { tat, value }: StoredBucket) {
         let entry = self.entries(key.entry.caller).entries.entry(key.entry).or_default();
-        *entry.bucket(key.kind) = WrittenBucket { bucket: Bucket::new(tat), value, written: tat, write: 0 };
+        *entry.bucket(key.kind) =
+            WrittenBucket { bucket: QuotaBucket::new(tat), value, written: tat, write: 0 };
     }
 
     #[cfg(test)]

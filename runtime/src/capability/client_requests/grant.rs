@@ -3,5 +3,4 @@
 use crate::capability::grant_trait::Import;
 
 /// Several client requests at once.
-pub(crate) const REQUESTS: Import =
-    Import::new("plugport:plugin/inputs", "several questions to the client at once");
+pub(crate) const REQUESTS: Import = Import::new("plugport:plugin/inputs", "several client requests at once");

@@ -34,17 +34,17 @@ pub(super) type Check<R> = fn(&mut InstanceCtx, &ClientRequestBody) -> Result<R,
 /// What was counted for a request before it is sent.
 pub(super) trait Reservation {
     /// The request was never sent, so it does not count.
-    fn give_back(self);
+    fn refund(self);
 }
 
 impl Reservation for () {
-    fn give_back(self) {}
+    fn refund(self) {}
 }
 
 impl<R: Reservation> Reservation for Option<R> {
-    fn give_back(self) {
+    fn refund(self) {
         if let Some(reservation) = self {
-            reservation.give_back();
+            reservation.refund();
         }
     }
 }
@@ -98,7 +98,7 @@ impl InstanceCtx {
             let response = responses.next().unwrap_or(Err(ClientRequestError::TimedOut));
             size += response.as_ref().map_or(0, String::len);
             if response.as_ref().is_err_and(ClientRequestError::was_never_sent) {
-                reservation.give_back();
+                reservation.refund();
             }
             response.map_err(to_wit_error)
         };

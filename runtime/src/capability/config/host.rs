@@ -7,6 +7,11 @@
 use crate::bindings::config::wasi::config::store::{Error, Host};
 use crate::call_env::GrantHint;
 use crate::capability::InstanceCtx;
+use crate::config::PluginConfig;
+
+/// The key under which a plugin that `plugport dev` serves reads its sources. A value of an operator with this name is
+/// never read: a server has such sources only if `dev` started it.
+const DEV_SOURCES: &str = "plugport:dev-sources";
 
 /// Longest key of a guest that is shown to the operator, bytes.
 const MAX_SHOWN: usize = 64;
@@ -14,10 +19,7 @@ const MAX_SHOWN: usize = 64;
 impl Host for InstanceCtx {
     async fn get(&mut self, key: String) -> wasmtime::Result<Result<Option<String>, Error>> {
         self.host_fuel.charge(key.len()).await?;
-        let grants = &self.plugin.config.grants;
-        let value = grants.config.values.get(&key).map(String::as_str);
-        let value = value.or_else(|| grants.config.secrets.get(&key).map(|secret| secret.expose_secret()));
-        let value = value.map(str::to_owned);
+        let value = value_of(&self.plugin.config, &key).map(str::to_owned);
         self.host_fuel.charge(value.as_ref().map_or(0, String::len)).await?;
         if value.is_none() {
             self.record_missing(&key);
@@ -26,12 +28,23 @@ impl Host for InstanceCtx {
     }
 
     async fn get_all(&mut self) -> wasmtime::Result<Result<Vec<(String, String)>, Error>> {
-        let config = &self.plugin.config.grants.config.values;
-        let size = config.iter().map(|(key, value)| key.len() + value.len()).sum();
-        let all = config.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
+        let values = &self.plugin.config.grants.config.values;
+        let config = || values.iter().filter(|(key, _)| *key != DEV_SOURCES);
+        let size = config().map(|(key, value)| key.len() + value.len()).sum();
+        let all = config().map(|(key, value)| (key.clone(), value.clone())).collect();
         self.host_fuel.charge(size).await?;
         Ok(Ok(all))
     }
+}
+
+/// What the plugin reads under a key.
+fn value_of<'a>(config: &'a PluginConfig, key: &str) -> Option<&'a str> {
+    if key == DEV_SOURCES {
+        return config.dev_sources.as_deref();
+    }
+    let granted = &config.grants.config;
+    let value = granted.values.get(key).map(String::as_str);
+    value.or_else(|| granted.secrets.get(key).map(|secret| secret.expose_secret()))
 }
 
 impl InstanceCtx {
@@ -61,6 +74,18 @@ fn toml_key(key: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Config;
+
+    #[test]
+    fn only_dev_gives_sources() {
+        let mut config = Config::new(std::path::PathBuf::new()).plugin("x");
+        let values = &mut config.grants.config.values;
+        values.extend(["a", DEV_SOURCES].map(|key| (key.to_owned(), "granted".to_owned())));
+        assert_eq!(value_of(&config, "a"), Some("granted"));
+        assert_eq!(value_of(&config, DEV_SOURCES), None);
+        config.dev_sources = Some("sources".into());
+        assert_eq!(value_of(&config, DEV_SOURCES), Some("sources"));
+    }
 
     #[test]
     fn keys_are_quoted_where_toml_wants_it() {

@@ -52,7 +52,7 @@ impl DirGrant {
             return Err(missing("it is not a directory".to_owned()));
         }
         if let Some(why) = why_forbidden(&host, write.is_some(), context.protected) {
-            return Err(GrantError::Forbidden { path: host, why });
+            return Err(GrantError::Protected { path: host, why });
         }
         let guest = match guest {
             Some(guest) => guest.to_owned(),
@@ -211,7 +211,7 @@ mod tests {
     fn roots_that_hold_the_machine_are_rejected() {
         for root in ["/", "/proc", "/proc/self", "/sys", "/dev", "/etc"] {
             let result = grant(Path::new(""), root, false, &ProtectedPaths::default());
-            assert!(matches!(result, Err(GrantError::Forbidden { .. })), "{root}: {result:?}");
+            assert!(matches!(result, Err(GrantError::Protected { .. })), "{root}: {result:?}");
         }
     }
 
@@ -220,7 +220,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         std::os::unix::fs::symlink("/etc", dir.path().join("harmless")).unwrap();
         let result = grant(dir.path(), "harmless", false, &ProtectedPaths::default());
-        assert!(matches!(result, Err(GrantError::Forbidden { .. })), "{result:?}");
+        assert!(matches!(result, Err(GrantError::Protected { .. })), "{result:?}");
     }
 
     #[test]

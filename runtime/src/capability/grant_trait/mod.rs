@@ -160,7 +160,7 @@ pub enum GrantError {
     },
     /// A directory that is never granted.
     #[error("cannot grant {}: {why}; grant a directory further down", path.display())]
-    Forbidden {
+    Protected {
         /// The resolved path.
         path: PathBuf,
         /// Which rule.

@@ -48,7 +48,7 @@ impl Capability for KeyValue {
     }
 
     fn for_plugin(_: &Self::Granted, _: &PluginParts<'_>) -> SharedPermits {
-        host::operations()
+        host::operation_permits()
     }
 
     fn for_instance(plugin: &Arc<PluginCtx>, caller: &Caller) -> KvAccess {

@@ -39,7 +39,7 @@ pub enum RootError {
     Outside(PathBuf),
     /// It is never granted.
     #[error("{0}")]
-    Forbidden(String),
+    Protected(String),
 }
 
 impl Grant for Granted {
@@ -146,7 +146,7 @@ impl Granted {
             return Err(RootError::Outside(host));
         }
         if let Some(why) = why_forbidden(&host, false, &self.protected) {
-            return Err(RootError::Forbidden(why));
+            return Err(RootError::Protected(why));
         }
         if !host.is_dir() {
             return Err(RootError::NotAFolder);

@@ -141,7 +141,7 @@ impl CallSamplingBudget {
             ));
         }
         if !hourly.tokens.take(tokens, now) {
-            hourly.calls.give_back(1);
+            hourly.calls.refund(1);
             return over(format!(
                 "the request may cost {tokens} tokens, and the plugin has used most of its {tokens_per_hour} an hour \
                  (grant `sampling.tokens_per_hour`)"
@@ -152,8 +152,8 @@ impl CallSamplingBudget {
 
     /// Gives back the hourly budget of a request that did not reach the model. It still counts for its call.
     pub(super) fn refund(hourly: &HourlySamplingBudget, tokens: u64) {
-        hourly.calls.give_back(1);
-        hourly.tokens.give_back(tokens);
+        hourly.calls.refund(1);
+        hourly.tokens.refund(tokens);
     }
 }
 

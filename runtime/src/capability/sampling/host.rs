@@ -32,7 +32,7 @@ pub(in crate::capability) struct ReservedTokens {
 }
 
 impl Reservation for ReservedTokens {
-    fn give_back(self) {
+    fn refund(self) {
         CallSamplingBudget::refund(&self.hourly, self.tokens);
     }
 }

@@ -52,8 +52,8 @@ pub(super) struct SchemaBudget {
     /// Bytes of the schema, and of the value.
     pub(super) schema: usize,
     pub(super) value: usize,
-    /// See [`subschema_charge::reach`](super::subschema_charge::reach).
-    pub(super) reach: usize,
+    /// See [`subschema_charge::subschemas_per_level`](super::subschema_charge::subschemas_per_level).
+    pub(super) subschemas_per_level: usize,
 }
 
 /// Why a validation was stopped.
@@ -163,8 +163,11 @@ fn abort_check(ended: BudgetError) -> ! {
 /// Runs `work` with a budget.
 pub(super) fn with_budget<T>(budget: &SchemaBudget, work: impl FnOnce() -> T) -> Result<T, BudgetError> {
     let check = RunningCheck { budget: budget.clone(), faults: FAULTS, name: 0 };
-    let outer =
-        (REMAINING.replace(0), MIN_STACK.replace(one_level(budget.reach)), CHECK.replace(Some(check)));
+    let outer = (
+        REMAINING.replace(0),
+        MIN_STACK.replace(one_level(budget.subschemas_per_level)),
+        CHECK.replace(Some(check)),
+    );
     let done = catch_unwind(AssertUnwindSafe(work));
     REMAINING.set(outer.0);
     MIN_STACK.set(outer.1);
@@ -180,15 +183,19 @@ pub(super) fn with_big_stack<T>(work: impl FnOnce() -> T) -> T {
     stacker::maybe_grow(STACK / 2, STACK, work)
 }
 
-/// Runs a validation on a stack for `reach` subschemas at each of `levels` levels of a value, and at one more.
-pub(super) fn with_stack_for<T>(reach: usize, levels: usize, check: impl FnOnce() -> T) -> T {
-    let size = one_level(reach).saturating_mul(levels.saturating_add(2)).saturating_add(BASE).min(STACK);
+/// Runs a validation on a stack for `subschemas_per_level` subschemas at each of `levels` levels of a value, and at one
+/// more.
+pub(super) fn with_stack_for<T>(subschemas_per_level: usize, levels: usize, check: impl FnOnce() -> T) -> T {
+    let size = one_level(subschemas_per_level)
+        .saturating_mul(levels.saturating_add(2))
+        .saturating_add(BASE)
+        .min(STACK);
     stacker::maybe_grow(size, size, check)
 }
 
 /// Most stack that is taken between two charges.
-fn one_level(reach: usize) -> usize {
-    reach.saturating_mul(SUBSCHEMA).min(STACK / 2)
+fn one_level(subschemas_per_level: usize) -> usize {
+    subschemas_per_level.saturating_mul(SUBSCHEMA).min(STACK / 2)
 }
 
 #[cfg(test)]
@@ -197,7 +204,7 @@ mod tests {
     use std::time::Duration;
 
     fn budget(steps: u64, work_budget: Option<WorkBudget>) -> SchemaBudget {
-        SchemaBudget { steps, work_budget, states: 1, schema: 100, value: 100, reach: 0 }
+        SchemaBudget { steps, work_budget, states: 1, schema: 100, value: 100, subschemas_per_level: 0 }
     }
 
     fn endless() {
@@ -224,11 +231,13 @@ mod tests {
             charge(1);
             if level == u64::MAX { 0 } else { deeper(level + 1) + 1 }
         }
-        let left = |reach, levels| with_stack_for(reach, levels, stacker::remaining_stack).unwrap();
+        let left = |subschemas_per_level, levels| {
+            with_stack_for(subschemas_per_level, levels, stacker::remaining_stack).unwrap()
+        };
         assert!(left(20, 5) < 16 << 20, "that of the thread");
         assert!((16 << 20..32 << 20).contains(&left(100, 18)));
         assert!(left(100_000, 60) > STACK - (1 << 20));
-        let deep = SchemaBudget { reach: 20, ..budget(u64::MAX, None) };
+        let deep = SchemaBudget { subschemas_per_level: 20, ..budget(u64::MAX, None) };
         let ended = with_stack_for(20, 5, || with_budget(&deep, || deeper(0)));
         assert_eq!(ended, Err(BudgetError::Exhausted));
     }

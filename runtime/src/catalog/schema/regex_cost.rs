@@ -38,10 +38,10 @@ pub(super) fn rewriting(pattern: &str) -> u64 {
 
 fn compiled(pattern: &str, config: Config) -> Option<u64> {
     let compiled = Compiler::new().configure(config).build(pattern).ok()?;
-    Some(compiled.states().iter().map(weight).sum())
+    Some(compiled.states().iter().map(state_cost).sum())
 }
 
-fn weight(state: &State) -> u64 {
+fn state_cost(state: &State) -> u64 {
     match state {
         State::Sparse(sparse) => 1 + sparse.transitions.len() as u64 / WAYS,
         State::Union { alternates } => 1 + alternates.len() as u64 / WAYS,

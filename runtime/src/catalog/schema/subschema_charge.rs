@@ -123,7 +123,7 @@ fn is_counted(root: &Value, target: &str) -> bool {
 
 /// How many subschemas a validation may go through at one level of the value: all of them, if the schema has
 /// references. Without references a validation is never deeper than the schema, and this is zero.
-pub(super) fn reach(schema: &Value) -> usize {
+pub(super) fn subschemas_per_level(schema: &Value) -> usize {
     if has_references(schema) { objects(schema) } else { 0 }
 }
 
@@ -165,8 +165,11 @@ mod tests {
 
     #[test]
     fn only_references_make_a_check_deeper_than_its_schema() {
-        assert_eq!(reach(&json!({ "properties": { "a": { "allOf": [{}, {}] } } })), 0);
-        assert_eq!(reach(&json!({ "properties": { "a": { "allOf": [{}, { "$ref": "#" }] } } })), 5);
+        assert_eq!(subschemas_per_level(&json!({ "properties": { "a": { "allOf": [{}, {}] } } })), 0);
+        assert_eq!(
+            subschemas_per_level(&json!({ "properties": { "a": { "allOf": [{}, { "$ref": "#" }] } } })),
+            5
+        );
     }
 
     #[test]

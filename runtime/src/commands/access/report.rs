@@ -62,9 +62,9 @@ pub(super) enum Verdict {
     /// Use it with a token that has more scopes.
     NeedsScopes,
     /// Not use it with these arguments.
-    ArgumentsDenied,
+    ArgumentsForbidden,
     /// Nothing: for the caller it does not exist.
-    Denied,
+    Hidden,
 }
 
 /// One item.
@@ -182,7 +182,7 @@ impl ItemReport {
             })
             .collect();
         let reason = match &decision {
-            Decision::ArgumentDenied(denied) => Some(denied.to_string()),
+            Decision::ArgumentForbidden(forbidden) => Some(forbidden.to_string()),
             Decision::Hidden if !connection.allowed => {
                 Some(format!("may not connect: {}", connection.reason))
             }
@@ -204,8 +204,8 @@ impl ItemReport {
                 Decision::Allow(_) if is_open => Verdict::Allowed,
                 Decision::Allow(_) => Verdict::Conditional,
                 Decision::NeedsScopes(_) => Verdict::NeedsScopes,
-                Decision::ArgumentDenied(_) => Verdict::ArgumentsDenied,
-                Decision::Hidden => Verdict::Denied,
+                Decision::ArgumentForbidden(_) => Verdict::ArgumentsForbidden,
+                Decision::Hidden => Verdict::Hidden,
             },
             scopes: item.scopes.iter().map(|scope| scope.to_string()).collect(),
             conditions,

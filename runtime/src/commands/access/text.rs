@@ -125,8 +125,8 @@ fn shown_width(name: &str) -> usize {
 fn verdict(item: &ItemReport) -> String {
     match item.decision {
         Verdict::Allowed => "allowed".to_owned(),
-        Verdict::Denied => "denied".to_owned(),
-        Verdict::ArgumentsDenied => "denied with these arguments".to_owned(),
+        Verdict::Hidden => "hidden".to_owned(),
+        Verdict::ArgumentsForbidden => "forbidden with these arguments".to_owned(),
         Verdict::NeedsScopes => format!("needs scopes {}", item.scopes.join(" ")),
         Verdict::Conditional => {
             let mut pointers: Vec<&str> = item.conditions.iter().map(|rule| rule.text.as_str()).collect();

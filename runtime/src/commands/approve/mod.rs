@@ -40,8 +40,8 @@ pub(super) async fn run(args: cli::Approve) -> Result<ExitCode, CommandError> {
     for candidate in &candidates {
         approve_run.process(reviewer.review(candidate).await).await?;
     }
-    for gone in gone(&old, &candidates, selected) {
-        approve_run.forget(gone).await?;
+    for name in missing_plugins(&old, &candidates, selected) {
+        approve_run.forget(name).await?;
     }
     approve_run.finish(&old, &config.lock)
 }
@@ -71,7 +71,11 @@ fn candidates(
 }
 
 /// Approved plugins whose files are not in the folder any more.
-fn gone<'l>(old: &'l Lockfile, candidates: &[CandidateFile], selected: Option<&str>) -> Vec<&'l str> {
+fn missing_plugins<'l>(
+    old: &'l Lockfile,
+    candidates: &[CandidateFile],
+    selected: Option<&str>,
+) -> Vec<&'l str> {
     let is_there = |name: &str| candidates.iter().any(|candidate| candidate.name.as_deref() == Ok(name));
     old.names().filter(|name| selected.is_none_or(|selected| selected == *name) && !is_there(name)).collect()
 }

@@ -99,7 +99,7 @@ fn different(
 
 /// Whether a text of the plugin, which would be written to the lockfile, has a secret in it.
 fn contains_secret(now: &ApprovedPlugin, redactor: &Redactor) -> bool {
-    now.says().any(|text| redactor.text(text) != text)
+    now.texts().any(|text| redactor.text(text) != text)
 }
 
 /// Why a plugin's items could not be listed.

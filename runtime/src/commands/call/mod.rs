@@ -173,6 +173,7 @@ fn outside_folder(path: PathBuf, name: String, config: &Config) -> Result<LoadTa
         require_signature: false,
         trusted_keys: Arc::default(),
         scopes: RequiredScopes::default(),
+        dev_sources: None,
     };
     let store = KvDatabase::in_memory().context("cannot open a key-value store in memory")?;
     Ok(LoadTarget { path, name, settings, store, in_folder: false })

@@ -1,7 +1,7 @@
 //! `plugport serve`: prints how to connect, loads the folder and serves it until told to stop.
 
 mod event_printer;
-mod metrics_source;
+mod server_metrics;
 mod signals;
 mod startup;
 
@@ -31,7 +31,7 @@ use crate::watch::{ScanError, scan};
 #[cfg(feature = "authoring")]
 pub(super) use event_printer::NO_TOOLS;
 use event_printer::welcome;
-use metrics_source::MetricsSource;
+use server_metrics::ServerMetrics;
 use signals::Signals;
 pub(super) use startup::policy;
 use startup::{ServerParts, open_audit, prepare};
@@ -65,7 +65,7 @@ pub(super) async fn run(args: cli::Serve) -> Result<ExitCode, CommandError> {
     let telemetry =
         config.telemetry.listen.map(|address| listen_for_scrapers(address, &settings)).transpose()?;
     let listening = listener.as_ref().map(|listener| listener.address);
-    let parts = prepare(&args.source, config.clone(), settings, listening, audit)?;
+    let parts = prepare(&args, config.clone(), settings, listening, audit)?;
     print_memory_estimate(&config);
     signals.reload(parts.folder.rescan_signal());
     if let Some(listener) = &listener {
@@ -99,13 +99,13 @@ async fn serve(
     let calls = RunningCalls { catalog: Arc::clone(&catalog), shutdown: server.settings().shutdown };
     let connections = listener.as_ref().map(http::Listener::connections);
     let scraped =
-        telemetry.map(|telemetry| Scraped::start(telemetry, MetricsSource { connections, ..metrics }));
+        telemetry.map(|telemetry| Scraped::start(telemetry, ServerMetrics { connections, ..metrics }));
     let status = StatusSource::new(config, catalog, load_status);
     let status_server = status.serve(address.unwrap_or_else(|| "stdio".to_owned())).await;
     let stop = CancellationToken::new();
     let refreshing = tokio::spawn(refresher.run(stop.clone()));
     let following = tokio::spawn(folder.run(stop.clone()));
-    let trimming = tokio::spawn(give_back_memory(stop.clone()));
+    let trimming = tokio::spawn(trim_heap_regularly(stop.clone()));
     let exporting = exporter.map(|exporter| tokio::spawn(exporter.run(stop.clone())));
     let served = match listener {
         None => serve_stdio(server, signals, &calls).await,
@@ -166,7 +166,7 @@ struct Scraped {
 }
 
 impl Scraped {
-    fn start(listener: TelemetryListener, metrics: MetricsSource) -> Self {
+    fn start(listener: TelemetryListener, metrics: ServerMetrics) -> Self {
         let stop = CancellationToken::new();
         let serving = tokio::spawn(listener.serve(metrics, stop.clone()));
         Self { stop, serving }
@@ -197,7 +197,7 @@ fn print_memory_estimate(config: &Config) {
 }
 
 /// Gives free memory back to the system from time to time, on a blocking thread.
-async fn give_back_memory(stop: CancellationToken) {
+async fn trim_heap_regularly(stop: CancellationToken) {
     let mut tick = tokio::time::interval(TRIM_INTERVAL);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
     while stop.run_until_cancelled(tick.tick()).await.is_some() {

@@ -8,18 +8,18 @@ use anyhow::Context as _;
 use tokio::task::JoinSet;
 
 use super::event_printer::EventPrinter;
-use super::metrics_source::MetricsSource;
+use super::server_metrics::ServerMetrics;
 use super::{CommandError, console};
 use crate::access::policy::Policy;
 use crate::access::{Authenticator, Quotas};
 use crate::catalog::Catalog;
-use crate::cli::Source;
+use crate::cli;
 use crate::config::{self, AuditConfig, Config, OtlpConfig, RequiredScopes, user_cache_dir};
 use crate::mcp::Server;
 use crate::observe::trace::{OtlpTarget, TraceExporter, Tracer};
 use crate::observe::{Audit, AuditWriter, Escaped};
 use crate::plugin::Loader;
-use crate::sandbox::{CodeCache, Compiler, KvDatabase};
+use crate::sandbox::{CodeCache, CompileEffort, Compiler, KvDatabase};
 use crate::watch::{FolderEvent, FolderWatcher, ListRefresher, LoadPolicy, LoadStatus};
 
 /// Opens the audit. A configured file that cannot be written is an error. If the default file cannot be written, there
@@ -63,7 +63,7 @@ pub(super) struct ServerParts {
     /// Sends the spans of requests; `None`: there are no traces.
     pub(super) exporter: Option<TraceExporter>,
     /// What `/metrics` says, without the connections of clients.
-    pub(super) metrics: MetricsSource,
+    pub(super) metrics: ServerMetrics,
     /// Opens the key-value store in advance and reports failures; serving does not wait for it.
     pub(super) opening: JoinSet<()>,
 }
@@ -71,7 +71,7 @@ pub(super) struct ServerParts {
 /// Prepares everything. Plugins are loaded while the server serves. `settings` are those of the configuration with the
 /// options of the command line.
 pub(super) fn prepare(
-    source: &Source,
+    args: &cli::Serve,
     config: Config,
     settings: config::ServerConfig,
     listening: Option<SocketAddr>,
@@ -92,7 +92,9 @@ pub(super) fn prepare(
     }
     let (tracer, exporter) = tracer(config.telemetry.otlp.as_ref())?;
     let authenticator = Arc::new(Authenticator::new(config.auth.as_ref(), audit.clone()));
-    let loader = Loader::new(&settings, store, audit.clone(), compiler(&config)).context("cannot start")?;
+    let effort = if args.dev_quick { CompileEffort::Quick } else { CompileEffort::Full };
+    let compiler = compiler(&config).with_effort(effort);
+    let loader = Loader::new(&settings, store, audit.clone(), compiler).context("cannot start")?;
     let (call_totals, guest_memory) = (Arc::clone(loader.call_totals()), Arc::clone(loader.guest_memory()));
     let has_metrics = config.telemetry.listen.is_some();
     config.warnings().iter().for_each(|warning| console::eprint(warning));
@@ -113,11 +115,12 @@ pub(super) fn prepare(
     });
     let policy =
         LoadPolicy::read(Arc::new(config), listening).map_err(|error| CommandError::Usage(error.into()))?;
+    let policy = policy.with_dev_sources(args.dev_sources.clone());
     let load_status = Arc::new(LoadStatus::new(settings.max_plugins, policy.approval.mode()));
     let folder = FolderWatcher::new(
         Arc::new(loader),
         policy,
-        source.config_file(),
+        args.source.config_file(),
         Arc::clone(&catalog),
         Arc::clone(&load_status),
         events,
@@ -127,7 +130,7 @@ pub(super) fn prepare(
         Server::new(Arc::clone(&catalog), settings).with_authenticator(authenticator).with_quotas(quotas);
     let server = server.with_tracer(tracer);
     let server = Arc::new(if has_metrics { server.with_metrics() } else { server });
-    let metrics = MetricsSource {
+    let metrics = ServerMetrics {
         started: SystemTime::now(),
         server: Arc::clone(&server),
         catalog: Arc::clone(&catalog),

@@ -133,7 +133,7 @@ impl RequestClient {
             if let (Some(charge), true) =
                 (&self.allowed.charge, error.is_some_and(ClientRequestError::was_never_sent))
             {
-                charge.give_back(reservation);
+                charge.refund(reservation);
             }
         }
         results

@@ -49,7 +49,7 @@ pub(crate) fn prepare(
     revision: Revision,
     capabilities: ClientCapabilities,
 ) -> Result<InputRequest, ClientRequestError> {
-    let key = request.key.unwrap_or_else(|| format!("question-{number}"));
+    let key = request.key.unwrap_or_else(|| format!("request-{number}"));
     let (method, (params, expects)) = match request.body {
         ClientRequestBody::CreateMessage(params) => {
             let params = sampling_params::prepare(object(&params)?, revision, capabilities)?;
@@ -207,7 +207,7 @@ mod tests {
     #[test]
     fn a_client_request_is_worded_for_the_revision() {
         let newest = prepare_form(&form(), Revision::V2026_07_28).unwrap();
-        assert_eq!((newest.key.as_str(), newest.method), ("question-3", "elicitation/create"));
+        assert_eq!((newest.key.as_str(), newest.method), ("request-3", "elicitation/create"));
         assert_eq!(params(&form(), Revision::V2026_07_28)["mode"], "form");
         assert_eq!(params(&form(), Revision::V2025_06_18).get("mode"), None);
         let elicit_url =

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::super::server::Server;
 use crate::call_env::Caller;
 use crate::catalog::{PublishedPrompt, PublishedTool, Snapshot};
-use crate::plugin::{Content, ContentData, Plugin};
+use crate::plugin::{Content, ContentData, Plugin, ResourceContents};
 
 /// Comparing a URI with one template takes about as long as processing this many bytes.
 const TEMPLATE_WORK: usize = 32;
@@ -65,8 +65,8 @@ impl HiddenItems {
     }
 }
 
-/// Finds the resources that a result links to or embeds and that are hidden from its caller. A URI that no plugin
-/// publishes is never hidden.
+/// Finds the resources that a result links to, embeds or contains and that are hidden from its caller. A URI that no
+/// plugin publishes is never hidden.
 #[derive(Debug)]
 pub(super) struct HiddenLinks {
     /// `None` if nothing is hidden, or the result has no links.
@@ -82,7 +82,15 @@ impl HiddenLinks {
     ) -> Self {
         let is_link =
             |content: &&Content| matches!(content.data, ContentData::Link(_) | ContentData::Embedded(_));
-        let links = contents.filter(is_link).count();
+        Self::counted(server, caller, contents.filter(is_link).count())
+    }
+
+    /// The links of what was read at `uri`: contents with other URIs.
+    pub(super) fn of_read(server: &Server, caller: &Caller, uri: &str, read: &[ResourceContents]) -> Self {
+        Self::counted(server, caller, read.iter().filter(|contents| contents.uri != uri).count())
+    }
+
+    fn counted(server: &Server, caller: &Caller, links: usize) -> Self {
         let hidden = if links > 0 { HiddenItems::of(server, caller) } else { None };
         Self { hidden, links }
     }

@@ -138,10 +138,10 @@ fn check(
             let reason = ForbiddenReason::Scopes { scopes: scopes.join(" ") };
             (AccessError::Scopes(RpcError::insufficient_scope(scopes)), reason)
         }
-        Decision::ArgumentDenied(denied) => {
-            let (argument, role) = (denied.argument.to_owned(), denied.role.to_owned());
-            let reason = ForbiddenReason::Argument { argument, role, line: denied.line };
-            (AccessError::Arguments(denied.to_string()), reason)
+        Decision::ArgumentForbidden(forbidden) => {
+            let (argument, role) = (forbidden.argument.to_owned(), forbidden.role.to_owned());
+            let reason = ForbiddenReason::Argument { argument, role, line: forbidden.line };
+            (AccessError::Arguments(forbidden.to_string()), reason)
         }
     };
     plugin.record_forbidden(ForbiddenCall { function, name: own_name, caller, reason, bytes_in });
@@ -210,3 +210,6 @@ pub(super) fn check_response(
     let view = CatalogView { snapshot, is_complete: true, access };
     check_request(&view, caller, context.revision, &context.request)
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,7 +7,7 @@ use super::super::call_client::AllowedCall;
 use super::super::request_context::RequestContext;
 use super::super::server::Server;
 use super::item_access::AllowingRoles;
-use crate::access::{OverQuota, QuotaCaller};
+use crate::access::{QuotaCaller, QuotaError};
 use crate::call_env::Caller;
 use crate::plugin::{CallKind, OverQuotaCall, Plugin};
 use crate::token_bucket::CallerKey as _;
@@ -29,7 +29,7 @@ pub(super) async fn admit(
     context: &RequestContext,
     AllowingRoles { names: roles, quotas }: AllowingRoles,
     called: CalledItem<'_>,
-) -> Result<AllowedCall, OverQuota> {
+) -> Result<AllowedCall, QuotaError> {
     if quotas.is_empty() {
         return Ok(AllowedCall { roles, charge: None });
     }

@@ -11,6 +11,7 @@ use super::super::result_writer::EncodedResult;
 use super::super::server::{CatalogView, Server};
 use super::super::wire::ReadView;
 use super::error_mapping::map_error;
+use super::hidden_items::HiddenLinks;
 use super::item_access::{self, AllowingRoles};
 use super::quotas::{self, CalledItem};
 use super::run_guest_call;
@@ -51,9 +52,11 @@ pub(in super::super) async fn read(
     let FinishedCall { outcome, mut record } = run_guest_call::run(context, &uri, pin!(reading)).await?;
     Some(match outcome {
         Ok(contents) => {
-            let bytes = record.bytes_out();
+            let links = HiddenLinks::of_read(server, &context.caller, &uri, &contents);
+            let bytes = record.bytes_out().saturating_add(links.work());
             let write = || {
                 ReadView::new(&contents)
+                    .map(|view| view.without_resources(|other| *other != *uri && links.hide(other)))
                     .map_err(|fault| run_guest_call::invalid_result_error(&mut record, &plugin, &uri, &fault))
                     .and_then(|view| EncodedResult::new(&view, context.revision, &server.info))
             };

@@ -1,8 +1,6 @@
 //! Subscriptions to changes: `subscriptions/listen` (2026-07-28), `resources/subscribe` and `resources/unsubscribe`
 //! (the revisions with sessions).
 
-use std::sync::Arc;
-
 use bytes::Bytes;
 use serde::Deserialize;
 use serde::ser::SerializeMap;
@@ -17,7 +15,7 @@ use super::super::result_writer::{EmptyResult, EncodedResult, ResultFields};
 use super::super::revision::Revision;
 use super::super::server::{CatalogView, Server};
 use super::super::sessions::server_notifications::method_of;
-use super::super::sessions::subscriptions::{MAX_URIS, Subscriptions};
+use super::super::sessions::subscriptions::Subscriptions;
 use super::{item_access, read};
 use crate::catalog::CatalogChange;
 use crate::json::RawObject;
@@ -84,56 +82,58 @@ struct SubscriptionFilter {
 }
 
 /// The subscription of one `subscriptions/listen`.
-struct SubscriptionStream {
+pub(in super::super) struct SubscriptionStream {
     id: Value,
     filter: SubscriptionFilter,
     uris: Subscriptions,
 }
 
-/// The URIs that a `subscriptions/listen` names, up to the maximum; empty if its parameters are malformed.
-pub(in super::super) fn listened_uris(params: &Params) -> Vec<String> {
-    let filter = read(params).map(|ListenParams { notifications }| notifications).unwrap_or_default();
-    let mut uris = filter.resource_subscriptions;
-    uris.truncate(MAX_URIS);
-    uris
-}
+impl SubscriptionStream {
+    /// Reads a `subscriptions/listen`.
+    ///
+    /// # Errors
+    /// When its parameters are malformed, or there are too many URIs.
+    pub(in super::super) async fn open(
+        server: &Server,
+        context: &RequestContext,
+        params: &Params,
+    ) -> Result<Self, RpcError> {
+        server.reading().in_place(params.len(), || Self::new(server, context, params)).await
+    }
 
-/// Sends notifications of changes until the client cancels the request or the server stops. The request gets a result
-/// only if the server stops.
-pub(in super::super) async fn listen(
-    server: &Server,
-    context: &Arc<RequestContext>,
-    params: &Params,
-) -> Option<Result<EncodedResult, RpcError>> {
-    let bytes = params.len();
-    let subscription =
-        server.reading().in_place(bytes, || SubscriptionStream::new(server, context, params)).await;
-    let subscription = match subscription {
-        Ok(subscription) => subscription,
-        Err(error) => return Some(Err(error)),
-    };
-    let leg = context.leg();
-    let queue = &leg.queue;
-    let mut changes = server.changes(&context.caller);
-    queue.deliver(OutgoingMessage::Message(subscription.acknowledgement())).await.ok()?;
-    loop {
-        let messages = tokio::select! {
-            biased;
-            () = context.cancel.cancelled() => return None,
-            () = server.stopping.cancelled() => return Some(subscription.ended(server, context.revision)),
-            change = changes.next() => match change {
-                Some(CatalogChange::Lost) => subscription.updated_all(),
-                Some(change) => subscription.message_for(&change).into_iter().collect(),
-                None => return Some(subscription.ended(server, context.revision)),
-            },
-        };
-        for message in messages {
-            queue.deliver(OutgoingMessage::Message(message)).await.ok()?;
+    /// The URIs whose updates the client subscribed to.
+    pub(in super::super) fn uris(&self) -> Vec<String> {
+        self.uris.all()
+    }
+
+    /// Sends notifications of changes until the client cancels the request or the server stops. The request gets a
+    /// result only if the server stops.
+    pub(in super::super) async fn listen(
+        self,
+        server: &Server,
+        context: &RequestContext,
+    ) -> Option<Result<EncodedResult, RpcError>> {
+        let leg = context.leg();
+        let queue = &leg.queue;
+        let mut changes = server.changes(&context.caller);
+        queue.deliver(OutgoingMessage::Message(self.acknowledgement())).await.ok()?;
+        loop {
+            let messages = tokio::select! {
+                biased;
+                () = context.cancel.cancelled() => return None,
+                () = server.stopping.cancelled() => return Some(self.ended(server, context.revision)),
+                change = changes.next() => match change {
+                    Some(CatalogChange::Lost) => self.updated_all(),
+                    Some(change) => self.message_for(&change).into_iter().collect(),
+                    None => return Some(self.ended(server, context.revision)),
+                },
+            };
+            for message in messages {
+                queue.deliver(OutgoingMessage::Message(message)).await.ok()?;
+            }
         }
     }
-}
 
-impl SubscriptionStream {
     fn new(server: &Server, context: &RequestContext, params: &Params) -> Result<Self, RpcError> {
         let ListenParams { notifications: mut filter } = read(params)?;
         let uris = Subscriptions::new(server.share(&context.caller));

@@ -8,7 +8,7 @@ use super::super::buffer_budget::{BufferReservation, BufferShare};
 use super::super::error::RpcError;
 
 /// Maximum number of URIs of one client.
-pub(crate) const MAX_URIS: usize = 1_000;
+const MAX_URIS: usize = 1_000;
 
 /// Maximum number of bytes of all URIs of one client.
 const MAX_BYTES: usize = 128 << 10;

@@ -120,6 +120,12 @@ impl<'a> ReadView<'a> {
         };
         contents.iter().map(read).collect::<Result<_, _>>().map(Self)
     }
+
+    /// The same result without the contents of hidden resources.
+    pub(in super::super) fn without_resources(mut self, is_hidden: impl Fn(&str) -> bool) -> Self {
+        self.0.retain(|Contents { contents, .. }| !is_hidden(&contents.uri));
+        self
+    }
 }
 
 struct ContentsList<'a>(&'a [Contents<'a>], Revision);

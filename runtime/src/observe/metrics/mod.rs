@@ -18,7 +18,7 @@ mod sessions;
 pub use counts_by_name::CountsByName;
 pub use histogram::{Histogram, HistogramSnapshot};
 pub use metric_family::{Labels, MetricFamily, MetricKind, MetricValue, Sample};
-pub use operation_histograms::{ErrorType, ItemOperations, OperationTable, Operations};
+pub use operation_histograms::{ErrorType, HistogramsByName, ItemHistograms, OperationHistograms};
 pub use process_metrics::process_families;
 pub use prometheus_text::prometheus_text;
 pub use sessions::{SessionMetrics, SessionTimer};

@@ -1,6 +1,6 @@
 //! Durations of requests by item, and by how the request ended.
 //!
-//! An item that clients call holds its own histograms in an [`ItemOperations`], so that a call reaches them without a
+//! An item that clients call holds its own histograms in an [`ItemHistograms`], so that a call reaches them without a
 //! lock and without hashing the item's name. The table that a scrape reads has the same histograms by name. Versions of
 //! a plugin that replace each other share them, so the sums continue after a reload.
 //!
@@ -56,12 +56,12 @@ impl ErrorType {
 
 /// The durations of one kind of request.
 #[derive(Debug, Default)]
-pub struct Operations {
+pub struct OperationHistograms {
     /// One histogram for each [`ErrorType`], allocated when the first request ends with that type.
     by_error: [OnceLock<Box<Histogram>>; ERROR_TYPES.len()],
 }
 
-impl Operations {
+impl OperationHistograms {
     /// Counts a request.
     pub fn record(&self, time: Duration, error: ErrorType) {
         if let Some(histogram) = self.by_error.get(error.0) {
@@ -80,24 +80,27 @@ impl Operations {
 
 /// The histograms of one item. The first call gets them from the table; from then on the item holds them.
 #[derive(Debug, Default)]
-pub struct ItemOperations(OnceLock<Option<Arc<Operations>>>);
+pub struct ItemHistograms(OnceLock<Option<Arc<OperationHistograms>>>);
 
-impl ItemOperations {
+impl ItemHistograms {
     /// Returns the item's histograms, which the first call gets from `table`. `None`: the table is full, or this item
     /// is not counted.
-    pub fn of(&self, table: impl FnOnce() -> Option<Arc<Operations>>) -> Option<&Arc<Operations>> {
+    pub fn of(
+        &self,
+        table: impl FnOnce() -> Option<Arc<OperationHistograms>>,
+    ) -> Option<&Arc<OperationHistograms>> {
         self.0.get_or_init(table).as_ref()
     }
 }
 
 /// The histograms of items by name.
 #[derive(Debug)]
-pub struct OperationTable {
+pub struct HistogramsByName {
     max: usize,
-    by_name: Mutex<HashMap<String, Arc<Operations>>>,
+    by_name: Mutex<HashMap<String, Arc<OperationHistograms>>>,
 }
 
-impl OperationTable {
+impl HistogramsByName {
     /// A table for at most `max` items.
     #[must_use]
     pub fn new(max: usize) -> Self {
@@ -107,13 +110,13 @@ impl OperationTable {
     /// Returns the histograms of the item with this name. If the table is full, entries that no item holds any more are
     /// removed first; if all are held, the result is `None`, and the item is not counted.
     #[must_use]
-    pub fn get(&self, name: &str) -> Option<Arc<Operations>> {
+    pub fn get(&self, name: &str) -> Option<Arc<OperationHistograms>> {
         let mut by_name = self.by_name.lock();
         if let Some(known) = by_name.get(name) {
             return Some(Arc::clone(known));
         }
         if by_name.len() >= self.max {
-            by_name.retain(|_, operations| Arc::strong_count(operations) > 1);
+            by_name.retain(|_, histograms| Arc::strong_count(histograms) > 1);
         }
         if by_name.len() >= self.max {
             return None;
@@ -123,9 +126,9 @@ impl OperationTable {
 
     /// The histograms of published items by name, sorted. Entries whose item is neither published nor held by anyone
     /// are removed.
-    pub fn read(&self, is_published: impl Fn(&str) -> bool) -> Vec<(String, Arc<Operations>)> {
+    pub fn read(&self, is_published: impl Fn(&str) -> bool) -> Vec<(String, Arc<OperationHistograms>)> {
         let mut by_name = self.by_name.lock();
-        by_name.retain(|name, operations| Arc::strong_count(operations) > 1 || is_published(name));
+        by_name.retain(|name, histograms| Arc::strong_count(histograms) > 1 || is_published(name));
         // An item that is unpublished for a while keeps its sums, but a scrape does not show them.
         let shown = by_name.iter().filter(|(name, _)| is_published(name));
         let mut shown: Vec<_> = shown.map(|(name, known)| (name.clone(), Arc::clone(known))).collect();
@@ -140,12 +143,12 @@ mod tests {
 
     #[test]
     fn an_error_has_a_type_of_its_own_or_is_one_of_the_others() {
-        let operations = Operations::default();
+        let histograms = OperationHistograms::default();
         let codes = [-32602, -32602, 7, i64::MAX].map(ErrorType::of_code);
         for error in [ErrorType::NONE, ErrorType::TOOL_ERROR, ErrorType::CANCELLED].into_iter().chain(codes) {
-            operations.record(Duration::ZERO, error);
+            histograms.record(Duration::ZERO, error);
         }
-        let read: Vec<_> = operations.read().map(|(name, histogram)| (name, histogram.count)).collect();
+        let read: Vec<_> = histograms.read().map(|(name, histogram)| (name, histogram.count)).collect();
         let expected = [
             (None, 1),
             (Some("tool_error"), 1),
@@ -158,9 +161,9 @@ mod tests {
 
     #[test]
     fn versions_of_an_item_share_their_sums() {
-        let table = OperationTable::new(9);
+        let table = HistogramsByName::new(9);
         for _ in 0..2 {
-            let item = ItemOperations::default();
+            let item = ItemHistograms::default();
             for _ in 0..2 {
                 item.of(|| table.get("a")).unwrap().record(Duration::ZERO, ErrorType::NONE);
             }
@@ -172,7 +175,7 @@ mod tests {
 
     #[test]
     fn names_that_come_and_go_do_not_pile_up() {
-        let table = OperationTable::new(4);
+        let table = HistogramsByName::new(4);
         for number in 0..1_000 {
             assert!(table.get(&number.to_string()).is_some());
             assert!(table.by_name.lock().len() <= 4);

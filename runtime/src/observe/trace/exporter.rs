@@ -38,6 +38,8 @@ pub struct TraceExporter {
     spans: SpanReceiver,
     target: OtlpTarget,
     log: LossLog,
+    /// Tells the spans of this server from those of others.
+    instance_id: Option<String>,
     /// Number of spans in the batch that is being sent; they are lost if the server stops before it is sent.
     sending: u64,
 }
@@ -56,7 +58,7 @@ impl TraceExporter {
     /// An exporter of these spans.
     #[must_use]
     pub fn new(spans: SpanReceiver, target: OtlpTarget) -> Self {
-        Self { spans, target, log: LossLog::default(), sending: 0 }
+        Self { spans, target, log: LossLog::default(), instance_id: otlp::random_instance_id(), sending: 0 }
     }
 
     /// Counters of exported and dropped spans, which go on counting while the exporter runs.
@@ -125,7 +127,8 @@ impl TraceExporter {
     }
 
     async fn send(&self, batch: Vec<QueuedSpan>) -> Result<(), SendError> {
-        let body = Bytes::from(otlp::encode(batch.into_iter().map(|span| *span)));
+        let spans = batch.into_iter().map(|span| *span);
+        let body = Bytes::from(otlp::encode(self.instance_id.as_deref(), spans));
         timeout(EXPORT_TIMEOUT, self.target.post(body)).await.unwrap_or(Err(SendError::TimedOut))
     }
 }

@@ -140,11 +140,24 @@ enum OtlpValue {
     Float(f64),
 }
 
-/// The body of one export.
-pub(super) fn encode(spans: impl IntoIterator<Item = SpanData>) -> Vec<u8> {
+/// A random `service.instance.id`, which is a UUID of version 4. `None` when the system has no randomness.
+pub(super) fn random_instance_id() -> Option<String> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).ok()?;
+    let random = u128::from_be_bytes(bytes);
+    let part = |shift: u32, bits: u32| (random >> shift) & ((1 << bits) - 1);
+    // The digit 4 is the version, and the two bits before `part(48, 14)` are the variant.
+    let variant = 0x8000 | part(48, 14);
+    let (first, second, third, last) = (part(96, 32), part(80, 16), part(64, 12), part(0, 48));
+    Some(format!("{first:08x}-{second:04x}-4{third:03x}-{variant:04x}-{last:012x}"))
+}
+
+/// The body of one export, by the instance of the server with this id.
+pub(super) fn encode(instance_id: Option<&str>, spans: impl IntoIterator<Item = SpanData>) -> Vec<u8> {
     let version = env!("CARGO_PKG_VERSION");
-    let attributes =
-        vec![key_value(("service.name", "plugport".into())), key_value(("service.version", version.into()))];
+    let instance_id = instance_id.map(|id| ("service.instance.id", id.to_owned().into()));
+    let attributes = [("service.name", "plugport".into()), ("service.version", version.into())];
+    let attributes = attributes.into_iter().chain(instance_id).map(key_value).collect();
     let scope = InstrumentationScope { name: "plugport".to_owned(), version: version.to_owned() };
     let spans = spans.into_iter().map(span).collect();
     let scope_spans = vec![ScopeSpans { scope: Some(scope), spans }];

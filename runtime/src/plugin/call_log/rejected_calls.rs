@@ -68,10 +68,10 @@ struct RejectionTable {
 impl RejectionTable {
     /// Counts a call. Returns its key if the call is the first of its kind and needs a line at once.
     fn count(&mut self, mut key: RejectionKey, bytes_in: usize, now: Instant) -> Option<RejectionKey> {
-        if self.lacks_room(&key, MAX_KINDS) {
+        if self.is_full_for(&key, MAX_KINDS) {
             key.name = None;
         }
-        if self.lacks_room(&key, 2 * MAX_KINDS) {
+        if self.is_full_for(&key, 2 * MAX_KINDS) {
             key.caller = None;
         }
         if let Some(count) = self.kinds.get_mut(&key) {
@@ -84,7 +84,7 @@ impl RejectionTable {
     }
 
     /// Whether this would be another kind beyond `most`.
-    fn lacks_room(&self, key: &RejectionKey, most: usize) -> bool {
+    fn is_full_for(&self, key: &RejectionKey, most: usize) -> bool {
         self.kinds.len() >= most && !self.kinds.contains_key(key)
     }
 

@@ -5,7 +5,7 @@ use wasmtime::component::{Component, InstancePre, Linker};
 use super::super::exports::FEATURES;
 use super::super::function_tools::{DocsSection, FunctionTools};
 use super::super::interface_names::{IncompatibleInterface, instead_of};
-use super::super::made_for::MadeFor;
+use super::super::other_host::OtherHost;
 use super::super::{Exports, Interfaces, LoadError};
 use crate::capability::InstanceCtx;
 use crate::config::Limits;
@@ -61,7 +61,7 @@ fn functions(
 }
 
 /// The error about a component that cannot be a plugin, which says what it was made for if that is known.
-pub(super) fn for_other_host(error: LoadError, made_for: Option<&MadeFor>) -> LoadError {
+pub(super) fn for_other_host(error: LoadError, other_host: Option<&OtherHost>) -> LoadError {
     let concerns_interfaces = matches!(
         error,
         LoadError::Compile(CompileError::Async(_))
@@ -70,7 +70,7 @@ pub(super) fn for_other_host(error: LoadError, made_for: Option<&MadeFor>) -> Lo
             | LoadError::MissingImport { .. }
             | LoadError::Unlinkable(_)
     );
-    match made_for {
+    match other_host {
         Some(host) if concerns_interfaces => LoadError::OtherHost(host.clone()),
         _ => error,
     }

@@ -72,6 +72,7 @@ mod tests {
     use super::*;
     use crate::sandbox::compile::cache::CodeCache;
     use crate::sandbox::compile::{CompileError, Compiler};
+    use crate::sandbox::compile_effort::CompileEffort;
     use crate::sandbox::engine;
 
     #[tokio::test]
@@ -79,7 +80,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let engine = engine::engine(&crate::config::ServerConfig::default()).unwrap();
         let component = b"\0asm\x0d\0\x01\0".to_vec();
-        let code = engine::compiler().unwrap().precompile_component(&component).unwrap();
+        let code = engine::compiler(CompileEffort::Full).unwrap().precompile_component(&component).unwrap();
         let other = CodeCache::open(dir.path(), 64).unwrap().unwrap();
         let cache = CodeCache::open(dir.path(), 64).unwrap().unwrap();
         // This compiler cannot compile anything itself.

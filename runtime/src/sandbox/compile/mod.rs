@@ -29,6 +29,7 @@ pub use worker_main::{CompileRequest, WorkerError, compile_for_server};
 
 use crate::config::Limits;
 use crate::observe::truncate;
+use crate::sandbox::compile_effort::CompileEffort;
 use cache::{CompileLock, Key};
 use deserialize::MachineCode;
 
@@ -45,6 +46,7 @@ pub struct Compiler {
     /// Searched in this order. New code is stored in the first.
     caches: Arc<[CodeCache]>,
     permits: Arc<Semaphore>,
+    effort: CompileEffort,
 }
 
 /// The permit to compile one file. Dropping it returns it. Everything that compiles needs one, so there is a single
@@ -141,7 +143,14 @@ impl Compiler {
     }
 
     fn new(location: Location) -> Self {
-        Self { location, caches: Arc::default(), permits: Arc::new(Semaphore::new(MAX_COMPILING)) }
+        let permits = Arc::new(Semaphore::new(MAX_COMPILING));
+        Self { location, caches: Arc::default(), permits, effort: CompileEffort::Full }
+    }
+
+    /// The same compiler with another effort.
+    #[must_use]
+    pub fn with_effort(self, effort: CompileEffort) -> Self {
+        Self { effort, ..self }
     }
 
     /// The same compiler with code caches: all are searched, and new code is stored in the first.
@@ -189,7 +198,8 @@ impl Compiler {
         limits: &Limits,
         _permit: &CompilePermit,
     ) -> Result<Component, CompileError> {
-        let key = Key::of(engine, digest);
+        let key = Key::of(engine, &self.effort.name(digest));
+        let limits = &*self.effort.limits(limits);
         let lock = self.lock(key, limits).await;
         let compiling = async {
             // Another process that held the lock may have stored the code meanwhile.
@@ -215,9 +225,10 @@ impl Compiler {
     ) -> Result<MachineCode, CompileError> {
         match &self.location {
             Location::ChildProcess(program) => {
-                let detached = self.caches.first().map(|cache| DetachedCompile::new(cache, digest, limits));
+                let name = self.effort.name(digest);
+                let detached = self.caches.first().map(|cache| DetachedCompile::new(cache, &name, limits));
                 let lock = lock.and_then(|lock| lock.share().ok());
-                worker_process::compile(program, component, limits, detached, lock).await
+                worker_process::compile(program, self.effort, component, limits, detached, lock).await
             }
             Location::ThisProcess => compile_in_process(engine.clone(), component, limits).await,
         }
@@ -255,10 +266,13 @@ impl Compiler {
         if self.caches.is_empty() {
             return None;
         }
-        let (caches, key) = (Arc::clone(&self.caches), Key::of(engine, digest));
-        let (engine, max_bytes) = (engine.clone(), limits.code_mib << 20);
+        let caches = Arc::clone(&self.caches);
+        let efforts = self.effort.sufficient().iter();
+        let keys: Vec<Key> = efforts.map(|effort| Key::of(engine, &effort.name(digest))).collect();
+        let (engine, max_bytes) = (engine.clone(), self.effort.limits(limits).code_mib << 20);
         let loading = spawn_blocking(move || {
-            let loaded = caches.iter().find_map(|cache| cache.load(&engine, &key, max_bytes))?;
+            let load = |key| caches.iter().find_map(|cache| cache.load(&engine, key, max_bytes));
+            let loaded = keys.iter().find_map(load)?;
             loaded
                 .map_err(|error| tracing::warn!(%error, "cached code is for another engine; the file is compiled again"))
                 .ok()
@@ -286,8 +300,10 @@ mod tests {
 
     #[test]
     fn what_a_compiling_process_makes_fits_the_engine_that_serves() {
-        let (serves, compiles) =
-            (engine::engine(&crate::config::ServerConfig::default()).unwrap(), engine::compiler().unwrap());
+        let (serves, compiles) = (
+            engine::engine(&crate::config::ServerConfig::default()).unwrap(),
+            engine::compiler(CompileEffort::Full).unwrap(),
+        );
         assert_eq!(Key::of(&serves, "d"), Key::of(&compiles, "d"));
         assert_ne!(Key::of(&serves, "d"), Key::of(&serves, "e"));
         let code = MachineCode::Compiled(compiles.precompile_component(b"\0asm\x0d\0\x01\0").unwrap());
@@ -309,6 +325,23 @@ mod tests {
         assert!(both.load_cached(&engine, "new", &limits).await.is_some());
         assert!(both.load_cached(&engine, "other", &limits).await.is_none());
         assert!(second.load_cached(&engine, "new", &limits).await.is_none());
+    }
+
+    #[tokio::test]
+    async fn quick_code_runs_in_the_engine_and_is_found_by_nobody_who_wants_better() {
+        let dir = tempfile::tempdir().unwrap();
+        let compiler = || Compiler::in_process().with_caches(CodeCache::open(dir.path(), 64).unwrap());
+        let (full, quick) = (compiler(), compiler().with_effort(CompileEffort::Quick));
+        let engine = engine::engine(&crate::config::ServerConfig::default()).unwrap();
+        let component = wat::parse_str("(component (core module (func (export \"f\"))))").unwrap();
+        let code = engine::compiler(CompileEffort::Quick).unwrap().precompile_component(&component).unwrap();
+        MachineCode::Compiled(code).load(&engine).unwrap();
+        let limits = Limits::default();
+        quick.compile(&engine, component.clone(), "a", &limits).await.unwrap();
+        assert!(full.load_cached(&engine, "a", &limits).await.is_none());
+        assert!(quick.load_cached(&engine, "a", &limits).await.is_some());
+        full.compile(&engine, component, "b", &limits).await.unwrap();
+        assert!(quick.load_cached(&engine, "b", &limits).await.is_some());
     }
 
     #[tokio::test]

@@ -18,6 +18,7 @@ use super::cache::{CodeCache, Key};
 use super::ipc::{self, HEAD, ReplyHeader, ReplyKind};
 use super::worker_main::WorkerError;
 use crate::config::Limits;
+use crate::sandbox::compile_effort::CompileEffort;
 use crate::sandbox::engine::compiler;
 
 /// The code that is to be stored, and the cache for it.
@@ -27,7 +28,7 @@ pub struct DetachedCompile {
     pub folder: PathBuf,
     /// The maximum size of the cache, in MiB.
     pub mib: u64,
-    /// The digest of the component.
+    /// The digest under which the code is stored.
     pub digest: String,
     /// The maximum size of the code, in MiB.
     pub code_mib: u64,
@@ -93,7 +94,7 @@ impl DetachedCompile {
             // The next server that loads the file compiles it again and reports the error.
             _ => return Ok(()),
         };
-        let engine = compiler().map_err(WorkerError::of)?;
+        let engine = compiler(CompileEffort::Full).map_err(WorkerError::of)?;
         let cache = CodeCache::in_folder(&self.folder, self.mib).map_err(WorkerError::of)?;
         cache.insert(&Key::of(&engine, &self.digest), &code);
         Ok(())

@@ -16,6 +16,7 @@ use super::rlimits::Rlimits;
 use super::{MAX_MESSAGE, declaration_limits};
 use crate::config::mib;
 use crate::observe::truncate;
+use crate::sandbox::compile_effort::CompileEffort;
 use crate::sandbox::engine::compiler;
 
 /// The command-line arguments of a compiling process.
@@ -27,6 +28,8 @@ pub struct CompileRequest {
     pub memory_mib: u64,
     /// The processor time for compiling it, in seconds.
     pub cpu_s: u64,
+    /// How much time to take for good code.
+    pub effort: CompileEffort,
 }
 
 /// Why the process has no reply. The message appears only in the server's log.
@@ -49,7 +52,7 @@ pub fn compile_for_server(request: CompileRequest) -> Result<(), WorkerError> {
     Rlimits { memory, cpu: request.cpu_s }.apply().map_err(WorkerError::of)?;
     let component = read(request.bytes).map_err(WorkerError::of)?;
     std::thread::Builder::new().spawn(end_with_server).map_err(WorkerError::of)?;
-    let engine = compiler().map_err(WorkerError::of)?;
+    let engine = compiler(request.effort).map_err(WorkerError::of)?;
     let stdout = io::stdout().lock();
     match compiled(&engine, &component) {
         Ok(code) => ipc::write(stdout, ReplyKind::Code, &code),

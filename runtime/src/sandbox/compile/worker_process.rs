@@ -19,6 +19,7 @@ use super::ipc::{HEAD, ReplyHeader, ReplyKind};
 use super::orphaned_compile::DetachedCompile;
 use crate::config::Limits;
 use crate::observe::Escaped;
+use crate::sandbox::compile_effort::CompileEffort;
 
 /// The file that this process runs, even if it was renamed or removed.
 const THIS_PROGRAM: &str = "/proc/self/exe";
@@ -47,12 +48,13 @@ pub(super) fn this_program() -> PathBuf {
 /// over, reads the reply, and holds `lock` until then; without `detached`, the compiling process is killed.
 pub(super) async fn compile(
     program: &Path,
+    effort: CompileEffort,
     component: Vec<u8>,
     limits: &Limits,
     detached: Option<DetachedCompile>,
     lock: Option<File>,
 ) -> Result<MachineCode, CompileError> {
-    let child = start(program, component.len(), limits).map_err(CompileError::Unavailable)?;
+    let child = start(program, effort, component.len(), limits).map_err(CompileError::Unavailable)?;
     let mut running = CompileProcess {
         child,
         program: program.to_owned(),
@@ -61,8 +63,8 @@ pub(super) async fn compile(
         detached,
         lock,
     };
-    let exchange = exchange(&mut running, component, limits);
-    let Ok(outcome) = tokio::time::timeout(limits.compile_time(), exchange).await else {
+    let communication = communicate(&mut running, component, limits);
+    let Ok(outcome) = tokio::time::timeout(limits.compile_time(), communication).await else {
         running.detached = None;
         kill(&mut running.child).await;
         return Err(CompileError::Slow(limits.compile_ms));
@@ -75,7 +77,7 @@ pub(super) async fn compile(
     }
 }
 
-fn start(program: &Path, bytes: usize, limits: &Limits) -> io::Result<Child> {
+fn start(program: &Path, effort: CompileEffort, bytes: usize, limits: &Limits) -> io::Result<Child> {
     let threads = threads();
     let cpu_s = limits.compile_time().as_secs().saturating_add(1).saturating_mul(threads as u64);
     Command::new(program)
@@ -84,6 +86,7 @@ fn start(program: &Path, bytes: usize, limits: &Limits) -> io::Result<Child> {
         .args(["--bytes", &bytes.to_string()])
         .args(["--memory-mib", &limits.compile_mib.to_string()])
         .args(["--cpu-s", &cpu_s.to_string()])
+        .args((effort == CompileEffort::Quick).then_some("--quick"))
         .env_clear()
         .env("RAYON_NUM_THREADS", threads.to_string())
         .current_dir("/")
@@ -142,7 +145,7 @@ enum ReplyError {
 }
 
 /// Writes the input, and reads stdout and stderr to their ends. Returns the reply and the text of stderr.
-async fn exchange(
+async fn communicate(
     running: &mut CompileProcess,
     component: Vec<u8>,
     limits: &Limits,

@@ -14,7 +14,7 @@ use super::credentials_header::{self, TokenScheme};
 use super::response::NeededScopes;
 use super::response_body::HttpResponse;
 use super::target_uri::target_uris;
-use super::tls::ShownCertificate;
+use super::tls::ConnectionCertificate;
 use crate::access::{AuthError, Authenticator, Credentials, DpopRequest, Principal, TokenError};
 use crate::mcp::Caller;
 
@@ -31,7 +31,8 @@ pub(super) async fn authenticate(
     caller: &Caller,
     is_loopback: bool,
 ) -> Result<Option<Arc<Principal>>, Response> {
-    let certificate = parts.extensions.get::<ShownCertificate>().and_then(ShownCertificate::trusted);
+    let certificate =
+        parts.extensions.get::<ConnectionCertificate>().and_then(ConnectionCertificate::trusted);
     let address = match caller {
         Caller::Address(address) => Some(*address),
         _ => None,

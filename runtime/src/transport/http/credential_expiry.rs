@@ -17,7 +17,7 @@ use http_body::Frame;
 
 use super::response_body::{HttpResponse, ResponseBody, boxed};
 use super::sse;
-use super::tls::ShownCertificate;
+use super::tls::ConnectionCertificate;
 use crate::access::{Authenticator, Principal};
 
 /// A body that ends when the credentials of its principal end.
@@ -28,19 +28,19 @@ struct CredentialBound {
 
 /// If the response is an event stream, ends it when the credentials of `principal` are no longer valid; with `None`,
 /// when callers without credentials are no longer accepted (`is_loopback` says whether the caller is on this machine).
-/// `shown` is the client certificate of the connection, whose authority must stay trusted.
+/// `certificate` is the client certificate of the connection, whose authority must stay trusted.
 pub(super) fn bind(
     response: HttpResponse,
     authenticator: &Arc<Authenticator>,
     principal: Option<Arc<Principal>>,
     is_loopback: bool,
-    shown: Option<&ShownCertificate>,
+    certificate: Option<&ConnectionCertificate>,
 ) -> HttpResponse {
     if !sse::is_stream(&response) {
         return response;
     }
     let authenticator = Arc::clone(authenticator);
-    let distrusted = shown.map(|shown| shown.distrusted.clone()).unwrap_or_default();
+    let distrusted = certificate.map(|certificate| certificate.distrusted.clone()).unwrap_or_default();
     let ended = async move {
         let ended = authenticator.ended(principal.as_ref(), is_loopback);
         distrusted.run_until_cancelled(ended).await;

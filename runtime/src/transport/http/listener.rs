@@ -29,7 +29,7 @@ use tokio_util::task::TaskTracker;
 use super::connection_limit::{ConnectionLimit, ConnectionPermit, ConnectionState};
 use super::header_read_timer::HeaderReadTimer;
 use super::make_service::{ConnectionInfo, MakeService};
-use super::tls::{FailedHandshake, ShownCertificate, TlsAcceptor, TlsClient};
+use super::tls::{ConnectionCertificate, FailedHandshake, TlsAcceptor, TlsClient};
 use crate::config::ServerConfig;
 use crate::mcp::Caller;
 
@@ -216,7 +216,7 @@ async fn tls_connection(
         () = context.stop.cancelled() => return,
     };
     match accepted {
-        Ok(TlsClient { stream, shown }) => connection(stream, shown, context).await,
+        Ok(TlsClient { stream, certificate }) => connection(stream, certificate, context).await,
         Err(FailedHandshake { why, stream }) => {
             tracing::debug!("{why}");
             if let Some(mut stream) = stream {
@@ -231,21 +231,21 @@ async fn tls_connection(
     }
 }
 
-/// Serves HTTP on a connection. `shown` is the client's certificate, which becomes an extension of each request.
+/// Serves HTTP on a connection. `certificate` is the client's certificate, which becomes an extension of each request.
 async fn connection(
     stream: impl ClientStream,
-    shown: Option<ShownCertificate>,
+    certificate: Option<ConnectionCertificate>,
     ConnectionContext { peer, permit, routes, stop }: ConnectionContext<impl MakeService>,
 ) {
     let mut http = http1::Builder::new();
     http.timer(HeaderReadTimer::default()).header_read_timeout(HEADER_TIME).max_buf_size(BUFFER);
     let activity = Arc::clone(&permit.activity);
     let routes = routes.make_service(ConnectionInfo { peer, activity: Arc::clone(&activity) });
-    let distrusted = shown.as_ref().map(|shown| shown.distrusted.clone());
+    let distrusted = certificate.as_ref().map(|certificate| certificate.distrusted.clone());
     let service = service_fn(move |mut request: Request<Incoming>| {
         activity.set(ConnectionState::Waiting);
-        if let Some(shown) = &shown {
-            request.extensions_mut().insert(shown.clone());
+        if let Some(certificate) = &certificate {
+            request.extensions_mut().insert(certificate.clone());
         }
         let (serving, activity) = (Service::call(&routes, request), Arc::clone(&activity));
         async move {
@@ -313,7 +313,8 @@ mod tests {
 
     /// Responds to every request with the name in the client's certificate.
     async fn client_name(request: axum::extract::Request) -> String {
-        let certificate = request.extensions().get::<ShownCertificate>().and_then(ShownCertificate::trusted);
+        let certificate =
+            request.extensions().get::<ConnectionCertificate>().and_then(ConnectionCertificate::trusted);
         certificate.map_or_else(|| "nobody".to_owned(), |certificate| certificate.subject.clone())
     }
 

@@ -39,7 +39,7 @@ use super::response;
 use super::response_body::{HttpResponse, ResponseBody, boxed};
 use super::sse;
 use super::streamable_http::StreamableHttp;
-use super::tls::ShownCertificate;
+use super::tls::ConnectionCertificate;
 use super::trace_headers;
 use crate::access::AuthenticatedCaller;
 use crate::mcp::{Caller, Channel, Server};
@@ -225,8 +225,8 @@ async fn authenticate_and_route(
     // A call may finish even if its credentials expire meanwhile; only streams that wait for changes end with them.
     match is_listener(parts) {
         true => {
-            let shown = parts.extensions.get::<ShownCertificate>();
-            credential_expiry::bind(response, authenticator, principal, is_loopback, shown)
+            let certificate = parts.extensions.get::<ConnectionCertificate>();
+            credential_expiry::bind(response, authenticator, principal, is_loopback, certificate)
         }
         false => response,
     }

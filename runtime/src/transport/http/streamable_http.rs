@@ -17,8 +17,8 @@ use super::session_registry::SessionRegistry;
 use super::session_streams::HttpSession;
 use crate::mcp::{
     BufferReservation, Caller, CatalogView, Channel, Message, Method, Notification, Request, RequestId,
-    RequestKind, ResponseKind, ResponseStream, Revision, RpcError, Server, ServerNotifications, dispatch,
-    error_response, jsonrpc_batch, without_bom,
+    RequestKind, RequestMeta, ResponseKind, ResponseStream, Revision, RpcError, Server, ServerNotifications,
+    dispatch, error_response, jsonrpc_batch, without_bom,
 };
 
 /// The reply to one HTTP request.
@@ -121,7 +121,7 @@ impl StreamableHttp {
                 let stream = dispatch::stateless(&self.server, view, request, meta, None, channel)?;
                 Ok(Reply::Stream(stream, None))
             }
-            RequestKind::Initialize => self.initialize(headers, &request, channel),
+            RequestKind::Initialize => self.initialize(headers, &request, &request_meta, channel),
             RequestKind::Session => {
                 let http_session = self.session(headers, &channel.caller)?;
                 let session = &http_session.session;
@@ -152,6 +152,7 @@ impl StreamableHttp {
         &self,
         headers: &HeaderMap,
         request: &Request,
+        request_meta: &RequestMeta,
         channel: &Channel,
     ) -> Result<Reply, RpcError> {
         // A session can be initialized only once. The id of an ended session is ignored.
@@ -160,7 +161,7 @@ impl StreamableHttp {
                 "this session has begun already; leave `Mcp-Session-Id` out to begin another, and end this one with DELETE",
             ));
         }
-        let (session, response) = dispatch::initialize(&self.server, request, channel)?;
+        let (session, response) = dispatch::initialize(&self.server, request, request_meta, channel)?;
         let id = self.sessions.add(Arc::new(session)).map_err(|_| {
             RpcError::internal("all sessions are in use; try again later").with_kind(ResponseKind::Overloaded)
         })?;

@@ -95,15 +95,15 @@ impl TlsAcceptor {
             Ok(Err((error, stream))) => return Err(FailedHandshake::new(error.into(), stream)),
             Err(_) => return Err(FailedHandshake { why: HandshakeError::Late, stream: None }),
         };
-        let shown = stream.get_ref().1.peer_certificates().and_then(|chain| chain.first());
-        match shown.map(certificate::read) {
+        let certificate = stream.get_ref().1.peer_certificates().and_then(|chain| chain.first());
+        match certificate.map(certificate::read) {
             Some(None) => Err(FailedHandshake::new(HandshakeError::Nameless, stream.into_inner().0)),
-            shown => {
-                let shown = shown.flatten().map(|certificate| ShownCertificate {
+            certificate => {
+                let certificate = certificate.flatten().map(|certificate| ConnectionCertificate {
                     certificate: Arc::new(certificate),
                     distrusted: current.distrusted.clone(),
                 });
-                Ok(TlsClient { stream, shown })
+                Ok(TlsClient { stream, certificate })
             }
         }
     }
@@ -157,18 +157,18 @@ impl fmt::Debug for TlsAcceptor {
 pub(super) struct TlsClient<S> {
     pub(super) stream: TlsStream<S>,
     /// The certificate that the client has shown; one of the authorities has issued it.
-    pub(super) shown: Option<ShownCertificate>,
+    pub(super) certificate: Option<ConnectionCertificate>,
 }
 
-/// The certificate that the client of a connection has shown.
+/// The certificate that the client of a connection has shown, and whether its authority is still trusted.
 #[derive(Debug, Clone)]
-pub(super) struct ShownCertificate {
+pub(super) struct ConnectionCertificate {
     certificate: Arc<ClientCertificate>,
     /// Cancelled when an authority is removed, which may be the one that issued this certificate.
     pub(super) distrusted: CancellationToken,
 }
 
-impl ShownCertificate {
+impl ConnectionCertificate {
     /// Returns the certificate if no authority has been removed since the client showed it.
     pub(super) fn trusted(&self) -> Option<&ClientCertificate> {
         (!self.distrusted.is_cancelled()).then_some(&*self.certificate)

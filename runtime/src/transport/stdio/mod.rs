@@ -73,9 +73,9 @@ async fn serve_messages(
     output: &mut OutputQueue<impl AsyncWrite + Unpin>,
 ) -> io::Result<()> {
     loop {
-        let has_room = output.has_room();
+        let has_capacity = output.has_capacity();
         let message = async {
-            if has_room {
+            if has_capacity {
                 return duplex.next().await;
             }
             duplex.handle_input().await;
@@ -87,7 +87,7 @@ async fn serve_messages(
             message = message => {
                 let Some(message) = message else { return Ok(()) };
                 output.push(message);
-                while output.has_room() && let Some(message) = duplex.try_next() {
+                while output.has_capacity() && let Some(message) = duplex.try_next() {
                     output.push(message);
                 }
             }

@@ -28,7 +28,7 @@ impl<W: AsyncWrite + Unpin> OutputQueue<W> {
     }
 
     /// Whether another message may be pushed.
-    pub(super) fn has_room(&self) -> bool {
+    pub(super) fn has_capacity(&self) -> bool {
         self.parts.len() < 2 * MAX_MESSAGES
     }
 
@@ -133,10 +133,10 @@ mod tests {
     #[tokio::test]
     async fn there_is_room_for_a_bounded_number_of_messages() {
         let mut queue = OutputQueue::new(tokio::io::sink());
-        let pushed = std::iter::from_fn(|| queue.has_room().then(|| queue.push("{}".into()))).count();
+        let pushed = std::iter::from_fn(|| queue.has_capacity().then(|| queue.push("{}".into()))).count();
         assert_eq!(pushed, MAX_MESSAGES);
         queue.write().await.unwrap();
-        assert!(queue.has_room());
+        assert!(queue.has_capacity());
     }
 
     #[tokio::test]

@@ -28,6 +28,7 @@ type Host struct {
 	settings, secrets map[string]string
 	answer            Answer
 	sent              []Sent
+	denies            bool
 }
 
 // New is a host with nothing in it, that denies all requests.
@@ -73,6 +74,20 @@ func Current() (*Host, error) {
 		return nil, ErrNoHost
 	}
 	return current.host, nil
+}
+
+// Deny lets client requests and the store be denied.
+func (h *Host) Deny() {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	h.denies = true
+}
+
+// Denies tells whether they are.
+func (h *Host) Denies() bool {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	return h.denies
 }
 
 // SetAnswer lets a function answer requests.

@@ -30,14 +30,15 @@ def exports() -> tuple[type[Any], type[Any], type[Any], type[Any]]:
     resources, completers = list(reading.found), list(completing.found)
     _check(tools, prompts, resources, completers)
     host.loosen()
-    if host.inside():
+    prepares = host.inside() and not host.is_built()
+    if prepares:
         warm_up.serve_samples(_tools)
     classes = _tools(tools), _resources(resources), _prompts(prompts), _completions(completers)
     if "urllib.request" in sys.modules:
         from . import urllib_opener
 
         urllib_opener.install()
-    if host.inside():
+    if prepares:
         warm_up.settle_memory()
     host.go_live()
     return classes

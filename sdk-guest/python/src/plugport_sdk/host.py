@@ -12,8 +12,8 @@ import importlib
 import json
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 from . import content as pieces
@@ -49,6 +49,7 @@ _BARE = {errors.TimedOut: "Error_TimedOut", errors.Cancelled: "Error_Cancelled"}
 
 
 _is_live = False
+_is_built = False
 
 
 def inside() -> bool:
@@ -80,6 +81,22 @@ def go_live() -> None:
     """The plugin is built; what comes now are calls."""
     global _is_live
     _is_live = True
+
+
+@contextmanager
+def building_again() -> Iterator[None]:
+    """While a plugin's modules are loaded in an instance: what may not be used at their top is not there either."""
+    global _is_live, _is_built
+    _is_live, _is_built = False, True
+    try:
+        yield
+    finally:
+        _is_live = True
+
+
+def is_built() -> bool:
+    """Whether the memory of the component is that of an instance, and no longer that of the build."""
+    return _is_built
 
 
 def check_live(what: str) -> None:

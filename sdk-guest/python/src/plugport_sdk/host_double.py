@@ -23,6 +23,7 @@ class HostDouble:
     secrets: dict[str, str] = field(default_factory=dict)
     requests: list[Any] = field(default_factory=list)
     answer: Callable[[Any], Any] | None = None
+    denies: bool = False  # client requests and the store
 
     @contextmanager
     def current(self) -> Iterator[None]:

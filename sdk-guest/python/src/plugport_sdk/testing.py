@@ -22,9 +22,10 @@ from .call import AsyncCall, Call, Client, Level
 from .client_requests import ClientRequest, Root, answer
 from .completions import Completion
 from .content import Content, Contents, Message, ToolResult, texts
-from .errors import Error, Internal, MissingCapability
+from .errors import Denied, Error, Internal, MissingCapability
 from .host_double import HostDouble
-from .tools import Json
+from .testing_validation import Rejected, validated
+from .tools import Json, failed
 
 if TYPE_CHECKING:
     from .http import Response
@@ -166,6 +167,11 @@ class TestClient:
         self._roots = [Root(one) if isinstance(one, str) else one for one in roots]
         return self
 
+    def denies(self) -> TestClient:
+        """Lets the operator grant neither client requests nor the store."""
+        self._host.denies = True
+        return self
+
     def answers_http(self, answer: Callable[[HttpRequest], Response | str | bytes]) -> TestClient:
         """Answers requests to other hosts, which are denied otherwise: with a response or its body, or by raising."""
         self._host.answer = answer
@@ -215,10 +221,13 @@ class TestClient:
         return AsyncCall(self)
 
     def invoke(self, tool: Any, arguments: Mapping[str, Any] | None = None, /, **more: Any) -> Outcome:
-        """Calls a tool through JSON, as the host does, but without its check against the schema."""
+        """Calls a tool through JSON, as the server does, which rejects arguments that do not fit the schema."""
         args = to_json.dumps({**(arguments or {}), **more})
         try:
+            args = validated(tool.plugport.input_schema, args)
             return Outcome(self.run(tool.plugport.run, self.call(), args), None, self)
+        except Rejected as rejected:
+            return Outcome(failed(str(rejected)), None, self)
         except Error as error:
             return Outcome(ToolResult(), error, self)
 
@@ -261,14 +270,15 @@ class TestClient:
 
     def create_message(self, key: str | None, body: str) -> str:
         self.requests.append(RecordedRequest("sampling/createMessage", json.loads(body), key))
-        return _next("sampling", self._samples)
+        return self._next("sampling", self._samples)
 
     def elicit(self, key: str | None, body: str) -> str:
         self.requests.append(RecordedRequest("elicitation/create", json.loads(body), key))
-        return _next("elicitation", self._elicits)
+        return self._next("elicitation", self._elicits)
 
     def list_roots(self, key: str | None) -> list[Root]:
         self.requests.append(RecordedRequest("roots/list", {}, key))
+        self._grants("roots")
         if self._roots is None:
             raise MissingCapability("roots")
         return list(self._roots)
@@ -282,16 +292,20 @@ class TestClient:
         except Error as error:
             return error
 
+    def _grants(self, capability: str) -> None:
+        if self._host.denies:
+            raise Denied(f"this server does not grant `{capability}` to the plugin")
 
-def _next(capability: str, answers: list[dict[str, Any] | Error] | None) -> str:
-    if answers is None:
-        raise MissingCapability(capability)
-    if not answers:
-        raise Internal(f"the test has no further response for {capability}; give the TestClient one")
-    answer = answers.pop(0)
-    if isinstance(answer, Error):
-        raise answer
-    return to_json.dumps(answer)
+    def _next(self, capability: str, answers: list[dict[str, Any] | Error] | None) -> str:
+        self._grants(capability)
+        if answers is None:
+            raise MissingCapability(capability)
+        if not answers:
+            raise Internal(f"the test has no further response for {capability}; give the TestClient one")
+        answer = answers.pop(0)
+        if isinstance(answer, Error):
+            raise answer
+        return to_json.dumps(answer)
 
 
 def _setting(value: object) -> str:

@@ -27,7 +27,7 @@ void refuses_what_is_no_name()
 {
     pp_test_result result = pp_test_call("hello", R"({"name":7})");
     PP_CHECK(result.is_error);
-    PP_CHECK_TEXT(result.text, "the argument `name` must be a text");
+    PP_CHECK_TEXT(result.text, "the arguments do not fit the tool's schema: /name: 7 is not of type \"string\"");
 }
 
 } // namespace

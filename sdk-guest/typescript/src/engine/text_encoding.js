@@ -1,8 +1,35 @@
 // `TextEncoder` and `TextDecoder` for UTF-8, which is all that text in a component is made of.
 
+/** The longest text that is encoded at once, which takes several times as much memory meanwhile. */
+const SLICE = 64 << 10;
+
 export function encode(text) {
   const chars = String(text).toWellFormed();
-  return typeof Uint8Array.fromBase64 === "function" ? encodeAtOnce(chars) : encodeEach(chars);
+  if (typeof Uint8Array.fromBase64 !== "function") return encodeEach(chars);
+  return chars.length <= SLICE ? encodeAtOnce(chars) : joined(encodeSlices(chars));
+}
+
+/** The bytes of slices, which end between characters. */
+function encodeSlices(chars) {
+  const pieces = [];
+  for (let at = 0, end; at < chars.length; at = end) {
+    end = Math.min(at + SLICE, chars.length);
+    if ((chars.charCodeAt(end - 1) & 0xfc00) === 0xd800) end -= 1;
+    pieces.push(encodeAtOnce(chars.slice(at, end)));
+  }
+  return pieces;
+}
+
+/** Pieces of bytes as one. */
+export function joined(pieces) {
+  if (pieces.length === 1) return pieces[0];
+  const all = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.length, 0));
+  let at = 0;
+  for (const piece of pieces) {
+    all.set(piece, at);
+    at += piece.length;
+  }
+  return all;
 }
 
 /** By functions of the engine alone, many times as fast. */

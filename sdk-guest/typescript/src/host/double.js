@@ -13,6 +13,7 @@ export class HostDouble {
   secrets = new Map();
   requests = [];
   answer = null;
+  denies = false; // client requests and the store
 
   run(job) {
     return current.run(this, job);

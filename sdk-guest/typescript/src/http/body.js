@@ -1,6 +1,6 @@
 // What `Request` and `Response` have in common: a body that is read once, as a whole or as it comes.
 
-import { encode, TextDecoder } from "../engine/text_encoding.js";
+import { encode, joined, TextDecoder } from "../engine/text_encoding.js";
 import { ReadableStream } from "./readable_stream.js";
 
 const take = Symbol("take");
@@ -82,15 +82,4 @@ function wholeBody(body) {
   const isForm = Object.prototype.toString.call(body) === "[object URLSearchParams]";
   const type = isForm ? "application/x-www-form-urlencoded;charset=UTF-8" : "text/plain;charset=UTF-8";
   return { bytes: encode(String(body)), type };
-}
-
-function joined(pieces) {
-  if (pieces.length === 1) return pieces[0];
-  const all = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.length, 0));
-  let at = 0;
-  for (const piece of pieces) {
-    all.set(piece, at);
-    at += piece.length;
-  }
-  return all;
 }

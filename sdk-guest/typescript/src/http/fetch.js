@@ -64,16 +64,16 @@ async function write(sent, body, signal) {
     for (;;) {
       const { done, value } = await unlessAborted(() => chunks.next(), signal);
       if (done) return sent.finish();
-      if (!writeChunk(sent, toBytes(value))) return;
+      if (!(await unlessAborted(() => writeChunk(sent, toBytes(value)), signal))) return;
     }
   } finally {
     chunks.return().catch(() => {}); // nobody waits for a source that is stuck
   }
 }
 
-function writeChunk(sent, bytes) {
+async function writeChunk(sent, bytes) {
   for (let at = 0; at < bytes.length; at += PIECE) {
-    if (!sent.write(bytes.subarray(at, at + PIECE))) return false;
+    if (!(await sent.write(bytes.subarray(at, at + PIECE)))) return false;
   }
   return true;
 }

@@ -4,17 +4,23 @@
 
 import http from "plugport:plugin/http-client@0.1.0";
 import { checkLive } from "../engine/live.js";
-import { waitBeside } from "../engine/microtasks.js";
+import { addTimer, clearTimer, waitBeside } from "../engine/microtasks.js";
 import { HttpError } from "./failure.js";
 
 /** What is read ahead of a body, bytes. */
 const READ_AHEAD = 64 << 10;
 
-/** The same while someone awaits a response, whose request may wait for the place of such a body. */
+/** The same while someone awaits a response, or uploads: the request may wait for the permit of such a body. */
 const READ_AHEAD_FOR_OTHERS = 1 << 20;
+
+/** How long an upload waits until that much is read ahead, milliseconds. */
+const PATIENCE = 1000;
 
 /** Requests that have a handle. */
 const open = new Set();
+
+/** The resolvers of uploads that wait until the bodies of others are read ahead. */
+const uploads = new Set();
 
 export function send(request) {
   checkLive("`fetch`");
@@ -24,6 +30,7 @@ export function send(request) {
 class SentRequest {
   #handle;
   #hasHead = false;
+  #written = 0;
   #ahead = [];
   #size = 0;
   #waiting = null; // the resolvers of who waits for the head, or for a piece
@@ -51,8 +58,16 @@ class SentRequest {
     return this.isAwaited || (this.#hasHead && this.#size < most);
   }
 
+  /** Whether its body may have a permit that it would give back if it were read ahead. */
+  get isBehind() {
+    return this.#hasHead && this.#size < READ_AHEAD_FOR_OTHERS;
+  }
+
+  /** Hands over a piece. With the second the host waits for a permit, and nothing is read ahead meanwhile. */
   write(piece) {
-    return attempt(() => this.#use().write(piece));
+    this.#written += 1;
+    const before = this.#written === 2 ? othersReadAhead() : Promise.resolve();
+    return before.then(() => attempt(() => this.#use().write(piece)));
   }
 
   finish() {
@@ -143,18 +158,40 @@ function attempt(run) {
   }
 }
 
+const isAnyBehind = () => [...open].some(({ isBehind }) => isBehind);
+
+/** Waits until the bodies of others have ended or are read ahead, but not for long: some end late. */
+function othersReadAhead() {
+  if (!isAnyBehind()) return Promise.resolve();
+  return new Promise((resolve) => {
+    const timer = addTimer(goOn, PATIENCE, [], false);
+    function goOn() {
+      uploads.delete(goOn);
+      clearTimer(timer);
+      resolve();
+    }
+    uploads.add(goOn);
+  });
+}
+
 waitBeside({
-  isAwaited: () => [...open].some(({ isAwaited }) => isAwaited),
+  isAwaited: () => uploads.size > 0 || [...open].some(({ isAwaited }) => isAwaited),
 
   /** Waits until one of them has news, or the time is up. */
   wait(ms) {
-    const most = [...open].some(({ awaitsHead }) => awaitsHead) ? READ_AHEAD_FOR_OTHERS : READ_AHEAD;
+    if (uploads.size > 0 && !isAnyBehind()) {
+      for (const goOn of uploads) goOn();
+      return;
+    }
+    const isNeeded = uploads.size > 0 || [...open].some(({ awaitsHead }) => awaitsHead);
+    const most = isNeeded ? READ_AHEAD_FOR_OTHERS : READ_AHEAD;
     const wanting = [...open].filter((request) => request.wantsNews(most));
     const handles = wanting.map(({ handle }) => handle);
     for (const at of http.wait(handles, ms)) wanting[at].onNews();
   },
 
   forget() {
+    uploads.clear();
     for (const request of [...open]) request.drop();
   },
 });

@@ -7,10 +7,8 @@ import { Headers } from "./headers.js";
 export const BODYLESS = [101, 204, 205, 304];
 
 export class Response extends Body {
-  constructor(
-    body = null,
-    { status = 200, statusText = "", headers = {}, url = "", redirected = false } = {},
-  ) {
+  constructor(body = null, init = {}) {
+    const { status = 200, statusText = "", headers = {}, url = "", redirected = false } = init ?? {};
     if (!Number.isInteger(status) || status < 100 || status > 999)
       throw new RangeError(`${status} is no status`);
     if (body !== null && BODYLESS.includes(status)) throw new TypeError(`a response ${status} has no body`);
@@ -21,7 +19,7 @@ export class Response extends Body {
   }
 
   static json(value, init = {}) {
-    const headers = new Headers(init.headers ?? {});
+    const headers = new Headers(init?.headers ?? {});
     if (!headers.has("content-type")) headers.set("content-type", "application/json");
     return new Response(JSON.stringify(value), { ...init, headers });
   }

@@ -5,7 +5,22 @@ import { toBytes } from "./body.js";
 import { HttpError } from "./failure.js";
 import { Request } from "./request.js";
 
+/** The header fields that the server does not let a plugin set. */
+const REJECTED = [
+  "connection",
+  "host",
+  "http2-settings",
+  "keep-alive",
+  "proxy-authenticate",
+  "proxy-authorization",
+  "proxy-connection",
+  "transfer-encoding",
+  "upgrade",
+];
+
 export const send = (request) => new SentRequest(hostDouble(), request);
+
+const invalid = (why) => new HttpError("invalid", { message: `the request cannot be sent: ${why}` });
 
 class SentRequest {
   #host;
@@ -19,12 +34,13 @@ class SentRequest {
     const { method, url, body } = request;
     const { protocol, origin } = new URL(url);
     if (!/^https?:$/.test(protocol)) {
-      throw new HttpError("invalid", {
-        message: "the request cannot be sent: its URL begins with neither `https://` nor `http://`",
-      });
+      throw invalid("its URL begins with neither `https://` nor `http://`");
+    }
+    for (const [name] of request.headers) {
+      if (REJECTED.includes(name)) throw invalid(`the header field \`${name}\` is not one that may be set`);
     }
     this.#host = host;
-    this.#request = request;
+    this.#request = { ...request, headers: request.headers.filter(([name]) => name !== "content-length") };
     if (body.tag === "bytes") this.#pieces = [body.val];
     if (!host.answer) {
       host.requests.push(this.#recorded());

@@ -4,7 +4,13 @@ import { HostError } from "../errors.js";
 import { hostDouble } from "../host/double.js";
 
 export function openBucket() {
-  const { values } = hostDouble();
+  const { denies, values } = hostDouble();
+  if (denies) {
+    throw new HostError(
+      "denied",
+      "this server does not grant `kv` to the plugin, or only for callers with credentials",
+    );
+  }
   return bucketOf(values);
 }
 

@@ -157,14 +157,14 @@ fn say(connection: &mut DuplexSession, line: &[u8]) -> Replies {
     match connection.receive(line) {
         DuplexReply::Nothing => Replies { messages: Vec::new(), open: false },
         DuplexReply::Message(reply) => Replies { messages: vec![read(reply)], open: false },
-        DuplexReply::Stream(exchange) => drive(exchange),
+        DuplexReply::Stream(stream) => drive(stream),
     }
 }
 
-fn drive(mut exchange: ResponseStream) -> Replies {
+fn drive(mut stream: ResponseStream) -> Replies {
     let mut messages = Vec::new();
     loop {
-        match exchange.next().now_or_never() {
+        match stream.next().now_or_never() {
             Some(Some(part)) => messages.push(read(part.into_bytes())),
             Some(None) => return Replies { messages, open: false },
             None => return Replies { messages, open: true },

@@ -40,12 +40,12 @@ pub(super) struct ReplayCache {
     max: usize,
     max_of_one: usize,
     /// Buckets by their number, which grows with time.
-    buckets: Mutex<BTreeMap<u64, Bucket>>,
+    buckets: Mutex<BTreeMap<u64, ProofBucket>>,
 }
 
 /// Proofs that expire in the same minute.
 #[derive(Debug, Default)]
-struct Bucket {
+struct ProofBucket {
     proofs: HashSet<Digest>,
     /// The number of proofs in this bucket by principal.
     shares: HashMap<Arc<str>, usize>,
@@ -97,7 +97,7 @@ impl ReplayCache {
 }
 
 /// Removes the buckets before the bucket with the number `now`.
-fn drop_expired(buckets: &mut BTreeMap<u64, Bucket>, now: u64) -> Vec<Bucket> {
+fn drop_expired(buckets: &mut BTreeMap<u64, ProofBucket>, now: u64) -> Vec<ProofBucket> {
     let mut expired = Vec::new();
     while let Some(entry) = buckets.first_entry().filter(|entry| *entry.key() <= now) {
         expired.push(entry.remove());

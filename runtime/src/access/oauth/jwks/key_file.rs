@@ -24,11 +24,11 @@ type Stat = (u64, (i64, i64), (i64, i64), u64);
 #[derive(Debug)]
 pub(in crate::access::oauth) struct KeyFile {
     path: Arc<Path>,
-    state: Mutex<State>,
+    state: Mutex<KeyFileState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct KeyFileState {
     keys: Option<Arc<KeySet>>,
     /// The stat of the file at the last attempt to read it, even if that failed.
     stat: Option<Stat>,
@@ -45,7 +45,7 @@ struct Reading {
 impl KeyFile {
     /// Reads the file for the first time. Blocks for about as long as reading the configuration.
     pub(super) fn new(path: PathBuf) -> Self {
-        let mut state = State::default();
+        let mut state = KeyFileState::default();
         if let Some(reading) = read_changed(&path, None) {
             state.finish_reading(&path, reading);
         }
@@ -76,7 +76,7 @@ impl KeyFile {
     }
 }
 
-impl State {
+impl KeyFileState {
     fn finish_reading(&mut self, path: &Path, Reading { stat, keys }: Reading) {
         let is_news = !self.has_failed || stat != self.stat;
         self.stat = stat;

@@ -54,20 +54,36 @@ async fn get(document: &RemoteDocument<usize>, wanted: usize, seconds: u64) -> R
 }
 
 #[tokio::test]
-async fn a_flood_of_unknown_names_causes_one_fetch_in_30_seconds() {
+async fn a_flood_of_unknown_names_causes_two_fetches_in_30_seconds() {
     let issuer = Arc::new(Issuer::default());
     let document = issuer.document(None);
     assert_eq!((get(&document, 0, 0).await, issuer.fetches()), (Ok(0), 1));
     for unknown in 1..1_000 {
         assert_eq!(get(&document, unknown, 29).await, Ok(0), "the answer is that there is none");
     }
-    assert_eq!(issuer.fetches(), 2, "the first and one more");
+    assert_eq!(issuer.fetches(), 3, "the first and two more");
     for unknown in 1..1_000 {
-        assert_eq!(get(&document, unknown, 30).await, Ok(0));
+        assert_eq!(get(&document, unknown, 58).await, Ok(0));
     }
-    assert_eq!(issuer.fetches(), 2);
+    assert_eq!(issuer.fetches(), 3);
     issuer.publish(7);
-    assert_eq!((get(&document, 7, 60).await, issuer.fetches()), (Ok(7), 3), "a new key is found");
+    assert_eq!((get(&document, 7, 60).await, issuer.fetches()), (Ok(7), 4), "a new key is found");
+}
+
+#[tokio::test]
+async fn a_document_that_changes_just_after_a_fetch_for_an_unknown_name_is_fetched_again() {
+    let issuer = Arc::new(Issuer::default());
+    let document = issuer.document(None);
+    get(&document, 0, 0).await.unwrap();
+    assert_eq!((get(&document, 5, 100).await, issuer.fetches()), (Ok(0), 2), "a stranger's");
+    issuer.publish(7);
+    assert_eq!((get(&document, 7, 101).await, issuer.fetches()), (Ok(7), 3));
+    assert_eq!((get(&document, 5, 102).await, issuer.fetches()), (Ok(7), 3));
+    assert_eq!(
+        (get(&document, 5, 130).await, issuer.fetches()),
+        (Ok(7), 4),
+        "30 seconds after the earlier one"
+    );
 }
 
 #[tokio::test]

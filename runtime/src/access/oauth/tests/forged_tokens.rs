@@ -191,7 +191,7 @@ async fn forged_tokens_are_rejected_each_for_its_fault() {
             .concat();
     assert!(forged.len() >= 75, "{}", forged.len());
     assert_rejected(&world, &forged).await;
-    assert_eq!(world.fake.count(KEYS_URL), 2, "all of them had the keys fetched again once");
+    assert_eq!(world.fake.count(KEYS_URL), 3, "all of them had the keys fetched again twice");
     assert!(
         world.authenticate(&world.token(&good_claims())).await.is_ok(),
         "the others are for their faults"

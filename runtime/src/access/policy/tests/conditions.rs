@@ -92,7 +92,7 @@ fn one_role_whose_conditions_hold_is_enough_and_a_role_without_any_too() {
         let (roles, item) = (policy.roles_of(&Subject::Stdio), tool("files-read"));
         match policy.decide(roles, &Subject::Stdio, &item, Some(Arguments::new(arguments))) {
             Decision::Allow(by) => policy.role_names(by).collect::<Vec<_>>().join(" "),
-            Decision::ArgumentDenied(denied) => denied.to_string(),
+            Decision::ArgumentForbidden(forbidden) => forbidden.to_string(),
             other => format!("{other:?}"),
         }
     };

@@ -23,12 +23,12 @@ fn check(case: &PolicyCase, policy: &Policy, random: &mut Random, seen: &mut See
             (Decision::Hidden, Some(rule)) => (0, rule.kind == RuleKind::Deny),
             (Decision::Hidden, None) => (1, !has(RuleKind::Deny)),
             (Decision::NeedsScopes(_), Some(rule)) => (2, rule.kind == RuleKind::Allow),
-            (Decision::ArgumentDenied(denied), Some(rule)) => {
+            (Decision::ArgumentForbidden(forbidden), Some(rule)) => {
                 let conditions = explanation.conditions();
                 let is_known = conditions.iter().any(|(role, condition)| {
                     (*role, condition.line, condition.pointer.as_str()) == (rule.role, rule.line, rule.text)
                 });
-                (3, is_known && rule.kind == RuleKind::When && rule.line == denied.line)
+                (3, is_known && rule.kind == RuleKind::When && rule.line == forbidden.line)
             }
             (Decision::Allow(by), Some(rule)) => {
                 (4, rule.kind == RuleKind::Allow && policy.role_names(*by).any(|name| name == rule.role))

@@ -61,7 +61,7 @@ const WHO: [&str; 8] =
 const PATHS: [&str; 6] = ["/data/**", "/data/*", "**", "*", "/**/x", "/data/a"];
 
 /// The generator SplitMix64.
-pub(super) struct Random(pub(super) u64);
+pub(crate) struct Random(pub(super) u64);
 
 impl Random {
     pub(super) fn number(&mut self) -> u64 {

@@ -5,7 +5,7 @@ use crate::access::policy::{Hints, Item};
 use crate::config::{ItemKind, RoleConfig};
 
 /// Whether a caller with these roles sees the item.
-pub(super) fn is_visible(roles: &[&RoleConfig], item: &Item<'_>) -> bool {
+pub(crate) fn is_visible(roles: &[&RoleConfig], item: &Item<'_>) -> bool {
     let denied = roles.iter().any(|role| role.deny.iter().any(|rule| means(&rule.text, item, true)));
     let allowed = roles.iter().any(|role| role.allow.iter().any(|rule| means(&rule.text, item, false)));
     allowed && !denied

@@ -70,14 +70,15 @@ impl OutgoingRequest {
     async fn run_in_time(mut self) -> Result<(Response<WasiBody>, ConnectionTask), Error> {
         let budget = Arc::clone(&self.budget);
         let time = budget.limits().http_time();
-        let connect_timeout = self.options.connect_timeout;
+        // One time for both permits and for connecting.
+        let connect_by = self.options.connect_timeout.map(|timeout| Instant::now() + timeout);
         let permit = match self.permit.take() {
             Some(permit) => permit,
             // Requests that are being sent end within `http_ms`. If a permit takes longer than that, all permits belong
             // to responses that the guest does not read.
             None => {
                 let permit = budget.request_permit(time + time / 2);
-                with_timeout(connect_timeout, permit, Error::ConnectionTimeout).await?
+                connected_by(connect_by, permit).await?
             }
         };
         let deadline = Instant::now() + time;
@@ -86,16 +87,17 @@ impl OutgoingRequest {
         let http = &budget.plugin.capabilities.http;
         let connection_permit =
             async { http.connection_permit(permit_timeout).await.map_err(|none| budget.no_permit(none)) };
-        let connection_permit =
-            with_timeout(connect_timeout, connection_permit, Error::ConnectionTimeout).await?;
+        let connection_permit = connected_by(connect_by, connection_permit).await?;
         let permits = (permit, connection_permit);
-        let ended = timeout_at(deadline, self.run_with_permits(deadline, permit_timeout, permits)).await;
+        let sending = self.run_with_permits(deadline, connect_by, permit_timeout, permits);
+        let ended = timeout_at(deadline, sending).await;
         ended.unwrap_or_else(|_| Err(budget.limit_reached("http_ms", Error::HttpResponseTimeout)))
     }
 
     async fn run_with_permits(
         self,
         deadline: Instant,
+        connect_by: Option<Instant>,
         permit_timeout: Duration,
         (permit, connection_permit): (RequestPermit, SharedPermit),
     ) -> Result<(Response<WasiBody>, ConnectionTask), Error> {
@@ -105,7 +107,7 @@ impl OutgoingRequest {
             |body| RequestBody { body, budget: Arc::clone(&budget), too_long: Arc::clone(&too_long) };
         let request = origin_form(&target, request)?.map(outgoing);
         let connecting = connect(&target, &budget, permit_timeout);
-        let wire = with_timeout(options.connect_timeout, connecting, Error::ConnectionTimeout).await?;
+        let wire = connected_by(connect_by, connecting).await?;
         let sending = with_timeout(
             options.first_byte_timeout,
             send(wire, request, kib(HTTP_HEADER_KIB)),
@@ -201,6 +203,17 @@ async fn send(
     };
     head_limit.stop_counting();
     Ok((response.map_err(|error| error_codes::request_error(&error))?, connection))
+}
+
+/// Runs a step of connecting until this time.
+async fn connected_by<T>(
+    connect_by: Option<Instant>,
+    step: impl Future<Output = Result<T, Error>>,
+) -> Result<T, Error> {
+    match connect_by {
+        None => step.await,
+        Some(connect_by) => timeout_at(connect_by, step).await.unwrap_or(Err(Error::ConnectionTimeout)),
+    }
 }
 
 /// Applies the guest's time-out `max` to a step.

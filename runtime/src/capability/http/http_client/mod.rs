@@ -6,7 +6,7 @@
 //! `host` decides what may be sent and what it costs.
 
 mod failure;
-mod outgoing;
+mod parsed_request;
 mod sent_request;
 
 use std::future::poll_fn;
@@ -22,7 +22,7 @@ use crate::bindings::http::plugport::plugin::http_client::{
 };
 use crate::capability::{InstanceCtx, LimitTrap};
 use crate::config::fixed_limits::{HANDLES, HTTP_HEADER_KIB};
-use outgoing::Outgoing;
+use parsed_request::ParsedRequest;
 pub use sent_request::SentRequest;
 
 /// The name of the interface.
@@ -77,18 +77,18 @@ fn lifted(
 
 impl Host for InstanceCtx {
     async fn send(&mut self, request: Request) -> wasmtime::Result<Result<Resource<SentRequest>, Failure>> {
-        let size = outgoing::size(&request);
+        let size = parsed_request::size(&request);
         let fields = FIELD_CHARGE.saturating_mul(request.headers.len());
         self.host_fuel.charge_work(size.saturating_add(fields), size).await?;
-        let outgoing = match Outgoing::read(request) {
-            Ok(outgoing) => outgoing,
+        let parsed = match ParsedRequest::read(request) {
+            Ok(parsed) => parsed,
             Err(failure) => {
                 self.record_over_limit(&failure);
                 return Ok(Err(failure));
             }
         };
-        self.reserve_handle_memory(outgoing.size)?;
-        Ok(match self.begin_sending(outgoing) {
+        self.reserve_handle_memory(parsed.size)?;
+        Ok(match self.begin_sending(parsed) {
             Ok(sent) => Ok(self.table.push(sent)?),
             Err(failure) => Err(failure),
         })
@@ -118,11 +118,11 @@ impl HostSentRequest for InstanceCtx {
         piece: Vec<u8>,
     ) -> wasmtime::Result<Result<bool, Failure>> {
         self.host_fuel.charge(piece.len()).await?;
-        let room = match self.table.get_mut(&request)?.take_room(piece.len()) {
-            Ok(room) => room,
+        let permit = match self.table.get_mut(&request)?.reserve_piece(piece.len()) {
+            Ok(permit) => permit,
             Err(failure) => return Ok(Err(failure)),
         };
-        Ok(Ok(room.hand_over(piece).await))
+        Ok(Ok(permit.send(piece).await))
     }
 
     async fn finish(&mut self, request: Resource<SentRequest>) -> wasmtime::Result<()> {
@@ -160,8 +160,8 @@ impl HostSentRequest for InstanceCtx {
 
 impl InstanceCtx {
     /// Checks the request and begins to send it.
-    fn begin_sending(&mut self, outgoing: Outgoing) -> Result<SentRequest, Failure> {
-        let Outgoing { target, request, options, pieces, size } = outgoing;
+    fn begin_sending(&mut self, parsed: ParsedRequest) -> Result<SentRequest, Failure> {
+        let ParsedRequest { target, request, options, pieces, size } = parsed;
         if let Some(name) = request.headers().keys().find(|name| !self.may_set_header(name)) {
             return Err(failure::header(name.as_str()));
         }

@@ -17,7 +17,7 @@ use wasmtime_wasi::runtime::{AbortOnDropJoinHandle, spawn};
 use wasmtime_wasi_http::{Error, WasiBody};
 
 use super::failure;
-use super::outgoing::{FIELD_SIZE, MAX_PIECE, PieceSender, READ_AHEAD};
+use super::parsed_request::{FIELD_SIZE, MAX_PIECE, PieceSender, READ_AHEAD};
 use crate::bindings::http::plugport::plugin::http_client::{self as wit, Failure};
 use crate::capability::http::host::OutgoingRequest;
 use crate::capability::http::policy::Target;
@@ -31,25 +31,26 @@ pub struct SentRequest {
     target: Target,
     /// `None` if the body is complete: the guest gave it as a whole, or has finished it.
     pieces: Option<PieceSender>,
-    progress: Progress,
+    state: SentRequestState,
     /// What the host keeps for the request until the response has ended, in bytes.
     size: usize,
 }
 
-enum Progress {
-    Sending(AbortOnDropJoinHandle<Result<Head, Error>>),
-    Receiving(Box<Received>),
+/// What a sent request waits for, or why it has failed.
+enum SentRequestState {
+    Sending(AbortOnDropJoinHandle<Result<OpenResponse, Error>>),
+    Receiving(Box<IncomingResponse>),
     Failed(Failure),
 }
 
-/// The head of a response, and the task that runs the connection.
-struct Head {
+/// A response whose head has come and whose body is unread, and the task that runs its connection.
+struct OpenResponse {
     response: Response<WasiBody>,
     connection: AbortOnDropJoinHandle<()>,
 }
 
 /// A response whose head has come.
-struct Received {
+struct IncomingResponse {
     response: wit::Response,
     /// Whether the guest has read the head.
     is_head_read: bool,
@@ -68,11 +69,11 @@ struct OpenBody {
 }
 
 /// Permission to write the next piece of a request's body.
-pub(super) struct PieceRoom(mpsc::Sender<Bytes>);
+pub(super) struct PiecePermit(mpsc::Sender<Bytes>);
 
-impl PieceRoom {
+impl PiecePermit {
     /// Sends a piece to the connection. Returns `false` if the connection accepts no more pieces.
-    pub(super) async fn hand_over(self, piece: Vec<u8>) -> bool {
+    pub(super) async fn send(self, piece: Vec<u8>) -> bool {
         if piece.is_empty() {
             return !self.0.is_closed();
         }
@@ -94,26 +95,26 @@ impl SentRequest {
                 // The error goes to the reader of the body.
                 let _ = Box::into_pin(connection).await;
             });
-            Ok::<_, Error>(Head { response, connection })
+            Ok::<_, Error>(OpenResponse { response, connection })
         });
-        Self { target, pieces, progress: Progress::Sending(sending), size }
+        Self { target, pieces, state: SentRequestState::Sending(sending), size }
     }
 
     /// What the host keeps behind the handle, bytes.
     pub(in crate::capability::http) fn size(&self) -> usize {
-        match &self.progress {
-            Progress::Sending(_) => self.size,
+        match &self.state {
+            SentRequestState::Sending(_) => self.size,
             // A server may respond before it has read the request, which is then still kept.
-            Progress::Receiving(received) if received.body.is_some() => {
-                received.size() + self.size.saturating_sub(READ_AHEAD)
+            SentRequestState::Receiving(incoming) if incoming.body.is_some() => {
+                incoming.size() + self.size.saturating_sub(READ_AHEAD)
             }
-            Progress::Receiving(received) => received.size(),
-            Progress::Failed(_) => 0,
+            SentRequestState::Receiving(incoming) => incoming.size(),
+            SentRequestState::Failed(_) => 0,
         }
     }
 
     /// Checks that the guest may write a piece of this length, and counts it.
-    pub(super) fn take_room(&mut self, length: usize) -> Result<PieceRoom, Failure> {
+    pub(super) fn reserve_piece(&mut self, length: usize) -> Result<PiecePermit, Failure> {
         if length > MAX_PIECE {
             return Err(failure::invalid("a piece of its body has more than 64 KiB"));
         }
@@ -123,14 +124,16 @@ impl SentRequest {
             let after = left.checked_sub(length as u64);
             *left = after.ok_or_else(|| failure::invalid("its body is longer than was said"))?;
         }
-        Ok(PieceRoom(pieces.sender.clone()))
+        Ok(PiecePermit(pieces.sender.clone()))
     }
 
     /// Ends a body that the guest writes in pieces. A request whose body is shorter than declared fails.
     pub(super) fn finish(&mut self) {
         let Some(pieces) = self.pieces.take() else { return };
-        if pieces.left.is_some_and(|left| left > 0) && matches!(self.progress, Progress::Sending(_)) {
-            self.progress = Progress::Failed(failure::invalid("its body is shorter than was said"));
+        // A connection that takes no more pieces has its own reason, or a response that came early.
+        let is_short = pieces.left.is_some_and(|left| left > 0) && !pieces.sender.is_closed();
+        if is_short && matches!(self.state, SentRequestState::Sending(_)) {
+            self.state = SentRequestState::Failed(failure::invalid("its body is shorter than was said"));
         }
     }
 
@@ -138,9 +141,9 @@ impl SentRequest {
     /// the body, its end, or a failure.
     pub(super) fn poll_news(&mut self, context: &mut Context<'_>) -> Poll<()> {
         ready!(self.poll_response(context));
-        match &mut self.progress {
-            Progress::Receiving(received) if received.is_head_read => {
-                received.poll_piece(context, &self.target)
+        match &mut self.state {
+            SentRequestState::Receiving(incoming) if incoming.is_head_read => {
+                incoming.poll_piece(context, &self.target)
             }
             _ => Poll::Ready(()),
         }
@@ -148,10 +151,10 @@ impl SentRequest {
 
     /// Ready when the head of the response has come, or the request has failed.
     pub(super) fn poll_response(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        if let Progress::Sending(sending) = &mut self.progress {
-            self.progress = match ready!(Pin::new(sending).poll(context)) {
-                Ok(head) => Progress::Receiving(Box::new(Received::new(head))),
-                Err(error) => Progress::Failed(failure::of(&error, &self.target)),
+        if let SentRequestState::Sending(sending) = &mut self.state {
+            self.state = match ready!(Pin::new(sending).poll(context)) {
+                Ok(open) => SentRequestState::Receiving(Box::new(IncomingResponse::new(open))),
+                Err(error) => SentRequestState::Failed(failure::of(&error, &self.target)),
             };
         }
         Poll::Ready(())
@@ -160,42 +163,42 @@ impl SentRequest {
     /// Ready when a piece of the body has come, or the body has ended.
     pub(super) fn poll_piece(&mut self, context: &mut Context<'_>) -> Poll<()> {
         ready!(self.poll_response(context));
-        match &mut self.progress {
-            Progress::Receiving(received) => received.poll_piece(context, &self.target),
-            Progress::Sending(_) | Progress::Failed(_) => Poll::Ready(()),
+        match &mut self.state {
+            SentRequestState::Receiving(incoming) => incoming.poll_piece(context, &self.target),
+            SentRequestState::Sending(_) | SentRequestState::Failed(_) => Poll::Ready(()),
         }
     }
 
     /// The head of the response.
     pub(super) fn response(&mut self) -> Result<wit::Response, Failure> {
-        self.received().map(|received| received.response.clone())
+        self.incoming().map(|incoming| incoming.response.clone())
     }
 
     /// Takes the bytes that are read ahead; empty at the end of the body.
     pub(super) fn piece(&mut self) -> Result<Vec<u8>, Failure> {
-        let received = self.received()?;
-        let piece = std::mem::take(&mut received.piece);
-        match &received.failure {
+        let incoming = self.incoming()?;
+        let piece = std::mem::take(&mut incoming.piece);
+        match &incoming.failure {
             Some(failure) if piece.is_empty() => Err(failure.clone()),
             _ => Ok(piece),
         }
     }
 
-    fn received(&mut self) -> Result<&mut Received, Failure> {
-        match &mut self.progress {
-            Progress::Receiving(received) => {
-                received.is_head_read = true;
-                Ok(received)
+    fn incoming(&mut self) -> Result<&mut IncomingResponse, Failure> {
+        match &mut self.state {
+            SentRequestState::Receiving(incoming) => {
+                incoming.is_head_read = true;
+                Ok(incoming)
             }
-            Progress::Failed(failure) => Err(failure.clone()),
-            Progress::Sending(_) => Err(failure::invalid("it has no response yet")),
+            SentRequestState::Failed(failure) => Err(failure.clone()),
+            SentRequestState::Sending(_) => Err(failure::invalid("it has no response yet")),
         }
     }
 }
 
-impl Received {
-    fn new(head: Head) -> Self {
-        let Head { response, connection } = head;
+impl IncomingResponse {
+    fn new(open: OpenResponse) -> Self {
+        let OpenResponse { response, connection } = open;
         let (parts, body) = response.into_parts();
         let response = wit::Response { status: parts.status.as_u16(), headers: entries(&parts.headers) };
         let body = Some(OpenBody { body, _connection: connection });

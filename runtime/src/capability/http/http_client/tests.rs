@@ -209,7 +209,24 @@ async fn a_body_that_is_shorter_than_declared_is_the_mistake_of_the_guest() {
 }
 
 #[tokio::test]
-async fn the_timeout_of_a_request_bounds_the_wait_for_its_turn() {
+async fn a_body_that_the_host_stops_taking_leaves_its_reason_to_the_response() {
+    let (listener, url, mut state) = granted().await;
+    let reader = tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let _ = tokio::io::copy(&mut stream, &mut tokio::io::sink()).await;
+    });
+    let declared = 2 * 1024 * state.plugin.config.limits.http_request_kib;
+    let post = Request { method: "POST".to_owned(), body: Body::Pieces(Some(declared)), ..get(&url) };
+    let request = sent(&mut state, post).await;
+    while state.write(again(&request), vec![0; 64 << 10]).await.unwrap().unwrap() {}
+    state.finish(again(&request)).await.unwrap();
+    let outcome = state.response(request).await.unwrap();
+    assert!(matches!(&outcome, Err(Failure::OverLimit(limit)) if limit == "http_request_kib"), "{outcome:?}");
+    reader.abort();
+}
+
+#[tokio::test]
+async fn the_timeout_of_a_request_bounds_the_wait_for_its_permit() {
     let (_listener, url, mut state) = granted().await;
     // The listener accepts nobody, so these keep all permits.
     let mut before = Vec::new();

@@ -39,7 +39,7 @@ const FULL: &str =
     "nothing can be changed for now, since the server's disk takes no writes; values can be read";
 
 /// The permits of one plugin for operations on the store.
-pub(super) fn operations() -> SharedPermits {
+pub(super) fn operation_permits() -> SharedPermits {
     SharedPermits::new("operation on the store", PLUGIN_OPERATIONS, Arc::clone(&ALL_OPERATIONS))
 }
 

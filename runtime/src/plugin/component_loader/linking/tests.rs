@@ -94,9 +94,9 @@ fn a_missing_import_is_named_with_its_version_and_what_there_is_instead() {
 
 #[test]
 fn what_a_component_was_made_for_is_told_where_its_interfaces_are_at_fault() {
-    let act = Some(MadeFor::Act);
+    let act = Some(OtherHost::Act);
     let other = || LoadError::OtherWorld { exports: "act:tools/tool-provider@0.2.0".to_owned(), kind: "" };
-    assert!(matches!(for_other_host(other(), act.as_ref()), LoadError::OtherHost(MadeFor::Act)));
+    assert!(matches!(for_other_host(other(), act.as_ref()), LoadError::OtherHost(OtherHost::Act)));
     assert!(matches!(for_other_host(other(), None), LoadError::OtherWorld { .. }));
     let slow = LoadError::Compile(CompileError::Slow(1));
     assert!(matches!(for_other_host(slow, act.as_ref()), LoadError::Compile(CompileError::Slow(1))));

@@ -77,10 +77,10 @@ impl Key {
 pub(super) struct FileMac(Hmac<Sha256>);
 
 impl FileMac {
-    /// Derives the MAC's key from `secret` and from `binding`, which identifies the secret's file.
-    pub(super) fn new(secret: &[u8], binding: &[u8]) -> Option<Self> {
+    /// Derives the MAC's key from `secret` and from `file_identity`, which says which file the secret is in.
+    pub(super) fn new(secret: &[u8], file_identity: &[u8]) -> Option<Self> {
         let derived =
-            Hmac::<Sha256>::new_from_slice(secret).ok()?.chain_update(binding).finalize().into_bytes();
+            Hmac::<Sha256>::new_from_slice(secret).ok()?.chain_update(file_identity).finalize().into_bytes();
         Hmac::new_from_slice(&derived).ok().map(Self)
     }
 
@@ -149,8 +149,8 @@ mod tests {
         let file = [b"some code".to_vec(), mac.tail(&key, b"some code")].concat();
         assert_eq!(mac.open(&key, &file), Some(&b"some code"[..]));
         assert!(mac.open(&Key::test(8), &file).is_none(), "another's name");
-        for (secret, binding) in [([2; 32], b"here"), ([1; 32], b"away")] {
-            assert!(FileMac::new(&secret, binding).unwrap().open(&key, &file).is_none());
+        for (secret, file_identity) in [([2; 32], b"here"), ([1; 32], b"away")] {
+            assert!(FileMac::new(&secret, file_identity).unwrap().open(&key, &file).is_none());
         }
         for at in 0..file.len() {
             let mut changed = file.clone();

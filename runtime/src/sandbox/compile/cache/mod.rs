@@ -276,8 +276,8 @@ fn existing_mac(folder: &PrivateDir) -> io::Result<Option<FileMac>> {
     let made = metadata.created().ok().and_then(|made| made.duration_since(UNIX_EPOCH).ok());
     let (seconds, nanos) =
         made.map_or_else(changed, |made| (made.as_secs().cast_signed(), i64::from(made.subsec_nanos())));
-    let binding = [metadata.ino().to_le_bytes(), seconds.to_le_bytes(), nanos.to_le_bytes()].concat();
-    Ok(FileMac::new(&whole(&file, SECRET_BYTES as u64)?, &binding))
+    let file_identity = [metadata.ino().to_le_bytes(), seconds.to_le_bytes(), nanos.to_le_bytes()].concat();
+    Ok(FileMac::new(&whole(&file, SECRET_BYTES as u64)?, &file_identity))
 }
 
 #[cfg(test)]

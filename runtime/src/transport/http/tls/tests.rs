@@ -135,8 +135,8 @@ async fn a_client_is_known_by_its_certificate() {
         let digest: [u8; 32] = Sha256::digest(&shown.0).into();
         let (served, connected) = handshake(&acceptor, &files.connector_of(&[version], Some(shown))).await;
         let (mut served, mut connected) = (served.ok().unwrap(), connected.unwrap());
-        let shown = served.shown.unwrap();
-        let certificate = shown.trusted().unwrap();
+        let verified = served.certificate.unwrap();
+        let certificate = verified.trusted().unwrap();
         assert_eq!((certificate.subject.as_str(), certificate.sha256), ("ada", digest));
         assert_eq!(certificate.not_after, SystemTime::UNIX_EPOCH + EXPIRY);
         served.stream.write_all(b"hello").await.unwrap();
@@ -154,14 +154,14 @@ async fn a_certificate_is_needed_only_where_it_is_required() {
         let acceptor = TlsAcceptor::load(&files.config(required)).unwrap();
         let (served, _connected) = handshake(&acceptor, &files.connector(None)).await;
         match served {
-            Ok(client) => assert!(!required && client.shown.is_none()),
+            Ok(client) => assert!(!required && client.certificate.is_none()),
             Err(error) => assert!(required, "{error}"),
         }
     }
     let unasked = TlsAcceptor::load(&TlsConfig { client_ca: None, ..files.config(false) }).unwrap();
     let (served, _connected) =
         handshake(&unasked, &files.connector(Some(files.client_certificate("ada")))).await;
-    assert!(served.ok().unwrap().shown.is_none());
+    assert!(served.ok().unwrap().certificate.is_none());
 }
 
 #[tokio::test]

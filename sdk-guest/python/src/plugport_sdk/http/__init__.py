@@ -18,10 +18,10 @@ from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, Literal, Unpack, overload
 
-from . import exchange
-from .exchange import AsyncStream, Stream
+from . import round_trip
 from .failure import Denied, Failed, Failure, OverLimit, PrivateAddress, TimedOut
 from .message import Body, Headers, Request, RequestOptions, Response, SendOptions
+from .round_trip import AsyncStream, Stream
 
 __all__ = [
     "AsyncStream",
@@ -54,7 +54,7 @@ def request(method: str, url: str, /, **options: Unpack[RequestOptions]) -> Resp
     long they are together; `json` is any value. `timeout` says how many seconds to wait for the response, and for each
     piece of it. Of the body at most `max_body` bytes are read, 1 MiB by default.
     """
-    return exchange.now(exchange.fetch(Request(method, url, **options), exchange.at_once))
+    return round_trip.now(round_trip.fetch(Request(method, url, **options), round_trip.at_once))
 
 
 def get(url: str, /, **options: Unpack[RequestOptions]) -> Response:
@@ -70,7 +70,7 @@ def post(url: str, body: Body | None = None, /, **options: Unpack[RequestOptions
 @contextmanager
 def stream(method: str, url: str, /, **options: Unpack[SendOptions]) -> Iterator[Stream]:
     """Sends a request and gives its response, whose body is read as it comes: `with http.stream(...) as response`."""
-    found = Stream(*exchange.now(exchange.stream(Request(method, url, **options), exchange.at_once)))
+    found = Stream(*round_trip.now(round_trip.stream(Request(method, url, **options), round_trip.at_once)))
     try:
         yield found
     finally:
@@ -92,12 +92,12 @@ def fetch_all(requests: Iterable[str | Request], *, return_exceptions: bool = Fa
     response. The host sends as many at once as its limit `http_parallel` says.
     """
     sending = [one if isinstance(one, Request) else Request("GET", one) for one in requests]
-    return exchange.together([exchange.fetch(one, exchange.in_turn) for one in sending], return_exceptions)
+    return round_trip.together([round_trip.fetch(one, round_trip.in_turn) for one in sending], return_exceptions)
 
 
 async def async_request(method: str, url: str, /, **options: Unpack[RequestOptions]) -> Response:
     """As `request`; those that are awaited at the same time, with `asyncio.gather`, are under way at the same time."""
-    return await exchange.fetch(Request(method, url, **options), exchange.in_loop)
+    return await round_trip.fetch(Request(method, url, **options), round_trip.in_loop)
 
 
 async def async_get(url: str, /, **options: Unpack[RequestOptions]) -> Response:
@@ -113,7 +113,7 @@ async def async_post(url: str, body: Body | None = None, /, **options: Unpack[Re
 @asynccontextmanager
 async def async_stream(method: str, url: str, /, **options: Unpack[SendOptions]) -> AsyncIterator[AsyncStream]:
     """As `stream`, for `async with`."""
-    found = AsyncStream(*await exchange.stream(Request(method, url, **options), exchange.in_loop))
+    found = AsyncStream(*await round_trip.stream(Request(method, url, **options), round_trip.in_loop))
     try:
         yield found
     finally:

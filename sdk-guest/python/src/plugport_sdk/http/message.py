@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json as json_module
 import math
 from collections.abc import AsyncIterable, Iterable, Iterator, Mapping
@@ -13,6 +14,8 @@ from ..errors import Internal
 # The default maximum of a response's body, bytes.
 MAX_BODY = 1 << 20
 _MOST_MS = 2**32 - 1
+# Codecs that hosts may not choose: they take long for long texts, or give half characters.
+_NO_CHARSETS = ("idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape", "utf-7")
 
 
 class _Readable(Protocol):
@@ -84,10 +87,11 @@ class Received:
 
         What is no text becomes U+FFFD. Of charsets a component has UTF-8, 16 and 32, ASCII, ISO-8859-1, -2 and -15,
         Windows-1250 to -1252, KOI8-R, and those whose module, `encodings.cp1253` for example, the plugin imports.
-        A text in another one is read as UTF-8.
+        A text in another one is read as UTF-8, and so is one in UTF-7 or in a codec of Python that is no charset, such
+        as `punycode` or `unicode_escape`.
         """
         try:
-            return self.body.decode(_charset(self.headers.get("content-type", "")), "replace")
+            return self.body.decode(_codec(_charset(self.headers.get("content-type", ""))), "replace")
         except (LookupError, ValueError):
             return self.body.decode("utf-8", "replace")
 
@@ -172,6 +176,12 @@ def _body(body: Any) -> bytes | Iterable[Any] | AsyncIterable[Any]:
 def _milliseconds(timeout: Any) -> int | None:
     seconds = to_wit.number_or_none(timeout, "`timeout`")
     return None if seconds is None else max(1, min(math.ceil(seconds * 1000), _MOST_MS))
+
+
+def _codec(charset: str) -> str:
+    """The codec of a charset, or that of UTF-8 for one that hosts may not choose."""
+    name = codecs.lookup(charset).name
+    return "utf-8" if name.replace("_", "-") in _NO_CHARSETS else name
 
 
 def _charset(content_type: str) -> str:

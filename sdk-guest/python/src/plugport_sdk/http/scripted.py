@@ -38,6 +38,7 @@ class Sent:
         self._request = request
         self._body = request.body if isinstance(request.body, bytes) else b""
         self._rest: bytes | None = None
+        self._is_short = False
         if self._host.answer is None:
             self._record()
             raise Denied(f"{request.method} {origin}")
@@ -50,8 +51,11 @@ class Sent:
 
     def finish(self) -> None:
         """The body is complete."""
+        self._is_short = self._request.length is not None and len(self._body) < self._request.length
 
     def head(self) -> tuple[int, list[tuple[str, str]]]:
+        if self._is_short:
+            raise Failed("invalid", "its body is shorter than was said")
         request = self._record()
         answer = self._host.answer(request) if self._host.answer else ""
         response = answer if isinstance(answer, Response) else Response(200, answer)

@@ -16,10 +16,10 @@ from urllib.error import URLError
 from urllib.parse import quote
 from urllib.response import addinfourl
 
-from . import exchange
-from .exchange import Stream
+from . import round_trip
 from .failure import Failure
 from .message import Request
+from .round_trip import Stream
 
 
 class HostHandler(urllib_request.HTTPHandler):
@@ -30,7 +30,7 @@ class HostHandler(urllib_request.HTTPHandler):
 
     def http_open(self, req: urllib_request.Request) -> Any:
         try:
-            stream = Stream(*exchange.now(exchange.stream(_request(req), exchange.at_once)))
+            stream = Stream(*round_trip.now(round_trip.stream(_request(req), round_trip.at_once)))
         except Failure as failure:
             raise URLError(failure) from failure
         return _response(req, stream)

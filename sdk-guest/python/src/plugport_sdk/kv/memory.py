@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 
 from .. import host_double
-from ..errors import Internal
+from ..errors import Denied, Internal
 
 
 def open_bucket() -> Bucket:
     """The bucket of the client whose call this is."""
-    return Bucket(host_double.current().values)
+    host = host_double.current()
+    if host.denies:
+        raise Denied("this server does not grant `kv` to the plugin, or only for callers with credentials")
+    return Bucket(host.values)
 
 
 class Bucket:

@@ -1,0 +1,214 @@
+//! A property test over the policy, the snapshot of a caller and the checks of handlers: an item is in a list exactly
+//! if its use is not answered as unknown, and exactly if the rules, read one by one, show it.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::*;
+use crate::access::AuthenticatedCaller;
+use crate::access::policy::tests::{PolicyCase, for_each_case, is_visible};
+use crate::catalog::{PluginEntry, Snapshot};
+use crate::config::{Config, RequiredScopes, ServerConfig};
+use crate::observe::Audit;
+use crate::plugin::{ComponentFile, Listing, Loader, Prompt, ResourceDescriptor, ResourceTemplate, Tool};
+use crate::sandbox::{Compiler, KvDatabase};
+
+const CONFIG: &str = "[plugins.a]\nscopes = [\"s1\"]\n[plugins.ab.tools.cb]\nscopes = [\"s2\"]\n";
+
+/// A component with one function, which is not called.
+const COMPONENT: &str = r#"(component
+    (core module $m (func (export "f") (result i32) i32.const 1))
+    (core instance $i (instantiate $m))
+    (func (export "f") (result u32) (canon lift (core func $i "f"))))"#;
+
+type Names = &'static [&'static str];
+
+/// Each plugin with the names of its tools and prompts, its resources, and its templates.
+const PLUGINS: [(&str, Names, Names, Names); 3] = [
+    ("a", &["b", "c"], &["a:x", "a:x/y", "a:*"], &["a:{id}", "a:x/{id}"]),
+    ("ab", &["b", "cb"], &["ab:x"], &[]),
+    ("b", &["b"], &["b://h/x"], &["b://h/{+path}"]),
+];
+
+/// URIs that no plugin lists, some of which are spellings of listed ones.
+const UNLISTED: [&str; 8] =
+    ["a:z", "a:x/z", "a:%78", "a:%78%2Fy", "a:x//y", "b://h/z", "b://h/x/../x", "ab:z"];
+
+fn listing(names: &[&str], uris: &[&str], templates: &[&str]) -> Listing {
+    let tool = |name: &&str| Tool {
+        name: (*name).to_owned(),
+        title: None,
+        description: None,
+        input_schema: r#"{"type":"object"}"#.to_owned(),
+        output_schema: None,
+        annotations: None,
+        extra: None,
+    };
+    let prompt = |name: &&str| Prompt {
+        name: (*name).to_owned(),
+        title: None,
+        description: None,
+        arguments: Vec::new(),
+        extra: None,
+    };
+    let resource = |uri: &&str| ResourceDescriptor {
+        uri: (*uri).to_owned(),
+        name: "r".to_owned(),
+        title: None,
+        description: None,
+        mime_type: None,
+        annotations: None,
+        extra: None,
+    };
+    let template = |uri: &&str| ResourceTemplate {
+        uri_template: (*uri).to_owned(),
+        name: "t".to_owned(),
+        title: None,
+        description: None,
+        mime_type: None,
+        annotations: None,
+        extra: None,
+    };
+    Listing {
+        tools: names.iter().map(tool).collect(),
+        resources: uris.iter().map(resource).collect(),
+        templates: templates.iter().map(template).collect(),
+        prompts: names.iter().map(prompt).collect(),
+    }
+}
+
+/// A snapshot of the plugins, which list other items than their components.
+async fn snapshot(folder: &Path, config: &Config) -> Snapshot {
+    let file = folder.join("any.wasm");
+    std::fs::write(&file, wat::parse_str(COMPONENT).unwrap()).unwrap();
+    let server = ServerConfig { suspended_calls: 0, ..ServerConfig::default() };
+    let store = KvDatabase::in_memory().unwrap();
+    let loader =
+        Loader::without_pooling_allocator(&server, store, Audit::disabled(), Compiler::in_process()).unwrap();
+    let mut entries = Vec::new();
+    for (name, names, uris, templates) in PLUGINS {
+        let settings = config.plugin(name);
+        let file = ComponentFile::read(&file, settings.limits.wasm_mib).unwrap();
+        let entry = PluginEntry::validate(loader.load(name, file, settings).await.unwrap());
+        entries.push(entry.with_listing(listing(names, uris, templates)));
+    }
+    let snapshot = Snapshot::new(entries);
+    let lengths = (snapshot.tools().items().len(), snapshot.prompts().items().len());
+    assert_eq!(lengths, (5, 5));
+    assert_eq!((snapshot.resources().items().len(), snapshot.templates().items().len()), (5, 3));
+    snapshot
+}
+
+fn item<'a>(plugin: &'a str, kind: ItemKind, name: &'a str, template: Option<&'a str>) -> Item<'a> {
+    Item { plugin, kind, name, template, hints: Hints::default(), scopes: &[] }
+}
+
+fn is_known(checked: &Result<AllowingRoles, AccessError>) -> bool {
+    !matches!(checked, Err(AccessError::Hidden))
+}
+
+/// One policy and caller, with the caller's view of `all` items.
+struct ViewCase<'c> {
+    all: &'c Snapshot,
+    view: CatalogView,
+    caller: Caller,
+    case: &'c PolicyCase,
+}
+
+impl<'c> ViewCase<'c> {
+    fn new(all: &'c Snapshot, case: &'c PolicyCase, scopes: &BTreeMap<String, RequiredScopes>) -> Self {
+        let policy = Arc::new(Policy::new(&case.config).with_scopes(scopes.clone()));
+        let caller = match (&case.principal, case.address) {
+            (Some(principal), address) => {
+                Caller::Principal(AuthenticatedCaller { principal: Arc::new(principal.clone()), address })
+            }
+            (None, Some(address)) => Caller::Address(address),
+            (None, None) => Caller::Unknown,
+        };
+        let roles = policy.roles_of(&caller.subject());
+        let access = CallerView { policy, roles };
+        let snapshot = Arc::new(all.visible_to(access.clone()));
+        Self { all, view: CatalogView { snapshot, is_complete: true, access: Some(access) }, caller, case }
+    }
+
+    fn is_shown(&self, item: &Item<'_>) -> bool {
+        is_visible(&self.case.held(), item)
+    }
+
+    fn check_uri(&self, plugin: &Arc<Plugin>, uri: &str, template: Option<&MatchedTemplate>) -> bool {
+        is_known(&check_uri(&self.view, &self.caller, plugin, ("resources/read", uri), template))
+    }
+
+    /// Each item with whether the rules show it, whether it is listed, and whether its use is known.
+    fn listed_items(&self) -> Vec<(String, [bool; 3])> {
+        let (all, visible) = (self.all, &self.view.snapshot);
+        let mut items = Vec::new();
+        for tool in all.tools().items() {
+            let shown = self.is_shown(&item(tool.plugin.name(), ItemKind::Tool, &tool.name, None));
+            let listed = visible.tools().items().iter().any(|other| other.name == tool.name);
+            let known = is_known(&check_tool(&self.view, &self.caller, tool, "{}"));
+            assert_eq!(listed, visible.tool(&tool.name).is_some());
+            items.push((format!("tool {}", tool.name), [shown, listed, known]));
+        }
+        for prompt in all.prompts().items() {
+            let shown = self.is_shown(&item(prompt.plugin.name(), ItemKind::Prompt, &prompt.name, None));
+            let listed = visible.prompts().items().iter().any(|other| other.name == prompt.name);
+            let arguments = ("prompts/get", Some("{}"));
+            let known = is_known(&check_prompt(&self.view, &self.caller, prompt, arguments));
+            assert_eq!(listed, visible.prompt(&prompt.name).is_some());
+            items.push((format!("prompt {}", prompt.name), [shown, listed, known]));
+        }
+        for resource in all.resources().items() {
+            let uri = resource.resource.uri.as_str();
+            let shown = self.is_shown(&item(resource.plugin.name(), ItemKind::Resource, uri, None));
+            let listed = visible.resources().items().iter().any(|other| other.resource.uri == uri);
+            let routed = visible.route_uri(uri);
+            let known =
+                routed.is_some_and(|(plugin, template)| self.check_uri(plugin, uri, template.as_ref()));
+            items.push((format!("resource {uri}"), [shown, listed, known]));
+        }
+        for template in all.templates().items() {
+            let text = template.template.uri_template.as_str();
+            let shown = self.is_shown(&item(template.plugin.name(), ItemKind::Template, text, None));
+            let listed = visible.templates().items().iter().any(|other| other.template.uri_template == text);
+            let plugin = visible.plugin_for_ref(text);
+            let known = plugin.is_some_and(|plugin| self.check_uri(plugin, text, None));
+            items.push((format!("template {text}"), [shown, listed, known]));
+        }
+        items
+    }
+
+    /// A URI that no plugin lists, with whether it is routed, and whether its use is known.
+    fn unlisted_uri(&self, uri: &str) -> [bool; 2] {
+        let Some((plugin, template)) = self.view.snapshot.route_uri(uri) else { return [false, false] };
+        let text = template.as_ref().map(|template| template.uri_template.as_str());
+        let by_template = self.is_shown(&item(plugin.name(), ItemKind::Resource, uri, text));
+        let of_template = self.is_shown(&item(plugin.name(), ItemKind::Template, text.unwrap(), None));
+        assert!(by_template && of_template, "{uri} is read, but the rules hide it: {:#?}", self.case.config);
+        [true, self.check_uri(plugin, uri, template.as_ref())]
+    }
+}
+
+#[tokio::test]
+async fn an_item_is_in_a_list_exactly_if_its_use_is_not_answered_as_unknown() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("plugport.toml");
+    std::fs::write(&file, CONFIG).unwrap();
+    let config = Config::read(&file, folder.path().to_owned()).unwrap();
+    let scopes = config.plugins.iter().map(|(name, plugin)| (name.clone(), plugin.scopes.clone())).collect();
+    let all = snapshot(folder.path(), &config).await;
+    let mut seen = [[0_usize; 2]; 2];
+    for_each_case(5, |case, _, _| {
+        let one = ViewCase::new(&all, case, &scopes);
+        for (name, [shown, listed, known]) in one.listed_items() {
+            assert_eq!((listed, known), (shown, shown), "{name} {:#?}", case.config);
+            seen[0][usize::from(shown)] += 1;
+        }
+        for uri in UNLISTED {
+            let [routed, known] = one.unlisted_uri(uri);
+            assert_eq!(known, routed, "{uri} {:#?}", case.config);
+            seen[1][usize::from(routed)] += 1;
+        }
+    });
+    assert!(seen.as_flattened().iter().all(|count| *count > 500), "hardly ever seen: {seen:?}");
+}

@@ -1,0 +1,47 @@
+//! How much time compiling may take. `serve` knows only one answer; `plugport dev` also has another.
+
+use std::borrow::Cow;
+
+use crate::config::Limits;
+
+/// How much larger quick code may be.
+const QUICK_SIZE: u64 = 4;
+
+/// How much time the compiler takes for good code. The code runs in the same engine, with the same fuel and the same
+/// checks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum CompileEffort {
+    /// For code that is served.
+    #[default]
+    Full,
+    /// For code that `plugport dev` replaces soon: made in a third of the time, and slower.
+    Quick,
+}
+
+impl CompileEffort {
+    /// The digest under which code is stored: quick code must never be found by a server that wants the other.
+    pub(super) fn name(self, digest: &str) -> Cow<'_, str> {
+        match self {
+            Self::Full => Cow::Borrowed(digest),
+            Self::Quick => Cow::Owned(format!("quick {digest}")),
+        }
+    }
+
+    /// The efforts whose cached code is good enough, the best first.
+    pub(super) fn sufficient(self) -> &'static [Self] {
+        match self {
+            Self::Full => &[Self::Full],
+            Self::Quick => &[Self::Full, Self::Quick],
+        }
+    }
+
+    /// The limits for code of this effort: quick code is larger, and the other has to be within the limit.
+    pub(super) fn limits(self, limits: &Limits) -> Cow<'_, Limits> {
+        match self {
+            Self::Full => Cow::Borrowed(limits),
+            Self::Quick => {
+                Cow::Owned(Limits { code_mib: limits.code_mib.saturating_mul(QUICK_SIZE), ..limits.clone() })
+            }
+        }
+    }
+}

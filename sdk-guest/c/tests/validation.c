@@ -1,0 +1,109 @@
+/* Tests get the words of the server. The cases are those of all SDKs; the Rust SDK compares them with the server's own
+ * validator. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests.h"
+
+#define PREFIX "the arguments do not fit the tool's schema: "
+
+/* The faults of a message and of a case may have another order. */
+static void check_faults(const pp_test_result *result, const pp_json *faults, const char *args)
+{
+    size_t length = strlen(PREFIX);
+    const char *text = result->text;
+    PP_CHECK(result->is_error == (pp_json_count(faults) > 0));
+    if (pp_json_count(faults) > 0) {
+        PP_CHECK(strncmp(text, PREFIX, strlen(PREFIX)) == 0);
+        for (const pp_json *fault = pp_json_at(faults, 0); fault; fault = pp_json_next(fault)) {
+            const char *wanted = pp_json_text(fault, NULL);
+            length += strlen(wanted) + (pp_json_next(fault) ? strlen("; ") : 0);
+            if (!strstr(text, wanted)) {
+                PP_CHECK_TEXT(text, wanted);
+            }
+        }
+        if (length != strlen(text)) {
+            PP_CHECK_TEXT(text, args);
+        }
+    }
+}
+
+static char *file(const char *path)
+{
+    FILE *opened = fopen(path, "rb");
+    char *text = opened ? calloc(1, 1 << 16) : NULL;
+    if (text) {
+        text[fread(text, 1, (1 << 16) - 1, opened)] = '\0';
+    }
+    if (opened) {
+        fclose(opened);
+    }
+    return text;
+}
+
+static void arguments_are_rejected_in_the_words_of_the_server(void)
+{
+    char *schema = file("../tests/validation/schema.json"), *text = file("../tests/validation/cases.json");
+    PP_CHECK(schema && text && strlen(schema) < OWN_SCHEMA);
+    if (schema && text) {
+        snprintf(own_schema, OWN_SCHEMA, "%s", schema);
+        for (size_t at = 0;; at++) {
+            /* a call gives back all that was read */
+            const pp_json *one = pp_json_at(pp_json_parse(text, strlen(text), NULL), at);
+            if (!one) {
+                break;
+            }
+            const char *source = pp_json_source(pp_json_member(one, "args"));
+            char *args = calloc(1, strlen(source) + 1);
+            strcpy(args, source);
+            pp_test_result result = pp_test_call("validated", args);
+            one = pp_json_at(pp_json_parse(text, strlen(text), NULL), at);
+            check_faults(&result, pp_json_member(one, "faults"), args);
+            free(args);
+        }
+    }
+    free(schema);
+    free(text);
+}
+
+static void nulls_for_what_may_be_missing_do_not_reach_a_tool(void)
+{
+    const char *args = "{\"nights\": 1, \"note\": null, \"loud\": null, \"guests\": [{\"name\": \"A\", \"age\": null}]}";
+    PP_CHECK_TEXT(pp_test_call("validated", args).text, "1 null 0 [{\"name\":\"A\"}]");
+}
+
+static void a_message_names_five_faults_and_cuts_a_long_one(void)
+{
+    const char *text = pp_test_call("describe", "{\"a\":1,\"count\":true,\"word\":1,\"share\":\"\",\"loud\":1,\"unit\":1,"
+                                                "\"list\":1}")
+                           .text;
+    size_t faults = 1;
+    for (const char *at = text; (at = strstr(at, "; ")); at += 2) {
+        faults++;
+    }
+    PP_CHECK(faults == 5);
+    char args[700] = "{\"count\":\"", *end = args + strlen(args);
+    for (int letter = 0; letter < 300; letter++) {
+        end = strcpy(end, "é") + strlen("é");
+    }
+    strcpy(end, "\"}");
+    text = pp_test_call("describe", args).text;
+    PP_CHECK(strlen(text) <= strlen(PREFIX) + 303 && strstr(text, "é…"));
+}
+
+static void a_schema_that_the_server_would_reject_is_told(void)
+{
+    snprintf(own_schema, OWN_SCHEMA, "{\"type\":\"array\"}");
+    pp_test_result result = pp_test_call("validated", "{}");
+    PP_CHECK(result.failed && result.failure == PP_FAILED_INTERNAL);
+    PP_CHECK(strstr(result.text, "the server would reject this tool") != NULL);
+}
+
+void test_validation(void)
+{
+    arguments_are_rejected_in_the_words_of_the_server();
+    nulls_for_what_may_be_missing_do_not_reach_a_tool();
+    a_message_names_five_faults_and_cuts_a_long_one();
+    a_schema_that_the_server_would_reject_is_told();
+}

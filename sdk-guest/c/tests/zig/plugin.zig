@@ -1,0 +1,79 @@
+//! The plugin of the tests of the layer for Zig.
+
+const std = @import("std");
+const plugport = @import("plugport");
+const Call = plugport.Call;
+
+const Shape = struct { sides: u8, name: ?[]const u8 = null };
+
+const Kinds = struct {
+    text: [:0]const u8,
+    tiny: i8,
+    whole: i64 = -1,
+    part: f32 = 0.5,
+    yes: ?bool,
+    tone: enum { formal, friendly } = .friendly,
+    words: []const []const u8 = &.{},
+    shape: ?Shape,
+};
+
+fn kinds(_: Call, args: Kinds) []const u8 {
+    return plugport.print("{s} {d} {d} {d} {?} {t} {d} {d}", .{
+        args.text,
+        args.tiny,
+        args.whole,
+        args.part,
+        args.yes,
+        args.tone,
+        args.words.len,
+        if (args.shape) |shape| shape.sides else 0,
+    });
+}
+
+fn sum(_: Call, args: struct { a: i32, b: i32 }) !struct { sum: i32, words: []const []const u8, note: ?[]const u8 } {
+    return .{ .sum = try std.math.add(i32, args.a, args.b), .words = &.{ "a", "b" }, .note = null };
+}
+
+fn count(call: Call, args: struct { key: []const u8, by: i64 = 1 }) ![]const u8 {
+    call.progress(1, null, "counting");
+    if (args.by == 0) {
+        return plugport.fail("`by` is 0; pass another number", .{});
+    }
+    const total = plugport.kv.increment(args.key, args.by) catch |err| switch (err) {
+        error.Denied => return plugport.print("not counted: {s}", .{plugport.message()}),
+        else => return err,
+    };
+    return plugport.print("{d} {s}", .{ total, (try plugport.kv.get(args.key)).? });
+}
+
+fn setting(_: Call, args: struct { key: []const u8 }) ![]const u8 {
+    return plugport.config.require(args.key);
+}
+
+fn ask(call: Call, _: struct {}) !*plugport.Result {
+    const answer = try call.sample("What?");
+    return plugport.c.pp_add_text(plugport.c.pp_nothing(), "%s", plugport.print("{s}", .{answer}).ptr);
+}
+
+pub const tools = [_]plugport.Tool{
+    plugport.tool(kinds, .{ .name = "kinds", .description = "Every kind.", .read_only = true }, .{
+        .text = "A text.",
+        .tiny = "A small number.",
+        .whole = "A number.",
+        .part = "A part.",
+        .yes = "Whether.",
+        .tone = "How.",
+        .words = "Words.",
+        .shape = "A shape.",
+    }),
+    plugport.tool(sum, .{ .name = "sum", .description = "Add." }, .{ .a = "One.", .b = "The other." }),
+    plugport.tool(count, .{ .name = "count", .description = "Count." }, .{ .key = "What.", .by = "How many." }),
+    plugport.tool(setting, .{ .name = "setting", .description = "A setting." }, .{ .key = "Which." }),
+    plugport.tool(ask, .{ .name = "ask", .description = "Ask the model." }, .{}),
+};
+
+fn greeting(_: *plugport.c.pp_call, _: *const plugport.c.pp_args) callconv(.c) *plugport.c.pp_result {
+    return plugport.c.pp_text("Hello");
+}
+
+pub const resources = [_]plugport.c.pp_resource{.{ .uri = "zig://greeting", .name = "greeting", .read = greeting }};

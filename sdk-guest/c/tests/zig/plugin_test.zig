@@ -1,0 +1,79 @@
+//! The layer for Zig: what comes in as arguments, and what goes out as results.
+
+const std = @import("std");
+const host = @import("plugport").testing;
+
+const expect = std.testing.expect;
+const expectText = std.testing.expectEqualStrings;
+
+test "arguments have the types of the fields" {
+    host.newClient();
+    const all =
+        \\{"text":"a","tiny":-7,"whole":3,"part":1.5,"yes":true,"tone":"formal","words":["b","c"],"shape":{"sides":4}}
+    ;
+    try expectText("a -7 3 1.5 true formal 2 4", host.call("kinds", all).text);
+    try expectText("a 1 -1 0.5 null friendly 0 0", host.call("kinds", "{\"text\":\"a\",\"tiny\":1}").text);
+    try expectText("a 1 -1 0.5 null friendly 0 0", host.call("kinds",
+        \\{"text":"a","tiny":1,"yes":null,"shape":null}
+    ).text);
+}
+
+test "what does not fit is rejected" {
+    host.newClient();
+    for ([_][2][:0]const u8{
+        .{ "{\"text\":\"a\",\"tiny\":128}", "/tiny: " },
+        .{ "{\"text\":\"a\",\"tiny\":1,\"tone\":\"x\"}", "/tone: " },
+        .{ "{\"tiny\":1}", "/text: is required and missing" },
+        .{ "{\"text\":\"a\",\"tiny\":1,\"words\":[1]}", "/words/0: " },
+    }) |case| {
+        const result = host.call("kinds", case[0]);
+        try expect(result.is_error);
+        errdefer std.debug.print("{s} is missing in {s}\n", .{ case[1], result.text });
+        try expect(std.mem.find(u8, result.text, case[1]) != null);
+    }
+}
+
+test "the schema is that of the fields" {
+    const schema = host.inputSchema("kinds");
+    for ([_][]const u8{
+        "\"tiny\":{\"type\":\"integer\",\"minimum\":-128,\"maximum\":127,\"description\":\"A small number.\"}",
+        "\"whole\":{\"type\":\"integer\",\"description\":\"A number.\",\"default\":-1}",
+        "\"tone\":{\"type\":\"string\",\"enum\":[\"formal\",\"friendly\"],\"description\":\"How.\",\"default\":\"friendly\"}",
+        "\"words\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},\"description\":\"Words.\",\"default\":[]}",
+        "\"required\":[\"text\",\"tiny\"]",
+    }) |part| {
+        errdefer std.debug.print("{s} is missing in {s}\n", .{ part, schema });
+        try expect(std.mem.find(u8, schema, part) != null);
+    }
+}
+
+test "a struct is structured content" {
+    host.newClient();
+    try expectText("{\"sum\":3,\"words\":[\"a\",\"b\"]}", host.call("sum", "{\"a\":1,\"b\":2}").structured.?);
+    const result = host.call("sum", "{\"a\":2147483647,\"b\":1}");
+    try expect(result.is_error);
+    try expectText("the tool failed: Overflow", result.text);
+}
+
+test "errors of the host are told in its words, unless the tool has others" {
+    host.newClient();
+    try expectText("1 1", host.call("count", "{\"key\":\"x\"}").text);
+    try expectText("`by` is 0; pass another number", host.call("count", "{\"key\":\"x\",\"by\":0}").text);
+    host.hasSecret("token", "t");
+    try expectText("t", host.call("setting", "{\"key\":\"token\"}").text);
+    try expect(std.mem.find(u8, host.call("setting", "{\"key\":\"other\"}").text, "other") != null);
+    host.denies();
+    const denied = host.call("count", "{\"key\":\"x\"}");
+    try expect(!denied.is_error and std.mem.startsWith(u8, denied.text, "not counted: this server does not grant"));
+}
+
+test "the model is asked" {
+    host.newClient();
+    try expect(host.call("ask", "{}").failed);
+    host.samples("That.");
+    try expectText("That.", host.call("ask", "{}").text);
+}
+
+test "tables of the SDK for C are published too" {
+    try expectText("Hello", host.read("zig://greeting").text);
+}

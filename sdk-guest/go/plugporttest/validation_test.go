@@ -1,0 +1,119 @@
+package plugporttest_test
+
+import (
+	"encoding/json"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/plugport/plugport/sdk-guest/go"
+	"github.com/plugport/plugport/sdk-guest/go/plugporttest"
+)
+
+// The cases are those of all SDKs; the Rust SDK compares them with the server's own validator.
+const cases = "../../tests/validation/"
+
+const prefix = "the arguments do not fit the tool's schema: "
+
+// anything keeps the arguments as they came.
+type anything struct{ text string }
+
+func (a *anything) UnmarshalJSON(text []byte) error {
+	a.text = string(text)
+	return nil
+}
+
+func echo(_ *plugport.Call, args anything) (string, error) { return args.text, nil }
+
+type stay struct {
+	Nights int      `json:"nights" min:"1" max:"30"`
+	Board  *string  `json:"board" enum:"full,half"`
+	Guests []string `json:"guests,omitempty" max:"2"`
+}
+
+func init() {
+	schema, err := os.ReadFile(cases + "schema.json")
+	if err == nil {
+		plugport.Tool("echo", "Say what came.", echo, plugport.InputSchema(string(schema)))
+	}
+	plugport.Tool("wrong", "Be wrong.", echo, plugport.InputSchema(`{"type":"array"}`))
+	plugport.Tool("book", "Book a room.", func(_ *plugport.Call, args stay) (string, error) {
+		return strings.Repeat("z", args.Nights), nil
+	})
+}
+
+func faultsOf(t *testing.T, outcome *plugporttest.Outcome) []string {
+	t.Helper()
+	if !outcome.IsError() {
+		return nil
+	}
+	text, are := strings.CutPrefix(outcome.Text(), prefix)
+	if !are {
+		t.Error(outcome.Text())
+	}
+	return slices.Sorted(slices.Values(strings.Split(text, "; ")))
+}
+
+func TestArgumentsAreRejectedInTheWordsOfTheServer(t *testing.T) {
+	text, err := os.ReadFile(cases + "cases.json")
+	if err != nil {
+		t.Skip("the cases are in the repository")
+	}
+	var all []struct {
+		Args, Reaches json.RawMessage
+		Faults        []string
+	}
+	if err := json.Unmarshal(text, &all); err != nil {
+		t.Fatal(err)
+	}
+	for _, it := range all {
+		outcome := plugporttest.New().CallTool("echo", it.Args)
+		slices.Sort(it.Faults)
+		if got := faultsOf(t, outcome); !slices.Equal(got, it.Faults) {
+			t.Errorf("%s\ngot  %q\nwant %q", it.Args, got, it.Faults)
+		}
+		if it.Reaches != nil && sorted(outcome.Text()) != sorted(string(it.Reaches)) {
+			t.Error(outcome.Text())
+		}
+	}
+}
+
+// sorted is JSON without space, its members in the order of the alphabet.
+func sorted(text string) string {
+	var value any
+	_ = json.Unmarshal([]byte(text), &value)
+	made, _ := json.Marshal(value)
+	return string(made)
+}
+
+func TestLimitsOfTypesAreThoseOfTestsToo(t *testing.T) {
+	for _, it := range []struct {
+		args map[string]any
+		want string
+	}{
+		{map[string]any{"nights": 99}, "/nights: 99 is greater than the maximum of 30"},
+		{map[string]any{"nights": 1, "board": "no"}, `/board: "no" is not one of "full" or "half"`},
+		{map[string]any{"nights": 1, "guests": []int{1}}, `/guests/0: 1 is not of type "string"`},
+		{map[string]any{"night": 1, "nights": 1}, "/night: not a known property"},
+	} {
+		if got := faultsOf(t, plugporttest.New().CallTool("book", it.args)); !slices.Equal(got, []string{it.want}) {
+			t.Errorf("got  %q\nwant %q", got, it.want)
+		}
+	}
+	null := plugporttest.New().CallTool("book", map[string]any{"nights": 3, "board": nil, "guests": nil})
+	if null.Text() != "zzz" {
+		t.Error(null.Text())
+	}
+	long := plugporttest.New().CallTool("book", map[string]any{"nights": strings.Repeat("é", 1_000)}).Text()
+	if len(long) > len(prefix)+303 || !strings.HasSuffix(long, "é…") {
+		t.Error(long)
+	}
+}
+
+func TestASchemaThatTheServerWouldRejectIsTold(t *testing.T) {
+	outcome := plugporttest.New().CallTool("wrong", struct{}{})
+	if plugport.KindOf(outcome.Err) != plugport.Internal || !strings.Contains(outcome.Text(), "would reject this tool") {
+		t.Error(outcome.Text())
+	}
+}

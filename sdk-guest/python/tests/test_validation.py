@@ -1,0 +1,87 @@
+"""Tests get the words of the server.
+
+The cases are those of all SDKs; the Rust SDK compares them with the server's own validator.
+"""
+
+import json
+import unittest
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from plugport_sdk import Field, errors, kv, testing, tool
+
+CASES = Path(__file__).parents[2] / "tests" / "validation"
+PREFIX = "the arguments do not fit the tool's schema: "
+
+
+def faults_of(outcome):
+    return outcome.text.removeprefix(PREFIX).split("; ") if outcome.is_error else []
+
+
+@tool
+def book(
+    nights: Annotated[int, Field(minimum=1, maximum=30)],
+    board: Literal["full", "half"] | None = None,
+    guests: Annotated[list[str], Field(max_length=2)] = [],
+) -> str:
+    """Book a room."""
+    return f"{nights} {board} {guests}"
+
+
+class Validation(unittest.TestCase):
+    @unittest.skipUnless(CASES.is_dir(), "the cases are in the repository")
+    def test_arguments_are_rejected_in_the_words_of_the_server(self):
+        @tool(input_schema=(CASES / "schema.json").read_text())
+        def echo(**given: Any) -> str:
+            """Say what came."""
+            return json.dumps(given)
+
+        for case in json.loads((CASES / "cases.json").read_text()):
+            with self.subTest(case["args"]):
+                outcome = testing.invoke(echo, case["args"])
+                self.assertEqual(sorted(faults_of(outcome)), sorted(case["faults"]))
+                if outcome.is_error:
+                    self.assertTrue(outcome.text.startswith(PREFIX))
+                else:
+                    self.assertEqual(json.loads(outcome.text), case.get("reaches", case["args"]))
+
+    def test_limits_of_types_are_those_of_tests_too(self):
+        for arguments, fault in (
+            ({"nights": 99}, "/nights: 99 is greater than the maximum of 30"),
+            ({"nights": 1, "board": "none"}, '/board: "none" is not one of "full" or "half"'),
+            ({"nights": 1, "guests": ["a", "b", "c"]}, '/guests: ["a","b","c"] has more than 2 items'),
+            ({"nights": 1, "night": 1}, "/night: not a known property"),
+        ):
+            self.assertEqual(faults_of(testing.invoke(book, arguments)), [fault])
+        self.assertEqual(testing.invoke(book, nights=3, guests=None).text, "3 None []")
+
+    def test_a_message_names_five_faults_and_cuts_a_long_one(self):
+        many = {f"a{at}": {"type": "integer"} for at in range(7)}
+
+        @tool(input_schema={"type": "object", "properties": many})
+        def echo(**given: Any) -> str:
+            """Say what came."""
+            return json.dumps(given)
+
+        self.assertEqual(len(faults_of(testing.invoke(echo, dict.fromkeys(many, "x")))), 5)
+        (long,) = faults_of(testing.invoke(echo, a0="é" * 1_000))
+        self.assertTrue(len(long.encode()) <= 303 and long.endswith("é…"), long)
+
+    def test_a_schema_that_the_server_would_reject_is_told(self):
+        @tool(input_schema={"type": "array"})
+        def wrong() -> None:
+            """Be wrong."""
+
+        outcome = testing.invoke(wrong)
+        self.assertIsInstance(outcome.error, errors.Internal)
+        self.assertIn("the server would reject this tool", outcome.text)
+
+    def test_what_the_operator_does_not_grant_is_denied_in_the_words_of_the_server(self):
+        client = testing.TestClient().samples("!").has_roots("file:///a").denies()
+        for capability, ask in (
+            ("sampling", lambda: client.call().sample("?")),
+            ("roots", lambda: client.call().roots()),
+            ("kv", lambda: client.run(kv.open)),
+        ):
+            with self.assertRaisesRegex(errors.Denied, f"this server does not grant `{capability}` to the plugin"):
+                ask()

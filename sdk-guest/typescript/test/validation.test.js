@@ -1,0 +1,53 @@
+// Tests get the words of the server. The cases are those of all SDKs; the Rust SDK compares them with the server's own
+// validator.
+
+import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import { test } from "node:test";
+
+import { kv, s, tool } from "plugport-sdk";
+import { invoke, TestClient } from "plugport-sdk/testing";
+
+const folder = new URL("../../tests/validation/", import.meta.url);
+const read = (name) => JSON.parse(readFileSync(new URL(name, folder), "utf8"));
+const prefix = "the arguments do not fit the tool's schema: ";
+const echo = (input) => tool({ name: "echo", description: "d", input, handler: (args) => JSON.stringify(args) });
+const faultsOf = ({ text, isError }) => (isError ? text.slice(prefix.length).split("; ") : []);
+
+test("arguments are rejected in the words of the server", { skip: !existsSync(folder) }, async () => {
+  const book = echo(read("schema.json"));
+  for (const { args, faults, reaches } of read("cases.json")) {
+    const outcome = await invoke(book, args);
+    assert.deepEqual(faultsOf(outcome).toSorted(), faults.toSorted(), JSON.stringify(args));
+    if (outcome.isError) assert.ok(outcome.text.startsWith(prefix));
+    else assert.deepEqual(JSON.parse(outcome.text), reaches ?? args);
+  }
+});
+
+test("a message names five faults, and cuts a long one", async () => {
+  const many = Object.fromEntries(Array.from({ length: 7 }, (_, at) => [`a${at}`, s.integer()]));
+  assert.equal(faultsOf(await invoke(echo(many))).length, 5);
+  const [long] = faultsOf(await invoke(echo({ word: s.integer() }), { word: "é".repeat(1_000) }));
+  assert.ok(Buffer.byteLength(long) <= 303 && long.endsWith("é…"), long);
+});
+
+test("limits of the builders are those of tests too", async () => {
+  const booked = echo({ nights: s.integer().min(1).max(30), board: s.enum(["full", "half"]).optional() });
+  assert.equal((await invoke(booked, { nights: 99 })).text, `${prefix}/nights: 99 is greater than the maximum of 30`);
+  assert.equal((await invoke(booked, { nights: 3, board: null })).text, '{"nights":3}');
+});
+
+test("a schema that the server would reject is told", async () => {
+  await assert.rejects(invoke(echo({ type: "array" }), {}), { message: /the server would reject this tool/ });
+  await assert.rejects(invoke(echo("no JSON"), {}), { message: /its schema is not a JSON object/ });
+});
+
+test("what the operator does not grant is denied in the words of the server", async () => {
+  const handler = (_, call) => [call.sample("?"), call.roots(), kv.open()];
+  const asks = tool({ name: "asks", description: "d", handler });
+  const client = new TestClient().samples("!").hasRoots("file:///a");
+  await client.invoke(asks);
+  await assert.rejects(client.denies().invoke(asks), { kind: "denied", message: /not grant `sampling` to the plugin$/ });
+  assert.throws(() => client.run(() => kv.open()), { kind: "denied", message: /does not grant `kv` to the plugin/ });
+  assert.throws(() => client.call().roots(), { kind: "denied", message: /does not grant `roots` to the plugin$/ });
+});
