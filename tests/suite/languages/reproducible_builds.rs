@@ -24,11 +24,14 @@ pub(super) fn is_the_same_in_another_folder(template: &str, project: &Path, path
     let (code, out, err) = output(set_author_environment(&mut build, path));
     assert_eq!(code, Some(0), "{out}{err}");
     let report: Value = serde_json::from_str(&out).unwrap();
-    assert_eq!(report["cached"], CACHED.contains(&template), "{report}");
+    let is_cached = CACHED.contains(&template);
+    assert_eq!(report["cached"], is_cached, "{report}");
     let bytes = std::fs::read(component(&second)).unwrap();
-    let differs = first.iter().zip(&bytes).position(|(one, other)| one != other);
-    assert!(first == bytes, "{template}: {} and {} bytes differ at {differs:?}", first.len(), bytes.len());
-    has_no_paths_of_this_machine(template, &first, project);
+    let differs = || first.iter().zip(&bytes).position(|(one, other)| one != other);
+    assert!(first == bytes, "{template}: {} and {} bytes differ at {:?}", first.len(), bytes.len(), differs());
+    if !is_cached {
+        has_no_paths_of_this_machine(template, &first, project);
+    }
 }
 
 /// Writes the project anew below a folder, with what was installed for the first one.

@@ -203,6 +203,15 @@ mod tests {
     }
 
     #[test]
+    fn files_have_the_same_names_in_every_folder() {
+        let options = path_options(Path::new("/home/ada/x"), Path::new("/home/ada/sdk"));
+        assert_eq!(
+            options,
+            ["-ffile-prefix-map=/home/ada/sdk=sdk", "-ffile-prefix-map=/home/ada/x=."].map(OsString::from)
+        );
+    }
+
+    #[test]
     fn sources_are_found_in_the_project_and_in_the_sdk() {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path();
