@@ -13,9 +13,7 @@ use plugport_authoring::{
 use super::serve::NO_TOOLS;
 use super::{CommandError, call};
 use crate::catalog::PluginEntry;
-use crate::config::{
-    ApprovalMode, Config, ConfigError, Grants, PluginConfig, parse_listen, user_cache_dir,
-};
+use crate::config::{ApprovalMode, Config, ConfigError, Grants, PluginConfig, parse_listen, user_cache_dir};
 use crate::sandbox::KvDatabase;
 
 /// Implements `ServerAccess` for the crate of the authors' commands.

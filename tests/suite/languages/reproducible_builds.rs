@@ -28,7 +28,13 @@ pub(super) fn is_the_same_in_another_folder(template: &str, project: &Path, path
     assert_eq!(report["cached"], is_cached, "{report}");
     let bytes = std::fs::read(component(&second)).unwrap();
     let differs = || first.iter().zip(&bytes).position(|(one, other)| one != other);
-    assert!(first == bytes, "{template}: {} and {} bytes differ at {:?}", first.len(), bytes.len(), differs());
+    assert!(
+        first == bytes,
+        "{template}: {} and {} bytes differ at {:?}",
+        first.len(),
+        bytes.len(),
+        differs()
+    );
     if !is_cached {
         has_no_paths_of_this_machine(template, &first, project);
     }

@@ -1,5 +1,4 @@
-    let environments: Vec<&Path> = own.into_iter().chain(active.as_deref().filter(|active| Some(*active) != own)).collect();
-    let inputs = || own.and_then(|_| inputs(project, &wit, app.as_deref(), &environments).ok());//! Python: componentize-py puts the plugin's module, the SDK and the interpreter into one component.
+//! Python: componentize-py puts the plugin's module, the SDK and the interpreter into one component.
 //!
 //! Its world has the host's interfaces that the sources of the plugin import, and those that `pyproject.toml` names.
 //!
@@ -100,7 +99,9 @@ fn inputs(
     inputs.value(format!("{options:?}").as_bytes());
     inputs.folder(&wit.folder, &|_| false)?;
     let sdk = project.root.join(sdk(project));
-    for folder in [project.root.as_path(), sdk.as_path()].into_iter().chain(dev_app).filter(|folder| folder.is_dir()) {
+    for folder in
+        [project.root.as_path(), sdk.as_path()].into_iter().chain(dev_app).filter(|folder| folder.is_dir())
+    {
         inputs.folder(folder, &is_no_input)?;
     }
     for environment in environments {
