@@ -13,5 +13,6 @@ mod function_tools;
 mod go_memory;
 mod host_interfaces;
 mod imports;
+mod reproducible_builds;
 mod sdk_features;
 mod template_readmes;

@@ -3,19 +3,26 @@
 //!
 //! Both are dependencies of the project in `package.json`; in an npm workspace they are in a folder above.
 //!
+//! componentize-qjs makes another component each time, since the engine's image has random numbers of the build in it.
+//! So a build of the same bundle takes the component of an earlier one (`build_cache`).
+//!
 //! The globals of browsers that the SDK supplies, such as `fetch`, are injected where the plugin names them. A plugin
 //! that uses none has none in its bundle, and its world has no interface that the bundle does not import.
 
 use std::ffi::OsString;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use plugport_common::shell_quote;
 
+use super::build_cache::BuildCache;
 use super::composed_world::{imports, needed, world_of};
 use super::dev_files::tool_stamp;
 use super::error::BuildError;
+use super::inputs::Inputs;
 use super::tool_command::ToolCommand;
 use super::toolchain::{ToolError, Toolchain, at_least, is_program, tool_output};
+use super::wit_world::WitWorld;
 use super::{BuiltComponent, read_made};
 use crate::project::Project;
 use crate::project::host_world::HostWorld;
@@ -38,6 +45,9 @@ const BUNDLE: [&str; 9] = [
     "--supported:async-generator=false",
     "--supported:for-await=false",
 ];
+
+/// The scope of npm with the packages of componentize-qjs for each kind of machine.
+const MACHINE_PACKAGES: &str = "@andreiltd";
 
 /// The module of the SDK that loads bundles as data.
 const DEV_SOURCES: &str = "src/dev_sources.js";
@@ -67,6 +77,7 @@ pub(super) async fn build(
     project: &Project,
     tools: &Toolchain,
     scratch: &Path,
+    cache: &BuildCache,
 ) -> Result<BuiltComponent, BuildError> {
     let root = &project.root;
     check_node(root, tools).await?;
@@ -75,7 +86,7 @@ pub(super) async fn build(
     let bundle = scratch.join("plugin.js");
     installed.bundle(root, entry, &bundle, "--format=esm").await?;
     let worlds = needed(&read_made(&metafile(&bundle))?)?;
-    installed.componentize(project, &bundle, &worlds, scratch).await
+    installed.componentize(project, &bundle, &worlds, scratch, cache).await
 }
 
 async fn check_node(root: &Path, tools: &Toolchain) -> Result<(), BuildError> {
@@ -144,9 +155,10 @@ impl DevPlugin {
         project: &Project,
         tools: &Toolchain,
         scratch: &Path,
+        cache: &BuildCache,
     ) -> Result<BuiltComponent, BuildError> {
         check_node(&project.root, tools).await?;
-        self.installed.componentize(project, &self.loader, &HostWorld::ALL, scratch).await
+        self.installed.componentize(project, &self.loader, &HostWorld::ALL, scratch, cache).await
     }
 }
 
@@ -183,24 +195,47 @@ impl NodeModules {
         module: &Path,
         worlds: &[HostWorld],
         scratch: &Path,
+        cache: &BuildCache,
     ) -> Result<BuiltComponent, BuildError> {
         let wit = world_of(project, Some(self.sdk.join("wit")), worlds, scratch)?;
         let made = scratch.join("plugin.wasm");
-        // Without --sync the result is an asynchronous component, which the engine does not load.
-        let args: [&Path; 9] = [
-            "--sync".as_ref(),
-            "-w".as_ref(),
-            &wit.folder,
-            "-n".as_ref(),
-            wit.world.as_ref(),
-            "-j".as_ref(),
-            module,
-            "-o".as_ref(),
-            &made,
-        ];
-        ToolCommand::new(&self.componentize, &project.root).args(args).run().await?;
-        Ok(BuiltComponent::new(project, read_made(&made)?))
+        let args = arguments(&wit, module, &made);
+        let make = async {
+            ToolCommand::new(&self.componentize, &project.root).args(args).run().await?;
+            read_made(&made)
+        };
+        Ok(BuiltComponent::made(project, cache.component(|| self.inputs(module, &wit).ok(), make).await?))
     }
+
+    /// The digest of what the component is made of. The module has all of the project and its packages in it.
+    fn inputs(&self, module: &Path, wit: &WitWorld) -> io::Result<String> {
+        let mut inputs = Inputs::default();
+        // Without the paths of temporary folders.
+        let named = WitWorld { folder: "wit".into(), world: wit.world.clone() };
+        let options = arguments(&named, Path::new("module"), Path::new("output"));
+        inputs.value(format!("{options:?}").as_bytes());
+        inputs.file(module)?;
+        inputs.folder(&wit.folder, &|_| false)?;
+        // Its program is `bin/NAME` in its package, and it has a package for each kind of machine beside it.
+        let program = self.componentize.canonicalize()?;
+        for package in program.ancestors().nth(2).into_iter().flat_map(packages) {
+            inputs.folder(&package, &|_| false)?;
+        }
+        Ok(inputs.digest())
+    }
+}
+
+/// The arguments of componentize-qjs. Without --sync the result is an asynchronous component, which the engine does not
+/// load.
+fn arguments<'a>(wit: &'a WitWorld, module: &'a Path, output: &'a Path) -> [&'a Path; 9] {
+    let [sync, folder, world, js, to] = ["--sync", "-w", "-n", "-j", "-o"].map(Path::new);
+    [sync, folder, &wit.folder, world, wit.world.as_ref(), js, module, to, output]
+}
+
+/// The package of componentize-qjs and the folder of those for machines.
+fn packages(package: &Path) -> impl Iterator<Item = PathBuf> {
+    let machines = package.parent().map(|beside| beside.join(MACHINE_PACKAGES)).filter(|path| path.is_dir());
+    [package.to_owned()].into_iter().chain(machines)
 }
 
 /// The names and texts of the files below a folder.
@@ -289,7 +324,8 @@ mod tests {
     async fn node_itself_is_looked_for_first() {
         let dir = tempfile::tempdir().unwrap();
         let tools = Toolchain::in_folders(Vec::new());
-        let missing = build(&project(dir.path()), &tools, dir.path()).await.err().unwrap();
+        let cache = BuildCache::new(None);
+        let missing = build(&project(dir.path()), &tools, dir.path(), &cache).await.err().unwrap();
         assert!(missing.is_usage() && missing.to_string().contains("https://nodejs.org"), "{missing}");
     }
 

@@ -1,14 +1,20 @@
 //! Python: componentize-py puts the plugin's module, the SDK and the interpreter into one component.
 //!
 //! Its world has the host's interfaces that the sources of the plugin import, and those that `pyproject.toml` names.
+//!
+//! componentize-py makes another component each time, since the image of the started interpreter has random numbers and
+//! times of the build in it. So a build of the same inputs takes the component of an earlier one (`build_cache`).
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::io;
 use std::path::{Path, PathBuf};
 
+use super::build_cache::BuildCache;
 use super::composed_world::world_of;
 use super::dev_files::{MAX_SOURCES, tool_stamp};
 use super::error::BuildError;
+use super::inputs::Inputs;
 use super::python_imports::used_worlds;
 use super::python_syntax::check_syntax;
 use super::tool_command::ToolCommand;
@@ -28,6 +34,9 @@ const MODULES: [&str; 3] = [
     "wasi:config/store@0.2.0-rc.1=config_store",
 ];
 
+/// The file of a virtual environment.
+const ENVIRONMENT_MARK: &str = "pyvenv.cfg";
+
 /// The module of the SDK that loads sources as data.
 const DEV_SOURCES: &str = "plugport_sdk/dev_sources.py";
 
@@ -39,6 +48,7 @@ pub(super) async fn build(
     project: &Project,
     tools: &Toolchain,
     scratch: &Path,
+    cache: &BuildCache,
     loads_sources: bool,
 ) -> Result<BuiltComponent, BuildError> {
     let componentize = tools.require("componentize-py", &with_pip(&project.root, COMPONENTIZE_PY))?;
@@ -49,11 +59,82 @@ pub(super) async fn build(
     let wit = world_of(project, None, &worlds, scratch)?;
     let output = scratch.join("plugin.wasm");
     let app = if loads_sources { Some(write_dev_app(project, scratch)?) } else { None };
-    let arguments = arguments(project, &wit, app.as_deref(), &output);
-    // Without a backtrace of the tool itself behind what Python says.
-    let command = ToolCommand::new(&componentize, &project.root).env("RUST_BACKTRACE", "0");
-    command.args(arguments).run().await?;
-    Ok(BuiltComponent::new(project, read_made(&output)?))
+    let mut command = ToolCommand::new(&componentize, &project.root)
+        .args(arguments(project, &wit, app.as_deref(), &output))
+        // Without a backtrace of the tool itself behind what Python says.
+        .env("RUST_BACKTRACE", "0");
+    let (own, active) = (environment(&componentize), std::env::var_os("VIRTUAL_ENV").map(PathBuf::from));
+    if let (Some(own), None) = (own, &active) {
+        // Otherwise it takes the packages of whichever Python comes first in PATH.
+        command = command.env("VIRTUAL_ENV", own);
+    }
+    let other = active.as_deref().filter(|active| Some(*active) != own);
+    let environments: Vec<&Path> = own.into_iter().chain(other).collect();
+    // Without an environment of its own, nobody knows what componentize-py is.
+    let inputs = || own.and_then(|_| inputs(project, &wit, app.as_deref(), &environments).ok());
+    let make = async {
+        command.run().await?;
+        read_made(&output)
+    };
+    Ok(BuiltComponent::made(project, cache.component(inputs, make).await?))
+}
+
+/// The virtual environment in which componentize-py is installed.
+fn environment(componentize: &Path) -> Option<&Path> {
+    componentize.parent()?.parent().filter(|folder| folder.join(ENVIRONMENT_MARK).is_file())
+}
+
+/// The digest of what the component is made of: the options, the interfaces, the files that the interpreter can read
+/// when it starts, and the packages of the environments, of which componentize-py is one.
+fn inputs(
+    project: &Project,
+    wit: &WitWorld,
+    dev_app: Option<&Path>,
+    environments: &[&Path],
+) -> io::Result<String> {
+    let mut inputs = Inputs::default();
+    // Without the paths of temporary folders.
+    let named = WitWorld { folder: "wit".into(), world: wit.world.clone() };
+    let options = arguments(project, &named, dev_app.and(Some(Path::new("dev"))), Path::new("output"));
+    inputs.value(format!("{options:?}").as_bytes());
+    inputs.folder(&wit.folder, &|_| false)?;
+    let sdk = project.root.join(sdk(project));
+    for folder in
+        [project.root.as_path(), sdk.as_path()].into_iter().chain(dev_app).filter(|folder| folder.is_dir())
+    {
+        inputs.folder(folder, &is_no_input)?;
+    }
+    for environment in environments {
+        inputs.below(&environment.join("lib"), &is_bytecode, &mut add_package_file)?;
+    }
+    Ok(inputs.digest())
+}
+
+/// Hidden files, output of builds, and environments.
+fn is_no_input(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+    let is_output = name.ends_with(b".wasm") || is_bytecode(path);
+    name.starts_with(b".") || is_output || path.join(ENVIRONMENT_MARK).is_file()
+}
+
+fn is_bytecode(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name == "__pycache__")
+}
+
+/// A file of an installed package. Sources count by their contents. All others, which may be large, count by their
+/// sizes and by the digests in the package's list of files.
+fn add_package_file(inputs: &mut Inputs, file: &Path) -> io::Result<()> {
+    if file.file_name().is_some_and(|name| name == "RECORD") {
+        let list = String::from_utf8_lossy(&std::fs::read(file)?).into_owned();
+        // The programs of an environment have its path in them.
+        list.lines().filter(|line| !line.starts_with("..")).for_each(|line| inputs.value(line.as_bytes()));
+        return Ok(());
+    }
+    if file.extension().is_some_and(|end| ["py", "pth", "toml"].iter().any(|source| end == *source)) {
+        return inputs.file(file);
+    }
+    inputs.value(&std::fs::metadata(file)?.len().to_le_bytes());
+    Ok(())
 }
 
 /// The sources of the plugin by their paths, in JSON. `None` if they cannot be data: the project has a world of its own
@@ -167,7 +248,8 @@ mod tests {
     #[tokio::test]
     async fn what_is_missing_is_named() {
         let tools = Toolchain::in_folders(Vec::new());
-        let missing = build(&project(), &tools, Path::new("/"), false).await.err().unwrap();
+        let cache = BuildCache::new(None);
+        let missing = build(&project(), &tools, Path::new("/"), &cache, false).await.err().unwrap();
         assert!(missing.is_usage() && missing.to_string().contains("pip install componentize-py==0.25.1"));
     }
 }

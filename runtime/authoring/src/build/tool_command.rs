@@ -28,7 +28,7 @@ impl ToolCommand {
         self
     }
 
-    pub(super) fn env(mut self, name: &str, value: &str) -> Self {
+    pub(super) fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
         self.command.env(name, value);
         self
     }

@@ -2,6 +2,7 @@
 //! both use it.
 
 pub(crate) mod cargo_artifacts;
+pub(crate) mod cargo_options;
 pub(crate) mod dev_record;
 pub(crate) mod embedded;
 pub(crate) mod host_world;
