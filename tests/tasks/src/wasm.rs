@@ -69,9 +69,8 @@ pub(crate) fn build(repository: &Repository, folder: &Path, into: &str) -> Comma
         command.env_remove(setting);
     }
     // As `plugport build` does, which would compile dependencies again otherwise.
-    if let Some(home) = cargo_home() {
-        let option = format!("--remap-path-prefix={}=/cargo", home.display());
-        command.args(["--config", &format!("build.rustflags=[{option:?}]")]);
+    if let Some(home) = cargo_home().filter(|home| !home.to_string_lossy().contains(char::is_whitespace)) {
+        command.env("CARGO_BUILD_RUSTFLAGS", format!("--remap-path-prefix={}=/cargo", home.display()));
     }
     command
 }

@@ -50,7 +50,8 @@ pub(super) async fn build(project: &Project, tools: &Toolchain) -> Result<BuiltC
             print_line(line);
         }
     };
-    ToolCommand::new(&cargo, root).args(cargo_options::build()).read(each).await?;
+    let command = ToolCommand::new(&cargo, root).args(cargo_options::BUILD);
+    command.envs(cargo_options::environment()).read(each).await?;
     let component = read_made(&artifacts.one()?.file)?;
     Ok(BuiltComponent { component, name, about, is_cached: false })
 }

@@ -98,7 +98,7 @@ impl Project {
     /// The program and its arguments. `data`: if the component may load sources.
     pub(super) fn command(&self, data: Option<&DataBuild>) -> (OsString, Vec<OsString>) {
         let (program, args): (OsString, &[&str]) = match &self.recipe {
-            Recipe::Cargo => return ("cargo".into(), cargo_options::build()),
+            Recipe::Cargo => ("cargo".into(), &cargo_options::BUILD),
             Recipe::Npm => ("npm".into(), &["run", "build"]),
             Recipe::Make => ("make".into(), &[]),
             Recipe::Command(command) => ("sh".into(), &["-c", command]),
@@ -124,6 +124,11 @@ impl Project {
 }
 
 impl Recipe {
+    /// What the environment of the command has besides.
+    pub(super) fn environment(&self) -> Option<(&'static str, OsString)> {
+        matches!(self, Self::Cargo).then(cargo_options::environment).flatten()
+    }
+
     /// The command as a user would type it.
     pub(super) fn in_words(&self) -> &str {
         match self {
