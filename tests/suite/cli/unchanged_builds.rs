@@ -36,6 +36,11 @@ impl Project {
 
     /// Builds the project to `x.wasm`. Returns whether the tool has run.
     fn build(&self) -> bool {
+        self.build_and_listen().0
+    }
+
+    /// Like `build`, also with what it says on stderr.
+    fn build_and_listen(&self) -> (bool, String) {
         let before = self.runs();
         let mut build = program();
         build.args(["build", "--no-load", "--json"]).current_dir(self.path());
@@ -46,7 +51,7 @@ impl Project {
         let built: Value = serde_json::from_str(&out).unwrap();
         let has_run = self.runs() > before;
         assert_eq!(built["cached"], !has_run, "{built}");
-        has_run
+        (has_run, err)
     }
 
     fn component(&self) -> Vec<u8> {
@@ -75,24 +80,34 @@ impl Project {
     }
 }
 
-/// A script that copies a component to its last argument.
+/// A script that lists the folders that it is given, and copies a component to its last argument.
 fn builder() -> String {
     let component = guest("polite").display().to_string();
     format!(
-        "#!/bin/sh\necho run >> .runs\nwhile [ $# -gt 1 ]; do shift; done\nexec /bin/cp '{component}' \"$1\"\n"
+        r#"#!/bin/sh
+        echo run >> .runs
+        while [ $# -gt 1 ]; do
+            if [ "$1" = -p ]; then /bin/ls -AR "$2" >> .given; fi
+            shift
+        done
+        exec /bin/cp '{component}' "$1"
+        "#
     )
 }
 
+/// A project in Python without a builder.
+const PYTHON: [(&str, &str); 5] = [
+    ("pyproject.toml", "[project]\nname = 'x'\nversion = '0.1.0'\n"),
+    ("plugin.py", "x = 1"),
+    ("sdk/src/plugport_sdk/__init__.py", ""),
+    (".venv/pyvenv.cfg", ""),
+    (".venv/lib/python3.12/site-packages/library.py", ""),
+];
+
 #[test]
 fn python_is_built_again_when_a_source_a_package_or_the_component_has_changed() {
-    let project = Project::new(&[
-        ("pyproject.toml", "[project]\nname = 'x'\nversion = '0.1.0'\n"),
-        ("plugin.py", "x = 1"),
-        ("sdk/src/plugport_sdk/__init__.py", ""),
-        (".venv/pyvenv.cfg", ""),
-        (".venv/lib/python3.12/site-packages/library.py", ""),
-        (".venv/bin/componentize-py", &builder()),
-    ]);
+    let project = Project::new(&PYTHON);
+    project.put(".venv/bin/componentize-py", &builder());
     project.builds_only_what_has_changed("plugin.py");
     for file in
         ["sdk/src/plugport_sdk/__init__.py", ".venv/lib/python3.12/site-packages/library.py", "new.py"]
@@ -100,10 +115,59 @@ fn python_is_built_again_when_a_source_a_package_or_the_component_has_changed() 
         project.put(file, "x = 3");
         assert!(project.build() && !project.build(), "{file} has changed");
     }
-    for file in ["__pycache__/plugin.cpython-312.pyc", "other.wasm", ".cache/x"] {
+    let no_sources = [
+        "__pycache__/plugin.cpython-314.pyc",
+        "planted.pyc",
+        "other.wasm",
+        "x.wasm.minisig",
+        "plugport.lock",
+        "plugport.toml",
+        ".cache/x",
+        ".hidden/planted.abi3.so",
+    ];
+    for file in no_sources {
         project.put(file, "");
         assert!(!project.build(), "{file} is no source");
     }
+    std::fs::remove_file(project.path().join(".given")).unwrap();
+    project.put("plugin.py", "x = 4");
+    assert!(project.build());
+    let given = std::fs::read_to_string(project.path().join(".given")).unwrap();
+    assert!(
+        given.contains("plugin.py") && given.contains("__init__.py") && given.contains("new.py"),
+        "{given}"
+    );
+    for planted in ["planted", "__pycache__", ".venv", "plugport.lock"] {
+        assert!(!given.contains(planted), "{planted} is no source, and the builder could read it: {given}");
+    }
+    project.put(".venv/bin/componentize-py", &format!("{}# newer", builder()));
+    assert!(project.build() && !project.build(), "it is another builder");
+}
+
+#[test]
+fn a_build_that_cannot_be_repeated_says_why() {
+    let project = Project::new(&PYTHON);
+    project.put("bin/componentize-py", &builder());
+    let says = |why: &str| {
+        for _ in 0..2 {
+            let (has_run, said) = project.build_and_listen();
+            assert!(
+                has_run && said.contains("this build is not reproducible: ") && said.contains(why),
+                "{said}"
+            );
+        }
+    };
+    says("bin/componentize-py is in no virtual environment; install componentize-py in .venv of the project");
+    project.put(".venv/bin/componentize-py", &builder());
+    assert!(project.build() && !project.build());
+    let elsewhere = tempfile::tempdir().unwrap();
+    let link = project.path().join("link");
+    std::os::unix::fs::symlink(elsewhere.path(), &link).unwrap();
+    says("the link ");
+    let given = std::fs::read_to_string(project.path().join(".given")).unwrap();
+    assert!(given.contains("link"), "the builder is given the project itself: {given}");
+    std::fs::remove_file(link).unwrap();
+    assert!(!project.build(), "it is what it was");
 }
 
 #[test]
@@ -121,6 +185,7 @@ fn javascript_is_built_again_when_its_bundle_or_its_builder_has_changed() {
         ("bin/node", "#!/bin/sh\necho v22.0.0\n"),
         ("node_modules/plugport-sdk/package.json", "{}"),
         ("node_modules/.bin/esbuild", bundler),
+        ("node_modules/componentize-qjs/package.json", "{}"),
         ("node_modules/.bin/componentize-qjs", &builder()),
     ]);
     project.builds_only_what_has_changed("src/plugin.js");

@@ -29,7 +29,10 @@ fn flags_in_the_configuration_of_cargo_are_kept_in_each_of_their_forms() {
         }
         put("Cargo.toml", MANIFEST);
         put("build.rs", SCRIPT);
-        put("src/lib.rs", "#[cfg(not(all(own, of_the_environment)))]\ncompile_error!(\"they are missing\");\n");
+        put(
+            "src/lib.rs",
+            "#[cfg(not(all(own, of_the_environment)))]\ncompile_error!(\"they are missing\");\n",
+        );
         put(".cargo/config.toml", &format!("[build]\nrustflags = {own}\n"));
         let mut build = program();
         build.args(["build", "--no-load"]).current_dir(project.path()).env("PATH", &path);

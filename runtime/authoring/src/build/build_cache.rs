@@ -5,24 +5,33 @@
 //! a build of the same inputs takes the component that was built of them first.
 //!
 //! The cache belongs to the user and is in no project: a project that came from somebody else could bring a component
-//! of theirs with it, as if it were built of the sources beside it.
+//! of theirs with it, as if it were built of the sources beside it. A folder that others may write to is not used, and
+//! none is made in the folder of somebody else: `sudo` may leave `HOME` as it was.
 
-use std::fs::{DirBuilder, File};
-use std::io::{self, Read as _};
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
+mod private_folder;
+
+use std::fs::File;
+use std::io::{self, ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use sha2::{Digest as _, Sha256};
+use tokio::task::spawn_blocking;
 
 use super::error::BuildError;
-use crate::atomic_write::atomic_write;
+use super::known_inputs::KnownInputs;
+use super::not_reproducible::NotReproducible;
+use crate::atomic_write::{atomic_write, is_unfinished};
 
 /// Its folder in the user's cache.
 const FOLDER: &str = "builds";
 
 /// Maximum bytes of all components. Those that were not used for longest are removed.
 const MAX_BYTES: u64 = 256 << 20;
+
+/// The length of a SHA-256, which is in front of each component.
+const DIGEST: usize = 32;
 
 /// A component from a tool.
 pub(super) struct MadeComponent {
@@ -32,7 +41,7 @@ pub(super) struct MadeComponent {
 }
 
 /// The components of this user.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct BuildCache {
     /// `None` if the environment names no cache.
     folder: Option<PathBuf>,
@@ -44,32 +53,47 @@ impl BuildCache {
         Self { folder: user_cache.map(|cache| cache.join(FOLDER)), max_bytes: MAX_BYTES }
     }
 
-    /// What a tool has made of these inputs, or makes of them now. `inputs` computes their digest, if they have one.
+    /// Checks that there is a cache at all; otherwise nobody needs a digest.
+    pub(super) fn check(&self) -> Result<(), NotReproducible> {
+        self.folder.is_some().then_some(()).ok_or(NotReproducible::NoCache)
+    }
+
+    /// What a tool has made of these inputs, or makes of them now. `None`: they are not known.
     pub(super) async fn component(
         &self,
-        inputs: impl Fn() -> Option<String>,
+        inputs: Option<KnownInputs>,
         make: impl Future<Output = Result<Vec<u8>, BuildError>>,
     ) -> Result<MadeComponent, BuildError> {
-        let before = self.folder.as_ref().and_then(|_| inputs());
-        if let Some(bytes) = before.as_deref().and_then(|before| self.get(before)) {
+        let Some(inputs) = inputs else { return Ok(MadeComponent { bytes: make.await?, is_cached: false }) };
+        let (cache, digest) = (self.clone(), inputs.digest.clone());
+        if let Ok(Some(bytes)) = spawn_blocking(move || cache.get(&digest)).await {
             return Ok(MadeComponent { bytes, is_cached: true });
         }
-        let bytes = make.await?;
-        // A file that changed meanwhile may be in the component or not.
-        if let Some(before) = before.filter(|before| inputs().as_ref() == Some(before)) {
-            self.put(&before, &bytes);
+        let bytes = Arc::new(make.await?);
+        let (cache, component) = (self.clone(), bytes.clone());
+        let kept = spawn_blocking(move || {
+            inputs.check()?;
+            cache.put(&inputs.digest, &component)
+        });
+        if let Err(why) = kept.await.unwrap_or_else(|error| Err(error.into())) {
+            why.tell();
         }
-        Ok(MadeComponent { bytes, is_cached: false })
+        Ok(MadeComponent { bytes: Arc::unwrap_or_clone(bytes), is_cached: false })
     }
 
     /// The component that was made of inputs with this digest.
     fn get(&self, inputs: &str) -> Option<Vec<u8>> {
-        let folder = self.folder.as_deref().filter(|folder| is_own(folder))?;
-        let mut file = File::open(folder.join(inputs)).ok()?;
+        let folder = self.folder.as_deref()?;
+        private_folder::check(folder).ok()?;
+        let path = folder.join(inputs);
+        let max_bytes = self.max_bytes.saturating_add(DIGEST as u64);
+        // Opening anything but a regular file may block for ever.
+        std::fs::symlink_metadata(&path).ok().filter(|about| about.is_file() && about.len() <= max_bytes)?;
+        let file = File::open(path).ok()?;
         let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes).ok()?;
-        let (digest, component) = bytes.split_first_chunk::<32>()?;
-        if *digest != <[u8; 32]>::from(Sha256::digest(component)) {
+        (&file).take(max_bytes).read_to_end(&mut bytes).ok()?;
+        let (digest, component) = bytes.split_first_chunk::<DIGEST>()?;
+        if *digest != <[u8; DIGEST]>::from(Sha256::digest(component)) {
             return None;
         }
         // If this fails, it counts as used less recently.
@@ -77,86 +101,53 @@ impl BuildCache {
         Some(component.to_vec())
     }
 
-    /// Keeps a component. If this fails, the next build makes another one.
-    fn put(&self, inputs: &str, component: &[u8]) {
-        let Some(folder) = &self.folder else { return };
-        let bytes = [Sha256::digest(component).as_slice(), component].concat();
-        let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
-        let kept = made
-            .and_then(|()| atomic_write(&folder.join(inputs), &bytes))
-            .and_then(|()| remove_unused(folder, self.max_bytes));
-        if let Err(error) = kept {
-            tracing::debug!(folder = %folder.display(), %error, "cannot keep what was built");
+    /// Keeps a component.
+    fn put(&self, inputs: &str, component: &[u8]) -> Result<(), NotReproducible> {
+        let folder = self.folder.as_deref().ok_or(NotReproducible::NoCache)?;
+        self.put_into(folder, inputs, component)
+            .map_err(|error| NotReproducible::NotKept(folder.to_owned(), error))
+    }
+
+    fn put_into(&self, folder: &Path, inputs: &str, component: &[u8]) -> io::Result<()> {
+        if component.len() as u64 > self.max_bytes {
+            return Err(io::Error::new(ErrorKind::FileTooLarge, "it is larger than all that is kept"));
         }
+        private_folder::make(folder)?;
+        atomic_write(&folder.join(inputs), &[Sha256::digest(component).as_slice(), component].concat())?;
+        let left = self.max_bytes.saturating_sub(component.len() as u64);
+        remove_unused(folder, inputs, left)
     }
 }
 
-/// Whether nobody else can write into the folder.
-fn is_own(folder: &Path) -> bool {
-    let own = rustix::process::geteuid().as_raw();
-    folder.metadata().is_ok_and(|about| about.uid() == own && about.mode() & 0o022 == 0)
-}
-
-fn remove_unused(folder: &Path, max_bytes: u64) -> io::Result<()> {
-    let mut files = Vec::new();
+/// Removes what was not used for longest, until all but the component `newest` has so many bytes at most. What has
+/// another name than this program gives is left alone.
+fn remove_unused(folder: &Path, newest: &str, max_bytes: u64) -> io::Result<()> {
+    let (mut files, now) = (Vec::new(), SystemTime::now());
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;
-        let about = entry.metadata()?;
-        files.push((about.modified()?, about.len(), entry.path()));
+        let name = entry.file_name();
+        let is_ours = name.to_str().is_some_and(|name| is_digest(name) || is_unfinished(name));
+        // Another build may have removed it meanwhile.
+        let Some(about) = entry.metadata().ok().filter(|about| is_ours && about.is_file()) else { continue };
+        if name != newest {
+            files.push((about.modified()?.min(now), about.len(), entry.path()));
+        }
     }
     files.sort_by(|one, other| other.cmp(one));
     let mut total = 0_u64;
     for (_, bytes, path) in files {
-        total = total.saturating_add(bytes);
+        total = total.saturating_add(bytes.saturating_sub(DIGEST as u64));
         if total > max_bytes {
-            std::fs::remove_file(path)?;
+            let _ = std::fs::remove_file(path);
         }
     }
     Ok(())
 }
 
-#[cfg(test)]
-mod tests {
-    use std::fs::Permissions;
-    use std::os::unix::fs::PermissionsExt as _;
-    use std::time::Duration;
-
-    use super::*;
-
-    #[test]
-    fn what_was_built_is_there_unless_it_is_damaged_or_may_be_somebody_elses() {
-        let dir = tempfile::tempdir().unwrap();
-        let cache = BuildCache::new(Some(dir.path().join("cache")));
-        assert_eq!(cache.get("a"), None);
-        cache.put("a", b"component");
-        assert_eq!(cache.get("a").as_deref(), Some(&b"component"[..]));
-        assert_eq!(cache.get("b"), None);
-        let folder = dir.path().join("cache").join(FOLDER);
-        let mode = |mode| std::fs::set_permissions(&folder, Permissions::from_mode(mode)).unwrap();
-        mode(0o777);
-        assert_eq!(cache.get("a"), None, "others could have written it");
-        mode(0o700);
-        assert!(cache.get("a").is_some());
-        for damaged in [&b"short"[..], &[0; 40]] {
-            std::fs::write(folder.join("a"), damaged).unwrap();
-            assert_eq!(cache.get("a"), None);
-        }
-        let without = BuildCache::new(None);
-        without.put("a", b"component");
-        assert_eq!(without.get("a"), None);
-    }
-
-    #[test]
-    fn what_was_not_used_for_longest_is_removed() {
-        let dir = tempfile::tempdir().unwrap();
-        let cache = BuildCache { folder: Some(dir.path().join(FOLDER)), max_bytes: 2 * (32 + 100) };
-        for (name, hours) in [("a", 3), ("b", 2)] {
-            cache.put(name, &[0; 100]);
-            let file = File::open(dir.path().join(FOLDER).join(name)).unwrap();
-            file.set_modified(SystemTime::now() - Duration::from_secs(hours * 3_600)).unwrap();
-        }
-        assert!(cache.get("a").is_some(), "and now it is used");
-        cache.put("c", &[0; 100]);
-        assert_eq!(["a", "b", "c"].map(|name| cache.get(name).is_some()), [true, false, true]);
-    }
+/// Whether a name is one that `Inputs::digest` returns.
+fn is_digest(name: &str) -> bool {
+    name.len() == 2 * DIGEST && name.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
+
+#[cfg(test)]
+mod tests;

@@ -10,7 +10,6 @@
 //! that uses none has none in its bundle, and its world has no interface that the bundle does not import.
 
 use std::ffi::OsString;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use plugport_common::shell_quote;
@@ -19,10 +18,10 @@ use super::build_cache::BuildCache;
 use super::composed_world::{imports, needed, world_of};
 use super::dev_files::tool_stamp;
 use super::error::BuildError;
-use super::inputs::Inputs;
+use super::javascript_inputs::{BUILDER, JsInputs};
+use super::known_inputs::KnownInputs;
 use super::tool_command::ToolCommand;
 use super::toolchain::{ToolError, Toolchain, at_least, is_program, tool_output};
-use super::wit_world::WitWorld;
 use super::{BuiltComponent, read_made};
 use crate::project::Project;
 use crate::project::host_world::HostWorld;
@@ -45,9 +44,6 @@ const BUNDLE: [&str; 9] = [
     "--supported:async-generator=false",
     "--supported:for-await=false",
 ];
-
-/// The scope of npm with the packages of componentize-qjs for each kind of machine.
-const MACHINE_PACKAGES: &str = "@andreiltd";
 
 /// The module of the SDK that loads bundles as data.
 const DEV_SOURCES: &str = "src/dev_sources.js";
@@ -171,7 +167,7 @@ impl NodeModules {
                 .ok_or_else(|| missing(name))
         };
         let sdk = find_module(root, Path::new("plugport-sdk")).ok_or_else(|| missing("plugport-sdk"))?;
-        Ok(Self { esbuild: program("esbuild")?, componentize: program("componentize-qjs")?, sdk })
+        Ok(Self { esbuild: program("esbuild")?, componentize: program(BUILDER)?, sdk })
     }
 
     /// Writes the bundle, and beside it the metafile with what it imports.
@@ -198,44 +194,19 @@ impl NodeModules {
         cache: &BuildCache,
     ) -> Result<BuiltComponent, BuildError> {
         let wit = world_of(project, Some(self.sdk.join("wit")), worlds, scratch)?;
+        let given = JsInputs { wit, module: module.to_owned() };
+        let copied = async {
+            cache.check()?;
+            given.copied(&project.root, &self.componentize, scratch).await
+        };
+        let (given, known) = KnownInputs::or_tell(copied.await, given);
         let made = scratch.join("plugin.wasm");
-        let args = arguments(&wit, module, &made);
         let make = async {
-            ToolCommand::new(&self.componentize, &project.root).args(args).run().await?;
+            ToolCommand::new(&self.componentize, &project.root).args(given.arguments(&made)).run().await?;
             read_made(&made)
         };
-        Ok(BuiltComponent::made(project, cache.component(|| self.inputs(module, &wit).ok(), make).await?))
+        Ok(BuiltComponent::made(project, cache.component(known, make).await?))
     }
-
-    /// The digest of what the component is made of. The module has all of the project and its packages in it.
-    fn inputs(&self, module: &Path, wit: &WitWorld) -> io::Result<String> {
-        let mut inputs = Inputs::default();
-        // Without the paths of temporary folders.
-        let named = WitWorld { folder: "wit".into(), world: wit.world.clone() };
-        let options = arguments(&named, Path::new("module"), Path::new("output"));
-        inputs.value(format!("{options:?}").as_bytes());
-        inputs.file(module)?;
-        inputs.folder(&wit.folder, &|_| false)?;
-        // Its program is `bin/NAME` in its package, and it has a package for each kind of machine beside it.
-        let program = self.componentize.canonicalize()?;
-        for package in program.ancestors().nth(2).into_iter().flat_map(packages) {
-            inputs.folder(&package, &|_| false)?;
-        }
-        Ok(inputs.digest())
-    }
-}
-
-/// The arguments of componentize-qjs. Without --sync the result is an asynchronous component, which the engine does not
-/// load.
-fn arguments<'a>(wit: &'a WitWorld, module: &'a Path, output: &'a Path) -> [&'a Path; 9] {
-    let [sync, folder, world, js, to] = ["--sync", "-w", "-n", "-j", "-o"].map(Path::new);
-    [sync, folder, &wit.folder, world, wit.world.as_ref(), js, module, to, output]
-}
-
-/// The package of componentize-qjs and the folder of those for machines.
-fn packages(package: &Path) -> impl Iterator<Item = PathBuf> {
-    let machines = package.parent().map(|beside| beside.join(MACHINE_PACKAGES)).filter(|path| path.is_dir());
-    [package.to_owned()].into_iter().chain(machines)
 }
 
 /// The names and texts of the files below a folder.
@@ -263,7 +234,7 @@ fn option(name: &str, path: &Path) -> OsString {
 }
 
 /// The nearest `node_modules` entry of this name, in the project or above it.
-fn find_module(root: &Path, name: &Path) -> Option<PathBuf> {
+pub(super) fn find_module(root: &Path, name: &Path) -> Option<PathBuf> {
     root.ancestors().map(|folder| folder.join("node_modules").join(name)).find(|path| path.exists())
 }
 

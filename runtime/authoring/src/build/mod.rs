@@ -16,9 +16,13 @@ mod error;
 mod go;
 mod inputs;
 mod javascript;
+mod javascript_inputs;
+mod known_inputs;
+mod not_reproducible;
 mod output;
 mod python;
 mod python_imports;
+mod python_inputs;
 mod python_syntax;
 mod report;
 mod rust;
@@ -146,7 +150,8 @@ async fn make(
             DevBuild::Plain => {}
         }
     }
-    let built = finished(&project, compile(&project, &tools, scratch, &cache, base.as_ref()).await?)?;
+    let compiled = compile(&project, &tools, scratch, &cache, args.output.as_deref(), base.as_ref()).await?;
+    let built = finished(&project, compiled)?;
     if let Some(files) = &dev_files {
         let base = base.map(|base| dev_reload::as_built(&project, base));
         files.put_component(&built.component, base.as_ref())?;
@@ -172,12 +177,14 @@ fn finished(project: &Project, mut built: BuiltComponent) -> Result<BuiltCompone
     Ok(built)
 }
 
-/// Compiles the project. `base`: for `plugport dev`, to a component that can load other sources.
+/// Compiles the project. `output`: the file that the author names. `base`: for `plugport dev`, to a component that can
+/// load other sources.
 async fn compile(
     project: &Project,
     tools: &Toolchain,
     scratch: &Path,
     cache: &BuildCache,
+    output: Option<&Path>,
     base: Option<&Base>,
 ) -> Result<BuiltComponent, BuildError> {
     match project.language {
@@ -185,7 +192,7 @@ async fn compile(
         Language::TypeScript | Language::JavaScript => {
             javascript::build(project, tools, scratch, cache).await
         }
-        Language::Python => python::build(project, tools, scratch, cache, base.is_some()).await,
+        Language::Python => python::build(project, tools, scratch, cache, output, base.is_some()).await,
         Language::Go => go::build(project, tools, scratch).await,
         Language::C | Language::Cpp | Language::Zig => c::build(project, tools, scratch).await,
     }

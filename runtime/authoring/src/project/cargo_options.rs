@@ -31,8 +31,8 @@ fn cargo_home() -> Option<PathBuf> {
     std::env::var_os("CARGO_HOME").map(PathBuf::from).or_else(home)
 }
 
-/// The user's own options, and one more: the messages of panics have the paths of sources, which would be other ones for
-/// each user. `None` for a path that cargo would take for several options.
+/// The user's own options, and one more: the messages of panics have the paths of sources, which would be other ones
+/// for each user. `None` for a path that cargo would take for several options.
 fn flags(home: &Path, own: Option<OsString>) -> Option<OsString> {
     if home.to_str()?.contains(char::is_whitespace) {
         return None;

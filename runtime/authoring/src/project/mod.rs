@@ -10,6 +10,7 @@ pub(crate) mod language;
 pub(crate) mod manifest;
 pub(crate) mod packages;
 pub(crate) mod python_sources;
+pub(crate) mod source_names;
 
 use std::collections::BTreeSet;
 use std::io;
