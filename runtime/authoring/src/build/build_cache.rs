@@ -53,9 +53,10 @@ impl BuildCache {
         Self { folder: user_cache.map(|cache| cache.join(FOLDER)), max_bytes: MAX_BYTES }
     }
 
-    /// Checks that there is a cache at all; otherwise nobody needs a digest.
+    /// Checks that components can be kept; otherwise nobody needs a digest.
     pub(super) fn check(&self) -> Result<(), NotReproducible> {
-        self.folder.is_some().then_some(()).ok_or(NotReproducible::NoCache)
+        let folder = self.folder.as_deref().ok_or(NotReproducible::NoCache)?;
+        private_folder::make(folder).map_err(|error| NotReproducible::NotKept(folder.to_owned(), error))
     }
 
     /// What a tool has made of these inputs, or makes of them now. `None`: they are not known.
