@@ -140,7 +140,7 @@ impl Inputs {
             hash.update(piece);
             each(piece)?;
         }
-        self.value(&hash.finalize());
+        self.value(hash.finalize().as_slice());
         Ok(())
     }
 

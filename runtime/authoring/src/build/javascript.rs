@@ -18,7 +18,7 @@ use super::build_cache::BuildCache;
 use super::composed_world::{imports, needed, world_of};
 use super::dev_files::tool_stamp;
 use super::error::BuildError;
-use super::javascript_inputs::{BUILDER, JsInputs};
+use super::javascript_inputs::{BUILDER, JsBuilder, JsInputs};
 use super::known_inputs::KnownInputs;
 use super::tool_command::ToolCommand;
 use super::toolchain::{ToolError, Toolchain, at_least, is_program, tool_output};
@@ -184,6 +184,11 @@ impl NodeModules {
         ToolCommand::new(&self.esbuild, root).args(args).args([format, "--log-level=warning"]).run().await
     }
 
+    fn builder(&self, root: &Path) -> JsBuilder {
+        let package = find_module(root, BUILDER.as_ref()).unwrap_or_else(|| root.join(BUILDER));
+        JsBuilder { program: self.componentize.clone(), package }
+    }
+
     /// Makes a component of a module, with the usual world and these.
     async fn componentize(
         &self,
@@ -197,7 +202,7 @@ impl NodeModules {
         let given = JsInputs { wit, module: module.to_owned() };
         let copied = async {
             cache.check()?;
-            given.copied(&project.root, &self.componentize, scratch).await
+            given.copied(self.builder(&project.root), scratch).await
         };
         let (given, known) = KnownInputs::or_tell(copied.await, given);
         let made = scratch.join("plugin.wasm");
@@ -234,7 +239,7 @@ fn option(name: &str, path: &Path) -> OsString {
 }
 
 /// The nearest `node_modules` entry of this name, in the project or above it.
-pub(super) fn find_module(root: &Path, name: &Path) -> Option<PathBuf> {
+fn find_module(root: &Path, name: &Path) -> Option<PathBuf> {
     root.ancestors().map(|folder| folder.join("node_modules").join(name)).find(|path| path.exists())
 }
 

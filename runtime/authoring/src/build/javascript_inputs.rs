@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::inputs::Inputs;
-use super::javascript::find_module;
 use super::known_inputs::{InPlace, KnownInputs};
 use super::not_reproducible::NotReproducible;
 use super::wit_world::WitWorld;
@@ -19,6 +18,14 @@ const MACHINE_PACKAGES: &str = "@andreiltd";
 
 /// The variable that names another library in place of those packages.
 const LIBRARY: &str = "NAPI_RS_NATIVE_LIBRARY_PATH";
+
+/// componentize-qjs.
+#[derive(Debug, Clone)]
+pub(super) struct JsBuilder {
+    pub(super) program: PathBuf,
+    /// Where npm has installed its package.
+    pub(super) package: PathBuf,
+}
 
 /// What componentize-qjs makes a component of.
 #[derive(Debug, Clone)]
@@ -35,21 +42,19 @@ impl JsInputs {
         [sync, folder, &self.wit.folder, world, self.wit.world.as_ref(), js, &self.module, to, output]
     }
 
-    /// Copies of the inputs, and their digest. The tool is that of the project in `root`.
+    /// Copies of the inputs, and their digest.
     pub(super) async fn copied(
         &self,
-        root: &Path,
-        program: &Path,
+        builder: JsBuilder,
         scratch: &Path,
     ) -> Result<(Self, KnownInputs), NotReproducible> {
-        let (here, module, program) = (self.clone(), self.module.clone(), program.to_owned());
-        let package = find_module(root, BUILDER.as_ref()).unwrap_or_else(|| root.join(BUILDER));
+        let (here, module) = (self.clone(), self.module.clone());
         let in_place: InPlace = Arc::new(move |inputs: &mut Inputs| {
-            add_builder(inputs, &program, &package)?;
+            builder.add_to(inputs)?;
             inputs.file(&module)
         });
-        KnownInputs::read(scratch, in_place, move |inputs: &mut Inputs, to: &Path| here.copy(inputs, to))
-            .await
+        let copy = move |inputs: &mut Inputs, to: &Path| here.copy(inputs, to);
+        KnownInputs::read(scratch, in_place, copy).await
     }
 
     /// The module is in the scratch folder or belongs to the SDK, and is not copied: it may import others by their
@@ -65,37 +70,39 @@ impl JsInputs {
     }
 }
 
-/// Adds the tool. `package`: where npm has installed it.
-fn add_builder(inputs: &mut Inputs, program: &Path, package: &Path) -> Result<(), NotReproducible> {
-    let real = |path: &Path| {
-        path.canonicalize().map_err(|error| NotReproducible::Unreadable(path.to_owned(), error))
-    };
-    if !package.join("package.json").is_file() {
-        return Err(NotReproducible::NoPackage(package.to_owned()));
+impl JsBuilder {
+    fn add_to(&self, inputs: &mut Inputs) -> Result<(), NotReproducible> {
+        if !self.package.join("package.json").is_file() {
+            return Err(NotReproducible::NoPackage(self.package.clone()));
+        }
+        let (program, package) = (real(&self.program)?, real(&self.package)?);
+        let is_in_package = program.starts_with(&package);
+        inputs.value(&[u8::from(is_in_package)]);
+        if !is_in_package {
+            // A script that starts the package, as pnpm writes them, or another program.
+            inputs.file(&program)?;
+        }
+        inputs.variable(LIBRARY);
+        inputs.folder(&package, &|_| false)?;
+        let machines = package.parent().map(|beside| beside.join(MACHINE_PACKAGES));
+        for machine in folders(machines.filter(|folder| folder.is_dir()))? {
+            inputs.value(machine.file_name().unwrap_or_default().as_encoded_bytes());
+            inputs.folder(&real(&machine)?, &|_| false)?;
+        }
+        Ok(())
     }
-    let (program, package) = (real(program)?, real(package)?);
-    let is_in_package = program.starts_with(&package);
-    inputs.value(&[u8::from(is_in_package)]);
-    if !is_in_package {
-        // A script that starts the package, as pnpm writes them, or another program.
-        inputs.file(&program)?;
-    }
-    inputs.variable(LIBRARY);
-    inputs.folder(&package, &|_| false)?;
-    let machines = package.parent().map(|beside| beside.join(MACHINE_PACKAGES)).filter(|path| path.is_dir());
-    let Some(machines) = machines else { return Ok(()) };
-    for machine in folders(&machines)? {
-        inputs.value(machine.file_name().unwrap_or_default().as_encoded_bytes());
-        inputs.folder(&real(&machine)?, &|_| false)?;
-    }
-    Ok(())
 }
 
-/// The folders in another one, in their order.
-fn folders(folder: &Path) -> Result<Vec<PathBuf>, NotReproducible> {
-    let unreadable = |error| NotReproducible::Unreadable(folder.to_owned(), error);
+fn real(path: &Path) -> Result<PathBuf, NotReproducible> {
+    path.canonicalize().map_err(|error| NotReproducible::Unreadable(path.to_owned(), error))
+}
+
+/// The folders in another one, if that is there, in their order.
+fn folders(folder: Option<PathBuf>) -> Result<Vec<PathBuf>, NotReproducible> {
+    let Some(folder) = folder else { return Ok(Vec::new()) };
+    let unreadable = |error| NotReproducible::Unreadable(folder.clone(), error);
     let mut folders = Vec::new();
-    for entry in std::fs::read_dir(folder).map_err(unreadable)? {
+    for entry in std::fs::read_dir(&folder).map_err(unreadable)? {
         folders.push(entry.map_err(unreadable)?.path());
     }
     folders.retain(|path| path.is_dir());
@@ -120,8 +127,8 @@ mod tests {
     fn digest(root: &Path) -> Result<String, NotReproducible> {
         let mut inputs = Inputs::default();
         let modules = root.join("node_modules");
-        let program = modules.join(".bin").join(BUILDER);
-        add_builder(&mut inputs, &program, &modules.join(BUILDER)).map(|()| inputs.digest())
+        let (program, package) = (modules.join(".bin").join(BUILDER), modules.join(BUILDER));
+        JsBuilder { program, package }.add_to(&mut inputs).map(|()| inputs.digest())
     }
 
     fn changes(root: &Path, file: &str) {
