@@ -81,7 +81,7 @@ fn what_was_not_used_for_longest_is_removed() {
     }
     let others = ["mine", "secret"].map(|name| folder.join(name));
     for other in &others {
-        std::fs::write(other, [0; 1_000]).unwrap();
+        std::fs::write(other, [0_u8; 1_000]).unwrap();
         set_time(other, SystemTime::UNIX_EPOCH);
     }
     assert!(cache.get(NAMES[0]).is_some(), "and now it is used");
@@ -107,7 +107,7 @@ fn what_a_killed_build_has_left_is_removed() {
     let cache = BuildCache { max_bytes: 100, ..BuildCache::new(Some(parent.clone())) };
     cache.put(NAMES[0], &[0; 10]).unwrap();
     let left = parent.join(FOLDER).join(".plugport-x.part");
-    std::fs::write(&left, [0; 200]).unwrap();
+    std::fs::write(&left, [0_u8; 200]).unwrap();
     cache.put(NAMES[1], &[0; 10]).unwrap();
     assert!(!left.exists());
 }

@@ -50,7 +50,7 @@ fn a_copy_has_what_counts_and_nothing_else() {
         fs::create_dir(root.join(folder)).unwrap();
     }
     for file in ["x/a.py", ".hidden/b.py", ".c"] {
-        fs::write(root.join(file), vec![7; 2 * PIECE + 1]).unwrap();
+        fs::write(root.join(file), vec![7_u8; 2 * PIECE + 1]).unwrap();
     }
     symlink("x", root.join("y")).unwrap();
     symlink(root.join("x/a.py"), root.join("d.py")).unwrap();
@@ -64,7 +64,7 @@ fn a_copy_has_what_counts_and_nothing_else() {
     assert_eq!(names, ["d.py", "x", "y"]);
     assert_eq!(fs::read_link(copy.join("y")).unwrap(), Path::new("x"));
     assert!(fs::symlink_metadata(copy.join("d.py")).unwrap().is_file());
-    assert_eq!(fs::read(copy.join("y/a.py")).unwrap(), vec![7; 2 * PIECE + 1]);
+    assert_eq!(fs::read(copy.join("y/a.py")).unwrap(), vec![7_u8; 2 * PIECE + 1]);
     drop(socket);
 }
 
