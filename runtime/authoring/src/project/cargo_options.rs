@@ -53,7 +53,10 @@ mod tests {
         let remap = "--remap-path-prefix=/home/ada/.cargo=/cargo";
         assert_eq!(flags("/home/ada/.cargo", None).unwrap(), remap);
         assert_eq!(flags("/home/ada/.cargo", Some("")).unwrap(), remap);
-        assert_eq!(flags("/home/ada/.cargo", Some("--cfg x")).unwrap(), OsString::from(format!("--cfg x {remap}")));
+        assert_eq!(
+            flags("/home/ada/.cargo", Some("--cfg x")).unwrap(),
+            OsString::from(format!("--cfg x {remap}"))
+        );
         assert_eq!(flags("/home/ada l/.cargo", Some("--cfg x")), None, "it would be two options");
     }
 }
