@@ -59,13 +59,20 @@ impl BuildCache {
         private_folder::make(folder).map_err(|error| NotReproducible::NotKept(folder.to_owned(), error))
     }
 
-    /// What a tool has made of these inputs, or makes of them now. `None`: they are not known.
+    /// What a tool has made of these inputs, or makes of them now. If that cannot be kept, the author is told why.
     pub(super) async fn component(
         &self,
-        inputs: Option<KnownInputs>,
+        inputs: Result<KnownInputs, NotReproducible>,
         make: impl Future<Output = Result<Vec<u8>, BuildError>>,
     ) -> Result<MadeComponent, BuildError> {
-        let Some(inputs) = inputs else { return Ok(MadeComponent { bytes: make.await?, is_cached: false }) };
+        let inputs = match inputs {
+            Ok(inputs) => inputs,
+            Err(why) => {
+                let bytes = make.await?;
+                why.tell();
+                return Ok(MadeComponent { bytes, is_cached: false });
+            }
+        };
         let (cache, digest) = (self.clone(), inputs.digest.clone());
         if let Ok(Some(bytes)) = spawn_blocking(move || cache.get(&digest)).await {
             return Ok(MadeComponent { bytes, is_cached: true });

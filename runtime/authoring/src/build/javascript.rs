@@ -204,7 +204,7 @@ impl NodeModules {
             cache.check()?;
             given.copied(self.builder(&project.root), scratch).await
         };
-        let (given, known) = KnownInputs::or_tell(copied.await, given);
+        let (given, known) = KnownInputs::or_here(copied.await, given);
         let made = scratch.join("plugin.wasm");
         let make = async {
             ToolCommand::new(&self.componentize, &project.root).args(given.arguments(&made)).run().await?;

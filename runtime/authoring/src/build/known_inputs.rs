@@ -36,14 +36,14 @@ impl KnownInputs {
         spawn_blocking(move || read(copies, in_place, copy)).await?
     }
 
-    /// The copies. If there are none, the author is told why, and the tool is given what is `here`.
-    pub(super) fn or_tell<T>(read: Result<(T, Self), NotReproducible>, here: T) -> (T, Option<Self>) {
+    /// The copies; what is `here` if there are none.
+    pub(super) fn or_here<T>(
+        read: Result<(T, Self), NotReproducible>,
+        here: T,
+    ) -> (T, Result<Self, NotReproducible>) {
         match read {
-            Ok((copies, known)) => (copies, Some(known)),
-            Err(why) => {
-                why.tell();
-                (here, None)
-            }
+            Ok((copies, known)) => (copies, Ok(known)),
+            Err(why) => (here, Err(why)),
         }
     }
 

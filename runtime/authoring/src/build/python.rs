@@ -50,7 +50,7 @@ pub(super) async fn build(
         cache.check()?;
         given.copied(builder.clone(), scratch, output.and_then(output::real_path)).await
     };
-    let (given, known) = KnownInputs::or_tell(copied.await, given);
+    let (given, known) = KnownInputs::or_here(copied.await, given);
     let made = scratch.join("plugin.wasm");
     let command = command(&builder, &project.root).args(given.arguments(&made));
     let make = async {
