@@ -1,9 +1,11 @@
 //! Plugins in every language, built as an author would build them.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use crate::build::{build_program, guest, root, target};
+use crate::build::{build_program, guest, root, shared_cache_home, target};
 use crate::toolchain;
 
 pub use crate::toolchain::Lang;
@@ -24,6 +26,16 @@ pub fn plugin(lang: Lang, name: &str) -> Option<PathBuf> {
 /// A project at this path from the root of the repository; `None` as above.
 pub fn build_project(lang: Lang, project: &str) -> Option<PathBuf> {
     build(lang, project)
+}
+
+/// Gives a command what an author's shell has, with this `PATH`, so that it finds what other tests have compiled.
+pub fn set_author_environment<'a>(command: &'a mut Command, path: &OsStr) -> &'a mut Command {
+    // Projects share the target folder of the plugins, so that common dependencies compile once; the commands are the
+    // same.
+    command.env("CARGO_TARGET_DIR", root().join("target/plugins-build")).env_remove("RUSTFLAGS");
+    // The compiler that a README installs need not compile the libraries of C and C++ again, which takes a minute.
+    command.envs(toolchain::zig_library().map(|folder| ("ZIG_LIB_DIR", folder)));
+    command.env("PATH", path).env("XDG_CACHE_HOME", shared_cache_home())
 }
 
 /// Builds a project to `target/languages`, where it has a folder of its own: its file keeps its name.

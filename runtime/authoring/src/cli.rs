@@ -26,6 +26,8 @@ const BUILD: &str = "Build a plugin project into a component
 
 Runs the tools of the project's language, adds metadata, and writes NAME.wasm.
 Then loads the component once to show its tools.
+The same sources make the same component, also in another folder, and no tool makes it again if nothing has changed;
+only Go, C, C++ and Zig link again. A build that cannot promise that says why.
 
 Cargo.toml is for Rust, package.json for TypeScript or JavaScript, and pyproject.toml for Python.
 go.mod is for Go, and plugin.toml or files of C, C++ or Zig for these three.

@@ -24,6 +24,9 @@ pub trait ServerAccess: Sync {
         listen: Option<&str>,
     ) -> anyhow::Result<ServerPaths>;
 
+    /// The user's folder for what can be made again; `None` when the environment names none.
+    fn cache_dir(&self) -> Option<PathBuf>;
+
     /// Checks that `address` is a valid value of `--listen`.
     ///
     /// # Errors
@@ -99,6 +102,10 @@ pub(crate) mod test_server {
 
         fn read_config(&self, _: Option<&Path>, _: &Path, _: Option<&str>) -> anyhow::Result<ServerPaths> {
             anyhow::bail!(self.0)
+        }
+
+        fn cache_dir(&self) -> Option<PathBuf> {
+            None
         }
 
         fn check_listen(&self, _: &str) -> anyhow::Result<()> {

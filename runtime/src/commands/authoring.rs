@@ -13,7 +13,7 @@ use plugport_authoring::{
 use super::serve::NO_TOOLS;
 use super::{CommandError, call};
 use crate::catalog::PluginEntry;
-use crate::config::{ApprovalMode, Config, ConfigError, Grants, PluginConfig, parse_listen};
+use crate::config::{ApprovalMode, Config, ConfigError, Grants, PluginConfig, parse_listen, user_cache_dir};
 use crate::sandbox::KvDatabase;
 
 /// Implements `ServerAccess` for the crate of the authors' commands.
@@ -38,6 +38,10 @@ impl ServerAccess for ThisServer {
         };
         let listen = listen.map_or(Ok(config.server.listen), listen_address)?;
         Ok(paths(&config, listen))
+    }
+
+    fn cache_dir(&self) -> Option<PathBuf> {
+        user_cache_dir()
     }
 
     fn check_listen(&self, address: &str) -> anyhow::Result<()> {

@@ -12,3 +12,4 @@ mod dev;
 mod dev_killed;
 mod new_and_build;
 pub(crate) mod status;
+mod unchanged_builds;

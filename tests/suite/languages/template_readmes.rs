@@ -11,11 +11,14 @@ use std::time::{Duration, Instant};
 
 use plugport_tests::answering_client::AnsweringClient;
 use plugport_tests::bad_web_server::BadWebServer;
-use plugport_tests::build::{binary, build_command, root, shared_cache_home};
+use plugport_tests::build::{binary, build_command, root};
+use plugport_tests::languages::set_author_environment;
 use plugport_tests::reload::install_bytes;
 use plugport_tests::server::Server;
 use plugport_tests::toolchain::{self, Lang};
 use serde_json::{Value, json};
+
+use super::reproducible_builds::is_the_same_in_another_folder;
 
 /// A name that each language has to write in its own way.
 const NAME: &str = "my-tool";
@@ -99,6 +102,7 @@ async fn publish(template: &'static str, lang: Lang) {
         let before = lock();
         run(&commands, &project, &path);
         assert_eq!(lock(), before, "a project of Rust comes with the lock that it needs");
+        is_the_same_in_another_folder(template, &project, &path);
     })
     .await
     .unwrap();
@@ -143,14 +147,8 @@ fn commands(readme: &str) -> String {
 /// Runs commands as a shell does, up to the first that fails.
 fn run(commands: &str, folder: &Path, path: &OsString) {
     let mut shell = build_command("sh");
-    shell.args(["-e", "-u", "-x", "-c", commands]).current_dir(folder).env("PATH", path);
-    // Projects share the target folder of the plugins, so that common dependencies compile once; the commands are the
-    // same.
-    shell.env("CARGO_TARGET_DIR", root().join("target/plugins-build")).env_remove("RUSTFLAGS");
-    shell.env("XDG_CACHE_HOME", shared_cache_home());
-    // The compiler that the README installs need not compile the libraries of C and C++ again, which takes a minute.
-    shell.envs(toolchain::zig_library().map(|folder| ("ZIG_LIB_DIR", folder)));
-    let output = shell.output().expect("there is a shell");
+    shell.args(["-e", "-u", "-x", "-c", commands]).current_dir(folder);
+    let output = set_author_environment(&mut shell, path).output().expect("there is a shell");
     let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
     // The end of the output has the reason and comes first, since logs are cut.
     let lines: Vec<&str> = said.lines().collect();

@@ -69,6 +69,8 @@ impl OtherLanguagePlugin<'_> {
         let mut command = command(self.repository, &program, self.repository.root());
         command.arg("build").arg(self.repository.relative(self.project));
         command.args(["--no-load", "-o"]).arg(self.repository.relative(built));
+        // Components that are kept for the next build stay in this repository, where the tests have them too.
+        command.env("XDG_CACHE_HOME", self.repository.target("cache"));
         // stdout is for the server.
         command.stdin(Stdio::null()).stdout(std::io::stderr());
         Ok(command)

@@ -68,7 +68,17 @@ pub(crate) fn build(repository: &Repository, folder: &Path, into: &str) -> Comma
     for setting in HOST_SETTINGS {
         command.env_remove(setting);
     }
+    // As `plugport build` does, which would compile dependencies again otherwise.
+    if let Some(home) = cargo_home().filter(|home| !home.to_string_lossy().contains(char::is_whitespace)) {
+        command.env("CARGO_BUILD_RUSTFLAGS", format!("--remap-path-prefix={}=/cargo", home.display()));
+    }
     command
+}
+
+/// Where cargo has the sources of dependencies.
+fn cargo_home() -> Option<PathBuf> {
+    let home = || Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo"));
+    std::env::var_os("CARGO_HOME").map(PathBuf::from).or_else(home)
 }
 
 /// Copies `NAME.wasm` for every name from a build folder to its destination.

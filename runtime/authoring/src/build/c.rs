@@ -42,9 +42,11 @@ pub(super) async fn build(
     }
     let (cpp, c): (Vec<_>, Vec<_>) = sources(project, &sdk)?.into_iter().partition(|file| is_cpp(file));
     let wit = WitWorld::of(project, None, scratch)?;
-    let includes =
-        [OsString::from("-I"), sdk.join("include").into(), "-I".into(), sdk.join("bindings").into()];
-    let mut objects = compile_cpp(&compiler, project, &includes, &cpp, scratch).await?;
+    let mut options = path_options(&project.root, &sdk).to_vec();
+    for folder in ["include", "bindings"] {
+        options.extend([OsString::from("-I"), sdk.join(folder).into()]);
+    }
+    let mut objects = compile_cpp(&compiler, project, &options, &cpp, scratch).await?;
     if let Some(plugin) = zig_entry(&project.root) {
         objects.push(compile_zig(&compiler, project, &sdk, plugin, scratch).await?);
     }
@@ -54,7 +56,7 @@ pub(super) async fn build(
         .c(&project.root)
         .args(FLAGS)
         .args(LINK_FLAGS)
-        .args(&includes)
+        .args(&options)
         .args(&project.manifest.cflags)
         .args(objects)
         .args(c)
@@ -65,11 +67,21 @@ pub(super) async fn build(
     Ok(BuiltComponent::new(project, componentize::from_core_module(&read_made(&core)?, &wit)?))
 }
 
+/// Options that give the files of a project the same names in every folder: `__FILE__` would have the whole path.
+fn path_options(root: &Path, sdk: &Path) -> [OsString; 2] {
+    [(sdk, "sdk"), (root, ".")].map(|(folder, name)| {
+        let mut option = option("-ffile-prefix-map=", folder);
+        option.push("=");
+        option.push(name);
+        option
+    })
+}
+
 /// Compiles the sources in C++ to object files. Their options are not for C, so one command cannot compile both.
 async fn compile_cpp(
     compiler: &CCompiler,
     project: &Project,
-    includes: &[OsString],
+    options: &[OsString],
     sources: &[PathBuf],
     scratch: &Path,
 ) -> Result<Vec<PathBuf>, BuildError> {
@@ -80,7 +92,7 @@ async fn compile_cpp(
             .cpp(&project.root)
             .args(FLAGS)
             .args(CPP_FLAGS)
-            .args(includes)
+            .args(options)
             .args(&project.manifest.cflags)
             .args([OsString::from("-c"), source.into(), "-o".into(), object.clone().into()])
             .run()
@@ -99,11 +111,6 @@ async fn compile_zig(
     scratch: &Path,
 ) -> Result<PathBuf, BuildError> {
     let object = scratch.join("plugin.o");
-    let option = |before: &str, path: &Path| {
-        let mut option = OsString::from(before);
-        option.push(path);
-        option
-    };
     compiler
         .zig(&project.root)
         .args(ZIG_FLAGS)
@@ -114,6 +121,13 @@ async fn compile_zig(
         .run()
         .await?;
     Ok(object)
+}
+
+/// An option whose value is a path.
+fn option(before: &str, path: &Path) -> OsString {
+    let mut option = OsString::from(before);
+    option.push(path);
+    option
 }
 
 /// The file that Zig compiles, if there is one; it names the others.
@@ -186,6 +200,15 @@ mod tests {
     fn project(root: &Path) -> Project {
         let (language, manifest) = (crate::cli::Language::C, Default::default());
         Project { root: root.to_owned(), language, name: "x".to_owned(), manifest }
+    }
+
+    #[test]
+    fn files_have_the_same_names_in_every_folder() {
+        let options = path_options(Path::new("/home/ada/x"), Path::new("/home/ada/sdk"));
+        assert_eq!(
+            options,
+            ["-ffile-prefix-map=/home/ada/sdk=sdk", "-ffile-prefix-map=/home/ada/x=."].map(OsString::from)
+        );
     }
 
     #[test]

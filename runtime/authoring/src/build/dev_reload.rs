@@ -7,6 +7,7 @@ use std::path::Path;
 
 use plugport_common::console;
 
+use super::build_cache::BuildCache;
 use super::dev_files::{Base, DevFiles, MAX_SOURCES, Verdict};
 use super::error::BuildError;
 use super::toolchain::Toolchain;
@@ -32,11 +33,12 @@ pub(super) async fn reload(
     files: &DevFiles,
     scratch: &Path,
     access: &dyn ServerAccess,
+    cache: &BuildCache,
 ) -> Result<DevBuild, BuildError> {
     match project.language {
         Language::Python => reload_python(project, tools, files, access).await,
         Language::TypeScript | Language::JavaScript => {
-            reload_javascript(project, tools, files, scratch, access).await
+            reload_javascript(project, tools, files, scratch, access, cache).await
         }
         _ => Ok(DevBuild::Plain),
     }
@@ -80,13 +82,14 @@ async fn reload_javascript(
     files: &DevFiles,
     scratch: &Path,
     access: &dyn ServerAccess,
+    cache: &BuildCache,
 ) -> Result<DevBuild, BuildError> {
     let Some(dev) = javascript::DevPlugin::of(project, tools)? else { return Ok(DevBuild::Plain) };
     let bundle = dev.bundle(project, scratch).await?.filter(|bundle| bundle.len() <= MAX_SOURCES);
     let Some(bundle) = bundle else { return Ok(DevBuild::Plain) };
     let made_of = files.made_of(&dev.base_parts(project));
     if files.is_made_of(&made_of, "").is_none() {
-        let built = finished(project, dev.component(project, tools, scratch).await?)?;
+        let built = finished(project, dev.component(project, tools, scratch, cache).await?)?;
         let base = Base { made_of, sources: String::new() };
         files.put_component(&built.component, Some(&base))?;
     }

@@ -16,6 +16,9 @@ const OLDEST: &str = "1.27.1";
 /// The linker's check would reject the bindings, which use the runtime's allocator by linkname.
 const LINKER: &str = "-ldflags=-s -w -checklinkname=0";
 
+/// The commit of the project would make other components of the same sources.
+const NO_REVISION: &str = "-buildvcs=false";
+
 /// Use the installed toolchain. Otherwise Go would download another one, whose version was not checked.
 const LOCAL_TOOLCHAIN: (&str, &str) = ("GOTOOLCHAIN", "local");
 
@@ -30,7 +33,7 @@ pub(super) async fn build(
     at_least(OLDEST, &version, "Go", &install(root))?;
     let wit = WitWorld::of(project, None, scratch)?;
     let core = scratch.join("core.wasm");
-    let args = ["build", "-buildmode=c-shared", "-trimpath", LINKER, "-o"];
+    let args = ["build", "-buildmode=c-shared", "-trimpath", NO_REVISION, LINKER, "-o"];
     ToolCommand::new(&go, root)
         .args(args)
         .args([core.as_os_str(), ".".as_ref()])

@@ -3,6 +3,9 @@
 //!
 //! Both are dependencies of the project in `package.json`; in an npm workspace they are in a folder above.
 //!
+//! componentize-qjs makes another component each time, since the engine's image has random numbers of the build in it.
+//! So a build of the same bundle takes the component of an earlier one (`build_cache`).
+//!
 //! The globals of browsers that the SDK supplies, such as `fetch`, are injected where the plugin names them. A plugin
 //! that uses none has none in its bundle, and its world has no interface that the bundle does not import.
 
@@ -11,9 +14,12 @@ use std::path::{Path, PathBuf};
 
 use plugport_common::shell_quote;
 
+use super::build_cache::BuildCache;
 use super::composed_world::{imports, needed, world_of};
 use super::dev_files::tool_stamp;
 use super::error::BuildError;
+use super::javascript_inputs::{BUILDER, JsBuilder, JsInputs};
+use super::known_inputs::KnownInputs;
 use super::tool_command::ToolCommand;
 use super::toolchain::{ToolError, Toolchain, at_least, is_program, tool_output};
 use super::{BuiltComponent, read_made};
@@ -67,6 +73,7 @@ pub(super) async fn build(
     project: &Project,
     tools: &Toolchain,
     scratch: &Path,
+    cache: &BuildCache,
 ) -> Result<BuiltComponent, BuildError> {
     let root = &project.root;
     check_node(root, tools).await?;
@@ -75,7 +82,7 @@ pub(super) async fn build(
     let bundle = scratch.join("plugin.js");
     installed.bundle(root, entry, &bundle, "--format=esm").await?;
     let worlds = needed(&read_made(&metafile(&bundle))?)?;
-    installed.componentize(project, &bundle, &worlds, scratch).await
+    installed.componentize(project, &bundle, &worlds, scratch, cache).await
 }
 
 async fn check_node(root: &Path, tools: &Toolchain) -> Result<(), BuildError> {
@@ -144,9 +151,10 @@ impl DevPlugin {
         project: &Project,
         tools: &Toolchain,
         scratch: &Path,
+        cache: &BuildCache,
     ) -> Result<BuiltComponent, BuildError> {
         check_node(&project.root, tools).await?;
-        self.installed.componentize(project, &self.loader, &HostWorld::ALL, scratch).await
+        self.installed.componentize(project, &self.loader, &HostWorld::ALL, scratch, cache).await
     }
 }
 
@@ -159,7 +167,7 @@ impl NodeModules {
                 .ok_or_else(|| missing(name))
         };
         let sdk = find_module(root, Path::new("plugport-sdk")).ok_or_else(|| missing("plugport-sdk"))?;
-        Ok(Self { esbuild: program("esbuild")?, componentize: program("componentize-qjs")?, sdk })
+        Ok(Self { esbuild: program("esbuild")?, componentize: program(BUILDER)?, sdk })
     }
 
     /// Writes the bundle, and beside it the metafile with what it imports.
@@ -176,6 +184,11 @@ impl NodeModules {
         ToolCommand::new(&self.esbuild, root).args(args).args([format, "--log-level=warning"]).run().await
     }
 
+    fn builder(&self, root: &Path) -> JsBuilder {
+        let package = find_module(root, BUILDER.as_ref()).unwrap_or_else(|| root.join(BUILDER));
+        JsBuilder { program: self.componentize.clone(), package }
+    }
+
     /// Makes a component of a module, with the usual world and these.
     async fn componentize(
         &self,
@@ -183,23 +196,21 @@ impl NodeModules {
         module: &Path,
         worlds: &[HostWorld],
         scratch: &Path,
+        cache: &BuildCache,
     ) -> Result<BuiltComponent, BuildError> {
         let wit = world_of(project, Some(self.sdk.join("wit")), worlds, scratch)?;
+        let given = JsInputs { wit, module: module.to_owned() };
+        let copied = async {
+            cache.check()?;
+            given.copied(self.builder(&project.root), scratch).await
+        };
+        let (given, known) = KnownInputs::or_here(copied.await, given);
         let made = scratch.join("plugin.wasm");
-        // Without --sync the result is an asynchronous component, which the engine does not load.
-        let args: [&Path; 9] = [
-            "--sync".as_ref(),
-            "-w".as_ref(),
-            &wit.folder,
-            "-n".as_ref(),
-            wit.world.as_ref(),
-            "-j".as_ref(),
-            module,
-            "-o".as_ref(),
-            &made,
-        ];
-        ToolCommand::new(&self.componentize, &project.root).args(args).run().await?;
-        Ok(BuiltComponent::new(project, read_made(&made)?))
+        let make = async {
+            ToolCommand::new(&self.componentize, &project.root).args(given.arguments(&made)).run().await?;
+            read_made(&made)
+        };
+        Ok(BuiltComponent::made(project, cache.component(known, make).await?))
     }
 }
 
@@ -289,7 +300,8 @@ mod tests {
     async fn node_itself_is_looked_for_first() {
         let dir = tempfile::tempdir().unwrap();
         let tools = Toolchain::in_folders(Vec::new());
-        let missing = build(&project(dir.path()), &tools, dir.path()).await.err().unwrap();
+        let cache = BuildCache::new(None);
+        let missing = build(&project(dir.path()), &tools, dir.path(), &cache).await.err().unwrap();
         assert!(missing.is_usage() && missing.to_string().contains("https://nodejs.org"), "{missing}");
     }
 

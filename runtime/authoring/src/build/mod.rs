@@ -5,6 +5,7 @@
 //! sections, and adding the project's metadata. The component is then loaded as `inspect` does, since a component that
 //! no server can load is no plugin.
 
+mod build_cache;
 mod c;
 mod c_compiler;
 mod componentize;
@@ -13,10 +14,15 @@ mod dev_files;
 mod dev_reload;
 mod error;
 mod go;
+mod inputs;
 mod javascript;
+mod javascript_inputs;
+mod known_inputs;
+mod not_reproducible;
 mod output;
 mod python;
 mod python_imports;
+mod python_inputs;
 mod python_syntax;
 mod report;
 mod rust;
@@ -38,6 +44,7 @@ use crate::project::Project;
 use crate::project::language::Language;
 use crate::server_access::{LoadedPlugin, ServerAccess};
 use crate::signals::Signals;
+use build_cache::{BuildCache, MadeComponent};
 use dev_files::{Base, DevFiles};
 use dev_reload::DevBuild;
 use error::BuildError;
@@ -54,6 +61,8 @@ struct BuiltComponent {
     name: String,
     /// The metadata for the component.
     about: Metadata,
+    /// Whether an earlier build of the same inputs has made it.
+    is_cached: bool,
 }
 
 impl BuiltComponent {
@@ -63,7 +72,12 @@ impl BuiltComponent {
             name: project.manifest.about.name.clone().or_else(|| Some(project.name.clone())),
             ..project.manifest.about.clone()
         };
-        Self { component, name: project.name.clone(), about }
+        Self { component, name: project.name.clone(), about, is_cached: false }
+    }
+
+    /// The same of a component that may be cached.
+    fn made(project: &Project, made: MadeComponent) -> Self {
+        Self { is_cached: made.is_cached, ..Self::new(project, made.bytes) }
     }
 }
 
@@ -126,16 +140,18 @@ async fn make(
     let scratch =
         tempfile::Builder::new().prefix("plugport-build-").tempdir().map_err(BuildError::Scratch)?;
     let (tools, scratch) = (Toolchain::of(&project.root), scratch.path());
+    let cache = BuildCache::new(access.cache_dir());
     let dev_files = DevFiles::of(args);
     let mut base = None;
     if let Some(files) = &dev_files {
-        match dev_reload::reload(&project, &tools, files, scratch, access).await? {
+        match dev_reload::reload(&project, &tools, files, scratch, access, &cache).await? {
             DevBuild::Done => return Ok(None),
             DevBuild::Base(new) => base = Some(new),
             DevBuild::Plain => {}
         }
     }
-    let built = finished(&project, compile(&project, &tools, scratch, base.as_ref()).await?)?;
+    let compiled = compile(&project, &tools, scratch, &cache, args.output.as_deref(), base.as_ref()).await?;
+    let built = finished(&project, compiled)?;
     if let Some(files) = &dev_files {
         let base = base.map(|base| dev_reload::as_built(&project, base));
         files.put_component(&built.component, base.as_ref())?;
@@ -161,17 +177,22 @@ fn finished(project: &Project, mut built: BuiltComponent) -> Result<BuiltCompone
     Ok(built)
 }
 
-/// Compiles the project. `base`: for `plugport dev`, to a component that can load other sources.
+/// Compiles the project. `output`: the file that the author names. `base`: for `plugport dev`, to a component that can
+/// load other sources.
 async fn compile(
     project: &Project,
     tools: &Toolchain,
     scratch: &Path,
+    cache: &BuildCache,
+    output: Option<&Path>,
     base: Option<&Base>,
 ) -> Result<BuiltComponent, BuildError> {
     match project.language {
         Language::Rust => rust::build(project, tools).await,
-        Language::TypeScript | Language::JavaScript => javascript::build(project, tools, scratch).await,
-        Language::Python => python::build(project, tools, scratch, base.is_some()).await,
+        Language::TypeScript | Language::JavaScript => {
+            javascript::build(project, tools, scratch, cache).await
+        }
+        Language::Python => python::build(project, tools, scratch, cache, output, base.is_some()).await,
         Language::Go => go::build(project, tools, scratch).await,
         Language::C | Language::Cpp | Language::Zig => c::build(project, tools, scratch).await,
     }

@@ -23,6 +23,13 @@ pub(super) fn check(file: &Path) -> Result<(), BuildError> {
     Ok(())
 }
 
+/// The path of an output file as a walk through its folder finds it. `None` if the folder is not there.
+pub(super) fn real_path(file: &Path) -> Option<PathBuf> {
+    let folder =
+        file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
+    Some(folder.canonicalize().ok()?.join(file.file_name()?))
+}
+
 pub(super) fn write(file: PathBuf, bytes: &[u8]) -> Result<WrittenFile, BuildError> {
     check(&file)?;
     if std::fs::read(&file).is_ok_and(|before| before == bytes) {

@@ -1,32 +1,28 @@
 //! Python: componentize-py puts the plugin's module, the SDK and the interpreter into one component.
 //!
 //! Its world has the host's interfaces that the sources of the plugin import, and those that `pyproject.toml` names.
+//!
+//! componentize-py makes another component each time, since the image of the started interpreter has random numbers and
+//! times of the build in it. So a build of the same inputs takes the component of an earlier one (`build_cache`).
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use super::build_cache::BuildCache;
 use super::composed_world::world_of;
 use super::dev_files::{MAX_SOURCES, tool_stamp};
 use super::error::BuildError;
+use super::known_inputs::KnownInputs;
 use super::python_imports::used_worlds;
+use super::python_inputs::{PythonBuilder, PythonInputs};
 use super::python_syntax::check_syntax;
 use super::tool_command::ToolCommand;
 use super::toolchain::{Toolchain, with_pip};
-use super::wit_world::WitWorld;
-use super::{BuiltComponent, read_made};
+use super::{BuiltComponent, output, read_made};
 use crate::project::Project;
 use crate::project::host_world::HostWorld;
 use crate::project::packages::COMPONENTIZE_PY;
 use crate::project::python_sources::sources;
-
-/// Interfaces, and the modules that the SDK expects for them. Without these options a module's name depends on what
-/// else the world has. An interface that the world lacks does no harm.
-const MODULES: [&str; 3] = [
-    "plugport:plugin/types@0.1.0=types",
-    "wasi:keyvalue/store@0.2.0-draft2=keyvalue_store",
-    "wasi:config/store@0.2.0-rc.1=config_store",
-];
 
 /// The module of the SDK that loads sources as data.
 const DEV_SOURCES: &str = "plugport_sdk/dev_sources.py";
@@ -34,26 +30,57 @@ const DEV_SOURCES: &str = "plugport_sdk/dev_sources.py";
 /// The plugin's module in a component of `plugport dev`, and its folder in the scratch folder.
 const DEV_APP: &str = "plugport_dev";
 
-/// Builds the component. `loads_sources`: for `plugport dev`, one that can load other sources.
+/// Builds the component. `output`: the file that it will be in, if the author names one. `loads_sources`: for
+/// `plugport dev`, one that can load other sources.
 pub(super) async fn build(
     project: &Project,
     tools: &Toolchain,
     scratch: &Path,
+    cache: &BuildCache,
+    output: Option<&Path>,
     loads_sources: bool,
 ) -> Result<BuiltComponent, BuildError> {
     let componentize = tools.require("componentize-py", &with_pip(&project.root, COMPONENTIZE_PY))?;
     if loads_sources {
         check_syntax(project, tools, &sources(&project.root)).await?;
     }
+    let builder = PythonBuilder::new(componentize);
+    let given = given(project, scratch, loads_sources)?;
+    let copied = async {
+        cache.check()?;
+        given.copied(builder.clone(), scratch, output.and_then(output::real_path)).await
+    };
+    let (given, known) = KnownInputs::or_here(copied.await, given);
+    let made = scratch.join("plugin.wasm");
+    let command = command(&builder, &project.root).args(given.arguments(&made));
+    let make = async {
+        command.run().await?;
+        read_made(&made)
+    };
+    Ok(BuiltComponent::made(project, cache.component(known, make).await?))
+}
+
+/// What componentize-py is given, where it is in the project.
+fn given(project: &Project, scratch: &Path, loads_sources: bool) -> Result<PythonInputs, BuildError> {
     let worlds = if loads_sources { dev_worlds(project) } else { worlds(project) };
-    let wit = world_of(project, None, &worlds, scratch)?;
-    let output = scratch.join("plugin.wasm");
-    let app = if loads_sources { Some(write_dev_app(project, scratch)?) } else { None };
-    let arguments = arguments(project, &wit, app.as_deref(), &output);
+    let dev_app = if loads_sources { Some(write_dev_app(project, scratch)?) } else { None };
+    Ok(PythonInputs {
+        wit: world_of(project, None, &worlds, scratch)?,
+        app: if loads_sources { DEV_APP } else { app(project) }.to_owned(),
+        project: project.root.clone(),
+        sdk: project.root.join(sdk(project)),
+        dev_app,
+    })
+}
+
+fn command(builder: &PythonBuilder, root: &Path) -> ToolCommand {
     // Without a backtrace of the tool itself behind what Python says.
-    let command = ToolCommand::new(&componentize, &project.root).env("RUST_BACKTRACE", "0");
-    command.args(arguments).run().await?;
-    Ok(BuiltComponent::new(project, read_made(&output)?))
+    let command = ToolCommand::new(&builder.program, root).env("RUST_BACKTRACE", "0");
+    match (&builder.own, &builder.active) {
+        // Otherwise it takes the packages of whichever Python comes first in PATH.
+        (Some(own), None) => command.env("VIRTUAL_ENV", own),
+        _ => command,
+    }
 }
 
 /// The sources of the plugin by their paths, in JSON. `None` if they cannot be data: the project has a world of its own
@@ -116,21 +143,6 @@ fn sdk(project: &Project) -> PathBuf {
     project.manifest.sdk.clone().unwrap_or_else(|| PathBuf::from("sdk")).join("src")
 }
 
-/// The arguments of componentize-py. `dev_app`: the folder of the module for `plugport dev`.
-fn arguments(project: &Project, wit: &WitWorld, dev_app: Option<&Path>, output: &Path) -> Vec<OsString> {
-    let app = if dev_app.is_some() { DEV_APP } else { app(project) };
-    let mut args: Vec<OsString> =
-        vec!["-d".into(), wit.folder.clone().into(), "-w".into(), (&wit.world).into()];
-    args.extend(
-        MODULES.into_iter().flat_map(|module| ["--import-interface-name", module]).map(OsString::from),
-    );
-    args.extend(["componentize", app, "-p", "."].map(OsString::from));
-    args.extend(["-p".into(), sdk(project).into_os_string()]);
-    args.extend(dev_app.into_iter().flat_map(|folder| ["-p".into(), folder.into()]));
-    args.extend(["-o".into(), output.into()]);
-    args
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -142,15 +154,15 @@ mod tests {
 
     #[test]
     fn the_project_says_where_its_module_and_its_sdk_are() {
-        let wit = WitWorld { folder: "/w".into(), world: "plugin".to_owned() };
-        let made = Path::new("/o.wasm");
-        let said = |project: &Project| arguments(project, &wit, None, made).join(std::ffi::OsStr::new(" "));
-        let mut project = project();
-        let ends = |project: &Project, end: &str| said(project).to_string_lossy().ends_with(end);
-        assert!(said(&project).to_string_lossy().starts_with("-d /w -w plugin --import-interface-name "));
-        assert!(ends(&project, "=config_store componentize plugin -p . -p sdk/src -o /o.wasm"));
+        let given = |project: &Project| {
+            let scratch = tempfile::tempdir().unwrap();
+            let given = given(project, scratch.path(), false).unwrap();
+            (given.app, given.sdk)
+        };
+        let mut project = Project { root: "/none/p".into(), ..project() };
+        assert_eq!(given(&project), ("plugin".to_owned(), "/none/p/sdk/src".into()));
         (project.manifest.app, project.manifest.sdk) = (Some("app.main".to_owned()), Some("../sdk".into()));
-        assert!(ends(&project, "=config_store componentize app.main -p . -p ../sdk/src -o /o.wasm"));
+        assert_eq!(given(&project), ("app.main".to_owned(), "/none/p/../sdk/src".into()));
     }
 
     #[test]
@@ -167,7 +179,8 @@ mod tests {
     #[tokio::test]
     async fn what_is_missing_is_named() {
         let tools = Toolchain::in_folders(Vec::new());
-        let missing = build(&project(), &tools, Path::new("/"), false).await.err().unwrap();
+        let cache = BuildCache::new(None);
+        let missing = build(&project(), &tools, Path::new("/"), &cache, None, false).await.err().unwrap();
         assert!(missing.is_usage() && missing.to_string().contains("pip install componentize-py==0.25.1"));
     }
 }

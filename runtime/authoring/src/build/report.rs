@@ -45,6 +45,7 @@ impl BuildReport<'_> {
             "bytes": self.built.component.len(),
             "digest": loaded.map(|loaded| format!("sha256:{}", loaded.digest)),
             "changed": self.output.changed,
+            "cached": self.built.is_cached,
             "language": self.project.language.word(),
             "seconds": self.seconds.as_millis() as f64 / 1000.0,
             "metadata": self.built.about.as_json(),
@@ -54,13 +55,14 @@ impl BuildReport<'_> {
 
     pub(super) fn as_text(&self, loaded: Option<&LoadedPlugin>) -> String {
         let file = self.output.file.display().to_string();
-        let same = if self.output.changed { "" } else { "; it is the same as before" };
-        let mut lines = vec![format!(
-            "{}  {} bytes  built in {:.1} s{same}",
-            Escaped(&file),
-            self.built.component.len(),
-            self.seconds.as_secs_f64()
-        )];
+        let seconds = self.seconds.as_secs_f64();
+        let how = match (self.built.is_cached, self.output.changed) {
+            (true, false) => "is up to date".to_owned(),
+            (true, true) => "taken from an earlier build".to_owned(),
+            (false, true) => format!("built in {seconds:.1} s"),
+            (false, false) => format!("built in {seconds:.1} s; it is the same as before"),
+        };
+        let mut lines = vec![format!("{}  {} bytes  {how}", Escaped(&file), self.built.component.len())];
         lines.extend(loaded.into_iter().flat_map(Self::listed));
         lines.join("\n")
     }

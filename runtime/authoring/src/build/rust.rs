@@ -12,7 +12,7 @@ use super::{BuiltComponent, read_made};
 use crate::child_output::print_line;
 use crate::project::cargo_artifacts::Artifacts;
 use crate::project::manifest::joined;
-use crate::project::{Project, valid_name};
+use crate::project::{Project, cargo_options, valid_name};
 
 const TARGET: &str = "wasm32-wasip2";
 
@@ -45,15 +45,15 @@ pub(super) async fn build(project: &Project, tools: &Toolchain) -> Result<BuiltC
     let packages = ToolCommand::new(&cargo, root).args(metadata).output().await?;
     let (name, about) = about(root, &packages)?;
     let mut artifacts = Artifacts::of(root);
-    let args = ["build", "--release", "--target", TARGET, "--message-format=json-render-diagnostics"];
     let each = |line: &str| {
         if !artifacts.parse_line(line) {
             print_line(line);
         }
     };
-    ToolCommand::new(&cargo, root).args(args).read(each).await?;
+    let command = ToolCommand::new(&cargo, root).args(cargo_options::BUILD);
+    command.envs(cargo_options::environment()).read(each).await?;
     let component = read_made(&artifacts.one()?.file)?;
-    Ok(BuiltComponent { component, name, about })
+    Ok(BuiltComponent { component, name, about, is_cached: false })
 }
 
 /// Checks that the standard library for the target is installed.

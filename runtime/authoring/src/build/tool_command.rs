@@ -1,6 +1,6 @@
 //! Runs one tool of a build. Its output goes to stderr as it comes, since stdout is for the result of this program.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::os::fd::AsFd as _;
 use std::path::Path;
 use std::process::Stdio;
@@ -28,8 +28,13 @@ impl ToolCommand {
         self
     }
 
-    pub(super) fn env(mut self, name: &str, value: &str) -> Self {
+    pub(super) fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
         self.command.env(name, value);
+        self
+    }
+
+    pub(super) fn envs(mut self, variables: impl IntoIterator<Item = (&'static str, OsString)>) -> Self {
+        self.command.envs(variables);
         self
     }
 

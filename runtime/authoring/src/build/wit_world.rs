@@ -15,7 +15,7 @@ const WORLD: &str = "plugin";
 const LINKED_WORLD: &str = "everything";
 
 /// A folder with WIT, and a world in it.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct WitWorld {
     pub(super) folder: PathBuf,
     pub(super) world: String,

@@ -116,6 +116,7 @@ fn start(project: &Project, data: Option<&DataBuild>) -> Result<Child, BuildFail
         // The output is parsed, and escape sequences would be shown as text.
         .env("NO_COLOR", "1")
         .env("CARGO_TERM_COLOR", "never")
+        .envs(project.recipe.environment())
         .process_group(0)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

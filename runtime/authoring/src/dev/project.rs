@@ -10,7 +10,7 @@ use super::workdir;
 use crate::cli;
 use crate::project::language::Language;
 use crate::project::python_sources::is_python_source;
-use crate::project::{self, ProjectDir, ProjectError};
+use crate::project::{self, ProjectDir, ProjectError, cargo_options};
 
 /// The build script of a package that uses this program.
 const OWN_SCRIPT: &str = "plugport build";
@@ -98,10 +98,7 @@ impl Project {
     /// The program and its arguments. `data`: if the component may load sources.
     pub(super) fn command(&self, data: Option<&DataBuild>) -> (OsString, Vec<OsString>) {
         let (program, args): (OsString, &[&str]) = match &self.recipe {
-            Recipe::Cargo => {
-                let messages = "--message-format=json-render-diagnostics";
-                ("cargo".into(), &["build", "--release", "--target", "wasm32-wasip2", messages])
-            }
+            Recipe::Cargo => ("cargo".into(), &cargo_options::BUILD),
             Recipe::Npm => ("npm".into(), &["run", "build"]),
             Recipe::Make => ("make".into(), &[]),
             Recipe::Command(command) => ("sh".into(), &["-c", command]),
@@ -127,6 +124,11 @@ impl Project {
 }
 
 impl Recipe {
+    /// What the environment of the command has besides.
+    pub(super) fn environment(&self) -> Option<(&'static str, OsString)> {
+        matches!(self, Self::Cargo).then(cargo_options::environment).flatten()
+    }
+
     /// The command as a user would type it.
     pub(super) fn in_words(&self) -> &str {
         match self {

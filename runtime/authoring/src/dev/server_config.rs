@@ -153,6 +153,10 @@ mod tests {
             Ok(ServerPaths { audit_enabled: true, audit, written: vec![state], approves: false })
         }
 
+        fn cache_dir(&self) -> Option<PathBuf> {
+            None
+        }
+
         fn check_listen(&self, _: &str) -> anyhow::Result<()> {
             Ok(())
         }

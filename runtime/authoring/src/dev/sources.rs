@@ -12,23 +12,11 @@ use std::path::{Path, PathBuf};
 use plugport_common::FileStat;
 use sha2::{Digest as _, Sha256};
 
-use super::walk::{is_hidden, walk};
+use super::walk::walk;
+use crate::project::source_names::{is_cache, is_no_source};
 
-/// Folders and files that are not written by hand, or that the server watches itself.
-const EXCLUDED_NAMES: [&str; 6] = [
-    "target",
-    "node_modules",
-    "__pycache__",
-    "plugport.toml",
-    "plugport.lock",
-    "4913", // Vim creates it to test whether it may write
-];
-
-/// Suffixes of build output and of temporary files of editors.
-const EXCLUDED_SUFFIXES: [&str; 8] = [".wasm", ".o", ".pyc", "~", ".tmp", ".swp", ".part", "#"];
-
-/// Marks folders that can be recreated at any time, such as cargo's target folder.
-const CACHE_TAG: &str = "CACHEDIR.TAG";
+/// Folders of builds and of packages, besides those that are no sources of any build.
+const EXCLUDED_FOLDERS: [&str; 2] = ["target", "node_modules"];
 
 /// Maximum bytes of one file, and of all files in one scan, that are read for comparison. For other files every write
 /// counts as a change.
@@ -83,7 +71,7 @@ impl Sources {
         let mut left = MAX_READ.1;
         walk(
             &self.root,
-            |path| !self.has(path) || path.join(CACHE_TAG).exists(),
+            |path| !self.has(path) || is_cache(path),
             |path, is_folder| {
                 if is_folder {
                     scan.folders.insert(path.to_owned());
@@ -130,10 +118,8 @@ fn digest(path: &Path, left: &mut u64) -> Option<[u8; 32]> {
 }
 
 fn may_be_source(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default().as_encoded_bytes();
-    let known = EXCLUDED_NAMES.iter().any(|known| name == known.as_bytes());
-    let ends = EXCLUDED_SUFFIXES.iter().any(|end| name.ends_with(end.as_bytes()));
-    !known && !ends && !is_hidden(path)
+    let name = path.file_name().unwrap_or_default();
+    !is_no_source(name) && !EXCLUDED_FOLDERS.iter().any(|excluded| name == *excluded)
 }
 
 /// Whether `path` is `other`, is below it, or is a rotated file of it, as `audit.jsonl.1` is of `audit.jsonl`.
@@ -167,6 +153,7 @@ mod tests {
             "src/4913",
             "plugport.toml",
             "plugin.wasm",
+            "plugin.wasm.minisig",
             "out/tool.bin",
             "data/note",
             "logs/audit.jsonl.1",

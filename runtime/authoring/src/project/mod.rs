@@ -2,6 +2,7 @@
 //! both use it.
 
 pub(crate) mod cargo_artifacts;
+pub(crate) mod cargo_options;
 pub(crate) mod dev_record;
 pub(crate) mod embedded;
 pub(crate) mod host_world;
@@ -9,6 +10,7 @@ pub(crate) mod language;
 pub(crate) mod manifest;
 pub(crate) mod packages;
 pub(crate) mod python_sources;
+pub(crate) mod source_names;
 
 use std::collections::BTreeSet;
 use std::io;
