@@ -77,6 +77,8 @@ pub(super) enum InvalidApp {
     NotText,
     #[error("the file about it has more than {} KiB", MAX_META >> 10)]
     LongMeta,
+    #[error("the file about it cannot be used: it is not a JSON object")]
+    NoObject,
     #[error("the file about it cannot be used: {0}")]
     Meta(#[from] serde_json::Error),
     #[error("`{0}` cannot be one of its domains or permissions; {1}")]
@@ -92,7 +94,12 @@ impl AppMeta {
         if file.size() > MAX_META {
             return Err(InvalidApp::LongMeta);
         }
-        Ok(serde_json::from_slice(file.contents.as_bytes())?)
+        let bytes = file.contents.as_bytes();
+        // serde would read a list as the fields in their order.
+        if !bytes.trim_ascii_start().starts_with(b"{") {
+            return Err(InvalidApp::NoObject);
+        }
+        Ok(serde_json::from_slice(bytes)?)
     }
 
     /// Checks that everything that the app may reach is granted.

@@ -160,7 +160,7 @@ mod tests {
     fn values_are_what_every_parser_reads() {
         for (text, expected) in [
             ("Reviews code", json!("Reviews code")),
-            ("it's #1, really", json!("it's #1, really")),
+            ("it's no. 1, really", json!("it's no. 1, really")),
             ("https://a.test/x?y", json!("https://a.test/x?y")),
             ("2 cats", json!("2 cats")),
             ("-x", json!("-x")),

@@ -17,14 +17,14 @@ fn everything_that_an_author_writes_is_passed_on_in_its_order() {
                 # what it is for\n\
                 description: >-\n  Reads PDF: pages,\n  forms.\n\n\
                 license: 'Apache-2.0'\n\
-                metadata:\n  author: \"a: b\"\n  io.modelcontextprotocol/x: y\n  deeper:\n    version: 1.5\n\
+                metadata:\n  author: \"a: b\"\n  io.modelcontextprotocol/x: z\n  deeper:\n    version: 1.5\n\
                 allowed-tools: [Read, Bash]\n\
                 list:\n- one\n- 'two'\n\
                 other:\n  - 3\n\
                 empty:";
     let expected = json!({
         "name": "pdf-processing", "description": "Reads PDF: pages, forms.", "license": "Apache-2.0",
-        "metadata": { "author": "a: b", "io.modelcontextprotocol/x": "y", "deeper": { "version": 1.5 } },
+        "metadata": { "author": "a: b", "io.modelcontextprotocol/x": "z", "deeper": { "version": 1.5 } },
         "allowed-tools": ["Read", "Bash"], "list": ["one", "two"], "other": [3], "empty": null,
     });
     assert_eq!(read(yaml), Ok(expected.clone()));
