@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 
 use plugport_common::{FILE_FOLDERS, MAX_FILE, ShippedFile, ShippedFilesError, append_file, shipped_files};
 
-use super::error::BuildError;
-use super::sections::without_files;
+use super::sections::{SectionError, without_files};
 
 /// Maximum number of files and folders that are looked at: a component may have far fewer files.
 const MAX_ENTRIES: usize = 2_000;
@@ -21,13 +20,15 @@ pub(super) enum FilesError {
     NoFile(PathBuf),
     #[error("{} has more than {MAX_ENTRIES} files and folders; remove some", .0.display())]
     TooMany(PathBuf),
+    #[error(transparent)]
+    Section(#[from] SectionError),
     #[error("the plugin {0}; mend it in skills/ and ui/")]
     Rejected(#[from] ShippedFilesError),
 }
 
 /// The component with the files of this project instead of those that it has. Files and folders whose names begin with
 /// a dot are left out.
-pub(super) fn ship(root: &Path, component: Vec<u8>) -> Result<Vec<u8>, BuildError> {
+pub(super) fn ship(root: &Path, component: Vec<u8>) -> Result<Vec<u8>, FilesError> {
     let files = find(root)?;
     if files.is_empty() {
         // What a build of the project's own wrote stays.
@@ -35,9 +36,9 @@ pub(super) fn ship(root: &Path, component: Vec<u8>) -> Result<Vec<u8>, BuildErro
     }
     let mut component = without_files(&component)?;
     for (path, contents) in &files {
-        append_file(&mut component, ShippedFile { path, contents }).map_err(FilesError::from)?;
+        append_file(&mut component, ShippedFile { path, contents })?;
     }
-    shipped_files(&component).map_err(FilesError::from)?;
+    shipped_files(&component)?;
     Ok(component)
 }
 
