@@ -1,11 +1,20 @@
 //! Files that no toolchain makes: small components that are costly to compile, and damaged ones.
 
 use crate::build::guest;
+use crate::shipped_files::{skill, with_files, with_raw_file};
 
 /// The smallest component.
 pub const EMPTY: &[u8] = b"\0asm\x0d\0\x01\0";
 
-/// A file that is no plugin, by the name of its fault.
+/// What an app says that reaches a host which nobody granted.
+const PHONES_HOME: &str = r#"{"csp":{"connectDomains":["https://a.test"]}}"#;
+
+/// A component with a skill whose frontmatter goes on like this.
+fn skill_with(frontmatter: &str) -> Vec<u8> {
+    with_files(&guest("version_a"), &[("skills/a/SKILL.md", &skill("a", frontmatter))])
+}
+
+/// A file that is no plugin, or has a part that is not published, by the name of its fault.
 pub fn made(wrong: &str) -> Vec<u8> {
     let good = || std::fs::read(guest("version_a")).unwrap();
     match wrong {
@@ -26,6 +35,28 @@ pub fn made(wrong: &str) -> Vec<u8> {
         "archive" => b"PK\x03\x04\x14\0\0\0\x08\0".to_vec(),
         "compressed" => b"\x1f\x8b\x08\0\0\0\0\0".to_vec(),
         "compiled" => compiled(),
+        "files_path_of_4_gib" => with_raw_file(&good(), b"\x01\xff\xff\xff\xff\x0fui/a.html"),
+        "files_section_of_4_gib" => {
+            [&good()[..], b"\x00\xff\xff\xff\xff\x0f\x0eplugport:files\x01\x09ui/a.html"].concat()
+        }
+        "files_later_format" => with_raw_file(&good(), b"\x02"),
+        "files_climbing" => with_raw_file(&good(), b"\x01\x10skills/../../etc"),
+        "files_absolute" => with_raw_file(&good(), b"\x01\x0b/etc/passwd"),
+        "files_twice" => ["skills/a/b", "skills/A/b"].iter().fold(good(), |component, path| {
+            with_raw_file(&component, &[b"\x01\x0a", path.as_bytes()].concat())
+        }),
+        "files_many" => (0..513_u32).fold(good(), |component, number| {
+            with_raw_file(&component, &[b"\x01\x09ui/", format!("{number:06}").as_bytes()].concat())
+        }),
+        "skill_laughs" => skill_with("a: &a [lol, lol]\nb: &b [*a, *a]\n"),
+        "skill_tag" => skill_with("a: !!python/object/apply:os.system [ls]\n"),
+        "skill_keys" => skill_with(&(0..10_000).map(|n| format!("k{n}: v\n")).collect::<String>()),
+        "skill_deep" => skill_with(&(0..90).map(|n| format!("{}a:\n", " ".repeat(n))).collect::<String>()),
+        "skill_hidden" => skill_with("a: \"\u{202e}\"\n"),
+        "app_phones_home" => with_files(
+            &guest("version_a"),
+            &[("ui/a.html", "<script>fetch('https://a.test')</script>"), ("ui/a.meta.json", PHONES_HOME)],
+        ),
         _ => panic!("no file is made with {wrong:?}"),
     }
 }
@@ -170,7 +201,8 @@ fn component(module: &[u8]) -> Vec<u8> {
     [EMPTY, &section(1, module)].concat()
 }
 
-fn section(id: u8, body: &[u8]) -> Vec<u8> {
+/// A section of a module or a component.
+pub fn section(id: u8, body: &[u8]) -> Vec<u8> {
     [vec![id], number(u32::try_from(body.len()).unwrap()), body.to_vec()].concat()
 }
 

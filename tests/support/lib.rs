@@ -40,5 +40,6 @@ pub mod raw_post;
 pub mod raw_server;
 pub mod reload;
 pub mod server;
+pub mod shipped_files;
 pub mod stdio_client;
 pub mod toolchain;

@@ -24,7 +24,7 @@ const NEWEST: &str = "2026-07-28";
 const ERRORS_WITHOUT_ID: &str = "2025-11-25";
 
 /// The name of each method's result in the schema.
-const RESULTS: [(&str, &str); 15] = [
+const RESULTS: [(&str, &str); 18] = [
     ("initialize", "InitializeResult"),
     ("server/discover", "DiscoverResult"),
     ("ping", "EmptyResult"),
@@ -40,6 +40,10 @@ const RESULTS: [(&str, &str); 15] = [
     ("prompts/list", "ListPromptsResult"),
     ("prompts/get", "GetPromptResult"),
     ("completion/complete", "CompleteResult"),
+    // Of extensions, which have no schema there.
+    ("skills/list", "Result"),
+    ("skills/get", "Result"),
+    ("resources/directory/read", "Result"),
 ];
 
 /// The only methods whose result may be `input_required`, where that exists.

@@ -70,6 +70,12 @@ pub struct New {
     /// The project's language
     #[arg(long, value_name = "LANGUAGE")]
     pub lang: Option<Language>,
+    /// With a skill: instructions for a model, in skills/
+    #[arg(long)]
+    pub skill: bool,
+    /// With an app: a page that clients show for the result of the tool, in ui/
+    #[arg(long)]
+    pub ui: bool,
 }
 
 /// `plugport build`

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use super::canonical_text::ItemText;
 use super::sha256::sha256;
 use crate::plugin::{
-    Annotations, Prompt, PromptArgument, ResourceDescriptor, ResourceTemplate, Role, Tool, ToolAnnotations,
+    Annotations, Prompt, PromptArgument, ResourceDescriptor, ResourceTemplate, Role, ShippedFile, Tool,
+    ToolAnnotations,
 };
 
 /// What clients see of an item.
@@ -59,9 +60,10 @@ pub fn tool(published: &str, tool: &Tool) -> ItemDescriptor {
     ItemDescriptor::new(out)
 }
 
-/// The descriptor of a resource.
+/// The descriptor of a resource, and of the file that it is. Of a skill the operator reads every text, since a skill
+/// instructs a model.
 #[must_use]
-pub fn resource(resource: &ResourceDescriptor) -> ItemDescriptor {
+pub fn resource(resource: &ResourceDescriptor, file: Option<&ShippedFile>) -> ItemDescriptor {
     let ResourceDescriptor { uri, name, title, description, mime_type, annotations, extra } = resource;
     let mut out = ItemText::default();
     out.text("URI", uri).text("name", name);
@@ -69,6 +71,12 @@ pub fn resource(resource: &ResourceDescriptor) -> ItemDescriptor {
     out.optional("media type", mime_type.as_ref());
     annotated(&mut out, annotations.as_ref());
     out.json("further fields", some(extra));
+    if let Some(ShippedFile { path, contents, digest }) = file {
+        out.text("file", path).text("file's digest", digest);
+        if let Some(text) = contents.as_text().filter(|_| path.starts_with("skills/")) {
+            out.text("text", text);
+        }
+    }
     ItemDescriptor::new(out)
 }
 
@@ -256,7 +264,24 @@ mod tests {
         ];
         let annotated = |annotations| ResourceDescriptor { annotations, ..a_resource() };
         resources.extend(every_annotation().into_iter().map(annotated));
-        differ(&resources.iter().map(resource).collect::<Vec<_>>());
+        let mut told: Vec<_> = resources.iter().map(|one| resource(one, None)).collect();
+        let file = |path, text: &str| Some(ShippedFile::new(path, text.as_bytes()));
+        for file in
+            [file("skills/a/b", "x"), file("skills/a/b", "y"), file("skills/a/c", "x"), file("ui/a", "x")]
+        {
+            told.push(resource(&a_resource(), file.as_ref()));
+        }
+        differ(&told);
+    }
+
+    #[test]
+    fn the_text_of_a_skill_is_shown_and_of_an_app_what_it_may_reach() {
+        let skill = ShippedFile::new("skills/a/SKILL.md", b"One.\nTwo.");
+        let told = resource(&a_resource(), Some(&skill)).says;
+        assert!(told.ends_with("text:\n  One.\n  Two.\n"), "{told}");
+        let app = ShippedFile::new("ui/a.html", b"<p>");
+        let told = resource(&a_resource(), Some(&app)).says;
+        assert!(told.contains("file's digest: sha256:") && !told.contains("<p>"), "{told}");
     }
 
     #[test]

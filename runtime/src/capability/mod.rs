@@ -44,6 +44,8 @@ macro_rules! capabilities {
             elicitation Elicitation;
             /// Whether it may see the client's roots, and which of them it may read.
             roots Roots;
+            /// What its apps may reach in the client's host.
+            ui Ui;
         }
     };
 }
@@ -65,6 +67,7 @@ pub mod plugin_grants;
 mod roots;
 mod sampling;
 mod sockets;
+mod ui;
 
 use std::any::Any;
 use std::sync::{Arc, OnceLock};

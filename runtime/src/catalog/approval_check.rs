@@ -25,7 +25,7 @@ impl Describe for PublishedTool {
 
 impl Describe for PublishedResource {
     fn descriptor(&self) -> ItemDescriptor {
-        item_descriptor::resource(&self.resource)
+        item_descriptor::resource(&self.resource, self.file.as_ref().map(|shipped| &shipped.file))
     }
 }
 

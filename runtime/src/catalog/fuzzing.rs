@@ -63,6 +63,14 @@ pub fn resource(resource: &ResourceDescriptor) -> Result<RawObject, String> {
     PublishedResource::check(resource).map_err(|error| error.to_string())
 }
 
+/// Reads the frontmatter of a skill.
+///
+/// # Errors
+/// With the reason for the operator.
+pub fn frontmatter(text: &str) -> Result<serde_json::Map<String, Value>, String> {
+    super::shipped::frontmatter(text)
+}
+
 /// Validates a resource template.
 ///
 /// # Errors

@@ -102,6 +102,14 @@ impl<T: Item> ItemList<T> {
         self.by_key.get(key).and_then(|at| self.items.get(self.index_of(*at)?))
     }
 
+    /// The items whose keys begin with this text. Only for a list in order of its keys.
+    pub(super) fn beginning_with(&self, beginning: &str) -> &[Arc<T>] {
+        let start = self.items.partition_point(|item| item.key() < beginning);
+        let rest = self.items.get(start..).unwrap_or_default();
+        let end = rest.partition_point(|item| item.key().starts_with(beginning));
+        rest.get(..end).unwrap_or_default()
+    }
+
     /// Whether an item with this key is published, but not in this list.
     pub(super) fn hides(&self, key: &str) -> bool {
         self.by_key.get(key).is_some_and(|at| self.index_of(*at).is_none())

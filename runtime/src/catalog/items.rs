@@ -10,7 +10,9 @@ use super::schema::{Schema, SchemaMismatch};
 use super::uri_template::UriTemplate;
 use crate::json::{self, RawObject};
 use crate::observe::metrics::ItemHistograms;
-use crate::plugin::{ItemKind, MatchedTemplate, Plugin, Prompt, ResourceDescriptor, ResourceTemplate, Tool};
+use crate::plugin::{
+    ItemKind, MatchedTemplate, Plugin, Prompt, ResourceDescriptor, ResourceTemplate, ShippedFile, Tool,
+};
 use crate::sandbox::{SMALL, WorkBudget, WorkStopped, json_work};
 
 /// A tool that clients can see and call.
@@ -47,8 +49,19 @@ pub struct PublishedResource {
     pub resource: ResourceDescriptor,
     /// Further MCP fields.
     pub extra: RawObject,
+    /// The file that it is, which the server serves itself; `None`: the plugin reads it.
+    pub file: Option<PublishedFile>,
     /// See [`Item::digest`].
     pub(super) digest: ItemDigest,
+}
+
+/// A file of a component that clients can read.
+#[derive(Debug, Clone)]
+pub struct PublishedFile {
+    /// The file.
+    pub file: ShippedFile,
+    /// The frontmatter as JSON, if the file is the `SKILL.md` of a skill.
+    pub skill: Option<Arc<RawValue>>,
 }
 
 /// A family of resources that clients can read without seeing each.
@@ -208,6 +221,9 @@ impl Item for PublishedResource {
             &self.resource;
         hasher.text(uri).text(name).optional(title).optional(description).optional(mime_type);
         hasher.optional(extra).debug(annotations);
+        if let Some(PublishedFile { file, .. }) = &self.file {
+            hasher.text(&file.digest);
+        }
     }
 }
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::item_list::{Item, ItemDigest};
 use super::items::{PublishedPrompt, PublishedResource, PublishedTemplate, PublishedTool};
 use super::name_owners::{NameOwners, OwnedByOther};
+use super::shipped::ShippedItems;
 use super::validation::{self, InvalidItem};
 use crate::approval::ApprovalPolicy;
 use crate::config::Limits;
@@ -97,15 +98,29 @@ impl PluginEntry {
         let mut rejected = Vec::new();
         let mut patterns_left = PATTERNS;
         let limit = (limits.tools, "tools (limit `tools`)");
-        let tools = accept(listing.tools, limit, &mut rejected, |tool| {
+        let shipped = shipped_items(&plugin);
+        let mut unlinked = Vec::new();
+        let tools = accept(listing.tools, limit, &mut rejected, |mut tool| {
+            tool.extra = shipped.links.link(&tool.name, tool.extra.take()).unwrap_or_else(|(extra, path)| {
+                unlinked.push(no_such_app(&tool.name, &path));
+                extra
+            });
             let published = tool_of(&plugin, tool, limits, patterns_left)?;
             patterns_left = patterns_left.saturating_sub(published.patterns());
             Ok(published)
         });
+        rejected.extend(unlinked);
+        let files = publish_files(&plugin, shipped, &mut rejected);
+        let shipped: HashSet<&str> = files.iter().map(|file| file.key()).collect();
         let limit = (limits.resources, "resources (limit `resources`)");
-        let resources = accept(listing.resources, limit, &mut rejected, |resource| {
+        let mut resources = accept(listing.resources, limit, &mut rejected, |resource| {
+            if shipped.contains(resource.uri.as_str()) {
+                return Err(InvalidItem::Shipped);
+            }
             PublishedResource::validate(&plugin, resource)
         });
+        drop(shipped);
+        resources.extend(files);
         let limit = (RESOURCE_TEMPLATES, "resource templates");
         let templates = accept(listing.templates, limit, &mut rejected, |template| {
             PublishedTemplate::validate(&plugin, template)
@@ -190,6 +205,36 @@ fn retain_own<T: Item>(items: &mut Vec<Arc<T>>, owners: &NameOwners, conflicts: 
 fn sorted<T: Item>(mut items: Vec<Arc<T>>) -> Vec<Arc<T>> {
     items.sort_by(|a, b| a.key().cmp(b.key()));
     items
+}
+
+/// The files that a plugin ships. The URIs of a plugin without a prefix have its name.
+fn shipped_items(plugin: &Plugin) -> ShippedItems {
+    let config = plugin.config();
+    let host = if config.prefix.is_empty() { plugin.name() } else { &config.prefix };
+    ShippedItems::of(plugin.shipped_files(), host, &config.grants.ui)
+}
+
+fn publish_files(
+    plugin: &Arc<Plugin>,
+    shipped: ShippedItems,
+    rejected: &mut Vec<RejectedItem>,
+) -> Vec<Arc<PublishedResource>> {
+    let reject = |(path, why)| RejectedItem::new(ItemKind::Resource, path, why);
+    rejected.extend(shipped.rejected.into_iter().map(reject));
+    let mut files = Vec::new();
+    for (resource, file) in shipped.resources {
+        let path = file.file.path.to_string();
+        match PublishedResource::validate(plugin, resource) {
+            Ok(resource) => files.push(Arc::new(PublishedResource { file: Some(file), ..resource })),
+            Err(error) => rejected.push(reject((path, error.to_string()))),
+        }
+    }
+    files
+}
+
+fn no_such_app(tool: &str, path: &str) -> RejectedItem {
+    let why = format!("the tool `{tool}` shows its results in it, and the component has no file ui/{path}");
+    RejectedItem::new(ItemKind::Resource, format!("ui:{path}"), why)
 }
 
 fn tool_of(

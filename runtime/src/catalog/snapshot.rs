@@ -5,6 +5,7 @@
 //! names, so a new snapshot can be made when one of them changes.
 
 use std::collections::{HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::{Arc, OnceLock};
 
 use super::caller_view::CallerView;
@@ -17,6 +18,10 @@ use super::page_cache::PageBudget;
 use super::plugin_entry::{PluginEntry, RejectedItem};
 use super::uri;
 use crate::plugin::{ItemKind, MatchedTemplate, Plugin};
+
+/// What the URIs of the files in components begin with.
+const SKILLS: &str = "skill://";
+const APPS: &str = "ui://";
 
 /// One moment's catalog.
 #[derive(Debug)]
@@ -198,6 +203,34 @@ impl Snapshot {
     #[must_use]
     pub fn resources(&self) -> &ItemList<PublishedResource> {
         &self.resources
+    }
+
+    /// The skills: the `SKILL.md` of each, by URI.
+    pub fn skills(&self) -> impl Iterator<Item = &Arc<PublishedResource>> {
+        let is_skill = |resource: &&Arc<PublishedResource>| {
+            resource.file.as_ref().is_some_and(|file| file.skill.is_some())
+        };
+        self.resources.beginning_with(SKILLS).iter().filter(is_skill)
+    }
+
+    /// The resources below a directory of files in components, by URI. Others than files may be among them.
+    #[must_use]
+    pub fn files_below(&self, directory: &str) -> &[Arc<PublishedResource>] {
+        let is_named = [SKILLS, APPS]
+            .iter()
+            .any(|scheme| directory.len() > scheme.len() && directory.starts_with(scheme));
+        match is_named && !directory.ends_with('/') {
+            true => self.resources.beginning_with(&format!("{directory}/")),
+            false => &[],
+        }
+    }
+
+    /// The id of a list of some of the resources, for cursors.
+    #[must_use]
+    pub fn list_id(&self, name: &str) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        (self.resources.id(), name).hash(&mut hasher);
+        hasher.finish()
     }
 
     /// The resource templates, in the order in which they are tried.

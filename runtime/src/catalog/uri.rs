@@ -62,7 +62,7 @@ pub(super) fn allows(byte: u8) -> bool {
 }
 
 /// Schemes that say how something is accessed, and not who owns it. A plugin with such a name does not own the scheme.
-const COMMON: [&str; 8] = ["data", "file", "ftp", "git", "http", "https", "ui", "urn"];
+const COMMON: [&str; 9] = ["data", "file", "ftp", "git", "http", "https", "skill", "ui", "urn"];
 
 /// A name or URI in the form in which keys are compared.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -31,8 +31,11 @@ impl CapabilityReport {
         let mut keys: Vec<_> = granted.iter().map(|(key, _)| *key).collect();
         keys.dedup();
         let opens = |key: &str, needed: &ImportGrants| grants.opens(key, needed.import.prefix);
-        let superfluous =
-            keys.iter().copied().filter(|key| !needs.iter().any(|needed| opens(key, needed))).collect();
+        let all = Grants::imports();
+        // A grant that no import uses, such as that of apps, is never superfluous here.
+        let is_of_imports = |key: &str| all.iter().any(|import| import.keys.contains(&key));
+        let is_used = |key: &str| needs.iter().any(|needed| opens(key, needed));
+        let superfluous = keys.iter().copied().filter(|key| is_of_imports(key) && !is_used(key)).collect();
         let is_open: Vec<bool> =
             needs.iter().map(|needed| keys.iter().any(|key| opens(key, needed))).collect();
         Self { needs, is_open, granted, superfluous, warnings: grants.warnings() }

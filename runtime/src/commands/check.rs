@@ -11,16 +11,17 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::capability_report::CapabilityReport;
-use super::inspect::rejected_functions_json;
+use super::inspect::{files_json, rejected_functions_json};
 use super::memory_estimate::MemoryEstimate;
 use super::published_names::{LISTS_NOTHING, PublishedNames};
 use super::ungranted_folder::{self, UngrantedFolder};
 use super::{CommandError, call, console, serve};
 use crate::access::policy::{FolderItems, unmatched_rules};
-use crate::catalog::{PluginEntry, RejectedItem, Snapshot};
+use crate::catalog::{Item as _, PluginEntry, RejectedItem, Snapshot};
 use crate::cli;
 use crate::config::{Config, ConfigError, Grants};
 use crate::observe::Escaped;
+use crate::plugin::{Plugin, ShippedFile};
 use crate::watch::RejectedFile;
 
 pub(super) async fn run(args: cli::Check) -> Result<ExitCode, CommandError> {
@@ -173,6 +174,7 @@ impl CheckResult {
             "instances": plugin.config().instances.as_str(),
             "rejectedFunctions": rejected_functions_json(plugin),
             "imports": entry.interfaces.imports,
+            "files": files_json(plugin),
         });
         let grants = self.grants(entry);
         CapabilityReport::of(&entry.interfaces.imports, &grants).describe(&mut described);
@@ -246,6 +248,7 @@ impl CheckResult {
             format!("  publishes {}", published.in_words()),
             format!("  imports {}", packages(&entry.interfaces.imports).join(", ")),
         ];
+        lines.extend(ships(&entry.plugin));
         lines.extend(entry.plugin.config().instances.cost_note().map(|note| format!("  {note}")));
         lines.extend(capabilities.lines().into_iter().map(|line| format!("  {line}")));
         match self.withheld(entry) {
@@ -263,12 +266,22 @@ impl CheckResult {
         lines.extend(self.contested_names(entry).map(|(key, by)| {
             format!("  warning: the plugin `{by}` lists `{key}`, which belongs to this one and is not published for it")
         }));
+        lines.extend(entry.resources.iter().filter(|app| app.key().starts_with("ui://") && app.file.is_none()).map(|app| {
+            format!("  warning: the plugin makes the app `{}` itself, so nobody can approve its HTML; ship it in ui/", app.key())
+        }));
         // A warning only: the author may have meant the function for other callers.
         lines.extend(entry.plugin.rejected_functions().iter().map(|function| {
             format!("  warning: the function {} is rejected: {}", function.shown(), function.why)
         }));
         lines
     }
+}
+
+/// A line about the files in a component, if it has some.
+fn ships(plugin: &Plugin) -> Option<String> {
+    let files = plugin.shipped_files();
+    let bytes: usize = files.iter().map(ShippedFile::size).sum();
+    (!files.is_empty()).then(|| format!("  ships {} files with {bytes} bytes", files.len()))
 }
 
 fn rejected_json(rejected: &RejectedItem) -> Value {

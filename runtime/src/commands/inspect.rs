@@ -15,10 +15,10 @@ use crate::catalog::{
     Item, PluginEntry, PublishedPrompt, PublishedResource, PublishedTemplate, PublishedTool, plugin_name,
 };
 use crate::cli;
-use crate::config::{Config, Grants, InstanceMode, PluginConfig};
+use crate::config::{Config, InstanceMode, PluginConfig};
 use crate::observe::Escaped;
 use crate::plugin::{
-    ItemKind, Plugin, PromptArgument, RejectedFunction, ResourceDescriptor, ResourceTemplate,
+    ItemKind, Plugin, PromptArgument, RejectedFunction, ResourceDescriptor, ResourceTemplate, ShippedFile,
 };
 use crate::sandbox::KvDatabase;
 
@@ -48,7 +48,7 @@ pub(super) async fn run(args: cli::Inspect) -> Result<ExitCode, CommandError> {
     // A file is compared with the grants of the plugin of its name, but does not get them. A file that a server would
     // reject for its signature is shown too.
     let ungranted = PluginConfig {
-        grants: Grants::default(),
+        grants: settings.grants.of_no_guest(),
         require_signature: false,
         trusted_keys: Arc::default(),
         ..settings.clone()
@@ -95,6 +95,7 @@ fn as_json(inspection: &Inspection) -> Value {
         "resourceTemplates": entry.templates.iter().map(|template| template_json(template)).collect::<Vec<_>>(),
         "prompts": entry.prompts.iter().map(|prompt| prompt_json(prompt)).collect::<Vec<_>>(),
         "rejected": rejected,
+        "files": files_json(&entry.plugin),
         "functionTools": entry.plugin.has_function_tools(),
         "rejectedFunctions": rejected_functions_json(&entry.plugin),
     });
@@ -109,6 +110,13 @@ pub(super) fn rejected_functions_json(plugin: &Plugin) -> Value {
         .iter()
         .map(|RejectedFunction { name, why }| json!({ "function": name, "reason": why }))
         .collect()
+}
+
+/// The files in the component.
+pub(super) fn files_json(plugin: &Plugin) -> Value {
+    let file =
+        |file: &ShippedFile| json!({ "path": &*file.path, "size": file.size(), "digest": &*file.digest });
+    plugin.shipped_files().iter().map(file).collect()
 }
 
 fn tool_json(tool: &PublishedTool) -> Value {
@@ -198,6 +206,12 @@ fn as_text(inspection: &Inspection) -> String {
             .iter()
             .map(|function| format!("{}: {}", function.shown(), function.why));
         lines.extend(section("functions that are no tools", &rejected.collect::<Vec<_>>()));
+    }
+    let files = entry.plugin.shipped_files();
+    if !files.is_empty() {
+        let shown =
+            files.iter().map(|file| format!("{:<32} {:>8} bytes  {}", file.path, file.size(), file.digest));
+        lines.extend(section("files", &shown.collect::<Vec<_>>()));
     }
     lines.extend(section("exports", &entry.interfaces.exports));
     lines.extend(section("imports", &entry.interfaces.imports));

@@ -108,7 +108,8 @@ impl UngrantedFolder {
 }
 
 fn is_granted_something(config: &Config, file: &Path) -> bool {
-    grants(config, &call::stem(file), file) != Grants::default()
+    let granted = grants(config, &call::stem(file), file);
+    granted != granted.of_no_guest()
 }
 
 /// What a plugin is granted when it is served.

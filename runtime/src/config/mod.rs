@@ -32,7 +32,7 @@ use crate::capability::grant_trait::resolved;
 pub use crate::capability::grant_trait::{GrantContext, GrantError, GrantSentence, ProtectedPaths};
 pub use crate::capability::plugin_grants::{
     DirGrant, DirQuota, ElicitationGrant, Grants, Host, HostParseError, HttpGrant, HttpGrantError, KvGrant,
-    KvPer, RootsGrant, SamplingGrant, Scheme,
+    KvPer, RootsGrant, SamplingGrant, Scheme, UiGrant, UiReach,
 };
 pub use crate::toml_reader::Diagnostic;
 pub(crate) use crate::toml_reader::nearest;

@@ -121,11 +121,14 @@ impl<'r> WaitSubject<'r> {
             Method::ListTools
             | Method::ListResources
             | Method::ListResourceTemplates
-            | Method::ListPrompts => Some(Self::AllItems),
+            | Method::ListPrompts
+            | Method::ListSkills => Some(Self::AllItems),
             Method::CallTool => params.name().ok().map(Self::Tool),
             Method::GetPrompt => params.name().ok().map(Self::Prompt),
             // A subscription needs a published resource.
-            Method::ReadResource | Method::Subscribe => params.uri().ok().map(Self::Resource),
+            Method::ReadResource | Method::Subscribe | Method::GetSkill | Method::ReadDirectory => {
+                params.uri().ok().map(Self::Resource)
+            }
             Method::Complete => {
                 let params: CompletionRefParams<'_> = serde_json::from_str(params.text()).unwrap_or_default();
                 let Reference { name, uri } = params.reference;

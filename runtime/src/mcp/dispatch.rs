@@ -18,7 +18,8 @@ use super::jsonrpc::Request;
 use super::method::Method;
 use super::methods::subscriptions::SubscriptionStream;
 use super::methods::{
-    completion, discover, item_access, lifecycle, lists, logging, prompts, resources, subscriptions, tools,
+    completion, directories, discover, item_access, lifecycle, lists, logging, prompts, resources, skills,
+    subscriptions, tools,
 };
 use super::mrtr::{self, MrtrParams};
 use super::notification_queue::{NotificationQueue, NotificationReceiver};
@@ -204,6 +205,9 @@ async fn handle(
         Method::ListResources => lists::resources(server, &view, context, params),
         Method::ListResourceTemplates => lists::templates(server, &view, context, params),
         Method::ListPrompts => lists::prompts(server, &view, context, params),
+        Method::ListSkills => skills::list(server, &view, context, params).await,
+        Method::GetSkill => skills::get(server, &view, context, params),
+        Method::ReadDirectory => directories::read(server, &view, context, params),
         // A long call must not keep a replaced snapshot alive, so these handlers drop the view once they have found the
         // plugin.
         Method::CallTool => return tools::call(server, view, context, params).await,
@@ -262,6 +266,6 @@ fn begin_session(
     let (tasks, stopping) = (server.tasks.clone(), server.stopping.clone());
     let (lists, client) = (server.released_lists(&channel.caller), (client, capabilities));
     let session = Session::new(server.share(&channel.caller), revision, client, lists, tasks, stopping);
-    let result = lifecycle::initialized(server, revision)?;
+    let result = lifecycle::initialized(server, revision, capabilities)?;
     Ok((session, result.into_response(&request.id).into_bytes()))
 }

@@ -119,6 +119,16 @@ impl RpcError {
         error.with_kind(ResponseKind::OverQuota { retry_after_s })
     }
 
+    /// -32602 for a URI that is not that of a skill.
+    pub(crate) fn unknown_skill(uri: &str) -> Self {
+        Self::new(-32602, format!("No skill is served at {}", cut(uri, NAME_BYTES)))
+    }
+
+    /// -32602 for a URI that is not that of a directory.
+    pub(crate) fn unknown_directory(uri: &str) -> Self {
+        Self::new(-32602, format!("{} is not a directory resource", cut(uri, NAME_BYTES)))
+    }
+
     /// -32602 for a prompt that is not published.
     pub(crate) fn unknown_prompt(name: &str) -> Self {
         Self::new(-32602, format!("Unknown prompt: {}", cut(name, NAME_BYTES)))

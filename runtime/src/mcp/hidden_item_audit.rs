@@ -24,6 +24,7 @@ fn function_of(method: &Method) -> Option<&'static str> {
         Method::GetPrompt => "prompts/get",
         Method::Complete => "completion/complete",
         Method::Subscribe => "resources/subscribe",
+        Method::GetSkill => "skills/get",
         _ => return None,
     })
 }

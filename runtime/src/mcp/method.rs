@@ -34,6 +34,9 @@ pub(crate) enum Method {
     ListPrompts,
     GetPrompt,
     Complete,
+    ListSkills,
+    GetSkill,
+    ReadDirectory,
     /// An unknown method, by its name.
     Unknown(String),
 }
@@ -56,6 +59,9 @@ impl Method {
             "prompts/list" => Self::ListPrompts,
             "prompts/get" => Self::GetPrompt,
             "completion/complete" => Self::Complete,
+            "skills/list" => Self::ListSkills,
+            "skills/get" => Self::GetSkill,
+            "resources/directory/read" => Self::ReadDirectory,
             // The name is only used in an error for the client.
             other => Self::Unknown(cut(other, UNKNOWN_NAME_BYTES).to_owned()),
         }
@@ -78,12 +84,15 @@ impl Method {
             Self::ListPrompts => "prompts/list",
             Self::GetPrompt => "prompts/get",
             Self::Complete => "completion/complete",
+            Self::ListSkills => "skills/list",
+            Self::GetSkill => "skills/get",
+            Self::ReadDirectory => "resources/directory/read",
             Self::Unknown(name) => name,
         }
     }
 
     /// All values of [`Self::label`].
-    pub(super) const LABELS: [&'static str; 16] = [
+    pub(super) const LABELS: [&'static str; 19] = [
         "initialize",
         "ping",
         "server/discover",
@@ -99,6 +108,9 @@ impl Method {
         "prompts/list",
         "prompts/get",
         "completion/complete",
+        "skills/list",
+        "skills/get",
+        "resources/directory/read",
         UNKNOWN_LABEL,
     ];
 
@@ -119,7 +131,10 @@ impl Method {
             | Self::ListTools
             | Self::ListResources
             | Self::ListResourceTemplates
-            | Self::ListPrompts => SHORT_PARAMS,
+            | Self::ListPrompts
+            | Self::ListSkills
+            | Self::GetSkill
+            | Self::ReadDirectory => SHORT_PARAMS,
             Self::Listen => LISTEN_PARAMS,
             _ => return Ok(()),
         };

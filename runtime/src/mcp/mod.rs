@@ -32,6 +32,7 @@ pub(crate) mod dispatch;
 mod duplex_session;
 mod error;
 mod eviction_policy;
+mod extensions;
 #[doc(hidden)]
 pub mod fuzzing;
 mod hidden_item_audit;

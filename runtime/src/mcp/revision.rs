@@ -138,6 +138,11 @@ impl Revision {
         self == Self::V2025_11_25
     }
 
+    /// The field `extensions` in capabilities. Clients of the newest revision with sessions know it too.
+    pub(super) fn has_extensions(self) -> bool {
+        self >= Self::V2025_11_25
+    }
+
     pub(super) fn has_resource_links(self) -> bool {
         self >= Self::V2025_06_18
     }

@@ -20,7 +20,7 @@ use super::function_tools::DocsSection;
 use super::instance_pool::{InstancePool, PluginPool};
 use super::other_host::OtherHost;
 use super::rate_gate::RateGate;
-use super::{CallError, ComponentFile, Interfaces, Listing, LoadError, Plugin};
+use super::{CallError, ComponentFile, Interfaces, Listing, LoadError, Plugin, ShippedFile};
 use crate::call_env::{Caller, HintAudience};
 use crate::capability::{self, InstanceCtx, PendingChanges, PluginCtx, ServerCtx};
 use crate::config::{self, PluginConfig};
@@ -54,6 +54,7 @@ struct ComponentInfo {
     digest: String,
     signer: Option<Signer>,
     docs: DocsSection,
+    files: Arc<[ShippedFile]>,
     other_host: Option<OtherHost>,
 }
 
@@ -206,7 +207,8 @@ impl Loader {
         // Before anything else, so that a file with a rejected signature is neither compiled nor started.
         let (ComponentFile { digest, bytes, .. }, signer) = verify(file, &config).await?;
         let (docs, other_host) = (DocsSection::of(&bytes), OtherHost::of_component(&bytes));
-        let info = ComponentInfo { digest, signer, docs, other_host };
+        let (bytes, files) = read_files(bytes).await?;
+        let info = ComponentInfo { digest, signer, docs, files, other_host };
         match self.compiler.load_cached(&self.engine, &info.digest, &config.limits).await {
             Some(component) => {
                 // A plugin may take long to list its items.
@@ -243,7 +245,7 @@ impl Loader {
     async fn start(
         &self,
         name: &str,
-        ComponentInfo { digest, signer, docs, other_host }: ComponentInfo,
+        ComponentInfo { digest, signer, docs, files, other_host }: ComponentInfo,
         component: Component,
         config: PluginConfig,
     ) -> Result<LoadedPlugin, LoadError> {
@@ -271,6 +273,7 @@ impl Loader {
             signer,
             drain,
             pool,
+            files,
         };
         // A command that calls one tool says so if it is one of these.
         if self.common.audience == HintAudience::Operator {
@@ -303,6 +306,13 @@ async fn verify(
         Ok((file, signer))
     });
     verifying.await.map_err(|_| LoadError::Unexamined)?
+}
+
+/// Reads the files in a component, on a thread for blocking work since digests of large ones take a while.
+async fn read_files(bytes: Vec<u8>) -> Result<(Vec<u8>, Arc<[ShippedFile]>), LoadError> {
+    let reading =
+        tokio::task::spawn_blocking(move || ShippedFile::all_of(&bytes).map(|files| (bytes, files)));
+    Ok(reading.await.map_err(|_| LoadError::Unexamined)??)
 }
 
 /// Logs rejected functions, one line each, up to [`MAX_LINES`].

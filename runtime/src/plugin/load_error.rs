@@ -1,5 +1,7 @@
 //! Why a file is rejected, what the author or the operator can do, and whether loading it again may help.
 
+use plugport_common::ShippedFilesError;
+
 use super::file_signature::SignatureError;
 use super::other_host::OtherHost;
 use super::{CallError, GuestError};
@@ -19,6 +21,9 @@ pub enum LoadError {
     /// It could not be compiled.
     #[error(transparent)]
     Compile(#[from] CompileError),
+    /// The files in it cannot be used.
+    #[error(transparent)]
+    Files(#[from] ShippedFilesError),
     /// It exports no interface of `plugport:plugin` and no functions.
     #[error(
         "is a component of another world: it exports {exports}{kind}; a plugin exports plugport:plugin/tools@{0}, \
@@ -97,7 +102,8 @@ impl LoadError {
                         | CompileError::Large(_)
                 )
             }
-            Self::OtherWorld { .. }
+            Self::Files(_)
+            | Self::OtherWorld { .. }
             | Self::NoTools(_)
             | Self::OtherVersion { .. }
             | Self::OtherHost(_)

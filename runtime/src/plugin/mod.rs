@@ -28,7 +28,7 @@ mod quarantine;
 mod rate_gate;
 mod resources;
 mod result_size;
-mod sections;
+mod shipped_files;
 mod tools;
 
 use std::sync::Arc;
@@ -67,6 +67,7 @@ pub use invoke::FinishedCall;
 pub use listing::Listing;
 pub use load_error::LoadError;
 pub use other_host::OtherHost;
+pub use shipped_files::{FileContents, ShippedFile};
 
 use crate::capability::{InstanceCtx, PluginCtx};
 use crate::config::PluginConfig;
@@ -94,6 +95,8 @@ pub struct Plugin {
     /// Where idle instances are; `None`: each call has a fresh one.
     pool: Option<PluginPool>,
     signer: Option<Signer>,
+    /// The files in its component, by path.
+    files: Arc<[ShippedFile]>,
 }
 
 impl Plugin {
@@ -118,6 +121,12 @@ impl Plugin {
     #[must_use]
     pub fn signer(&self) -> Option<&Signer> {
         self.signer.as_ref()
+    }
+
+    /// The files in its component, by path.
+    #[must_use]
+    pub fn shipped_files(&self) -> &[ShippedFile] {
+        &self.files
     }
 
     /// Redacts its secrets in text that people read.

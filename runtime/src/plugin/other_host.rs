@@ -4,7 +4,7 @@
 //! of components that need what is off here. A file that means to deceive gets another sentence in its rejection, and
 //! nothing else.
 
-use super::sections;
+use plugport_common::sections;
 
 /// A host other than this one that files are made for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,7 +72,7 @@ impl OtherHost {
 
 /// The beginnings of the sections with these ids.
 fn names(bytes: &[u8], ids: [u8; 2]) -> impl Iterator<Item = &[u8]> {
-    let named = sections::of(bytes).filter(move |(id, _)| ids.contains(id));
+    let named = sections(bytes).filter(move |(id, _)| ids.contains(id));
     named.take(MAX_SECTIONS).map(|(_, body)| body.get(..MAX_SEARCHED).unwrap_or(body))
 }
 

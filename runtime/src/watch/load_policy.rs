@@ -10,7 +10,7 @@ use super::folder_scan::name_of;
 use super::rejected_file::LoadFailure;
 use crate::approval::{ApprovalPolicy, LockfileError};
 use crate::catalog::{Claimant, NameOwners, PluginEntry};
-use crate::config::{ApprovalMode, Config, Grants, PluginConfig, RequiredScopes};
+use crate::config::{ApprovalMode, Config, PluginConfig, RequiredScopes};
 use crate::plugin::Signer;
 
 /// The configuration and the approvals for loading files.
@@ -100,7 +100,7 @@ impl LoadPolicy {
     /// The settings with which the plugin is loaded. Its scopes are the policy's and not its own, so a change of scopes
     /// loads nothing again.
     pub(super) fn effective(&self, settings: PluginConfig) -> PluginConfig {
-        let grants = if self.with_grants { settings.grants } else { Grants::default() };
+        let grants = if self.with_grants { settings.grants } else { settings.grants.of_no_guest() };
         PluginConfig { grants, scopes: RequiredScopes::default(), ..settings }
     }
 

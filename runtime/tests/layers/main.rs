@@ -24,7 +24,7 @@ use source_text::{climbs, code, is_own_module, names_after, product_code};
 /// Crates that only some layers may use. Other layers get what such a crate does as plain types.
 const CRATES: [(&str, &[&str]); 16] = [
     ("plugport_authoring", &["cli", "commands"]),
-    ("plugport_common", &["observe", "catalog", "watch", "commands"]),
+    ("plugport_common", &["observe", "catalog", "plugin", "watch", "commands"]),
     ("wasmtime", &["sandbox", "capability", "plugin", "bindings"]),
     ("wasmtime_wasi", &["sandbox", "call_env", "capability", "plugin"]),
     ("wasmtime_wasi_http", &["capability"]),

@@ -40,6 +40,7 @@ pub const TARGETS: &[Target] = &[
     targets::dpop_proof::TARGET,
     targets::trace_context::TARGET,
     targets::roots::TARGET,
+    targets::shipped_files::TARGET,
     targets::urls::TARGET,
 ];
 

@@ -1,15 +1,16 @@
-//! The official conformance suite, whole, against the real binary: every revision that it has, without two extensions
-//! that this server does not announce.
+//! The official conformance suite, whole, against the real binary: every revision that it has, without the
+//! extension Tasks, which this server does not announce.
 
 use std::path::Path;
 
 use anyhow::{Result, ensure};
-use plugport_tests::build::shared_code_cache;
+use plugport_tests::build::{guest, shared_code_cache};
 use plugport_tests::conformance::{Outcome, Suite};
 use plugport_tests::server::Server;
+use plugport_tests::shipped_files::with_folder;
 
-/// Scenarios of the extensions Tasks and Skills, which are optional and not offered.
-const EXTENSIONS: [&str; 2] = ["tasks-", "sep-2640-"];
+/// Scenarios of the extension Tasks, which is optional and not offered.
+const EXTENSIONS: [&str; 1] = ["tasks-"];
 
 /// Checks that test nothing here: responses that need no stream are JSON, which the suite then skips.
 const UNTRIED: [&str; 1] = ["server-sse-multiple-streams: server-sse-streams-functional"];
@@ -27,7 +28,13 @@ pub(crate) fn granted(state: &Path) -> String {
 
 async fn passes(suite: Suite, selection: &'static [&'static str], at_least: usize) -> Result<()> {
     let state = tempfile::tempdir()?;
-    let server = Server::builder().guest("conformance").config(&granted(state.path())).alone().start().await;
+    let component = with_folder(&guest("conformance"), "tests/guests/examples/conformance/files");
+    let server = Server::builder()
+        .file("conformance.wasm", &component)
+        .config(&granted(state.path()))
+        .alone()
+        .start()
+        .await;
     // The suite also checks that other names than this one are rejected.
     let url = server.url().replace("127.0.0.1", "localhost");
     let Outcome { accepted, mut scenarios } = suite.run(url, selection).await?;

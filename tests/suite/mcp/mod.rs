@@ -5,6 +5,7 @@
 //! Connections, headers of browsers and proxies are in `http`, clients that others wrote are in `clients`, and hostile
 //! clients are in `hostile`.
 
+mod apps;
 mod batches;
 mod cancellation;
 pub(crate) mod conformance;
@@ -17,6 +18,7 @@ pub(crate) mod mrtr;
 mod resources_prompts_completion;
 pub(crate) mod session_client_requests;
 mod session_streams;
+mod skills;
 mod stdio;
 mod stdio_streams;
 mod tools;

@@ -15,6 +15,7 @@ mod host_function_calls;
 mod names;
 mod quota;
 mod schemas;
+mod shipped_files;
 
 use crate::containment::{Attack, AttackAction, AttackGrant, ENDED, Source};
 
@@ -50,6 +51,7 @@ pub fn entries() -> impl Iterator<Item = &'static Entry> {
         .iter()
         .chain(descriptions::ENTRIES)
         .chain(files::ENTRIES)
+        .chain(shipped_files::ENTRIES)
         .chain(handle_memory::ENTRIES)
         .chain(names::ENTRIES)
         .chain(quota::ENTRIES)

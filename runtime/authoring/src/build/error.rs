@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitStatus;
 
 use super::sections::SectionError;
+use super::shipped_files::FilesError;
 use super::toolchain::ToolError;
 use crate::project::ProjectError;
 use crate::project::cargo_artifacts::ArtifactError;
@@ -58,6 +59,8 @@ pub(super) enum BuildError {
     Component(#[source] anyhow::Error),
     #[error(transparent)]
     Section(#[from] SectionError),
+    #[error(transparent)]
+    Files(#[from] FilesError),
     #[error("cannot write {}; make its folder writable, or name another file with --output", .0.display())]
     Unwritable(PathBuf, #[source] io::Error),
     #[error("the plugin cannot load its sources; mend them\n{0}")]

@@ -27,6 +27,7 @@ mod python_syntax;
 mod report;
 mod rust;
 mod sections;
+mod shipped_files;
 #[cfg(test)]
 mod test_program;
 mod tool_command;
@@ -162,7 +163,7 @@ async fn make(
     Ok(Some((project, built, output)))
 }
 
-/// The component without debug sections and with the project's metadata.
+/// The component without debug sections, with the project's metadata and files.
 fn finished(project: &Project, mut built: BuiltComponent) -> Result<BuiltComponent, BuildError> {
     if project.language != Language::Rust {
         built.component = strip(&built.component)?;
@@ -174,6 +175,7 @@ fn finished(project: &Project, mut built: BuiltComponent) -> Result<BuiltCompone
     }
     built.about = built.about.without_blanks();
     built.component = write_metadata(&built.about, &built.component)?;
+    built.component = shipped_files::ship(&project.root, built.component)?;
     Ok(built)
 }
 

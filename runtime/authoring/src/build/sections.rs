@@ -1,7 +1,7 @@
 //! Rewrites the custom sections of a built component: removes debug sections, and adds the project's metadata. Every
 //! other section is copied.
 
-use plugport_common::{COMPONENT_NAME, Metadata};
+use plugport_common::{COMPONENT_NAME, Metadata, is_files_section};
 use wasm_encoder::{
     Component, ComponentNameSection, ComponentSectionId, CustomSection, Module, RawSection, Section as _,
 };
@@ -34,6 +34,11 @@ pub(super) fn write_metadata(about: &Metadata, component: &[u8]) -> Result<Vec<u
         }
     }
     Ok(out)
+}
+
+/// The component without the files in it.
+pub(super) fn without_files(component: &[u8]) -> Result<Vec<u8>, SectionError> {
+    without(component, |depth, name| depth == 0 && is_files_section(name))
 }
 
 /// The same module or component without the custom sections for which `is_dropped` holds, given the depth of nesting (0

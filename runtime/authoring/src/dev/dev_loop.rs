@@ -20,6 +20,7 @@ use super::source_watcher::SourceWatcher;
 use super::sources::Sources;
 use super::workdir::{self, Workdir};
 use crate::project::cargo_artifacts::BuiltFile;
+use crate::project::language::Language;
 use crate::server_access::ServerAccess;
 use crate::signals::Signals;
 
@@ -60,7 +61,8 @@ impl DevLoop {
     ) -> Self {
         let others = settings.written().chain(project.output.clone());
         let source_watcher = SourceWatcher::new(Sources::new(project.root.clone(), others));
-        let lock = (project.recipe == Recipe::Cargo).then(|| project.root.join("Cargo.lock"));
+        let is_cargo = project.recipe == Recipe::Cargo || project.language == Some(Language::Rust);
+        let lock = is_cargo.then(|| project.root.join("Cargo.lock"));
         Self {
             missing_config: MissingConfig::new(settings, &project, listen, access),
             loads_sources: settings.loads_sources() && project.may_load_sources(),

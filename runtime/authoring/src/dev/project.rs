@@ -4,6 +4,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use plugport_common::FILE_FOLDERS;
 use serde_json::Value;
 
 use super::workdir;
@@ -89,8 +90,10 @@ impl Project {
     pub(super) fn is_data(&self, file: &Path) -> bool {
         match self.language {
             Some(Language::Python) => is_python_source(&self.root, file),
-            // All of the project goes into its bundle.
-            Some(Language::JavaScript | Language::TypeScript) => true,
+            // All of the project goes into its bundle, except for the files in the component.
+            Some(Language::JavaScript | Language::TypeScript) => {
+                !FILE_FOLDERS.iter().any(|files| file.starts_with(self.root.join(files)))
+            }
             _ => false,
         }
     }
@@ -148,7 +151,9 @@ fn name(root: &Path, package: Option<&Value>) -> String {
 /// The recipe of the project's own files.
 fn recognise(folder: &ProjectDir, package: Option<&Value>) -> Option<Recipe> {
     if folder.has("Cargo.toml") {
-        return Some(Recipe::Cargo);
+        // Cargo alone puts no files into the component.
+        let ships_files = FILE_FOLDERS.iter().any(|files| folder.has(files));
+        return (!ships_files).then_some(Recipe::Cargo);
     }
     let script = package.and_then(|package| package.pointer("/scripts/build"));
     match script.map(Value::as_str) {
@@ -199,6 +204,7 @@ mod tests {
             (&["pyproject.toml"], Recipe::Plugport),
             (&["go.mod"], Recipe::Plugport),
             (&["plugin.c"], Recipe::Plugport),
+            (&["Cargo.toml=[package]\nname = \"x\"", "skills"], Recipe::Plugport),
         ] {
             assert_eq!(found(files, None).unwrap().recipe, recipe, "{files:?}");
         }

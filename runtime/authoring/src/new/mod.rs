@@ -31,7 +31,9 @@ pub(crate) fn run(args: &cli::New) -> Result<ExitCode, CommandError> {
     let Some(language) = args.lang else {
         return Err(usage(format!("name the language with --lang, one of: {}", languages())));
     };
-    template::write(path, &name, language).map_err(|error| match error {
+    let parts = [("skill", args.skill), ("ui", args.ui)];
+    let parts: Vec<&str> = parts.iter().filter(|(_, is_wanted)| *is_wanted).map(|(part, _)| *part).collect();
+    template::write(path, &name, language, &parts).map_err(|error| match error {
         TemplateError::Exists(_) | TemplateError::NoTemplate(_) => CommandError::Usage(error.into()),
         TemplateError::Unwritable(..) => CommandError::Failed(error.into()),
     })?;

@@ -18,8 +18,13 @@ pub(super) enum TemplateError {
     Unwritable(PathBuf, #[source] io::Error),
 }
 
-/// Writes the project `name` to `path`.
-pub(super) fn write(path: &Path, name: &str, language: Language) -> Result<(), TemplateError> {
+/// Writes the project `name` to `path`, with further parts: `skill`, `ui`.
+pub(super) fn write(
+    path: &Path,
+    name: &str,
+    language: Language,
+    parts: &[&str],
+) -> Result<(), TemplateError> {
     let exists = || TemplateError::Exists(path.to_owned());
     let is_empty =
         |folder: &Path| std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none());
@@ -29,7 +34,7 @@ pub(super) fn write(path: &Path, name: &str, language: Language) -> Result<(), T
     if embedded::below(&folder(language)).next().is_none() {
         return Err(TemplateError::NoTemplate(language));
     }
-    write_and_rename(path, name, language).map_err(|error| match error.kind() {
+    write_and_rename(path, name, language, parts).map_err(|error| match error.kind() {
         // Another process made it at the same time.
         io::ErrorKind::DirectoryNotEmpty => exists(),
         _ => TemplateError::Unwritable(path.to_owned(), error),
@@ -40,23 +45,24 @@ fn folder(language: Language) -> String {
     format!("templates/{language}")
 }
 
-fn write_and_rename(path: &Path, name: &str, language: Language) -> io::Result<()> {
+fn write_and_rename(path: &Path, name: &str, language: Language, parts: &[&str]) -> io::Result<()> {
     let parent =
         path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
     std::fs::create_dir_all(parent)?;
     let temporary = tempfile::Builder::new().prefix(".plugport-new-").tempdir_in(parent)?;
     // A folder in the temporary one, which only its owner may read.
     let project = temporary.path().join(name);
-    for (file, bytes) in files(name, language) {
+    for (file, bytes) in files(name, language, parts) {
         embedded::write(&project, &file, &bytes)?;
     }
     std::fs::rename(project, path)
 }
 
 /// The files of a project.
-fn files(name: &str, language: Language) -> Vec<(String, Vec<u8>)> {
-    let template = folder(language);
-    let own = embedded::below(&template).map(|(file, bytes)| {
+fn files(name: &str, language: Language, parts: &[&str]) -> Vec<(String, Vec<u8>)> {
+    let parts = parts.iter().map(|part| format!("templates/{part}"));
+    let templates: Vec<String> = std::iter::once(folder(language)).chain(parts).collect();
+    let own = templates.iter().flat_map(|template| embedded::below(template)).map(|(file, bytes)| {
         let (file, bytes) = (renamed(file), filled(bytes, name));
         let bytes = if file == "Cargo.lock" { sort_lockfile(bytes) } else { bytes };
         (file, bytes)
@@ -131,9 +137,11 @@ mod tests {
         for language in
             Language::ALL.into_iter().filter(|one| embedded::below(&folder(*one)).next().is_some())
         {
-            let files = files("my-tool", language);
+            let files = files("my-tool", language, &["skill", "ui"]);
             let has = |name: &str| files.iter().any(|(file, _)| file == name);
-            for needed in ["README.md", ".gitignore", "sdk/LICENSE"] {
+            for needed in
+                ["README.md", ".gitignore", "sdk/LICENSE", "skills/greeting/SKILL.md", "ui/greeting.html"]
+            {
                 assert!(has(needed), "{language} has no {needed}");
             }
             let left = files.iter().filter(|(file, _)| !file.starts_with("sdk/")).find(|(_, bytes)| {
@@ -147,20 +155,20 @@ mod tests {
     fn nothing_is_overwritten_and_nothing_half_written_stays() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("deep/my-tool");
-        write(&path, "my-tool", Language::Rust).unwrap();
+        write(&path, "my-tool", Language::Rust, &[]).unwrap();
         let manifest = std::fs::read_to_string(path.join("Cargo.toml")).unwrap();
         assert!(manifest.contains("name = \"my-tool\""), "{manifest}");
-        let again = write(&path, "my-tool", Language::Rust).unwrap_err();
+        let again = write(&path, "my-tool", Language::Rust, &[]).unwrap_err();
         assert!(again.to_string().contains("is there already"), "{again}");
         let empty = dir.path().join("empty");
         std::fs::create_dir(&empty).unwrap();
-        write(&empty, "empty", Language::Rust).unwrap();
+        write(&empty, "empty", Language::Rust, &[]).unwrap();
         std::fs::write(dir.path().join("file"), "mine").unwrap();
         assert!(matches!(
-            write(&dir.path().join("file"), "file", Language::Rust),
+            write(&dir.path().join("file"), "file", Language::Rust, &[]),
             Err(TemplateError::Exists(_))
         ));
-        let below = write(&dir.path().join("file/x"), "x", Language::Rust).unwrap_err();
+        let below = write(&dir.path().join("file/x"), "x", Language::Rust, &[]).unwrap_err();
         assert!(matches!(below, TemplateError::Unwritable(..)), "{below}");
         let left: Vec<_> =
             std::fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();

@@ -14,6 +14,7 @@ pub use crate::capability::http::grant::{Host, HostParseError, HttpGrant, HttpGr
 pub use crate::capability::keyvalue::grant::{KvGrant, KvPer};
 pub use crate::capability::roots::grant::Granted as RootsGrant;
 pub use crate::capability::sampling::grant::SamplingGrant;
+pub use crate::capability::ui::grant::{Granted as UiGrant, UiReach};
 
 use crate::capability::grant_trait::{Grant, GrantContext, GrantError, GrantOption, GrantSentence, Import};
 use crate::toml_reader::{TomlReader, TomlTable};
@@ -115,6 +116,14 @@ macro_rules! grants {
 }
 
 capabilities!(grants);
+
+impl Grants {
+    /// What of it gives a guest nothing: what apps may reach. A plugin keeps it where it is listed without its grants.
+    #[must_use]
+    pub fn of_no_guest(&self) -> Self {
+        Self { ui: self.ui.clone(), ..Self::default() }
+    }
+}
 
 /// Adds the imports that one capability opens. Some are opened by several.
 fn add_imports<G: Grant>(imports: &mut Vec<ImportGrants>) {

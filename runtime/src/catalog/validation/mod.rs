@@ -75,6 +75,9 @@ pub(super) enum InvalidItem {
     /// Its `extra` is not a JSON object.
     #[error("its extra fields are not a JSON object")]
     Extra(#[source] serde_json::Error),
+    /// The URI of a file in the component.
+    #[error("a file that the plugin ships has this URI; give it another")]
+    Shipped,
     /// A field of `extra` that MCP gives another type.
     #[error("its extra field `{0}` is not what MCP says; write {1}")]
     Field(&'static str, &'static str),

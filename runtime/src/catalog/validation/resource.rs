@@ -17,7 +17,7 @@ impl PublishedResource {
         resource: ResourceDescriptor,
     ) -> Result<Self, InvalidItem> {
         let extra = Self::check(&resource)?;
-        Ok(Self { plugin: Arc::clone(plugin), resource, extra, digest: ItemDigest::new() })
+        Ok(Self { plugin: Arc::clone(plugin), resource, extra, file: None, digest: ItemDigest::new() })
     }
 
     /// The same without its plugin; its further fields.

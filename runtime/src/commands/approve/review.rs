@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::name_conflicts;
 use crate::approval::{ApprovedPlugin, Difference, Lockfile, compare};
 use crate::catalog::PluginEntry;
-use crate::config::{Config, Grants, PluginConfig};
+use crate::config::{Config, PluginConfig};
 use crate::observe::Redactor;
 use crate::plugin::{ComponentFile, Loader};
 use crate::watch::CandidateFile;
@@ -116,8 +116,9 @@ async fn list(
     settings: PluginConfig,
     granted: bool,
 ) -> Result<PluginEntry, ListingError> {
-    let lacks_grants = !granted && settings.grants != Grants::default();
-    let grants = if granted { settings.grants.clone() } else { Grants::default() };
+    let ungranted = settings.grants.of_no_guest();
+    let lacks_grants = !granted && settings.grants != ungranted;
+    let grants = if granted { settings.grants.clone() } else { ungranted };
     let settings = PluginConfig { grants, ..settings };
     let loaded = loader.load(name, artifact, settings).await.map_err(|error| {
         let ungranted = lacks_grants && error.is_listing_failure();

@@ -50,6 +50,7 @@ impl AnsweringClient {
         let roots: Vec<Value> = args.root.iter().map(|path| root(path)).collect::<Result<_, _>>()?;
         let (elicitation, sampling) = (args.decline || !forms.is_empty(), !args.sample.is_empty());
         let capabilities = ClientCapabilities {
+            extensions: false,
             sampling,
             sampling_tools: sampling,
             elicitation_form: elicitation,

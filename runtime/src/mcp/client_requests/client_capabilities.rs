@@ -20,6 +20,8 @@ pub(crate) struct ClientCapabilities {
     pub(crate) elicitation_form: bool,
     pub(crate) elicitation_url: bool,
     pub(crate) roots: bool,
+    /// Whether it declared any extension.
+    pub(crate) extensions: bool,
 }
 
 impl ClientCapabilities {
@@ -31,6 +33,7 @@ impl ClientCapabilities {
         elicitation_form: true,
         elicitation_url: true,
         roots: true,
+        extensions: true,
     };
 
     /// Whether the client declared a capability. `capability` is a name that `InputRequest::capability` returns.
@@ -76,6 +79,7 @@ impl ClientCapabilities {
             elicitation_form: elicitation.is_some_and(|modes| has(modes, "form") || !url),
             elicitation_url: url,
             roots: has(&declared, "roots"),
+            extensions: has(&declared, "extensions"),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use serde::ser::SerializeMap;
 
+use super::super::client_requests::client_capabilities::ClientCapabilities;
 use super::super::error::RpcError;
 use super::super::request_context::RequestContext;
 use super::super::result_writer::{EncodedResult, ResultFields};
@@ -19,7 +20,10 @@ struct DiscoverResult {
 impl ResultFields for DiscoverResult {
     fn write<M: SerializeMap>(&self, map: &mut M, revision: Revision) -> Result<(), M::Error> {
         map.serialize_entry("supportedVersions", &Revision::ALL.map(Revision::as_str))?;
-        map.serialize_entry("capabilities", &ServerCapabilities::for_revision(revision))?;
+        map.serialize_entry(
+            "capabilities",
+            &ServerCapabilities::for_client(revision, ClientCapabilities::default()),
+        )?;
         map.serialize_entry("ttlMs", &TTL_MS)?;
         map.serialize_entry("cacheScope", &self.cache_scope)
     }

@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 
 use super::super::client_requests::client_capabilities::ClientCapabilities;
 use super::super::error::RpcError;
+use super::super::extensions::Extensions;
 use super::super::params::Params;
 use super::super::request_context::RequestContext;
 use super::super::request_meta::Implementation;
@@ -26,6 +27,8 @@ pub(super) struct ServerCapabilities {
     #[serde(skip_serializing_if = "Option::is_none")]
     completions: Option<NoOptions>,
     logging: NoOptions,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    extensions: Option<Extensions>,
 }
 
 #[derive(Debug, Serialize)]
@@ -40,7 +43,7 @@ struct ListCapability {
 struct NoOptions {}
 
 impl ServerCapabilities {
-    pub(super) fn for_revision(revision: Revision) -> Self {
+    pub(super) fn for_client(revision: Revision, client: ClientCapabilities) -> Self {
         let listing = |subscribe| ListCapability { subscribe, list_changed: true };
         Self {
             tools: listing(None),
@@ -48,6 +51,7 @@ impl ServerCapabilities {
             prompts: listing(None),
             completions: revision.has_completions_capability().then_some(NoOptions {}),
             logging: NoOptions {},
+            extensions: Extensions::for_client(revision, client),
         }
     }
 }
@@ -65,12 +69,13 @@ struct InitializeParams<'a> {
 
 struct InitializeResult<'a> {
     server: &'a RawValue,
+    client: ClientCapabilities,
 }
 
 impl ResultFields for InitializeResult<'_> {
     fn write<M: SerializeMap>(&self, map: &mut M, revision: Revision) -> Result<(), M::Error> {
         map.serialize_entry("protocolVersion", revision.as_str())?;
-        map.serialize_entry("capabilities", &ServerCapabilities::for_revision(revision))?;
+        map.serialize_entry("capabilities", &ServerCapabilities::for_client(revision, self.client))?;
         map.serialize_entry("serverInfo", self.server)
     }
 }
@@ -90,8 +95,12 @@ pub(in super::super) fn read_initialize(
 }
 
 /// The result of `initialize`.
-pub(in super::super) fn initialized(server: &Server, revision: Revision) -> Result<EncodedResult, RpcError> {
-    EncodedResult::new(&InitializeResult { server: &server.info }, revision, &server.info)
+pub(in super::super) fn initialized(
+    server: &Server,
+    revision: Revision,
+    client: ClientCapabilities,
+) -> Result<EncodedResult, RpcError> {
+    EncodedResult::new(&InitializeResult { server: &server.info, client }, revision, &server.info)
 }
 
 pub(in super::super) fn ping(server: &Server, context: &RequestContext) -> Result<EncodedResult, RpcError> {
@@ -105,7 +114,10 @@ mod tests {
 
     #[test]
     fn everything_is_announced_as_far_as_a_revision_knows_it() {
-        let of = |revision| serde_json::to_value(ServerCapabilities::for_revision(revision)).unwrap();
+        let of = |revision| {
+            let client = ClientCapabilities::default();
+            serde_json::to_value(ServerCapabilities::for_client(revision, client)).unwrap()
+        };
         let oldest = json!({
             "tools": { "listChanged": true },
             "resources": { "subscribe": true, "listChanged": true },
@@ -116,6 +128,7 @@ mod tests {
         let mut newer = oldest;
         newer["completions"] = json!({});
         assert_eq!(of(Revision::V2025_03_26), newer);
+        newer["extensions"] = serde_json::to_value(Extensions).unwrap();
         assert_eq!(of(Revision::V2026_07_28), newer);
     }
 }

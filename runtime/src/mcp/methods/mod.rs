@@ -2,6 +2,7 @@
 //! plugin, and writes the result.
 
 pub(super) mod completion;
+pub(super) mod directories;
 pub(super) mod discover;
 mod error_mapping;
 pub(super) mod hidden_items;
@@ -13,6 +14,7 @@ pub(super) mod prompts;
 mod quotas;
 pub(super) mod resources;
 mod run_guest_call;
+pub(super) mod skills;
 mod string_arguments;
 pub(super) mod subscriptions;
 pub(super) mod tools;

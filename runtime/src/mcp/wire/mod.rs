@@ -10,6 +10,7 @@ mod extension_fields;
 mod list;
 mod prompt;
 mod resource;
+mod shipped_file;
 mod tool;
 mod tool_result;
 
@@ -17,5 +18,6 @@ pub(super) use completion::CompletionView;
 pub(super) use list::{ItemViews, ListItem};
 pub(super) use prompt::PromptView;
 pub(super) use resource::ReadView;
+pub(super) use shipped_file::{ChildrenView, DirectoryChild, FileView, SkillView, write_caching};
 pub(super) use tool_result::ResultView;
 pub use tool_result::{tool_error_json, tool_result_json};

@@ -5,9 +5,9 @@
 //! interface by name. Most toolchains write none, and the section is untrusted, so a section that cannot be read counts
 //! as missing.
 
+use plugport_common::custom_sections;
 use serde_json::Value;
 
-use super::super::sections;
 use crate::config::fixed_limits::DESCRIPTION_KIB;
 use crate::config::kib;
 
@@ -27,8 +27,7 @@ pub(super) struct PackageDocs(Value);
 impl DocsSection {
     /// Finds the section of the component itself, not of nested modules and components.
     pub(in super::super) fn of(component: &[u8]) -> Self {
-        let mut customs = sections::of(component).filter(|(id, _)| *id == sections::CUSTOM);
-        let data = customs.find_map(|(_, body)| custom(body));
+        let data = custom_sections(component).find_map(|(name, data)| (name == NAME).then_some(data));
         Self(data.filter(|data| data.len() <= MAX_SECTION).map(<[u8]>::to_owned))
     }
 
@@ -77,13 +76,6 @@ impl PackageDocs {
 fn docs_of<'w>(functions: &'w Value, function: &str) -> Option<&'w str> {
     let docs = functions.get(function)?;
     docs.as_str().or_else(|| docs.get("docs")?.as_str())
-}
-
-/// The data of a custom section with the name [`NAME`].
-fn custom(body: &[u8]) -> Option<&[u8]> {
-    let (length, body) = sections::number(body)?;
-    let (name, data) = body.split_at_checked(length)?;
-    (name == NAME).then_some(data)
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ pub(crate) mod framing;
 pub(crate) mod grants;
 pub(crate) mod request_state;
 pub(crate) mod roots;
+pub(crate) mod shipped_files;
 pub(crate) mod token;
 pub(crate) mod trace_context;
 pub(crate) mod urls;

@@ -1,0 +1,158 @@
+//! Apps in components (SEP-1865): HTML that a host shows for a tool's result, what it may reach, and which tool has it.
+
+use std::path::Path;
+use std::process::Stdio;
+
+use anyhow::{Context as _, Result, ensure};
+use plugport_tests::browser;
+use plugport_tests::build::{guest, root};
+use plugport_tests::command::output;
+use plugport_tests::external_clients::ExternalClient::Browser;
+use plugport_tests::http_client::Client;
+use plugport_tests::server::{Server, program};
+use plugport_tests::shipped_files::with_files;
+use serde_json::{Value, json};
+
+const PAGE: &str = "<!doctype html><title>Sum</title>";
+
+/// The file about an app that reaches these domains.
+fn about(domains: &[&str]) -> String {
+    json!({ "title": "Sum", "tools": ["version"], "csp": { "connectDomains": domains } }).to_string()
+}
+
+fn shipping(component: &Path, domains: &[&str]) -> Vec<u8> {
+    with_files(component, &[("ui/sum.html", PAGE), ("ui/sum.meta.json", &about(domains))])
+}
+
+async fn tool(client: &Client, name: &str) -> Value {
+    let listed = client.request("tools/list", json!({})).await;
+    let tools = listed.result()["tools"].as_array().unwrap().clone();
+    tools.into_iter().find(|tool| tool["name"] == name).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tool_has_an_app_that_the_server_serves() {
+    let component = shipping(&guest("version_a"), &[]);
+    let server = Server::builder().file("v.wasm", &component).start().await;
+    let client = Client::new(server.url());
+    let tool = tool(&client, "v-version").await;
+    assert_eq!(tool["_meta"]["ui"]["resourceUri"], "ui://v/sum.html");
+    let read = client.request("resources/read", json!({ "uri": "ui://v/sum.html" })).await;
+    let expected = json!({ "uri": "ui://v/sum.html", "mimeType": "text/html;profile=mcp-app", "text": PAGE,
+                           "_meta": { "ui": { "csp": { "connectDomains": [] } } } });
+    let mut contents = read.result()["contents"][0].clone();
+    contents["_meta"]["ui"]["csp"]["connectDomains"] = json!([]);
+    assert_eq!(contents, expected);
+    assert!(read.result()["contents"][0]["_meta"]["ui"]["csp"].is_object());
+    // A host of an older revision declares the extension, and learns of the server's.
+    let mime = json!({ "mimeTypes": ["text/html;profile=mcp-app"] });
+    let declares = json!({ "extensions": { "io.modelcontextprotocol/ui": mime } });
+    for (capabilities, declared) in [(declares, mime.clone()), (json!({}), Value::Null)] {
+        let params = json!({ "protocolVersion": "2025-06-18", "capabilities": capabilities,
+                             "clientInfo": { "name": "host", "version": "1" } });
+        let body = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params });
+        let initialized = client.post(&[], body.to_string()).await;
+        let extensions = &initialized.result()["capabilities"]["extensions"];
+        assert_eq!(extensions["io.modelcontextprotocol/ui"], declared, "{initialized:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_component_that_knows_nothing_of_mcp_ships_an_app() {
+    let meta = json!({ "tools": ["arithmetic-add", "add"] }).to_string();
+    let component =
+        with_files(&guest("functions-arithmetic"), &[("ui/sum.html", PAGE), ("ui/sum.meta.json", &meta)]);
+    let server = Server::builder().file("sums.wasm", &component).start().await;
+    let client = Client::new(server.url());
+    let listed = client.request("tools/list", json!({})).await;
+    let linked = |tool: &&Value| tool["_meta"]["ui"]["resourceUri"] == "ui://sums/sum.html";
+    let tools = listed.result()["tools"].as_array().unwrap();
+    assert!(tools.iter().any(|tool| linked(&tool)), "{tools:?}");
+}
+
+/// Runs a command on a folder, without a terminal.
+fn run(folder: &Path, command: &str, more: &[&str]) -> String {
+    let mut program = program();
+    program.arg(command).args(["--plugins", folder.to_str().unwrap()]).args(["--config", "plugport.toml"]);
+    let (_, out, err) = output(program.args(more).current_dir(folder).stdin(Stdio::null()));
+    format!("{out}{err}")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_app_reaches_what_is_granted_and_approved() {
+    let (one, two) = (["https://a.test"], ["https://a.test", "https://b.test"]);
+    let config = |mode: &str, domains: &[&str]| {
+        format!("[server]\napproval = {mode:?}\n[plugins.v.grants]\nui = {{ connect = {domains:?} }}\n")
+    };
+    let builder = Server::builder()
+        .file("v.wasm", &shipping(&guest("version_a"), &two))
+        .config(&config("strict", &one));
+    let put = |folder: &Path, mode: &str, domains: &[&str]| {
+        std::fs::write(folder.join("plugport.toml"), config(mode, domains)).unwrap();
+    };
+    put(builder.folder(), "off", &one);
+    let checked = run(builder.folder(), "check", &[]);
+    assert!(checked.contains("it connects to https://b.test and is not granted that"), "{checked}");
+    assert!(checked.contains(r#"ui = { connect = ["https://a.test", "https://b.test"] }"#), "{checked}");
+
+    std::fs::write(builder.folder().join("v.wasm"), shipping(&guest("version_a"), &one)).unwrap();
+    assert!(run(builder.folder(), "check", &[]).contains("no faults"));
+    put(builder.folder(), "strict", &one);
+    let shown = run(builder.folder(), "approve", &["--yes"]);
+    assert!(shown.contains("+ship an app that connects to https://a.test"), "{shown}");
+    assert!(shown.contains("\"connectDomains\": ["), "{shown}");
+    let server = builder.start().await;
+    let client = Client::new(server.url());
+    assert_eq!(tool(&client, "v-version").await["_meta"]["ui"]["resourceUri"], "ui://v/sum.html");
+
+    // One more domain needs a grant, and the file an approval.
+    std::fs::write(server.folder().join("v.wasm"), shipping(&guest("version_a"), &two)).unwrap();
+    server.wait_for_log("is not the file that was approved").await;
+    put(server.folder(), "strict", &two);
+    let shown = run(server.folder(), "approve", &[]);
+    assert!(shown.contains("+ship an app that connects to https://a.test, https://b.test"), "{shown}");
+    assert!(shown.contains("\"https://b.test\""), "{shown}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tool_whose_app_is_not_published_works_without_it() {
+    let component = shipping(&guest("version_a"), &["https://a.test"]);
+    let server = Server::builder().file("v.wasm", &component).start().await;
+    let client = Client::new(server.url());
+    assert!(tool(&client, "v-version").await.get("_meta").is_none());
+    assert_eq!(
+        client.request("resources/read", json!({ "uri": "ui://v/sum.html" })).await.error_code(),
+        -32602
+    );
+    assert!(client.call("v-version", json!({})).await.tool_text().len() == 1);
+    server.wait_for_log("ui = { connect = [\"https://a.test\"] }").await;
+}
+
+/// The app of the plugin `tables`, in a frame under the policy that it declares.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_table_is_sorted_in_a_browser_and_reaches_no_host() -> Result<()> {
+    if !browser::is_there() {
+        return Ok(());
+    }
+    let file = |name: &str| std::fs::read_to_string(root().join("plugins/tables/ui").join(name));
+    let (page, about) = (file("table.html")?, file("table.meta.json")?);
+    let component =
+        with_files(&guest("polite"), &[("ui/table.html", &page), ("ui/table.meta.json", &about)]);
+    let server = Server::builder().file("tables.wasm", &component).start().await;
+    let target = vec![server.url(), "ui://tables/table.html".to_owned()];
+    let report = Browser.drive("app", "http", "any", target).await;
+    let report = report.with_context(|| format!("the server said:\n{}", server.log()))?;
+    let rows = |field: &str| -> Vec<String> {
+        let rows = report[field].as_array().unwrap().iter();
+        rows.map(|row| row.as_str().unwrap().split_whitespace().next().unwrap().to_owned()).collect()
+    };
+    ensure!(rows("before") == ["London", "<img", "Arlington"], "{report}");
+    ensure!(rows("ascending") == ["<img", "London", "Arlington"], "{report}");
+    ensure!(rows("descending") == ["Arlington", "London", "<img"], "{report}");
+    ensure!(report["mime"] == "text/html;profile=mcp-app" && report["status"] == "3 rows", "{report}");
+    ensure!(report["phoned"] == "TypeError" && report["reached"] == 0, "{report}");
+    ensure!(report["faults"] == json!([]), "{report}");
+    let received = report["received"].to_string();
+    ensure!(received.contains("ui/notifications/size-changed"), "{report}");
+    Ok(())
+}
