@@ -34,6 +34,10 @@ pub(crate) enum Method {
     ListPrompts,
     GetPrompt,
     Complete,
+    GetTask,
+    UpdateTask,
+    CancelTask,
+    TaskResult,
     /// An unknown method, by its name.
     Unknown(String),
 }
@@ -56,6 +60,10 @@ impl Method {
             "prompts/list" => Self::ListPrompts,
             "prompts/get" => Self::GetPrompt,
             "completion/complete" => Self::Complete,
+            "tasks/get" => Self::GetTask,
+            "tasks/update" => Self::UpdateTask,
+            "tasks/cancel" => Self::CancelTask,
+            "tasks/result" => Self::TaskResult,
             // The name is only used in an error for the client.
             other => Self::Unknown(cut(other, UNKNOWN_NAME_BYTES).to_owned()),
         }
@@ -78,12 +86,16 @@ impl Method {
             Self::ListPrompts => "prompts/list",
             Self::GetPrompt => "prompts/get",
             Self::Complete => "completion/complete",
+            Self::GetTask => "tasks/get",
+            Self::UpdateTask => "tasks/update",
+            Self::CancelTask => "tasks/cancel",
+            Self::TaskResult => "tasks/result",
             Self::Unknown(name) => name,
         }
     }
 
     /// All values of [`Self::label`].
-    pub(super) const LABELS: [&'static str; 16] = [
+    pub(super) const LABELS: [&'static str; 20] = [
         "initialize",
         "ping",
         "server/discover",
@@ -99,6 +111,10 @@ impl Method {
         "prompts/list",
         "prompts/get",
         "completion/complete",
+        "tasks/get",
+        "tasks/update",
+        "tasks/cancel",
+        "tasks/result",
         UNKNOWN_LABEL,
     ];
 
@@ -119,7 +135,10 @@ impl Method {
             | Self::ListTools
             | Self::ListResources
             | Self::ListResourceTemplates
-            | Self::ListPrompts => SHORT_PARAMS,
+            | Self::ListPrompts
+            | Self::GetTask
+            | Self::CancelTask
+            | Self::TaskResult => SHORT_PARAMS,
             Self::Listen => LISTEN_PARAMS,
             _ => return Ok(()),
         };

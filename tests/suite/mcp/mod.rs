@@ -19,4 +19,5 @@ pub(crate) mod session_client_requests;
 mod session_streams;
 mod stdio;
 mod stdio_streams;
+pub(crate) mod tasks;
 mod tools;

@@ -1,12 +1,14 @@
 //! `initialize` and `ping`: the handshake of the revisions with sessions.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 
-use super::super::client_requests::client_capabilities::ClientCapabilities;
+use super::super::client_requests::client_capabilities::{ClientCapabilities, TASKS};
 use super::super::error::RpcError;
 use super::super::params::Params;
 use super::super::request_context::RequestContext;
@@ -26,6 +28,11 @@ pub(super) struct ServerCapabilities {
     #[serde(skip_serializing_if = "Option::is_none")]
     completions: Option<NoOptions>,
     logging: NoOptions,
+    /// The experimental tasks of 2025-11-25.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tasks: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    extensions: Option<BTreeMap<&'static str, NoOptions>>,
 }
 
 #[derive(Debug, Serialize)]
@@ -48,6 +55,10 @@ impl ServerCapabilities {
             prompts: listing(None),
             completions: revision.has_completions_capability().then_some(NoOptions {}),
             logging: NoOptions {},
+            tasks: revision
+                .has_core_tasks()
+                .then(|| json!({ "cancel": {}, "requests": { "tools": { "call": {} } } })),
+            extensions: revision.has_extensions().then(|| BTreeMap::from([(TASKS, NoOptions {})])),
         }
     }
 }
@@ -101,7 +112,6 @@ pub(in super::super) fn ping(server: &Server, context: &RequestContext) -> Resul
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[test]
     fn everything_is_announced_as_far_as_a_revision_knows_it() {
@@ -116,6 +126,10 @@ mod tests {
         let mut newer = oldest;
         newer["completions"] = json!({});
         assert_eq!(of(Revision::V2025_03_26), newer);
+        let mut with_tasks = newer.clone();
+        with_tasks["tasks"] = json!({ "cancel": {}, "requests": { "tools": { "call": {} } } });
+        assert_eq!(of(Revision::V2025_11_25), with_tasks);
+        newer["extensions"] = json!({ "io.modelcontextprotocol/tasks": {} });
         assert_eq!(of(Revision::V2026_07_28), newer);
     }
 }

@@ -13,8 +13,11 @@ pub(super) mod prompts;
 mod quotas;
 pub(super) mod resources;
 mod run_guest_call;
+pub(super) mod session_tasks;
 mod string_arguments;
 pub(super) mod subscriptions;
+mod task_subscription;
+pub(super) mod tasks;
 pub(super) mod tools;
 
 use serde::Deserialize;
