@@ -95,7 +95,7 @@ limits! {
         "Tokens of all sampling requests of one call: their `maxTokens`, and their own text at 4 bytes a token.";
     client_requests = 32, at most 1_000:
         "Client requests of one call: sampling, elicitation and roots together.";
-    suspended_calls = 32, at most 15_000:
+    suspended_calls = 32, at most 10_000:
         "Suspended calls of one plugin; beyond it the oldest is cancelled.";
     tasks = 64, at most 10_000:
         "Unfinished tasks of one plugin; beyond it calls stay plain calls.";

@@ -232,7 +232,7 @@ impl ServerConfig {
         count("max_sessions", 1_000_000, &mut server.max_sessions);
         count("max_plugins", 100_000, &mut server.max_plugins);
         count("concurrent_calls", 900, &mut server.concurrent_calls);
-        count("suspended_calls", 15_000, &mut server.suspended_calls);
+        count("suspended_calls", 10_000, &mut server.suspended_calls);
         count("tasks", 10_000, &mut server.tasks);
         let mut kib = server.message_bytes >> 10;
         count("message_kib", 1 << 20, &mut kib);

@@ -265,7 +265,7 @@ mod tests {
     fn the_largest_server_that_may_be_configured_has_an_engine() {
         let settings = ServerConfig {
             concurrent_calls: 900,
-            suspended_calls: 15_000,
+            suspended_calls: 10_000,
             tasks: 10_000,
             idle_instances: 100,
             ..ServerConfig::default()
@@ -273,6 +273,6 @@ mod tests {
         let engine = engine(&settings);
         assert!(engine.is_ok(), "{engine:?}");
         let error = EngineError::new(&settings, wasmtime::Error::msg("no"));
-        assert!(error.to_string().contains("reserves 105 TiB"), "{error}");
+        assert!(error.to_string().contains("reserves 85 TiB"), "{error}");
     }
 }

@@ -243,7 +243,7 @@ async fn the_audit_has_one_line_for_a_call_that_became_a_task() {
     let (server, client) = polite(SOON).await;
     let id = client.start("polite-nap", json!({ "ms": 500 })).await;
     client.wait_for(&id, "completed").await;
-    let lines = server.wait_for_audit("call", 1).await;
+    let lines = server.wait_for_audit_lines(|line| line["function"] == "tools/call", 1).await;
     assert_eq!(lines.len(), 1, "{lines:?}");
     assert_eq!(lines[0]["outcome"], "ok", "{lines:?}");
 }
