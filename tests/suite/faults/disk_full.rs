@@ -147,7 +147,8 @@ async fn on_a_full_disk_notes_can_be_read_and_not_written() {
 #[tokio::test(flavor = "multi_thread")]
 async fn on_a_full_disk_calls_stay_plain_calls_and_a_running_task_loses_nothing() {
     let config = "[limits]\ntask_after_ms = 200\n";
-    let server = Server::builder().guest("polite").config(config).start().await;
+    let builder = Server::builder().guest("polite").config(config).shell_first("trap '' XFSZ");
+    let server = builder.start().await;
     let client = TaskClient::new(Client::new(server.url()));
     let id = client.start("polite-nap", json!({ "ms": 1_000 })).await;
     limit(&server, Some(0)).await;

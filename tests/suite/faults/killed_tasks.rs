@@ -39,13 +39,17 @@ async fn assert_survive(lives: usize, seed: u64) {
     let folder = folder(&["polite"]);
     let seen = Seen::default();
     let mut random = seeded(seed);
+    // From here on the compiled code is on the disk.
+    let first = RawServer::start(folder.path(), CONFIG);
+    TaskClient::new(Client::new(first.url().await)).start("polite-nap", json!({ "ms": 40 })).await;
+    drop(first);
     for _ in 0..lives {
         let mut server = RawServer::start(folder.path(), CONFIG);
         let url = server.url().await;
         check(&url, &seen).await;
         let busy: Vec<_> =
             (0..CLIENTS).map(|_| tokio::spawn(make_tasks(url.clone(), seen.clone()))).collect();
-        tokio::time::sleep(Duration::from_millis(50 + random(500) as u64)).await;
+        tokio::time::sleep(Duration::from_millis(400 + random(800) as u64)).await;
         server.child.kill().await.unwrap();
         busy.iter().for_each(tokio::task::JoinHandle::abort);
     }

@@ -8,15 +8,12 @@ use plugport_tests::build::shared_code_cache;
 use plugport_tests::conformance::{Outcome, Suite};
 use plugport_tests::server::Server;
 
-/// Scenarios of the extension Skills, which is optional and not offered.
-const EXTENSIONS: [&str; 1] = ["sep-2640-"];
+/// Scenarios of the extension Skills, which is optional and not offered; and the one for notifications of tasks, which
+/// the suite always skips (`tasks` tests these).
+const UNOFFERED: [&str; 2] = ["sep-2640-", "tasks-status-notifications"];
 
-/// Checks that test nothing here: responses that need no stream are JSON, which the suite then skips. It skips its
-/// scenario for notifications of tasks always; `tasks` tests these.
-const UNTRIED: [&str; 2] = [
-    "server-sse-multiple-streams: server-sse-streams-functional",
-    "tasks-status-notifications: tasks-status-notifications",
-];
+/// Checks that test nothing here: responses that need no stream are JSON, which the suite then skips.
+const UNTRIED: [&str; 1] = ["server-sse-multiple-streams: server-sse-streams-functional"];
 
 /// The grants of the guest `conformance`. Silent streams are closed, since one scenario tests that.
 pub(crate) fn granted(state: &Path) -> String {
@@ -35,7 +32,7 @@ async fn passes(suite: Suite, selection: &'static [&'static str], at_least: usiz
     // The suite also checks that other names than this one are rejected.
     let url = server.url().replace("127.0.0.1", "localhost");
     let Outcome { accepted, mut scenarios } = suite.run(url, selection).await?;
-    scenarios.retain(|scenario, _| !EXTENSIONS.iter().any(|extension| scenario.starts_with(extension)));
+    scenarios.retain(|scenario, _| !UNOFFERED.iter().any(|unoffered| scenario.starts_with(unoffered)));
     let outcome = Outcome { accepted, scenarios };
     let failures = outcome.failures();
     ensure!(failures.is_empty(), "{}\nthe server said:\n{}", failures.join("\n"), server.log());
