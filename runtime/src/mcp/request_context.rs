@@ -112,7 +112,7 @@ impl LogThreshold {
 }
 
 impl RequestLeg {
-    /// Whether the client takes a task as the answer to this message. In a session it asks for one with the call itself.
+    /// Whether the client takes a task as the answer to this message. In a session it asks for one with the call.
     pub(crate) fn knows_tasks(&self, revision: Revision) -> bool {
         self.capabilities.tasks || !revision.is_stateless()
     }

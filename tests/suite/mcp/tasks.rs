@@ -147,7 +147,10 @@ async fn what_a_task_asks_is_answered_with_updates() {
     let id = client.start("multi_input", json!({})).await;
     let task = client.wait_for(&id, "input_required").await;
     assert_eq!(task["inputRequests"]["first"]["method"], "elicitation/create", "{task}");
-    let answer = |key: &str, content: Value| json!({ "taskId": id, "inputResponses": { key: { "action": "accept", "content": content }, "other": 5 } });
+    let answer = |key: &str, content: Value| {
+        let response = json!({ "action": "accept", "content": content });
+        json!({ "taskId": id, "inputResponses": { key: response, "other": 5 } })
+    };
     let unfit = client.request("tasks/update", answer("first", json!({ "name": 5 }))).await;
     assert_eq!(unfit.error_code(), -32602, "{unfit:?}");
     client.acknowledge("tasks/update", answer("first", json!({ "name": "Ada" }))).await;

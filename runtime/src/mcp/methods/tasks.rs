@@ -95,8 +95,8 @@ pub(super) fn note_tool(context: &RequestContext, tool: &PublishedTool) -> Resul
     Ok(())
 }
 
-/// Makes the call of a tool a task at once, if the client asked for one, or the tool only runs as one and its guest does
-/// not choose the moment.
+/// Makes the call of a tool a task at once, if the client asked for one, or if the tool only runs as one and its guest
+/// does not choose the moment.
 ///
 /// # Errors
 /// When there is no room for a task.
