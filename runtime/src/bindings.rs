@@ -46,3 +46,13 @@ pub(crate) mod config {
         imports: { default: async | trappable },
     });
 }
+
+/// Calls that become tasks when their guest says so.
+pub(crate) mod tasks {
+    wasmtime::component::bindgen!({
+        path: "../wit",
+        world: "detaching",
+        imports: { default: async | trappable },
+        with: { "plugport:plugin/request": crate::bindings::plugport::plugin::request },
+    });
+}

@@ -33,6 +33,16 @@ pub mod keyvalue {
     pub use wasi::keyvalue::{atomics, store};
 }
 
+pub mod detaching {
+    wit_bindgen::generate!({
+        path: "wit",
+        world: "detaching",
+        with: { "plugport:plugin/request@0.1.0": crate::bindings::request },
+    });
+
+    pub use plugport::plugin::tasks;
+}
+
 pub mod http {
     include!("bindings/http.rs");
 

@@ -16,6 +16,7 @@ use std::rc::Rc;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use crate::bindings::detaching::tasks;
 use crate::bindings::request;
 use crate::client_requests::ClientRequest;
 use crate::{Error, json};
@@ -38,6 +39,7 @@ pub(crate) trait ScriptedClient {
     fn cancelled(&self) -> bool;
     fn log(&self, level: Level, logger: Option<&str>, data: &str);
     fn progress(&self, done: f64, total: Option<f64>, message: Option<&str>);
+    fn detach(&self, status: Option<&str>) -> bool;
     /// The result of the MCP request, in JSON.
     fn respond(&self, key: Option<&str>, request: &ClientRequest) -> Result<String, Error>;
 }
@@ -156,6 +158,24 @@ impl Call {
     /// Logs a line at level error. The call goes on; to fail it, return `Err`.
     pub fn error(&self, message: impl Display) {
         self.backend.log(Level::Error, None, &text(&message));
+    }
+
+    /// Lets the client go on without waiting for this call, if it knows tasks: it gets the id of a task, and fetches the
+    /// result later. Returns whether the call is a task now; if not, everything goes on as before.
+    ///
+    /// A call that takes long becomes a task by itself. A tool says it earlier if it knows that it will take long, or
+    /// if what it asks from here on belongs to the task. `status` is for people; the messages of
+    /// [`progress`](Self::progress) replace it.
+    ///
+    /// ```
+    /// # let call = plugport_sdk::testing::call();
+    /// call.detach("rendering 400 pages");
+    /// ```
+    pub fn detach<'m>(&self, status: impl Into<Option<&'m str>>) -> bool {
+        match self.backend.as_ref() {
+            CallBackend::Host(handle) => tasks::detach(handle, status.into()),
+            CallBackend::Test(client) => client.detach(status.into()),
+        }
     }
 
     /// Reports progress to the client: `done` of `total`, if the total is known, and a message.

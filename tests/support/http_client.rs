@@ -128,6 +128,7 @@ impl Client {
         let repeated = match method {
             "tools/call" | "prompts/get" => params["name"].as_str(),
             "resources/read" => params["uri"].as_str(),
+            "tasks/get" | "tasks/update" | "tasks/cancel" => params["taskId"].as_str(),
             _ => None,
         };
         let name = repeated.map(str::to_owned);

@@ -24,7 +24,7 @@ const NEWEST: &str = "2026-07-28";
 const ERRORS_WITHOUT_ID: &str = "2025-11-25";
 
 /// The name of each method's result in the schema.
-const RESULTS: [(&str, &str); 18] = [
+const RESULTS: [(&str, &str); 22] = [
     ("initialize", "InitializeResult"),
     ("server/discover", "DiscoverResult"),
     ("ping", "EmptyResult"),
@@ -40,6 +40,10 @@ const RESULTS: [(&str, &str); 18] = [
     ("prompts/list", "ListPromptsResult"),
     ("prompts/get", "GetPromptResult"),
     ("completion/complete", "CompleteResult"),
+    ("tasks/get", "GetTaskResult"),
+    ("tasks/update", "EmptyResult"),
+    ("tasks/cancel", "CancelTaskResult"),
+    ("tasks/result", "CallToolResult"),
     // Of extensions, which have no schema there.
     ("skills/list", "Result"),
     ("skills/get", "Result"),
@@ -64,6 +68,9 @@ pub fn check(revision: &str, method: Option<&str>, message: &Value) {
             assert_ne!(revision, NEWEST, "no request goes to a client of this revision: {message}");
             fits(revision, "ServerRequest", message);
         }
+        (Some(method), None, None, None) if method == "notifications/tasks" => {
+            fits(revision, "TaskNotification", message);
+        }
         (Some(_), None, None, None) => fits(revision, "ServerNotification", message),
         (None, Some(_), Some(result), None) => {
             let envelope =
@@ -84,6 +91,9 @@ fn result_of(method: Option<&str>, result: &Value) -> &'static str {
             "{method} must not have the result `input_required`: {result}"
         );
         return "InputRequiredResult";
+    }
+    if method == "tools/call" && (result["resultType"] == "task" || result.get("task").is_some()) {
+        return "CreateTaskResult";
     }
     let known = RESULTS.iter().find(|(name, _)| *name == method);
     known.map(|(_, definition)| definition).unwrap_or_else(|| panic!("{method} has no result: {result}"))
@@ -117,9 +127,66 @@ fn compile(revision: &str, definition: &str) -> Validator {
     let (_, text) = REVISIONS.iter().find(|(name, _)| *name == revision).expect("a published revision");
     let mut schema: Value = serde_json::from_str(text).unwrap();
     let folder = if schema.get("$defs").is_some() { "$defs" } else { "definitions" };
+    if revision == NEWEST {
+        let definitions = schema[folder].as_object_mut().unwrap();
+        definitions.extend(task_extension().as_object().unwrap().clone());
+    }
     assert!(schema[folder].get(definition).is_some(), "{revision} has no {definition}");
     schema["$ref"] = json!(format!("#/{folder}/{definition}"));
     jsonschema::validator_for(&schema).unwrap()
+}
+
+/// The messages of the extension for tasks, after the text of its specification.
+fn task_extension() -> Value {
+    let has = |names: &[&str]| -> Value {
+        json!({ "anyOf": names.iter().map(|name| json!({ "required": [name] })).collect::<Vec<_>>() })
+    };
+    let time = json!({ "type": "string", "format": "date-time" });
+    let with = |status: &[&str], needed: &[&str], absent: &[&str]| {
+        let absent = if absent.is_empty() { json!(true) } else { json!({ "not": has(absent) }) };
+        json!({ "properties": { "status": { "enum": status } }, "required": needed, "allOf": [absent] })
+    };
+    let task = json!({
+        "type": "object",
+        "properties": {
+            "taskId": { "type": "string" },
+            "status": { "type": "string" },
+            "statusMessage": { "type": "string" },
+            "createdAt": time,
+            "lastUpdatedAt": time,
+            "ttlMs": { "type": ["integer", "null"], "exclusiveMinimum": 0 },
+            "pollIntervalMs": { "type": "integer", "exclusiveMinimum": 0 },
+            "result": { "$ref": "#/$defs/CallToolResult" },
+            "error": { "$ref": "#/$defs/Error" },
+            "inputRequests": { "$ref": "#/$defs/InputRequests" },
+        },
+        "required": ["taskId", "status", "createdAt", "lastUpdatedAt", "ttlMs"],
+        "not": has(&["task", "ttl", "pollInterval", "requestState"]),
+    });
+    let detailed = json!({ "oneOf": [
+        with(&["working", "cancelled"], &[], &["result", "error", "inputRequests"]),
+        with(&["input_required"], &["inputRequests"], &["result", "error"]),
+        with(&["completed"], &["result"], &["error", "inputRequests"]),
+        with(&["failed"], &["error"], &["result", "inputRequests"]),
+    ] });
+    let result = |kind: &str, more: Value| {
+        let kind = json!({ "properties": { "resultType": { "const": kind } } });
+        json!({ "allOf": [{ "$ref": "#/$defs/Result" }, kind, more] })
+    };
+    json!({
+        "Task": task,
+        "DetailedTask": { "allOf": [{ "$ref": "#/$defs/Task" }, detailed] },
+        "CreateTaskResult": result("task", json!({
+            "$ref": "#/$defs/Task",
+            "not": has(&["result", "error", "inputRequests"]),
+        })),
+        "GetTaskResult": result("complete", json!({ "$ref": "#/$defs/DetailedTask" })),
+        "CancelTaskResult": result("complete", json!({ "not": has(&["taskId", "status"]) })),
+        "TaskNotification": {
+            "properties": { "method": { "const": "notifications/tasks" }, "params": { "$ref": "#/$defs/DetailedTask" } },
+            "required": ["jsonrpc", "method", "params"],
+        },
+    })
 }
 
 /// The sent requests by session and id: the revision in the request, if there is one, and the method.

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 
+use super::task_switch::TaskSwitch;
 use crate::access::policy::Subject;
 use crate::access::{AuthenticatedCaller, CallCharge, network_of_client};
 use crate::observe::trace::SpanScope;
@@ -258,6 +259,16 @@ pub trait Client: Send + Sync {
     /// The span of the request; `None`: the request is not recorded.
     fn trace(&self) -> Option<SpanScope> {
         None
+    }
+    /// Tells whoever runs the call when it has become a task; `None`: it never does.
+    fn task_switch(&self) -> Option<&Arc<TaskSwitch>> {
+        None
+    }
+    /// Makes the call a task, if the client knows tasks and there is room for one. Whether it is one now. `status` is
+    /// for people.
+    fn detach<'a>(&'a self, status: Option<&'a str>) -> BoxFuture<'a, bool> {
+        let _ = status;
+        ready(false).boxed()
     }
     /// The client's roots, as the JSON of its response, if the client supports roots and is on this machine. Sends
     /// `roots/list` if they are not known yet.

@@ -8,6 +8,7 @@ mod client;
 mod grant_hint;
 mod guest_log;
 mod guest_output;
+mod task_switch;
 
 pub use client::{
     Caller, Client, ClientInfo, ClientRequest, ClientRequestBody, ClientRequestError, ClientResponses,
@@ -16,3 +17,4 @@ pub use client::{
 pub(crate) use grant_hint::{GrantHint, HintAudience};
 pub(crate) use guest_log::{GuestLog, LogSource};
 pub(crate) use guest_output::GuestOutput;
+pub use task_switch::TaskSwitch;

@@ -7,6 +7,7 @@ use serde_json::value::RawValue;
 use super::item_list::{Item, ItemDigest, ItemHasher};
 use super::param_headers::ParamHeader;
 use super::schema::{Schema, SchemaMismatch};
+use super::task_support::TaskSupport;
 use super::uri_template::UriTemplate;
 use crate::json::{self, RawObject};
 use crate::observe::metrics::ItemHistograms;
@@ -32,6 +33,8 @@ pub struct PublishedTool {
     pub output: Option<Schema>,
     /// Arguments that a client repeats in headers.
     pub headers: Vec<ParamHeader>,
+    /// Whether its calls become tasks.
+    pub task_support: TaskSupport,
     /// Further MCP fields.
     pub extra: RawObject,
     /// Where its calls are counted, if the server has metrics.

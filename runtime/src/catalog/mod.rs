@@ -24,6 +24,7 @@ mod remove_null_arguments;
 mod schema;
 mod shipped;
 mod snapshot;
+mod task_support;
 mod uri;
 mod uri_template;
 mod validation;
@@ -48,6 +49,7 @@ pub use plugin_entry::{PluginEntry, RejectedItem};
 pub use published_name::{NameError, plugin_name, published_key};
 pub use schema::{Schema, SchemaError, SchemaMismatch};
 pub use snapshot::Snapshot;
+pub use task_support::TaskSupport;
 
 use crate::access::policy::{Policy, Subject};
 use initial_load_progress::InitialLoad;

@@ -9,6 +9,7 @@ use super::item_list::{Item, ItemDigest};
 use super::items::{PublishedPrompt, PublishedResource, PublishedTemplate, PublishedTool};
 use super::name_owners::{NameOwners, OwnedByOther};
 use super::shipped::ShippedItems;
+use super::task_support::TaskSupport;
 use super::validation::{self, InvalidItem};
 use crate::approval::ApprovalPolicy;
 use crate::config::Limits;
@@ -252,6 +253,7 @@ fn tool_of(
         input: validated.input,
         output: validated.output,
         headers: validated.headers,
+        task_support: TaskSupport::of(&validated.extra),
         extra: validated.extra,
         histograms: ItemHistograms::default(),
         digest: ItemDigest::new(),

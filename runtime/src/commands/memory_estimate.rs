@@ -19,7 +19,7 @@ const CONNECTION: u64 = 384 << 10;
 /// One session: its state, its empty streams and its client's name.
 const SESSION: u64 = 4 << 10;
 
-/// One call, running or suspended, without its guest's memory: the store and its state, the request and the audit
+/// One call, running, suspended or a task, without its guest's memory: the store and its state, the request and the audit
 /// record.
 const CALL: u64 = 16 << 10;
 
@@ -41,7 +41,8 @@ impl MemoryEstimate {
     }
 
     fn with(settings: &ServerConfig, guests: u64, available: u64) -> Self {
-        let calls = settings.concurrent_calls + settings.suspended_calls + settings.idle_instances;
+        let calls =
+            settings.concurrent_calls + settings.suspended_calls + settings.tasks + settings.idle_instances;
         let parts = [
             ("guests", guests),
             ("buffers", settings.client_buffers_bytes as u64),

@@ -95,8 +95,14 @@ limits! {
         "Tokens of all sampling requests of one call: their `maxTokens`, and their own text at 4 bytes a token.";
     client_requests = 32, at most 1_000:
         "Client requests of one call: sampling, elicitation and roots together.";
-    suspended_calls = 32, at most 15_000:
+    suspended_calls = 32, at most 10_000:
         "Suspended calls of one plugin; beyond it the oldest is cancelled.";
+    tasks = 64, at most 10_000:
+        "Unfinished tasks of one plugin; beyond it calls stay plain calls.";
+    task_after_ms = 2_000, at most 600_000:
+        "How long a call may take before it becomes a task, if its client knows tasks.";
+    task_wall_ms = 600_000, at most 86_400_000:
+        "Time from the start of a call to its end once it is a task, sleeping included; or `wall_ms`, if that is longer.";
     http_requests = 16, at most 1_000:
         "HTTP requests of one call; each redirect that it follows is one more.";
     http_parallel = 4, at most 64:
@@ -189,6 +195,18 @@ impl Limits {
     #[must_use]
     pub fn wall_time(&self) -> Duration {
         Duration::from_millis(self.wall_ms)
+    }
+
+    /// How long a call may take before it becomes a task.
+    #[must_use]
+    pub fn task_grace(&self) -> Duration {
+        Duration::from_millis(self.task_after_ms)
+    }
+
+    /// Wall time of a task.
+    #[must_use]
+    pub fn task_time(&self) -> Duration {
+        Duration::from_millis(self.task_wall_ms)
     }
 
     /// Processor time of one call.

@@ -76,6 +76,12 @@ pub struct ServerConfig {
     pub caller_calls_per_second: u64,
     /// Suspended calls of all plugins together.
     pub suspended_calls: usize,
+    /// Unfinished tasks of all plugins together.
+    pub tasks: usize,
+    /// How long the result of a task can be fetched, from the start of its call.
+    pub task_ttl: Duration,
+    /// Results of tasks on disk, MiB.
+    pub task_store_mib: u64,
     /// A guest's call stack, KiB. One for all plugins, since they share an engine.
     pub stack_kib: u64,
     /// Idle instances in the instance pools of all plugins together; zero: none is kept.
@@ -122,6 +128,9 @@ impl Default for ServerConfig {
             concurrent_calls: 256,
             caller_calls_per_second: 5_000,
             suspended_calls: 1_000,
+            tasks: 256,
+            task_ttl: Duration::from_secs(3_600),
+            task_store_mib: 256,
             stack_kib: 512,
             idle_instances: 64,
             idle_instance: Duration::from_secs(60),
@@ -161,6 +170,9 @@ const KEYS: &[&str] = &[
     "concurrent_calls",
     "caller_calls_per_second",
     "suspended_calls",
+    "tasks",
+    "task_ttl_s",
+    "task_store_mib",
     "stack_kib",
     "idle_instances",
     "idle_instance_s",
@@ -220,7 +232,8 @@ impl ServerConfig {
         count("max_sessions", 1_000_000, &mut server.max_sessions);
         count("max_plugins", 100_000, &mut server.max_plugins);
         count("concurrent_calls", 900, &mut server.concurrent_calls);
-        count("suspended_calls", 15_000, &mut server.suspended_calls);
+        count("suspended_calls", 10_000, &mut server.suspended_calls);
+        count("tasks", 10_000, &mut server.tasks);
         let mut kib = server.message_bytes >> 10;
         count("message_kib", 1 << 20, &mut kib);
         server.message_bytes = kib << 10;
@@ -230,6 +243,7 @@ impl ServerConfig {
             ("caller_calls_per_second", 1, 1_000_000_000, &mut server.caller_calls_per_second),
             ("stack_kib", 64, 8_192, &mut server.stack_kib),
             ("compiled_cache_mib", 0, 1 << 20, &mut server.compiled_cache_mib),
+            ("task_store_mib", 1, 1 << 20, &mut server.task_store_mib),
         ] {
             if let Some(value) = from.take_number(key, min, max, reader) {
                 *field = value;
@@ -250,6 +264,7 @@ impl ServerConfig {
         time("write_timeout_s", 1, 3600, Duration::from_secs, &mut server.write_timeout);
         time("idle_instance_s", 1, 24 * 3600, Duration::from_secs, &mut server.idle_instance);
         time("suspended_call_s", 1, 24 * 3600, Duration::from_secs, &mut server.suspended_call);
+        time("task_ttl_s", 60, 30 * 24 * 3600, Duration::from_secs, &mut server.task_ttl);
         time("ping_interval_s", 0, 24 * 3600, Duration::from_secs, &mut server.ping_interval);
         time("sse_close_ms", 0, 24 * 3_600_000, Duration::from_millis, &mut server.sse_close);
         from.finish(reader, KEYS);

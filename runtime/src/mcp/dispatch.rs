@@ -18,12 +18,13 @@ use super::jsonrpc::Request;
 use super::method::Method;
 use super::methods::subscriptions::SubscriptionStream;
 use super::methods::{
-    completion, directories, discover, item_access, lifecycle, lists, logging, prompts, resources, skills,
-    subscriptions, tools,
+    completion, directories, discover, item_access, lifecycle, lists, logging, prompts, resources,
+    session_tasks, skills, subscriptions, tasks, tools,
 };
 use super::mrtr::{self, MrtrParams};
 use super::notification_queue::{NotificationQueue, NotificationReceiver};
 use super::operation_metrics::error_type;
+use super::promotion::Promotion;
 use super::request_context::{Channel, LogThreshold, RequestContext, RequestLeg, Requester};
 use super::request_meta::{RequestMeta, StatelessMeta};
 use super::request_trace::{RequestTrace, TraceSource};
@@ -71,7 +72,9 @@ pub(crate) fn stateless(
     };
     let Some(state) = mrtr.request_state else {
         let (caller, is_local) = (channel.caller.clone(), channel.is_local);
-        let requester = Requester { revision, caller, is_local, session: None, cancel, trace };
+        let can_be_task = capabilities.tasks && request.method == Method::CallTool;
+        let promotion = can_be_task.then(Promotion::default);
+        let requester = Requester { revision, caller, is_local, session: None, cancel, trace, promotion };
         let context = RequestContext::new(requester, request, leg(mrtr.responses));
         let (context, work) = start_handler(server, view, context, None);
         let reader = NotificationReceiver::of(context.clone());
@@ -113,6 +116,9 @@ pub(crate) fn in_session(
         can_send_requests: channel.can_send_requests,
         has_status: channel.has_status,
     };
+    let is_task =
+        session.revision.has_core_tasks() && request.method == Method::CallTool && request.params.has_task();
+    let promotion = is_task.then(Promotion::default);
     let requester = Requester {
         revision: session.revision,
         caller: channel.caller.clone(),
@@ -120,6 +126,7 @@ pub(crate) fn in_session(
         session: Some(Arc::clone(session)),
         cancel,
         trace,
+        promotion,
     };
     let id = request.id.clone();
     let context = RequestContext::new(requester, request, leg);
@@ -199,7 +206,7 @@ async fn handle(
             Err(error) => return Some(Err(error)),
         };
     }
-    let stateless = context.revision.is_stateless();
+    let (stateless, has_core_tasks) = (context.revision.is_stateless(), context.revision.has_core_tasks());
     Some(match &context.request.method {
         Method::ListTools => lists::tools(server, &view, context, params),
         Method::ListResources => lists::resources(server, &view, context, params),
@@ -224,6 +231,12 @@ async fn handle(
             hidden_item_audit::record_hidden_subscriptions(server, &context.caller, &subscription);
             return subscription.listen(server, context).await;
         }
+        Method::GetTask if stateless => tasks::get(server, context, params).await,
+        Method::UpdateTask if stateless => tasks::update(server, &view, context, params).await,
+        Method::CancelTask if stateless => tasks::cancel(server, context, params).await,
+        Method::GetTask if has_core_tasks => session_tasks::get(server, context, params).await,
+        Method::CancelTask if has_core_tasks => session_tasks::cancel(server, context, params).await,
+        Method::TaskResult if has_core_tasks => return session_tasks::result(server, context, params).await,
         Method::Ping if !stateless => lifecycle::ping(server, context),
         Method::SetLevel if !stateless => logging::set_level(server, context, params),
         Method::Subscribe if !stateless => subscriptions::subscribe(server, &view, context, params),

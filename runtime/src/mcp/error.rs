@@ -151,6 +151,13 @@ impl RpcError {
         Self { data: Some(Box::new(data)), ..Self::new(-32021, message).with_kind(ResponseKind::Malformed) }
     }
 
+    /// -32021: the client did not declare an extension that the request needs.
+    pub(crate) fn missing_extension(name: &str) -> Self {
+        let data = json!({ "requiredCapabilities": { "extensions": { name: {} } } });
+        let message = format!("Missing required client capability: extensions.{name}");
+        Self { data: Some(Box::new(data)), ..Self::new(-32021, message).with_kind(ResponseKind::Malformed) }
+    }
+
     /// -32022: a revision that this server does not support.
     pub(crate) fn unsupported_version(requested: &str) -> Self {
         let requested = cut(requested, NAME_BYTES);
@@ -163,6 +170,14 @@ impl RpcError {
     /// An error of a guest, sent unchanged.
     pub(crate) fn of_guest(code: i32, message: String, data: Option<Value>) -> Self {
         Self { data: data.map(Box::new), ..Self::new(i64::from(code), message) }
+    }
+
+    /// An error that was written before, as JSON.
+    pub(crate) fn stored(text: &str) -> Self {
+        let error: Value = serde_json::from_str(text).unwrap_or_default();
+        let code = error.get("code").and_then(Value::as_i64).unwrap_or(-32603);
+        let message = error.get("message").and_then(Value::as_str).unwrap_or_default();
+        Self { data: error.get("data").cloned().map(Box::new), ..Self::new(code, message) }
     }
 
     /// -32603: the buffer budget is used up.

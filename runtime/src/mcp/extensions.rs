@@ -3,31 +3,39 @@
 use serde::ser::{Error as _, Serialize, SerializeMap, Serializer};
 use serde_json::value::RawValue;
 
-use super::client_requests::client_capabilities::ClientCapabilities;
+use super::client_requests::client_capabilities::{ClientCapabilities, TASKS};
 use super::revision::Revision;
 
-/// Names and settings. A line declares an extension for every client that gets this table.
-const TABLE: [(&str, &str); 2] = [
-    ("io.modelcontextprotocol/skills", r#"{"directoryRead":true}"#),
-    ("io.modelcontextprotocol/ui", r#"{"mimeTypes":["text/html;profile=mcp-app"]}"#),
+/// Names, settings, and whether a revision has the extension.
+const TABLE: [(&str, &str, fn(Revision) -> bool); 3] = [
+    ("io.modelcontextprotocol/skills", r#"{"directoryRead":true}"#, |_| true),
+    (TASKS, "{}", Revision::has_tasks_extension),
+    ("io.modelcontextprotocol/ui", r#"{"mimeTypes":["text/html;profile=mcp-app"]}"#, |_| true),
 ];
 
 /// The field `extensions` of the server's capabilities.
 #[derive(Debug)]
-pub(super) struct Extensions;
+pub(super) struct Extensions {
+    revision: Revision,
+}
 
 impl Extensions {
+    /// All that a revision has.
+    pub(super) fn of(revision: Revision) -> Self {
+        Self { revision }
+    }
+
     /// Extensions came after the revisions with sessions. A client of an older revision gets them if it declares some
     /// itself; another one might reject a field that it does not know.
     pub(super) fn for_client(revision: Revision, client: ClientCapabilities) -> Option<Self> {
-        (revision.has_extensions() || client.extensions).then_some(Self)
+        (revision.has_extensions() || client.extensions).then(|| Self::of(revision))
     }
 }
 
 impl Serialize for Extensions {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(TABLE.len()))?;
-        for (name, settings) in TABLE {
+        let mut map = serializer.serialize_map(None)?;
+        for (name, settings, _) in TABLE.iter().filter(|(.., is_in)| is_in(self.revision)) {
             let settings: &RawValue = serde_json::from_str(settings).map_err(S::Error::custom)?;
             map.serialize_entry(name, settings)?;
         }
@@ -47,7 +55,13 @@ mod tests {
         };
         assert!(declares(Revision::V2026_07_28, false) && declares(Revision::V2025_11_25, false));
         assert!(declares(Revision::V2025_06_18, true) && !declares(Revision::V2025_06_18, false));
-        let skills = &serde_json::to_value(Extensions).unwrap()["io.modelcontextprotocol/skills"];
-        assert_eq!(*skills, serde_json::json!({ "directoryRead": true }));
+    }
+
+    #[test]
+    fn a_revision_with_tasks_in_its_core_has_no_extension_for_them() {
+        let of = |revision| serde_json::to_value(Extensions::of(revision)).unwrap();
+        let newest = of(Revision::V2026_07_28);
+        assert_eq!(newest["io.modelcontextprotocol/skills"], serde_json::json!({ "directoryRead": true }));
+        assert!(newest.get(TASKS).is_some() && of(Revision::V2025_11_25).get(TASKS).is_none());
     }
 }

@@ -37,6 +37,10 @@ pub(crate) enum Method {
     ListSkills,
     GetSkill,
     ReadDirectory,
+    GetTask,
+    UpdateTask,
+    CancelTask,
+    TaskResult,
     /// An unknown method, by its name.
     Unknown(String),
 }
@@ -62,6 +66,10 @@ impl Method {
             "skills/list" => Self::ListSkills,
             "skills/get" => Self::GetSkill,
             "resources/directory/read" => Self::ReadDirectory,
+            "tasks/get" => Self::GetTask,
+            "tasks/update" => Self::UpdateTask,
+            "tasks/cancel" => Self::CancelTask,
+            "tasks/result" => Self::TaskResult,
             // The name is only used in an error for the client.
             other => Self::Unknown(cut(other, UNKNOWN_NAME_BYTES).to_owned()),
         }
@@ -87,12 +95,16 @@ impl Method {
             Self::ListSkills => "skills/list",
             Self::GetSkill => "skills/get",
             Self::ReadDirectory => "resources/directory/read",
+            Self::GetTask => "tasks/get",
+            Self::UpdateTask => "tasks/update",
+            Self::CancelTask => "tasks/cancel",
+            Self::TaskResult => "tasks/result",
             Self::Unknown(name) => name,
         }
     }
 
     /// All values of [`Self::label`].
-    pub(super) const LABELS: [&'static str; 19] = [
+    pub(super) const LABELS: [&'static str; 23] = [
         "initialize",
         "ping",
         "server/discover",
@@ -111,6 +123,10 @@ impl Method {
         "skills/list",
         "skills/get",
         "resources/directory/read",
+        "tasks/get",
+        "tasks/update",
+        "tasks/cancel",
+        "tasks/result",
         UNKNOWN_LABEL,
     ];
 
@@ -134,7 +150,10 @@ impl Method {
             | Self::ListPrompts
             | Self::ListSkills
             | Self::GetSkill
-            | Self::ReadDirectory => SHORT_PARAMS,
+            | Self::ReadDirectory
+            | Self::GetTask
+            | Self::CancelTask
+            | Self::TaskResult => SHORT_PARAMS,
             Self::Listen => LISTEN_PARAMS,
             _ => return Ok(()),
         };

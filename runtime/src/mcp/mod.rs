@@ -15,7 +15,8 @@
 //!   `result_writer` and `wire` are results.
 //! - `client_requests` is client requests as data, and `sessions` is the state of clients of older revisions.
 //! - `request_context` is one running request, with its `cancellation`, `request_meta`, `request_trace`,
-//!   `notification_queue` and `call_task`; `mrtr` suspends it, and `call_client` is the client as its guest sees it.
+//!   `notification_queue`, `promotion` and `call_task`; `mrtr` suspends it, `tasks` keeps it when its client waits no
+//!   longer, and `call_client` is the client as its guest sees it.
 //! - `operation_metrics` counts requests and sessions, `audit_lookups` bounds what is looked up for the audit, and
 //!   `server` is what all requests share.
 //! - `methods`, `await_initial_load`, `hidden_item_audit`, `response_stream` and `dispatch` serve; `jsonrpc_batch` and
@@ -47,6 +48,7 @@ mod operation_metrics;
 mod oversized_message;
 mod param_errors;
 mod params;
+mod promotion;
 mod random_tokens;
 mod request_context;
 mod request_id;
@@ -58,6 +60,7 @@ mod result_writer;
 mod revision;
 mod server;
 mod sessions;
+mod tasks;
 mod wire;
 
 pub use crate::call_env::Caller;

@@ -18,7 +18,7 @@ use std::task::Poll;
 use bytes::Bytes;
 use futures_util::task::AtomicWaker;
 use parking_lot::Mutex;
-use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::sync::{Semaphore, SemaphorePermit, oneshot};
 use tokio::task::coop::cooperative;
 
 use super::buffer_budget::{BufferBudget, BufferReservation, BufferShare};
@@ -41,6 +41,8 @@ pub(crate) enum OutgoingMessage {
     Message(Bytes),
     /// The call waits for responses, which only another request can bring.
     InputRequired(PendingInput),
+    /// The call asks whether it can become a task now.
+    Detach(oneshot::Sender<bool>),
 }
 
 /// An object that has a queue.
@@ -115,7 +117,7 @@ impl NotificationQueue {
             OutgoingMessage::Message(message) => {
                 (permits_for(message.len()), Some(self.reserve(message.len()).ok_or(QueueClosed)?))
             }
-            OutgoingMessage::InputRequired(_) => (0, None),
+            OutgoingMessage::InputRequired(_) | OutgoingMessage::Detach(_) => (0, None),
         };
         let bytes = self.free_bytes.acquire_many(permits).await.map_err(|_| QueueClosed)?;
         let entry = self.free_entries.acquire().await.map_err(|_| QueueClosed)?;

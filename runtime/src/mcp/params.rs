@@ -25,6 +25,7 @@ pub(crate) struct Params {
     name: FieldRange,
     uri: FieldRange,
     arguments: FieldRange,
+    task: FieldRange,
     request_state: FieldRange,
     input_responses: FieldRange,
 }
@@ -43,6 +44,8 @@ struct Fields<'a> {
     uri: Option<&'a RawValue>,
     #[serde(borrow)]
     arguments: Option<&'a RawValue>,
+    #[serde(borrow)]
+    task: Option<&'a RawValue>,
     #[serde(borrow)]
     request_state: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -73,9 +76,9 @@ impl Params {
         };
         let (meta, name, uri) = (range(fields.meta), range(fields.name), range(fields.uri));
         let (arguments, request_state) = (range(fields.arguments), range(fields.request_state));
-        let input_responses = range(fields.input_responses);
+        let (task, input_responses) = (range(fields.task), range(fields.input_responses));
         let work = json_work(json.as_bytes());
-        Ok(Self { text: Some(text), work, meta, name, uri, arguments, request_state, input_responses })
+        Ok(Self { text: Some(text), work, meta, name, uri, arguments, task, request_state, input_responses })
     }
 
     /// All parameters as the client wrote them; `None` when they are absent.
@@ -108,6 +111,11 @@ impl Params {
         self.field(&self.arguments)
     }
 
+    /// Whether the client asks for a task, as in 2025-11-25.
+    pub(crate) fn has_task(&self) -> bool {
+        self.field(&self.task).is_some_and(|task| task.starts_with('{'))
+    }
+
     /// The JSON text of `inputResponses`.
     pub(crate) fn input_responses(&self) -> Option<&str> {
         self.field(&self.input_responses)
@@ -127,6 +135,20 @@ impl Params {
     /// -32602 when the field is missing or no string.
     pub(crate) fn uri(&self) -> Result<Cow<'_, str>, RpcError> {
         self.required("uri", &self.uri)
+    }
+
+    /// `taskId`, which only few methods have.
+    ///
+    /// # Errors
+    /// -32602 when the field is missing or no string.
+    pub(crate) fn task_id(&self) -> Result<Cow<'_, str>, RpcError> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct TaskParams<'a> {
+            #[serde(borrow)]
+            task_id: CowStr<'a>,
+        }
+        read::<TaskParams<'_>>(&"params", self.text()).map(|params| params.task_id.0)
     }
 
     /// `requestState`, if there is one.

@@ -5,13 +5,15 @@ use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 use serde_json::value::RawValue;
+use tokio::sync::oneshot;
 
 use super::buffer_budget::BufferReservation;
 use super::cancellation::Cancellation;
 use super::client_requests::client_capabilities::ClientCapabilities;
 use super::error::RpcError;
 use super::jsonrpc::Request;
-use super::notification_queue::NotificationQueue;
+use super::notification_queue::{NotificationQueue, OutgoingMessage};
+use super::promotion::Promotion;
 use super::request_meta::{RequestMeta, StatelessMeta};
 use super::request_trace::RequestTrace;
 use super::revision::Revision;
@@ -36,6 +38,8 @@ pub(crate) struct RequestContext {
     pub(crate) request: Request,
     /// The span of the request; `None` if the request is not recorded.
     pub(crate) trace: Option<RequestTrace>,
+    /// Whether and when the call becomes a task; `None` if it never does.
+    pub(crate) promotion: Option<Promotion>,
     first_leg: RequestLeg,
     /// The current leg, unless it is the first.
     later_leg: Mutex<Option<Arc<RequestLeg>>>,
@@ -108,6 +112,11 @@ impl LogThreshold {
 }
 
 impl RequestLeg {
+    /// Whether the client takes a task as the answer to this message. In a session it asks for one with the call.
+    pub(crate) fn knows_tasks(&self, revision: Revision) -> bool {
+        self.capabilities.tasks || !revision.is_stateless()
+    }
+
     /// Takes the response to the client request with this key, if it came with the request.
     pub(crate) fn take_response(&self, key: &str) -> Option<Box<RawValue>> {
         self.responses.lock().take(key)
@@ -116,7 +125,7 @@ impl RequestLeg {
 
 impl RequestContext {
     pub(crate) fn new(requester: Requester, request: Request, first_leg: RequestLeg) -> Self {
-        let Requester { revision, caller, is_local, session, cancel, trace } = requester;
+        let Requester { revision, caller, is_local, session, cancel, trace, promotion } = requester;
         Self {
             revision,
             caller,
@@ -125,6 +134,7 @@ impl RequestContext {
             session,
             request,
             trace,
+            promotion,
             first_leg,
             later_leg: Mutex::default(),
             reservations: Mutex::default(),
@@ -188,6 +198,18 @@ impl RequestContext {
         *self.later_leg.lock() = Some(leg);
     }
 
+    /// Makes the call a task, if that is possible now. Whether it is one.
+    pub(crate) async fn detach(&self) -> bool {
+        let Some(promotion) = &self.promotion else { return false };
+        if promotion.is_task() {
+            return true;
+        }
+        let (answer, answered) = oneshot::channel();
+        let leg = self.leg();
+        // An error means that the response stream is gone, and with it this call.
+        leg.queue.deliver(OutgoingMessage::Detach(answer)).await.is_ok() && answered.await.unwrap_or(false)
+    }
+
     /// Keeps the reservation for a message with responses until the call has ended, because the guest may use the
     /// responses until then.
     pub(crate) fn keep_reservation(&self, reservation: Option<Arc<BufferReservation>>) {
@@ -223,6 +245,7 @@ pub(crate) struct Requester {
     pub(crate) session: Option<Arc<Session>>,
     pub(crate) cancel: Cancellation,
     pub(crate) trace: Option<RequestTrace>,
+    pub(crate) promotion: Option<Promotion>,
 }
 
 /// Where a message comes from, and what can be sent back to the client.

@@ -3,7 +3,8 @@
 //! All transports use this stream: they take its parts and write them. Dropping the stream aborts its [task](CallTask),
 //! because in the stateless revision a broken connection cancels the request. In a session only a notification cancels
 //! a request, so there the stream is detached first. When a stateless call needs input from its client, the stream ends
-//! with `input_required`, and the suspended call keeps the task.
+//! with `input_required`, and the suspended call keeps the task. When a call takes long and its client knows tasks, the
+//! stream ends with the id of one, and the task's keeper has the call.
 
 use std::sync::Arc;
 
@@ -25,6 +26,7 @@ use super::response_line::ResponseLine;
 use super::result_writer::EncodedResult;
 use super::server::Server;
 use super::sessions::in_flight::InFlightGuard;
+use super::tasks::{NewTask, Promoter};
 use crate::call_env::Caller;
 
 /// The next part that a transport writes.
@@ -54,6 +56,8 @@ pub struct ResponseStream {
     source: Option<ResponseSource>,
     response: EncodedResponse,
     queue: NotificationReceiver,
+    /// Makes the call a task.
+    promoter: Promoter,
     /// Held until the response has been written, so that a client that does not read cannot accumulate responses.
     _guard: Option<Arc<InFlightGuard>>,
 }
@@ -133,8 +137,9 @@ impl ResponseStream {
     ) -> Self {
         let (server, context) = (Arc::clone(server), Arc::clone(context));
         let timer = OperationTimer::start(server.metrics.as_ref(), &context);
+        let promoter = Promoter::new(&server.call_tasks, &context);
         let source = ResponseSource::Call { id, task, server, context, timer };
-        Self { source: Some(source), response: None, queue, _guard: guard }
+        Self { source: Some(source), response: None, queue, promoter, _guard: guard }
     }
 
     /// Makes the stream of a batch (2025-03-26): first the messages of all requests as they come, then one array with
@@ -165,6 +170,7 @@ impl ResponseStream {
             source: Some(ResponseSource::Batch(batch.boxed())),
             response: None,
             queue: reader,
+            promoter: Promoter::never(),
             _guard: None,
         }
     }
@@ -195,14 +201,18 @@ impl ResponseStream {
 
     /// Returns the next part; `None` after the response, or when the request was cancelled.
     pub async fn next(&mut self) -> Option<ResponsePart> {
-        if let Some(source) = &mut self.source {
+        while let Some(source) = &mut self.source {
             tokio::select! {
                 biased;
-                outgoing = self.queue.recv() => return self.next_part(outgoing),
+                outgoing = self.queue.recv() => match outgoing {
+                    OutgoingMessage::Detach(answer) => self.promoter.detach(answer),
+                    outgoing => return self.next_part(outgoing),
+                },
                 response = source.run() => {
                     self.source = None;
                     self.response = response;
                 }
+                new = self.promoter.promoted() => return self.hand_over(new),
             }
         }
         // The last poll of the task may have queued messages.
@@ -210,6 +220,22 @@ impl ResponseStream {
             return self.next_part(outgoing);
         }
         self.response.take().map(|(response, kind)| ResponsePart::Response(response, kind))
+    }
+
+    /// Gives the call to the keeper of a task. The result that names the task ends this stream.
+    fn hand_over(&mut self, new: NewTask) -> Option<ResponsePart> {
+        let Some(ResponseSource::Call { id, task, server, context, timer }) = self.source.take() else {
+            return None;
+        };
+        let unused = Arc::new(NotificationQueue::new(&server.buffers, &context.caller));
+        let queue = std::mem::replace(&mut self.queue, NotificationReceiver::of(unused));
+        let begun = Some(new.begin(task, queue, &server.info));
+        self.promoter.has_begun();
+        if let Some(timer) = timer {
+            timer.end(&begun);
+        }
+        let (response, kind) = encode(&server, &context.caller, &id, begun?);
+        Some(ResponsePart::Response(response, kind))
     }
 
     fn next_part(&mut self, outgoing: OutgoingMessage) -> Option<ResponsePart> {
@@ -220,6 +246,11 @@ impl ResponseStream {
             OutgoingMessage::InputRequired(pending_input) => {
                 let (response, kind) = self.source.take()?.suspend(pending_input)?;
                 Some(ResponsePart::Response(response, kind))
+            }
+            OutgoingMessage::Detach(answer) => {
+                // The call has ended, so nobody waits for this.
+                drop(answer);
+                self.response.take().map(|(response, kind)| ResponsePart::Response(response, kind))
             }
         }
     }

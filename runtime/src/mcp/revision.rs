@@ -133,8 +133,18 @@ impl Revision {
         self >= Self::V2025_11_25
     }
 
+    /// The extension Tasks, of which the core of the revision before has another form.
+    pub(super) fn has_tasks_extension(self) -> bool {
+        self >= Self::V2026_07_28
+    }
+
     /// `execution` on tools, which exists only in the revision with tasks in its core.
     pub(super) fn has_execution(self) -> bool {
+        self.has_core_tasks()
+    }
+
+    /// Experimental tasks, which a client asks for with the call.
+    pub(super) fn has_core_tasks(self) -> bool {
         self == Self::V2025_11_25
     }
 

@@ -14,6 +14,7 @@ use super::audit_lookups::AuditLookups;
 use super::buffer_budget::{BufferBudget, BufferShare};
 use super::mrtr::SuspendedCalls;
 use super::operation_metrics::OperationMetrics;
+use super::tasks::{TaskBounds, TaskSettings, Tasks};
 use crate::access::{Authenticator, Quotas};
 use crate::call_env::Caller;
 use crate::catalog::{CallerView, Catalog, ChangeReceiver, ListDigests, ListenerView, Snapshot};
@@ -21,7 +22,7 @@ use crate::config;
 use crate::observe::metrics::{MetricFamily, MetricKind};
 use crate::observe::trace::Tracer;
 use crate::plugin::Plugin;
-use crate::sandbox::LargeWork;
+use crate::sandbox::{KvDatabase, LargeWork};
 use crate::token_bucket::CallerRates;
 
 /// How long lists wait for plugins from the code cache. Loading these takes milliseconds unless the disk hangs.
@@ -81,6 +82,8 @@ impl ListenerView for ListenerOf {
 pub struct Server {
     pub(super) catalog: Arc<Catalog>,
     pub(super) suspended_calls: Arc<SuspendedCalls>,
+    /// Calls that have become tasks.
+    pub(super) call_tasks: Arc<Tasks>,
     /// Calls of sessions, which outlive their connections.
     pub(super) tasks: TaskTracker,
     /// Bounds the memory of clients.
@@ -110,14 +113,16 @@ impl Server {
     #[must_use]
     pub fn new(catalog: Arc<Catalog>, settings: config::ServerConfig) -> Self {
         let info = json!({ "name": "plugport", "title": "Plugport", "version": env!("CARGO_PKG_VERSION") });
+        let (tasks, stopping) = (TaskTracker::new(), CancellationToken::new());
         Self {
             catalog,
             suspended_calls: SuspendedCalls::new(settings.suspended_calls, settings.suspended_call),
-            tasks: TaskTracker::new(),
+            call_tasks: call_tasks(KvDatabase::of_state(None), &settings, &tasks, &stopping),
+            tasks,
             buffers: BufferBudget::new(settings.client_buffers_bytes),
             ending: CancellationToken::new(),
             started: Instant::now(),
-            stopping: CancellationToken::new(),
+            stopping,
             settings,
             info: serde_json::value::to_raw_value(&info).unwrap_or_else(|_| RawValue::NULL.to_owned()),
             reading: Arc::new(LargeWork::new()),
@@ -128,6 +133,13 @@ impl Server {
             trace_shares: CallerRates::per_second(1),
             metrics: None,
         }
+    }
+
+    /// The same server, which stores tasks in this database. Without one no call becomes a task.
+    #[must_use]
+    pub fn with_tasks(self, database: Arc<KvDatabase>) -> Self {
+        let call_tasks = call_tasks(database, &self.settings, &self.tasks, &self.stopping);
+        Self { call_tasks, ..self }
     }
 
     /// The same server, which authenticates callers.
@@ -185,6 +197,12 @@ impl Server {
             "Calls that wait for a response of their client.",
             self.suspended_calls.count(),
         ));
+        let (unfinished, stored) = self.call_tasks.totals();
+        let help = "Calls that have become tasks: unfinished ones, and those with a stored result.";
+        let mut tasks = MetricFamily::new(MetricKind::Gauge, "plugport_tasks", help);
+        tasks.add([("state", "unfinished")], unfinished);
+        tasks.add([("state", "stored")], stored);
+        families.push(tasks);
         families.push(MetricFamily::single(
             MetricKind::Counter,
             "plugport_audit_skipped_total",
@@ -256,11 +274,12 @@ impl Server {
         Arc::new(ListenerOf { catalog: Arc::clone(&self.catalog), caller: caller.clone() })
     }
 
-    /// Ends calls that have been suspended for too long, until the server begins to stop.
+    /// Ends calls that have been suspended for too long and deletes expired tasks, until the server begins to stop.
     pub async fn run_housekeeping(&self) {
         let mut tick = tokio::time::interval(SWEEP);
         while self.stopping.run_until_cancelled(tick.tick()).await.is_some() {
             self.suspended_calls.sweep();
+            self.call_tasks.sweep().await;
         }
     }
 
@@ -298,4 +317,17 @@ impl Server {
         self.tasks.close();
         self.tasks.wait().await;
     }
+}
+
+/// The tasks of a server with these settings.
+fn call_tasks(
+    database: Arc<KvDatabase>,
+    settings: &config::ServerConfig,
+    tracker: &TaskTracker,
+    stopping: &CancellationToken,
+) -> Arc<Tasks> {
+    let bounds = TaskBounds { tasks: settings.tasks, bytes: settings.task_store_mib << 20 };
+    let (tracker, stopping) = (tracker.clone(), stopping.clone());
+    let (ttl, max_wait) = (settings.task_ttl, settings.suspended_call);
+    Tasks::new(database, TaskSettings { bounds, ttl, max_wait, tracker, stopping })
 }

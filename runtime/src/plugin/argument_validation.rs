@@ -43,6 +43,7 @@ impl Plugin {
             charge: charge.cloned(),
             // A validation that ends in time is part of the call, whose span begins later.
             trace: None,
+            task: None,
         };
         let mut record = self.call_log.record(&received);
         if let Err(rejected) = self.rate_gate.admit(&received) {

@@ -122,7 +122,7 @@ impl LimitHit {
         let ended = match name {
             "fuel" => format!("the {what} was stopped: it used up its {value} units of fuel"),
             "cpu_ms" => format!("the {what} was stopped: it computed for longer than {value} ms"),
-            "wall_ms" => format!("the {what} was stopped: it took longer than {value} ms"),
+            "wall_ms" | "task_wall_ms" => format!("the {what} was stopped: it took longer than {value} ms"),
             "startup_ms" => format!("the plugin was stopped: it took longer than {value} ms to start"),
             "memory_mib" => format!("the {what} was stopped: it asked for more than {value} MiB of memory"),
             "transfer_mib" => format!(

@@ -47,6 +47,7 @@ impl GuestCall for Complete<'_> {
             is_admitted: false,
             charge: self.client.charge(),
             trace: self.client.trace(),
+            task: None,
         }
     }
 

@@ -27,6 +27,8 @@ pub(super) struct Exports {
     pub(super) completions: Option<ExportedInterface<completions::GuestIndices>>,
     /// Functions of its own, if it has none of the above.
     pub(super) functions: Option<FunctionTools>,
+    /// Whether its guest chooses when a call becomes a task.
+    pub(super) detaches: bool,
 }
 
 /// One interface.
@@ -50,12 +52,14 @@ impl Exports {
             prompts: lookup.interface("prompts", "get-prompt", prompts::GuestIndices::new)?,
             completions: lookup.interface("completions", "complete", completions::GuestIndices::new)?,
             functions: None,
+            detaches: interfaces.imports_interface("tasks"),
         })
     }
 
     /// Those of a component that has functions of its own.
     pub(super) fn of(functions: FunctionTools) -> Self {
-        Self { tools: None, resources: None, prompts: None, completions: None, functions: Some(functions) }
+        let functions = Some(functions);
+        Self { tools: None, resources: None, prompts: None, completions: None, functions, detaches: false }
     }
 }
 

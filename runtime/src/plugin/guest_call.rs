@@ -12,7 +12,7 @@ use wasmtime::component::{Instance, Resource};
 
 use super::{GuestError, Plugin};
 use crate::access::CallCharge;
-use crate::call_env::{Caller, Client};
+use crate::call_env::{Caller, Client, TaskSwitch};
 use crate::capability::{Call, InstanceCtx};
 use crate::observe::trace::SpanScope;
 
@@ -77,6 +77,8 @@ pub(super) struct CallInfo<'a> {
     pub(super) charge: Option<Arc<CallCharge>>,
     /// The span of the client's request; `None`: it is not recorded.
     pub(super) trace: Option<SpanScope>,
+    /// Tells when the call has become a task; `None`: it never does.
+    pub(super) task: Option<Arc<TaskSwitch>>,
 }
 
 /// The methods of MCP that call a guest, and listing.

@@ -29,9 +29,13 @@ impl Interfaces {
     /// Whether `plugport:plugin/INTERFACE` is exported in the line of versions that this server speaks.
     #[must_use]
     pub fn exports_interface(&self, interface: &str) -> bool {
-        self.exports
-            .iter()
-            .any(|name| ours(name).is_some_and(|(own, version)| own == interface && same_line(version)))
+        has_interface(&self.exports, interface)
+    }
+
+    /// The same for imports.
+    #[must_use]
+    pub fn imports_interface(&self, interface: &str) -> bool {
+        has_interface(&self.imports, interface)
     }
 
     /// The first interface of `plugport:plugin` in a version that this server does not speak. Exports come before
@@ -111,6 +115,13 @@ pub(super) struct IncompatibleInterface<'s> {
     pub(super) interface: &'s str,
     /// `exports` or `imports`.
     pub(super) way: &'static str,
+}
+
+/// Whether an interface of `plugport:plugin` is among these names, in the line of versions that this server speaks.
+fn has_interface(names: &[String], interface: &str) -> bool {
+    let is_it =
+        |name: &String| ours(name).is_some_and(|(own, version)| own == interface && same_line(version));
+    names.iter().any(is_it)
 }
 
 /// Splits `plugport:plugin/tools@0.1.0` into interface and version.

@@ -6,26 +6,22 @@
 //! guest. After a result or the guest's own error, the instance goes to the [pool](super::instance_pool) for a later
 //! call if the plugin has `instances = "reuse"`.
 
-use std::future::poll_fn;
-use std::panic::AssertUnwindSafe;
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::sync::Arc;
-use std::task::Poll;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use futures_util::FutureExt as _;
 use wasmtime::{Store, UpdateDeadline};
 
+use super::call_bounds::{CallBounds, TaskBounds, TimeLimit, bounded};
 use super::call_error::Interruption;
-use super::drain::Drain;
 use super::guest_call::{CallKind, CallUsage, GuestCall, ResultSize};
 use super::instance_pool::Lease;
 use super::{AuditRecord, CallError, GuestError, Plugin};
-use crate::call_env::Caller;
+use crate::call_env::{Caller, TaskSwitch};
 use crate::capability::InstanceCtx;
 use crate::config::{fixed_limits, kib, mib};
 use crate::observe::{Escaped, Redactor, truncate};
-use crate::sandbox::{CpuTime, HostFuel, PermittedPolls, Suspension, YIELD_INTERVAL};
+use crate::sandbox::{PermittedPolls, Suspension, YIELD_INTERVAL};
 
 /// Longest text of a guest's own error, bytes.
 const MAX_ERROR_TEXT: usize = 16 << 10;
@@ -52,13 +48,6 @@ struct RunningCall<'p> {
     record: &'p mut AuditRecord,
 }
 
-/// How long a call may take, and which limit says so.
-#[derive(Debug, Clone, Copy)]
-struct TimeLimit {
-    time: Duration,
-    name: &'static str,
-}
-
 impl Plugin {
     /// Calls a guest within the wall time of a call.
     pub(super) async fn call_guest<E: GuestCall>(&self, call: E) -> FinishedCall<E::Output> {
@@ -71,12 +60,16 @@ impl Plugin {
             .await
     }
 
+    fn task_wall(&self) -> TimeLimit {
+        TimeLimit { time: self.config().limits.task_time(), name: "task_wall_ms" }
+    }
+
     async fn call_within<E: GuestCall>(&self, wall: TimeLimit, call: E) -> FinishedCall<E::Output> {
         let info = call.info();
-        let kind = info.kind;
+        let (kind, task) = (info.kind, info.task.clone());
         let mut record = self.call_log.record(&info);
         let outcome = match self.rate_gate.admit(&info) {
-            Ok(()) => self.run_with_permit(wall, kind, call, &mut record).await,
+            Ok(()) => self.run_with_permit((wall, task.as_deref()), kind, call, &mut record).await,
             Err(rejected) => {
                 record.rejected();
                 Err(rejected)
@@ -89,7 +82,7 @@ impl Plugin {
 
     async fn run_with_permit<E: GuestCall>(
         &self,
-        wall: TimeLimit,
+        time: (TimeLimit, Option<&TaskSwitch>),
         kind: CallKind,
         call: E,
         record: &mut AuditRecord,
@@ -117,7 +110,7 @@ impl Plugin {
             failure
         })?;
         store.data_mut().set_trace(record.trace());
-        let outcome = self.run(wall, call, &mut store, suspension, record).await;
+        let outcome = self.run(time, call, &mut store, suspension, record).await;
         if let (Some(lease), Ok(_) | Err(CallError::Guest(_))) = (lease, &outcome) {
             lease.hand_back(store);
         }
@@ -154,7 +147,7 @@ impl Plugin {
 
     async fn run<E: GuestCall>(
         &self,
-        wall: TimeLimit,
+        (wall, task): (TimeLimit, Option<&TaskSwitch>),
         call: E,
         store: &mut Store<InstanceCtx>,
         suspension: Suspension,
@@ -164,19 +157,20 @@ impl Plugin {
         let run = RunningCall { plugin: self, store, suspension, begun: Instant::now(), record };
         let bounds = CallBounds {
             begun: run.begun,
-            wall: wall.time,
+            wall,
+            task: task.map(|switch| TaskBounds { switch, wall: self.task_wall() }),
             cpu: self.config().limits.cpu_time(),
             drain: &self.drain,
             polls: PermittedPolls::new(self.ticker.poll_permits(), &self.poll_share),
         };
-        let ended = {
+        let (ended, wall) = {
             let work = pin!(call.invoke(self, run.store));
             bounded(work, bounds, &run.suspension, &host_fuel).await
         };
         if run.store.data().served != served {
             run.record.entered();
         }
-        run.finish(ended, wall.name).and_then(|output| self.check_size::<E>(output))
+        run.finish(ended, wall).and_then(|output| self.check_size::<E>(output))
     }
 
     /// Updates the quarantine from a call's outcome. Listings do not count, since a plugin can have itself listed
@@ -282,53 +276,6 @@ impl Drop for RunningCall<'_> {
 /// From outside in: an interruption, a trap, the guest's own error, or its output.
 type RunResult<T> = Result<wasmtime::Result<Result<T, GuestError>>, Interruption>;
 
-/// What ends a call from outside, besides host fuel.
-struct CallBounds<'p> {
-    begun: Instant,
-    wall: Duration,
-    cpu: Duration,
-    drain: &'p Drain,
-    polls: PermittedPolls<'p>,
-}
-
-/// Runs `work` until it ends, exceeds its wall time, processor time or host fuel, or its plugin's drain is over. The
-/// wall clock stands still while the call is suspended. A panic of a host function ends this call only.
-async fn bounded<T>(
-    work: Pin<&mut impl Future<Output = wasmtime::Result<T>>>,
-    bounds: CallBounds<'_>,
-    suspension: &Suspension,
-    host_fuel: &HostFuel,
-) -> Result<wasmtime::Result<T>, Interruption> {
-    let CallBounds { begun, wall, cpu, drain, mut polls } = bounds;
-    let mut work = CpuTime::new(AssertUnwindSafe(work).catch_unwind(), cpu, host_fuel.clone());
-    // Most calls are done when they have been polled once, and those need no timer.
-    let mut end = pin!(None::<tokio::time::Sleep>);
-    let mut drained = pin!(drain.over());
-    poll_fn(|context| {
-        match polls.poll(context, |context| work.poll_unpin(context)) {
-            Poll::Ready(Err(_)) => return Poll::Ready(Err(Interruption::Cpu)),
-            Poll::Ready(Ok(Err(_))) => return Poll::Ready(Err(Interruption::Panicked)),
-            Poll::Ready(Ok(Ok(ended))) => return Poll::Ready(Ok(ended)),
-            Poll::Pending if host_fuel.is_spent() => return Poll::Ready(Err(Interruption::Fuel)),
-            Poll::Pending => {}
-        }
-        // The drain also ends suspended calls, which may wait for their clients for a long time.
-        if drained.as_mut().poll(context).is_ready() {
-            return Poll::Ready(Err(Interruption::Replaced));
-        }
-        if suspension.is_suspended() {
-            return Poll::Pending;
-        }
-        let deadline = tokio::time::Instant::from_std(begun) + wall + suspension.suspended_for();
-        if end.as_ref().as_pin_ref().is_none_or(|end| end.deadline() != deadline) {
-            end.set(Some(tokio::time::sleep_until(deadline)));
-        }
-        let Some(end) = end.as_mut().as_pin_mut() else { return Poll::Pending };
-        end.poll(context).map(|()| Err(Interruption::Wall))
-    })
-    .await
-}
-
 /// A guest's error as the client gets it: cut, and without secrets, which get into errors by accident.
 fn cut_and_redact(mut error: GuestError, redactor: &Redactor) -> GuestError {
     let text = match &mut error {
@@ -348,45 +295,4 @@ fn cut_and_redact(mut error: GuestError, redactor: &Redactor) -> GuestError {
     };
     *text = redactor.prefix(text, MAX_ERROR_TEXT).into_owned();
     error
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::config::Limits;
-    use crate::sandbox::{CallPermits, PollPermits};
-    use tokio::sync::Semaphore;
-
-    /// Runs something under limits that it does not hit, of a plugin whose drain ends after a moment.
-    async fn drained<T>(
-        work: impl AsyncFnOnce(Suspension) -> T,
-    ) -> Result<wasmtime::Result<T>, Interruption> {
-        let permits = Arc::new(CallPermits::new(&Limits::default(), Arc::new(Semaphore::new(9))));
-        let permit = permits.acquire().await.unwrap();
-        let (suspension, host_fuel, drain) =
-            (Suspension::new(permits, permit), HostFuel::new(9), Drain::default());
-        let minute = Duration::from_secs(60);
-        let permits = Arc::new(PollPermits::new());
-        let share = permits.share();
-        let polls = PermittedPolls::new(&permits, &share);
-        let bounds = CallBounds { begun: Instant::now(), wall: minute, cpu: minute, drain: &drain, polls };
-        let work = work(suspension.clone());
-        let draining = async {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-            drain.end();
-        };
-        let work = pin!(async { Ok(work.await) });
-        tokio::join!(bounded(work, bounds, &suspension, &host_fuel), draining).0
-    }
-
-    #[tokio::test]
-    async fn calls_that_run_when_the_drain_is_over_end_wherever_they_wait() {
-        let long = Duration::from_secs(3_600);
-        let sleeping = drained(async |_| tokio::time::sleep(long).await).await;
-        assert_eq!(sleeping.unwrap_err(), Interruption::Replaced);
-        let suspended =
-            drained(async |suspension| suspension.suspend_while(tokio::time::sleep(long)).await).await;
-        assert_eq!(suspended.unwrap_err(), Interruption::Replaced);
-        assert!(drained(async |_| 5).await.is_ok_and(|done| done.is_ok_and(|value| value == 5)));
-    }
 }

@@ -41,6 +41,7 @@ impl GuestCall for List {
             is_admitted: false,
             charge: None,
             trace: None,
+            task: None,
         }
     }
 

@@ -7,6 +7,7 @@
 
 mod argument_validation;
 mod bench_api;
+mod call_bounds;
 mod call_error;
 mod call_log;
 mod completions;
@@ -150,6 +151,11 @@ impl Plugin {
     #[must_use]
     pub fn has_function_tools(&self) -> bool {
         self.exports.functions.is_some()
+    }
+
+    /// Whether its guest chooses when a call becomes a task.
+    pub(crate) fn detaches(&self) -> bool {
+        self.exports.detaches
     }
 
     /// Exported functions that cannot be function tools.

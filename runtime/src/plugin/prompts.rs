@@ -32,6 +32,7 @@ impl GuestCall for GetPrompt<'_> {
             is_admitted: false,
             charge: self.client.charge(),
             trace: self.client.trace(),
+            task: None,
         }
     }
 

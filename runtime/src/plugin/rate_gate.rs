@@ -106,7 +106,8 @@ mod tests {
 
     fn info(kind: CallKind, name: &str) -> CallInfo<'_> {
         let (name, arguments, caller) = (name.into(), "".into(), Caller::Stdio);
-        CallInfo { kind, name, arguments, caller, roles: None, is_admitted: false, charge: None, trace: None }
+        let (roles, is_admitted, charge, trace, task) = (None, false, None, None, None);
+        CallInfo { kind, name, arguments, caller, roles, is_admitted, charge, trace, task }
     }
 
     fn named(rejected: Result<(), CallError>) -> &'static str {

@@ -34,6 +34,7 @@ impl GuestCall for CallTool<'_> {
             is_admitted: self.is_admitted,
             charge: self.client.charge(),
             trace: self.client.trace(),
+            task: self.client.task_switch().cloned(),
         }
     }
 

@@ -54,7 +54,7 @@ const HOST_STACK: usize = kib(512);
 #[derive(Debug, thiserror::Error)]
 #[error(
     "cannot set up the WebAssembly engine on this machine; it reserves {reserved_tib} TiB of address space, and less with \
-     fewer `suspended_calls` and `concurrent_calls` under [server]"
+     fewer `suspended_calls`, `tasks` and `concurrent_calls` under [server]"
 )]
 pub struct EngineError {
     reserved_tib: u64,
@@ -136,13 +136,13 @@ fn flags(settings: &ServerConfig) -> Config {
     config
 }
 
-/// The number of instances: for running calls, suspended calls, the instance pool, and spare ones. A server for few
+/// The number of instances: for running calls, suspended calls, tasks, the instance pool, and spare ones. A server for few
 /// calls needs few spare instances, and so fits into little address space: some systems and tools limit a program to 64
 /// GiB.
 fn instances(settings: &ServerConfig) -> u32 {
-    let ServerConfig { concurrent_calls, suspended_calls, idle_instances, .. } = settings;
+    let ServerConfig { concurrent_calls, suspended_calls, tasks, idle_instances, .. } = settings;
     let spare = SPARE_INSTANCES.min(*concurrent_calls);
-    u32::try_from(concurrent_calls + suspended_calls + idle_instances + spare).unwrap_or(u32::MAX / 4)
+    u32::try_from(concurrent_calls + suspended_calls + tasks + idle_instances + spare).unwrap_or(u32::MAX / 4)
 }
 
 /// How many instances may be of the largest components. Instances in the instance pool are usually large, so they are
@@ -243,13 +243,14 @@ mod tests {
         let settings = ServerConfig {
             concurrent_calls: 2,
             suspended_calls: 1,
+            tasks: 1,
             idle_instances: 1,
             ..ServerConfig::default()
         };
         let memories = memories(instances(&settings), large(&settings));
         assert!(memories * 4 < 60, "{memories} memories of 4 GiB");
         let usual = instances(&ServerConfig::default());
-        assert_eq!(usual as usize, 256 + 1_000 + 64 + SPARE_INSTANCES);
+        assert_eq!(usual as usize, 256 + 1_000 + 256 + 64 + SPARE_INSTANCES);
     }
 
     #[test]
@@ -264,13 +265,14 @@ mod tests {
     fn the_largest_server_that_may_be_configured_has_an_engine() {
         let settings = ServerConfig {
             concurrent_calls: 900,
-            suspended_calls: 15_000,
+            suspended_calls: 10_000,
+            tasks: 10_000,
             idle_instances: 100,
             ..ServerConfig::default()
         };
         let engine = engine(&settings);
         assert!(engine.is_ok(), "{engine:?}");
         let error = EngineError::new(&settings, wasmtime::Error::msg("no"));
-        assert!(error.to_string().contains("reserves 66 TiB"), "{error}");
+        assert!(error.to_string().contains("reserves 85 TiB"), "{error}");
     }
 }

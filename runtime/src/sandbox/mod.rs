@@ -34,7 +34,9 @@ pub use engine::{EngineError, engine, engine_without_pool};
 pub(crate) use epoch_ticker::EpochTicker;
 pub(crate) use guest_memory::{GuestMemory, GuestMemoryExhausted, InstanceMemory, PluginMemory};
 pub(crate) use host_fuel::{ChargeError, HostFuel};
-pub(crate) use keyvalue::{CallerQuota, KeyValues, KvBucket, LONGEST_KEY, ValueVersion};
+pub(crate) use keyvalue::{
+    CallerQuota, KeyValues, KvBucket, LONGEST_KEY, RecordId, RecordTable, ValueVersion,
+};
 pub use keyvalue::{KvDatabase, KvError};
 pub(crate) use large_work_threads::{LargeWork, SMALL, SpentCpuTime, WorkBudget, WorkStopped};
 pub use malloc_trim::{TRIM_INTERVAL, set_malloc_thresholds, trim_heap};

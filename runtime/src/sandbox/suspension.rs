@@ -24,6 +24,8 @@ pub(crate) struct Suspension {
 #[derive(Debug, Default)]
 struct SuspensionState {
     permit: Option<CallPermit>,
+    /// The call has become a task and runs on without a permit.
+    needs_none: bool,
     since: Option<Instant>,
     total: Duration,
 }
@@ -48,9 +50,10 @@ impl Suspension {
             state.since = Some(Instant::now());
         });
         let response = response.await;
-        let permit = self.permits.reacquire().await;
+        let needs_none = self.with(|state| state.needs_none);
+        let permit = if needs_none { None } else { self.permits.reacquire().await };
         self.with(|state| {
-            state.permit = permit;
+            state.permit = permit.filter(|_| !state.needs_none);
             state.total += state.since.take().map_or(Duration::ZERO, |since| since.elapsed());
         });
         response
@@ -59,6 +62,15 @@ impl Suspension {
     /// Ends the call and returns its permit.
     pub(crate) fn end(&self) {
         self.with(|state| state.permit = None);
+    }
+
+    /// Returns the permit of a call that runs on as a task.
+    pub(crate) fn end_permit(&self) {
+        let permit = self.with(|state| {
+            state.needs_none = true;
+            state.permit.take()
+        });
+        drop(permit);
     }
 
     /// Whether the call is suspended now.

@@ -330,6 +330,11 @@ impl ScriptedClient for TestClient {
         });
     }
 
+    /// This client knows no tasks, so it waits.
+    fn detach(&self, _: Option<&str>) -> bool {
+        false
+    }
+
     fn respond(&self, key: Option<&str>, request: &ClientRequest) -> Result<String, Error> {
         self.0.responses.respond(key, request)
     }

@@ -18,6 +18,8 @@ mod client_requests;
 mod items;
 #[path = "conformance/media.rs"]
 mod media;
+#[path = "conformance/tasks.rs"]
+mod tasks;
 
 use changes::{
     test_changing_prompt, test_changing_tool, test_trigger_prompt_change, test_trigger_resource_change,
@@ -26,6 +28,7 @@ use changes::{
 use client_requests::*;
 use items::*;
 use media::{PNG, WAV};
+use tasks::*;
 
 /// A text.
 #[tool]
@@ -136,6 +139,13 @@ plugport_sdk::export! {
         test_reconnection,
         test_custom_header,
         json_schema_2020_12_tool,
+        greet,
+        slow_compute,
+        failing_job,
+        protocol_error_job,
+        confirm_delete,
+        multi_input,
+        test_tool_with_task,
         test_sampling,
         test_elicitation,
         test_elicitation_sep1034_defaults,

@@ -30,8 +30,8 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::process::Command;
 
 /// The tokens of two callers.
-const ADA: &str = "plugport_ada-0123456789abcdefghijklmnopqrstuvwxyz";
-const BOB: &str = "plugport_bob-0123456789abcdefghijklmnopqrstuvwxyz";
+pub(crate) const ADA: &str = "plugport_ada-0123456789abcdefghijklmnopqrstuvwxyz";
+pub(crate) const BOB: &str = "plugport_bob-0123456789abcdefghijklmnopqrstuvwxyz";
 
 /// A section for a token, with more keys.
 pub(crate) fn section(name: &str, token: &str, more: &str) -> String {
@@ -40,7 +40,7 @@ pub(crate) fn section(name: &str, token: &str, more: &str) -> String {
 }
 
 /// The sections for both callers.
-fn both() -> String {
+pub(crate) fn both() -> String {
     section("ada", ADA, "") + &section("bob", BOB, "")
 }
 
@@ -77,6 +77,6 @@ async fn check_token(config: &Path, token: &str) -> (Option<i32>, String) {
     (checked.status.code(), String::from_utf8([checked.stdout, checked.stderr].concat()).unwrap())
 }
 
-fn as_caller(server: &Server, token: &str) -> Client {
+pub(crate) fn as_caller(server: &Server, token: &str) -> Client {
     Client::with_token(server.url(), token)
 }

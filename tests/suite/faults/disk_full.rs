@@ -14,6 +14,7 @@ use serde_json::json;
 use tokio::process::Command;
 
 use crate::faults::os_faults::full_beyond;
+use crate::mcp::tasks::TaskClient;
 
 /// Lets no file of the server grow beyond so many bytes, or any.
 async fn limit(server: &Server, bytes: Option<u64>) {
@@ -141,4 +142,21 @@ async fn on_a_full_disk_notes_can_be_read_and_not_written() {
     let server = notebooks(state.path()).start().await;
     wait_for_log_times(&server, "published ", 3).await;
     assert_eq!(counts(&Client::new(server.url())).await, written);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn on_a_full_disk_calls_stay_plain_calls_and_a_running_task_loses_nothing() {
+    let config = "[limits]\ntask_after_ms = 200\n";
+    let builder = Server::builder().guest("polite").config(config).shell_first("trap '' XFSZ");
+    let server = builder.start().await;
+    let client = TaskClient::new(Client::new(server.url()));
+    let id = client.start("polite-nap", json!({ "ms": 1_000 })).await;
+    limit(&server, Some(0)).await;
+    let plain = client.call("polite-nap", json!({ "ms": 500 })).await;
+    assert_eq!((plain.tool_text(), &plain.result()["resultType"]), ("rested", &json!("complete")));
+    tokio::time::sleep(Duration::from_millis(1_500)).await;
+    assert_eq!(client.get(&id).await["status"], "working");
+    limit(&server, None).await;
+    let done = client.wait_for(&id, "completed").await;
+    assert_eq!(done["result"]["content"][0]["text"], "rested");
 }

@@ -5,4 +5,5 @@
 
 mod crash_recovery;
 mod disk_full;
+mod killed_tasks;
 mod os_faults;

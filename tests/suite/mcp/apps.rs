@@ -136,8 +136,7 @@ async fn a_table_is_sorted_in_a_browser_and_reaches_no_host() -> Result<()> {
     }
     let file = |name: &str| std::fs::read_to_string(root().join("plugins/tables/ui").join(name));
     let (page, about) = (file("table.html")?, file("table.meta.json")?);
-    let component =
-        with_files(&guest("polite"), &[("ui/table.html", &page), ("ui/table.meta.json", &about)]);
+    let component = with_files(&guest("polite"), &[("ui/table.html", &page), ("ui/table.meta.json", &about)]);
     let server = Server::builder().file("tables.wasm", &component).start().await;
     let target = vec![server.url(), "ui://tables/table.html".to_owned()];
     let report = Browser.drive("app", "http", "any", target).await;

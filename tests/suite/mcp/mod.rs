@@ -21,4 +21,5 @@ mod session_streams;
 mod skills;
 mod stdio;
 mod stdio_streams;
+pub(crate) mod tasks;
 mod tools;

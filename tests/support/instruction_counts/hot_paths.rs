@@ -41,6 +41,7 @@ const CONFIG: &str = "\
 [server]
 concurrent_calls = 2
 suspended_calls = 1
+tasks = 1
 idle_instances = 1
 guest_memory_mib = 1024
 initial_load_wait_ms = 300_000

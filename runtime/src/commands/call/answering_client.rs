@@ -56,6 +56,7 @@ impl AnsweringClient {
             elicitation_form: elicitation,
             elicitation_url: elicitation,
             roots: !roots.is_empty(),
+            tasks: false,
         };
         Ok(Self {
             capabilities,

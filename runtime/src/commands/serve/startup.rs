@@ -94,7 +94,8 @@ pub(super) fn prepare(
     let authenticator = Arc::new(Authenticator::new(config.auth.as_ref(), audit.clone()));
     let effort = if args.dev_quick { CompileEffort::Quick } else { CompileEffort::Full };
     let compiler = compiler(&config).with_effort(effort);
-    let loader = Loader::new(&settings, store, audit.clone(), compiler).context("cannot start")?;
+    let loader =
+        Loader::new(&settings, Arc::clone(&store), audit.clone(), compiler).context("cannot start")?;
     let (call_totals, guest_memory) = (Arc::clone(loader.call_totals()), Arc::clone(loader.guest_memory()));
     let has_metrics = config.telemetry.listen.is_some();
     config.warnings().iter().for_each(|warning| console::eprint(warning));
@@ -128,7 +129,7 @@ pub(super) fn prepare(
     let refresher = folder.list_refresher();
     let server =
         Server::new(Arc::clone(&catalog), settings).with_authenticator(authenticator).with_quotas(quotas);
-    let server = server.with_tracer(tracer);
+    let server = server.with_tracer(tracer).with_tasks(store);
     let server = Arc::new(if has_metrics { server.with_metrics() } else { server });
     let metrics = ServerMetrics {
         started: SystemTime::now(),

@@ -13,6 +13,7 @@ use super::super::client_requests::input_request::prepare;
 use super::super::jsonrpc::notification;
 use super::super::log_level::level_name;
 use super::super::mrtr::{self, SuspendedCalls};
+use super::super::promotion::Promotion;
 use super::super::request_context::RequestContext;
 use super::super::request_id::RequestId;
 use super::super::request_meta::is_reserved;
@@ -21,7 +22,7 @@ use super::session_request::{self, ResponseCheck};
 use crate::access::{CallCharge, TokenReservation};
 use crate::call_env::{
     Caller, Client, ClientInfo, ClientRequest, ClientRequestBody, ClientRequestError, ClientResponses,
-    LogLevel,
+    LogLevel, TaskSwitch,
 };
 use crate::capability::sampling_tokens;
 use crate::json::RawObject;
@@ -194,13 +195,16 @@ struct ProgressParams<'a> {
     message: Option<&'a str>,
 }
 
-/// Sends a progress notification if the request has a progress token.
+/// Sends a progress notification if the request has a progress token. A task has the message as its status message.
 pub(in super::super) fn send_progress(
     context: &RequestContext,
     progress: f64,
     total: Option<f64>,
     message: Option<&str>,
 ) {
+    if let (Some(promotion), Some(message)) = (&context.promotion, message) {
+        promotion.set_message(message);
+    }
     let leg = context.leg();
     let Some(progress_token) = leg.request_meta.progress_token.as_ref() else {
         return;
@@ -243,6 +247,17 @@ impl Client for RequestClient {
 
     fn trace(&self) -> Option<SpanScope> {
         self.context.trace.as_ref().map(|trace| trace.scope().clone())
+    }
+
+    fn task_switch(&self) -> Option<&Arc<TaskSwitch>> {
+        self.context.promotion.as_ref().map(Promotion::switch)
+    }
+
+    fn detach<'a>(&'a self, status: Option<&'a str>) -> BoxFuture<'a, bool> {
+        if let (Some(promotion), Some(status)) = (&self.context.promotion, status) {
+            promotion.set_message(status);
+        }
+        self.context.detach().boxed()
     }
 
     fn local_roots(&self) -> BoxFuture<'_, Option<String>> {

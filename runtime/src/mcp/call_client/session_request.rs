@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use futures_util::future::join_all;
-use serde_json::json;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
 
 use super::super::client_requests::IndexedResult;
 use super::super::client_requests::input_request::InputRequest;
@@ -12,6 +13,7 @@ use super::super::error::RpcError;
 use super::super::jsonrpc::{ClientError, ClientResult, notification, request};
 use super::super::mrtr::{CallOwner, SuspendedCalls};
 use super::super::notification_queue::OutgoingMessage;
+use super::super::promotion::{Promotion, RELATED_TASK};
 use super::super::request_context::{RequestContext, RequestLeg};
 use super::super::sessions::session::Session;
 use crate::call_env::{Caller, ClientRequestError};
@@ -75,7 +77,13 @@ async fn send(
     (at, input_request): (usize, &InputRequest),
 ) -> IndexedResult {
     let mut sent = CancelOnDrop { leg, reply: session.pending_requests.register(), responded: false };
-    let message = request(sent.reply.id, input_request.method, &input_request.params);
+    let _waiting = context.promotion.as_ref().map(Promotion::wait_for_client);
+    let message = match context.promotion.as_ref().and_then(Promotion::task_id) {
+        Some(task) => {
+            request(sent.reply.id, input_request.method, &with_related_task(&input_request.params, task))
+        }
+        None => request(sent.reply.id, input_request.method, &input_request.params),
+    };
     if leg.queue.deliver(OutgoingMessage::Message(message)).await.is_err() {
         return (at, Err(ClientRequestError::Cancelled));
     }
@@ -91,6 +99,16 @@ async fn send(
     }
     let bytes = result.as_ref().map_or(0, |result| result.get().len());
     (at, offload.in_place(bytes, || read(input_request, result)).await)
+}
+
+/// The parameters of a client request of a task, which name the task.
+fn with_related_task(params: &RawValue, task: &str) -> Value {
+    let mut params: Value = serde_json::from_str(params.get()).unwrap_or_default();
+    let meta = params.as_object_mut().map(|params| params.entry("_meta").or_insert_with(|| json!({})));
+    if let Some(meta) = meta.and_then(Value::as_object_mut) {
+        meta.insert(RELATED_TASK.to_owned(), json!({ "taskId": task }));
+    }
+    params
 }
 
 fn read(input_request: &InputRequest, response: ClientResult) -> Result<String, ClientRequestError> {

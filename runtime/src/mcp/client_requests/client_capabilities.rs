@@ -12,6 +12,9 @@ use super::super::revision::Revision;
 /// Maximum length of the JSON text, in bytes. The parsed tree temporarily takes many times as much.
 const MAX_BYTES: usize = 64 << 10;
 
+/// The name of the extension for tasks.
+pub(crate) const TASKS: &str = "io.modelcontextprotocol/tasks";
+
 /// One flag for each capability.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct ClientCapabilities {
@@ -22,6 +25,8 @@ pub(crate) struct ClientCapabilities {
     pub(crate) roots: bool,
     /// Whether it declared any extension.
     pub(crate) extensions: bool,
+    /// The extension `io.modelcontextprotocol/tasks`.
+    pub(crate) tasks: bool,
 }
 
 impl ClientCapabilities {
@@ -34,6 +39,7 @@ impl ClientCapabilities {
         elicitation_url: true,
         roots: true,
         extensions: true,
+        tasks: true,
     };
 
     /// Whether the client declared a capability. `capability` is a name that `InputRequest::capability` returns.
@@ -80,6 +86,8 @@ impl ClientCapabilities {
             elicitation_url: url,
             roots: has(&declared, "roots"),
             extensions: has(&declared, "extensions"),
+            tasks: revision.has_tasks_extension()
+                && declared.get("extensions").is_some_and(|extensions| has(extensions, TASKS)),
         }
     }
 }
@@ -105,6 +113,15 @@ mod tests {
         assert!(read(r#"{"elicitation":{}}"#, Revision::V2025_11_25).elicitation_form);
         let url = read(r#"{"elicitation":{"url":{}}}"#, Revision::V2025_11_25);
         assert!(!url.elicitation_form && url.elicitation_url);
+    }
+
+    #[test]
+    fn an_extension_is_declared_by_its_name_in_revisions_with_extensions() {
+        let declared = r#"{"extensions":{"io.modelcontextprotocol/tasks":{}}}"#;
+        assert!(read(declared, Revision::V2026_07_28).tasks && !read(declared, Revision::V2025_11_25).tasks);
+        for odd in [r#"{"extensions":{"io.modelcontextprotocol/tasks":true}}"#, r#"{"tasks":{}}"#] {
+            assert!(!read(odd, Revision::V2026_07_28).tasks, "{odd}");
+        }
     }
 
     #[test]

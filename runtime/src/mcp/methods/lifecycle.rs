@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 
 use super::super::client_requests::client_capabilities::ClientCapabilities;
 use super::super::error::RpcError;
@@ -27,6 +28,9 @@ pub(super) struct ServerCapabilities {
     #[serde(skip_serializing_if = "Option::is_none")]
     completions: Option<NoOptions>,
     logging: NoOptions,
+    /// The experimental tasks of 2025-11-25.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tasks: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     extensions: Option<Extensions>,
 }
@@ -51,6 +55,9 @@ impl ServerCapabilities {
             prompts: listing(None),
             completions: revision.has_completions_capability().then_some(NoOptions {}),
             logging: NoOptions {},
+            tasks: revision
+                .has_core_tasks()
+                .then(|| json!({ "cancel": {}, "requests": { "tools": { "call": {} } } })),
             extensions: Extensions::for_client(revision, client),
         }
     }
@@ -110,7 +117,6 @@ pub(in super::super) fn ping(server: &Server, context: &RequestContext) -> Resul
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[test]
     fn everything_is_announced_as_far_as_a_revision_knows_it() {
@@ -128,7 +134,11 @@ mod tests {
         let mut newer = oldest;
         newer["completions"] = json!({});
         assert_eq!(of(Revision::V2025_03_26), newer);
-        newer["extensions"] = serde_json::to_value(Extensions).unwrap();
+        let mut with_tasks = newer.clone();
+        with_tasks["tasks"] = json!({ "cancel": {}, "requests": { "tools": { "call": {} } } });
+        with_tasks["extensions"] = serde_json::to_value(Extensions::of(Revision::V2025_11_25)).unwrap();
+        assert_eq!(of(Revision::V2025_11_25), with_tasks);
+        newer["extensions"] = serde_json::to_value(Extensions::of(Revision::V2026_07_28)).unwrap();
         assert_eq!(of(Revision::V2026_07_28), newer);
     }
 }

@@ -14,9 +14,12 @@ pub(super) mod prompts;
 mod quotas;
 pub(super) mod resources;
 mod run_guest_call;
+pub(super) mod session_tasks;
 pub(super) mod skills;
 mod string_arguments;
 pub(super) mod subscriptions;
+mod task_subscription;
+pub(super) mod tasks;
 pub(super) mod tools;
 
 use serde::Deserialize;

@@ -16,6 +16,8 @@ use super::super::revision::Revision;
 use super::super::server::{CatalogView, Server};
 use super::super::sessions::server_notifications::method_of;
 use super::super::sessions::subscriptions::Subscriptions;
+use super::super::tasks::{TaskNotification, TaskView};
+use super::task_subscription::TaskSubscription;
 use super::{item_access, read};
 use crate::catalog::CatalogChange;
 use crate::json::RawObject;
@@ -79,6 +81,7 @@ struct SubscriptionFilter {
     resources_list_changed: bool,
     prompts_list_changed: bool,
     resource_subscriptions: Vec<String>,
+    task_ids: Option<Vec<String>>,
 }
 
 /// The subscription of one `subscriptions/listen`.
@@ -86,19 +89,25 @@ pub(in super::super) struct SubscriptionStream {
     id: Value,
     filter: SubscriptionFilter,
     uris: Subscriptions,
+    /// `None` if the client subscribed to no tasks.
+    tasks: Option<TaskSubscription>,
 }
 
 impl SubscriptionStream {
     /// Reads a `subscriptions/listen`.
     ///
     /// # Errors
-    /// When its parameters are malformed, or there are too many URIs.
+    /// When its parameters are malformed, there are too many URIs or tasks, or the client has not declared tasks.
     pub(in super::super) async fn open(
         server: &Server,
         context: &RequestContext,
         params: &Params,
     ) -> Result<Self, RpcError> {
-        server.reading().in_place(params.len(), || Self::new(server, context, params)).await
+        let mut opened =
+            server.reading().in_place(params.len(), || Self::new(server, context, params)).await?;
+        let task_ids = opened.filter.task_ids.take();
+        opened.tasks = TaskSubscription::open(server, context, task_ids).await?;
+        Ok(opened)
     }
 
     /// The URIs whose updates the client subscribed to.
@@ -109,7 +118,7 @@ impl SubscriptionStream {
     /// Sends notifications of changes until the client cancels the request or the server stops. The request gets a
     /// result only if the server stops.
     pub(in super::super) async fn listen(
-        self,
+        mut self,
         server: &Server,
         context: &RequestContext,
     ) -> Option<Result<EncodedResult, RpcError>> {
@@ -117,7 +126,14 @@ impl SubscriptionStream {
         let queue = &leg.queue;
         let mut changes = server.changes(&context.caller);
         queue.deliver(OutgoingMessage::Message(self.acknowledgement())).await.ok()?;
+        let mut tasks = self.tasks.take();
         loop {
+            let next_task = async {
+                match &mut tasks {
+                    Some(tasks) => tasks.next().await,
+                    None => std::future::pending().await,
+                }
+            };
             let messages = tokio::select! {
                 biased;
                 () = context.cancel.cancelled() => return None,
@@ -127,6 +143,7 @@ impl SubscriptionStream {
                     Some(change) => self.message_for(&change).into_iter().collect(),
                     None => return Some(self.ended(server, context.revision)),
                 },
+                task = next_task => vec![self.changed_task(&task)],
             };
             for message in messages {
                 queue.deliver(OutgoingMessage::Message(message)).await.ok()?;
@@ -141,7 +158,12 @@ impl SubscriptionStream {
         let id = serde_json::to_value(&context.request.id).map_err(|_| {
             RpcError::invalid_request("the id of a subscription is a string, or an integer of 64 bits")
         })?;
-        Ok(Self { id, filter, uris })
+        Ok(Self { id, filter, uris, tasks: None })
+    }
+
+    fn changed_task(&self, task: &TaskView) -> Bytes {
+        let meta = json!({ SUBSCRIPTION_ID: self.id });
+        notification("notifications/tasks", &TaskNotification { task, meta: &meta })
     }
 
     fn tagged(&self, method: &str, mut params: Value) -> Bytes {
@@ -151,7 +173,7 @@ impl SubscriptionStream {
         notification(method, &params)
     }
 
-    /// The first message: the accepted filter, which is always the whole requested filter.
+    /// The first message: the accepted filter, which is the requested filter without tasks that do not exist.
     fn acknowledgement(&self) -> Bytes {
         let mut accepted = serde_json::Map::new();
         for (name, is_requested) in [
@@ -166,6 +188,9 @@ impl SubscriptionStream {
         let uris = self.uris.all();
         if !uris.is_empty() {
             accepted.insert("resourceSubscriptions".to_owned(), uris.into());
+        }
+        if let Some(tasks) = &self.tasks {
+            accepted.insert("taskIds".to_owned(), tasks.ids().into());
         }
         self.tagged("notifications/subscriptions/acknowledged", json!({ "notifications": accepted }))
     }

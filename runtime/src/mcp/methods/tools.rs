@@ -17,7 +17,7 @@ use super::error_mapping::{MappedError, map_tool_error};
 use super::hidden_items::HiddenLinks;
 use super::item_access::{self, AccessError, AllowingRoles};
 use super::quotas::{self, CalledItem};
-use super::run_guest_call;
+use super::{run_guest_call, tasks};
 use crate::access::CallCharge;
 use crate::call_env::Caller;
 use crate::catalog::{PublishedTool, SchemaMismatch};
@@ -40,6 +40,9 @@ pub(in super::super) async fn call(
         Err(NotCallable::Rpc(error)) => return Some(Err(error)),
         Err(NotCallable::Arguments(why)) => return Some(error_result(server, context, why)),
     };
+    if let Err(error) = tasks::note_tool(context, &tool) {
+        return Some(Err(error));
+    }
     if let Some(metrics) = &server.metrics {
         metrics.note_tool(context, &tool);
     }
@@ -72,6 +75,9 @@ pub(in super::super) async fn call(
         }
         Err(ArgumentError::Stopped(failure)) => return Some(fail(server, context, &tool, failure)),
     };
+    if let Err(error) = tasks::begin(context, &tool).await {
+        return Some(Err(error));
+    }
     let client = run_guest_call::client(server, context, &tool.plugin, allowed);
     let call = pin!(tool.plugin.call_validated(&tool.own_name, &args, admitted, client));
     let FinishedCall { outcome, mut record } = run_guest_call::run(context, &tool.name, call).await?;

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use crate::json::RawObject;
 use crate::mcp::call_task::CallTask;
 use crate::mcp::client_requests::client_capabilities::ClientCapabilities;
-use crate::mcp::client_requests::input_request::InputRequest;
 use crate::mcp::client_requests::pending_input::PendingInput;
 use crate::mcp::error::RpcError;
 use crate::mcp::request_context::{RequestContext, RequestLeg};
@@ -36,23 +35,17 @@ impl SuspendedCall {
         responses: &RawObject,
         capabilities: ClientCapabilities,
     ) -> Result<(), RpcError> {
-        let PendingInput { open, responses: accepted, .. } = &mut self.pending_input;
-        let read = open.iter().map(|(_, input_request)| read(input_request, responses));
-        let read: Vec<Option<String>> = read.collect::<Result<_, _>>()?;
+        let read = self.pending_input.read(responses)?;
+        let open = self.pending_input.open.iter();
         // Each stateless request declares its own capabilities, so this request must have those that open client
         // requests need.
-        let lacking = open.iter().zip(&read).find(|((_, input_request), response)| {
+        let lacking = open.zip(&read).find(|((_, input_request), response)| {
             response.is_none() && !capabilities.has(input_request.capability())
         });
         if let Some(((_, input_request), _)) = lacking {
             return Err(RpcError::missing_capability(input_request.capability()));
         }
-        for ((at, input_request), response) in std::mem::take(open).into_iter().zip(read) {
-            match response {
-                Some(response) => accepted.push((at, response)),
-                None => open.push((at, input_request)),
-            }
-        }
+        self.pending_input.keep(read);
         Ok(())
     }
 
@@ -65,13 +58,4 @@ impl SuspendedCall {
         let _ = pending_input.resume.send(pending_input.responses);
         (context, task)
     }
-}
-
-/// Returns the checked response to one client request; `None` if the request brings none.
-fn read(input_request: &InputRequest, responses: &RawObject) -> Result<Option<String>, RpcError> {
-    let key = &input_request.key;
-    let Some(response) = responses.get(key) else { return Ok(None) };
-    input_request.read(response).map(Some).map_err(|why| {
-        RpcError::invalid_params(&format!("`inputResponses`: the response to `{key}` does not fit: {why}"))
-    })
 }

@@ -32,8 +32,18 @@ impl ListItem for PublishedTool {
             let hints = tool.annotations.as_ref();
             map.serialize_entry("annotations", &AnnotationsView { title, hints })?;
         }
+        // In the revision with `execution`, a tool that does not mention tasks would have none.
+        if revision.has_execution() && self.extra.get("execution").is_none() {
+            map.serialize_entry("execution", &Execution { task_support: "optional" })?;
+        }
         write_fields(map, &self.extra, OWN, revision)
     }
+}
+
+#[derive(serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Execution {
+    task_support: &'static str,
 }
 
 fn text_of(schema: &Schema, revision: Revision) -> &RawValue {

@@ -36,6 +36,7 @@ impl CallLog {
             is_admitted: false,
             charge: None,
             trace: None,
+            task: None,
         };
         let mut record = self.record(&info);
         record.received(call.bytes_in);

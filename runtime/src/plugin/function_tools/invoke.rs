@@ -55,6 +55,7 @@ impl GuestCall for CallFunction<'_> {
             is_admitted: self.is_admitted,
             charge: self.client.charge(),
             trace: self.client.trace(),
+            task: self.client.task_switch().cloned(),
         }
     }
 

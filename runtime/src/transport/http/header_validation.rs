@@ -26,8 +26,8 @@ impl ArgumentsCheck for DeferredHeaders {
     }
 }
 
-/// Compares the headers of a stateless request with its body. Returns the name or URI in the body if a header must
-/// repeat it.
+/// Compares the headers of a stateless request with its body. Returns the name, URI or id in the body if a header
+/// must repeat it.
 ///
 /// # Errors
 /// -32020 when a header is missing, has invalid characters, or differs from the body.
@@ -41,6 +41,7 @@ pub(super) fn check<'r>(
     let name = match request.method {
         Method::CallTool | Method::GetPrompt => request.params.name(),
         Method::ReadResource => request.params.uri(),
+        Method::GetTask | Method::UpdateTask | Method::CancelTask => request.params.task_id(),
         _ => return Ok(None),
     };
     // If the body lacks the parameter, the handler rejects the request because of its parameters.

@@ -1,0 +1,126 @@
+//! What tools say about tasks; and `tasks/get`, `tasks/update` and `tasks/cancel` of the extension (2026-07-28).
+
+use std::sync::Arc;
+
+use super::super::client_requests::client_capabilities::TASKS;
+use super::super::error::RpcError;
+use super::super::param_errors::reason;
+use super::super::params::Params;
+use super::super::promotion::TaskTerms;
+use super::super::request_context::RequestContext;
+use super::super::result_writer::{EmptyResult, EncodedResult};
+use super::super::server::{CatalogView, Server};
+use super::super::tasks::{FoundTask, TaskGeneration};
+use super::{item_access, run_guest_call};
+use crate::catalog::{PublishedTool, TaskSupport};
+use crate::json::RawObject;
+
+pub(in super::super) async fn get(
+    server: &Server,
+    context: &RequestContext,
+    params: &Params,
+) -> Result<EncodedResult, RpcError> {
+    let view = find(server, context, params).await?.view();
+    let _reservation = run_guest_call::reserve_result(server, context, view.size())?;
+    let write = || EncodedResult::new(&view, context.revision, &server.info);
+    server.reading().in_place(view.size(), write).await
+}
+
+pub(in super::super) async fn update(
+    server: &Server,
+    view: &CatalogView,
+    context: &RequestContext,
+    params: &Params,
+) -> Result<EncodedResult, RpcError> {
+    let found = find(server, context, params).await?;
+    let missing = || RpcError::invalid_params("`params`: missing field `inputResponses`");
+    let responses = RawObject::parse(params.input_responses().ok_or_else(missing)?)
+        .map_err(|error| RpcError::invalid_params(&format!("`params.inputResponses`: {}", reason(&error))))?;
+    if let FoundTask::Live(live) = found {
+        // The policy may have changed since the call.
+        item_access::check_request(view, &context.caller, live.context.revision, &live.context.request)?;
+        let accept = || live.accept(&responses);
+        if server.reading().in_place(params.work(), accept).await? {
+            // The guest may use the responses until it ends.
+            live.context.keep_reservation(context.request.reservation.clone());
+            server.call_tasks.changed(&live);
+        }
+    }
+    acknowledge(server, context)
+}
+
+pub(in super::super) async fn cancel(
+    server: &Server,
+    context: &RequestContext,
+    params: &Params,
+) -> Result<EncodedResult, RpcError> {
+    if let FoundTask::Live(live) = find(server, context, params).await? {
+        live.context.cancel.cancel();
+    }
+    acknowledge(server, context)
+}
+
+/// Notes what the called tool says about tasks.
+///
+/// # Errors
+/// When the tool only runs as a task, and the client cannot have one.
+pub(super) fn note_tool(context: &RequestContext, tool: &PublishedTool) -> Result<(), RpcError> {
+    let Some(promotion) = &context.promotion else {
+        return match tool.task_support {
+            TaskSupport::Required if context.revision.is_stateless() => {
+                Err(RpcError::missing_extension(TASKS))
+            }
+            // The answer that 2025-11-25 has for a call without `params.task`. Older clients cannot know better.
+            TaskSupport::Required if context.revision.has_core_tasks() => {
+                Err(RpcError::method_not_found("tools/call without `params.task`", context.revision))
+            }
+            _ => Ok(()),
+        };
+    };
+    let is_forbidden = tool.task_support == TaskSupport::Forbidden;
+    if is_forbidden && context.revision.has_core_tasks() {
+        return Err(RpcError::method_not_found(
+            "tools/call with `params.task` for this tool",
+            context.revision,
+        ));
+    }
+    let limits = &tool.plugin.config().limits;
+    promotion.set_terms(TaskTerms {
+        plugin: Arc::clone(tool.plugin.shared_name()),
+        tool: Arc::clone(&tool.own_name),
+        max_tasks: usize::try_from(limits.tasks).unwrap_or(usize::MAX),
+        grace: limits.task_grace(),
+        is_forbidden,
+    });
+    Ok(())
+}
+
+/// Makes the call of a tool a task at once, if the client asked for one, or if the tool only runs as one and its guest
+/// does not choose the moment.
+///
+/// # Errors
+/// When there is no room for a task.
+pub(super) async fn begin(context: &RequestContext, tool: &PublishedTool) -> Result<(), RpcError> {
+    let is_required = tool.task_support == TaskSupport::Required && !tool.plugin.detaches();
+    let is_at_once = is_required || context.revision.has_core_tasks();
+    if context.promotion.is_none() || !is_at_once || context.detach().await {
+        return Ok(());
+    }
+    let why = "there is no room for another task (limits `tasks`, setting [server] `task_store_mib`); try again later";
+    Err(RpcError::internal(why))
+}
+
+/// Rejects a client that has not declared the extension with this request.
+pub(super) fn check_declared(context: &RequestContext) -> Result<(), RpcError> {
+    if context.leg().capabilities.tasks { Ok(()) } else { Err(RpcError::missing_extension(TASKS)) }
+}
+
+async fn find(server: &Server, context: &RequestContext, params: &Params) -> Result<FoundTask, RpcError> {
+    check_declared(context)?;
+    let id = params.task_id()?;
+    server.call_tasks.find(&id, TaskGeneration::Extension, &context.caller).await
+}
+
+fn acknowledge(server: &Server, context: &RequestContext) -> Result<EncodedResult, RpcError> {
+    EncodedResult::new(&EmptyResult, context.revision, &server.info)
+}

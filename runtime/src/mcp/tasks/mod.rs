@@ -1,0 +1,28 @@
+//! Tasks: a `tools/call` whose client is answered with an id, and fetches the result later.
+//!
+//! In order: the [`Promoter`] of a response stream waits for the grace of the call, or for the guest to detach, and has
+//! [`Tasks`] make a [`NewTask`], whose record is then on the disk. The stream gives it the call's work and its queue,
+//! and answers with the id. The `keeper` drives the work; a [`LiveTask`] is what others see of it: its status, and the
+//! client requests that it waits for. When the work has ended, [`Tasks`] writes the record with the result, and only
+//! then says so. From then on the record is all there is, until its time to live is over.
+//!
+//! `task_id` makes and checks ids, `task_counts` has the limits, `task_record` is what is stored, and `task_view` what
+//! clients see. This module knows neither response streams nor the server, which own parts of it.
+
+mod keeper;
+mod live_task;
+mod new_task;
+mod promoter;
+mod registry;
+mod task_counts;
+mod task_id;
+mod task_record;
+mod task_view;
+
+pub(in crate::mcp) use new_task::NewTask;
+pub(in crate::mcp) use promoter::Promoter;
+pub(in crate::mcp) use registry::{FoundTask, TaskSettings, Tasks};
+pub(in crate::mcp) use task_counts::TaskBounds;
+pub(in crate::mcp) use task_id::TaskGeneration;
+pub(in crate::mcp) use task_record::TaskStatus;
+pub(in crate::mcp) use task_view::{TaskNotification, TaskView};

@@ -1,0 +1,121 @@
+//! Decides when the call of a response stream becomes a task: after the grace of its tool, or when its guest detaches.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+
+use super::new_task::NewTask;
+use super::registry::Tasks;
+use crate::mcp::promotion::Promotion;
+use crate::mcp::request_context::RequestContext;
+
+/// How long to wait before asking again which tool is called, while the server looks for it.
+const UNKNOWN_TOOL: Duration = Duration::from_millis(100);
+
+/// Makes a task of one call, at most once. `None`: the call never becomes a task; so it is for most.
+pub(in crate::mcp) struct Promoter(Option<Box<PromotableCall>>);
+
+/// A call whose client knows tasks.
+struct PromotableCall {
+    tasks: Arc<Tasks>,
+    context: Arc<RequestContext>,
+    begun: Instant,
+    making: Option<JoinHandle<Option<NewTask>>>,
+    /// Those who asked for a task.
+    waiting: Vec<oneshot::Sender<bool>>,
+    /// There was no room for a task, so the call stays a plain call.
+    has_failed: bool,
+}
+
+impl PromotableCall {
+    fn promotion(&self) -> Option<&Promotion> {
+        // A later message of the client may declare less than the first.
+        let is_declared = self.context.leg().knows_tasks(self.context.revision);
+        let promotion = self.context.promotion.as_ref().filter(|_| is_declared && !self.has_failed)?;
+        let is_forbidden = promotion.terms().is_some_and(|terms| terms.is_forbidden);
+        (!is_forbidden).then_some(promotion)
+    }
+
+    /// Waits until the grace is over; for ever if the call cannot become a task.
+    async fn grace(&self) {
+        loop {
+            let Some(promotion) = self.promotion() else { return std::future::pending().await };
+            match promotion.terms() {
+                Some(terms) => return tokio::time::sleep_until(self.begun + terms.grace).await,
+                None => tokio::time::sleep(UNKNOWN_TOOL).await,
+            }
+        }
+    }
+
+    /// Begins to make the task, unless that has begun.
+    fn make(&mut self) -> &mut JoinHandle<Option<NewTask>> {
+        let Self { tasks, context, making, .. } = self;
+        making.get_or_insert_with(|| tokio::spawn(NewTask::make(Arc::clone(tasks), Arc::clone(context))))
+    }
+}
+
+impl Promoter {
+    /// For a request that begins now, or another leg of a suspended one.
+    pub(in crate::mcp) fn new(tasks: &Arc<Tasks>, context: &Arc<RequestContext>) -> Self {
+        let call = context.promotion.as_ref().map(|_| PromotableCall {
+            tasks: Arc::clone(tasks),
+            context: Arc::clone(context),
+            begun: Instant::now(),
+            making: None,
+            waiting: Vec::new(),
+            has_failed: false,
+        });
+        Self(call.map(Box::new))
+    }
+
+    /// For what is no call.
+    pub(in crate::mcp) fn never() -> Self {
+        Self(None)
+    }
+
+    /// Makes the call a task now, and answers whether it has become one.
+    pub(in crate::mcp) fn detach(&mut self, answer: oneshot::Sender<bool>) {
+        match self.0.as_mut().filter(|call| call.promotion().is_some()) {
+            Some(call) => {
+                call.make();
+                call.waiting.push(answer);
+            }
+            // An error means that the guest does not wait any more.
+            None => drop(answer.send(false)),
+        }
+    }
+
+    /// Waits until the call becomes a task; for ever if it does not. Cancel-safe.
+    pub(in crate::mcp) async fn promoted(&mut self) -> NewTask {
+        let Some(call) = &mut self.0 else { return std::future::pending().await };
+        loop {
+            if call.making.is_none() {
+                call.grace().await;
+            }
+            let made = call.make().await;
+            call.making = None;
+            match made {
+                Ok(Some(new)) => return new,
+                _ => call.has_failed = true,
+            }
+            answer(&mut call.waiting, false);
+        }
+    }
+
+    /// Tells those who asked that the call is a task now.
+    pub(in crate::mcp) fn has_begun(&mut self) {
+        if let Some(call) = &mut self.0 {
+            answer(&mut call.waiting, true);
+        }
+    }
+}
+
+fn answer(waiting: &mut Vec<oneshot::Sender<bool>>, is_task: bool) {
+    for waiting in waiting.drain(..) {
+        // An error means that the guest does not wait any more.
+        let _ = waiting.send(is_task);
+    }
+}
