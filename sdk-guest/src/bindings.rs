@@ -34,11 +34,7 @@ pub mod keyvalue {
 }
 
 pub mod detaching {
-    wit_bindgen::generate!({
-        path: "wit",
-        world: "detaching",
-        with: { "plugport:plugin/request@0.1.0": crate::bindings::request },
-    });
+    include!("bindings/detaching.rs");
 
     pub use plugport::plugin::tasks;
 }

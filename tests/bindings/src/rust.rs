@@ -23,6 +23,8 @@ const SHARED: &[(&str, &str)] = &[
     ("plugport:plugin/request@0.1.0", "crate::bindings::request"),
 ];
 
+const REQUEST: &[(&str, &str)] = &[("plugport:plugin/request@0.1.0", "crate::bindings::request")];
+
 pub(crate) fn generate() -> Result<Generated> {
     let mut files = Generated::new();
     for (world, options) in imports() {
@@ -44,9 +46,10 @@ pub(crate) fn generate() -> Result<Generated> {
 }
 
 /// The worlds of `wit/plugin.wit` that only import.
-fn imports() -> [(&'static str, Opts); 4] {
+fn imports() -> [(&'static str, Opts); 5] {
     [
         ("config", foreign()),
+        ("detaching", with(&[], REQUEST)),
         ("http", Opts { generate_unused_types: true, ..with(EQ, HTTP_TYPES) }),
         ("imports", Opts { generate_unused_types: true, ..with(PARTIAL_EQ, TYPES) }),
         ("keyvalue", foreign()),
