@@ -96,6 +96,11 @@ extern void __wasm_import_wasi_keyvalue_batch_set_many(int32_t, uint8_t *, size_
 __attribute__((__import_module__("wasi:keyvalue/batch@0.2.0-draft2"), __import_name__("delete-many")))
 extern void __wasm_import_wasi_keyvalue_batch_delete_many(int32_t, uint8_t *, size_t, uint8_t *);
 
+// Imported Functions from `plugport:plugin/tasks@0.1.0`
+
+__attribute__((__import_module__("plugport:plugin/tasks@0.1.0"), __import_name__("detach")))
+extern int32_t __wasm_import_plugport_plugin_tasks_detach(int32_t, int32_t, uint8_t *, size_t);
+
 // Imported Functions from `wasi:config/store@0.2.0-rc.1`
 
 __attribute__((__import_module__("wasi:config/store@0.2.0-rc.1"), __import_name__("get")))
@@ -3718,6 +3723,28 @@ bool wasi_keyvalue_batch_delete_many(wasi_keyvalue_batch_borrow_bucket_t bucket,
     *err = result.val.err;
     return 0;
   }
+}
+
+bool plugport_plugin_tasks_detach(plugport_plugin_tasks_borrow_call_t call, plugin_string_t *maybe_status) {
+  plugin_option_string_t status;
+  status.is_some = maybe_status != NULL;if (maybe_status) {
+    status.val = *maybe_status;
+  }
+  int32_t option;
+  uint8_t * option1;
+  size_t option2;
+  if ((status).is_some) {
+    const plugin_string_t *payload0 = &(status).val;
+    option = 1;
+    option1 = (uint8_t *) (*payload0).ptr;
+    option2 = (*payload0).len;
+  } else {
+    option = 0;
+    option1 = 0;
+    option2 = 0;
+  }
+  int32_t ret = __wasm_import_plugport_plugin_tasks_detach((call).__handle, option, option1, option2);
+  return ret;
 }
 
 bool wasi_config_store_get(plugin_string_t *key, plugin_option_string_t *ret, wasi_config_store_error_t *err) {

@@ -458,6 +458,8 @@ typedef struct {
   } val;
 } wasi_keyvalue_batch_result_void_error_t;
 
+typedef plugport_plugin_request_borrow_call_t plugport_plugin_tasks_borrow_call_t;
+
 // An error type that encapsulates the different errors that can occur fetching configuration values.
 typedef struct wasi_config_store_error_t {
   uint8_t tag;
@@ -1015,6 +1017,12 @@ extern bool wasi_keyvalue_batch_set_many(wasi_keyvalue_batch_borrow_bucket_t buc
 // 
 // Other concurrent operations may also be able to see the partial results.
 extern bool wasi_keyvalue_batch_delete_many(wasi_keyvalue_batch_borrow_bucket_t bucket, plugin_list_string_t *keys, wasi_keyvalue_batch_error_t *err);
+
+// Imported Functions from `plugport:plugin/tasks@0.1.0`
+// From here on the client need not wait, if it knows tasks. Whether the call is a task now; if not, everything goes
+// on as before. Client requests before this belong to the call, later ones to the task. `status` is for people;
+// messages of `progress` replace it.
+extern bool plugport_plugin_tasks_detach(plugport_plugin_tasks_borrow_call_t call, plugin_string_t *maybe_status);
 
 // Imported Functions from `wasi:config/store@0.2.0-rc.1`
 // Gets a configuration value of type `string` associated with the `key`.
