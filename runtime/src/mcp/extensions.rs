@@ -6,11 +6,25 @@ use serde_json::value::RawValue;
 use super::client_requests::client_capabilities::{ClientCapabilities, TASKS};
 use super::revision::Revision;
 
-/// Names, settings, and whether a revision has the extension.
-const TABLE: [(&str, &str, fn(Revision) -> bool); 3] = [
-    ("io.modelcontextprotocol/skills", r#"{"directoryRead":true}"#, |_| true),
-    (TASKS, "{}", Revision::has_tasks_extension),
-    ("io.modelcontextprotocol/ui", r#"{"mimeTypes":["text/html;profile=mcp-app"]}"#, |_| true),
+struct Extension {
+    name: &'static str,
+    /// JSON.
+    settings: &'static str,
+    is_in: fn(Revision) -> bool,
+}
+
+const TABLE: [Extension; 3] = [
+    Extension {
+        name: "io.modelcontextprotocol/skills",
+        settings: r#"{"directoryRead":true}"#,
+        is_in: |_| true,
+    },
+    Extension { name: TASKS, settings: "{}", is_in: Revision::has_tasks_extension },
+    Extension {
+        name: "io.modelcontextprotocol/ui",
+        settings: r#"{"mimeTypes":["text/html;profile=mcp-app"]}"#,
+        is_in: |_| true,
+    },
 ];
 
 /// The field `extensions` of the server's capabilities.
@@ -35,9 +49,9 @@ impl Extensions {
 impl Serialize for Extensions {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        for (name, settings, _) in TABLE.iter().filter(|(.., is_in)| is_in(self.revision)) {
-            let settings: &RawValue = serde_json::from_str(settings).map_err(S::Error::custom)?;
-            map.serialize_entry(name, settings)?;
+        for extension in TABLE.iter().filter(|extension| (extension.is_in)(self.revision)) {
+            let settings: &RawValue = serde_json::from_str(extension.settings).map_err(S::Error::custom)?;
+            map.serialize_entry(extension.name, settings)?;
         }
         map.end()
     }

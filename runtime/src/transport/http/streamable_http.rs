@@ -23,6 +23,10 @@ use crate::mcp::{
 
 /// The reply to one HTTP request.
 #[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "most replies are streams, and a box costs each of them an allocation"
+)]
 pub(super) enum Reply {
     /// A notification or a response was accepted: 202 without a body.
     Accepted,
