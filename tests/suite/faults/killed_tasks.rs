@@ -17,6 +17,10 @@ use crate::mcp::tasks::TaskClient;
 /// Every call that sleeps becomes a task.
 const CONFIG: &str = "[limits]\ntask_after_ms = 20\n";
 
+/// How long those calls sleep. A slow disk may take much of it to write the record of a task, and a call that ends before
+/// that stays a plain call.
+const SLEEP_MS: u64 = 200;
+
 /// Clients that make tasks at the same time.
 const CLIENTS: usize = 4;
 
@@ -41,7 +45,7 @@ async fn assert_survive(lives: usize, seed: u64) {
     let mut random = seeded(seed);
     // From here on the compiled code is on the disk.
     let first = RawServer::start(folder.path(), CONFIG);
-    TaskClient::new(Client::new(first.url().await)).start("polite-nap", json!({ "ms": 40 })).await;
+    TaskClient::new(Client::new(first.url().await)).start("polite-nap", json!({ "ms": SLEEP_MS })).await;
     drop(first);
     for _ in 0..lives {
         let mut server = RawServer::start(folder.path(), CONFIG);
@@ -62,7 +66,7 @@ async fn assert_survive(lives: usize, seed: u64) {
 async fn make_tasks(url: String, seen: Seen) {
     let client = TaskClient::new(Client::new(url));
     loop {
-        let id = client.start("polite-nap", json!({ "ms": 40 })).await;
+        let id = client.start("polite-nap", json!({ "ms": SLEEP_MS })).await;
         seen.lock().unwrap().insert(id.clone(), None);
         let task = client.wait_for(&id, "completed").await;
         seen.lock().unwrap().insert(id, Some(task));
