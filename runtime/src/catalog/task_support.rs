@@ -15,7 +15,7 @@ pub enum TaskSupport {
     /// If they take long. So it is for tools that say nothing, which the server makes tasks of.
     #[default]
     Optional,
-    /// Always; a client without tasks cannot call the tool.
+    /// Always; a client without tasks cannot call the tool, unless its revision had none.
     Required,
 }
 

@@ -19,8 +19,8 @@ const CONNECTION: u64 = 384 << 10;
 /// One session: its state, its empty streams and its client's name.
 const SESSION: u64 = 4 << 10;
 
-/// One call, running, suspended or a task, without its guest's memory: the store and its state, the request and the audit
-/// record.
+/// One call, running, suspended or a task, without its guest's memory: the store and its state, the request and the
+/// audit record. What a task keeps beyond that counts as buffers.
 const CALL: u64 = 16 << 10;
 
 /// The program, its runtime and its logs.

@@ -235,7 +235,7 @@ async fn handle(
         Method::UpdateTask if stateless => tasks::update(server, &view, context, params).await,
         Method::CancelTask if stateless => tasks::cancel(server, context, params).await,
         Method::GetTask if has_core_tasks => session_tasks::get(server, context, params).await,
-        Method::CancelTask if has_core_tasks => session_tasks::cancel(server, context, params).await,
+        Method::CancelTask if has_core_tasks => return session_tasks::cancel(server, context, params).await,
         Method::TaskResult if has_core_tasks => return session_tasks::result(server, context, params).await,
         Method::Ping if !stateless => lifecycle::ping(server, context),
         Method::SetLevel if !stateless => logging::set_level(server, context, params),

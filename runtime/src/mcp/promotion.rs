@@ -3,11 +3,13 @@
 //! The request's context has it, if the client knows tasks. The handler says what the tool allows, the guest says how
 //! far it is, and the response stream, which decides, switches the call. This module knows none of them.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use bytes::Bytes;
 use parking_lot::Mutex;
+use tokio::sync::watch;
 
 use crate::call_env::TaskSwitch;
 
@@ -25,13 +27,24 @@ pub(crate) struct Promotion {
     message: Mutex<Option<String>>,
     /// The id of the task, once there is one.
     id: OnceLock<String>,
-    /// How many client requests of a session have no response yet.
-    waiting: AtomicUsize,
+    /// Client requests of a session that have no response yet, by their ids in the session.
+    open: watch::Sender<BTreeMap<i64, Bytes>>,
 }
 
-/// Counts a client request of a session until it is dropped.
+/// A client request of a session, which is open until this is dropped.
 #[derive(Debug)]
-pub(crate) struct WaitingForClient<'p>(&'p Promotion);
+pub(crate) struct OpenRequest<'p> {
+    promotion: &'p Promotion,
+    id: i64,
+}
+
+/// The client requests of a session for one stream, which passes each on once.
+#[derive(Debug)]
+pub(crate) struct OpenRequests {
+    open: watch::Receiver<BTreeMap<i64, Bytes>>,
+    /// The last that was passed on. Ids are ascending.
+    last: i64,
+}
 
 /// What the called tool and its plugin say about tasks.
 #[derive(Debug, Clone)]
@@ -67,15 +80,20 @@ impl Promotion {
         self.id.get().map(String::as_str)
     }
 
-    /// A client request of a session is sent.
-    pub(crate) fn wait_for_client(&self) -> WaitingForClient<'_> {
-        self.waiting.fetch_add(1, Ordering::Relaxed);
-        WaitingForClient(self)
+    /// A client request of a session waits for its response.
+    pub(crate) fn open_request(&self, id: i64, message: Bytes) -> OpenRequest<'_> {
+        self.open.send_modify(|open| drop(open.insert(id, message)));
+        OpenRequest { promotion: self, id }
     }
 
     /// Whether a client request of a session has no response yet.
     pub(crate) fn waits_for_client(&self) -> bool {
-        self.waiting.load(Ordering::Relaxed) > 0
+        !self.open.borrow().is_empty()
+    }
+
+    /// The client requests of a session that have no response yet, and those that follow.
+    pub(crate) fn client_requests(&self) -> OpenRequests {
+        OpenRequests { open: self.open.subscribe(), last: 0 }
     }
 
     /// What the tool says; `None` until the tool is known.
@@ -98,8 +116,67 @@ impl Promotion {
     }
 }
 
-impl Drop for WaitingForClient<'_> {
+impl OpenRequests {
+    /// Waits for the next client request; for ever if no more can come. Cancel-safe.
+    pub(crate) async fn next(&mut self) -> Bytes {
+        loop {
+            let next = first_after(self.last, &self.open.borrow_and_update());
+            if let Some((id, message)) = next {
+                self.last = id;
+                return message;
+            }
+            if self.open.changed().await.is_err() {
+                return std::future::pending().await;
+            }
+        }
+    }
+}
+
+fn first_after(last: i64, open: &BTreeMap<i64, Bytes>) -> Option<(i64, Bytes)> {
+    let (id, message) = open.range(last.saturating_add(1)..).next()?;
+    Some((*id, message.clone()))
+}
+
+/// None.
+impl Default for OpenRequests {
+    fn default() -> Self {
+        Self { open: watch::channel(BTreeMap::new()).1, last: 0 }
+    }
+}
+
+impl Drop for OpenRequest<'_> {
     fn drop(&mut self) {
-        self.0.waiting.fetch_sub(1, Ordering::Relaxed);
+        self.promotion.open.send_modify(|open| drop(open.remove(&self.id)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt as _;
+
+    use super::*;
+
+    #[test]
+    fn each_stream_gets_the_client_requests_that_are_open() {
+        let promotion = Promotion::default();
+        let mut before = promotion.client_requests();
+        assert!(before.next().now_or_never().is_none());
+        let first = promotion.open_request(3, Bytes::from_static(b"first"));
+        let withdrawn = promotion.open_request(4, Bytes::from_static(b"withdrawn"));
+        assert!(promotion.waits_for_client());
+        drop(withdrawn);
+        let _last = promotion.open_request(5, Bytes::from_static(b"last"));
+        let mut after = promotion.client_requests();
+        for stream in [&mut before, &mut after] {
+            assert_eq!(stream.next().now_or_never().unwrap(), "first");
+            assert_eq!(stream.next().now_or_never().unwrap(), "last");
+            assert!(stream.next().now_or_never().is_none());
+        }
+        drop(first);
+        let mut late = promotion.client_requests();
+        assert_eq!(late.next().now_or_never().unwrap(), "last");
+        drop((_last, late));
+        assert!(!promotion.waits_for_client());
+        assert!(OpenRequests::default().next().now_or_never().is_none());
     }
 }

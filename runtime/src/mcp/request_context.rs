@@ -265,7 +265,38 @@ pub struct Channel {
 
 #[cfg(test)]
 mod tests {
+    use super::super::buffer_budget::BufferBudget;
+    use super::super::method::Method;
+    use super::super::params::Params;
+    use super::super::request_id::RequestId;
     use super::*;
+
+    impl RequestContext {
+        /// A call by a client that knows tasks.
+        pub(crate) fn for_tests(buffers: &Arc<BufferBudget>, session: Option<Arc<Session>>) -> Arc<Self> {
+            let caller = Caller::Stdio;
+            let leg = RequestLeg {
+                capabilities: ClientCapabilities::ALL,
+                threshold: LogThreshold::Request(None),
+                request_meta: RequestMeta::default(),
+                queue: NotificationQueue::new(buffers, &caller),
+                responses: Mutex::default(),
+                can_send_requests: true,
+                has_status: false,
+            };
+            let requester = Requester {
+                revision: session.as_ref().map_or(Revision::V2026_07_28, |session| session.revision),
+                caller,
+                is_local: true,
+                session,
+                cancel: Cancellation::default(),
+                trace: None,
+                promotion: Some(Promotion::default()),
+            };
+            let (id, method, params) = (RequestId::Number(1), Method::CallTool, Params::default());
+            Arc::new(Self::new(requester, Request { id, method, params, reservation: None }, leg))
+        }
+    }
 
     #[test]
     fn without_a_level_a_stateless_request_gets_no_log() {

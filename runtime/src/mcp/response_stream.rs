@@ -58,8 +58,9 @@ pub struct ResponseStream {
     queue: NotificationReceiver,
     /// Makes the call a task.
     promoter: Promoter,
-    /// Held until the response has been written, so that a client that does not read cannot accumulate responses.
-    _guard: Option<Arc<InFlightGuard>>,
+    /// Held until the response has been written, so that a client that does not read cannot accumulate responses. Tasks
+    /// have limits of their own.
+    guard: Option<Arc<InFlightGuard>>,
 }
 
 enum ResponseSource {
@@ -139,7 +140,7 @@ impl ResponseStream {
         let timer = OperationTimer::start(server.metrics.as_ref(), &context);
         let promoter = Promoter::new(&server.call_tasks, &context);
         let source = ResponseSource::Call { id, task, server, context, timer };
-        Self { source: Some(source), response: None, queue, promoter, _guard: guard }
+        Self { source: Some(source), response: None, queue, promoter, guard }
     }
 
     /// Makes the stream of a batch (2025-03-26): first the messages of all requests as they come, then one array with
@@ -171,7 +172,7 @@ impl ResponseStream {
             response: None,
             queue: reader,
             promoter: Promoter::never(),
-            _guard: None,
+            guard: None,
         }
     }
 
@@ -229,8 +230,12 @@ impl ResponseStream {
         };
         let unused = Arc::new(NotificationQueue::new(&server.buffers, &context.caller));
         let queue = std::mem::replace(&mut self.queue, NotificationReceiver::of(unused));
-        let begun = Some(new.begin(task, queue, &server.info));
+        let begun = new.begin(task, queue, &server.info);
         self.promoter.has_begun();
+        if let (Ok(_), Some(guard)) = (&begun, &self.guard) {
+            guard.release();
+        }
+        let begun = Some(begun);
         if let Some(timer) = timer {
             timer.end(&begun);
         }

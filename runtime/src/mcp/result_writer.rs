@@ -3,7 +3,7 @@
 //! Every result of the stateless revision has `resultType` and should name the server in `_meta`. The server's name is
 //! merged with the `_meta` of the plugin while the result is written.
 
-use bytes::Bytes;
+use bytes::{Buf as _, Bytes};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use serde_json::value::RawValue;
@@ -117,6 +117,18 @@ impl EncodedResult {
 
     pub(super) fn is_tool_error(&self) -> bool {
         self.is_tool_error
+    }
+
+    /// The JSON alone, without a copy.
+    pub(super) fn into_json(self) -> Bytes {
+        match self.bytes {
+            ResultBytes::Owned(json) => {
+                let mut json = Bytes::from(json);
+                json.advance(RESPONSE_HEAD.min(json.len()));
+                json
+            }
+            ResultBytes::Shared(end) => end.slice(..end.strip_suffix(b"}").unwrap_or(&end).len()),
+        }
     }
 
     pub(crate) fn as_json(&self) -> &[u8] {

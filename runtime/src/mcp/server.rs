@@ -114,12 +114,13 @@ impl Server {
     pub fn new(catalog: Arc<Catalog>, settings: config::ServerConfig) -> Self {
         let info = json!({ "name": "plugport", "title": "Plugport", "version": env!("CARGO_PKG_VERSION") });
         let (tasks, stopping) = (TaskTracker::new(), CancellationToken::new());
+        let buffers = BufferBudget::new(settings.client_buffers_bytes);
         Self {
             catalog,
             suspended_calls: SuspendedCalls::new(settings.suspended_calls, settings.suspended_call),
-            call_tasks: call_tasks(KvDatabase::of_state(None), &settings, &tasks, &stopping),
+            call_tasks: call_tasks(KvDatabase::of_state(None), &settings, &buffers, (&tasks, &stopping)),
             tasks,
-            buffers: BufferBudget::new(settings.client_buffers_bytes),
+            buffers,
             ending: CancellationToken::new(),
             started: Instant::now(),
             stopping,
@@ -138,7 +139,8 @@ impl Server {
     /// The same server, which stores tasks in this database. Without one no call becomes a task.
     #[must_use]
     pub fn with_tasks(self, database: Arc<KvDatabase>) -> Self {
-        let call_tasks = call_tasks(database, &self.settings, &self.tasks, &self.stopping);
+        let stops = (&self.tasks, &self.stopping);
+        let call_tasks = call_tasks(database, &self.settings, &self.buffers, stops);
         Self { call_tasks, ..self }
     }
 
@@ -276,6 +278,7 @@ impl Server {
 
     /// Ends calls that have been suspended for too long and deletes expired tasks, until the server begins to stop.
     pub async fn run_housekeeping(&self) {
+        self.stopping.run_until_cancelled(self.call_tasks.load()).await;
         let mut tick = tokio::time::interval(SWEEP);
         while self.stopping.run_until_cancelled(tick.tick()).await.is_some() {
             self.suspended_calls.sweep();
@@ -323,11 +326,11 @@ impl Server {
 fn call_tasks(
     database: Arc<KvDatabase>,
     settings: &config::ServerConfig,
-    tracker: &TaskTracker,
-    stopping: &CancellationToken,
+    buffers: &Arc<BufferBudget>,
+    (tracker, stopping): (&TaskTracker, &CancellationToken),
 ) -> Arc<Tasks> {
     let bounds = TaskBounds { tasks: settings.tasks, bytes: settings.task_store_mib << 20 };
-    let (tracker, stopping) = (tracker.clone(), stopping.clone());
+    let (buffers, tracker, stopping) = (Arc::clone(buffers), tracker.clone(), stopping.clone());
     let (ttl, max_wait) = (settings.task_ttl, settings.suspended_call);
-    Tasks::new(database, TaskSettings { bounds, ttl, max_wait, tracker, stopping })
+    Tasks::new(database, TaskSettings { bounds, ttl, max_wait, buffers, tracker, stopping })
 }

@@ -136,9 +136,9 @@ fn flags(settings: &ServerConfig) -> Config {
     config
 }
 
-/// The number of instances: for running calls, suspended calls, tasks, the instance pool, and spare ones. A server for few
-/// calls needs few spare instances, and so fits into little address space: some systems and tools limit a program to 64
-/// GiB.
+/// The number of instances: for running calls, suspended calls, tasks, the instance pool, and spare ones. A server for
+/// few calls needs few spare instances, and so fits into little address space: some systems and tools limit a program to
+/// 64 GiB.
 fn instances(settings: &ServerConfig) -> u32 {
     let ServerConfig { concurrent_calls, suspended_calls, tasks, idle_instances, .. } = settings;
     let spare = SPARE_INSTANCES.min(*concurrent_calls);

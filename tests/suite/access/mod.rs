@@ -16,6 +16,7 @@ mod resource_links;
 mod rmcp_login;
 mod roles;
 mod static_tokens;
+mod task_access;
 mod tls;
 mod trusted_proxies;
 

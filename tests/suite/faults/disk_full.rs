@@ -160,3 +160,25 @@ async fn on_a_full_disk_calls_stay_plain_calls_and_a_running_task_loses_nothing(
     let done = client.wait_for(&id, "completed").await;
     assert_eq!(done["result"]["content"][0]["text"], "rested");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn on_a_full_disk_the_results_of_an_earlier_server_can_be_read() {
+    let state = tempfile::tempdir().unwrap();
+    let server = notebooks(state.path()).start().await;
+    let client = TaskClient::new(Client::new(server.url()));
+    let id = client.start("polite-nap", json!({ "ms": 2_500 })).await;
+    let before = client.wait_for(&id, "completed").await;
+    assert_eq!(server.terminate().await, Some(0));
+    let server = notebooks(state.path()).start().await;
+    let database = state.path().join("plugins.redb");
+    limit(&server, Some(database.metadata().unwrap().len())).await;
+    let (client, plain) = (TaskClient::new(Client::new(server.url())), Client::new(server.url()));
+    wait_for_log_times(&server, "published ", 3).await;
+    for round in 0..3 {
+        // From a failed write on, nobody may write for a second.
+        fill(&plain, "notes", &format!("Round {round}")).await;
+        assert_eq!(client.get(&id).await, before, "round {round}: {}", server.log());
+        let unknown = client.request("tasks/get", json!({ "taskId": "A".repeat(43) })).await;
+        assert_eq!(unknown.error_code(), -32602, "{unknown:?}");
+    }
+}

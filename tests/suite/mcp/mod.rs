@@ -18,6 +18,7 @@ pub(crate) mod mrtr;
 mod resources_prompts_completion;
 pub(crate) mod session_client_requests;
 mod session_streams;
+mod session_tasks;
 mod skills;
 mod stdio;
 mod stdio_streams;

@@ -71,6 +71,18 @@ async fn polite(config: &str) -> (Server, TaskClient) {
     (server, client)
 }
 
+/// The headers of `subscriptions/listen`.
+pub(crate) const LISTEN: [(&str, &str); 2] =
+    [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "subscriptions/listen")];
+
+/// A subscription to these tasks, by a client that declares these extensions.
+pub(crate) fn listen_to(tasks: &[&str], extensions: Value) -> Value {
+    let mut meta = plugport_tests::http_client::stateless_meta();
+    meta[CAPABILITIES] = json!({ "extensions": extensions });
+    json!({ "jsonrpc": "2.0", "id": 7, "method": "subscriptions/listen",
+            "params": { "notifications": { "taskIds": tasks }, "_meta": meta } })
+}
+
 fn text(task: &Value) -> &Value {
     &task["result"]["content"][0]["text"]
 }
@@ -164,19 +176,11 @@ async fn what_a_task_asks_is_answered_with_updates() {
 async fn listeners_hear_of_every_change_of_their_tasks() {
     let (server, client) = polite(SOON).await;
     let id = client.start("polite-nap", json!({ "ms": 1_200 })).await;
-    let declared = json!({ "extensions": { "io.modelcontextprotocol/tasks": {} } });
-    let listen = |capabilities: Value| {
-        let mut meta = plugport_tests::http_client::stateless_meta();
-        meta[CAPABILITIES] = capabilities;
-        let notifications = json!({ "taskIds": [id, "unknown"] });
-        json!({ "jsonrpc": "2.0", "id": 7, "method": "subscriptions/listen",
-                "params": { "notifications": notifications, "_meta": meta } })
-    };
-    let headers = [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "subscriptions/listen")];
+    let listen = |extensions: Value| listen_to(&[&id, "unknown"], extensions);
     let http = Client::new(server.url());
-    let undeclared = http.post(&headers, listen(json!({})).to_string()).await;
+    let undeclared = http.post(&LISTEN, listen(json!({})).to_string()).await;
     assert_eq!(undeclared.error_code(), -32021, "{undeclared:?}");
-    let mut stream = http.stream(&headers, &listen(declared)).await;
+    let mut stream = http.stream(&LISTEN, &listen(json!({ "io.modelcontextprotocol/tasks": {} }))).await;
     let accepted = stream.message().await;
     assert_eq!(accepted["params"]["notifications"]["taskIds"], json!([id]), "{accepted}");
     let told = stream.message().await;
@@ -186,6 +190,60 @@ async fn listeners_hear_of_every_change_of_their_tasks() {
     );
     assert_eq!(text(&told["params"]), "rested");
     assert_eq!(told["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], 7);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn listeners_get_a_result_once_however_often_they_name_its_task() {
+    let (server, client) = polite(SOON).await;
+    let done = client.start("polite-nap", json!({ "ms": 300 })).await;
+    client.wait_for(&done, "completed").await;
+    let running = client.start("polite-nap", json!({ "ms": 1_200 })).await;
+    let named = [done.as_str(), &done, &running, &done];
+    let listen = listen_to(&named, json!({ "io.modelcontextprotocol/tasks": {} }));
+    let mut stream = Client::new(server.url()).stream(&LISTEN, &listen).await;
+    let accepted = stream.message().await;
+    assert_eq!(
+        accepted["params"]["notifications"]["taskIds"].as_array().map(Vec::len),
+        Some(2),
+        "{accepted}"
+    );
+    for id in [done, running] {
+        let told = stream.message().await;
+        assert_eq!(
+            (&told["params"]["taskId"], text(&told["params"])),
+            (&json!(id), &json!("rested")),
+            "{told}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn results_that_end_at_once_do_not_exceed_what_a_caller_may_store() {
+    let config = "[server]\ntask_store_mib = 1\n[plugins.conformance]\nprefix = \"\"\n";
+    let server = Server::builder().guest("conformance").config(config).start().await;
+    // Of 1 MiB a caller may have an eighth, and one of these results.
+    let call = async |client: TaskClient| {
+        let arguments = json!({ "seconds": 1, "label": "x".repeat(70 << 10) });
+        let id = client.start("slow_compute", arguments).await;
+        let begun = Instant::now();
+        loop {
+            let task = client.get(&id).await;
+            if task["status"] != "working" {
+                return task;
+            }
+            assert!(begun.elapsed() < Duration::from_secs(20), "{task}");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let client = || TaskClient::new(Client::new(server.url()));
+    let ended: [Value; 4] =
+        tokio::join!(call(client()), call(client()), call(client()), call(client())).into();
+    let (completed, failed): (Vec<_>, Vec<_>) = ended.iter().partition(|task| task["status"] == "completed");
+    assert_eq!((completed.len(), failed.len()), (1, 3));
+    for task in failed {
+        let why = task["error"]["message"].as_str().unwrap();
+        assert!(task["status"] == "failed" && why.contains("task_store_mib"), "{task}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,4 +1,5 @@
-//! Client requests in a session: sent on the response stream of the request that the guest serves.
+//! Client requests in a session: sent on the response stream of the request that the guest serves, or, for a task, on
+//! each stream that waits for its result.
 
 use std::sync::Arc;
 
@@ -66,6 +67,8 @@ pub(in crate::mcp) async fn in_session(
             let evicted = ClientRequestError::OverBudget(why.to_owned());
             fail_all(&open, if suspended_calls.is_closed() { &ClientRequestError::Cancelled } else { &evicted })
         }
+        // A task outlives its session, whose client alone could respond.
+        () = session.ended.cancelled() => fail_all(&open, &ClientRequestError::Cancelled),
         () = tokio::time::sleep(suspended_calls.max_wait()) => fail_all(&open, &ClientRequestError::TimedOut),
     }
 }
@@ -77,17 +80,28 @@ async fn send(
     (at, input_request): (usize, &InputRequest),
 ) -> IndexedResult {
     let mut sent = CancelOnDrop { leg, reply: session.pending_requests.register(), responded: false };
-    let _waiting = context.promotion.as_ref().map(Promotion::wait_for_client);
     let message = match context.promotion.as_ref().and_then(Promotion::task_id) {
         Some(task) => {
             request(sent.reply.id, input_request.method, &with_related_task(&input_request.params, task))
         }
         None => request(sent.reply.id, input_request.method, &input_request.params),
     };
-    if leg.queue.deliver(OutgoingMessage::Message(message)).await.is_err() {
+    // A task asks it on each stream that waits for its result, as long as it is open.
+    let open = match &context.promotion {
+        Some(promotion) => match session.share.reserve(message.len()) {
+            Some(reservation) => {
+                Some(promotion.open_request(sent.reply.id, reservation.hold(message.clone())))
+            }
+            None => return (at, Err(ClientRequestError::Cancelled)),
+        },
+        None => None,
+    };
+    let is_task = context.promotion.as_ref().is_some_and(Promotion::is_task);
+    if !is_task && leg.queue.deliver(OutgoingMessage::Message(message)).await.is_err() {
         return (at, Err(ClientRequestError::Cancelled));
     }
     let response = (&mut sent.reply.response).await;
+    drop(open);
     sent.responded = true;
     let Ok(ReceivedResponse { caller, result, reservation }) = response else {
         return (at, Err(ClientRequestError::Cancelled));

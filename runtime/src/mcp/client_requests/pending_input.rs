@@ -35,7 +35,7 @@ impl PendingInput {
     /// # Errors
     /// When a response is invalid.
     pub(in crate::mcp) fn read(&self, responses: &RawObject) -> Result<Vec<Option<String>>, RpcError> {
-        self.open.iter().map(|(_, input_request)| read(input_request, responses)).collect()
+        self.open.iter().map(|(_, input_request)| read_response(input_request, responses)).collect()
     }
 
     /// Stores what [`Self::read`] returned. A request without a response stays open.
@@ -50,7 +50,13 @@ impl PendingInput {
 }
 
 /// Returns the checked response to one client request; `None` if the request brings none.
-fn read(input_request: &InputRequest, responses: &RawObject) -> Result<Option<String>, RpcError> {
+///
+/// # Errors
+/// When the response is invalid.
+pub(in crate::mcp) fn read_response(
+    input_request: &InputRequest,
+    responses: &RawObject,
+) -> Result<Option<String>, RpcError> {
     let key = &input_request.key;
     let Some(response) = responses.get(key) else { return Ok(None) };
     input_request.read(response).map(Some).map_err(|why| {

@@ -12,6 +12,7 @@ use super::super::method::Method;
 use super::super::request_context::RequestContext;
 use super::super::revision::Revision;
 use super::super::server::CatalogView;
+use super::super::tasks::CalledTool;
 use crate::access::RoleQuota;
 use crate::access::policy::{Arguments, Decision, Hints, Item, Policy, RoleSet};
 use crate::call_env::Caller;
@@ -76,12 +77,40 @@ pub(super) fn check_tool(
         kind: ItemKind::Tool,
         name: &tool.name,
         template: None,
-        hints: view.snapshot.entry(plugin).map(|entry| hints(tool, entry)).unwrap_or_default(),
+        hints: approved_hints(view, tool),
         scopes: access.policy.scopes_of(plugin, Some(&tool.tool.name)),
     };
     let (function, own_name) = ("tools/call", tool.tool.name.as_str());
     let arguments = Some(arguments);
     check(access, caller, &ItemUse { function, plugin: &tool.plugin, own_name, item, arguments })
+}
+
+/// Checks whether the caller may still call the tool of its task. The conditions on arguments held when it was called.
+/// The tool may not be published any more; then the worst is assumed of its annotations.
+pub(super) fn check_called(
+    view: &CatalogView,
+    caller: &Caller,
+    CalledTool { plugin, tool, name }: CalledTool<'_>,
+) -> Result<(), AccessError> {
+    let Some(access) = &view.access else { return Ok(()) };
+    let published = view.snapshot.tool(name).filter(|published| published.plugin.name() == plugin);
+    let item = Item {
+        plugin,
+        kind: ItemKind::Tool,
+        name,
+        template: None,
+        hints: published.map(|published| approved_hints(view, published)).unwrap_or_default(),
+        scopes: access.policy.scopes_of(plugin, Some(tool)),
+    };
+    match access.policy.decide(access.roles, &caller.subject(), &item, None) {
+        Decision::Allow(_) => Ok(()),
+        Decision::NeedsScopes(scopes) => Err(AccessError::Scopes(RpcError::insufficient_scope(scopes))),
+        Decision::Hidden | Decision::ArgumentForbidden(_) => Err(AccessError::Hidden),
+    }
+}
+
+fn approved_hints(view: &CatalogView, tool: &PublishedTool) -> Hints {
+    view.snapshot.entry(tool.plugin.name()).map(|entry| hints(tool, entry)).unwrap_or_default()
 }
 
 /// Checks the use of a prompt: getting it with these arguments, or completing one of them.

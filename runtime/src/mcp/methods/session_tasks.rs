@@ -1,7 +1,9 @@
 //! `tasks/get`, `tasks/result` and `tasks/cancel` of the experimental tasks of 2025-11-25, which has sessions.
 //!
-//! The client asks for a task with `params.task` of its call. Client requests of the task reach it on the stream of
-//! `tasks/result`, which waits for the result.
+//! The client asks for a task with `params.task` of its call. The task is its principal's and outlives the session. Its
+//! client requests reach the client on each stream of `tasks/result`, which waits for the result, in that session.
+
+use std::pin::pin;
 
 use serde::ser::SerializeMap;
 use serde_json::{Value, json};
@@ -15,6 +17,7 @@ use super::super::result_writer::{EncodedResult, ResultFields, write_extra};
 use super::super::revision::Revision;
 use super::super::server::Server;
 use super::super::tasks::{FoundTask, TaskGeneration, TaskStatus, TaskView};
+use super::{run_guest_call, task_access};
 use crate::json::RawObject;
 
 pub(in super::super) async fn get(
@@ -22,12 +25,20 @@ pub(in super::super) async fn get(
     context: &RequestContext,
     params: &Params,
 ) -> Result<EncodedResult, RpcError> {
-    let view = find(server, context, params).await?.view();
+    let view = find(server, context, params).await?.without_result();
     EncodedResult::new(&view, context.revision, &server.info)
 }
 
-/// Cancels a task, and waits until it has ended.
+/// Cancels a task, and waits until it has ended. `None` when the client cancelled the request.
 pub(in super::super) async fn cancel(
+    server: &Server,
+    context: &RequestContext,
+    params: &Params,
+) -> Option<Result<EncodedResult, RpcError>> {
+    run_guest_call::until_cancelled(context, pin!(cancel_and_wait(server, context, params))).await
+}
+
+async fn cancel_and_wait(
     server: &Server,
     context: &RequestContext,
     params: &Params,
@@ -38,8 +49,9 @@ pub(in super::super) async fn cancel(
     };
     live.context.cancel.cancel();
     loop {
-        if let FoundTask::Ended(view) = find(server, context, params).await? {
-            return EncodedResult::new(&*view, context.revision, &server.info);
+        let found = find(server, context, params).await?;
+        if let FoundTask::Ended(_) = found {
+            return EncodedResult::new(&found.without_result(), context.revision, &server.info);
         }
         // Whichever task has changed, and also if some changes were missed.
         let _ = changes.recv().await;
@@ -53,18 +65,28 @@ pub(in super::super) async fn result(
     context: &RequestContext,
     params: &Params,
 ) -> Option<Result<EncodedResult, RpcError>> {
+    run_guest_call::until_cancelled(context, pin!(wait_for_result(server, context, params))).await.flatten()
+}
+
+/// `None` when nobody reads the stream any more.
+async fn wait_for_result(
+    server: &Server,
+    context: &RequestContext,
+    params: &Params,
+) -> Option<Result<EncodedResult, RpcError>> {
     let mut changes = server.call_tasks.changes();
+    let mut requests = None;
     let leg = context.leg();
     loop {
         let live = match find(server, context, params).await {
             Ok(FoundTask::Live(live)) => live,
-            Ok(FoundTask::Ended(view)) => return Some(ended(server, context, &view)),
+            Ok(ended) => return Some(result_of(server, context, ended).await),
             Err(error) => return Some(Err(error)),
         };
+        let requests = requests.get_or_insert_with(|| live.client_requests(context.session.as_ref()));
         tokio::select! {
             biased;
-            () = context.cancel.cancelled() => return None,
-            message = live.next_message() => {
+            message = requests.next() => {
                 leg.queue.deliver(OutgoingMessage::Message(message)).await.ok()?;
             }
             // Whichever task has changed, and also if some changes were missed.
@@ -75,11 +97,20 @@ pub(in super::super) async fn result(
 
 async fn find(server: &Server, context: &RequestContext, params: &Params) -> Result<FoundTask, RpcError> {
     let id = params.task_id()?;
-    server.call_tasks.find(&id, TaskGeneration::Experimental, &context.caller).await
+    Ok(task_access::find(server, context, &id, TaskGeneration::Experimental).await?)
 }
 
 /// What the call would have been answered without a task.
-fn ended(server: &Server, context: &RequestContext, view: &TaskView) -> Result<EncodedResult, RpcError> {
+async fn result_of(
+    server: &Server,
+    context: &RequestContext,
+    ended: FoundTask,
+) -> Result<EncodedResult, RpcError> {
+    let (view, _reservation) = task_access::read(server, context, ended).await?;
+    server.reading().in_place(view.size(), || write(server, context, &view)).await
+}
+
+fn write(server: &Server, context: &RequestContext, view: &TaskView) -> Result<EncodedResult, RpcError> {
     let text = view.outcome().and_then(|outcome| std::str::from_utf8(outcome).ok()).unwrap_or("{}");
     match view.status() {
         TaskStatus::Completed => {

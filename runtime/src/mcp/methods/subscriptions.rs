@@ -16,7 +16,8 @@ use super::super::revision::Revision;
 use super::super::server::{CatalogView, Server};
 use super::super::sessions::server_notifications::method_of;
 use super::super::sessions::subscriptions::Subscriptions;
-use super::super::tasks::{TaskNotification, TaskView};
+use super::super::tasks::TaskNotification;
+use super::task_access::ReadTask;
 use super::task_subscription::TaskSubscription;
 use super::{item_access, read};
 use crate::catalog::CatalogChange;
@@ -130,7 +131,7 @@ impl SubscriptionStream {
         loop {
             let next_task = async {
                 match &mut tasks {
-                    Some(tasks) => tasks.next().await,
+                    Some(tasks) => tasks.next(server, context).await,
                     None => std::future::pending().await,
                 }
             };
@@ -143,10 +144,15 @@ impl SubscriptionStream {
                     Some(change) => self.message_for(&change).into_iter().collect(),
                     None => return Some(self.ended(server, context.revision)),
                 },
-                task = next_task => vec![self.changed_task(&task)],
+                task = next_task => match self.changed_task(server, task).await {
+                    Ok(message) => vec![message],
+                    Err(error) => return Some(Err(error)),
+                },
             };
             for message in messages {
-                queue.deliver(OutgoingMessage::Message(message)).await.ok()?;
+                if queue.deliver(OutgoingMessage::Message(message)).await.is_err() {
+                    return Some(Err(RpcError::overloaded("a notification of the subscription")));
+                }
             }
         }
     }
@@ -161,9 +167,15 @@ impl SubscriptionStream {
         Ok(Self { id, filter, uris, tasks: None })
     }
 
-    fn changed_task(&self, task: &TaskView) -> Bytes {
+    async fn changed_task(
+        &self,
+        server: &Server,
+        read: Result<ReadTask, RpcError>,
+    ) -> Result<Bytes, RpcError> {
+        let (task, _reservation) = read?;
         let meta = json!({ SUBSCRIPTION_ID: self.id });
-        notification("notifications/tasks", &TaskNotification { task, meta: &meta })
+        let write = || notification("notifications/tasks", &TaskNotification { task: &task, meta: &meta });
+        Ok(server.reading().in_place(task.size(), write).await)
     }
 
     fn tagged(&self, method: &str, mut params: Value) -> Bytes {

@@ -11,7 +11,7 @@ use super::super::request_context::RequestContext;
 use super::super::result_writer::{EmptyResult, EncodedResult};
 use super::super::server::{CatalogView, Server};
 use super::super::tasks::{FoundTask, TaskGeneration};
-use super::{item_access, run_guest_call};
+use super::{item_access, task_access};
 use crate::catalog::{PublishedTool, TaskSupport};
 use crate::json::RawObject;
 
@@ -20,8 +20,8 @@ pub(in super::super) async fn get(
     context: &RequestContext,
     params: &Params,
 ) -> Result<EncodedResult, RpcError> {
-    let view = find(server, context, params).await?.view();
-    let _reservation = run_guest_call::reserve_result(server, context, view.size())?;
+    let found = find(server, context, params).await?;
+    let (view, _reservation) = task_access::read(server, context, found).await?;
     let write = || EncodedResult::new(&view, context.revision, &server.info);
     server.reading().in_place(view.size(), write).await
 }
@@ -39,10 +39,8 @@ pub(in super::super) async fn update(
     if let FoundTask::Live(live) = found {
         // The policy may have changed since the call.
         item_access::check_request(view, &context.caller, live.context.revision, &live.context.request)?;
-        let accept = || live.accept(&responses);
+        let accept = || live.accept(&responses, context.request.reservation.clone());
         if server.reading().in_place(params.work(), accept).await? {
-            // The guest may use the responses until it ends.
-            live.context.keep_reservation(context.request.reservation.clone());
             server.call_tasks.changed(&live);
         }
     }
@@ -118,7 +116,7 @@ pub(super) fn check_declared(context: &RequestContext) -> Result<(), RpcError> {
 async fn find(server: &Server, context: &RequestContext, params: &Params) -> Result<FoundTask, RpcError> {
     check_declared(context)?;
     let id = params.task_id()?;
-    server.call_tasks.find(&id, TaskGeneration::Extension, &context.caller).await
+    Ok(task_access::find(server, context, &id, TaskGeneration::Extension).await?)
 }
 
 fn acknowledge(server: &Server, context: &RequestContext) -> Result<EncodedResult, RpcError> {

@@ -75,7 +75,7 @@ pub(in super::super) async fn call(
         }
         Err(ArgumentError::Stopped(failure)) => return Some(fail(server, context, &tool, failure)),
     };
-    if let Err(error) = tasks::begin(context, &tool).await {
+    if let Err(error) = run_guest_call::until_cancelled(context, pin!(tasks::begin(context, &tool))).await? {
         return Some(Err(error));
     }
     let client = run_guest_call::client(server, context, &tool.plugin, allowed);

@@ -30,7 +30,8 @@ pub(crate) struct InFlight {
 pub(crate) struct InFlightGuard {
     owner: Arc<InFlight>,
     id: RequestId,
-    _reservation: BufferReservation,
+    /// `None` once the entry is removed.
+    entry: Mutex<Option<BufferReservation>>,
 }
 
 #[derive(Deserialize)]
@@ -69,7 +70,7 @@ impl InFlight {
             .reserve_long_lived(REQUEST_BYTES)
             .ok_or_else(|| RpcError::overloaded("another request"))?;
         requests.insert(id.clone(), cancel);
-        Ok(InFlightGuard { owner: Arc::clone(self), id: id.clone(), _reservation: reservation })
+        Ok(InFlightGuard { owner: Arc::clone(self), id: id.clone(), entry: Mutex::new(Some(reservation)) })
     }
 
     /// Cancels a request if it is still running.
@@ -110,11 +111,19 @@ impl InFlightGuard {
         let mut requests = self.owner.requests.lock();
         requests.insert(self.id.clone(), cancel);
     }
+
+    /// Removes the entry, because the request has been answered: neither the client nor the end of its session cancels
+    /// what still runs of it.
+    pub(crate) fn release(&self) {
+        if self.entry.lock().take().is_some() {
+            self.owner.requests.lock().remove(&self.id);
+        }
+    }
 }
 
 impl Drop for InFlightGuard {
     fn drop(&mut self) {
-        self.owner.requests.lock().remove(&self.id);
+        self.release();
     }
 }
 
@@ -138,5 +147,19 @@ mod tests {
         assert!(cancel.is_cancelled());
         drop(first);
         assert!(enter(RequestId::Number(1)).is_ok());
+    }
+
+    #[test]
+    fn a_released_request_is_not_cancelled_and_takes_its_id_from_nobody() {
+        let requests = InFlight::new(1, BufferBudget::new(1 << 20).share(&Caller::Stdio));
+        let id = RequestId::Number(1);
+        let (old, new) = (CancellationToken::new(), CancellationToken::new());
+        let released = requests.enter(&id, old.clone()).unwrap();
+        released.release();
+        assert!(requests.is_empty());
+        let _guard = requests.enter(&id, new.clone()).unwrap();
+        drop(released);
+        requests.cancel_all();
+        assert!(new.is_cancelled() && !old.is_cancelled());
     }
 }

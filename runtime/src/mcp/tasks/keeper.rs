@@ -1,6 +1,8 @@
 //! Drives the work of one task after its response stream has ended, until its result is on the disk.
 //!
-//! Progress and log messages have no stream any more and are dropped: a task has a status message instead.
+//! What was queued for the response stream is dropped: a task has a status message instead, and what it asks in a
+//! session is in its promotion. From the end of the work until it is on the disk, a result counts as a buffer of its
+//! caller.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -10,20 +12,23 @@ use tokio::time::Instant;
 
 use super::live_task::LiveTask;
 use super::registry::Tasks;
-use super::task_record::{TaskRecord, TaskStatus, millis};
+use super::task_record::{RecordHead, TaskStatus, millis};
+use crate::mcp::buffer_budget::UNCOUNTED_BYTES;
 use crate::mcp::call_task::{CallTask, HandlerOutcome};
 use crate::mcp::error::RpcError;
-use crate::mcp::jsonrpc::is_request;
 use crate::mcp::notification_queue::{NotificationReceiver, OutgoingMessage};
 
 /// How often a result is offered to a disk that takes no writes.
 const RETRY: Duration = Duration::from_secs(1);
 
+/// How long a result waits until others of its caller have been read or written.
+const MAX_WAIT_FOR_MEMORY: Duration = Duration::from_secs(5);
+
 /// How a task ended.
-struct Ending {
-    status: TaskStatus,
-    message: Option<String>,
-    outcome: Option<Bytes>,
+enum Ending {
+    Completed(Bytes),
+    Failed(RpcError),
+    Cancelled,
 }
 
 /// Drives one task.
@@ -39,20 +44,27 @@ pub(super) struct Keeper {
 impl Ending {
     fn of(outcome: HandlerOutcome, is_cancelled: bool) -> Self {
         match outcome {
-            Some(Ok(result)) => Self {
-                status: TaskStatus::Completed,
-                message: None,
-                outcome: Some(Bytes::copy_from_slice(result.as_json())),
-            },
-            Some(Err(error)) => Self::failed(&error),
-            None if is_cancelled => Self { status: TaskStatus::Cancelled, message: None, outcome: None },
-            None => Self::failed(&RpcError::internal("the call ended without a result")),
+            Some(Ok(result)) => Self::Completed(result.into_json()),
+            Some(Err(error)) => Self::Failed(error),
+            None if is_cancelled => Self::Cancelled,
+            None => Self::Failed(RpcError::internal("the call ended without a result")),
         }
     }
 
-    fn failed(error: &RpcError) -> Self {
-        let outcome = serde_json::to_vec(error).ok().map(Bytes::from);
-        Self { status: TaskStatus::Failed, message: Some(error.message.clone()), outcome }
+    /// Makes `head` that of the ended task, and returns what is stored besides.
+    fn write(self, head: &mut RecordHead) -> Option<Bytes> {
+        (head.message, head.updated) = (None, millis(SystemTime::now()));
+        match self {
+            Self::Completed(result) => {
+                (head.status, head.bytes) = (TaskStatus::Completed, result.len());
+                Some(result)
+            }
+            Self::Failed(error) => Some(head.fail(&error).into()),
+            Self::Cancelled => {
+                head.status = TaskStatus::Cancelled;
+                None
+            }
+        }
     }
 }
 
@@ -69,22 +81,19 @@ impl Keeper {
     }
 
     pub(super) async fn run(mut self) {
-        let Some(ending) = self.drive().await else {
-            drop(self.task);
-            return self.tasks.removed(&self.live.owner, Some(self.live.id)).await;
-        };
+        let ending = self.drive().await;
         let Self { tasks, live, task, queue, expires } = self;
         // The guest and its request are not needed any more, and writing may take long.
         drop((task, queue));
-        let record = record(&tasks, &live, ending);
-        let size = record.size();
-        while tasks.write(live.id, &record).await.is_err() {
+        let Some(ending) = ending else { return tasks.removed(&live.owner, Some(live.id), 0).await };
+        let Ended { head, outcome, counted } = Ended::new(&tasks, &live, ending).await;
+        while tasks.write(live.id, &head, outcome.clone()).await.is_err() {
             if Instant::now() >= expires {
-                return tasks.removed(&live.owner, Some(live.id)).await;
+                return tasks.removed(&live.owner, Some(live.id), counted).await;
             }
             tokio::time::sleep(RETRY).await;
         }
-        tasks.ended(&live, size);
+        tasks.ended(&live, counted);
     }
 
     /// Runs the call until it ends. `None` when the task expires before.
@@ -93,14 +102,10 @@ impl Keeper {
         let (max_wait, stopping) = (self.tasks.settings.max_wait, self.tasks.settings.stopping.clone());
         loop {
             let waits_until = self.live.waits_until();
-            let overslept = tokio::time::sleep_until(waits_until.unwrap_or(self.expires));
+            let overslept = tokio::time::sleep_until(waits_until.unwrap_or(self.expires).min(self.expires));
             tokio::select! {
                 biased;
                 outgoing = self.queue.recv() => match outgoing {
-                    OutgoingMessage::Message(message) if is_request(&message) => {
-                        self.live.push_message(message);
-                        self.tasks.changed(&self.live);
-                    }
                     OutgoingMessage::Message(_) => {}
                     OutgoingMessage::InputRequired(input) => {
                         self.live.wait_for(input, max_wait);
@@ -113,7 +118,7 @@ impl Keeper {
                 }
                 () = stopping.cancelled(), if waits_until.is_some() => {
                     let error = RpcError::internal("the server stopped while the task waited; call again");
-                    return Some(Ending::failed(&error));
+                    return Some(Ending::Failed(error));
                 }
                 () = overslept => {
                     if Instant::now() >= self.expires {
@@ -129,34 +134,103 @@ impl Keeper {
     }
 }
 
-/// The record of a task that has ended. A result that does not fit any more is replaced by an error.
-fn record(tasks: &Tasks, live: &LiveTask, ending: Ending) -> TaskRecord {
-    let of = |Ending { status, message, outcome }: Ending| {
+/// What is stored of a task that has ended.
+struct Ended {
+    head: RecordHead,
+    outcome: Option<Bytes>,
+    /// How many bytes of `outcome` count as stored.
+    counted: usize,
+}
+
+impl Ended {
+    /// A result for which there is no room is replaced by an error, which is small.
+    async fn new(tasks: &Tasks, live: &LiveTask, ending: Ending) -> Self {
         let mut head = live.head.clone();
-        (head.status, head.message, head.updated) = (status, message, millis(SystemTime::now()));
-        TaskRecord { head, outcome }
-    };
-    let record = of(ending);
-    if record.outcome.is_none() || tasks.fits(&live.owner, record.size()) {
-        return record;
+        let Some(outcome) = ending.write(&mut head) else { return Self { head, outcome: None, counted: 0 } };
+        let counted = outcome.len();
+        match count(tasks, live, outcome).await {
+            Ok(outcome) => Self { head, outcome: Some(outcome), counted },
+            Err(error) => Self { outcome: Some(head.fail(&error).into()), head, counted: 0 },
+        }
     }
-    let why = "the result does not fit into what is left for results of tasks (setting [server] `task_store_mib`); \
-               let older ones expire, or call without tasks";
-    of(Ending::failed(&RpcError::internal(why)))
+}
+
+/// Counts a result as stored, and as a buffer of its caller until it is dropped.
+async fn count(tasks: &Tasks, live: &LiveTask, outcome: Bytes) -> Result<Bytes, RpcError> {
+    let (bytes, mut reservation) = (outcome.len(), None);
+    if bytes > UNCOUNTED_BYTES {
+        let share = tasks.settings.buffers.share(&live.context.caller);
+        let reserved = share.reserve_timeout(bytes, MAX_WAIT_FOR_MEMORY).await;
+        reservation = Some(reserved.ok_or_else(|| RpcError::overloaded("the result"))?);
+    }
+    if !tasks.add_result(&live.owner, bytes) {
+        let why = "the result does not fit into what is left for results of tasks (setting [server] \
+                   `task_store_mib`); let older ones expire, or call without tasks";
+        return Err(RpcError::internal(why));
+    }
+    Ok(match reservation {
+        Some(reservation) => reservation.hold(outcome),
+        None => outcome,
+    })
 }
 
 #[cfg(test)]
 mod tests {
+    use futures_util::FutureExt as _;
+
+    use super::super::live_task::tests::{input, live};
+    use super::super::registry::tests::tasks;
+    use super::super::task_record::tests::head;
     use super::*;
+    use crate::sandbox::KvDatabase;
 
     #[test]
     fn only_errors_of_the_protocol_are_failures() {
-        let status = |outcome, is_cancelled| Ending::of(outcome, is_cancelled).status;
+        let ended = |outcome, is_cancelled| {
+            let mut head = head(TaskStatus::Working);
+            let stored = Ending::of(outcome, is_cancelled).write(&mut head);
+            assert_eq!(stored.map_or(0, |stored| stored.len()), head.bytes);
+            head
+        };
         let error = || Some(Err(RpcError::internal("x")));
-        assert_eq!(status(error(), false), TaskStatus::Failed);
-        assert_eq!(status(error(), true), TaskStatus::Failed);
-        assert_eq!(status(None, true), TaskStatus::Cancelled);
-        let lost = Ending::of(None, false);
-        assert!(lost.status == TaskStatus::Failed && lost.message.is_some() && lost.outcome.is_some());
+        assert_eq!(ended(error(), false).status, TaskStatus::Failed);
+        assert_eq!(ended(error(), true).status, TaskStatus::Failed);
+        assert_eq!(ended(None, true).status, TaskStatus::Cancelled);
+        let lost = ended(None, false);
+        assert!(lost.status == TaskStatus::Failed && lost.message.is_some() && lost.bytes > 0);
+    }
+
+    #[tokio::test]
+    async fn a_task_that_waits_for_its_client_is_gone_when_its_time_is_over() {
+        let dir = tempfile::tempdir().unwrap();
+        let tasks = tasks(KvDatabase::new(dir.path().to_owned()), Duration::from_millis(50));
+        let live = Arc::new(live(&tasks.settings.buffers, None));
+        assert!(tasks.admit(&live.owner, 9));
+        tasks.insert(&live);
+        let (asked, _resumed) = input(&["a"]);
+        live.wait_for(asked, Duration::from_secs(600));
+        let queue = NotificationReceiver::of(live.context.clone());
+        let task = CallTask::new(std::future::pending().boxed());
+        let running = Keeper::new(Arc::clone(&tasks), live, task, queue).run();
+        tokio::time::timeout(Duration::from_secs(60), running).await.unwrap();
+        assert_eq!(tasks.totals(), (0, 0));
+    }
+
+    #[tokio::test]
+    async fn a_result_counts_from_the_end_of_its_call_and_one_without_room_is_an_error() {
+        let tasks = tasks(KvDatabase::of_state(None), Duration::from_secs(60));
+        let buffers = Arc::clone(&tasks.settings.buffers);
+        let live = live(&buffers, None);
+        let end = async || {
+            let result = Bytes::from(vec![b' '; 1 << 20]);
+            Ended::new(&tasks, &live, Ending::Completed(result)).await
+        };
+        let (first, second) = (end().await, end().await);
+        assert!(first.head.status == TaskStatus::Completed && first.counted == 1 << 20);
+        assert!(second.head.status == TaskStatus::Failed && second.counted == 0, "no room on the disk");
+        assert_eq!(second.outcome.map(|outcome| outcome.len()), Some(second.head.bytes));
+        assert_eq!(buffers.used(), 1 << 20, "the first is not written yet");
+        drop(first);
+        assert_eq!(buffers.used(), 0);
     }
 }

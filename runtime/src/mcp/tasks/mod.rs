@@ -6,9 +6,11 @@
 //! client requests that it waits for. When the work has ended, [`Tasks`] writes the record with the result, and only
 //! then says so. From then on the record is all there is, until its time to live is over.
 //!
-//! `task_id` makes and checks ids, `task_counts` has the limits, `task_record` is what is stored, and `task_view` what
-//! clients see. This module knows neither response streams nor the server, which own parts of it.
+//! `task_id` makes and checks ids, `task_counts` has the limits, `task_record` is what is stored, `found_task` what a
+//! look-up finds, and `task_view` what clients see. This module knows neither response streams nor the server, which
+//! own parts of it.
 
+mod found_task;
 mod keeper;
 mod live_task;
 mod new_task;
@@ -19,9 +21,10 @@ mod task_id;
 mod task_record;
 mod task_view;
 
+pub(in crate::mcp) use found_task::{CalledTool, FoundTask, TaskError};
 pub(in crate::mcp) use new_task::NewTask;
 pub(in crate::mcp) use promoter::Promoter;
-pub(in crate::mcp) use registry::{FoundTask, TaskSettings, Tasks};
+pub(in crate::mcp) use registry::{TaskSettings, Tasks};
 pub(in crate::mcp) use task_counts::TaskBounds;
 pub(in crate::mcp) use task_id::TaskGeneration;
 pub(in crate::mcp) use task_record::TaskStatus;

@@ -13,7 +13,7 @@ use super::live_task::LiveTask;
 use super::registry::Tasks;
 use super::task_counts::TaskOwner;
 use super::task_id::TaskGeneration;
-use super::task_record::{RecordHead, TaskRecord, TaskStatus, millis};
+use super::task_record::{RecordHead, TaskStatus, millis};
 use crate::call_env::Caller;
 use crate::mcp::call_task::CallTask;
 use crate::mcp::error::RpcError;
@@ -27,7 +27,7 @@ use crate::token_bucket::CallerKey as _;
 pub(in crate::mcp) struct NewTask {
     tasks: Arc<Tasks>,
     owner: TaskOwner,
-    /// Whether the record may be on the disk.
+    /// The record, once it is on the disk.
     id: Option<RecordId>,
     live: Option<Arc<LiveTask>>,
     has_begun: bool,
@@ -39,6 +39,7 @@ impl NewTask {
     pub(super) async fn make(tasks: Arc<Tasks>, context: Arc<RequestContext>) -> Option<Self> {
         let terms = context.promotion.as_ref()?.terms()?;
         let owner = TaskOwner { caller: counted_as(&context.caller), plugin: Arc::clone(&terms.plugin) };
+        let name = context.request.params.name().ok()?.into_owned();
         if !tasks.admit(&owner, terms.max_tasks) {
             return None;
         }
@@ -52,14 +53,15 @@ impl NewTask {
             caller: owner.caller.to_string(),
             plugin: owner.plugin.to_string(),
             tool: terms.tool.to_string(),
+            name,
+            bytes: 0,
         };
         // From here on dropping it takes everything back.
         let mut new = Self { tasks, owner, id: None, live: None, has_begun: false };
         let generation = TaskGeneration::of(context.revision);
         let (id, text) = new.tasks.new_id(generation, &context.caller).await?;
+        new.tasks.write(id, &head, None).await.ok()?;
         new.id = Some(id);
-        let record = TaskRecord { head: head.clone(), outcome: None };
-        new.tasks.write(id, &record).await.ok()?;
         let live = LiveTask::new((id, text, generation), new.owner.clone(), head, context);
         new.live = Some(Arc::new(live));
         Some(new)
@@ -95,7 +97,7 @@ impl Drop for NewTask {
             // Without a runtime the server has ended, and the record expires by itself.
             if let Ok(runtime) = Handle::try_current() {
                 let tracker = self.tasks.settings.tracker.clone();
-                tracker.spawn_on(async move { tasks.removed(&owner, id).await }, &runtime);
+                tracker.spawn_on(async move { tasks.removed(&owner, id, 0).await }, &runtime);
             }
         }
     }

@@ -2,15 +2,16 @@
 //! plugin and of all.
 //!
 //! Pure: it knows no clock, no disk and no task. A caller or a plugin at its bound gets no new task; it never takes
-//! anything from another, and no result is deleted before its time.
+//! anything from another, and no result is deleted before its time. Bytes are counted before they are written, and
+//! until they are deleted.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use crate::sandbox::RecordId;
 
-/// What a record counts at least, in bytes: its pages in the database and its entry here.
-pub(super) const MIN_BYTES: u64 = 4 << 10;
+/// What a record counts besides its result, in bytes: its head, its pages in the database and its entry here.
+const RECORD_BYTES: u64 = 4 << 10;
 
 /// Unfinished tasks of one caller: as many as a program starts at once, and few beside those of all callers.
 const TASKS_OF_CALLER: usize = 32;
@@ -34,6 +35,9 @@ pub(super) struct TaskOwner {
     pub(super) plugin: Arc<str>,
 }
 
+/// When a record expires, in milliseconds since 1970, and its id.
+pub(super) type Expiry = (u64, RecordId);
+
 /// The tasks of one caller.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 struct CallerTasks {
@@ -49,8 +53,8 @@ pub(super) struct TaskCounts {
     bytes: u64,
     plugins: HashMap<Arc<str>, usize>,
     callers: HashMap<Arc<str>, CallerTasks>,
-    /// Finished tasks by the millisecond in which they expire.
-    stored: BTreeMap<(u64, RecordId), (Arc<str>, u64)>,
+    /// The records that stay until they expire, with their callers and their bytes.
+    stored: BTreeMap<Expiry, (Arc<str>, u64)>,
 }
 
 impl TaskCounts {
@@ -59,14 +63,14 @@ impl TaskCounts {
         Self { bounds, unfinished: 0, bytes: 0, plugins, callers, stored }
     }
 
-    /// Counts a new task, if there is room for it. The plugin may have `max_tasks`.
+    /// Counts a new task and its record, if there is room for them. The plugin may have `max_tasks`.
     pub(super) fn admit(&mut self, owner: &TaskOwner, max_tasks: usize) -> bool {
         let caller = self.callers.get(&owner.caller).copied().unwrap_or_default();
         let of_plugin = self.plugins.get(&owner.plugin).copied().unwrap_or_default();
         let has_room = self.unfinished < self.bounds.tasks
             && of_plugin < max_tasks
             && caller.unfinished < TASKS_OF_CALLER
-            && self.fits(owner, MIN_BYTES);
+            && self.add_if_it_fits(&owner.caller, RECORD_BYTES);
         if has_room {
             self.unfinished += 1;
             *self.plugins.entry(Arc::clone(&owner.plugin)).or_default() += 1;
@@ -75,14 +79,18 @@ impl TaskCounts {
         has_room
     }
 
-    /// Whether a record of this size can be stored.
-    pub(super) fn fits(&self, owner: &TaskOwner, bytes: u64) -> bool {
-        let of_caller = self.callers.get(&owner.caller).copied().unwrap_or_default().bytes;
-        let fits = |used: u64, max: u64| used.saturating_add(bytes.max(MIN_BYTES)) <= max;
-        fits(self.bytes, self.bounds.bytes) && fits(of_caller, self.bounds.bytes / SHARE_OF_CALLER)
+    /// Counts the result of an unfinished task, if it fits.
+    pub(super) fn add_result(&mut self, owner: &TaskOwner, bytes: u64) -> bool {
+        self.add_if_it_fits(&owner.caller, bytes)
     }
 
-    /// A task has ended, and nothing of it is stored.
+    /// The record of an unfinished task, with a counted result of `bytes`, stays until it expires.
+    pub(super) fn keep(&mut self, owner: &TaskOwner, expiry: Expiry, bytes: u64) {
+        let bytes = bytes.saturating_add(RECORD_BYTES);
+        self.stored.insert(expiry, (Arc::clone(&owner.caller), bytes));
+    }
+
+    /// A task has ended, and its record is counted as stored.
     pub(super) fn end(&mut self, owner: &TaskOwner) {
         self.unfinished = self.unfinished.saturating_sub(1);
         if let Some(count) = self.plugins.get_mut(&owner.plugin) {
@@ -94,29 +102,57 @@ impl TaskCounts {
         self.change(&owner.caller, |tasks| tasks.unfinished = tasks.unfinished.saturating_sub(1));
     }
 
-    /// A record is stored until it expires. What does not fit is counted all the same.
-    pub(super) fn store(&mut self, caller: Arc<str>, id: RecordId, expires: u64, bytes: u64) {
-        let bytes = bytes.max(MIN_BYTES);
-        self.bytes = self.bytes.saturating_add(bytes);
-        self.change(&caller, |tasks| tasks.bytes = tasks.bytes.saturating_add(bytes));
-        self.stored.insert((expires, id), (caller, bytes));
+    /// A task ended before it had a record.
+    pub(super) fn end_without_record(&mut self, owner: &TaskOwner) {
+        self.subtract(&owner.caller, RECORD_BYTES);
+        self.end(owner);
     }
 
-    /// Takes out the records that have expired at `now`.
-    pub(super) fn take_expired(&mut self, now: u64) -> Vec<RecordId> {
-        let mut expired = Vec::new();
-        while let Some(first) = self.stored.first_entry().filter(|first| first.key().0 <= now) {
-            let ((_, id), (caller, bytes)) = first.remove_entry();
-            self.bytes = self.bytes.saturating_sub(bytes);
-            self.change(&caller, |tasks| tasks.bytes = tasks.bytes.saturating_sub(bytes));
-            expired.push(id);
+    /// Counts a record that was on the disk before. What does not fit is counted all the same.
+    pub(super) fn load(&mut self, caller: Arc<str>, expiry: Expiry, bytes: u64) {
+        let bytes = bytes.saturating_add(RECORD_BYTES);
+        self.add(&caller, bytes);
+        self.stored.insert(expiry, (caller, bytes));
+    }
+
+    /// The records that have expired at `now`. They count until [`Self::deleted`].
+    pub(super) fn expired(&self, now: u64) -> Vec<Expiry> {
+        self.stored.keys().take_while(|(expires, _)| *expires <= now).copied().collect()
+    }
+
+    /// These records are not on the disk any more.
+    pub(super) fn deleted(&mut self, expired: &[Expiry]) {
+        for expiry in expired {
+            if let Some((caller, bytes)) = self.stored.remove(expiry) {
+                self.subtract(&caller, bytes);
+            }
         }
-        expired
     }
 
     /// Unfinished tasks, and stored ones.
     pub(super) fn totals(&self) -> (usize, usize) {
         (self.unfinished, self.stored.len())
+    }
+
+    fn add_if_it_fits(&mut self, caller: &Arc<str>, bytes: u64) -> bool {
+        let of_caller = self.callers.get(caller).copied().unwrap_or_default().bytes;
+        let fits = |used: u64, max: u64| used.saturating_add(bytes) <= max;
+        let fits_both =
+            fits(self.bytes, self.bounds.bytes) && fits(of_caller, self.bounds.bytes / SHARE_OF_CALLER);
+        if fits_both {
+            self.add(caller, bytes);
+        }
+        fits_both
+    }
+
+    fn add(&mut self, caller: &Arc<str>, bytes: u64) {
+        self.bytes = self.bytes.saturating_add(bytes);
+        self.change(caller, |tasks| tasks.bytes = tasks.bytes.saturating_add(bytes));
+    }
+
+    fn subtract(&mut self, caller: &Arc<str>, bytes: u64) {
+        self.bytes = self.bytes.saturating_sub(bytes);
+        self.change(caller, |tasks| tasks.bytes = tasks.bytes.saturating_sub(bytes));
     }
 
     fn change(&mut self, caller: &Arc<str>, change: impl FnOnce(&mut CallerTasks)) {
@@ -159,24 +195,37 @@ mod tests {
         assert!(counts.admit(&owner("a", "p"), 1) && !counts.admit(&owner("b", "p"), 1));
         assert!(counts.admit(&owner("c", "q"), 9) && counts.admit(&owner("d", "r"), 9));
         assert!(!counts.admit(&owner("e", "s"), 9));
-        counts.end(&owner("a", "p"));
+        counts.end_without_record(&owner("a", "p"));
         assert!(counts.admit(&owner("b", "p"), 1));
         assert_eq!(counts.totals(), (3, 0));
     }
 
     #[test]
-    fn results_are_bounded_and_leave_when_their_time_is_over() {
+    fn results_count_before_they_are_written_and_until_they_are_deleted() {
         let mut counts = counts(9);
         let (a, b) = (owner("a", "p"), owner("b", "p"));
-        assert!(counts.fits(&a, MIB) && !counts.fits(&a, MIB + 1));
-        counts.store(Arc::clone(&a.caller), [1; 16], 100, MIB);
-        assert!(!counts.admit(&a, 9) && counts.admit(&b, 9));
-        assert!(counts.take_expired(99).is_empty());
-        assert_eq!(counts.take_expired(100), [[1; 16]]);
-        assert!(counts.admit(&a, 9));
-        (0..8).for_each(|n| counts.store(format!("c{n}").as_str().into(), [n; 16], 7, MIB));
-        assert!(!counts.admit(&owner("z", "p"), 9), "all together are bounded");
-        assert_eq!(counts.take_expired(7).len(), 8);
+        assert!(counts.admit(&a, 9) && counts.admit(&a, 9));
+        let left = MIB - 2 * RECORD_BYTES;
+        assert!(!counts.add_result(&a, left + 1) && counts.add_result(&a, left));
+        assert!(!counts.add_result(&a, 1) && counts.add_result(&b, MIB), "the other task of a caller waits");
+        counts.keep(&a, (100, [1; 16]), left);
+        counts.end(&a);
+        assert!(!counts.admit(&a, 9) && counts.expired(99).is_empty());
+        let expired = counts.expired(100);
+        assert_eq!(expired, [(100, [1; 16])]);
+        assert!(!counts.admit(&a, 9), "it is on the disk until it is deleted");
+        counts.deleted(&expired);
+        counts.deleted(&expired);
+        assert_eq!(counts.callers["a"], CallerTasks { unfinished: 1, bytes: RECORD_BYTES });
+    }
+
+    #[test]
+    fn all_callers_together_are_bounded() {
+        let mut counts = counts(9);
+        (0..8).for_each(|n| counts.load(format!("c{n}").as_str().into(), (7, [n; 16]), MIB));
+        assert!(!counts.admit(&owner("z", "p"), 9));
+        counts.deleted(&counts.expired(7));
+        assert!(counts.admit(&owner("z", "p"), 9));
     }
 
     #[test]
@@ -184,12 +233,14 @@ mod tests {
         let mut counts = counts(9);
         for number in 0..100_u8 {
             let owner = owner(&format!("c{number}"), &format!("p{number}"));
-            assert!(counts.admit(&owner, 1));
+            assert!(counts.admit(&owner, 1) && counts.add_result(&owner, 5));
+            counts.keep(&owner, (5, [number; 16]), 5);
             counts.end(&owner);
-            counts.store(owner.caller, [number; 16], 5, 1);
         }
-        assert_eq!(counts.bytes, 100 * MIN_BYTES);
-        assert_eq!(counts.take_expired(5).len(), 100);
+        assert_eq!(counts.bytes, 100 * (RECORD_BYTES + 5));
+        let expired = counts.expired(5);
+        assert_eq!(expired.len(), 100);
+        counts.deleted(&expired);
         assert!(counts.callers.is_empty() && counts.plugins.is_empty() && counts.stored.is_empty());
         assert_eq!((counts.bytes, counts.totals()), (0, (0, 0)));
     }

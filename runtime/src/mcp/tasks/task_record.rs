@@ -1,14 +1,15 @@
-//! What is stored of a task: one line of JSON, and after it the result or the error as the bytes that are sent.
+//! The head of a task's record, as JSON: all that is stored of a task but its result or its error.
 //!
-//! The line alone is read when the server learns which records there are; a result may be large.
+//! The result is stored as the bytes that are sent, apart from the head, because heads are read far more often.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-/// What a record takes besides its result, in bytes.
-const HEAD_BYTES: usize = 512;
+use crate::mcp::error::{RpcError, cut};
+
+/// Maximum length of the status message of a failed task, in bytes. The error itself has all of it.
+const MAX_MESSAGE: usize = 1_024;
 
 /// The status of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,17 +42,13 @@ pub(super) struct RecordHead {
     pub(super) ttl_ms: u64,
     /// For whom the record counts.
     pub(super) caller: String,
-    /// For operators who look into the database.
     pub(super) plugin: String,
+    /// The plugin's own name of the tool.
     pub(super) tool: String,
-}
-
-/// A record of a task.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct TaskRecord {
-    pub(super) head: RecordHead,
-    /// The result of a completed task, or the error of a failed one.
-    pub(super) outcome: Option<Bytes>,
+    /// The name of the tool that the client called.
+    pub(super) name: String,
+    /// The length of the result of a completed task, or of the error of a failed one.
+    pub(super) bytes: usize,
 }
 
 impl RecordHead {
@@ -60,37 +57,23 @@ impl RecordHead {
         self.created.saturating_add(self.ttl_ms)
     }
 
-    /// Reads the line before the result; `None` if these bytes are no record.
-    pub(super) fn read(record: &[u8]) -> Option<Self> {
-        let line = record.split(|byte| *byte == b'\n').next()?;
-        serde_json::from_slice(line).ok()
-    }
-}
-
-impl TaskRecord {
-    /// Reads a record; `None` if these bytes are none.
-    pub(super) fn read(record: Vec<u8>) -> Option<Self> {
-        let head = RecordHead::read(&record)?;
-        let outcome = record.iter().position(|byte| *byte == b'\n').map(|end| {
-            let mut outcome = Bytes::from(record);
-            outcome.split_off(end + 1)
-        });
-        Some(Self { head, outcome })
+    /// Makes it the head of a task that failed, and returns the error as it is stored.
+    pub(super) fn fail(&mut self, error: &RpcError) -> Vec<u8> {
+        let outcome = serde_json::to_vec(error).unwrap_or_default();
+        self.status = TaskStatus::Failed;
+        self.message = Some(cut(&error.message, MAX_MESSAGE).to_owned());
+        self.bytes = outcome.len();
+        outcome
     }
 
-    /// About how many bytes are stored.
-    pub(super) fn size(&self) -> usize {
-        HEAD_BYTES + self.outcome.as_ref().map_or(0, Bytes::len)
+    /// Reads a head; `None` if these bytes are none.
+    pub(super) fn read(head: &[u8]) -> Option<Self> {
+        serde_json::from_slice(head).ok()
     }
 
     /// The bytes to store.
     pub(super) fn write(&self) -> Vec<u8> {
-        let mut record = serde_json::to_vec(&self.head).unwrap_or_default();
-        if let Some(outcome) = &self.outcome {
-            record.push(b'\n');
-            record.extend_from_slice(outcome);
-        }
-        record
+        serde_json::to_vec(self).unwrap_or_default()
     }
 }
 
@@ -106,28 +89,39 @@ pub(super) fn time(millis: u64) -> SystemTime {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    #[test]
-    fn a_record_is_read_as_it_was_written() {
-        let head = RecordHead {
-            status: TaskStatus::Completed,
-            message: Some("line\nbreak".to_owned()),
-            created: 7,
-            updated: 8,
-            ttl_ms: u64::MAX,
+    pub(in super::super) fn head(status: TaskStatus) -> RecordHead {
+        RecordHead {
+            status,
+            message: None,
+            created: 1_000,
+            updated: 2_500,
+            ttl_ms: 60_000,
             caller: "stdio".to_owned(),
             plugin: "p".to_owned(),
             tool: "t".to_owned(),
-        };
-        for outcome in [None, Some(Bytes::from_static(b"")), Some(Bytes::from_static(b"{\"a\":\"\n\"}"))] {
-            let record = TaskRecord { head: head.clone(), outcome };
-            assert_eq!(TaskRecord::read(record.write()).as_ref(), Some(&record));
-            assert_eq!(RecordHead::read(&record.write()), Some(head.clone()));
+            name: "p-t".to_owned(),
+            bytes: 0,
         }
+    }
+
+    #[test]
+    fn a_head_is_read_as_it_was_written() {
+        let message = Some("line\nbreak".to_owned());
+        let head = RecordHead { message, ttl_ms: u64::MAX, bytes: 5, ..head(TaskStatus::Completed) };
+        assert_eq!(RecordHead::read(&head.write()).as_ref(), Some(&head));
         assert_eq!(head.expires(), u64::MAX);
-        assert_eq!(TaskRecord::read(b"{}".to_vec()), None);
+        assert_eq!(RecordHead::read(b"{}"), None);
         assert_eq!(millis(time(1_234)), 1_234);
+    }
+
+    #[test]
+    fn the_head_of_a_task_that_failed_stays_small() {
+        let mut head = head(TaskStatus::Working);
+        let outcome = head.fail(&RpcError::internal(&"x".repeat(1 << 20)));
+        assert!(head.status == TaskStatus::Failed && head.write().len() < 2_048);
+        assert!(outcome.len() > 1 << 20 && head.bytes == outcome.len());
     }
 }

@@ -2,13 +2,16 @@
 //!
 //! A new task and a notification are flat objects, as the result of `tasks/get` is; only the fields around them differ.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use serde::ser::{Error as _, Serialize, SerializeMap, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::task_id::TaskGeneration;
-use super::task_record::{TaskRecord, TaskStatus, time};
+use super::task_record::{RecordHead, TaskStatus, time};
+use crate::mcp::client_requests::input_request::InputRequest;
 use crate::mcp::error::RpcError;
 use crate::mcp::result_writer::{EncodedResult, ResultFields, SERVER_INFO};
 use crate::mcp::revision::Revision;
@@ -16,21 +19,16 @@ use crate::mcp::revision::Revision;
 /// How often a client should ask for a task.
 const POLL_MS: u64 = 1_000;
 
-/// A client request for which a task waits.
-#[derive(Debug)]
-pub(super) struct OpenRequest {
-    pub(super) key: String,
-    pub(super) method: &'static str,
-    pub(super) params: Box<RawValue>,
-}
-
 /// A task at one moment.
 #[derive(Debug)]
 pub(in crate::mcp) struct TaskView {
     pub(super) id: String,
     pub(super) generation: TaskGeneration,
-    pub(super) record: TaskRecord,
-    pub(super) open: Vec<OpenRequest>,
+    pub(super) head: RecordHead,
+    /// Client requests for which it waits.
+    pub(super) open: Vec<Arc<InputRequest>>,
+    /// The result of a completed task, or the error of a failed one. `None` also where it was not read.
+    pub(super) outcome: Option<Bytes>,
 }
 
 impl TaskView {
@@ -39,12 +37,12 @@ impl TaskView {
     }
 
     pub(in crate::mcp) fn status(&self) -> TaskStatus {
-        self.record.head.status
+        self.head.status
     }
 
-    /// The result of a completed task, or the error of a failed one.
+    /// The result of a completed task, or the error of a failed one, if it was read.
     pub(in crate::mcp) fn outcome(&self) -> Option<&Bytes> {
-        self.record.outcome.as_ref()
+        self.outcome.as_ref()
     }
 
     /// The result of the `tools/call` that became this task. `server` is the server's name for `_meta`.
@@ -58,11 +56,11 @@ impl TaskView {
     /// The number of bytes that are written of the result and of client requests.
     pub(in crate::mcp) fn size(&self) -> usize {
         let open = self.open.iter().map(|request| request.params.get().len()).sum::<usize>();
-        open + self.record.outcome.as_ref().map_or(0, Bytes::len)
+        open + self.outcome.as_ref().map_or(0, Bytes::len)
     }
 
     fn write_base<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
-        let head = &self.record.head;
+        let head = &self.head;
         map.serialize_entry("taskId", &self.id)?;
         map.serialize_entry("status", &head.status)?;
         if let Some(message) = &head.message {
@@ -164,7 +162,7 @@ impl Serialize for ServerMeta<'_> {
     }
 }
 
-struct OpenRequests<'a>(&'a [OpenRequest]);
+struct OpenRequests<'a>(&'a [Arc<InputRequest>]);
 
 impl Serialize for OpenRequests<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -173,31 +171,28 @@ impl Serialize for OpenRequests<'_> {
             method: &'static str,
             params: &'a RawValue,
         }
-        let written =
-            self.0.iter().map(|OpenRequest { key, method, params }| (key, Written { method, params }));
+        let written = self.0.iter().map(|request| {
+            let (method, params) = (request.method, &*request.params);
+            (&request.key, Written { method, params })
+        });
         serializer.collect_map(written)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::task_record::RecordHead;
-    use super::*;
     use serde_json::json;
 
+    use super::super::task_record::tests::head;
+    use super::*;
+    use crate::call_env::{ClientRequest, ClientRequestBody};
+    use crate::mcp::client_requests::client_capabilities::ClientCapabilities;
+    use crate::mcp::client_requests::input_request::prepare;
+
     fn view(status: TaskStatus, outcome: Option<&'static str>) -> TaskView {
-        let head = RecordHead {
-            status,
-            message: None,
-            created: 1_000,
-            updated: 2_500,
-            ttl_ms: 60_000,
-            caller: "stdio".to_owned(),
-            plugin: "p".to_owned(),
-            tool: "t".to_owned(),
-        };
-        let record = TaskRecord { head, outcome: outcome.map(|text| Bytes::from_static(text.as_bytes())) };
-        TaskView { id: "x".to_owned(), generation: TaskGeneration::Extension, record, open: Vec::new() }
+        let outcome = outcome.map(|text| Bytes::from_static(text.as_bytes()));
+        let (id, generation) = ("x".to_owned(), TaskGeneration::Extension);
+        TaskView { id, generation, head: head(status), open: Vec::new(), outcome }
     }
 
     fn base(status: &str) -> Value {
@@ -226,8 +221,9 @@ mod tests {
         let failed = view(TaskStatus::Failed, Some(r#"{"code":-32603}"#));
         assert_eq!(shown(&failed), with(base("failed"), "error", json!({ "code": -32603 })));
         let mut waiting = view(TaskStatus::InputRequired, None);
-        let params = RawValue::from_string("{}".to_owned()).unwrap();
-        waiting.open = vec![OpenRequest { key: "k".to_owned(), method: "roots/list", params }];
+        let asked = ClientRequest { key: Some("k".to_owned()), body: ClientRequestBody::ListRoots };
+        let asked = prepare(asked, 1, Revision::V2026_07_28, ClientCapabilities::ALL).unwrap();
+        waiting.open = vec![Arc::new(asked)];
         let open = json!({ "k": { "method": "roots/list", "params": {} } });
         assert_eq!(shown(&waiting), with(base("input_required"), "inputRequests", open));
     }

@@ -191,6 +191,15 @@ impl KvDatabase {
         self.with_open(|_| Ok(())).inspect_err(|_| self.has_warned.store(true, Ordering::Relaxed))
     }
 
+    /// Whether there is a database. Opening creates one.
+    pub(super) fn exists(&self) -> bool {
+        match &self.location {
+            Location::Folder(folder) => folder.join(FILE).exists(),
+            Location::Memory => true,
+            Location::Nowhere => false,
+        }
+    }
+
     /// How often opening failed because another process had the database open. Compare two values to find out how often
     /// that happened in between.
     pub(crate) fn times_locked_out(&self) -> u64 {

@@ -1,15 +1,24 @@
-//! Records of the server itself, in a table beside those of plugins: bytes by an id, and the key of this table.
+//! Records of the server itself, in tables beside those of plugins: a small head and a body of any size by an id, and
+//! the key of these tables.
 //!
-//! A write is on the disk when it returns, as for plugins. All functions here block.
+//! Head and body have tables of their own, because redb reads whole values: all heads are read when the server learns
+//! which records there are, and a body only for whoever wants it. A write is on the disk when it returns, as for
+//! plugins. All functions here block.
 
 use std::sync::Arc;
 
-use redb::{ReadableDatabase as _, ReadableTable as _, TableDefinition, TableError};
+use redb::{Database, ReadOnlyTable, ReadableDatabase as _, ReadableTable as _, TableDefinition, TableError};
 
 use super::database::{KvDatabase, KvError};
 
-/// The records.
-const RECORDS: TableDefinition<'static, &[u8], &[u8]> = TableDefinition::new("records");
+type Records = TableDefinition<'static, &'static [u8], &'static [u8]>;
+
+type OpenRecords = ReadOnlyTable<&'static [u8], &'static [u8]>;
+
+const HEADS: Records = TableDefinition::new("record_heads");
+
+/// A record without an entry here has no body.
+const BODIES: Records = TableDefinition::new("record_bodies");
 
 /// Random bytes that were stored with the first record.
 const KEYS: TableDefinition<'static, &str, &[u8]> = TableDefinition::new("record_keys");
@@ -29,11 +38,28 @@ impl RecordTable {
         Self(database)
     }
 
+    /// Whether there is a database, which may have records. Otherwise the first use creates it.
+    pub(crate) fn exists(&self) -> bool {
+        self.0.exists()
+    }
+
+    /// The key of the table; `None` before [`Self::make_key`].
+    ///
+    /// # Errors
+    /// When the database cannot be opened or read.
+    pub(crate) fn key(&self) -> Result<Option<[u8; 32]>, KvError> {
+        self.0.read(|redb| match redb.begin_read()?.open_table(KEYS) {
+            Ok(keys) => Ok(keys.get(KEY)?.and_then(|stored| stored.value().try_into().ok())),
+            Err(TableError::TableDoesNotExist(_)) => Ok(None),
+            Err(error) => Err(error.into()),
+        })
+    }
+
     /// The key of the table: `new` on first use, and the same ever after.
     ///
     /// # Errors
     /// When the database cannot be opened or written.
-    pub(crate) fn key(&self, new: [u8; 32]) -> Result<[u8; 32], KvError> {
+    pub(crate) fn make_key(&self, new: [u8; 32]) -> Result<[u8; 32], KvError> {
         self.0.write(|redb| {
             let write = redb.begin_write()?;
             let key = {
@@ -50,13 +76,26 @@ impl RecordTable {
         })
     }
 
+    /// The head of a record; `None` if there is none.
+    ///
     /// # Errors
     /// When the database cannot be opened or read.
-    pub(crate) fn get(&self, id: &RecordId) -> Result<Option<Vec<u8>>, KvError> {
-        self.0.read(|redb| match redb.begin_read()?.open_table(RECORDS) {
-            Ok(records) => Ok(records.get(id.as_slice())?.map(|record| record.value().to_vec())),
-            Err(TableError::TableDoesNotExist(_)) => Ok(None),
-            Err(error) => Err(error.into()),
+    pub(crate) fn head(&self, id: &RecordId) -> Result<Option<Vec<u8>>, KvError> {
+        self.get(HEADS, id)
+    }
+
+    /// The body of a record; `None` if it has none.
+    ///
+    /// # Errors
+    /// When the database cannot be opened or read.
+    pub(crate) fn body(&self, id: &RecordId) -> Result<Option<Vec<u8>>, KvError> {
+        self.get(BODIES, id)
+    }
+
+    fn get(&self, table: Records, id: &RecordId) -> Result<Option<Vec<u8>>, KvError> {
+        self.0.read(|redb| {
+            let Some(records) = open(redb, table)? else { return Ok(None) };
+            Ok(records.get(id.as_slice())?.map(|record| record.value().to_vec()))
         })
     }
 
@@ -64,10 +103,13 @@ impl RecordTable {
     ///
     /// # Errors
     /// When the database cannot be opened or written.
-    pub(crate) fn put(&self, id: &RecordId, record: &[u8]) -> Result<(), KvError> {
+    pub(crate) fn put(&self, id: &RecordId, head: &[u8], body: Option<&[u8]>) -> Result<(), KvError> {
         self.0.write(|redb| {
             let write = redb.begin_write()?;
-            write.open_table(RECORDS)?.insert(id.as_slice(), record)?;
+            write.open_table(HEADS)?.insert(id.as_slice(), head)?;
+            if let Some(body) = body {
+                write.open_table(BODIES)?.insert(id.as_slice(), body)?;
+            }
             write.commit()?;
             Ok(())
         })
@@ -81,9 +123,10 @@ impl RecordTable {
         self.0.write(|redb| {
             let write = redb.begin_write()?;
             {
-                let mut records = write.open_table(RECORDS)?;
+                let (mut heads, mut bodies) = (write.open_table(HEADS)?, write.open_table(BODIES)?);
                 for id in ids {
-                    records.remove(id.as_slice())?;
+                    heads.remove(id.as_slice())?;
+                    bodies.remove(id.as_slice())?;
                 }
             }
             write.commit()?;
@@ -91,26 +134,31 @@ impl RecordTable {
         })
     }
 
-    /// What `read` makes of each record.
+    /// What `read` makes of the head of each record.
     ///
     /// # Errors
     /// When the database cannot be opened or read.
-    pub(crate) fn read_all<T>(&self, read: impl Fn(RecordId, &[u8]) -> T) -> Result<Vec<T>, KvError> {
+    pub(crate) fn read_heads<T>(&self, read: impl Fn(RecordId, &[u8]) -> T) -> Result<Vec<T>, KvError> {
         self.0.read(|redb| {
-            let records = match redb.begin_read()?.open_table(RECORDS) {
-                Ok(records) => records,
-                Err(TableError::TableDoesNotExist(_)) => return Ok(Vec::new()),
-                Err(error) => return Err(error.into()),
-            };
+            let Some(heads) = open(redb, HEADS)? else { return Ok(Vec::new()) };
             let mut all = Vec::new();
-            for entry in records.iter()? {
-                let (id, record) = entry?;
+            for entry in heads.iter()? {
+                let (id, head) = entry?;
                 if let Ok(id) = id.value().try_into() {
-                    all.push(read(id, record.value()));
+                    all.push(read(id, head.value()));
                 }
             }
             Ok(all)
         })
+    }
+}
+
+/// A table as it is now; `None` if nothing has been stored in it.
+fn open(redb: &Database, table: Records) -> Result<Option<OpenRecords>, KvError> {
+    match redb.begin_read()?.open_table(table) {
+        Ok(table) => Ok(Some(table)),
+        Err(TableError::TableDoesNotExist(_)) => Ok(None),
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -123,17 +171,19 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let open = || RecordTable::new(KvDatabase::new(dir.path().to_owned()));
         let table = open();
-        assert_eq!(table.get(&[1; 16]).unwrap(), None);
-        assert!(table.read_all(|_, _| ()).unwrap().is_empty());
-        assert_eq!(table.key([7; 32]).unwrap(), [7; 32]);
-        table.put(&[1; 16], b"a").unwrap();
-        table.put(&[2; 16], b"b").unwrap();
-        table.put(&[1; 16], b"c").unwrap();
+        assert!(!table.exists());
+        assert_eq!((table.head(&[1; 16]).unwrap(), table.key().unwrap()), (None, None));
+        assert!(table.exists() && table.read_heads(|_, _| ()).unwrap().is_empty());
+        assert_eq!(table.make_key([7; 32]).unwrap(), [7; 32]);
+        table.put(&[1; 16], b"a", None).unwrap();
+        table.put(&[2; 16], b"b", Some(b"body of b")).unwrap();
+        table.put(&[1; 16], b"c", Some(b"body of c")).unwrap();
         drop(table);
         let table = open();
-        assert_eq!(table.key([8; 32]).unwrap(), [7; 32]);
-        assert_eq!(table.read_all(|id, record| (id[0], record[0])).unwrap(), [(1, b'c'), (2, b'b')]);
+        assert_eq!((table.key().unwrap(), table.make_key([8; 32]).unwrap()), (Some([7; 32]), [7; 32]));
+        assert_eq!(table.read_heads(|id, head| (id[0], head[0])).unwrap(), [(1, b'c'), (2, b'b')]);
         table.delete(&[[1; 16], [3; 16]]).unwrap();
-        assert_eq!((table.get(&[1; 16]).unwrap(), table.get(&[2; 16]).unwrap()), (None, Some(b"b".to_vec())));
+        assert_eq!((table.head(&[1; 16]).unwrap(), table.body(&[1; 16]).unwrap()), (None, None));
+        assert_eq!(table.body(&[2; 16]).unwrap(), Some(b"body of b".to_vec()));
     }
 }
