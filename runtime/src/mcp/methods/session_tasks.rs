@@ -1,7 +1,7 @@
 //! `tasks/get`, `tasks/result` and `tasks/cancel` of the experimental tasks of 2025-11-25, which has sessions.
 //!
 //! The client asks for a task with `params.task` of its call. Client requests of the task reach it on the stream of
-//! `tasks/result`, which waits for the result.
+//! `tasks/result`, which waits for the result, or on the stream for server notifications.
 
 use serde::ser::SerializeMap;
 use serde_json::{Value, json};
@@ -64,7 +64,7 @@ pub(in super::super) async fn result(
         tokio::select! {
             biased;
             () = context.cancel.cancelled() => return None,
-            message = live.next_message() => {
+            message = live.next_request(context.session.as_ref()) => {
                 leg.queue.deliver(OutgoingMessage::Message(message)).await.ok()?;
             }
             // Whichever task has changed, and also if some changes were missed.

@@ -143,7 +143,8 @@ impl SubscriptionStream {
                     Some(change) => self.message_for(&change).into_iter().collect(),
                     None => return Some(self.ended(server, context.revision)),
                 },
-                task = next_task => vec![self.changed_task(&task)],
+                // Its result may be large, so it is counted until it is written. Without room the subscription ends.
+                task = next_task => vec![server.buffers.counted(&context.caller, self.changed_task(&task))?],
             };
             for message in messages {
                 queue.deliver(OutgoingMessage::Message(message)).await.ok()?;

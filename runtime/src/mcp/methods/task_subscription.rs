@@ -9,7 +9,7 @@ use tokio::sync::broadcast::error::RecvError;
 use super::super::error::RpcError;
 use super::super::request_context::RequestContext;
 use super::super::server::Server;
-use super::super::tasks::{TaskGeneration, TaskView, Tasks};
+use super::super::tasks::{FoundTask, TaskGeneration, TaskView, Tasks};
 use super::tasks::check_declared;
 use crate::call_env::Caller;
 use crate::sandbox::RecordId;
@@ -50,6 +50,10 @@ impl TaskSubscription {
         let (mut ids, mut changed) = (HashMap::new(), VecDeque::new());
         for text in texts {
             let Some(id) = tasks.id_of(&text, &caller).await else { continue };
+            // A result is read once, however often its task is named.
+            if ids.contains_key(&id) {
+                continue;
+            }
             let Ok(found) = tasks.find(&text, TaskGeneration::Extension, &caller).await else { continue };
             // A task that has ended already will not change any more.
             if found.view().status().is_final() {
@@ -70,14 +74,19 @@ impl TaskSubscription {
     /// Waits for the next task of which the client has to be told. Cancel-safe.
     pub(super) async fn next(&mut self) -> TaskView {
         loop {
-            while let Some(id) = self.changed.front() {
-                let text = self.ids.get(id).map(String::as_str).unwrap_or_default();
-                let found = self.tasks.find(text, TaskGeneration::Extension, &self.caller).await;
+            while let Some(id) = self.changed.front().copied() {
+                let found = match self.ids.get(&id) {
+                    Some(text) => self.tasks.find(text, TaskGeneration::Extension, &self.caller).await.ok(),
+                    None => None,
+                };
                 self.changed.pop_front();
                 // A task that has expired meanwhile is gone without a notification.
-                if let Ok(found) = found {
-                    return found.view();
+                let Some(view) = found.map(FoundTask::view) else { continue };
+                if view.status().is_final() {
+                    // It will not change any more, and its result is sent once.
+                    self.ids.remove(&id);
                 }
+                return view;
             }
             match self.changes.recv().await {
                 Ok(id) => self.changed.extend(self.ids.contains_key(&id).then_some(id)),

@@ -10,7 +10,7 @@ use super::super::promotion::TaskTerms;
 use super::super::request_context::RequestContext;
 use super::super::result_writer::{EmptyResult, EncodedResult};
 use super::super::server::{CatalogView, Server};
-use super::super::tasks::{FoundTask, TaskGeneration};
+use super::super::tasks::{Accepted, FoundTask, TaskGeneration};
 use super::{item_access, run_guest_call};
 use crate::catalog::{PublishedTool, TaskSupport};
 use crate::json::RawObject;
@@ -40,9 +40,12 @@ pub(in super::super) async fn update(
         // The policy may have changed since the call.
         item_access::check_request(view, &context.caller, live.context.revision, &live.context.request)?;
         let accept = || live.accept(&responses);
-        if server.reading().in_place(params.work(), accept).await? {
+        let accepted = server.reading().in_place(params.work(), accept).await?;
+        if accepted != Accepted::Nothing {
             // The guest may use the responses until it ends.
             live.context.keep_reservation(context.request.reservation.clone());
+        }
+        if accepted == Accepted::All {
             server.call_tasks.changed(&live);
         }
     }

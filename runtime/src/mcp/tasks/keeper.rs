@@ -98,7 +98,7 @@ impl Keeper {
                 biased;
                 outgoing = self.queue.recv() => match outgoing {
                     OutgoingMessage::Message(message) if is_request(&message) => {
-                        self.live.push_message(message);
+                        self.live.push_request(message);
                         self.tasks.changed(&self.live);
                     }
                     OutgoingMessage::Message(_) => {}

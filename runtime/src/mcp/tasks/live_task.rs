@@ -1,13 +1,12 @@
 //! An unfinished task, as its keeper and other requests share it: its status, and the client requests that it waits
 //! for.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use parking_lot::Mutex;
-use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::task_counts::TaskOwner;
@@ -19,10 +18,8 @@ use crate::mcp::client_requests::pending_input::PendingInput;
 use crate::mcp::error::RpcError;
 use crate::mcp::promotion::Promotion;
 use crate::mcp::request_context::RequestContext;
+use crate::mcp::sessions::session::Session;
 use crate::sandbox::RecordId;
-
-/// Maximum number of messages that wait for a client: more than a call may have open client requests.
-const MAX_MESSAGES: usize = 64;
 
 /// An unfinished task.
 #[derive(Debug)]
@@ -36,9 +33,16 @@ pub(in crate::mcp) struct LiveTask {
     /// The request that became the task.
     pub(in crate::mcp) context: Arc<RequestContext>,
     state: Mutex<LiveState>,
-    /// Client requests to a session, for the request that waits for the result.
-    messages: Mutex<VecDeque<Bytes>>,
-    added: Notify,
+}
+
+/// What a task has taken of responses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::mcp) enum Accepted {
+    Nothing,
+    /// It keeps them, and waits for others.
+    Part,
+    /// It goes on, and its status has changed.
+    All,
 }
 
 #[derive(Debug, Default)]
@@ -64,26 +68,32 @@ impl LiveTask {
         head: RecordHead,
         context: Arc<RequestContext>,
     ) -> Self {
-        let (state, messages, added) = (Mutex::default(), Mutex::default(), Notify::new());
-        Self { id, text, generation, owner, head, context, state, messages, added }
+        Self { id, text, generation, owner, head, context, state: Mutex::default() }
     }
 
-    /// Keeps a client request to a session.
-    pub(super) fn push_message(&self, message: Bytes) {
-        let mut messages = self.messages.lock();
-        if messages.len() < MAX_MESSAGES {
-            messages.push_back(message);
-            self.added.notify_one();
+    /// Gives a client request to the session of the task. Without memory for it, the guest waits in vain.
+    pub(super) fn push_request(&self, message: Bytes) {
+        if let Some(session) = &self.context.session
+            && let Some(reservation) = session.share.reserve(message.len())
+        {
+            session.task_requests.push(self.id, reservation.hold(message));
         }
     }
 
-    /// Waits for the next client request to a session. Cancel-safe.
-    pub(in crate::mcp) async fn next_message(&self) -> Bytes {
-        loop {
-            if let Some(message) = self.messages.lock().pop_front() {
-                return message;
+    /// Waits for the next client request of the task; for ever if this is not its session. Cancel-safe.
+    pub(in crate::mcp) async fn next_request(&self, session: Option<&Arc<Session>>) -> Bytes {
+        match &self.context.session {
+            Some(own) if session.is_some_and(|session| Arc::ptr_eq(session, own)) => {
+                own.task_requests.next(Some(&self.id)).await
             }
-            self.added.notified().await;
+            _ => std::future::pending().await,
+        }
+    }
+
+    /// The task has ended, and nobody waits for its client requests.
+    pub(super) fn forget_requests(&self) {
+        if let Some(session) = &self.context.session {
+            session.task_requests.forget(&self.id);
         }
     }
 
@@ -129,21 +139,23 @@ impl LiveTask {
         self.state.lock().waiting.as_ref().map(|waiting| waiting.until)
     }
 
-    /// Gives responses to the guest once all have come. Keys that are not open are ignored. Whether the status has
-    /// changed.
+    /// Gives responses to the guest once all have come. Keys that are not open are ignored.
     ///
     /// # Errors
     /// When a response does not fit its client request. Then nothing has changed.
-    pub(in crate::mcp) fn accept(&self, responses: &RawObject) -> Result<bool, RpcError> {
+    pub(in crate::mcp) fn accept(&self, responses: &RawObject) -> Result<Accepted, RpcError> {
         let mut state = self.state.lock();
-        let Some(Waiting { input, .. }) = &mut state.waiting else { return Ok(false) };
+        let Some(Waiting { input, .. }) = &mut state.waiting else { return Ok(Accepted::Nothing) };
         let read = input.read(responses)?;
+        if read.iter().all(Option::is_none) {
+            return Ok(Accepted::Nothing);
+        }
         input.keep(read);
         if !input.open.is_empty() {
-            return Ok(false);
+            return Ok(Accepted::Part);
         }
         self.resume(&mut state);
-        Ok(true)
+        Ok(Accepted::All)
     }
 
     /// Lets the guest go on with the responses so far, if it has waited for too long. Whether the status has changed.

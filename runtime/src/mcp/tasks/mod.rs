@@ -19,6 +19,7 @@ mod task_id;
 mod task_record;
 mod task_view;
 
+pub(in crate::mcp) use live_task::Accepted;
 pub(in crate::mcp) use new_task::NewTask;
 pub(in crate::mcp) use promoter::Promoter;
 pub(in crate::mcp) use registry::{FoundTask, TaskSettings, Tasks};

@@ -168,6 +168,7 @@ impl Tasks {
         counts.store(Arc::clone(&live.owner.caller), live.id, live.head.expires(), bytes as u64);
         drop(counts);
         self.live.lock().remove(&live.id);
+        live.forget_requests();
         self.changed(live);
     }
 
@@ -175,7 +176,10 @@ impl Tasks {
     pub(super) async fn removed(&self, owner: &TaskOwner, id: Option<RecordId>) {
         self.counts.lock().end(owner);
         if let Some(id) = id {
-            self.live.lock().remove(&id);
+            let removed = self.live.lock().remove(&id);
+            if let Some(live) = removed {
+                live.forget_requests();
+            }
             self.delete(vec![id]).await;
         }
     }
