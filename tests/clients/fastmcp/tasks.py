@@ -10,11 +10,16 @@ import warnings
 
 from fastmcp import Client
 from fastmcp_tasks import call_tool_task
+from fastmcp_tasks.client_models import CancelTaskRequest, GetTaskRequest, UpdateTaskRequest
 from script import MODERN, MODES, REVISIONS, command_parser, expect, run, text
 
 TOOL = "client_requests-slow"
 FORM = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
 QUESTION = {"method": "elicitation/create", "params": {"message": "Who are you?", "requestedSchema": FORM}}
+
+# The package forgets the header `Mcp-Name`, which these requests must have (SEP-2663); its SDK writes it if told to.
+for request in (GetTaskRequest, UpdateTaskRequest, CancelTaskRequest):
+    request.name_param = "taskId"
 
 
 async def check_handle(client, asked):
