@@ -1,10 +1,16 @@
 //! Sends the client requests that its arguments name, and returns the responses.
 
+use std::thread::sleep;
+use std::time::Duration;
+
 use plugport_sdk::serde_json::{self, Value, json};
 use plugport_test_guests::raw::plugport::plugin::inputs::{Body, InputRequest, request_inputs};
 use plugport_test_guests::raw::plugport::plugin::{elicitation, roots, sampling};
 use plugport_test_guests::raw::{self, Call, Error, Guest, Tool, ToolResult};
 use serde::Deserialize;
+
+/// Half of the time of the slow tool.
+const HALF: Duration = Duration::from_millis(750);
 
 #[derive(Deserialize)]
 struct RequestArgs {
@@ -23,7 +29,7 @@ struct Plugin;
 
 impl Guest for Plugin {
     fn list_tools() -> Result<Vec<Tool>, Error> {
-        Ok(["ask", "pass", "batch", "twice", "client"]
+        Ok(["ask", "pass", "batch", "twice", "slow", "client"]
             .map(|name| raw::tool(name, r#"{"type":"object"}"#))
             .into())
     }
@@ -40,6 +46,14 @@ impl Guest for Plugin {
                 let request: RequestArgs = read(&args)?;
                 let (first, second) = (said(ask(&call, &request)), said(ask(&call, &request)));
                 Ok(raw::text(&format!("{first} then {second}")))
+            }
+            // The response, with half of the time before the request and half after it.
+            "slow" => {
+                let request: RequestArgs = read(&args)?;
+                sleep(HALF);
+                let response = said(ask(&call, &request));
+                sleep(HALF);
+                Ok(raw::text(&response))
             }
             "client" => Ok(raw::text(&format!("{:?}", call.client()))),
             _ => Err(Error::NotFound(name)),

@@ -98,6 +98,8 @@ contained! {
     f3_endless_callbacks: "F3";
     f5_large_calls: "F5";
     f17_data_in_start: "F17";
+    t3_endless_questions: "T3";
+    t4_unread_tasks: "T4";
 }
 
 fn names(folder: &str) -> Vec<String> {
@@ -149,7 +151,7 @@ fn every_entry_is_tested() {
     assert_eq!(wrong, [""; 0], "entries that nothing shows");
     let numbered = (1..=46).map(|at| format!("H{at}")).chain((1..=9).map(|at| format!("A{at}")));
     let found = (1..=5).chain(9..=13).chain(15..=17);
-    let numbered = numbered.chain(found.map(|at| format!("F{at}")));
+    let numbered = numbered.chain(found.map(|at| format!("F{at}"))).chain((1..=5).map(|at| format!("T{at}")));
     let more = ["H14b", "H24b", "H24c", "H26b", "H26c"].map(str::to_owned);
     for id in numbered.chain(more) {
         assert!(ids.contains(id.as_str()), "{id} is not in the table");

@@ -10,3 +10,5 @@ mod corpus;
 mod disguised_arguments;
 mod parallel_attacks;
 mod subscriptions;
+mod task_ids;
+mod tasks;

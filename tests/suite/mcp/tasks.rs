@@ -351,3 +351,29 @@ async fn a_session_of_2025_11_25_has_tasks_of_its_own_kind() {
     let done = stream.message().await;
     assert_eq!(done["result"]["content"][0]["text"], "x is deleted", "{done}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_does_not_wait_for_the_result_is_asked_on_the_stream_of_its_session() {
+    let config = "[plugins.conformance]\nprefix = \"\"\n[plugins.conformance.grants]\nelicitation = true\n";
+    let server = Server::builder().guest("conformance").config(config).start().await;
+    let client = Client::new(server.url());
+    let session = client.session_with("2025-11-25", json!({ "elicitation": {} })).await;
+    let other = client.session_with("2025-11-25", json!({ "elicitation": {} })).await;
+    let (mut own_stream, mut other_stream) = (session.listen(None).await, other.listen(None).await);
+    let params = json!({ "name": "confirm_delete", "arguments": { "filename": "x" }, "task": {} });
+    let created = session.request("tools/call", params).await;
+    let id = created.result()["task"]["taskId"].clone();
+    // Whoever has the id may wait for the result, but only the session of the call can answer.
+    let (waiting, waiting_for) = (other.clone(), json!({ "taskId": id }));
+    let waiting = tokio::spawn(async move { waiting.request("tasks/result", waiting_for).await });
+    let asked = own_stream.message().await;
+    assert_eq!(asked["method"], "elicitation/create", "{asked}");
+    assert_eq!(asked["params"]["_meta"]["io.modelcontextprotocol/related-task"]["taskId"], id);
+    session.respond(&asked, json!({ "action": "accept", "content": { "confirm": true } })).await;
+    let done = session.request("tasks/result", json!({ "taskId": id })).await;
+    assert_eq!(done.tool_text(), "x is deleted");
+    let seen = waiting.await.unwrap();
+    assert_eq!((seen.tool_text(), seen.messages.len()), ("x is deleted", 1), "{seen:?}");
+    let told = tokio::time::timeout(Duration::from_millis(300), other_stream.message()).await;
+    assert!(told.is_err(), "{told:?}");
+}

@@ -56,6 +56,8 @@ pub struct Attack {
     /// The grant of the plugin.
     pub grant: AttackGrant,
     pub repeats: u32,
+    /// Whether the client knows tasks.
+    pub as_task: bool,
     /// The maximum time of one repeat.
     pub within: Duration,
 }
@@ -67,6 +69,7 @@ impl Attack {
             action,
             config: "",
             grant: AttackGrant::Nothing,
+            as_task: false,
             repeats: 100,
             within: Duration::from_secs(5),
         }
@@ -130,6 +133,11 @@ impl Attack {
     /// With this grant.
     pub const fn granted(self, grant: AttackGrant) -> Self {
         Self { grant, ..self }
+    }
+
+    /// Called by a client that knows tasks, which waits for the end of the task.
+    pub const fn as_task(self) -> Self {
+        Self { as_task: true, ..self }
     }
 
     /// Repeated so many times, because one takes long.

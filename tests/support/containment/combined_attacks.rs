@@ -8,7 +8,7 @@ use super::hostile_file::{assert_load_outcome, published};
 use super::memory_watch::MemoryWatch;
 use super::{
     Attack, AttackAction, COMMON_LIMITS, Canaries, Latencies, Neighbour, PreparedGrant, assert_audited,
-    assert_expected, assert_log, assert_neighbour_served, tool_and_arguments,
+    assert_expected, assert_log, assert_neighbour_served, call, tool_and_arguments,
 };
 use crate::corpus;
 use crate::http_client::Client;
@@ -89,7 +89,7 @@ async fn assert_sequence(server: &Server, installed: &[InstalledAttack], canarie
     {
         let AttackAction::Calls { .. } = attack.action else { continue };
         let (tool, arguments) = tool_and_arguments(attack, plugin, canaries, prepared);
-        let reply = client.call(&tool, arguments).await;
+        let reply = call(&client, attack, &tool, arguments).await;
         canaries.search(&reply.text);
         assert_expected(entry, attack, &reply);
         waits.push(neighbour.echo().await);

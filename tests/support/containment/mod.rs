@@ -19,6 +19,7 @@ mod neighbour;
 mod parallel_attack;
 mod process_stats;
 mod report_row;
+mod task_call;
 
 use std::time::{Duration, Instant};
 
@@ -87,7 +88,7 @@ async fn assert_calls_contained(entry: &str, attack: &Attack) -> ReportRow {
     let (tool, arguments) = tool_and_arguments(attack, plugin, &canaries, &prepared);
     let warm_up = WARM_UP.min(attack.repeats);
     for _ in 0..warm_up {
-        canaries.search(&client.call(&tool, arguments.clone()).await.text);
+        canaries.search(&call(&client, attack, &tool, arguments.clone()).await.text);
         neighbour.echo().await;
     }
     server.take_machine().await;
@@ -98,7 +99,7 @@ async fn assert_calls_contained(entry: &str, attack: &Attack) -> ReportRow {
     let mut observed = String::new();
     for _ in 0..attack.repeats {
         let begun = Instant::now();
-        let reply = client.call(&tool, arguments.clone()).await;
+        let reply = call(&client, attack, &tool, arguments.clone()).await;
         assert!(begun.elapsed() < attack.within, "{entry}: one attack took {:?}", begun.elapsed());
         canaries.search(&reply.text);
         observed = assert_expected(entry, attack, &reply); // (a)
@@ -114,6 +115,15 @@ async fn assert_calls_contained(entry: &str, attack: &Attack) -> ReportRow {
     canaries.assert_untouched(entry, &server).await; // (h)
     prepared.assert_unused().await;
     ReportRow::new(attack, observed, (before, during), grown)
+}
+
+/// Calls the tool of an attack, as a client that knows tasks if the attack needs one.
+async fn call(client: &Client, attack: &Attack, tool: &str, arguments: Value) -> HttpResponse {
+    if attack.as_task {
+        task_call::call(client, tool, arguments).await
+    } else {
+        client.call(tool, arguments).await
+    }
 }
 
 /// The published name of the tool, and its arguments.

@@ -2,7 +2,7 @@
 //!
 //! The suite compares this table with its own sources and fails when an entry has no test (`every_entry_is_tested`).
 //! The letters of the ids: H the threat model, written in advance; A advisories on Wasmtime; F attacks on an earlier
-//! version from outside; N names; Q quotas; S work of the server itself.
+//! version from outside; N names; Q quotas; S work of the server itself; T tasks.
 
 mod advisories;
 mod blocked_threads;
@@ -16,6 +16,7 @@ mod names;
 mod quota;
 mod schemas;
 mod shipped_files;
+mod tasks;
 
 use crate::containment::{Attack, AttackAction, AttackGrant, ENDED, Source};
 
@@ -60,6 +61,7 @@ pub fn entries() -> impl Iterator<Item = &'static Entry> {
         .chain(blocked_threads::ENTRIES)
         .chain(host_function_calls::ENTRIES)
         .chain(clients::ENTRIES)
+        .chain(tasks::ENTRIES)
 }
 
 /// The attacks that are calls and use much processor time of the guest or the server: three attackers make them at
