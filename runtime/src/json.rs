@@ -45,6 +45,14 @@ impl RawObject {
         Some(self.0.remove(at).1)
     }
 
+    /// The object with this field at its end, instead of another one of its name.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: Box<RawValue>) -> Self {
+        self.0.retain(|(other, _)| other != name);
+        self.0.push((name.to_owned(), value));
+        self
+    }
+
     /// The object without the fields whose names `is_removed` selects.
     #[must_use]
     pub fn without(mut self, is_removed: impl Fn(&str) -> bool) -> Self {

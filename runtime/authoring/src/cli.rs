@@ -73,7 +73,7 @@ pub struct New {
     /// With a skill: instructions for a model, in skills/
     #[arg(long)]
     pub skill: bool,
-    /// With an app: a page that clients show for the result of the tool, in ui/
+    /// With an app: an HTML file that clients show for the result of the tool, in ui/
     #[arg(long)]
     pub ui: bool,
 }

@@ -58,6 +58,12 @@ impl ItemText {
         self
     }
 
+    /// Parts that are written already.
+    pub(super) fn part(&mut self, parts: &str) -> &mut Self {
+        self.0.push_str(parts);
+        self
+    }
+
     /// The whole, which ends with the end of a line.
     pub(super) fn finish(self) -> String {
         self.0

@@ -67,6 +67,11 @@ pub fn compare(old: Option<&ApprovedPlugin>, new: &ApprovedPlugin) -> Vec<Differ
 }
 
 impl Difference {
+    /// Shows a text of the subject that is in neither approval.
+    pub fn show(&mut self, text: &str) {
+        self.lines.extend(whole('+', text));
+    }
+
     /// A line with the subject, and the indented diff.
     #[must_use]
     pub fn in_lines(&self) -> Vec<String> {

@@ -12,6 +12,10 @@ use crate::plugin::{
     ToolAnnotations,
 };
 
+/// Longest text of a file that is recorded, in bytes as it is written. All files of a plugin together could fill the
+/// lockfile, and control characters are written as six.
+const MAX_RECORDED: usize = 64 << 10;
+
 /// What clients see of an item.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -35,9 +39,9 @@ impl ItemDescriptor {
 }
 
 /// The descriptor of a tool. `published` is the name that clients use. The plugin's own name is its key in the
-/// lockfile.
+/// lockfile. `app` is the path of its app, whether or not that is published: taking away a grant changes no tool.
 #[must_use]
-pub fn tool(published: &str, tool: &Tool) -> ItemDescriptor {
+pub fn tool(published: &str, tool: &Tool, app: Option<&str>) -> ItemDescriptor {
     let Tool { name: _, title, description, input_schema, output_schema, annotations, extra } = tool;
     let mut out = ItemText::default();
     out.text("name", published);
@@ -57,11 +61,14 @@ pub fn tool(published: &str, tool: &Tool) -> ItemDescriptor {
         }
     }
     out.json("further fields", some(extra));
+    if let Some(app) = app {
+        out.text("app", app);
+    }
     ItemDescriptor::new(out)
 }
 
 /// The descriptor of a resource, and of the file that it is. Of a skill the operator reads every text, since a skill
-/// instructs a model.
+/// instructs a model. A long one is not recorded: see [`unrecorded_text`].
 #[must_use]
 pub fn resource(resource: &ResourceDescriptor, file: Option<&ShippedFile>) -> ItemDescriptor {
     let ResourceDescriptor { uri, name, title, description, mime_type, annotations, extra } = resource;
@@ -71,13 +78,35 @@ pub fn resource(resource: &ResourceDescriptor, file: Option<&ShippedFile>) -> It
     out.optional("media type", mime_type.as_ref());
     annotated(&mut out, annotations.as_ref());
     out.json("further fields", some(extra));
-    if let Some(ShippedFile { path, contents, digest }) = file {
+    if let Some(file) = file {
+        let ShippedFile { path, contents, digest } = file;
         out.text("file", path).text("file's digest", digest);
-        if let Some(text) = contents.as_text().filter(|_| path.starts_with("skills/")) {
-            out.text("text", text);
+        if path.starts_with("skills/") {
+            match skill_text(file) {
+                None => out.word("not text", format!("{} bytes", contents.as_bytes().len())),
+                Some(text) if text.len() > MAX_RECORDED => out.word(
+                    "long text",
+                    format!("{} bytes, of which this has the digest", contents.as_bytes().len()),
+                ),
+                Some(text) => out.part(&text),
+            };
         }
     }
     ItemDescriptor::new(out)
+}
+
+/// The text of a file of a skill that its descriptor leaves out, as an operator reads it.
+#[must_use]
+pub fn unrecorded_text(file: &ShippedFile) -> Option<String> {
+    let text = skill_text(file).filter(|_| file.path.starts_with("skills/"));
+    text.filter(|text| text.len() > MAX_RECORDED)
+}
+
+/// The text of a file as an operator reads it; `None` if it is not text.
+fn skill_text(file: &ShippedFile) -> Option<String> {
+    let mut out = ItemText::default();
+    out.text("text", file.contents.as_text()?);
+    Some(out.finish())
 }
 
 /// The descriptor of a resource template.
@@ -212,7 +241,7 @@ mod tests {
     #[test]
     fn a_tool_is_told_so_that_people_can_read_it() {
         let hints = ToolAnnotations { read_only: Some(true), ..no_hints() };
-        let told = tool("p-t", &Tool { title: text("T"), annotations: Some(hints), ..a_tool() });
+        let told = tool("p-t", &Tool { title: text("T"), annotations: Some(hints), ..a_tool() }, None);
         assert_eq!(
             told.says,
             "name: p-t\ntitle: T\ndescription:\n  Does it.\n  Well.\ninput schema:\n  {\n    \"type\": \"object\"\n  }\n\
@@ -246,8 +275,9 @@ mod tests {
             Tool { extra: text(r#"{"icons":[]}"#), ..a_tool() },
             Tool { extra: text(r#"{"_meta":{"a":1}}"#), ..a_tool() },
         ];
-        let mut told: Vec<_> = tools.iter().map(|one| tool("t", one)).collect();
-        told.push(tool("p-t", &a_tool()));
+        let mut told: Vec<_> = tools.iter().map(|one| tool("t", one, None)).collect();
+        told.push(tool("p-t", &a_tool(), None));
+        told.extend(["a.html", "b.html"].map(|app| tool("t", &a_tool(), Some(app))));
         differ(&told);
     }
 
@@ -282,6 +312,24 @@ mod tests {
         let app = ShippedFile::new("ui/a.html", b"<p>");
         let told = resource(&a_resource(), Some(&app)).says;
         assert!(told.contains("file's digest: sha256:") && !told.contains("<p>"), "{told}");
+    }
+
+    #[test]
+    fn a_long_text_is_shown_and_its_digest_recorded() {
+        let long = "x\n".repeat(MAX_RECORDED / 2);
+        let file = ShippedFile::new("skills/a/SKILL.md", long.as_bytes());
+        let told = resource(&a_resource(), Some(&file)).says;
+        assert!(told.contains("long text: 65536 bytes") && told.len() < 1_000, "{told}");
+        assert!(unrecorded_text(&file).is_some_and(|text| text.len() > long.len()));
+        let nul = ShippedFile::new("skills/a/x.bin", &[0; 20_000]);
+        assert!(resource(&a_resource(), Some(&nul)).says.contains("long text: 20000 bytes"));
+        let short = ShippedFile::new("skills/a/SKILL.md", b"x");
+        assert_eq!(unrecorded_text(&short), None);
+        let app = ShippedFile::new("ui/a.html", long.as_bytes());
+        assert_eq!(unrecorded_text(&app), None);
+        let data = ShippedFile::new("skills/a/x.bin", b"do it\xff");
+        let told = resource(&a_resource(), Some(&data)).says;
+        assert!(told.ends_with("not text: 6 bytes\n"), "{told}");
     }
 
     #[test]

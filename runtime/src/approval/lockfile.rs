@@ -20,6 +20,9 @@ const VERSION: i64 = 1;
 /// Longest file, bytes.
 const MAX_BYTES: u64 = 64 << 20;
 
+/// The most that one plugin takes of it: no plugin keeps others from being approved.
+const MAX_PART: u64 = MAX_BYTES / 2;
+
 const HEADER: &str = "\
 # What was approved: written by `plugport approve`, and compared by `plugport serve` with what plugins are and say of
 # themselves. Commit this file, and read its changes as you read those of code. It is not to be edited: run
@@ -48,6 +51,12 @@ pub enum LockfileError {
     /// Longer than a lockfile may be.
     #[error("{} is longer than {} MiB; approve fewer plugins, or plugins that say less", .0.display(), MAX_BYTES >> 20)]
     TooLong(PathBuf),
+    /// One plugin says too much for it.
+    #[error(
+        "it would take {} KiB of the lockfile, which has {} MiB for all plugins and {} MiB for one; list and ship less",
+        .0 >> 10, MAX_BYTES >> 20, MAX_PART >> 20
+    )]
+    NoRoom(u64),
     /// A later plugport wrote it.
     #[error("{} has the form {version}, which this plugport does not know; use the one that wrote it", file.display())]
     Version {
@@ -174,10 +183,42 @@ impl Lockfile {
         self.0.insert(plugin.to_owned(), approved);
     }
 
+    /// How many bytes the lockfile has with this approval instead of an older one, where it has `bytes` now.
+    ///
+    /// # Errors
+    /// When these are too many. Then the approval cannot be recorded, and others can.
+    pub fn bytes_with(
+        &self,
+        bytes: u64,
+        plugin: &str,
+        approved: &ApprovedPlugin,
+    ) -> Result<u64, LockfileError> {
+        let old = self.get(plugin).map_or(0, |old| part_bytes(plugin, old));
+        let part = part_bytes(plugin, approved);
+        let bytes = bytes.saturating_sub(old).saturating_add(part);
+        if has_room(part, bytes) { Ok(bytes) } else { Err(LockfileError::NoRoom(part)) }
+    }
+
+    /// About how many bytes it has.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.0.iter().map(|(plugin, approved)| part_bytes(plugin, approved)).sum()
+    }
+
     /// Removes an approval.
     pub fn forget(&mut self, plugin: &str) {
         self.0.remove(plugin);
     }
+}
+
+fn has_room(part: u64, all: u64) -> bool {
+    part <= MAX_PART && all <= MAX_BYTES
+}
+
+/// How many bytes of the lockfile the approval of one plugin takes.
+fn part_bytes(plugin: &str, approved: &ApprovedPlugin) -> u64 {
+    let alone = Lockfile([(plugin.to_owned(), approved.clone())].into());
+    alone.text().map_or(u64::MAX, |text| text.len().saturating_sub(HEADER.len()) as u64)
 }
 
 /// The checksum over the parsed contents.
@@ -288,6 +329,25 @@ mod tests {
         }
         let told = damage(&file, &text.replace("version = 1", "version = 2"));
         assert!(told.contains("has the form 2") && told.contains("the one that wrote it"), "{told}");
+    }
+
+    #[test]
+    fn a_plugin_that_says_too_much_leaves_room_for_others() {
+        let says = |bytes: usize| ApprovedPlugin {
+            tools: [("t".to_owned(), descriptor(&"x".repeat(bytes)))].into(),
+            ..ApprovedPlugin::default()
+        };
+        let mut lockfile = lockfile();
+        let bytes = lockfile.bytes();
+        assert!(bytes.abs_diff(lockfile.text().unwrap().len() as u64) < 1_000, "{bytes}");
+        let with = lockfile.bytes_with(bytes, "more", &says(9_000)).unwrap();
+        assert!((bytes + 9_000..bytes + 10_000).contains(&with), "{with}");
+        lockfile.approve("more", says(9_000));
+        assert_eq!(lockfile.bytes_with(with, "more", &says(9_000)).unwrap(), with, "it is replaced");
+        assert!(has_room(MAX_PART, MAX_BYTES));
+        assert!(!has_room(MAX_PART + 1, MAX_BYTES) && !has_room(MAX_PART, MAX_BYTES + 1));
+        let full = lockfile.bytes_with(MAX_BYTES, "other", &says(9_000)).unwrap_err().to_string();
+        assert!(full.contains("64 MiB for all plugins and 32 MiB for one"), "{full}");
     }
 
     #[test]

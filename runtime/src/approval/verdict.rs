@@ -4,7 +4,6 @@
 //! others with the reason given here.
 
 use super::approved_plugin::{ApprovedPlugin, sorted};
-use super::item_descriptor::ItemDescriptor;
 use crate::observe::Escaped;
 use crate::plugin::ItemKind;
 
@@ -52,15 +51,10 @@ impl<'a> ListingReview<'a> {
         review
     }
 
-    /// Checks one item. `describe` is called only if an item with this own name was approved.
-    pub fn check(
-        &mut self,
-        kind: ItemKind,
-        own_name: &str,
-        describe: impl FnOnce() -> ItemDescriptor,
-    ) -> ItemVerdict {
+    /// Checks one item. `digest`, that of its descriptor, is computed only if an item with this own name was approved.
+    pub fn check(&mut self, kind: ItemKind, own_name: &str, digest: impl FnOnce() -> String) -> ItemVerdict {
         let approved = self.approved.and_then(|approved| approved.items(kind).get(own_name));
-        if approved.is_some_and(|approved| *approved == describe()) {
+        if approved.is_some_and(|approved| approved.digest == digest()) {
             return ItemVerdict::Admitted;
         }
         let why = format!("has not been approved; {}", self.approve_command);
@@ -93,6 +87,7 @@ impl<'a> ListingReview<'a> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::item_descriptor::ItemDescriptor;
     use super::super::sha256::sha256;
     use super::*;
 
@@ -114,7 +109,7 @@ mod tests {
     fn review(is_strict: bool, (name, says): (&str, &str), imports: &[&str]) -> (ItemVerdict, Vec<String>) {
         let (approved, imports) = (approved(), imports.iter().map(|&i| i.to_owned()).collect::<Vec<_>>());
         let mut review = ListingReview::new(APPROVE.to_owned(), is_strict, Some(&approved), &imports);
-        let verdict = review.check(ItemKind::Tool, name, || descriptor(says));
+        let verdict = review.check(ItemKind::Tool, name, || descriptor(says).digest);
         (verdict, review.finish())
     }
 
@@ -147,7 +142,7 @@ mod tests {
         let approved = approved();
         let mut review = ListingReview::new(APPROVE.to_owned(), false, Some(&approved), &["x".to_owned()]);
         let admitted =
-            |_| review.check(ItemKind::Tool, "new", || descriptor("says\n")) == ItemVerdict::Admitted;
+            |_| review.check(ItemKind::Tool, "new", || descriptor("says\n").digest) == ItemVerdict::Admitted;
         assert!((0..100).all(admitted));
         let warnings = review.finish();
         assert_eq!(warnings.len(), MAX_WARNINGS + 1);

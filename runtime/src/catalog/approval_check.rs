@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::item_list::Item;
 use super::items::{PublishedPrompt, PublishedResource, PublishedTemplate, PublishedTool};
-use super::plugin_entry::{PluginEntry, RejectedItem};
+use super::plugin_entry::{PluginEntry, RejectedItem, retain};
 use crate::approval::{
     ApprovalPolicy, ApprovedPlugin, ItemDescriptor, ItemDescriptors, ItemVerdict, ListingReview,
     item_descriptor,
@@ -15,17 +15,30 @@ use crate::approval::{
 /// An item that can be approved.
 trait Describe: Item {
     fn descriptor(&self) -> ItemDescriptor;
+
+    /// The digest of the descriptor.
+    fn approval_digest(&self) -> String {
+        self.descriptor().digest
+    }
 }
 
 impl Describe for PublishedTool {
     fn descriptor(&self) -> ItemDescriptor {
-        item_descriptor::tool(&self.name, &self.tool)
+        item_descriptor::tool(&self.name, &self.tool, self.app.as_deref())
     }
 }
 
 impl Describe for PublishedResource {
     fn descriptor(&self) -> ItemDescriptor {
         item_descriptor::resource(&self.resource, self.file.as_ref().map(|shipped| &shipped.file))
+    }
+
+    /// Of a file it is computed once: a guest can have its plugin listed again and again.
+    fn approval_digest(&self) -> String {
+        match &self.file {
+            Some(_) => self.approval_digest.get_or_init(|| self.descriptor().digest).clone(),
+            None => self.descriptor().digest,
+        }
     }
 }
 
@@ -78,13 +91,11 @@ fn retain_admitted<T: Describe>(
     review: &mut ListingReview<'_>,
     rejected: &mut Vec<RejectedItem>,
 ) {
-    items.retain(|item| match review.check(T::KIND, item.own_name(), || item.descriptor()) {
-        ItemVerdict::Admitted => true,
+    retain(items, rejected, |item| match review.check(T::KIND, item.own_name(), || item.approval_digest()) {
+        ItemVerdict::Admitted => None,
         ItemVerdict::Rejected(why) => {
             let key = Some(item.key().to_owned());
-            rejected
-                .push(RejectedItem { key, ..RejectedItem::new(T::KIND, item.own_name().to_owned(), why) });
-            false
+            Some(RejectedItem { key, ..RejectedItem::new(T::KIND, item.own_name().to_owned(), why) })
         }
     });
 }

@@ -10,8 +10,8 @@ use super::param_headers::ParamHeader;
 use super::schema::Schema;
 use super::uri_template::UriTemplate;
 use super::validation;
-use crate::config::Limits;
 use crate::config::fixed_limits::PATTERNS;
+use crate::config::{Limits, UiGrant};
 use crate::json::RawObject;
 use crate::plugin::{Prompt, ResourceDescriptor, ResourceTemplate, Tool};
 use crate::sandbox::WorkBudget;
@@ -60,7 +60,7 @@ pub fn prompt(prompt: &Prompt, prefix: &str) -> Result<(String, RawObject), Stri
 /// # Errors
 /// With the reason for the operator.
 pub fn resource(resource: &ResourceDescriptor) -> Result<RawObject, String> {
-    PublishedResource::check(resource).map_err(|error| error.to_string())
+    PublishedResource::check(resource, &UiGrant::default()).map_err(|error| error.to_string())
 }
 
 /// Reads the frontmatter of a skill.
@@ -76,7 +76,8 @@ pub fn frontmatter(text: &str) -> Result<serde_json::Map<String, Value>, String>
 /// # Errors
 /// With the reason for the operator.
 pub fn template(template: &ResourceTemplate) -> Result<(Matcher, RawObject), String> {
-    let passed = PublishedTemplate::check(template).map_err(|error| error.to_string())?;
+    let passed =
+        PublishedTemplate::check(template, &UiGrant::default()).map_err(|error| error.to_string())?;
     Ok((Matcher(passed.0), passed.1))
 }
 

@@ -29,6 +29,10 @@ pub trait Item: 'static {
     fn hash_into(&self, hasher: &mut ItemHasher);
     /// The cached digest of what clients see: an item is in many snapshots and never changes.
     fn digest(&self) -> &ItemDigest;
+    /// What it is a part of: the parts of one plugin are published together or not at all.
+    fn whole(&self) -> Option<&str> {
+        None
+    }
 }
 
 /// The digest of what clients see of one item.
@@ -87,9 +91,25 @@ impl<T: Item> ItemList<T> {
     /// The list of those of all items that `is_visible` accepts. It shares items and index with this one.
     pub(super) fn filtered(&self, is_visible: impl Fn(&T) -> bool) -> Self {
         let visible = self.items.iter().enumerate().filter(|(_, item)| is_visible(item));
-        let (positions, items): (Vec<usize>, Vec<Arc<T>>) =
-            visible.map(|(at, item)| (at, Arc::clone(item))).unzip();
-        let (id, pages) = match items.len() == self.items.len() {
+        let (positions, items) = visible.map(|(at, item)| (at, Arc::clone(item))).unzip();
+        self.view(positions, items)
+    }
+
+    /// The same list with what `other` makes of some items, which have the same keys.
+    pub(super) fn replaced(&self, other: impl Fn(&T) -> Option<T>) -> Self {
+        let items = self.items.iter().map(|item| other(item).map_or_else(|| Arc::clone(item), Arc::new));
+        let positions = match &self.visible {
+            Some(visible) => visible.to_vec(),
+            None => (0..self.items.len()).collect(),
+        };
+        self.view(positions, items.collect())
+    }
+
+    /// A view of this list, with the positions of its items among all published ones.
+    fn view(&self, positions: Vec<usize>, items: Vec<Arc<T>>) -> Self {
+        let is_same = items.len() == self.items.len()
+            && items.iter().zip(&self.items).all(|(one, other)| Arc::ptr_eq(one, other));
+        let (id, pages) = match is_same {
             true => (self.id, Arc::clone(&self.pages)),
             false => (identity(&items), Arc::new(self.pages.for_view())),
         };

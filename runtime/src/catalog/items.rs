@@ -1,6 +1,6 @@
 //! Items that clients can see: the plugin's description of each, validated, and the plugin that serves it.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde_json::value::RawValue;
 
@@ -8,6 +8,7 @@ use super::item_list::{Item, ItemDigest, ItemHasher};
 use super::param_headers::ParamHeader;
 use super::schema::{Schema, SchemaMismatch};
 use super::task_support::TaskSupport;
+use super::tool_app::with_app;
 use super::uri_template::UriTemplate;
 use crate::json::{self, RawObject};
 use crate::observe::metrics::ItemHistograms;
@@ -28,15 +29,19 @@ pub struct PublishedTool {
     /// The plugin's own name of it once more, which the records of calls share.
     pub(crate) own_name: Arc<str>,
     /// Schema of its arguments.
-    pub input: Schema,
+    pub input: Arc<Schema>,
     /// Schema of its structured content.
-    pub output: Option<Schema>,
+    pub output: Option<Arc<Schema>>,
     /// Arguments that a client repeats in headers.
     pub headers: Vec<ParamHeader>,
     /// Whether its calls become tasks.
     pub task_support: TaskSupport,
-    /// Further MCP fields.
+    /// Further MCP fields as clients get them, with the URI of its app.
     pub extra: RawObject,
+    /// The path of the app that it wants among those of its plugin, published or not.
+    pub app: Option<String>,
+    /// The URI of its app.
+    pub(super) app_uri: Option<String>,
     /// Where its calls are counted, if the server has metrics.
     pub(crate) histograms: ItemHistograms,
     /// See [`Item::digest`].
@@ -56,6 +61,8 @@ pub struct PublishedResource {
     pub file: Option<PublishedFile>,
     /// See [`Item::digest`].
     pub(super) digest: ItemDigest,
+    /// The digest of what an operator approves, which takes long to compute for a large file.
+    pub(super) approval_digest: OnceLock<String>,
 }
 
 /// A file of a component that clients can read.
@@ -151,13 +158,32 @@ impl PublishedTool {
         structured: Option<&'s RawValue>,
         is_error: bool,
     ) -> Result<Option<(&Schema, &'s str)>, String> {
-        let Some(schema) = self.output.as_ref().filter(|_| !is_error) else { return Ok(None) };
+        let Some(schema) = self.output.as_deref().filter(|_| !is_error) else { return Ok(None) };
         let text = structured.ok_or("it promises structured content and gave none")?.get();
         Ok(Some((schema, text)))
     }
 
     pub(super) fn patterns(&self) -> u64 {
-        self.input.patterns() + self.output.as_ref().map_or(0, Schema::patterns)
+        self.input.patterns() + self.output.as_deref().map_or(0, Schema::patterns)
+    }
+
+    /// The same for a caller who does not see its app.
+    pub(super) fn without_app(&self) -> Self {
+        Self {
+            name: self.name.clone(),
+            plugin: Arc::clone(&self.plugin),
+            tool: self.tool.clone(),
+            own_name: Arc::clone(&self.own_name),
+            input: Arc::clone(&self.input),
+            output: self.output.clone(),
+            headers: self.headers.clone(),
+            task_support: self.task_support,
+            extra: with_app(self.extra.clone(), None),
+            app: self.app.clone(),
+            app_uri: None,
+            histograms: ItemHistograms::default(),
+            digest: ItemDigest::new(),
+        }
     }
 }
 
@@ -193,10 +219,13 @@ impl Item for PublishedTool {
     }
 
     fn hash_into(&self, hasher: &mut ItemHasher) {
-        let Tool { title, description, annotations, extra, .. } = &self.tool;
+        let Tool { title, description, annotations, .. } = &self.tool;
         hasher.text(&self.name).text(self.input.text().get());
         hasher.text(self.output.as_ref().map(|schema| schema.text().get()).unwrap_or_default());
-        hasher.optional(title).optional(description).optional(extra).debug(annotations);
+        hasher.optional(title).optional(description).debug(annotations);
+        for (name, value) in self.extra.iter() {
+            hasher.text(name).text(value.get());
+        }
     }
 }
 
@@ -227,6 +256,13 @@ impl Item for PublishedResource {
         if let Some(PublishedFile { file, .. }) = &self.file {
             hasher.text(&file.digest);
         }
+    }
+
+    /// A skill is published with all its files, since clients verify each of them.
+    fn whole(&self) -> Option<&str> {
+        let path = &self.file.as_ref()?.file.path;
+        let (end, _) = path.match_indices('/').nth(1)?;
+        path.get(..end).filter(|folder| folder.starts_with("skills/"))
     }
 }
 

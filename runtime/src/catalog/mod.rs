@@ -8,6 +8,7 @@ mod approval_check;
 mod caller_view;
 #[doc(hidden)]
 pub mod fuzzing;
+mod guest_apps;
 mod initial_load_progress;
 mod item_list;
 mod items;
@@ -25,6 +26,7 @@ mod schema;
 mod shipped;
 mod snapshot;
 mod task_support;
+mod tool_app;
 mod uri;
 mod uri_template;
 mod validation;

@@ -6,7 +6,7 @@
 //! gets it. Of two other plugins of one rank neither gets it, since an attacker could prepare for every other rule.
 //! Keys that can be confused count as one, and a template covers everything that begins like it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::item_list::Item;
@@ -34,6 +34,8 @@ pub(super) struct NameConflicts<'e> {
     owners: &'e NameOwners,
     /// Rejected items, by plugin.
     pub(super) rejected: HashMap<String, Vec<RejectedItem>>,
+    /// Wholes of which a part is rejected, each with its plugin.
+    incomplete: HashSet<(String, String)>,
 }
 
 /// The plugin that may serve a listed URI, by the URI's canonical form; `None` where no plugin gets it.
@@ -127,7 +129,7 @@ fn reason(rank: Rank) -> &'static str {
 
 impl<'e> NameConflicts<'e> {
     pub(super) fn new(owners: &'e NameOwners) -> Self {
-        Self { owners, rejected: HashMap::new() }
+        Self { owners, rejected: HashMap::new(), incomplete: HashSet::new() }
     }
 
     /// The tools or prompts that are published.
@@ -178,7 +180,7 @@ impl<'e> NameConflicts<'e> {
             Some(OwnedByOther { owner: Some(plugin.to_owned()), why })
         });
         let listed = groups.into_iter().map(|(form, group)| (form, group.winner::<T>().map(str::to_owned)));
-        (passed, listed.collect())
+        (self.whole(passed), listed.collect())
     }
 
     /// The items whose keys do not name another plugin; rejects the others.
@@ -231,7 +233,25 @@ impl<'e> NameConflicts<'e> {
         }
     }
 
+    /// The items whose wholes have no rejected part; rejects the others.
+    fn whole<T: Item>(&mut self, items: Vec<Arc<T>>) -> Vec<Arc<T>> {
+        let incomplete = std::mem::take(&mut self.incomplete);
+        let is_whole = |item: &Arc<T>| {
+            let whole = item.whole().map(|whole| (item.owner().to_owned(), whole.to_owned()));
+            whole.is_none_or(|whole| !incomplete.contains(&whole))
+        };
+        let (whole, others): (Vec<_>, Vec<_>) = items.into_iter().partition(is_whole);
+        for item in others {
+            let rejected = RejectedItem::incomplete(&*item);
+            self.rejected.entry(item.owner().to_owned()).or_default().push(rejected);
+        }
+        whole
+    }
+
     fn reject<T: Item>(&mut self, item: &T, owned: OwnedByOther) {
+        if let Some(whole) = item.whole() {
+            self.incomplete.insert((item.owner().to_owned(), whole.to_owned()));
+        }
         self.rejected
             .entry(item.owner().to_owned())
             .or_default()

@@ -2,17 +2,17 @@
 //!
 //! An invalid item is rejected by itself; the other items of its plugin are published, since clients may rely on them.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 use super::item_list::{Item, ItemDigest};
 use super::items::{PublishedPrompt, PublishedResource, PublishedTemplate, PublishedTool};
 use super::name_owners::{NameOwners, OwnedByOther};
-use super::shipped::ShippedItems;
+use super::shipped::{LinkedTool, ShippedItems, ToolLinks};
 use super::task_support::TaskSupport;
+use super::tool_app::app_uri;
 use super::validation::{self, InvalidItem};
 use crate::approval::ApprovalPolicy;
-use crate::config::Limits;
 use crate::config::fixed_limits::{PATTERNS, PROMPTS, RESOURCE_TEMPLATES};
 use crate::observe::metrics::ItemHistograms;
 use crate::plugin::{
@@ -37,6 +37,13 @@ pub struct RejectedItem {
 impl RejectedItem {
     pub(super) fn new(kind: ItemKind, name: String, why: String) -> Self {
         Self { kind, name, key: None, why, owner: None }
+    }
+
+    /// A part of a whole of which another part is rejected.
+    pub(super) fn incomplete<T: Item>(item: &T) -> Self {
+        let why = "another file of its skill is not published, and a skill is published with all its files";
+        let rejected = Self::new(T::KIND, item.own_name().to_owned(), why.to_owned());
+        Self { key: Some(item.key().to_owned()), ..rejected }
     }
 
     /// An item that is rejected because its key belongs to another plugin.
@@ -67,6 +74,16 @@ pub struct PluginEntry {
     pub unapproved: Vec<String>,
     /// The policy that its items were checked with; the next listing is checked with it too.
     pub approval: ApprovalPolicy,
+    shipped: Arc<Shipped>,
+}
+
+/// What a plugin ships, validated once for all of its listings.
+#[derive(Debug)]
+struct Shipped {
+    /// In order of their paths.
+    files: Vec<Arc<PublishedResource>>,
+    rejected: Vec<RejectedItem>,
+    links: ToolLinks,
 }
 
 impl PluginEntry {
@@ -74,13 +91,14 @@ impl PluginEntry {
     #[must_use]
     pub fn validate(loaded: LoadedPlugin) -> Self {
         let LoadedPlugin { plugin, interfaces, listing } = loaded;
-        Self::of(plugin, interfaces, listing)
+        let shipped = Arc::new(Shipped::of(&plugin));
+        Self::of(plugin, interfaces, listing, shipped)
     }
 
     /// The same plugin with a new listing, validated and not yet compared with its approval.
     #[must_use]
     pub fn with_listing(&self, listing: Listing) -> Self {
-        Self::of(Arc::clone(&self.plugin), self.interfaces.clone(), listing)
+        Self::of(Arc::clone(&self.plugin), self.interfaces.clone(), listing, Arc::clone(&self.shipped))
     }
 
     /// The same without the items that belong to other plugins, and these items.
@@ -94,34 +112,30 @@ impl PluginEntry {
         (self, conflicts)
     }
 
-    fn of(plugin: Arc<Plugin>, interfaces: Interfaces, listing: Listing) -> Self {
+    fn of(plugin: Arc<Plugin>, interfaces: Interfaces, listing: Listing, shipped: Arc<Shipped>) -> Self {
         let limits = &plugin.config().limits;
         let mut rejected = Vec::new();
         let mut patterns_left = PATTERNS;
         let limit = (limits.tools, "tools (limit `tools`)");
-        let shipped = shipped_items(&plugin);
-        let mut unlinked = Vec::new();
-        let tools = accept(listing.tools, limit, &mut rejected, |mut tool| {
-            tool.extra = shipped.links.link(&tool.name, tool.extra.take()).unwrap_or_else(|(extra, path)| {
-                unlinked.push(no_such_app(&tool.name, &path));
-                extra
-            });
-            let published = tool_of(&plugin, tool, limits, patterns_left)?;
+        let mut mistaken = shipped.mistaken_files(&listing.tools);
+        let tools = accept(listing.tools, limit, &mut rejected, |tool| {
+            let (published, is_missing) = tool_of(&plugin, tool, &shipped.links, patterns_left)?;
+            mistaken.extend(is_missing.then(|| no_such_app(&published)));
             patterns_left = patterns_left.saturating_sub(published.patterns());
             Ok(published)
         });
-        rejected.extend(unlinked);
-        let files = publish_files(&plugin, shipped, &mut rejected);
-        let shipped: HashSet<&str> = files.iter().map(|file| file.key()).collect();
+        rejected.extend(mistaken);
+        rejected.extend(shipped.rejected.iter().cloned());
+        let uris: HashSet<&str> = shipped.files.iter().map(|file| file.key()).collect();
         let limit = (limits.resources, "resources (limit `resources`)");
         let mut resources = accept(listing.resources, limit, &mut rejected, |resource| {
-            if shipped.contains(resource.uri.as_str()) {
+            if uris.contains(resource.uri.as_str()) {
                 return Err(InvalidItem::Shipped);
             }
             PublishedResource::validate(&plugin, resource)
         });
-        drop(shipped);
-        resources.extend(files);
+        drop(uris);
+        resources.extend(shipped.files.iter().cloned());
         let limit = (RESOURCE_TEMPLATES, "resource templates");
         let templates = accept(listing.templates, limit, &mut rejected, |template| {
             PublishedTemplate::validate(&plugin, template)
@@ -130,7 +144,18 @@ impl PluginEntry {
             accept(listing.prompts, (PROMPTS, "prompts"), &mut rejected, |prompt| prompt_of(&plugin, prompt));
         let (tools, resources, prompts) = (sorted(tools), sorted(resources), sorted(prompts));
         let (unapproved, approval) = (Vec::new(), ApprovalPolicy::off());
-        Self { tools, resources, templates, prompts, plugin, interfaces, rejected, unapproved, approval }
+        Self {
+            tools,
+            resources,
+            templates,
+            prompts,
+            plugin,
+            interfaces,
+            rejected,
+            unapproved,
+            approval,
+            shipped,
+        }
     }
 }
 
@@ -194,12 +219,31 @@ fn accept<R: ListedItem, T: Item>(
 }
 
 fn retain_own<T: Item>(items: &mut Vec<Arc<T>>, owners: &NameOwners, conflicts: &mut Vec<RejectedItem>) {
-    items.retain(|item| match owners.check(item.owner(), T::KIND, item.key()) {
-        Ok(_) => true,
-        Err(other) => {
-            conflicts.push(RejectedItem::owned_by_other(&**item, other));
+    retain(items, conflicts, |item| match owners.check(item.owner(), T::KIND, item.key()) {
+        Ok(_) => None,
+        Err(other) => Some(RejectedItem::owned_by_other(item, other)),
+    });
+}
+
+/// Removes the items of one plugin that are rejected, with all that belongs to the same whole.
+pub(super) fn retain<T: Item>(
+    items: &mut Vec<Arc<T>>,
+    rejected: &mut Vec<RejectedItem>,
+    mut reject: impl FnMut(&T) -> Option<RejectedItem>,
+) {
+    let mut incomplete = HashSet::new();
+    items.retain(|item| match reject(item) {
+        None => true,
+        Some(reason) => {
+            incomplete.extend(item.whole().map(str::to_owned));
+            rejected.push(reason);
             false
         }
+    });
+    items.retain(|item| {
+        let is_whole = item.whole().is_none_or(|whole| !incomplete.contains(whole));
+        rejected.extend((!is_whole).then(|| RejectedItem::incomplete(&**item)));
+        is_whole
     });
 }
 
@@ -208,56 +252,69 @@ fn sorted<T: Item>(mut items: Vec<Arc<T>>) -> Vec<Arc<T>> {
     items
 }
 
-/// The files that a plugin ships. The URIs of a plugin without a prefix have its name.
-fn shipped_items(plugin: &Plugin) -> ShippedItems {
-    let config = plugin.config();
-    let host = if config.prefix.is_empty() { plugin.name() } else { &config.prefix };
-    ShippedItems::of(plugin.shipped_files(), host, &config.grants.ui)
-}
-
-fn publish_files(
-    plugin: &Arc<Plugin>,
-    shipped: ShippedItems,
-    rejected: &mut Vec<RejectedItem>,
-) -> Vec<Arc<PublishedResource>> {
-    let reject = |(path, why)| RejectedItem::new(ItemKind::Resource, path, why);
-    rejected.extend(shipped.rejected.into_iter().map(reject));
-    let mut files = Vec::new();
-    for (resource, file) in shipped.resources {
-        let path = file.file.path.to_string();
-        match PublishedResource::validate(plugin, resource) {
-            Ok(resource) => files.push(Arc::new(PublishedResource { file: Some(file), ..resource })),
-            Err(error) => rejected.push(reject((path, error.to_string()))),
+impl Shipped {
+    /// Reads the files of a plugin. The URIs of a plugin without a prefix have its name.
+    fn of(plugin: &Arc<Plugin>) -> Self {
+        let config = plugin.config();
+        let host = if config.prefix.is_empty() { plugin.name() } else { &config.prefix };
+        let items = ShippedItems::of(plugin.shipped_files(), host, &config.grants.ui);
+        let reject = |(path, why)| RejectedItem::new(ItemKind::Resource, path, why);
+        let mut rejected: Vec<_> = items.rejected.into_iter().map(reject).collect();
+        let mut files = Vec::new();
+        for (resource, file) in items.resources {
+            let path = file.file.path.to_string();
+            match PublishedResource::validate(plugin, resource) {
+                Ok(resource) => files.push(Arc::new(PublishedResource { file: Some(file), ..resource })),
+                Err(error) => rejected.push(reject((path, error.to_string()))),
+            }
         }
+        Self { files, rejected, links: items.links }
     }
-    files
+
+    /// The files about apps that name tools which the plugin does not list.
+    fn mistaken_files(&self, listed: &[Tool]) -> Vec<RejectedItem> {
+        let names: BTreeSet<&str> = listed.iter().map(|tool| tool.name.as_str()).collect();
+        let mistakes = self.links.mistakes(&names).into_iter();
+        mistakes.map(|(path, why)| RejectedItem::new(ItemKind::Resource, path, why)).collect()
+    }
 }
 
-fn no_such_app(tool: &str, path: &str) -> RejectedItem {
-    let why = format!("the tool `{tool}` shows its results in it, and the component has no file ui/{path}");
+fn no_such_app(tool: &PublishedTool) -> RejectedItem {
+    let path = tool.app.as_deref().unwrap_or_default();
+    let why = format!(
+        "the tool `{}` shows its results in it, and the component has no file ui/{path}",
+        tool.tool.name
+    );
     RejectedItem::new(ItemKind::Resource, format!("ui:{path}"), why)
 }
 
+/// The tool, and whether it names an app that its plugin does not ship.
 fn tool_of(
     plugin: &Arc<Plugin>,
     tool: Tool,
-    limits: &Limits,
+    links: &ToolLinks,
     patterns_left: u64,
-) -> Result<PublishedTool, InvalidItem> {
-    let validated = validation::tool(&tool, &plugin.config().prefix, limits, patterns_left)?;
-    Ok(PublishedTool {
+) -> Result<(PublishedTool, bool), InvalidItem> {
+    let config = plugin.config();
+    let validated = validation::tool(&tool, &config.prefix, &config.limits, patterns_left)?;
+    let task_support = TaskSupport::of(&validated.extra);
+    let LinkedTool { extra, app, is_missing } = links.link(&tool.name, validated.extra);
+    let published = PublishedTool {
         name: validated.name,
         plugin: Arc::clone(plugin),
         own_name: tool.name.as_str().into(),
         tool,
-        input: validated.input,
-        output: validated.output,
+        input: Arc::new(validated.input),
+        output: validated.output.map(Arc::new),
         headers: validated.headers,
-        task_support: TaskSupport::of(&validated.extra),
-        extra: validated.extra,
+        task_support,
+        app_uri: app_uri(&extra),
+        extra,
+        app,
         histograms: ItemHistograms::default(),
         digest: ItemDigest::new(),
-    })
+    };
+    Ok((published, is_missing))
 }
 
 fn prompt_of(plugin: &Arc<Plugin>, prompt: Prompt) -> Result<PublishedPrompt, InvalidItem> {

@@ -115,7 +115,7 @@ impl Snapshot {
     /// with this one, which must be of all items.
     #[must_use]
     pub fn visible_to(&self, view: CallerView) -> Self {
-        Self {
+        let mut seen = Self {
             entries: Arc::clone(&self.entries),
             owners: Arc::clone(&self.owners),
             name_conflicts: Arc::clone(&self.name_conflicts),
@@ -129,7 +129,13 @@ impl Snapshot {
             pages: Arc::clone(&self.pages),
             caller_view: Some(view),
             listed_forms: OnceLock::new(),
-        }
+        };
+        // A tool whose app is hidden is as one that has none.
+        let hides = |uri: &str| self.plugin_for_uri(uri).is_some() && seen.plugin_for_uri(uri).is_none();
+        let without_app =
+            |tool: &PublishedTool| tool.app_uri.as_deref().is_some_and(hides).then(|| tool.without_app());
+        seen.tools = seen.tools.replaced(without_app);
+        seen
     }
 
     /// The digests of its lists.
@@ -213,7 +219,8 @@ impl Snapshot {
         self.resources.beginning_with(SKILLS).iter().filter(is_skill)
     }
 
-    /// The resources below a directory of files in components, by URI. Others than files may be among them.
+    /// The resources below a directory of files in components, by URI. Others than files may be among them, and files
+    /// of several plugins with one prefix.
     #[must_use]
     pub fn files_below(&self, directory: &str) -> &[Arc<PublishedResource>] {
         let is_named = [SKILLS, APPS]

@@ -17,7 +17,7 @@ use super::published_names::{LISTS_NOTHING, PublishedNames};
 use super::ungranted_folder::{self, UngrantedFolder};
 use super::{CommandError, call, console, serve};
 use crate::access::policy::{FolderItems, unmatched_rules};
-use crate::catalog::{Item as _, PluginEntry, RejectedItem, Snapshot};
+use crate::catalog::{PluginEntry, RejectedItem, Snapshot};
 use crate::cli;
 use crate::config::{Config, ConfigError, Grants};
 use crate::observe::Escaped;
@@ -54,6 +54,10 @@ pub(super) async fn run(args: cli::Check) -> Result<ExitCode, CommandError> {
 /// The text before the reason why a plugin could not be listed here.
 const UNLISTED: &str = "warning: a check gives it nothing that it is granted, and without its grants it \
                         cannot list its items; only `serve` can find out whether it can be served: ";
+
+/// What apps do besides what they are granted.
+pub(super) const APPS_CALL_TOOLS: &str =
+    "its apps may call each tool of the server, of every plugin, that has an app or the visibility `app`";
 
 /// The result of the check.
 struct CheckResult {
@@ -178,6 +182,9 @@ impl CheckResult {
         });
         let grants = self.grants(entry);
         CapabilityReport::of(&entry.interfaces.imports, &grants).describe(&mut described);
+        if let Some(Value::Array(known)) = described.get_mut("warnings") {
+            known.extend(warnings(entry).into_iter().map(Value::from));
+        }
         grants.config.secrets.redactor().value(&mut described);
         described
     }
@@ -249,6 +256,7 @@ impl CheckResult {
             format!("  imports {}", packages(&entry.interfaces.imports).join(", ")),
         ];
         lines.extend(ships(&entry.plugin));
+        lines.extend(entry.has_apps().then(|| format!("  {APPS_CALL_TOOLS}")));
         lines.extend(entry.plugin.config().instances.cost_note().map(|note| format!("  {note}")));
         lines.extend(capabilities.lines().into_iter().map(|line| format!("  {line}")));
         match self.withheld(entry) {
@@ -266,15 +274,21 @@ impl CheckResult {
         lines.extend(self.contested_names(entry).map(|(key, by)| {
             format!("  warning: the plugin `{by}` lists `{key}`, which belongs to this one and is not published for it")
         }));
-        lines.extend(entry.resources.iter().filter(|app| app.key().starts_with("ui://") && app.file.is_none()).map(|app| {
-            format!("  warning: the plugin makes the app `{}` itself, so nobody can approve its HTML; ship it in ui/", app.key())
-        }));
+        lines.extend(warnings(entry).into_iter().map(|warning| format!("  warning: {warning}")));
         // A warning only: the author may have meant the function for other callers.
         lines.extend(entry.plugin.rejected_functions().iter().map(|function| {
             format!("  warning: the function {} is rejected: {}", function.shown(), function.why)
         }));
         lines
     }
+}
+
+/// What its guest does that no approval covers.
+fn warnings(entry: &PluginEntry) -> Vec<String> {
+    let apps = entry.guest_apps().map(|app| {
+        format!("the plugin makes the app `{app}` itself, so nobody can approve its HTML; ship it in ui/")
+    });
+    apps.collect()
 }
 
 /// A line about the files in a component, if it has some.

@@ -30,6 +30,7 @@ use std::sync::Arc;
 
 use crate::capability::grant_trait::resolved;
 pub use crate::capability::grant_trait::{GrantContext, GrantError, GrantSentence, ProtectedPaths};
+pub(crate) use crate::capability::plugin_grants::{AppUi, InvalidUi, UiCsp, UiPermissions, check_ui_fields};
 pub use crate::capability::plugin_grants::{
     DirGrant, DirQuota, ElicitationGrant, Grants, Host, HostParseError, HttpGrant, HttpGrantError, KvGrant,
     KvPer, RootsGrant, SamplingGrant, Scheme, UiGrant, UiReach,

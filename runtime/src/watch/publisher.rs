@@ -19,7 +19,7 @@ use super::list_refresh::ListRefresher;
 use super::load_status::LoadStatus;
 use super::rejected_file::{LoadFailure, RejectedFile, audit_load};
 use crate::approval::{ApprovalPolicy, LockfileError};
-use crate::catalog::{Catalog, NameOwners, PluginEntry, Snapshot};
+use crate::catalog::{Catalog, Item as _, NameOwners, PluginEntry, PublishedResource, Snapshot};
 use crate::config::{Config, ConfigError};
 use crate::observe::{Audit, Escaped};
 use crate::plugin::{Loader, PendingChanges, Plugin};
@@ -215,6 +215,9 @@ impl Publisher {
         let before = self.catalog.current();
         self.catalog.publish(next);
         let after = self.catalog.current();
+        for uri in changed_files(&before, &after) {
+            self.catalog.resource_updated(uri);
+        }
         for old in before.entries() {
             let is_same = |now: &Arc<PluginEntry>| Arc::ptr_eq(&now.plugin, &old.plugin);
             if !after.entry(old.plugin.name()).is_some_and(is_same) {
@@ -343,6 +346,15 @@ fn log_differences(known: &PluginEntry, entry: &PluginEntry) {
             tracing::warn!(target: "plugin", plugin, "{warning}");
         }
     }
+}
+
+/// The files in components that have other contents now, by URI.
+fn changed_files<'s>(before: &'s Snapshot, after: &'s Snapshot) -> impl Iterator<Item = &'s str> {
+    after.resources().items().iter().filter_map(|resource| {
+        let digest = |resource: &'s PublishedResource| Some(&resource.file.as_ref()?.file.digest);
+        let (now, known) = (digest(resource)?, before.resources().get(resource.key())?);
+        digest(known).is_some_and(|known| known != now).then(|| resource.key())
+    })
 }
 
 /// Whether a plugin gained or lost names because other plugins came or went.

@@ -80,6 +80,7 @@ contained! {
     h44_files_that_climb: "H44";
     h45_skill_bombs: "H45";
     h46_app_that_phones_home: "H46";
+    h47_app_of_a_guest: "H47";
     h60_held: "H60";
     a1_trailing_slash: "A1";
     a2_symlink_rename: "A2";
@@ -149,7 +150,7 @@ fn every_entry_is_tested() {
         wrong.extend(found.map(|why| format!("{}: {why}", entry.title())));
     }
     assert_eq!(wrong, [""; 0], "entries that nothing shows");
-    let numbered = (1..=46).map(|at| format!("H{at}")).chain((1..=9).map(|at| format!("A{at}")));
+    let numbered = (1..=47).map(|at| format!("H{at}")).chain((1..=9).map(|at| format!("A{at}")));
     let found = (1..=5).chain(9..=13).chain(15..=17);
     let numbered = numbered.chain(found.map(|at| format!("F{at}"))).chain((1..=5).map(|at| format!("T{at}")));
     let more = ["H14b", "H24b", "H24c", "H26b", "H26c"].map(str::to_owned);

@@ -183,6 +183,29 @@ async fn one_changed_byte_of_a_skill_holds_the_plugin_until_it_is_approved() {
     assert!(shown.contains("-  Be kind.") && shown.contains("+  Be mean."), "{shown}");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn plugins_with_one_prefix_do_not_mix_into_one_skill() {
+    let shipping = |own: &str| {
+        let review = skill("review", "");
+        let files = [("skills/review/SKILL.md", review.as_str()), (own, "x")];
+        with_files(&guest("version_a"), &files)
+    };
+    let server = Server::builder()
+        .file("one.wasm", &shipping("skills/review/one.txt"))
+        .file("two.wasm", &shipping("skills/review/two.txt"))
+        .config("[plugins.one]\nprefix = \"s\"\n[plugins.two]\nprefix = \"s\"\n")
+        .start()
+        .await;
+    let client = Client::new(server.url());
+    let listed = client.request("skills/list", json!({})).await;
+    let skills = &listed.result()["skills"];
+    assert_eq!(uris(skills), ["skill://s/review/SKILL.md"]);
+    assert_eq!(uris(&skills[0]["resources"]), ["skill://s/review/SKILL.md", "skill://s/review/one.txt"]);
+    let read = client.request("resources/read", json!({ "uri": "skill://s/review/two.txt" })).await;
+    assert_eq!(read.error_code(), -32602, "{read:?}");
+    server.wait_for_log("a skill is published with all its files").await;
+}
+
 #[test]
 fn check_and_inspect_tell_of_files_and_of_skills_that_are_none() {
     let folder = tempfile::tempdir().unwrap();

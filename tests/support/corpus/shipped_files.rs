@@ -56,4 +56,18 @@ pub(super) const ENTRIES: &[Entry] = &[
             Test("an_app_reaches_what_is_granted_and_approved"),
         ],
     },
+    Entry {
+        id: "H47",
+        name: "app_of_a_guest",
+        what: "HTML that a guest makes itself, and that asks for hosts in a list, a read and a result",
+        evidence: &[
+            Contained(Attack::call(
+                "hostile_app",
+                "embed",
+                "invalid_result",
+                "connects to https://evil.test and uses camera and is not granted that",
+            )),
+            Test("an_app_that_a_guest_makes_asks_for_no_more_than_is_granted"),
+        ],
+    },
 ];

@@ -52,13 +52,6 @@ impl Inputs {
         self.hash.update(bytes);
     }
 
-    /// A variable of the environment.
-    pub(super) fn variable(&mut self, name: &str) {
-        let value = std::env::var_os(name);
-        self.value(&[u8::from(value.is_some())]);
-        self.value(value.unwrap_or_default().as_bytes());
-    }
-
     /// The content of a file.
     pub(super) fn file(&mut self, file: &Path) -> Result<(), NotReproducible> {
         self.content(file, |_| Ok(()))

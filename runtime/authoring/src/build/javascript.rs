@@ -18,8 +18,9 @@ use super::build_cache::BuildCache;
 use super::composed_world::{imports, needed, world_of};
 use super::dev_files::tool_stamp;
 use super::error::BuildError;
-use super::javascript_inputs::{BUILDER, JsBuilder, JsInputs};
+use super::javascript_inputs::{BUILDER, JsBuilder, JsInputs, VARIABLES};
 use super::known_inputs::KnownInputs;
+use super::not_reproducible::set_variable;
 use super::tool_command::ToolCommand;
 use super::toolchain::{ToolError, Toolchain, at_least, is_program, tool_output};
 use super::{BuiltComponent, read_made};
@@ -186,7 +187,7 @@ impl NodeModules {
 
     fn builder(&self, root: &Path) -> JsBuilder {
         let package = find_module(root, BUILDER.as_ref()).unwrap_or_else(|| root.join(BUILDER));
-        JsBuilder { program: self.componentize.clone(), package }
+        JsBuilder { program: self.componentize.clone(), package, variable: set_variable(&VARIABLES) }
     }
 
     /// Makes a component of a module, with the usual world and these.

@@ -16,8 +16,8 @@ pub(super) const BUILDER: &str = "componentize-qjs";
 /// The scope of npm with its packages for each kind of machine.
 const MACHINE_PACKAGES: &str = "@andreiltd";
 
-/// The variable that names another library in place of those packages.
-const LIBRARY: &str = "NAPI_RS_NATIVE_LIBRARY_PATH";
+/// Variables that let it read modules from elsewhere, or another library in place of those packages.
+pub(super) const VARIABLES: [&str; 3] = ["NODE_OPTIONS", "NODE_PATH", "NAPI_RS_NATIVE_LIBRARY_PATH"];
 
 /// componentize-qjs.
 #[derive(Debug, Clone)]
@@ -25,6 +25,8 @@ pub(super) struct JsBuilder {
     pub(super) program: PathBuf,
     /// Where npm has installed its package.
     pub(super) package: PathBuf,
+    /// One of [`VARIABLES`] that is set.
+    pub(super) variable: Option<&'static str>,
 }
 
 /// What componentize-qjs makes a component of.
@@ -72,6 +74,9 @@ impl JsInputs {
 
 impl JsBuilder {
     fn add_to(&self, inputs: &mut Inputs) -> Result<(), NotReproducible> {
+        if let Some(variable) = self.variable {
+            return Err(NotReproducible::Variable(variable));
+        }
         if !self.package.join("package.json").is_file() {
             return Err(NotReproducible::NoPackage(self.package.clone()));
         }
@@ -82,7 +87,6 @@ impl JsBuilder {
             // A script that starts the package, as pnpm writes them, or another program.
             inputs.file(&program)?;
         }
-        inputs.variable(LIBRARY);
         inputs.folder(&package, &|_| false)?;
         let machines = package.parent().map(|beside| beside.join(MACHINE_PACKAGES));
         for machine in folders(machines.filter(|folder| folder.is_dir()))? {
@@ -128,7 +132,7 @@ mod tests {
         let mut inputs = Inputs::default();
         let modules = root.join("node_modules");
         let (program, package) = (modules.join(".bin").join(BUILDER), modules.join(BUILDER));
-        JsBuilder { program, package }.add_to(&mut inputs).map(|()| inputs.digest())
+        JsBuilder { program, package, variable: None }.add_to(&mut inputs).map(|()| inputs.digest())
     }
 
     fn changes(root: &Path, file: &str) {
@@ -149,6 +153,10 @@ mod tests {
         put(root, "node_modules/@andreiltd/binding/x.node", "");
         changes(root, "node_modules/componentize-qjs/bin/cli.js");
         changes(root, "node_modules/@andreiltd/binding/x.node");
+        let package = root.join("node_modules").join(BUILDER);
+        let elsewhere = JsBuilder { program: package.clone(), package, variable: Some("NODE_PATH") };
+        let counted = elsewhere.add_to(&mut Inputs::default());
+        assert!(matches!(counted, Err(NotReproducible::Variable("NODE_PATH"))));
         fs::remove_file(root.join("node_modules/.bin/componentize-qjs")).unwrap();
         changes_by_another_program(root);
     }

@@ -22,6 +22,8 @@ pub(super) enum NotReproducible {
     LinkOut(PathBuf),
     #[error("{} is in no virtual environment; install componentize-py in .venv of the project", named(.0))]
     NoEnvironment(PathBuf),
+    #[error("{0} is set, and nobody knows what it lets the builder read; unset it")]
+    Variable(&'static str),
     #[error("{} is not a package; install componentize-qjs with npm", named(.0))]
     NoPackage(PathBuf),
     #[error("the builder was replaced while it ran; build again")]
@@ -39,6 +41,12 @@ impl NotReproducible {
     pub(super) fn tell(&self) {
         console::eprint(&format!("this build is not reproducible: {self}"));
     }
+}
+
+/// The first of these variables that is set.
+pub(super) fn set_variable(names: &[&'static str]) -> Option<&'static str> {
+    let is_set = |name: &&'static str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    names.iter().copied().find(is_set)
 }
 
 /// Names of files are the author's, and may have anything in them.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use super::inputs::Inputs;
 use super::known_inputs::{InPlace, KnownInputs};
-use super::not_reproducible::NotReproducible;
+use super::not_reproducible::{NotReproducible, set_variable};
 use super::wit_world::WitWorld;
 use crate::project::source_names::{is_cache, is_no_source};
 
@@ -45,6 +45,8 @@ pub(super) struct PythonBuilder {
     pub(super) own: Option<PathBuf>,
     /// The one that the user has activated.
     pub(super) active: Option<PathBuf>,
+    /// A variable that is set and lets it read modules from elsewhere.
+    pub(super) variable: Option<&'static str>,
 }
 
 impl PythonInputs {
@@ -106,13 +108,17 @@ impl PythonBuilder {
     pub(super) fn new(program: PathBuf) -> Self {
         let own = program.parent().and_then(Path::parent);
         let own = own.filter(|folder| folder.join(ENVIRONMENT_MARK).is_file()).map(Path::to_owned);
-        Self { own, program, active: std::env::var_os("VIRTUAL_ENV").map(PathBuf::from) }
+        let active = std::env::var_os("VIRTUAL_ENV").map(PathBuf::from);
+        Self { own, program, active, variable: set_variable(&["PYTHONPATH"]) }
     }
 
     fn add_to(&self, inputs: &mut Inputs) -> Result<(), NotReproducible> {
         let real = |path: &Path| {
             path.canonicalize().map_err(|error| NotReproducible::Unreadable(path.to_owned(), error))
         };
+        if let Some(variable) = self.variable {
+            return Err(NotReproducible::Variable(variable));
+        }
         // Elsewhere nobody knows which packages componentize-py has.
         let nowhere = || NotReproducible::NoEnvironment(self.program.clone());
         let own = self.own.as_deref().ok_or_else(nowhere)?;
@@ -121,7 +127,6 @@ impl PythonBuilder {
         }
         let program = inputs.text(&self.program)?;
         inputs.value(without_interpreter(&program));
-        inputs.variable("PYTHONPATH");
         let other = self.active.as_deref().filter(|active| *active != own);
         for environment in [own].into_iter().chain(other) {
             inputs.files(&environment.join("lib"), &is_bytecode, add_package_file)?;
@@ -153,22 +158,16 @@ fn is_bytecode(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name == "__pycache__")
 }
 
-/// A file of an installed package. Sources count by their contents. All others, which may be large, count by their
-/// sizes and by the digests in the package's list of files.
+/// A file of an installed package.
 fn add_package_file(inputs: &mut Inputs, file: &Path) -> Result<(), NotReproducible> {
-    if file.file_name().is_some_and(|name| name == "RECORD") {
-        let list = inputs.text(file)?;
-        // The programs of an environment have its path in them.
-        let lines: Vec<&[u8]> =
-            list.split(|byte| *byte == b'\n').filter(|line| !line.starts_with(b"..")).collect();
-        inputs.value(&lines.join(&b'\n'));
-        return Ok(());
-    }
-    if file.extension().is_some_and(|end| ["py", "pth", "toml"].iter().any(|source| end == *source)) {
+    if file.file_name().is_none_or(|name| name != "RECORD") {
         return inputs.file(file);
     }
-    let about = file.metadata().map_err(|error| NotReproducible::Unreadable(file.to_owned(), error))?;
-    inputs.value(&about.len().to_le_bytes());
+    // pip's list of files has digests of programs, which have the path of the environment in them.
+    let list = inputs.text(file)?;
+    let lines: Vec<&[u8]> =
+        list.split(|byte| *byte == b'\n').filter(|line| !line.starts_with(b"..")).collect();
+    inputs.value(&lines.join(&b'\n'));
     Ok(())
 }
 
@@ -263,7 +262,12 @@ mod tests {
             put(&own, "pyvenv.cfg", "");
             put(&own, "lib/python3/site-packages/x.py", "x");
             put(&own, "bin/componentize-py", program);
-            PythonBuilder { program: own.join("bin/componentize-py"), own: Some(own), active: None }
+            PythonBuilder {
+                program: own.join("bin/componentize-py"),
+                own: Some(own),
+                active: None,
+                variable: None,
+            }
         };
         let one = builder("one", "#!/one/bin/python3\nrun()\n");
         let before = digest(&one).unwrap();
@@ -276,6 +280,12 @@ mod tests {
         let before = digest(&one).unwrap();
         put(dir.path(), "one/lib/python3/site-packages/x.dist-info/RECORD", "x.py,sha256=2,1\n../bin/x,,\n");
         assert_ne!(digest(&one).unwrap(), before, "a package has changed");
+        put(dir.path(), "one/lib/python3/site-packages/x.so", "one");
+        let before = digest(&one).unwrap();
+        put(dir.path(), "one/lib/python3/site-packages/x.so", "two");
+        assert_ne!(digest(&one).unwrap(), before, "of the same length");
+        let elsewhere = PythonBuilder { variable: Some("PYTHONPATH"), ..one.clone() };
+        assert!(matches!(digest(&elsewhere), Err(NotReproducible::Variable("PYTHONPATH"))));
         let without = PythonBuilder { own: None, ..one.clone() };
         assert!(matches!(digest(&without), Err(NotReproducible::NoEnvironment(_))));
         fs::rename(&one.program, dir.path().join("elsewhere")).unwrap();

@@ -36,6 +36,10 @@ impl BuildReport<'_> {
     }
 
     pub(super) fn as_json(&self, loaded: Option<&LoadedPlugin>) -> Value {
+        let rejected = loaded.map(|loaded| {
+            let rejected = loaded.rejected.iter();
+            rejected.map(|item| json!({ "name": item.name, "reason": item.why })).collect::<Vec<_>>()
+        });
         let tools = loaded.map(|loaded| {
             let tool = |(name, description)| json!({ "name": name, "description": description });
             Self::tools(loaded).map(tool).collect::<Vec<_>>()
@@ -50,6 +54,7 @@ impl BuildReport<'_> {
             "seconds": self.seconds.as_millis() as f64 / 1000.0,
             "metadata": self.built.about.as_json(),
             "tools": tools,
+            "rejected": rejected,
         })
     }
 

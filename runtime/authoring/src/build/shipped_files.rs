@@ -1,12 +1,13 @@
 //! The files of `skills/` and `ui/` beside the sources, which `build` puts into the component.
 
 use std::fs::File;
-use std::io::{self, Read as _};
+use std::io::{self, ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 
 use plugport_common::{FILE_FOLDERS, MAX_FILE, ShippedFile, ShippedFilesError, append_file, shipped_files};
 
 use super::sections::{SectionError, without_files};
+use crate::project::source_names::is_hidden_or_temporary;
 
 /// Maximum number of files and folders that are looked at: a component may have far fewer files.
 const MAX_ENTRIES: usize = 2_000;
@@ -26,8 +27,7 @@ pub(super) enum FilesError {
     Rejected(#[from] ShippedFilesError),
 }
 
-/// The component with the files of this project instead of those that it has. Files and folders whose names begin with
-/// a dot are left out.
+/// The component with the files of this project instead of those that it has, except hidden and temporary ones.
 pub(super) fn ship(root: &Path, component: Vec<u8>) -> Result<Vec<u8>, FilesError> {
     let files = find(root)?;
     if files.is_empty() {
@@ -46,8 +46,18 @@ pub(super) fn ship(root: &Path, component: Vec<u8>) -> Result<Vec<u8>, FilesErro
 fn find(root: &Path) -> Result<Vec<(String, Vec<u8>)>, FilesError> {
     let mut files = Vec::new();
     let mut seen = 0_usize;
-    let mut pending: Vec<PathBuf> = FILE_FOLDERS.iter().map(|folder| root.join(folder)).collect();
-    pending.retain(|folder| folder.is_dir());
+    let mut pending = Vec::new();
+    for folder in FILE_FOLDERS.map(|folder| root.join(folder)) {
+        match std::fs::symlink_metadata(&folder) {
+            Ok(about) if about.is_dir() => pending.push(folder),
+            // A link may lead out of the project.
+            Ok(about) if about.is_symlink() => return Err(FilesError::NoFile(folder)),
+            // A file of this name is the project's own.
+            Ok(_) => {}
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => return Err(FilesError::Unreadable(folder, error)),
+        }
+    }
     while let Some(folder) = pending.pop() {
         let unreadable = |error| FilesError::Unreadable(folder.clone(), error);
         for entry in std::fs::read_dir(&folder).map_err(unreadable)? {
@@ -56,7 +66,7 @@ fn find(root: &Path) -> Result<Vec<(String, Vec<u8>)>, FilesError> {
             if seen > MAX_ENTRIES {
                 return Err(FilesError::TooMany(folder));
             }
-            if entry.file_name().as_encoded_bytes().starts_with(b".") {
+            if is_hidden_or_temporary(&entry.file_name()) {
                 continue;
             }
             let path = entry.path();
@@ -107,6 +117,8 @@ mod tests {
         let files = [
             ("skills/a/SKILL.md", "1"),
             ("skills/a/.hidden", "x"),
+            ("skills/a/SKILL.md~", "x"),
+            ("skills/a/__pycache__/x.pyc", "x"),
             ("ui/t.html", "2"),
             ("src/x.rs", "x"),
             ("README.md", "x"),
@@ -130,6 +142,9 @@ mod tests {
         assert!(fault(&project(&[("ui/a.html", ""), ("ui/A.html", "")])).contains("two files"));
         let linked = project(&[("ui/a.html", "")]);
         std::os::unix::fs::symlink("/etc/hostname", linked.path().join("ui/b.html")).unwrap();
+        assert!(fault(&linked).contains("neither a file nor a folder"));
+        let linked = project(&[("elsewhere/a.html", "")]);
+        std::os::unix::fs::symlink("elsewhere", linked.path().join("ui")).unwrap();
         assert!(fault(&linked).contains("neither a file nor a folder"));
     }
 }

@@ -49,6 +49,12 @@ pub(crate) async fn run(
     if let Some(address) = &args.listen {
         access.check_listen(address).map_err(CommandError::Usage)?;
     }
+    if let Some(folder) = project.unshipped() {
+        console::eprint(&format!(
+            "`{}` does not put the files of {folder}/ into the component; `plugport build` does",
+            project.recipe.in_words()
+        ));
+    }
     let workdir = Workdir::make(&project.root).context("cannot make the folder for the built component")?;
     if project.language == Some(Language::Python) {
         dev_record::forget(&workdir::built_sources(&project.root));

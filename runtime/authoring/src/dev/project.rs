@@ -88,14 +88,22 @@ impl Project {
 
     /// Whether its component may load a change of this file as data.
     pub(super) fn is_data(&self, file: &Path) -> bool {
+        // Files in the component are no sources, whatever their names are.
+        if FILE_FOLDERS.iter().any(|files| file.starts_with(self.root.join(files))) {
+            return false;
+        }
         match self.language {
             Some(Language::Python) => is_python_source(&self.root, file),
-            // All of the project goes into its bundle, except for the files in the component.
-            Some(Language::JavaScript | Language::TypeScript) => {
-                !FILE_FOLDERS.iter().any(|files| file.starts_with(self.root.join(files)))
-            }
+            // All of the project goes into its bundle.
+            Some(Language::JavaScript | Language::TypeScript) => true,
             _ => false,
         }
+    }
+
+    /// A folder of files that its build does not put into the component.
+    pub(super) fn unshipped(&self) -> Option<&'static str> {
+        let is_there = |folder: &&str| self.root.join(folder).is_dir();
+        FILE_FOLDERS.into_iter().find(is_there).filter(|_| self.recipe != Recipe::Plugport)
     }
 
     /// The program and its arguments. `data`: if the component may load sources.
@@ -236,6 +244,11 @@ mod tests {
         let is_data = |file: &str| project.is_data(&project.root.join(file));
         assert!(is_data("plugin.py") && is_data("lib/x.py"));
         assert!(!is_data("sdk/src/plugport_sdk/tools.py") && !is_data("pyproject.toml"));
+        for files in [&["plugin.py="][..], &["package.json={}"]] {
+            let project = found(files, None).unwrap();
+            let is_data = |file: &str| project.is_data(&project.root.join(file));
+            assert!(!is_data("skills/review/scripts/x.py") && !is_data("ui/chart.html"), "{files:?}");
+        }
         // The sources that are data have no tests, though a plugin may import one.
         assert!(!is_data("test_x.py") && !is_data("tests/x.py"));
         assert!(!found(&["go.mod="], None).unwrap().is_data(Path::new("/p/plugin.go")));

@@ -9,11 +9,11 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use plugport_common::FileStat;
+use plugport_common::{FILE_FOLDERS, FileStat};
 use sha2::{Digest as _, Sha256};
 
 use super::walk::walk;
-use crate::project::source_names::{is_cache, is_no_source};
+use crate::project::source_names::{is_cache, is_hidden_or_temporary, is_no_source};
 
 /// Folders of builds and of packages, besides those that are no sources of any build.
 const EXCLUDED_FOLDERS: [&str; 2] = ["target", "node_modules"];
@@ -61,7 +61,8 @@ impl Sources {
     /// Whether a file is a source, or a folder may contain some.
     pub(super) fn has(&self, path: &Path) -> bool {
         let Ok(below) = path.strip_prefix(&self.root) else { return false };
-        let allowed = below.ancestors().filter(|part| part.file_name().is_some()).all(may_be_source);
+        let is_allowed = if is_shipped(below) { may_be_shipped } else { may_be_source };
+        let allowed = below.ancestors().filter_map(Path::file_name).all(is_allowed);
         allowed && !self.others.iter().any(|other| belongs_to(path, other))
     }
 
@@ -71,7 +72,7 @@ impl Sources {
         let mut left = MAX_READ.1;
         walk(
             &self.root,
-            |path| !self.has(path) || is_cache(path),
+            |path| !self.has(path) || is_cache(path) && !path.strip_prefix(&self.root).is_ok_and(is_shipped),
             |path, is_folder| {
                 if is_folder {
                     scan.folders.insert(path.to_owned());
@@ -117,8 +118,16 @@ fn digest(path: &Path, left: &mut u64) -> Option<[u8; 32]> {
     (read <= max_bytes).then(|| Sha256::digest(&bytes).into())
 }
 
-fn may_be_source(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default();
+/// Whether a path below the project is in one of the folders with files for the component.
+fn is_shipped(below: &Path) -> bool {
+    FILE_FOLDERS.iter().any(|folder| below.starts_with(folder))
+}
+
+fn may_be_shipped(name: &OsStr) -> bool {
+    !is_hidden_or_temporary(name)
+}
+
+fn may_be_source(name: &OsStr) -> bool {
     !is_no_source(name) && !EXCLUDED_FOLDERS.iter().any(|excluded| name == *excluded)
 }
 
@@ -161,6 +170,21 @@ mod tests {
             assert!(!sources.has(&Path::new("/p").join(path)), "{path}");
         }
         assert!(!sources.has(Path::new("/q/src/lib.rs")));
+    }
+
+    #[test]
+    fn all_that_goes_into_the_component_is_watched() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path();
+        for file in ["target/CACHEDIR.TAG", "target/x.wasm", "plugport.toml", "x.o", "SKILL.md", "x.swp"] {
+            let file = root.join("skills/a").join(file);
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+            std::fs::write(file, "x").unwrap();
+        }
+        let seen = Sources::new(root.to_owned(), []).scan(&SourceScan::default());
+        let files: Vec<_> = seen.files.keys().map(|path| path.strip_prefix(root).unwrap()).collect();
+        let expected = ["SKILL.md", "plugport.toml", "target/CACHEDIR.TAG", "target/x.wasm", "x.o"];
+        assert_eq!(files, expected.map(|name| Path::new("skills/a").join(name)));
     }
 
     #[test]

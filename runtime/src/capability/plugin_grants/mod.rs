@@ -15,6 +15,9 @@ pub use crate::capability::keyvalue::grant::{KvGrant, KvPer};
 pub use crate::capability::roots::grant::Granted as RootsGrant;
 pub use crate::capability::sampling::grant::SamplingGrant;
 pub use crate::capability::ui::grant::{Granted as UiGrant, UiReach};
+pub(crate) use crate::capability::ui::policy::{
+    AppUi, Csp as UiCsp, InvalidUi, Permissions as UiPermissions, check_fields as check_ui_fields,
+};
 
 use crate::capability::grant_trait::{Grant, GrantContext, GrantError, GrantOption, GrantSentence, Import};
 use crate::toml_reader::{TomlReader, TomlTable};

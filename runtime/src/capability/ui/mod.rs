@@ -2,6 +2,7 @@
 //! the catalog compares apps with the grant.
 
 pub mod grant;
+pub(crate) mod policy;
 
 use std::sync::Arc;
 

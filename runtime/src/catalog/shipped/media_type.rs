@@ -43,6 +43,13 @@ pub(super) fn of(name: &str, is_text: bool) -> &'static str {
     }
 }
 
+/// Whether files of this type are texts.
+pub(super) fn is_text(media_type: &str) -> bool {
+    const TEXTS: [&str; 5] =
+        ["application/xml", "application/json", "application/yaml", "application/toml", "image/svg+xml"];
+    media_type.starts_with("text/") || TEXTS.contains(&media_type)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -18,7 +18,7 @@ use crate::config::UiGrant;
 use crate::plugin::{ResourceDescriptor, ShippedFile};
 use app::{APP_SUFFIX, AppMeta, InvalidApp, META_SUFFIX};
 use skill::{InvalidSkill, Skill};
-pub(super) use tool_links::ToolLinks;
+pub(super) use tool_links::{LinkedTool, ToolLinks};
 
 /// The name of the file that makes a folder a skill.
 const SKILL_FILE: &str = "SKILL.md";
@@ -45,6 +45,10 @@ enum InvalidFile {
     Item(#[from] InvalidItem),
     #[error("its skill has no {SKILL_FILE}; add one, or move the file into the folder of a skill")]
     NoSkill,
+    #[error(
+        "its name says that it is text, and it is not in UTF-8; save it as UTF-8, or give it another ending"
+    )]
+    NotText,
     #[error("of its skill, `{0}` is invalid: {1}")]
     Nested(String, Box<Self>),
     #[error(
@@ -81,21 +85,32 @@ impl ShippedItems {
             let path = format!("{stem}{suffix}");
             files.iter().find(|other| *other.path == *path)
         };
-        let made = match (file.path.strip_suffix(META_SUFFIX), file.path.strip_suffix(APP_SUFFIX)) {
+        let (stem, about) = match (file.path.strip_suffix(META_SUFFIX), file.path.strip_suffix(APP_SUFFIX)) {
             (Some(stem), _) if has(stem, APP_SUFFIX).is_some() => return,
-            (None, Some(stem)) => app_resource(file, has(stem, META_SUFFIX), host, granted),
-            _ => Err(InvalidFile::NoApp),
+            (None, Some(stem)) => (stem, AppMeta::read(has(stem, META_SUFFIX))),
+            _ => {
+                self.links.add(file.path.strip_prefix("ui/").unwrap_or(&file.path), None, Vec::new());
+                self.rejected.push((file.path.to_string(), InvalidFile::NoApp.to_string()));
+                return;
+            }
         };
-        let path = file.path.strip_prefix("ui/").unwrap_or(&file.path);
+        let stem = stem.strip_prefix("ui/").unwrap_or(stem);
+        // The tools want the app whether it is published or not.
+        let (about, tools) = match about {
+            Ok(mut about) => {
+                let tools = std::mem::take(&mut about.tools);
+                (Ok(about), tools)
+            }
+            Err(error) => (Err(error.into()), Vec::new()),
+        };
+        let made = about.and_then(|about| app_resource(file, stem, about, host, granted));
+        let uri = made.as_ref().ok().map(|resource| resource.uri.as_str());
+        self.links.add(&format!("{stem}{APP_SUFFIX}"), uri, tools);
         match made {
-            Ok((resource, tools)) => {
-                self.links.add(path, &resource.uri, tools);
-                self.resources.push((resource, PublishedFile { file: file.clone(), skill: None }));
+            Ok(resource) => {
+                self.resources.push((resource, PublishedFile { file: file.clone(), skill: None }))
             }
-            Err(error) => {
-                self.links.add_rejected(path);
-                self.rejected.push((file.path.to_string(), error.to_string()));
-            }
+            Err(error) => self.rejected.push((file.path.to_string(), error.to_string())),
         }
     }
 }
@@ -130,45 +145,48 @@ fn skill_resource(
     let folder = folder.rsplit('/').next().unwrap_or_default();
     let skill = is_skill_file(file).then(|| Skill::read(file, folder)).transpose()?;
     let path = file.path.strip_prefix("skills/").unwrap_or(&file.path);
+    let is_text = file.contents.as_text().is_some();
+    let media_type = media_type::of(name, is_text);
+    // Otherwise one invalid byte would hide a text from the operator who approves it.
+    if !is_text && media_type::is_text(media_type) {
+        return Err(InvalidFile::NotText);
+    }
     let resource = ResourceDescriptor {
         uri: format!("skill://{host}/{path}"),
         name: skill.as_ref().map_or(name, |skill| &skill.name).to_owned(),
         title: None,
         description: skill.as_ref().map(|skill| skill.description.clone()),
-        mime_type: Some(media_type::of(name, file.contents.as_text().is_some()).to_owned()),
+        mime_type: Some(media_type.to_owned()),
         annotations: None,
         extra: Some(format!("{{\"size\":{}}}", file.size())),
     };
-    PublishedResource::check(&resource)?;
+    PublishedResource::check(&resource, &UiGrant::default())?;
     let skill = skill.map(|skill| skill.frontmatter.into());
     Ok((resource, PublishedFile { file: file.clone(), skill }))
 }
 
-/// The resource of an app, and the tools that it names.
+/// The resource of an app, whose path below `ui/` begins with `stem`.
 fn app_resource(
     file: &ShippedFile,
-    about: Option<&ShippedFile>,
+    stem: &str,
+    about: AppMeta,
     host: &str,
     granted: &UiGrant,
-) -> Result<(ResourceDescriptor, Vec<String>), InvalidFile> {
+) -> Result<ResourceDescriptor, InvalidFile> {
     if file.contents.as_text().is_none() {
         return Err(InvalidApp::NotText.into());
     }
-    let about = AppMeta::read(about)?;
-    about.check(granted)?;
-    let path = file.path.strip_prefix("ui/").unwrap_or(&file.path);
-    let name = path.strip_suffix(APP_SUFFIX).unwrap_or(path);
     let resource = ResourceDescriptor {
-        uri: format!("ui://{host}/{path}"),
-        name: name.rsplit('/').next().unwrap_or(name).to_owned(),
+        uri: format!("ui://{host}/{stem}{APP_SUFFIX}"),
+        name: stem.rsplit('/').next().unwrap_or(stem).to_owned(),
         extra: Some(about.extra(file.size())?),
         title: about.title,
         description: about.description,
         mime_type: Some(media_type::APP.to_owned()),
         annotations: None,
     };
-    PublishedResource::check(&resource)?;
-    Ok((resource, about.tools))
+    PublishedResource::check(&resource, granted)?;
+    Ok(resource)
 }
 
 /// Reads the frontmatter of a `SKILL.md`.
@@ -211,6 +229,22 @@ mod tests {
         );
         assert_eq!(resource.extra.as_deref(), Some(format!("{{\"size\":{}}}", REVIEW.len()).as_str()));
         assert!(file.skill.is_some() && items.resources[1].1.skill.is_none() && items.rejected.is_empty());
+    }
+
+    #[test]
+    fn a_text_with_an_invalid_byte_is_rejected_and_data_is_not() {
+        let files = |name: &str| {
+            [
+                ShippedFile::new("skills/review/SKILL.md", REVIEW.as_bytes()),
+                ShippedFile::new(&format!("skills/review/{name}"), b"do it\xff"),
+            ]
+        };
+        let of = |name: &str| ShippedItems::of(&files(name), "p", &UiGrant::default());
+        assert_eq!(of("x.bin").resources.len(), 2);
+        for name in ["notes.md", "run.py", "data.json"] {
+            let items = of(name);
+            assert!(items.resources.is_empty() && items.rejected[0].1.contains("not in UTF-8"), "{items:?}");
+        }
     }
 
     #[test]

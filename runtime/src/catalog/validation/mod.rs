@@ -19,7 +19,7 @@ use super::schema::SchemaError;
 use super::uri::UriError;
 use super::uri_template::UriTemplateError;
 use crate::config::fixed_limits::{DESCRIPTION_KIB, PROMPT_ARGUMENTS};
-use crate::config::kib;
+use crate::config::{InvalidUi, kib};
 use crate::json::RawObject;
 use crate::observe::is_deceptive;
 use crate::plugin::Annotations;
@@ -78,6 +78,9 @@ pub(super) enum InvalidItem {
     /// The URI of a file in the component.
     #[error("a file that the plugin ships has this URI; give it another")]
     Shipped,
+    /// What it asks for as an app.
+    #[error("{0}")]
+    Ui(#[from] InvalidUi),
     /// A field of `extra` that MCP gives another type.
     #[error("its extra field `{0}` is not what MCP says; write {1}")]
     Field(&'static str, &'static str),

@@ -6,9 +6,10 @@ use super::super::uri::{self, UriError};
 use super::super::uri_template::UriTemplate;
 use super::{CommonFields, InvalidItem, annotated, short};
 use crate::config::fixed_limits::URI_BYTES;
+use crate::config::{UiGrant, check_ui_fields};
 use crate::json::RawObject;
 use crate::plugin::{Annotations, Plugin, ResourceDescriptor, ResourceTemplate};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 impl PublishedResource {
     /// Checks one resource.
@@ -16,12 +17,16 @@ impl PublishedResource {
         plugin: &Arc<Plugin>,
         resource: ResourceDescriptor,
     ) -> Result<Self, InvalidItem> {
-        let extra = Self::check(&resource)?;
-        Ok(Self { plugin: Arc::clone(plugin), resource, extra, file: None, digest: ItemDigest::new() })
+        let extra = Self::check(&resource, &plugin.config().grants.ui)?;
+        let (file, digest, approval_digest) = (None, ItemDigest::new(), OnceLock::new());
+        Ok(Self { plugin: Arc::clone(plugin), resource, extra, file, digest, approval_digest })
     }
 
     /// The same without its plugin; its further fields.
-    pub(in super::super) fn check(resource: &ResourceDescriptor) -> Result<RawObject, InvalidItem> {
+    pub(in super::super) fn check(
+        resource: &ResourceDescriptor,
+        granted: &UiGrant,
+    ) -> Result<RawObject, InvalidItem> {
         uri::check(&resource.uri)?;
         let common = CommonFields {
             name: &resource.name,
@@ -30,6 +35,7 @@ impl PublishedResource {
             extra: resource.extra.as_deref(),
         };
         let extra = common.check()?;
+        check_ui_fields(&extra, granted)?;
         listable(&resource.name, resource.mime_type.as_deref(), resource.annotations.as_ref())?;
         Ok(extra)
     }
@@ -41,13 +47,14 @@ impl PublishedTemplate {
         plugin: &Arc<Plugin>,
         template: ResourceTemplate,
     ) -> Result<Self, InvalidItem> {
-        let (pattern, extra) = Self::check(&template)?;
+        let (pattern, extra) = Self::check(&template, &plugin.config().grants.ui)?;
         Ok(Self { plugin: Arc::clone(plugin), template, pattern, extra, digest: ItemDigest::new() })
     }
 
     /// The same without its plugin; its pattern and further fields.
     pub(in super::super) fn check(
         template: &ResourceTemplate,
+        granted: &UiGrant,
     ) -> Result<(UriTemplate, RawObject), InvalidItem> {
         if template.uri_template.len() > URI_BYTES {
             return Err(UriError::TooLong.into());
@@ -60,6 +67,7 @@ impl PublishedTemplate {
             extra: template.extra.as_deref(),
         };
         let extra = common.check()?;
+        check_ui_fields(&extra, granted)?;
         listable(&template.name, template.mime_type.as_deref(), template.annotations.as_ref())?;
         Ok((pattern, extra))
     }

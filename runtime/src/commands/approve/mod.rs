@@ -36,7 +36,8 @@ pub(super) async fn run(args: cli::Approve) -> Result<ExitCode, CommandError> {
     let loader = loader(&config, args.with_grants)?;
     let reviewer =
         Reviewer { loader: &loader, config: &config, files: &files, old: &old, granted: args.with_grants };
-    let mut approve_run = ApproveRun { new: old.clone(), yes: args.yes, pending: 0, failed: 0 };
+    let (new, bytes) = (old.clone(), old.bytes());
+    let mut approve_run = ApproveRun { new, bytes, yes: args.yes, pending: 0, failed: 0 };
     for candidate in &candidates {
         approve_run.process(reviewer.review(candidate).await).await?;
     }
@@ -94,6 +95,8 @@ fn loader(config: &Config, granted: bool) -> Result<Loader, CommandError> {
 /// The decisions so far, and the next lockfile.
 struct ApproveRun {
     new: Lockfile,
+    /// About how many bytes it has.
+    bytes: u64,
     /// Whether every difference is accepted without asking.
     yes: bool,
     /// Differences that were not accepted.
@@ -107,19 +110,30 @@ impl ApproveRun {
     async fn process(&mut self, outcome: ReviewOutcome) -> Result<(), CommandError> {
         match outcome {
             ReviewOutcome::Same(notes) => notes.iter().for_each(|note| console::print(note)),
-            ReviewOutcome::Unusable { file, why } => {
-                self.failed += 1;
-                console::print(&format!("{}: cannot be approved", Escaped(&file)));
-                console::print(&format!("  fault: {}", Escaped(&why)));
-            }
+            ReviewOutcome::Unusable { file, why } => self.fail(&file, &why),
             ReviewOutcome::Different { name, lines, now } => {
+                let bytes = match self.new.bytes_with(self.bytes, &name, &now) {
+                    Ok(bytes) => bytes,
+                    Err(error) => {
+                        self.fail(&name, &error.to_string());
+                        return Ok(());
+                    }
+                };
                 console::print(&lines.join("\n"));
                 if self.accepts(&name).await? {
                     self.new.approve(&name, now);
+                    self.bytes = bytes;
                 }
             }
         }
         Ok(())
+    }
+
+    /// Shows why a plugin cannot be approved.
+    fn fail(&mut self, name: &str, why: &str) {
+        self.failed += 1;
+        console::print(&format!("{}: cannot be approved", Escaped(name)));
+        console::print(&format!("  fault: {}", Escaped(why)));
     }
 
     /// Shows that a plugin is gone, and asks whether to forget its approval.

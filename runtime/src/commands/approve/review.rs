@@ -2,12 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
+use plugport_common::FILE_FOLDERS;
+
+use super::super::check::APPS_CALL_TOOLS;
 use super::name_conflicts;
-use crate::approval::{ApprovedPlugin, Difference, Lockfile, compare};
-use crate::catalog::PluginEntry;
+use crate::approval::{
+    ApprovedPlugin, DiffKind, DiffSubject, Difference, Lockfile, compare, item_descriptor,
+};
+use crate::catalog::{Item as _, PluginEntry, RejectedItem};
 use crate::config::{Config, PluginConfig};
-use crate::observe::Redactor;
-use crate::plugin::{ComponentFile, Loader};
+use crate::observe::{Escaped, Redactor};
+use crate::plugin::{ComponentFile, ItemKind, Loader};
 use crate::watch::CandidateFile;
 
 /// A plugin compared with its approval.
@@ -52,14 +57,16 @@ impl Reviewer<'_> {
         // For the same file with the same grants, the items that it lists only with grants have been approved already.
         let approved = before.filter(|before| !granted && before.matches(&artifact.digest, &grants));
         let redactor = settings.grants.config.secrets.redactor().clone();
-        let (now, notes) = match list(loader, name, artifact, settings, granted).await {
+        let (now, notes, entry) = match list(loader, name, artifact, settings, granted).await {
             Ok(entry) => {
                 let owners = name_conflicts::owners(config, files, old, name);
                 let (entry, conflicting) = entry.without_name_conflicts(&owners);
                 let now = entry.to_approve(grants);
                 let mut notes = name_conflicts::notes(&owners, name, &now, &conflicting, old);
+                notes.extend(rejected_files(&entry));
+                notes.extend(entry.has_apps().then(|| format!("note: {APPS_CALL_TOOLS}")));
                 notes.extend(name_conflicts::newly_withheld(&owners, config, files, old, name));
-                (now, notes)
+                (now, notes, entry)
             }
             Err(ListingError { ungranted: true, .. }) if approved.is_some() => {
                 return Ok(ReviewOutcome::Same(Vec::new()));
@@ -76,17 +83,19 @@ impl Reviewer<'_> {
             None => now,
         };
         let notes = notes.iter().map(|note| redactor.text(note).into_owned()).collect();
-        Ok(different(name, before, now, notes))
+        Ok(different(&entry, before, now, notes))
     }
 }
 
 fn different(
-    name: &str,
+    entry: &PluginEntry,
     before: Option<&ApprovedPlugin>,
     now: ApprovedPlugin,
     notes: Vec<String>,
 ) -> ReviewOutcome {
-    let differences = compare(before, &now);
+    let name = entry.plugin.name();
+    let mut differences = compare(before, &now);
+    differences.iter_mut().for_each(|difference| show_long_text(difference, entry));
     if differences.is_empty() {
         return ReviewOutcome::Same(notes.into_iter().map(|note| format!("{name}: {note}")).collect());
     }
@@ -95,6 +104,33 @@ fn different(
     let notes = notes.into_iter().map(|note| format!("  {note}"));
     let lines = std::iter::once(format!("{name} {headline}")).chain(lines).chain(notes).collect();
     ReviewOutcome::Different { name: name.to_owned(), lines, now }
+}
+
+/// Shows the text of a file that the lockfile does not record.
+fn show_long_text(difference: &mut Difference, entry: &PluginEntry) {
+    let (DiffSubject::Item(ItemKind::Resource, uri), DiffKind::Added | DiffKind::Changed) =
+        (&difference.subject, difference.how)
+    else {
+        return;
+    };
+    let at = entry.resources.binary_search_by(|resource| resource.key().cmp(uri)).ok();
+    let file = at.and_then(|at| entry.resources.get(at)?.file.as_ref());
+    if let Some(text) = file.and_then(|shipped| item_descriptor::unrecorded_text(&shipped.file)) {
+        difference.show(&text);
+    }
+}
+
+/// Notes on the files in the component that are not published, one escaped line each. An app that asks for more than it
+/// is granted is among them, so the operator sees what it asks for before granting it.
+fn rejected_files(entry: &PluginEntry) -> impl Iterator<Item = String> {
+    let is_file = |rejected: &&RejectedItem| {
+        let folder = rejected.name.split_once('/').map(|(folder, _)| folder);
+        rejected.kind == ItemKind::Resource && folder.is_some_and(|folder| FILE_FOLDERS.contains(&folder))
+    };
+    let notes = entry.rejected.iter().filter(is_file);
+    notes.map(|RejectedItem { name, why, .. }| {
+        Escaped(&format!("note: {name} is not published: {why}")).to_string()
+    })
 }
 
 /// Whether a text of the plugin, which would be written to the lockfile, has a secret in it.

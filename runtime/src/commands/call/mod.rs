@@ -254,7 +254,7 @@ fn show(tool: &PublishedTool, result: &ToolResult, left: Duration, json: bool) -
         }
     };
     match (json, result.is_error) {
-        (true, _) => console::print_json(&tool_result_json(result)?),
+        (true, _) => console::print_json(&tool_result_json(result, &tool.plugin.config().grants.ui)?),
         (false, true) => console::eprint(&in_words()),
         (false, false) => console::print(&in_words()),
     }

@@ -56,7 +56,7 @@ pub(in super::super) async fn get(
             let links = HiddenLinks::of(server, &context.caller, contents);
             let bytes = record.bytes_out().saturating_add(links.work());
             let write = || {
-                PromptView::new(&result)
+                PromptView::new(&result, &plugin.config().grants.ui)
                     .map(|view| view.without_resources(|uri| links.hide(uri)))
                     .map_err(|fault| {
                         run_guest_call::invalid_result_error(&mut record, plugin, &published.name, &fault)

@@ -61,7 +61,7 @@ pub(in super::super) async fn read(
             let links = HiddenLinks::of_read(server, &context.caller, &uri, &contents);
             let bytes = record.bytes_out().saturating_add(links.work());
             let write = || {
-                ReadView::new(&contents)
+                ReadView::new(&contents, &plugin.config().grants.ui)
                     .map(|view| view.without_resources(|other| *other != *uri && links.hide(other)))
                     .map_err(|fault| run_guest_call::invalid_result_error(&mut record, &plugin, &uri, &fault))
                     .and_then(|view| EncodedResult::new(&view, context.revision, &server.info))

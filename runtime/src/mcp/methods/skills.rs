@@ -13,14 +13,14 @@ use super::super::result_writer::{EncodedResult, ResultFields};
 use super::super::revision::Revision;
 use super::super::server::{CacheScope, CatalogView, Server};
 use super::super::wire::{SkillView, write_caching};
-use super::{item_access, read};
+use super::{item_access, read, run_guest_call};
 use crate::catalog::{Page, PublishedResource, Snapshot};
 
-/// Maximum number of skills on a page: each may have 512 files.
+/// Maximum number of skills on a page: each may have 512 files, so a page may have megabytes.
 const PAGE_SIZE: usize = 32;
 
-/// Writing the entry of one file takes about as long as this many bytes.
-const FILE_BYTES: usize = 256;
+/// Bytes of the entry of one file besides its URI: its digest, its size and their names.
+const FILE_BYTES: usize = 128;
 
 #[derive(Deserialize)]
 struct ListParams<'a> {
@@ -68,10 +68,11 @@ pub(in super::super) async fn list(
     let page = Page::at(params.cursor.as_deref(), &all, list, size)
         .map_err(|error| RpcError::invalid_params(&error.to_string()))?;
     let skills: Vec<_> = page.items.iter().filter_map(|skill| entry(&view.snapshot, skill)).collect();
-    let work = skills.iter().map(|skill| skill.files.len()).sum::<usize>().saturating_mul(FILE_BYTES);
+    let bytes: usize = skills.iter().map(bytes).sum();
+    let _reservation = run_guest_call::reserve_result(server, context, bytes)?;
     let (next, cache_scope) = (page.next_cursor(), server.cache_scope());
     let result = ListResult { skills, next, cache_scope };
-    server.reading().in_place(work, || EncodedResult::new(&result, context.revision, &server.info)).await
+    server.reading().in_place(bytes, || EncodedResult::new(&result, context.revision, &server.info)).await
 }
 
 pub(in super::super) fn get(
@@ -86,6 +87,7 @@ pub(in super::super) fn get(
     let found = entry(&view.snapshot, skill).ok_or_else(unknown)?;
     let checked = item_access::check_uri(view, &context.caller, &skill.plugin, ("skills/get", &*uri), None);
     checked.map_err(|error| error.into_rpc(unknown))?;
+    let _reservation = run_guest_call::reserve_result(server, context, bytes(&found))?;
     let result = GetResult { skill: found, cache_scope: server.cache_scope() };
     EncodedResult::new(&result, context.revision, &server.info)
 }
@@ -95,5 +97,12 @@ fn entry<'s>(snapshot: &'s Snapshot, skill: &'s PublishedResource) -> Option<Ski
     let frontmatter = skill.file.as_ref()?.skill.as_deref()?;
     let uri = skill.resource.uri.as_str();
     let (folder, _) = uri.rsplit_once('/')?;
-    Some(SkillView { uri, frontmatter, files: snapshot.files_below(folder) })
+    let (below, plugin) = (snapshot.files_below(folder), skill.plugin.name());
+    Some(SkillView { uri, frontmatter, below, plugin })
+}
+
+/// About how many bytes the entry of a skill has.
+fn bytes(skill: &SkillView<'_>) -> usize {
+    let files: usize = skill.files().map(|(uri, _)| uri.len() + FILE_BYTES).sum();
+    files + skill.uri.len() + skill.frontmatter.get().len()
 }

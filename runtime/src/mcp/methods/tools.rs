@@ -255,7 +255,9 @@ async fn finish(
     let unchecked = record.checking();
     let links = HiddenLinks::of(server, &context.caller, result.content.iter());
     let work = bytes.saturating_add(links.work());
-    let read = move || ResultView::new(result).map(|view| view.without_resources(|uri| links.hide(uri)));
+    let granted = &tool.plugin.config().grants.ui;
+    let read =
+        move || ResultView::new(result, granted).map(|view| view.without_resources(|uri| links.hide(uri)));
     let view = match offload.in_place(work, read).await {
         Ok(view) => check_output(tool, &view, record).await.map(|()| view),
         Err(fault) => Err(ResultError::Contract(fault)),

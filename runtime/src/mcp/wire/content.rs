@@ -7,8 +7,9 @@ use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
 use super::super::revision::Revision;
 use super::annotations::AnnotationsView;
-use super::extension_fields::{has_field, read_extra, write_fields};
+use super::extension_fields::{has_field, read_app_extra, write_fields};
 use super::resource::ContentsView;
+use crate::config::UiGrant;
 use crate::json::RawObject;
 use crate::plugin::{Content, ContentData, Media, ResourceContents, ResourceData, ResourceDescriptor};
 use crate::sandbox::{json_string_work, json_work};
@@ -47,17 +48,18 @@ pub(super) struct Blocks<'a> {
 }
 
 impl<'a> Block<'a> {
-    /// Parses the additional fields.
+    /// Parses the additional fields, of a plugin whose apps are granted this.
     ///
     /// # Errors
-    /// When the additional fields are not a JSON object.
-    pub(super) fn new(content: &'a Content) -> Result<Self, String> {
+    /// When the additional fields are not a JSON object, or ask for more as an app.
+    pub(super) fn new(content: &'a Content, granted: &UiGrant) -> Result<Self, String> {
         let inner = match &content.data {
             ContentData::Embedded(resource) => &resource.extra,
             ContentData::Link(link) => &link.extra,
             _ => &None,
         };
-        Ok(Self { content, extra: read_extra(content.extra.as_ref())?, inner: read_extra(inner.as_ref())? })
+        let [extra, inner] = [&content.extra, inner].map(|extra| read_app_extra(extra.as_ref(), granted));
+        Ok(Self { content, extra: extra?, inner: inner? })
     }
 
     /// The cost of parsing and writing a block, for `LargeWork::in_place`.

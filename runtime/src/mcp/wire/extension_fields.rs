@@ -6,6 +6,7 @@
 use serde::ser::SerializeMap;
 
 use super::super::revision::Revision;
+use crate::config::{UiGrant, check_ui_fields};
 use crate::json::RawObject;
 
 /// Parses additional fields.
@@ -20,6 +21,16 @@ pub(super) fn read_extra(extra: Option<&String>) -> Result<RawObject, String> {
         Some(meta) if !meta.get().starts_with('{') => Err("its `_meta` is not a JSON object".to_owned()),
         _ => Ok(fields),
     }
+}
+
+/// The same for what a host may take for an app, which asks for no more than is granted.
+///
+/// # Errors
+/// When they are not a JSON object, or ask for more.
+pub(super) fn read_app_extra(extra: Option<&String>, granted: &UiGrant) -> Result<RawObject, String> {
+    let fields = read_extra(extra)?;
+    check_ui_fields(&fields, granted).map_err(|error| error.to_string())?;
+    Ok(fields)
 }
 
 /// Writes the fields of `extra` that are not among `own`.

@@ -9,6 +9,7 @@ use super::content::{Block, BlockView};
 use super::extension_fields::{read_extra, write_fields, write_title_and_description};
 use super::list::ListItem;
 use crate::catalog::PublishedPrompt;
+use crate::config::UiGrant;
 use crate::json::RawObject;
 use crate::plugin::{PromptArgument, PromptResult, Role};
 
@@ -63,13 +64,13 @@ pub(in super::super) struct PromptView<'a> {
 }
 
 impl<'a> PromptView<'a> {
-    /// Parses the parts of a result that are JSON.
+    /// Parses the parts of a result that are JSON, of a plugin whose apps are granted this.
     ///
     /// # Errors
     /// When a part is invalid, with the plugin's mistake.
-    pub(in super::super) fn new(result: &'a PromptResult) -> Result<Self, String> {
+    pub(in super::super) fn new(result: &'a PromptResult, granted: &UiGrant) -> Result<Self, String> {
         let messages = result.messages.iter();
-        let messages = messages.map(|message| Ok((message.role, Block::new(&message.content)?)));
+        let messages = messages.map(|message| Ok((message.role, Block::new(&message.content, granted)?)));
         Ok(Self {
             description: result.description.as_ref(),
             messages: messages.collect::<Result<_, String>>()?,
@@ -160,7 +161,7 @@ mod tests {
             ],
             extra: Some(r#"{"messages":"forged","_meta":{"k":1}}"#.into()),
         };
-        let view = PromptView::new(&result).unwrap();
+        let view = PromptView::new(&result, &UiGrant::default()).unwrap();
         let result = EncodedResult::new(&view, revision, serde_json::value::RawValue::NULL).unwrap();
         serde_json::from_slice(result.as_json()).unwrap()
     }
@@ -186,7 +187,8 @@ mod tests {
     fn messages_with_hidden_resources_are_left_out() {
         let messages = vec![link("n:a"), message(Role::User, ContentData::Text("n:a".into())), link("n:b")];
         let result = PromptResult { description: None, messages, extra: None };
-        let view = PromptView::new(&result).unwrap().without_resources(|uri| uri == "n:a");
+        let view =
+            PromptView::new(&result, &UiGrant::default()).unwrap().without_resources(|uri| uri == "n:a");
         let left: Vec<_> = view.messages.iter().map(|(_, block)| block.uri()).collect();
         assert_eq!(left, [None, Some("n:b")]);
     }

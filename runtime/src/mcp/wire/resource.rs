@@ -6,9 +6,10 @@ use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 use super::super::result_writer::ResultFields;
 use super::super::revision::Revision;
 use super::annotations::AnnotationsView;
-use super::extension_fields::{read_extra, write_fields, write_title_and_description};
+use super::extension_fields::{read_app_extra, write_fields, write_title_and_description};
 use super::list::ListItem;
 use crate::catalog::{PublishedResource, PublishedTemplate};
+use crate::config::UiGrant;
 use crate::json::RawObject;
 use crate::plugin::{Annotations, ResourceContents, ResourceData, ResourceDescriptor, ResourceTemplate};
 
@@ -110,13 +111,13 @@ impl Serialize for ContentsView<'_> {
 pub(in super::super) struct ReadView<'a>(Vec<Contents<'a>>);
 
 impl<'a> ReadView<'a> {
-    /// Parses the parts of a result that are JSON.
+    /// Parses the parts of a result that are JSON, of a plugin whose apps are granted this.
     ///
     /// # Errors
     /// When a part is invalid, with the plugin's mistake.
-    pub(in super::super) fn new(contents: &'a [ResourceContents]) -> Result<Self, String> {
+    pub(in super::super) fn new(contents: &'a [ResourceContents], granted: &UiGrant) -> Result<Self, String> {
         let read = |contents: &'a ResourceContents| {
-            read_extra(contents.extra.as_ref()).map(|extra| Contents { contents, extra })
+            read_app_extra(contents.extra.as_ref(), granted).map(|extra| Contents { contents, extra })
         };
         contents.iter().map(read).collect::<Result<_, _>>().map(Self)
     }
@@ -157,8 +158,10 @@ mod tests {
 
     use serde_json::{Value, json};
 
+    use super::super::extension_fields::read_extra;
     use super::super::list::ItemViews;
     use super::*;
+    use crate::config::UiReach;
     use crate::mcp::result_writer::EncodedResult;
     use crate::plugin::Role;
 
@@ -214,7 +217,7 @@ mod tests {
     fn contents_are_text_or_base64_and_only_the_newest_revision_says_how_long_they_keep() {
         let contents = |data| ResourceContents { uri: "n:a".into(), mime_type: None, data, extra: None };
         let read = [contents(ResourceData::Text("t".into())), contents(ResourceData::Blob(vec![0, 255]))];
-        let view = ReadView::new(&read).unwrap();
+        let view = ReadView::new(&read, &UiGrant::default()).unwrap();
         let written = |revision| -> Value {
             let result = EncodedResult::new(&view, revision, serde_json::value::RawValue::NULL).unwrap();
             serde_json::from_slice(result.as_json()).unwrap()
@@ -231,6 +234,20 @@ mod tests {
         let data = ResourceData::Text(String::new());
         let extra = Some(r#"{"_meta":[]}"#.to_owned());
         let broken = [ResourceContents { uri: "n:a".into(), mime_type: None, data, extra }];
-        assert!(ReadView::new(&broken).is_err());
+        assert!(ReadView::new(&broken, &UiGrant::default()).is_err());
+    }
+
+    #[test]
+    fn contents_that_ask_for_more_than_is_granted_are_a_breach() {
+        let ui =
+            json!({ "csp": { "connectDomains": ["https://evil.test"] }, "permissions": { "camera": {} } });
+        let extra = json!({ "_meta": { "ui": ui } }).to_string();
+        let data = ResourceData::Text("<p>".into());
+        let app = [ResourceContents { uri: "n:a".into(), mime_type: None, data, extra: Some(extra) }];
+        let fault = ReadView::new(&app, &UiGrant::default()).err().unwrap();
+        assert!(fault.starts_with("it connects to https://evil.test and uses camera"), "{fault}");
+        let granted = [(UiReach::Connect, "https://evil.test"), (UiReach::Permission, "camera")];
+        let granted = UiGrant(granted.map(|(reach, text)| (reach, text.to_owned())).into());
+        assert!(ReadView::new(&app, &granted).is_ok());
     }
 }

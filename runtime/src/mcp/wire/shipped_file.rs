@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use data_encoding::BASE64;
-use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
+use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::value::RawValue;
 
 use super::super::result_writer::ResultFields;
@@ -11,7 +11,7 @@ use super::super::revision::Revision;
 use super::super::server::CacheScope;
 use super::list::ListItem as _;
 use crate::catalog::{PublishedFile, PublishedResource};
-use crate::plugin::FileContents;
+use crate::plugin::{FileContents, ShippedFile};
 
 /// How long clients may cache a file or a skill, which changes only with its plugin.
 pub(in super::super) const FILE_TTL_MS: u64 = 10_000;
@@ -73,7 +73,18 @@ pub(in super::super) fn write_caching<M: SerializeMap>(
 pub(in super::super) struct SkillView<'a> {
     pub(in super::super) uri: &'a str,
     pub(in super::super) frontmatter: &'a RawValue,
-    pub(in super::super) files: &'a [Arc<PublishedResource>],
+    /// The resources below its folder, of which those of its plugin belong to it.
+    pub(in super::super) below: &'a [Arc<PublishedResource>],
+    pub(in super::super) plugin: &'a str,
+}
+
+impl<'a> SkillView<'a> {
+    /// Its files, each with its URI.
+    pub(in super::super) fn files(&self) -> impl Iterator<Item = (&'a str, &'a ShippedFile)> {
+        let plugin = self.plugin;
+        let own = self.below.iter().filter(move |resource| resource.plugin.name() == plugin);
+        own.filter_map(|resource| Some((resource.resource.uri.as_str(), &resource.file.as_ref()?.file)))
+    }
 }
 
 impl Serialize for SkillView<'_> {
@@ -81,26 +92,21 @@ impl Serialize for SkillView<'_> {
         let mut map = serializer.serialize_map(Some(3))?;
         map.serialize_entry("uri", self.uri)?;
         map.serialize_entry("frontmatter", self.frontmatter)?;
-        map.serialize_entry("resources", &SkillFiles(self.files))?;
+        map.serialize_entry("resources", &SkillFiles(self))?;
         map.end()
     }
 }
 
-struct SkillFiles<'a>(&'a [Arc<PublishedResource>]);
+struct SkillFiles<'a>(&'a SkillView<'a>);
 
 impl Serialize for SkillFiles<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut list = serializer.serialize_seq(None)?;
-        for resource in self.0 {
-            if let Some(PublishedFile { file, .. }) = &resource.file {
-                list.serialize_element(&SkillFile {
-                    uri: &resource.resource.uri,
-                    digest: &file.digest,
-                    size: file.size(),
-                })?;
-            }
-        }
-        list.end()
+        let files = self.0.files();
+        serializer.collect_seq(files.map(|(uri, file)| SkillFile {
+            uri,
+            digest: &file.digest,
+            size: file.size(),
+        }))
     }
 }
 

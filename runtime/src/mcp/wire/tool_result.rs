@@ -8,6 +8,7 @@ use super::super::result_writer::{EncodedResult, ResultFields, write_extra};
 use super::super::revision::Revision;
 use super::content::{Block, Blocks};
 use super::extension_fields::read_extra;
+use crate::config::UiGrant;
 use crate::json::{self, RawObject};
 use crate::plugin::ToolResult;
 use crate::sandbox::json_work;
@@ -24,14 +25,18 @@ pub(in super::super) struct ResultView<'a> {
 }
 
 impl<'a> ResultView<'a> {
-    /// Parses the parts of a result that are JSON.
+    /// Parses the parts of a result that are JSON, of a plugin whose apps are granted this.
     ///
     /// # Errors
     /// When a part is invalid, with the tool's mistake.
-    pub(in super::super) fn new(result: &'a ToolResult) -> Result<Self, String> {
+    pub(in super::super) fn new(result: &'a ToolResult, granted: &UiGrant) -> Result<Self, String> {
         let structured = result.structured.as_deref().map(json::raw).transpose();
         Ok(Self {
-            blocks: result.content.iter().map(Block::new).collect::<Result<_, _>>()?,
+            blocks: result
+                .content
+                .iter()
+                .map(|block| Block::new(block, granted))
+                .collect::<Result<_, _>>()?,
             error_text: None,
             structured: structured
                 .map_err(|_| "its structured content is not JSON that every client can read".to_owned())?,
@@ -122,8 +127,8 @@ impl ResultFields for ResultView<'_> {
 ///
 /// # Errors
 /// When a part is invalid, with the tool's mistake.
-pub fn tool_result_json(result: &ToolResult) -> Result<String, String> {
-    as_text(&ResultView::new(result)?)
+pub fn tool_result_json(result: &ToolResult, granted: &UiGrant) -> Result<String, String> {
+    as_text(&ResultView::new(result, granted)?)
 }
 
 /// Writes the error text of a failed call in the same form.
@@ -151,13 +156,13 @@ mod tests {
             is_error: false,
             extra: None,
         };
-        let alone = tool_result_json(&result(Vec::new())).unwrap();
+        let alone = tool_result_json(&result(Vec::new()), &UiGrant::default()).unwrap();
         assert_eq!(
             alone,
             r#"{"content":[{"type":"text","text":"{\"a\": 1}"}],"structuredContent":{"a": 1}}"#
         );
         let text = Content { data: ContentData::Text("x".into()), annotations: None, extra: None };
-        let both = tool_result_json(&result(vec![text])).unwrap();
+        let both = tool_result_json(&result(vec![text]), &UiGrant::default()).unwrap();
         assert_eq!(both, r#"{"content":[{"type":"text","text":"x"}],"structuredContent":{"a": 1}}"#);
     }
 }
