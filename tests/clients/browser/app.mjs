@@ -1,126 +1,125 @@
-// Shows an app as a host does: in a sandboxed frame, under exactly the Content Security Policy that its `_meta.ui`
-// declares, with a result for it. Then a column is clicked, and a script in the app tries to reach another host.
+// Shows an app in Chromium and uses it as a person would. The mode says which one.
 //
 // Prints what the app showed and sent as one JSON line, and exits with 0.
 
-import { createServer } from 'node:http';
 import { parseArgs } from 'node:util';
 
-import { deadline, withBrowser } from './browser.mjs';
+import { deadline } from './browser.mjs';
+import { withApp } from './shown_app.mjs';
 
 const DEADLINE_MS = 60_000;
-const REVISION = '2026-07-28';
-const RESULT = {
-    content: [{ type: 'text', text: '3 groups' }],
-    structuredContent: {
-        rows: 4,
-        groups: [
-            { city: 'London', age: 36 },
-            { city: '<img src=x onerror=alert(1)>', age: 7 },
-            { city: 'Arlington', age: 85 },
-        ],
-    },
-};
 
-/** The contents of the app's resource, as a client gets them. */
-async function read(url, uri) {
-    const meta = {
-        'io.modelcontextprotocol/protocolVersion': REVISION,
-        'io.modelcontextprotocol/clientCapabilities': {},
-    };
-    const body = { jsonrpc: '2.0', id: 1, method: 'resources/read', params: { uri, _meta: meta } };
-    const headers = {
-        'content-type': 'application/json',
-        accept: 'application/json, text/event-stream',
-        'mcp-protocol-version': REVISION,
-        'mcp-method': 'resources/read',
-        'mcp-name': uri,
-    };
-    const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) });
-    const { result, error } = await response.json();
-    if (error) throw new Error(error.message);
-    return result.contents[0];
-}
+// The second city would run a script, if the page took it for HTML.
+const DATA = 'city,age\nLondon,36\n<img src=x onerror=alert(1)>,7\nArlington,85\n';
 
-/** The policy that a host makes of `csp` (SEP-1865). */
-function policy(csp = {}) {
-    const { connectDomains = [], resourceDomains = [], frameDomains = [], baseUriDomains = [] } = csp;
-    const of = (domains, otherwise) => (domains.length > 0 ? domains.join(' ') : otherwise);
-    const resources = resourceDomains.join(' ');
-    return [
-        "default-src 'none'",
-        `script-src 'self' 'unsafe-inline' ${resources}`,
-        `style-src 'self' 'unsafe-inline' ${resources}`,
-        `img-src 'self' data: ${resources}`,
-        `font-src 'self' ${resources}`,
-        `media-src 'self' data: ${resources}`,
-        `connect-src ${of(connectDomains, "'none'")}`,
-        `frame-src ${of(frameDomains, "'none'")}`,
-        `base-uri ${of(baseUriDomains, "'self'")}`,
-        "object-src 'none'",
-    ].join('; ');
-}
+// As SEP-1865 has them: one value for both themes.
+const VARIABLES = { '--color-background-primary': 'light-dark(rgb(1, 2, 3), rgb(4, 5, 6))' };
 
-/** The page around the frame: answers `ui/initialize`, and sends the result when the app is ready. */
-const HOST = `<!doctype html><title>Host</title><iframe sandbox="allow-scripts" src="/app"></iframe><script>
-window.received = [];
-addEventListener('message', ({ source, data }) => {
-    window.received.push(data.method);
-    const send = (message) => source.postMessage({ jsonrpc: '2.0', ...message }, '*');
-    if (data.method === 'ui/initialize') {
-        const hostContext = { theme: 'light', styles: { variables: { '--font-sans': 'serif' } } };
-        send({ id: data.id, result: { protocolVersion: '2026-01-26', hostCapabilities: {}, hostContext } });
-    } else if (data.method === 'ui/notifications/initialized') {
-        send({ method: 'ui/notifications/tool-input', params: { arguments: {} } });
-        send({ method: 'ui/notifications/tool-result', params: ${JSON.stringify(RESULT).replaceAll('<', '\\u003c')} });
-    }
-});
-</script>`;
+const received = (page) => page.evaluate(() => window.received.map(({ method }) => method));
+const background = (app) => app.locator('body').evaluate((body) => getComputedStyle(body).backgroundColor);
+const status = (app) => app.getByRole('status').innerText();
 
-async function drive(url, uri) {
-    const app = await read(url, uri);
-    const csp = policy(app._meta?.ui?.csp);
-    let reached = 0;
-    const server = createServer((request, response) => {
-        response.setHeader('content-type', 'text/html');
-        if (request.url === '/app') return response.setHeader('content-security-policy', csp).end(app.text);
-        if (request.url === '/') return response.end(HOST);
-        reached += request.url === '/phone' ? 1 : 0;
-        return response.setHeader('access-control-allow-origin', '*').end();
+/** The table of `tables`, sorted by a column, up and down. */
+function table(url) {
+    const args = { data: DATA, by: 'city', column: 'age', functions: ['sum'] };
+    return withApp({ url, name: 'tables-group', args }, async ({ page, app, frame }) => {
+        await app.locator('tbody tr').nth(2).waitFor();
+        const rows = () => app.locator('tbody tr').allInnerTexts();
+        const before = await rows();
+        await app.getByRole('button', { name: 'sum_age' }).click();
+        const ascending = await rows();
+        await page.keyboard.press('Enter');
+        const descending = await rows();
+        const refused = await frame.evaluate(attempt, ['fetch', url]);
+        return { before, ascending, descending, refused, status: await status(app), received: await received(page) };
     });
-    await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const origin = `http://127.0.0.1:${server.address().port}`;
-    try {
-        return await withBrowser(async (browser) => {
-            const page = await browser.newPage();
-            const faults = [];
-            page.on('pageerror', (error) => faults.push(error.message));
-            await page.goto(origin);
-            const frame = page.frameLocator('iframe');
-            await frame.locator('tbody tr').nth(2).waitFor();
-            const rows = () => frame.locator('tbody tr').allInnerTexts();
-            const before = await rows();
-            await frame.getByRole('button', { name: 'age' }).click();
-            const ascending = await rows();
-            await frame.getByRole('button', { name: 'age' }).click();
-            const descending = await rows();
-            const status = await frame.getByRole('status').innerText();
-            const phone = (target) => fetch(target).then(() => 'reached', (error) => error.name);
-            const phoned = await page.frames()[1].evaluate(phone, `${origin}/phone`);
-            const received = await page.evaluate(() => window.received);
-            return { mime: app.mimeType, before, ascending, descending, status, phoned, reached, received, faults };
-        });
-    } finally {
-        server.close();
-    }
 }
 
-const { positionals } = parseArgs({
+/** The form of `notes`: writes a note, opens it, and does not replace it unasked. */
+function form(url) {
+    const hostContext = { theme: 'dark', styles: { variables: VARIABLES } };
+    return withApp({ url, name: 'notes-find_notes', args: {}, hostContext }, async ({ page, app }) => {
+        const says = (text) => app.getByRole('status').filter({ hasText: text }).waitFor();
+        const save = async (title, text, then) => {
+            await app.getByLabel('Title').fill(title);
+            await app.getByLabel('Text').fill(text);
+            await app.getByRole('button', { name: 'Save' }).click();
+            await says(then);
+        };
+        await says('0 notes.');
+        const dark = await background(app);
+        await page.evaluate(() => window.setTheme('light'));
+        await app.locator('html[style*="light"]').waitFor();
+        const light = await background(app);
+        await save('!', 'x', 'give the note a title');
+        await app.getByLabel('Tags').fill('home, <b>');
+        await save('Shopping <i>list</i>', '- milk\n- eggs', 'is saved');
+        const listed = await app.getByRole('listitem').allInnerTexts();
+        await save('shopping <I>list</I>', 'other', 'Save again to replace it');
+        await app.getByRole('button', { name: 'Shopping' }).click();
+        await says('is open');
+        const opened = await app.getByLabel('Text').inputValue();
+        await save('Shopping <i>list</i>', `${opened}\n- bread`, 'is replaced');
+        await app.getByLabel('Find').fill('nothing');
+        await app.getByLabel('Find').press('Enter');
+        await says('0 notes.');
+        return { dark, light, listed, opened, received: await received(page) };
+    });
+}
+
+/** The same form where no store is granted: it says so, for the list and for a new note. */
+function denied(url) {
+    return withApp({ url, name: 'notes-find_notes', args: {} }, async ({ app }) => {
+        const says = (text) => app.getByRole('status').filter({ hasText: text }).waitFor();
+        await says('no store is granted');
+        await app.getByRole('button', { name: 'New note' }).click();
+        await app.getByLabel('Text').fill('x');
+        await app.getByLabel('Title').fill('A');
+        await app.getByRole('button', { name: 'Save' }).click();
+        await says('no store is granted');
+        return { status: await status(app) };
+    });
+}
+
+/** The page of a new project, and what it reaches on a host that it may connect to, and on another one. */
+function reach(url, granted, other) {
+    return withApp({ url, name: 'hello-hello', args: { name: 'Ada' } }, async ({ app, frame }) => {
+        await app.getByText('Ada').waitFor();
+        const outcome = { status: await status(app) };
+        for (const [name, host] of Object.entries({ granted, other })) {
+            outcome[name] = {};
+            for (const way of ['fetch', 'image', 'script', 'frame']) {
+                outcome[name][way] = await frame.evaluate(attempt, [way, `${host}/${way}`]);
+            }
+        }
+        // A policy does not stop a page from leaving; that of the sandbox around it does.
+        await frame.evaluate((target) => location.assign(target), `${other}/left`);
+        await frame.waitForURL((now) => now.protocol !== 'about:');
+        return { ...outcome, left: frame.url() };
+    });
+}
+
+/** Runs in an app: tries to reach a URL, and returns `reached`, or the rule by which the browser refused. */
+function attempt([way, target]) {
+    return new Promise((resolve) => {
+        document.addEventListener('securitypolicyviolation', ({ effectiveDirective }) => resolve(effectiveDirective));
+        if (way === 'fetch') return void fetch(target, { mode: 'no-cors' }).then(() => resolve('reached'), () => {});
+        const element = document.createElement({ image: 'img', script: 'script', frame: 'iframe' }[way]);
+        // A frame that is refused is loaded too, with an error.
+        if (way !== 'frame') element.onload = () => resolve('reached');
+        element.src = target;
+        document.body.append(element);
+    });
+}
+
+const SHOWN = { table, form, denied, reach };
+
+const { positionals, values } = parseArgs({
     options: { transport: { type: 'string' }, mode: { type: 'string' } },
     allowPositionals: true,
 });
 try {
-    const report = await Promise.race([drive(...positionals), deadline(DEADLINE_MS)]);
+    const report = await Promise.race([SHOWN[values.mode](...positionals), deadline(DEADLINE_MS)]);
     console.log(JSON.stringify({ client: 'browser', ...report, ok: true }));
     process.exit(0);
 } catch (error) {

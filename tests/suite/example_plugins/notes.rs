@@ -36,10 +36,12 @@ async fn heard(stream: &mut Stream, methods: &[&str]) -> Vec<Value> {
     messages
 }
 
+/// The notes that are listed; the app of the plugin is another resource.
 async fn uris(client: &Client) -> Vec<String> {
     let reply = client.request("resources/list", json!({})).await;
     let resources = reply.result()["resources"].as_array().unwrap().iter();
-    resources.map(|resource| resource["uri"].as_str().unwrap().to_owned()).collect()
+    let uris = resources.map(|resource| resource["uri"].as_str().unwrap().to_owned());
+    uris.filter(|uri| uri.starts_with("notes:")).collect()
 }
 
 async fn text(session: &Session, uri: &str) -> String {

@@ -3,11 +3,8 @@
 use std::path::Path;
 use std::process::Stdio;
 
-use anyhow::{Context as _, Result, ensure};
-use plugport_tests::browser;
-use plugport_tests::build::{guest, root};
+use plugport_tests::build::guest;
 use plugport_tests::command::output;
-use plugport_tests::external_clients::ExternalClient::Browser;
 use plugport_tests::http_client::{Client, LEGACY};
 use plugport_tests::server::{Server, program};
 use plugport_tests::shipped_files::with_files;
@@ -26,7 +23,7 @@ fn shipping(component: &Path, domains: &[&str]) -> Vec<u8> {
     with_files(component, &[("ui/sum.html", PAGE), ("ui/sum.meta.json", &about(domains))])
 }
 
-async fn tool(client: &Client, name: &str) -> Value {
+pub(super) async fn tool(client: &Client, name: &str) -> Value {
     let listed = client.request("tools/list", json!({})).await;
     let tools = listed.result()["tools"].as_array().unwrap().clone();
     tools.into_iter().find(|tool| tool["name"] == name).unwrap()
@@ -223,32 +220,4 @@ async fn a_tool_whose_app_is_not_published_works_without_it() {
     );
     assert!(client.call("v-version", json!({})).await.tool_text().len() == 1);
     server.wait_for_log("ui = { connect = [\"https://a.test\"] }").await;
-}
-
-/// The app of the plugin `tables`, in a frame under the policy that it declares.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_table_is_sorted_in_a_browser_and_reaches_no_host() -> Result<()> {
-    if !browser::is_there() {
-        return Ok(());
-    }
-    let file = |name: &str| std::fs::read_to_string(root().join("plugins/tables/ui").join(name));
-    let (page, about) = (file("table.html")?, file("table.meta.json")?);
-    let component = with_files(&guest("polite"), &[("ui/table.html", &page), ("ui/table.meta.json", &about)]);
-    let server = Server::builder().file("tables.wasm", &component).start().await;
-    let target = vec![server.url(), "ui://tables/table.html".to_owned()];
-    let report = Browser.drive("app", "http", "any", target).await;
-    let report = report.with_context(|| format!("the server said:\n{}", server.log()))?;
-    let rows = |field: &str| -> Vec<String> {
-        let rows = report[field].as_array().unwrap().iter();
-        rows.map(|row| row.as_str().unwrap().split_whitespace().next().unwrap().to_owned()).collect()
-    };
-    ensure!(rows("before") == ["London", "<img", "Arlington"], "{report}");
-    ensure!(rows("ascending") == ["<img", "London", "Arlington"], "{report}");
-    ensure!(rows("descending") == ["Arlington", "London", "<img"], "{report}");
-    ensure!(report["mime"] == "text/html;profile=mcp-app" && report["status"] == "3 rows", "{report}");
-    ensure!(report["phoned"] == "TypeError" && report["reached"] == 0, "{report}");
-    ensure!(report["faults"] == json!([]), "{report}");
-    let received = report["received"].to_string();
-    ensure!(received.contains("ui/notifications/size-changed"), "{report}");
-    Ok(())
 }

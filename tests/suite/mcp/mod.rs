@@ -6,6 +6,7 @@
 //! clients are in `hostile`.
 
 mod apps;
+mod apps_in_browser;
 mod batches;
 mod cancellation;
 pub(crate) mod conformance;

@@ -198,9 +198,12 @@ async fn two_servers_of_one_user_share_the_store_and_one_goes_on_when_the_other_
     // The server lists again a moment after the plugin reports a change.
     let begun = Instant::now();
     while other.request("resources/list", json!({})).await.result()["resources"].as_array().unwrap().len()
-        != 3
+        != 4
     {
-        assert!(begun.elapsed() < Duration::from_secs(20), "both notes and the index are never listed");
+        assert!(
+            begun.elapsed() < Duration::from_secs(20),
+            "both notes, the index and the app are never listed"
+        );
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     let many = async |client: &Client, name: &str| {

@@ -4,7 +4,7 @@
 //! a client and `--stdio`.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use crate::other_languages;
 use crate::repository::Repository;
@@ -21,6 +21,7 @@ pub(crate) fn run(repository: &Repository, mut arguments: Vec<String>) -> Outcom
     wasm::require_target(repository)?;
     build_rust_plugins(repository)?;
     let server = build_server(repository)?;
+    ship_files(repository, &server)?;
     other_languages::build(repository, &server)?;
     if build_only {
         return Ok(());
@@ -41,19 +42,49 @@ pub(crate) fn build_plugins(repository: &Repository, server: &Path) -> Outcome {
     std::thread::scope(|scope| {
         let others = scope.spawn(|| other_languages::build(repository, server));
         build_rust_plugins(repository)?;
+        ship_files(repository, server)?;
         run_command::joined(others)
     })
 }
 
 fn build_rust_plugins(repository: &Repository) -> Outcome {
     let names = repository.plugin_names()?;
+    let published = names.iter().filter(|name| !ships_files(repository, name)).cloned().collect();
     let listed = names.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
     let built = wasm::built(repository, RUST_BUILD);
     let note = first_time(&built, "(this takes about a minute the first time)");
     run_command::step(&format!("Building the plugins {listed} to target/plugins"), note, || {
         run_command::run(wasm::build(repository, &repository.plugins(), RUST_BUILD))?;
-        wasm::publish(&names, &built, &repository.target("plugins"))
+        wasm::publish(&published, &built, &repository.target("plugins"))
     })
+}
+
+/// Builds the plugins in Rust that ship files, as their authors would: cargo has compiled them, and only `plugport build`
+/// adds the files.
+fn ship_files(repository: &Repository, server: &Path) -> Outcome {
+    for name in repository.plugin_names()?.iter().filter(|name| ships_files(repository, name)) {
+        let component = format!("{name}.wasm");
+        let built = repository.target(RUST_BUILD).join(&component);
+        let mut command = Command::new(server);
+        command
+            .current_dir(repository.root())
+            .arg("build")
+            .arg(repository.relative(&repository.plugins().join(name)));
+        command.args(["--no-load", "-o"]).arg(repository.relative(&built));
+        wasm::set_component_environment(&mut command);
+        run_command::forget_package(&mut command);
+        command.env("CARGO_TARGET_DIR", repository.target(RUST_BUILD));
+        // stdout is for the server.
+        command.stdin(Stdio::null()).stdout(std::io::stderr());
+        run_command::step(&format!("Adding the files of plugins/{name}"), "", || run_command::run(command))?;
+        wasm::publish_as(&built, &repository.target("plugins").join(&component))?;
+    }
+    Ok(())
+}
+
+/// Whether a plugin has files that the server serves.
+fn ships_files(repository: &Repository, name: &str) -> bool {
+    ["skills", "ui"].iter().any(|folder| repository.plugins().join(name).join(folder).is_dir())
 }
 
 /// Builds the server and returns its path.

@@ -60,12 +60,17 @@ pub(crate) fn joined(thread: ScopedJoinHandle<'_, Outcome>) -> Outcome {
 pub(crate) fn cargo(folder: &Path) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(folder);
+    forget_package(&mut command);
+    command
+}
+
+/// Takes the variables of this program's package out of the environment of a command that runs cargo.
+pub(crate) fn forget_package(command: &mut Command) {
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("CARGO_PKG_") || name == "CARGO_MANIFEST_DIR" {
             command.env_remove(name);
         }
     }
-    command
 }
 
 /// Runs a command to its end and shows its output.

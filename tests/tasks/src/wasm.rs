@@ -65,14 +65,19 @@ pub(crate) fn build(repository: &Repository, folder: &Path, into: &str) -> Comma
     command.args(["build", "--release", "--locked", "--target", TARGET, "--manifest-path"]);
     command.arg(repository.relative(&folder.join("Cargo.toml")));
     command.arg("--target-dir").arg(repository.relative(&repository.target(into)));
-    for setting in HOST_SETTINGS {
-        command.env_remove(setting);
-    }
+    set_component_environment(&mut command);
     // As `plugport build` does, which would compile dependencies again otherwise.
     if let Some(home) = cargo_home().filter(|home| !home.to_string_lossy().contains(char::is_whitespace)) {
         command.env("CARGO_BUILD_RUSTFLAGS", format!("--remap-path-prefix={}=/cargo", home.display()));
     }
     command
+}
+
+/// Takes what is meant for the host's compiler out of the environment of a command.
+pub(crate) fn set_component_environment(command: &mut Command) {
+    for setting in HOST_SETTINGS {
+        command.env_remove(setting);
+    }
 }
 
 /// Where cargo has the sources of dependencies.
