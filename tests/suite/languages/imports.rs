@@ -68,8 +68,9 @@ const C: [&str; 4] = [
 ];
 
 #[test]
-fn a_plugin_in_python_imports_for_requests_store_and_settings_what_its_sources_import() {
-    const HOST: [&str; 3] = ["plugport:plugin/http-client ", "wasi:keyvalue/", "wasi:config/"];
+fn a_plugin_in_python_imports_for_requests_store_settings_and_tasks_what_its_sources_import() {
+    const HOST: [&str; 4] =
+        ["plugport:plugin/http-client ", "wasi:keyvalue/", "wasi:config/", "plugport:plugin/tasks "];
     let has = |found: &BTreeSet<String>, start: &str| found.iter().any(|name| name.starts_with(start));
     let Some(file) = plugin_in(Lang::Python, "tables") else { return };
     let found = imports(&file);
