@@ -23,8 +23,8 @@ const (
 	LevelEmergency
 )
 
-// ClientInfo is a client's name and version, the MCP revision spoken with it, and whether it has the capabilities
-// sampling, elicitation and roots.
+// ClientInfo is a client's name and version, the MCP revision spoken with it, whether it has the capabilities sampling,
+// elicitation and roots, and the names of the extensions that it declared.
 type ClientInfo = testhost.Info
 
 // Call is the request being served: its client, whether it was cancelled, its log and its progress.
@@ -37,7 +37,7 @@ type Call struct {
 	key        string
 }
 
-// Client is the client's name, version and capabilities.
+// Client is the client's name, version, capabilities and extensions.
 func (c *Call) Client() ClientInfo {
 	if c.testClient != nil {
 		return c.testClient.Client()
@@ -135,4 +135,14 @@ func (c *Call) Progress(done, total float64, message string) {
 		return
 	}
 	hostProgress(c.host, done, total, message)
+}
+
+// Detach lets the client go on without waiting for this call, if it knows tasks: it gets the id of a task, and fetches
+// the result later. It tells whether the call is a task now; if not, everything goes on as before. The status is for
+// people and may be empty; the messages of Progress replace it.
+func (c *Call) Detach(status string) bool {
+	if c.testClient != nil {
+		return c.testClient.Detach(status)
+	}
+	return hostDetach(c.host, status)
 }

@@ -16,6 +16,7 @@ func hostMeta(handle) string                                               { ret
 func hostCancelled(handle) bool                                            { return false }
 func hostLog(handle, Level, string, string)                                {}
 func hostProgress(handle, float64, float64, string)                        {}
+func hostDetach(handle, string) bool                                       { return false }
 func hostChanged(int, string)                                              {}
 func hostSample(handle, string, string) (string, error)                    { return "", errNoHost }
 func hostElicit(handle, string, string) (string, error)                    { return "", errNoHost }

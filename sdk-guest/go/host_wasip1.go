@@ -9,6 +9,7 @@ import (
 	"github.com/plugport/plugport/sdk-guest/go/internal/bindings/plugport_plugin_request"
 	"github.com/plugport/plugport/sdk-guest/go/internal/bindings/plugport_plugin_roots"
 	"github.com/plugport/plugport/sdk-guest/go/internal/bindings/plugport_plugin_sampling"
+	"github.com/plugport/plugport/sdk-guest/go/internal/bindings/plugport_plugin_tasks"
 	"github.com/plugport/plugport/sdk-guest/go/internal/bindings/plugport_plugin_types"
 	wit "github.com/plugport/plugport/sdk-guest/go/internal/wit/types"
 )
@@ -22,6 +23,7 @@ func hostClient(h handle) ClientInfo {
 	return ClientInfo{
 		Name: info.Name, Version: info.Version, Protocol: info.Protocol,
 		Sampling: info.Sampling, Elicitation: info.Elicitation, Roots: info.Roots,
+		Extensions: info.Extensions,
 	}
 }
 
@@ -41,6 +43,10 @@ func hostProgress(h handle, done, total float64, message string) {
 		of = wit.Some(total)
 	}
 	h.Progress(done, of, optional(message))
+}
+
+func hostDetach(h handle, status string) bool {
+	return plugport_plugin_tasks.Detach(h, optional(status))
 }
 
 func hostChanged(listing int, uri string) {

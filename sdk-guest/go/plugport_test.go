@@ -187,6 +187,21 @@ func TestTheClientIsAsked(t *testing.T) {
 	equal(t, client.Changes()[0], "tools")
 }
 
+func TestTheClientDeclaresExtensions(t *testing.T) {
+	apps := "io.modelcontextprotocol/ui"
+	equal(t, len(plugporttest.New().Call().Client().Extensions), 0)
+	client := plugporttest.New().HasExtensions("io.modelcontextprotocol/tasks", apps).Call().Client()
+	equal(t, client.Extensions[1], apps)
+	equal(t, client.Supports(apps), true)
+	equal(t, client.Supports("io.modelcontextprotocol"), false)
+}
+
+func TestAClientOfATestWaitsForCallsThatDetach(t *testing.T) {
+	call := plugporttest.New().Call()
+	equal(t, call.Detach("rendering"), false)
+	equal(t, call.Detach(""), false)
+}
+
 func TestErrorsAreHandedOn(t *testing.T) {
 	for want, client := range map[plugport.Kind]*plugporttest.Client{
 		plugport.MissingCapability: plugporttest.New().Accepts(map[string]any{"name": "Ada"}),

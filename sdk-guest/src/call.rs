@@ -44,6 +44,19 @@ pub(crate) trait ScriptedClient {
     fn respond(&self, key: Option<&str>, request: &ClientRequest) -> Result<String, Error>;
 }
 
+impl ClientInfo {
+    /// Whether the client declared this extension of MCP.
+    ///
+    /// ```
+    /// # let call = plugport_sdk::testing::call();
+    /// let shows_apps = call.client().supports("io.modelcontextprotocol/ui");
+    /// # assert!(!shows_apps);
+    /// ```
+    pub fn supports(&self, extension: &str) -> bool {
+        self.extensions.iter().any(|declared| declared == extension)
+    }
+}
+
 impl CallBackend {
     /// Logs data, which is JSON.
     pub(crate) fn log(&self, level: Level, logger: Option<&str>, data: &str) {
@@ -90,7 +103,8 @@ impl Call {
         format!("input-{count}")
     }
 
-    /// The client: its name and version, its MCP revision, and the requests that it supports.
+    /// The client: its name and version, its MCP revision, the requests that it supports and the extensions that it
+    /// declared.
     ///
     /// `sampling`, `elicitation` and `roots` say whether the client supports [`sample`](Self::sample),
     /// [`elicit`](Self::elicit) and [`roots`](Self::roots); otherwise these fail with [`Error::MissingCapability`].

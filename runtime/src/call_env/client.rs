@@ -139,6 +139,8 @@ pub struct ClientInfo {
     pub elicitation: bool,
     /// Whether it supports roots.
     pub roots: bool,
+    /// The names of the extensions that it declared.
+    pub extensions: Vec<String>,
     /// Whether it runs on this machine for certain.
     pub is_local: bool,
 }

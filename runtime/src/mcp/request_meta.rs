@@ -97,7 +97,13 @@ pub(crate) struct Implementation<'a> {
 }
 
 impl Implementation<'_> {
-    pub(crate) fn into_client(self, revision: Revision, capabilities: ClientCapabilities) -> ClientInfo {
+    /// The client with these capabilities and extensions.
+    pub(crate) fn into_client(
+        self,
+        revision: Revision,
+        capabilities: ClientCapabilities,
+        extensions: Vec<String>,
+    ) -> ClientInfo {
         let cut = |text: &str| cut(text, NAME_BYTES).to_owned();
         ClientInfo {
             name: cut(&self.name),
@@ -106,6 +112,7 @@ impl Implementation<'_> {
             sampling: capabilities.sampling,
             elicitation: capabilities.elicitation_form || capabilities.elicitation_url,
             roots: capabilities.roots,
+            extensions,
             is_local: false,
         }
     }
@@ -189,8 +196,8 @@ impl StatelessMeta {
         let meta = request.params.meta().map(serde_json::from_str::<RawMeta<'_>>);
         // A request whose `_meta` cannot be parsed has been rejected before.
         let RawMeta { client, capabilities, .. } = meta.and_then(Result::ok).unwrap_or_default();
-        let capabilities = ClientCapabilities::read(capabilities, revision);
-        client.unwrap_or_default().into_client(revision, capabilities)
+        let (capabilities, extensions) = ClientCapabilities::read_with_extensions(capabilities, revision);
+        client.unwrap_or_default().into_client(revision, capabilities, extensions)
     }
 }
 

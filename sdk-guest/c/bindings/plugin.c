@@ -1788,10 +1788,22 @@ void plugport_plugin_types_error_free(plugport_plugin_types_error_t *ptr) {
   }
 }
 
+void plugin_list_string_free(plugin_list_string_t *ptr) {
+  size_t list_len = ptr->len;
+  if (list_len > 0) {
+    plugin_string_t *list_ptr = ptr->ptr;
+    for (size_t i = 0; i < list_len; i++) {
+      plugin_string_free(&list_ptr[i]);
+    }
+    free(list_ptr);
+  }
+}
+
 void plugport_plugin_request_client_info_free(plugport_plugin_request_client_info_t *ptr) {
   plugin_string_free(&ptr->name);
   plugin_string_free(&ptr->version);
   plugin_string_free(&ptr->protocol);
+  plugin_list_string_free(&ptr->extensions);
 }
 
 __attribute__((__import_module__("plugport:plugin/request@0.1.0"), __import_name__("[resource-drop]call")))
@@ -1935,21 +1947,6 @@ void wasi_keyvalue_store_error_free(wasi_keyvalue_store_error_t *ptr) {
   }
 }
 
-void plugin_list_string_free(plugin_list_string_t *ptr) {
-  size_t list_len = ptr->len;
-  if (list_len > 0) {
-    plugin_string_t *list_ptr = ptr->ptr;
-    for (size_t i = 0; i < list_len; i++) {
-      plugin_string_free(&list_ptr[i]);
-    }
-    free(list_ptr);
-  }
-}
-
-void wasi_keyvalue_store_key_response_free(wasi_keyvalue_store_key_response_t *ptr) {
-  plugin_list_string_free(&ptr->keys);
-}
-
 __attribute__((__import_module__("wasi:keyvalue/store@0.2.0-draft2"), __import_name__("[resource-drop]bucket")))
 extern void __wasm_import_wasi_keyvalue_store_bucket_drop(int32_t handle);
 
@@ -2001,7 +1998,6 @@ void wasi_keyvalue_store_result_bool_error_free(wasi_keyvalue_store_result_bool_
 
 void wasi_keyvalue_store_result_key_response_error_free(wasi_keyvalue_store_result_key_response_error_t *ptr) {
   if (!ptr->is_err) {
-    wasi_keyvalue_store_key_response_free(&ptr->val.ok);
   } else {
     wasi_keyvalue_store_error_free(&ptr->val.err);
   }
@@ -2563,8 +2559,13 @@ void exports_plugport_plugin_completions_target_free(exports_plugport_plugin_com
   }
 }
 
+void exports_plugport_plugin_completions_completion_free(exports_plugport_plugin_completions_completion_t *ptr) {
+  plugin_list_string_free(&ptr->values);
+}
+
 void exports_plugport_plugin_completions_result_completion_error_free(exports_plugport_plugin_completions_result_completion_error_t *ptr) {
   if (!ptr->is_err) {
+    exports_plugport_plugin_completions_completion_free(&ptr->val.ok);
   } else {
     exports_plugport_plugin_completions_error_free(&ptr->val.err);
   }
@@ -2599,7 +2600,7 @@ void plugin_string_free(plugin_string_t *ret) {
 
 void plugport_plugin_request_method_call_client(plugport_plugin_request_borrow_call_t self, plugport_plugin_request_client_info_t *ret) {
   __attribute__((__aligned__(sizeof(void*))))
-  uint8_t ret_area[(7*sizeof(void*))];
+  uint8_t ret_area[(9*sizeof(void*))];
   uint8_t *ptr = (uint8_t *) &ret_area;
   __wasm_import_plugport_plugin_request_method_call_client((self).__handle, ptr);
   *ret = (plugport_plugin_request_client_info_t) {
@@ -2609,6 +2610,7 @@ void plugport_plugin_request_method_call_client(plugport_plugin_request_borrow_c
     (bool) (int32_t) *((uint8_t*) (ptr + (6*sizeof(void*)))),
     (bool) (int32_t) *((uint8_t*) (ptr + (1+6*sizeof(void*)))),
     (bool) (int32_t) *((uint8_t*) (ptr + (2+6*sizeof(void*)))),
+    (plugin_list_string_t) (plugin_list_string_t) { (plugin_string_t*)(*((uint8_t **) (ptr + (7*sizeof(void*))))), (*((size_t*) (ptr + (8*sizeof(void*))))) },
   };
 }
 

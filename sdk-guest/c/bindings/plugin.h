@@ -156,6 +156,11 @@ typedef uint8_t plugport_plugin_request_log_level_t;
 #define PLUGPORT_PLUGIN_REQUEST_LOG_LEVEL_ALERT 6
 #define PLUGPORT_PLUGIN_REQUEST_LOG_LEVEL_EMERGENCY 7
 
+typedef struct {
+  plugin_string_t *ptr;
+  size_t len;
+} plugin_list_string_t;
+
 typedef struct plugport_plugin_request_client_info_t {
   plugin_string_t   name;
   plugin_string_t   version;
@@ -164,6 +169,8 @@ typedef struct plugport_plugin_request_client_info_t {
   bool   sampling;
   bool   elicitation;
   bool   roots;
+  // Names of the MCP extensions that it declared, e.g. io.modelcontextprotocol/ui, at most 32
+  plugin_list_string_t   extensions;
 } plugport_plugin_request_client_info_t;
 
 typedef struct plugport_plugin_request_own_call_t {
@@ -293,11 +300,6 @@ typedef struct wasi_keyvalue_store_error_t {
 #define WASI_KEYVALUE_STORE_ERROR_ACCESS_DENIED 1
 // Some implementation-specific error has occurred (e.g. I/O)
 #define WASI_KEYVALUE_STORE_ERROR_OTHER 2
-
-typedef struct {
-  plugin_string_t *ptr;
-  size_t len;
-} plugin_list_string_t;
 
 // A response to a `list-keys` operation.
 typedef struct wasi_keyvalue_store_key_response_t {
@@ -1098,6 +1100,8 @@ void plugport_plugin_types_rpc_error_free(plugport_plugin_types_rpc_error_t *ptr
 
 void plugport_plugin_types_error_free(plugport_plugin_types_error_t *ptr);
 
+void plugin_list_string_free(plugin_list_string_t *ptr);
+
 void plugport_plugin_request_client_info_free(plugport_plugin_request_client_info_t *ptr);
 
 extern void plugport_plugin_request_call_drop_own(plugport_plugin_request_own_call_t handle);
@@ -1139,10 +1143,6 @@ void plugport_plugin_inputs_list_input_response_free(plugport_plugin_inputs_list
 void plugport_plugin_inputs_result_list_input_response_error_free(plugport_plugin_inputs_result_list_input_response_error_t *ptr);
 
 void wasi_keyvalue_store_error_free(wasi_keyvalue_store_error_t *ptr);
-
-void plugin_list_string_free(plugin_list_string_t *ptr);
-
-void wasi_keyvalue_store_key_response_free(wasi_keyvalue_store_key_response_t *ptr);
 
 extern void wasi_keyvalue_store_bucket_drop_own(wasi_keyvalue_store_own_bucket_t handle);
 
@@ -1309,6 +1309,8 @@ void exports_plugport_plugin_prompts_result_prompt_result_error_free(exports_plu
 void exports_plugport_plugin_completions_error_free(exports_plugport_plugin_completions_error_t *ptr);
 
 void exports_plugport_plugin_completions_target_free(exports_plugport_plugin_completions_target_t *ptr);
+
+void exports_plugport_plugin_completions_completion_free(exports_plugport_plugin_completions_completion_t *ptr);
 
 void exports_plugport_plugin_completions_result_completion_error_free(exports_plugport_plugin_completions_result_completion_error_t *ptr);
 

@@ -1,5 +1,6 @@
 /* The call: its beginning and end, its log and progress. */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "internal.h"
 
@@ -61,9 +62,27 @@ void pp_progress(pp_call *call, double done, double total, const char *message)
                                                  message ? &text : NULL);
 }
 
+bool pp_detach(pp_call *call, const char *status)
+{
+    plugin_string_t text = ppi_lend(status ? status : "");
+    return plugport_plugin_tasks_detach(call->handle, status ? &text : NULL);
+}
+
 bool pp_cancelled(pp_call *call)
 {
     return plugport_plugin_request_method_call_cancelled(call->handle);
+}
+
+static const char *const *lift_all(plugin_list_string_t *texts)
+{
+    const char **lifted = pp_alloc(texts->len * sizeof *lifted);
+    for (size_t at = 0; at < texts->len; at++) {
+        lifted[at] = ppi_lift(&texts->ptr[at]);
+    }
+    if (texts->len > 0) {
+        free(texts->ptr);
+    }
+    return lifted;
 }
 
 pp_client pp_client_of(pp_call *call)
@@ -71,10 +90,27 @@ pp_client pp_client_of(pp_call *call)
     plugport_plugin_request_client_info_t info;
     plugport_plugin_request_method_call_client(call->handle, &info);
     pp_client client = {
-        ppi_lift(&info.name), ppi_lift(&info.version), ppi_lift(&info.protocol),
-        info.sampling,        info.elicitation,        info.roots,
+        .name = ppi_lift(&info.name),
+        .version = ppi_lift(&info.version),
+        .protocol = ppi_lift(&info.protocol),
+        .sampling = info.sampling,
+        .elicitation = info.elicitation,
+        .roots = info.roots,
+        .extensions = lift_all(&info.extensions),
+        .extension_count = info.extensions.len,
     };
     return client;
+}
+
+bool pp_supports(pp_call *call, const char *extension)
+{
+    pp_client client = pp_client_of(call);
+    for (size_t at = 0; at < client.extension_count; at++) {
+        if (strcmp(client.extensions[at], extension) == 0) {
+            return true;
+        }
+    }
+    return false;
 }
 
 const char *pp_principal(pp_call *call)

@@ -5,11 +5,14 @@
 #include "testing.h"
 
 #define MOST_ROOTS 16
+#define MOST_EXTENSIONS 16
 
 typedef struct client {
     const char *sample, *elicit;
     const char *root_uris[MOST_ROOTS], *root_names[MOST_ROOTS];
     size_t roots;
+    const char *extensions[MOST_EXTENSIONS];
+    size_t extension_count;
     bool denies, cancelled;
     const char *logs, *progress, *request, *changes;
 } client;
@@ -59,6 +62,13 @@ void pp_test_has_root(const char *uri, const char *name)
     if (now.roots < MOST_ROOTS) {
         now.root_uris[now.roots] = uri;
         now.root_names[now.roots++] = name;
+    }
+}
+
+void pp_test_has_extension(const char *name)
+{
+    if (now.extension_count < MOST_EXTENSIONS) {
+        now.extensions[now.extension_count++] = name;
     }
 }
 
@@ -127,6 +137,13 @@ void plugport_plugin_request_method_call_progress(plugport_plugin_request_borrow
     now.progress = with_line(now.progress, ppt_format("%g%s%s", progress, of, text));
 }
 
+/* This client knows no tasks, so it waits. */
+bool plugport_plugin_tasks_detach(plugport_plugin_tasks_borrow_call_t call, plugin_string_t *status)
+{
+    (void)call, (void)status;
+    return false;
+}
+
 bool plugport_plugin_request_method_call_cancelled(plugport_plugin_request_borrow_call_t self)
 {
     (void)self;
@@ -143,6 +160,14 @@ void plugport_plugin_request_method_call_client(plugport_plugin_request_borrow_c
     ret->sampling = now.sample != NULL;
     ret->elicitation = now.elicit != NULL;
     ret->roots = now.roots > 0;
+    ret->extensions.len = now.extension_count;
+    ret->extensions.ptr = NULL;
+    if (now.extension_count > 0) {
+        ret->extensions.ptr = calloc(now.extension_count, sizeof *ret->extensions.ptr);
+    }
+    for (size_t at = 0; ret->extensions.ptr && at < now.extension_count; at++) {
+        ret->extensions.ptr[at] = ppt_give(now.extensions[at]);
+    }
 }
 
 bool plugport_plugin_request_method_call_principal(plugport_plugin_request_borrow_call_t self, plugin_string_t *ret)

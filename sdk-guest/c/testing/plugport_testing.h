@@ -22,6 +22,8 @@ void pp_test_declines(void);
 /* Closes the form. */
 void pp_test_closes(void);
 void pp_test_has_root(const char *uri, const char *name);
+/* The client declares this extension. */
+void pp_test_has_extension(const char *name);
 /* The operator grants neither requests to the client nor the store. */
 void pp_test_denies(void);
 /* The client no longer waits. */

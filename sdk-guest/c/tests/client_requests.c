@@ -76,6 +76,23 @@ static void clients_are_told(void)
     PP_CHECK(pp_cancelled(&call));
 }
 
+static void clients_declare_extensions(void)
+{
+    pp_test_new_client();
+    PP_CHECK(pp_client_of(&call).extension_count == 0 && !pp_supports(&call, "io.modelcontextprotocol/ui"));
+    pp_test_has_extension("io.modelcontextprotocol/tasks");
+    pp_test_has_extension("io.modelcontextprotocol/ui");
+    pp_client client = pp_client_of(&call);
+    PP_CHECK(client.extension_count == 2);
+    PP_CHECK_TEXT(client.extensions[1], "io.modelcontextprotocol/ui");
+    PP_CHECK(pp_supports(&call, "io.modelcontextprotocol/ui") && !pp_supports(&call, "io.modelcontextprotocol"));
+}
+
+static void clients_of_tests_wait_for_calls_that_detach(void)
+{
+    PP_CHECK(!pp_detach(&call, "rendering") && !pp_detach(&call, NULL));
+}
+
 static void several_requests_are_sent_at_once(void)
 {
     pp_test_new_client();
@@ -105,4 +122,6 @@ void test_client_requests(void)
     models_are_sampled();
     roots_are_listed();
     clients_are_told();
+    clients_declare_extensions();
+    clients_of_tests_wait_for_calls_that_detach();
 }

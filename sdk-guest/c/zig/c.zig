@@ -131,7 +131,21 @@ pub fn Table(comptime Item: type) type {
 pub const pp_call = opaque {};
 pub extern fn pp_log(call: *pp_call, level: c_uint, logger: ?[*:0]const u8, format: [*:0]const u8, ...) void;
 pub extern fn pp_progress(call: *pp_call, done: f64, total: f64, message: ?[*:0]const u8) void;
+pub extern fn pp_detach(call: *pp_call, status: ?[*:0]const u8) bool;
 pub extern fn pp_cancelled(call: *pp_call) bool;
+
+pub const pp_client = extern struct {
+    name: [*:0]const u8,
+    version: [*:0]const u8,
+    protocol: [*:0]const u8,
+    sampling: bool,
+    elicitation: bool,
+    roots: bool,
+    extensions: [*]const [*:0]const u8,
+    extension_count: usize,
+};
+pub extern fn pp_client_of(call: *pp_call) pp_client;
+pub extern fn pp_supports(call: *pp_call, extension: [*:0]const u8) bool;
 pub extern fn pp_principal(call: *pp_call) ?[*:0]const u8;
 
 pub const pp_create_message_request = extern struct {

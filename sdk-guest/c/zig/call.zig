@@ -29,9 +29,26 @@ pub const Call = struct {
         c.pp_progress(call.raw, done, total orelse -1, memory.zeroTerminated(text));
     }
 
+    /// The client need not wait from here on, if it knows tasks. Whether the call is a task now; if not, everything
+    /// goes on as before. The status is for people.
+    pub fn detach(call: Call, status: ?[]const u8) bool {
+        return c.pp_detach(call.raw, if (status) |text| memory.zeroTerminated(text).ptr else null);
+    }
+
     /// Whether the client no longer waits.
     pub fn cancelled(call: Call) bool {
         return c.pp_cancelled(call.raw);
+    }
+
+    /// The names of the extensions of MCP that the client declared.
+    pub fn extensions(call: Call) []const [*:0]const u8 {
+        const client = c.pp_client_of(call.raw);
+        return client.extensions[0..client.extension_count];
+    }
+
+    /// Whether the client declared this extension, such as `io.modelcontextprotocol/ui`.
+    pub fn supports(call: Call, extension: []const u8) bool {
+        return c.pp_supports(call.raw, memory.zeroTerminated(extension).ptr);
     }
 
     /// Who calls, when the server authenticates its callers.

@@ -18,6 +18,7 @@ extern fn pp_test_samples(text: [*:0]const u8) void;
 extern fn pp_test_accepts(json: [*:0]const u8) void;
 extern fn pp_test_declines() void;
 extern fn pp_test_closes() void;
+extern fn pp_test_has_extension(name: [*:0]const u8) void;
 extern fn pp_test_denies() void;
 extern fn pp_test_new_client() void;
 extern fn pp_test_has_config(key: [*:0]const u8, value: [*:0]const u8) void;
@@ -35,6 +36,8 @@ pub const samples = pp_test_samples;
 pub const accepts = pp_test_accepts;
 pub const declines = pp_test_declines;
 pub const closes = pp_test_closes;
+/// The client declares this extension.
+pub const hasExtension = pp_test_has_extension;
 /// The operator grants neither requests to the client nor the store.
 pub const denies = pp_test_denies;
 pub const hasConfig = pp_test_has_config;

@@ -70,6 +70,12 @@ func (c *Client) Meta(meta map[string]any) *Client {
 	return c
 }
 
+// HasExtensions lets the client declare these extensions of MCP.
+func (c *Client) HasExtensions(names ...string) *Client {
+	c.fake.info.Extensions = names
+	return c
+}
+
 // Cancel lets the client lose interest, from now on.
 func (c *Client) Cancel() { c.fake.cancelled = true }
 

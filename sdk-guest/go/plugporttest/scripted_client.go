@@ -91,6 +91,9 @@ func (f *fake) Progress(done, total float64, message string) {
 	f.progress = append(f.progress, ProgressRecord{done, total, message})
 }
 
+// Detach does nothing: this client knows no tasks, so it waits.
+func (f *fake) Detach(string) bool { return false }
+
 func (f *fake) Changed(listing int, uri string) {
 	if names := [...]string{"tools", "resources", "prompts"}; listing < len(names) {
 		uri = names[listing]

@@ -2,7 +2,7 @@ import unittest
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from plugport_sdk import Field, Image, Message, Root, errors
+from plugport_sdk import Field, Image, Message, Root, errors, tasks
 from plugport_sdk.elicitation import form
 from plugport_sdk.testing import Log, Progress, TestClient
 
@@ -37,6 +37,20 @@ class LogsAndProgress(unittest.TestCase):
         self.assertFalse(call.cancelled())
         client.cancel()
         self.assertTrue(call.cancelled())
+
+
+class Clients(unittest.TestCase):
+    def test_a_client_declares_the_extensions_that_a_test_gives_it(self):
+        self.assertEqual(TestClient().call().client.extensions, ())
+        client = TestClient(extensions=["io.modelcontextprotocol/ui"]).call().client
+        self.assertEqual(client.extensions, ("io.modelcontextprotocol/ui",))
+
+    def test_a_client_of_a_test_waits_for_calls_that_detach(self):
+        for call in (TestClient().call(), TestClient().async_call()):
+            self.assertIs(tasks.detach(call, "rendering"), False)
+            self.assertIs(tasks.detach(call), False)
+        with self.assertRaisesRegex(errors.Internal, "the status of `detach`"):
+            tasks.detach(TestClient().call(), 5)
 
 
 class Sampling(unittest.TestCase):

@@ -4,6 +4,8 @@ from types import SimpleNamespace
 from unittest import mock
 
 from plugport_sdk import (
+    Call,
+    Client,
     Completion,
     Contents,
     Embedded,
@@ -15,6 +17,7 @@ from plugport_sdk import (
     errors,
     host,
     notify,
+    tasks,
     testing,
 )
 from plugport_sdk.exports import _guarded
@@ -49,6 +52,26 @@ def flat(value):
             yield from flat(one)
     else:
         yield value
+
+
+class Clients(unittest.TestCase):
+    def test_a_client_is_what_the_host_says(self):
+        said = SimpleNamespace(
+            name="ide", version="1", protocol="2026-07-28", sampling=True, elicitation=False, roots=True,
+            extensions=["io.modelcontextprotocol/ui"],
+        )  # fmt: skip
+        found = host.HostCallBackend(SimpleNamespace(client=lambda: said)).client()
+        expected = Client("ide", "1", "2026-07-28", True, False, True, ("io.modelcontextprotocol/ui",))
+        self.assertEqual(found, expected)
+
+    def test_a_call_detaches_by_the_interface_that_its_component_has(self):
+        detached = []
+        interface = SimpleNamespace(detach=lambda *given: detached.append(given) or True)
+        call = Call(host.HostCallBackend("handle"))
+        with mock.patch.object(host, "interface", lambda *_: interface):
+            self.assertIs(tasks.detach(call, HALF), True)
+            self.assertIs(tasks.detach(call), True)
+        self.assertEqual(detached, [("handle", "\ufffd"), ("handle", None)])
 
 
 class Results(unittest.TestCase):

@@ -290,6 +290,8 @@ pub mod plugport {
                 pub sampling: bool,
                 pub elicitation: bool,
                 pub roots: bool,
+                /// Names of the MCP extensions that it declared, e.g. io.modelcontextprotocol/ui, at most 32
+                pub extensions: _rt::Vec<_rt::String>,
             }
             impl ::core::fmt::Debug for ClientInfo {
                 fn fmt(
@@ -303,6 +305,7 @@ pub mod plugport {
                         .field("sampling", &self.sampling)
                         .field("elicitation", &self.elicitation)
                         .field("roots", &self.roots)
+                        .field("extensions", &self.extensions)
                         .finish()
                 }
             }
@@ -355,10 +358,10 @@ pub mod plugport {
                         struct RetArea(
                             [::core::mem::MaybeUninit<
                                 u8,
-                            >; 7 * ::core::mem::size_of::<*const u8>()],
+                            >; 9 * ::core::mem::size_of::<*const u8>()],
                         );
                         let mut ret_area = RetArea(
-                            [::core::mem::MaybeUninit::uninit(); 7
+                            [::core::mem::MaybeUninit::uninit(); 9
                                 * ::core::mem::size_of::<*const u8>()],
                         );
                         let ptr0 = ret_area.0.as_mut_ptr().cast::<u8>();
@@ -410,15 +413,48 @@ pub mod plugport {
                                 .add(2 + 6 * ::core::mem::size_of::<*const u8>())
                                 .cast::<u8>(),
                         );
-                        let result14 = ClientInfo {
+                        let l14 = *ptr0
+                            .add(7 * ::core::mem::size_of::<*const u8>())
+                            .cast::<*mut u8>();
+                        let l15 = *ptr0
+                            .add(8 * ::core::mem::size_of::<*const u8>())
+                            .cast::<usize>();
+                        let base19 = l14;
+                        let len19 = l15;
+                        let mut result19 = _rt::Vec::with_capacity(len19);
+                        for i in 0..len19 {
+                            let base = base19
+                                .add(i * (2 * ::core::mem::size_of::<*const u8>()));
+                            let e19 = {
+                                let l16 = *base.add(0).cast::<*mut u8>();
+                                let l17 = *base
+                                    .add(::core::mem::size_of::<*const u8>())
+                                    .cast::<usize>();
+                                let len18 = l17;
+                                let bytes18 = _rt::Vec::from_raw_parts(
+                                    l16.cast(),
+                                    len18,
+                                    len18,
+                                );
+                                _rt::string_lift(bytes18)
+                            };
+                            result19.push(e19);
+                        }
+                        _rt::cabi_dealloc(
+                            base19,
+                            len19 * (2 * ::core::mem::size_of::<*const u8>()),
+                            ::core::mem::size_of::<*const u8>(),
+                        );
+                        let result20 = ClientInfo {
                             name: _rt::string_lift(bytes4),
                             version: _rt::string_lift(bytes7),
                             protocol: _rt::string_lift(bytes10),
                             sampling: _rt::bool_lift(l11 as u8),
                             elicitation: _rt::bool_lift(l12 as u8),
                             roots: _rt::bool_lift(l13 as u8),
+                            extensions: result19,
                         };
-                        result14
+                        result20
                     }
                 }
             }
@@ -2399,6 +2435,15 @@ mod _rt {
             val != 0
         }
     }
+    pub unsafe fn cabi_dealloc(ptr: *mut u8, size: usize, align: usize) {
+        if size == 0 {
+            return;
+        }
+        unsafe {
+            let layout = alloc::Layout::from_size_align_unchecked(size, align);
+            alloc::dealloc(ptr, layout);
+        }
+    }
     pub unsafe fn invalid_enum_discriminant<T>() -> T {
         if cfg!(debug_assertions) {
             panic!("invalid enum discriminant")
@@ -2423,15 +2468,6 @@ mod _rt {
             self as f64
         }
     }
-    pub unsafe fn cabi_dealloc(ptr: *mut u8, size: usize, align: usize) {
-        if size == 0 {
-            return;
-        }
-        unsafe {
-            let layout = alloc::Layout::from_size_align_unchecked(size, align);
-            alloc::dealloc(ptr, layout);
-        }
-    }
     pub use alloc_crate::alloc;
     extern crate alloc as alloc_crate;
 }
@@ -2442,8 +2478,8 @@ mod _rt {
 )]
 #[doc(hidden)]
 #[allow(clippy::octal_escapes)]
-pub static __WIT_BINDGEN_COMPONENT_TYPE: [u8; 2051] = *b"\
-\0asm\x0d\0\x01\0\0\x19\x16wit-component-encoding\x04\0\x07\x85\x0f\x01A\x02\x01\
+pub static __WIT_BINDGEN_COMPONENT_TYPE: [u8; 2066] = *b"\
+\0asm\x0d\0\x01\0\0\x19\x16wit-component-encoding\x04\0\x07\x94\x0f\x01A\x02\x01\
 A\x10\x01B\x19\x01m\x02\x04user\x09assistant\x04\0\x04role\x03\0\0\x01p\x01\x01k\
 u\x01ks\x01r\x03\x08audience\x02\x08priority\x03\x0dlast-modified\x04\x04\0\x0ba\
 nnotations\x03\0\x05\x01p}\x01r\x02\x04data\x07\x09mime-types\x04\0\x05media\x03\
@@ -2458,38 +2494,38 @@ messages\x04data\x04\x04\0\x09rpc-error\x03\0\x15\x01q\x0a\x09not-found\x01s\0\x
 invalid-params\x01s\0\x08internal\x01s\0\x12missing-capability\x01s\0\x06denied\x01\
 s\0\x0bover-budget\x01s\0\x09timed-out\0\0\x09cancelled\0\0\x08rejected\x01s\0\x03\
 rpc\x01\x16\0\x04\0\x05error\x03\0\x17\x03\0\x1bplugport:plugin/types@0.1.0\x05\0\
-\x01B\x13\x01m\x08\x05debug\x04info\x06notice\x07warning\x05error\x08critical\x05\
-alert\x09emergency\x04\0\x09log-level\x03\0\0\x01r\x06\x04names\x07versions\x08p\
-rotocols\x08sampling\x7f\x0belicitation\x7f\x05roots\x7f\x04\0\x0bclient-info\x03\
-\0\x02\x04\0\x04call\x03\x01\x01h\x04\x01@\x01\x04self\x05\0\x03\x04\0\x13[metho\
-d]call.client\x01\x06\x01ks\x01@\x01\x04self\x05\0\x07\x04\0\x16[method]call.pri\
-ncipal\x01\x08\x04\0\x11[method]call.meta\x01\x08\x01@\x01\x04self\x05\0\x7f\x04\
-\0\x16[method]call.cancelled\x01\x09\x01@\x04\x04self\x05\x05level\x01\x06logger\
-\x07\x04datas\x01\0\x04\0\x10[method]call.log\x01\x0a\x01ku\x01@\x04\x04self\x05\
-\x08progressu\x05total\x0b\x07message\x07\x01\0\x04\0\x15[method]call.progress\x01\
-\x0c\x03\0\x1dplugport:plugin/request@0.1.0\x05\x01\x02\x03\0\0\x05error\x02\x03\
-\0\x01\x04call\x01B\x09\x02\x03\x02\x01\x02\x04\0\x05error\x03\0\0\x02\x03\x02\x01\
-\x03\x04\0\x04call\x03\0\x02\x01h\x03\x01ks\x01j\x01s\x01\x01\x01@\x03\x04call\x04\
-\x03key\x05\x06paramss\0\x06\x04\0\x0ecreate-message\x01\x07\x03\0\x1eplugport:p\
-lugin/sampling@0.1.0\x05\x04\x01B\x09\x02\x03\x02\x01\x02\x04\0\x05error\x03\0\0\
-\x02\x03\x02\x01\x03\x04\0\x04call\x03\0\x02\x01h\x03\x01ks\x01j\x01s\x01\x01\x01\
-@\x03\x04call\x04\x03key\x05\x06paramss\0\x06\x04\0\x06elicit\x01\x07\x03\0!plug\
-port:plugin/elicitation@0.1.0\x05\x05\x01B\x0c\x02\x03\x02\x01\x02\x04\0\x05erro\
-r\x03\0\0\x02\x03\x02\x01\x03\x04\0\x04call\x03\0\x02\x01ks\x01r\x02\x03uris\x04\
-name\x04\x04\0\x04root\x03\0\x05\x01h\x03\x01p\x06\x01j\x01\x08\x01\x01\x01@\x02\
-\x04call\x07\x03key\x04\0\x09\x04\0\x0alist-roots\x01\x0a\x03\0\x1bplugport:plug\
-in/roots@0.1.0\x05\x06\x01B\x11\x02\x03\x02\x01\x02\x04\0\x05error\x03\0\0\x02\x03\
-\x02\x01\x03\x04\0\x04call\x03\0\x02\x01q\x03\x0ecreate-message\x01s\0\x06elicit\
-\x01s\0\x0alist-roots\0\0\x04\0\x04body\x03\0\x04\x01r\x02\x03keys\x04body\x05\x04\
-\0\x0dinput-request\x03\0\x06\x01j\x01s\x01\x01\x01r\x02\x03keys\x07outcome\x08\x04\
-\0\x0einput-response\x03\0\x09\x01h\x03\x01p\x07\x01p\x0a\x01j\x01\x0d\x01\x01\x01\
-@\x02\x04call\x0b\x08requests\x0c\0\x0e\x04\0\x0erequest-inputs\x01\x0f\x03\0\x1c\
-plugport:plugin/inputs@0.1.0\x05\x07\x01B\x06\x01m\x03\x05tools\x09resources\x07\
-prompts\x04\0\x07listing\x03\0\0\x01@\x01\x07listing\x01\x01\0\x04\0\x0clist-cha\
-nged\x01\x02\x01@\x01\x03uris\x01\0\x04\0\x10resource-updated\x01\x03\x03\0\x1dp\
-lugport:plugin/changes@0.1.0\x05\x08\x04\0\x1dplugport:plugin/imports@0.1.0\x04\0\
-\x0b\x0d\x01\0\x07imports\x03\0\0\0G\x09producers\x01\x0cprocessed-by\x02\x0dwit\
--component\x070.258.3\x10wit-bindgen-rust\x060.61.1";
+\x01B\x14\x01m\x08\x05debug\x04info\x06notice\x07warning\x05error\x08critical\x05\
+alert\x09emergency\x04\0\x09log-level\x03\0\0\x01ps\x01r\x07\x04names\x07version\
+s\x08protocols\x08sampling\x7f\x0belicitation\x7f\x05roots\x7f\x0aextensions\x02\
+\x04\0\x0bclient-info\x03\0\x03\x04\0\x04call\x03\x01\x01h\x05\x01@\x01\x04self\x06\
+\0\x04\x04\0\x13[method]call.client\x01\x07\x01ks\x01@\x01\x04self\x06\0\x08\x04\
+\0\x16[method]call.principal\x01\x09\x04\0\x11[method]call.meta\x01\x09\x01@\x01\
+\x04self\x06\0\x7f\x04\0\x16[method]call.cancelled\x01\x0a\x01@\x04\x04self\x06\x05\
+level\x01\x06logger\x08\x04datas\x01\0\x04\0\x10[method]call.log\x01\x0b\x01ku\x01\
+@\x04\x04self\x06\x08progressu\x05total\x0c\x07message\x08\x01\0\x04\0\x15[metho\
+d]call.progress\x01\x0d\x03\0\x1dplugport:plugin/request@0.1.0\x05\x01\x02\x03\0\
+\0\x05error\x02\x03\0\x01\x04call\x01B\x09\x02\x03\x02\x01\x02\x04\0\x05error\x03\
+\0\0\x02\x03\x02\x01\x03\x04\0\x04call\x03\0\x02\x01h\x03\x01ks\x01j\x01s\x01\x01\
+\x01@\x03\x04call\x04\x03key\x05\x06paramss\0\x06\x04\0\x0ecreate-message\x01\x07\
+\x03\0\x1eplugport:plugin/sampling@0.1.0\x05\x04\x01B\x09\x02\x03\x02\x01\x02\x04\
+\0\x05error\x03\0\0\x02\x03\x02\x01\x03\x04\0\x04call\x03\0\x02\x01h\x03\x01ks\x01\
+j\x01s\x01\x01\x01@\x03\x04call\x04\x03key\x05\x06paramss\0\x06\x04\0\x06elicit\x01\
+\x07\x03\0!plugport:plugin/elicitation@0.1.0\x05\x05\x01B\x0c\x02\x03\x02\x01\x02\
+\x04\0\x05error\x03\0\0\x02\x03\x02\x01\x03\x04\0\x04call\x03\0\x02\x01ks\x01r\x02\
+\x03uris\x04name\x04\x04\0\x04root\x03\0\x05\x01h\x03\x01p\x06\x01j\x01\x08\x01\x01\
+\x01@\x02\x04call\x07\x03key\x04\0\x09\x04\0\x0alist-roots\x01\x0a\x03\0\x1bplug\
+port:plugin/roots@0.1.0\x05\x06\x01B\x11\x02\x03\x02\x01\x02\x04\0\x05error\x03\0\
+\0\x02\x03\x02\x01\x03\x04\0\x04call\x03\0\x02\x01q\x03\x0ecreate-message\x01s\0\
+\x06elicit\x01s\0\x0alist-roots\0\0\x04\0\x04body\x03\0\x04\x01r\x02\x03keys\x04\
+body\x05\x04\0\x0dinput-request\x03\0\x06\x01j\x01s\x01\x01\x01r\x02\x03keys\x07\
+outcome\x08\x04\0\x0einput-response\x03\0\x09\x01h\x03\x01p\x07\x01p\x0a\x01j\x01\
+\x0d\x01\x01\x01@\x02\x04call\x0b\x08requests\x0c\0\x0e\x04\0\x0erequest-inputs\x01\
+\x0f\x03\0\x1cplugport:plugin/inputs@0.1.0\x05\x07\x01B\x06\x01m\x03\x05tools\x09\
+resources\x07prompts\x04\0\x07listing\x03\0\0\x01@\x01\x07listing\x01\x01\0\x04\0\
+\x0clist-changed\x01\x02\x01@\x01\x03uris\x01\0\x04\0\x10resource-updated\x01\x03\
+\x03\0\x1dplugport:plugin/changes@0.1.0\x05\x08\x04\0\x1dplugport:plugin/imports\
+@0.1.0\x04\0\x0b\x0d\x01\0\x07imports\x03\0\0\0G\x09producers\x01\x0cprocessed-b\
+y\x02\x0dwit-component\x070.258.3\x10wit-bindgen-rust\x060.61.1";
 #[inline(never)]
 #[doc(hidden)]
 pub fn __link_custom_section_describing_imports() {

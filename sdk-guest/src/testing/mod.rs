@@ -183,6 +183,7 @@ impl TestClient {
                 sampling: false,
                 elicitation: false,
                 roots: false,
+                extensions: Vec::new(),
             }),
             principal: RefCell::default(),
             meta: RefCell::default(),
@@ -193,7 +194,7 @@ impl TestClient {
         }))
     }
 
-    /// Replaces the client's name, version, revision and capabilities.
+    /// Replaces the client's name, version, revision, capabilities and extensions.
     #[must_use]
     pub fn with_client(self, client: ClientInfo) -> Self {
         self.0.client.replace(client);

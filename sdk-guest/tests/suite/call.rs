@@ -64,6 +64,21 @@ fn a_client_may_be_anyone() {
 }
 
 #[test]
+fn a_client_has_the_extensions_that_a_test_gives_it() {
+    let (apps, nobody) = ("io.modelcontextprotocol/ui", testing::call());
+    assert!(!nobody.client().supports(apps) && nobody.client().extensions.is_empty());
+    let client = ClientInfo { extensions: vec![apps.to_owned()], ..nobody.client().clone() };
+    let call = TestClient::new().with_client(client).call();
+    assert!(call.client().supports(apps) && !call.client().supports("io.modelcontextprotocol"));
+}
+
+#[test]
+fn a_client_of_a_test_waits_for_calls_that_detach() {
+    let call = testing::call();
+    assert!(!call.detach("rendering") && !call.detach(None));
+}
+
+#[test]
 fn every_level_has_a_word() {
     let client = TestClient::new();
     let call = client.call();

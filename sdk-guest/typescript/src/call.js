@@ -16,7 +16,12 @@ export class Call {
     this.#key = key ?? null;
   }
 
-  /** The client's name and version, its MCP revision and its capabilities. */
+  /** What stands behind a call, for functions of the SDK that are not methods. */
+  static backendOf(call) {
+    return call.#backend;
+  }
+
+  /** The client's name and version, its MCP revision, its capabilities and the extensions that it declared. */
   get client() {
     return this.#backend.client();
   }

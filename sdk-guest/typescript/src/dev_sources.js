@@ -10,6 +10,7 @@ import http from "plugport:plugin/http-client@0.1.0";
 import inputs from "plugport:plugin/inputs@0.1.0";
 import roots from "plugport:plugin/roots@0.1.0";
 import sampling from "plugport:plugin/sampling@0.1.0";
+import tasks from "plugport:plugin/tasks@0.1.0";
 import stderr from "wasi:cli/stderr@0.2.12";
 import clock from "wasi:clocks/monotonic-clock@0.2.12";
 import config from "wasi:config/store@0.2.0-rc.1";
@@ -24,6 +25,7 @@ const host = {
   "plugport:plugin/inputs@0.1.0": inputs,
   "plugport:plugin/roots@0.1.0": roots,
   "plugport:plugin/sampling@0.1.0": sampling,
+  "plugport:plugin/tasks@0.1.0": tasks,
   "wasi:cli/stderr@0.2.12": stderr,
   "wasi:clocks/monotonic-clock@0.2.12": clock,
   "wasi:config/store@0.2.0-rc.1": config,

@@ -15,3 +15,4 @@ export { notify } from "./notify.js";
 export { HttpError } from "./http/failure.js";
 export * as kv from "./kv/index.js";
 export * as config from "./config/index.js";
+export * as tasks from "./tasks/index.js";

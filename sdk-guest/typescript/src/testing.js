@@ -37,8 +37,9 @@ export class TestClient {
     name = "test",
     version = "0",
     protocol = "2026-07-28",
+    extensions = [],
   } = {}) {
-    this.#facts = { meta, principal, cancelled, name, version, protocol };
+    this.#facts = { meta, principal, cancelled, name, version, protocol, extensions };
   }
 
   /** The model's next response: a text, or a result of sampling/createMessage. */
@@ -109,14 +110,14 @@ export class TestClient {
 
   /** A call by this client. */
   call() {
-    const { meta, principal, cancelled, name, version, protocol } = this.#facts;
+    const { meta, principal, cancelled, name, version, protocol, extensions } = this.#facts;
     const can = {
       sampling: this.#has("sample"),
       elicitation: this.#has("elicit"),
       roots: Boolean(this.#roots),
     };
     return new Call({
-      client: () => ({ name, version, protocol, ...can }),
+      client: () => ({ name, version, protocol, ...can, extensions: [...extensions] }),
       principal: () => principal,
       meta: () => (meta === undefined ? undefined : JSON.stringify(meta)),
       cancelled: () => cancelled,

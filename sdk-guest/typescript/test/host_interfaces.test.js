@@ -1,9 +1,9 @@
-// `fetch`, the store and the settings, as tests of plugins have them.
+// `fetch`, the store, the settings and tasks, as tests of plugins have them.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { config, HttpError, kv, tool } from "plugport-sdk";
+import { config, HttpError, kv, tasks, tool } from "plugport-sdk";
 import { TestClient } from "plugport-sdk/testing";
 
 import { AbortController as Controller, AbortSignal as Signal } from "../src/abort.js";
@@ -325,4 +325,16 @@ test("settings and secrets are read by name", () => {
     assert.deepEqual(config.all(), { region: "eu", retries: "3" });
     assert.throws(() => config.require("x"), /`x`, which its operator has not made/);
   });
+});
+
+test("a client declares the extensions that a test gives it", () => {
+  assert.deepEqual(new TestClient().call().client.extensions, []);
+  const { client } = new TestClient({ extensions: ["io.modelcontextprotocol/ui"] }).call();
+  assert.ok(client.extensions.includes("io.modelcontextprotocol/ui"));
+});
+
+test("a client of a test waits for calls that detach", () => {
+  const call = new TestClient().call();
+  assert.deepEqual([tasks.detach(call, "rendering"), tasks.detach(call)], [false, false]);
+  assert.throws(() => tasks.detach({}), TypeError);
 });

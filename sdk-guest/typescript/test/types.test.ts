@@ -13,6 +13,7 @@ import {
   resource,
   result,
   s,
+  tasks,
   text,
   tool,
   ToolError,
@@ -52,6 +53,11 @@ const hello = tool({
     same<typeof call, Call>(true);
     // @ts-expect-error there is no such unit
     if (unit === "other") return "";
+    same<typeof call.client.extensions, string[]>(true);
+    const isTask: boolean = tasks.detach(call, "greeting") || tasks.detach(call);
+    // @ts-expect-error the status is a text
+    tasks.detach(call, 5);
+    if (isTask) return "";
     const answer = call.elicit("Who?", { name: s.string(), age: s.integer().optional() });
     if (answer.action === "accept") same<typeof answer.content, { name: string; age?: number }>(true);
     const { title, where } = await call.requestInputs({

@@ -13,6 +13,8 @@ export interface ClientInfo {
   sampling: boolean;
   elicitation: boolean;
   roots: boolean;
+  /** The names of the extensions of MCP that it declared, such as io.modelcontextprotocol/ui. */
+  extensions: string[];
 }
 
 export interface Root {

@@ -7,6 +7,7 @@ import type { Infer, Shape } from "./schema.js";
 export type * from "./call.js";
 export * as config from "./config.js";
 export * as kv from "./kv.js";
+export * as tasks from "./tasks.js";
 export * from "./content.js";
 export { s } from "./schema.js";
 export type { Fields, Infer, JsonSchema, Schema, Shape, StandardSchema } from "./schema.js";

@@ -52,6 +52,7 @@ export declare class TestClient {
     name?: string;
     version?: string;
     protocol?: string;
+    extensions?: string[];
   });
   readonly logs: Logged[];
   readonly progress: Progress[];

@@ -1,6 +1,9 @@
 //! Every feature of an SDK once, under the names that the same guest has in every language.
 //! `tests/suite/languages/sdk_features.rs` and `host_interfaces.rs` beside it drive them all.
 
+use std::thread::sleep;
+use std::time::Duration;
+
 use futures_util::future::join_all;
 use plugport_sdk::completions::{Completion, rank};
 use plugport_sdk::http::{Failure, Request, Response};
@@ -162,6 +165,32 @@ fn greet_configured() -> Result<String, Error> {
     Ok(format!("{words} {}", token.chars().count()))
 }
 
+/// Let the client go on without waiting, and say whether it does.
+#[tool]
+fn detach(
+    call: &Call,
+    /// What to tell people meanwhile.
+    status: String,
+) -> String {
+    call.detach(&*status).to_string()
+}
+
+/// Say which extensions the client declared.
+#[tool]
+fn extensions(call: &Call) -> String {
+    call.client().extensions.join(", ")
+}
+
+/// Sleep.
+#[tool(name = "sleep")]
+fn sleep_for(
+    /// How many milliseconds.
+    ms: u64,
+) -> &'static str {
+    sleep(Duration::from_millis(ms));
+    "rested"
+}
+
 /// A greeting.
 #[resource("features://greeting", name = "greeting", mime_type = "text/plain")]
 fn greeting() -> &'static str {
@@ -191,7 +220,7 @@ fn names(value: &str) -> Completion {
 plugport_sdk::export! {
     tools: [
         log, print, progress, sample, elicit, roots, structured, nest, fail, refuse, fetch_text, fetch_all,
-        count_visits, greet_configured,
+        count_visits, greet_configured, detach, extensions, sleep_for,
     ],
     resources: [greeting, echo],
     prompts: [greet],

@@ -55,6 +55,7 @@ fn interface_start(world: HostWorld) -> &'static str {
         HostWorld::Http => "plugport:plugin/http-client@",
         HostWorld::Keyvalue => "wasi:keyvalue/",
         HostWorld::Config => "wasi:config/",
+        HostWorld::Detaching => "plugport:plugin/tasks@",
     }
 }
 
@@ -123,6 +124,7 @@ mod tests {
             "wasi:keyvalue/atomics@0.2.0-draft2",
             "wasi:keyvalue/store@0.2.0-draft2",
             "plugport:plugin/http-client@0.1.0",
+            "plugport:plugin/tasks@0.1.0",
         ];
         assert_eq!(needed(&all), HostWorld::ALL);
         let unreadable = super::needed(b"{}").err().unwrap();

@@ -173,7 +173,7 @@ mod tests {
         std::fs::write(dir.path().join("plugin.py"), "from plugport_sdk import config, http").unwrap();
         assert_eq!(worlds(&project), [HostWorld::Http, HostWorld::Config]);
         project.manifest.worlds = vec![HostWorld::Keyvalue, HostWorld::Http];
-        assert_eq!(worlds(&project), HostWorld::ALL);
+        assert_eq!(worlds(&project), [HostWorld::Http, HostWorld::Keyvalue, HostWorld::Config]);
     }
 
     #[tokio::test]

@@ -9,11 +9,12 @@ use crate::project::host_world::HostWorld;
 use crate::project::python_sources::sources;
 
 /// Modules, and what importing one needs.
-const MODULES: [(&str, HostWorld); 4] = [
+const MODULES: [(&str, HostWorld); 5] = [
     ("plugport_sdk.http", HostWorld::Http),
     ("urllib.request", HostWorld::Http),
     ("plugport_sdk.kv", HostWorld::Keyvalue),
     ("plugport_sdk.config", HostWorld::Config),
+    ("plugport_sdk.tasks", HostWorld::Detaching),
 ];
 
 /// What the sources below a folder use.
@@ -120,7 +121,7 @@ mod tests {
 
     #[test]
     fn every_form_of_an_import_counts() {
-        use HostWorld::{Config, Http, Keyvalue};
+        use HostWorld::{Config, Detaching, Http, Keyvalue};
         for (source, worlds) in [
             ("from plugport_sdk import http", vec![Http]),
             ("from plugport_sdk import exports, http as h, tool\n", vec![Http]),
@@ -129,6 +130,7 @@ mod tests {
             ("from plugport_sdk import \\\r\n    kv", vec![Keyvalue]),
             ("import json, plugport_sdk.config as c", vec![Config]),
             ("from plugport_sdk.http.failure import Denied", vec![Http]),
+            ("from plugport_sdk import tasks, tool", vec![Detaching]),
             ("from plugport_sdk.kv import(open)", vec![Keyvalue]),
             ("import os; import urllib.request", vec![Http]),
             ("from urllib import parse, request", vec![Http]),

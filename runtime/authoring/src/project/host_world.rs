@@ -12,10 +12,12 @@ pub(crate) enum HostWorld {
     Keyvalue,
     /// What the operator sets for a plugin.
     Config,
+    /// Calls that become tasks when the plugin says so.
+    Detaching,
 }
 
 impl HostWorld {
-    pub(crate) const ALL: [Self; 3] = [Self::Http, Self::Keyvalue, Self::Config];
+    pub(crate) const ALL: [Self; 4] = [Self::Http, Self::Keyvalue, Self::Config, Self::Detaching];
 
     /// Its name in the WIT.
     pub(crate) fn name(self) -> &'static str {
@@ -23,6 +25,7 @@ impl HostWorld {
             Self::Http => "http",
             Self::Keyvalue => "keyvalue",
             Self::Config => "config",
+            Self::Detaching => "detaching",
         }
     }
 }

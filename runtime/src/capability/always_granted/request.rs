@@ -25,7 +25,9 @@ impl Host for InstanceCtx {}
 impl HostCall for InstanceCtx {
     async fn client(&mut self, call: Resource<Call>) -> wasmtime::Result<ClientInfo> {
         let client = self.current_call.get(&call)?.client.info();
-        self.host_fuel.charge(client.name.len() + client.version.len() + client.protocol.len()).await?;
+        let extensions: usize = client.extensions.iter().map(String::len).sum();
+        let names = client.name.len() + client.version.len() + client.protocol.len();
+        self.host_fuel.charge(names + extensions).await?;
         Ok(ClientInfo {
             name: client.name,
             version: client.version,
@@ -33,6 +35,7 @@ impl HostCall for InstanceCtx {
             sampling: client.sampling,
             elicitation: client.elicitation,
             roots: client.roots,
+            extensions: client.extensions,
         })
     }
 

@@ -1,7 +1,8 @@
 //! The capabilities that a client declared, as far as its revision has them.
 //!
 //! They are read once, from `initialize` or from a request's `_meta`, into flags. All other code uses the flags and not
-//! the JSON. A client gets only client requests for which it declared the capability.
+//! the JSON. A client gets only client requests for which it declared the capability. The names of extensions are for
+//! guests alone, so they are read where a guest is told about its client, and not with the flags of every request.
 
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -11,6 +12,13 @@ use super::super::revision::Revision;
 
 /// Maximum length of the JSON text, in bytes. The parsed tree temporarily takes many times as much.
 const MAX_BYTES: usize = 64 << 10;
+
+/// How many extensions of one client a guest is told: a session keeps their names until it ends, and MCP has a few.
+const MAX_EXTENSIONS: usize = 32;
+
+/// Maximum length of such a name, in bytes: one is a reversed domain with a word. A longer one is left out, since what
+/// is left of it might be another's name.
+const EXTENSION_BYTES: usize = 128;
 
 /// The name of the extension for tasks.
 pub(crate) const TASKS: &str = "io.modelcontextprotocol/tasks";
@@ -67,13 +75,25 @@ impl ClientCapabilities {
 
     /// Parses the MCP type `ClientCapabilities`. A capability that is not an object counts as not declared.
     pub(crate) fn read(capabilities: Option<&RawValue>, revision: Revision) -> Self {
-        let text = capabilities.map_or("{}", RawValue::get);
-        if text == "{}" {
-            return Self::default();
-        }
-        let declared: Value = serde_json::from_str(text).unwrap_or_default();
+        declared(capabilities).map_or_else(Self::default, |declared| Self::of(&declared, revision))
+    }
+
+    /// The same, with the names of the extensions in every revision. An extension that is not an object counts as not
+    /// declared.
+    pub(crate) fn read_with_extensions(
+        capabilities: Option<&RawValue>,
+        revision: Revision,
+    ) -> (Self, Vec<String>) {
+        let Some(declared) = declared(capabilities) else { return Default::default() };
+        let extensions = declared.get("extensions").and_then(Value::as_object);
+        let names = extensions.into_iter().flatten().filter(|(_, settings)| settings.is_object());
+        let names = names.map(|(name, _)| name).filter(|name| name.len() <= EXTENSION_BYTES);
+        (Self::of(&declared, revision), names.take(MAX_EXTENSIONS).cloned().collect())
+    }
+
+    fn of(declared: &Value, revision: Revision) -> Self {
         let has = |value: &Value, name: &str| value.get(name).is_some_and(Value::is_object);
-        let sampling = has(&declared, "sampling");
+        let sampling = has(declared, "sampling");
         let elicitation = declared.get("elicitation").filter(|value| value.is_object());
         let elicitation = elicitation.filter(|_| revision.has_elicitation());
         let url = elicitation.is_some_and(|modes| revision.has_url_elicitation() && has(modes, "url"));
@@ -84,12 +104,18 @@ impl ClientCapabilities {
             // An empty object stands for forms, the only mode of the first revision with elicitation.
             elicitation_form: elicitation.is_some_and(|modes| has(modes, "form") || !url),
             elicitation_url: url,
-            roots: has(&declared, "roots"),
-            extensions: has(&declared, "extensions"),
+            roots: has(declared, "roots"),
+            extensions: has(declared, "extensions"),
             tasks: revision.has_tasks_extension()
                 && declared.get("extensions").is_some_and(|extensions| has(extensions, TASKS)),
         }
     }
+}
+
+/// What a client declared; `None` for nothing, the usual case, which allocates nothing.
+fn declared(capabilities: Option<&RawValue>) -> Option<Value> {
+    let text = capabilities.map_or("{}", RawValue::get);
+    if text == "{}" { None } else { Some(serde_json::from_str(text).unwrap_or_default()) }
 }
 
 #[cfg(test)]
@@ -122,6 +148,27 @@ mod tests {
         for odd in [r#"{"extensions":{"io.modelcontextprotocol/tasks":true}}"#, r#"{"tasks":{}}"#] {
             assert!(!read(odd, Revision::V2026_07_28).tasks, "{odd}");
         }
+    }
+
+    #[test]
+    fn extensions_are_named_in_every_revision_and_bounded() {
+        let names = |text: &str, revision| {
+            let raw = RawValue::from_string(text.to_owned()).unwrap();
+            ClientCapabilities::read_with_extensions(Some(&raw), revision).1
+        };
+        let some =
+            r#"{"extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":[]},"com.example/x":{},"odd":true}}"#;
+        for revision in [Revision::V2026_07_28, Revision::V2025_06_18, Revision::V2024_11_05] {
+            assert_eq!(names(some, revision), ["io.modelcontextprotocol/ui", "com.example/x"]);
+        }
+        for none in ["{}", r#"{"extensions":{}}"#, r#"{"extensions":["a"]}"#, r#"{"sampling":{}}"#] {
+            assert_eq!(names(none, Revision::V2026_07_28), [""; 0], "{none}");
+        }
+        let many: Vec<_> = (0..1_000).map(|number| format!("\"{number}\":{{}}")).collect();
+        let many =
+            format!(r#"{{"extensions":{{"{}":{{}},{}}}}}"#, "x".repeat(EXTENSION_BYTES + 1), many.join(","));
+        let kept = names(&many, Revision::V2026_07_28);
+        assert_eq!((kept.len(), kept[0].as_str()), (MAX_EXTENSIONS, "0"));
     }
 
     #[test]

@@ -97,8 +97,9 @@ pub(in super::super) fn read_initialize(
         return Err(RpcError::invalid_params("`params.capabilities` must be an object, which may be empty"));
     }
     ClientCapabilities::check(params.capabilities)?;
-    let capabilities = ClientCapabilities::read(params.capabilities, revision);
-    Ok((revision, params.client_info.into_client(revision, capabilities), capabilities))
+    let (capabilities, extensions) = ClientCapabilities::read_with_extensions(params.capabilities, revision);
+    let client = params.client_info.into_client(revision, capabilities, extensions);
+    Ok((revision, client, capabilities))
 }
 
 /// The result of `initialize`.

@@ -32,6 +32,10 @@ void pp_log(pp_call *call, pp_level level, const char *logger, const char *forma
 void pp_log_doc(pp_call *call, pp_level level, const char *logger, pp_doc *doc);
 /* How far the call is. A `total` below 0 is unknown; `message` may be NULL, or come from pp_format. */
 void pp_progress(pp_call *call, double done, double total, const char *message);
+/* The client need not wait from here on, if it knows tasks: it gets the id of a task, and fetches the result later.
+ * Whether the call is a task now; if not, everything goes on as before. `status` is for people and may be NULL; the
+ * messages of pp_progress replace it. */
+bool pp_detach(pp_call *call, const char *status);
 /* Whether the client no longer waits. */
 bool pp_cancelled(pp_call *call);
 
@@ -41,9 +45,14 @@ typedef struct pp_client {
     const char *protocol;
     /* the requests that the client supports */
     bool sampling, elicitation, roots;
+    /* the names of the extensions of MCP that the client declared */
+    const char *const *extensions;
+    size_t extension_count;
 } pp_client;
 
 pp_client pp_client_of(pp_call *call);
+/* Whether the client declared this extension, such as "io.modelcontextprotocol/ui". */
+bool pp_supports(pp_call *call, const char *extension);
 /* Who calls, when the server authenticates its callers; else NULL. */
 const char *pp_principal(pp_call *call);
 /* The request's _meta, or NULL. */

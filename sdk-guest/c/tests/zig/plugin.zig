@@ -55,6 +55,17 @@ fn ask(call: Call, _: struct {}) !*plugport.Result {
     return plugport.c.pp_add_text(plugport.c.pp_nothing(), "%s", plugport.print("{s}", .{answer}).ptr);
 }
 
+fn apps(call: Call, _: struct {}) []const u8 {
+    const names = call.extensions();
+    const last = if (names.len > 0) std.mem.span(names[names.len - 1]) else "none";
+    return plugport.print("{} {s} {} {}", .{
+        call.supports("io.modelcontextprotocol/ui"),
+        last,
+        call.detach("rendering"),
+        call.detach(null),
+    });
+}
+
 pub const tools = [_]plugport.Tool{
     plugport.tool(kinds, .{ .name = "kinds", .description = "Every kind.", .read_only = true }, .{
         .text = "A text.",
@@ -70,6 +81,7 @@ pub const tools = [_]plugport.Tool{
     plugport.tool(count, .{ .name = "count", .description = "Count." }, .{ .key = "What.", .by = "How many." }),
     plugport.tool(setting, .{ .name = "setting", .description = "A setting." }, .{ .key = "Which." }),
     plugport.tool(ask, .{ .name = "ask", .description = "Ask the model." }, .{}),
+    plugport.tool(apps, .{ .name = "apps", .description = "Say what the client declared." }, .{}),
 };
 
 fn greeting(_: *plugport.c.pp_call, _: *const plugport.c.pp_args) callconv(.c) *plugport.c.pp_result {

@@ -74,6 +74,13 @@ test "the model is asked" {
     try expectText("That.", host.call("ask", "{}").text);
 }
 
+test "a client declares extensions, and waits for a call that detaches" {
+    host.newClient();
+    try expectText("false none false false", host.call("apps", "{}").text);
+    host.hasExtension("io.modelcontextprotocol/ui");
+    try expectText("true io.modelcontextprotocol/ui false false", host.call("apps", "{}").text);
+}
+
 test "tables of the SDK for C are published too" {
     try expectText("Hello", host.read("zig://greeting").text);
 }

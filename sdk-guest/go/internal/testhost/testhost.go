@@ -2,6 +2,8 @@
 // neither has to show the other's authors what only they need.
 package testhost
 
+import "slices"
+
 // Client is a client with scripted responses. Texts are JSON where the WIT says so.
 type Client interface {
 	Client() Info
@@ -10,6 +12,7 @@ type Client interface {
 	Cancelled() bool
 	Log(level int, logger, data string)
 	Progress(done, total float64, message string)
+	Detach(status string) bool
 	// Answer gives the result of a client request of this MCP method.
 	Answer(key, method, params string) (string, error)
 	// Changed hears what else than the call was changed.
@@ -20,7 +23,11 @@ type Client interface {
 type Info struct {
 	Name, Version, Protocol      string
 	Sampling, Elicitation, Roots bool
+	Extensions                   []string
 }
+
+// Supports tells whether the client declared this extension, such as io.modelcontextprotocol/ui.
+func (i Info) Supports(extension string) bool { return slices.Contains(i.Extensions, extension) }
 
 // SDK is what the SDK does for tests, set by it where there is no host. The values are of its own types.
 var SDK struct {

@@ -27,7 +27,7 @@ Messages = str | Sequence[str | Message | Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class Client:
-    """The client: its name and version, its MCP revision and its capabilities."""
+    """The client: its name and version, its MCP revision, its capabilities and the extensions that it declared."""
 
     name: str
     version: str
@@ -35,6 +35,7 @@ class Client:
     sampling: bool = False
     elicitation: bool = False
     roots: bool = False
+    extensions: tuple[str, ...] = ()
 
 
 class CallBackend(Protocol):
@@ -46,6 +47,7 @@ class CallBackend(Protocol):
     def cancelled(self) -> bool: ...
     def log(self, level: Level, logger: str | None, data: str) -> None: ...
     def progress(self, done: float, total: float | None, message: str | None) -> None: ...
+    def detach(self, status: str | None) -> bool: ...
     def create_message(self, key: str | None, body: str) -> str: ...
     def elicit(self, key: str | None, body: str) -> str: ...
     def list_roots(self, key: str | None) -> list[Root]: ...
@@ -65,7 +67,7 @@ class _CallBase:
 
     @cached_property
     def client(self) -> Client:
-        """The client. `sampling`, `elicitation` and `roots` are its capabilities."""
+        """The client. `sampling`, `elicitation` and `roots` are its capabilities, `extensions` those of MCP."""
         return self._backend.client()
 
     @property

@@ -114,9 +114,8 @@ class HostCallBackend:
 
     def client(self) -> Client:
         found = self._handle.client()
-        return Client(
-            found.name, found.version, found.protocol, found.sampling, found.elicitation, found.roots
-        )
+        can = (found.sampling, found.elicitation, found.roots)
+        return Client(found.name, found.version, found.protocol, *can, tuple(found.extensions))
 
     def principal(self) -> str | None:
         return self._handle.principal()
@@ -132,6 +131,9 @@ class HostCallBackend:
 
     def progress(self, done: float, total: float | None, message: str | None) -> None:
         self._handle.progress(done, total, message)
+
+    def detach(self, status: str | None) -> bool:
+        return interface("tasks", "detaching").detach(self._handle, status)
 
     def create_message(self, key: str | None, body: str) -> str:
         return _requested(sampling.create_message, self._handle, key, body)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
@@ -113,12 +113,18 @@ class TestClient:
     __test__ = False  # for pytest, which would take the class for a test
 
     def __init__(
-        self, *, client: str = "test", principal: str | None = None, meta: Mapping[str, Any] | None = None
+        self,
+        *,
+        client: str = "test",
+        principal: str | None = None,
+        meta: Mapping[str, Any] | None = None,
+        extensions: Iterable[str] = (),
     ) -> None:
         self.logs: list[Log] = []
         self.reports: list[Progress] = []
         self.requests: list[RecordedRequest] = []
         self._name, self._principal, self._meta = client, principal, meta
+        self._extensions = tuple(extensions)
         self._cancelled = False
         self._samples: list[dict[str, Any] | Error] | None = None
         self._elicits: list[dict[str, Any] | Error] | None = None
@@ -251,7 +257,7 @@ class TestClient:
 
     def client(self) -> Client:
         can = [answers is not None for answers in (self._samples, self._elicits, self._roots)]
-        return Client(self._name, "0", "2026-07-28", *can)
+        return Client(self._name, "0", "2026-07-28", *can, self._extensions)
 
     def principal(self) -> str | None:
         return self._principal
@@ -267,6 +273,9 @@ class TestClient:
 
     def progress(self, done: float, total: float | None, message: str | None) -> None:
         self.reports.append(Progress(done, total, message))
+
+    def detach(self, status: str | None) -> bool:
+        return False  # It knows no tasks, so it waits.
 
     def create_message(self, key: str | None, body: str) -> str:
         self.requests.append(RecordedRequest("sampling/createMessage", json.loads(body), key))

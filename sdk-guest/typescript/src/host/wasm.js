@@ -36,6 +36,7 @@ export const settle = (run) => drain(run());
 
 function portOf(handle) {
   return {
+    handle,
     client: () => handle.client(),
     principal: () => handle.principal(),
     meta: () => handle.meta(),

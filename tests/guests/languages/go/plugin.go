@@ -222,6 +222,27 @@ func greetConfigured(*plugport.Call, struct{}) (string, error) {
 	return fmt.Sprintf("%s %d", greeting, utf8.RuneCountInString(token)), err
 }
 
+type detachArgs struct {
+	Status string `json:"status" desc:"What to tell people meanwhile."`
+}
+
+func detach(call *plugport.Call, args detachArgs) (string, error) {
+	return fmt.Sprint(call.Detach(args.Status)), nil
+}
+
+func extensions(call *plugport.Call, _ struct{}) (string, error) {
+	return strings.Join(call.Client().Extensions, ", "), nil
+}
+
+type sleepArgs struct {
+	MS int `json:"ms" desc:"How many milliseconds." min:"0"`
+}
+
+func sleep(_ *plugport.Call, args sleepArgs) (string, error) {
+	time.Sleep(time.Duration(args.MS) * time.Millisecond)
+	return "rested", nil
+}
+
 func greeting(*plugport.Call) (string, error) {
 	return "Hello from go", nil
 }
@@ -270,6 +291,9 @@ func init() {
 	plugport.Tool("count-visits", "Count the visits of someone.", countVisits)
 	plugport.Tool("read-much", "Read a large value many times, and say how large the memory has become.", readMuch)
 	plugport.Tool("greet-configured", "Say the greeting of the settings, and how long the secret is.", greetConfigured)
+	plugport.Tool("detach", "Let the client go on without waiting, and say whether it does.", detach)
+	plugport.Tool("extensions", "Say which extensions the client declared.", extensions)
+	plugport.Tool("sleep", "Sleep.", sleep)
 	plugport.Resource("features://greeting", "greeting", "A greeting.", greeting)
 	plugport.ResourceTemplate("features://echo/{word}", "echo", "Says a word again.", echo)
 	plugport.Prompt("greet", "Ask for a greeting.", greet)

@@ -18,6 +18,7 @@ from plugport_sdk import (
     prompt,
     rank,
     resource,
+    tasks,
     tool,
 )
 
@@ -141,6 +142,25 @@ def count_visits(name: Annotated[str, "Who visits."]) -> str:
 def greet_configured() -> str:
     """Say the greeting of the settings, and how long the secret is."""
     return f"{config.require('greeting')} {len(config.require('token'))}"
+
+
+@tool
+def detach(call: Call, status: Annotated[str, "What to tell people meanwhile."]) -> str:
+    """Let the client go on without waiting, and say whether it does."""
+    return str(tasks.detach(call, status)).lower()
+
+
+@tool
+def extensions(call: Call) -> str:
+    """Say which extensions the client declared."""
+    return ", ".join(call.client.extensions)
+
+
+@tool
+def sleep(ms: Annotated[int, "How many milliseconds."]) -> str:
+    """Sleep."""
+    time.sleep(ms / 1000)
+    return "rested"
 
 
 @resource("features://greeting", mime_type="text/plain")

@@ -39,6 +39,8 @@ Protocol string
 Sampling bool
 Elicitation bool
 Roots bool
+// Names of the MCP extensions that it declared, e.g. io.modelcontextprotocol/ui, at most 32
+Extensions []string
 }
 
 //go:wasmimport plugport:plugin/request@0.1.0 [resource-drop]call
@@ -92,13 +94,21 @@ func (self *Call) Client() ClientInfo {
         pinner := &runtime.Pinner{}
 defer pinner.Unpin()
 
-        returnArea := uintptr(witRuntime.Allocate(pinner, (7*4), 4))
+        returnArea := uintptr(witRuntime.Allocate(pinner, (9*4), 4))
         wasm_import_method_call_client((self).Handle(), returnArea)
 value := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), 0))))), *(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), 4)))
 value0 := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), (2*4)))))), *(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), (3*4))))
 value1 := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), (4*4)))))), *(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), (5*4))))
-result := ClientInfo{Name: value, Version: value0, Protocol: value1, Sampling: (uint8(*(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), (6*4)))) != 0), Elicitation: (uint8(*(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), (1+6*4)))) != 0), Roots: (uint8(*(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), (2+6*4)))) != 0)};
-return result
+result := make([]string, 0, *(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), (8*4))))
+for index := 0; index < int(*(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), (8*4)))); index++ {
+        base := unsafe.Add(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), (7*4))))), index * (2*4))
+        value2 := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(base), 0))))), *(*uint32)(unsafe.Add(unsafe.Pointer(base), 4)))
+
+        result = append(result, value2)
+}
+
+result3 := ClientInfo{Name: value, Version: value0, Protocol: value1, Sampling: (uint8(*(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), (6*4)))) != 0), Elicitation: (uint8(*(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), (1+6*4)))) != 0), Roots: (uint8(*(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), (2+6*4)))) != 0), Extensions: result};
+return result3
 
 }
 

@@ -1,6 +1,7 @@
 /* Every feature of the SDK once. The guests of the other languages behave the same, so that one test drives them all.
  */
 #include <stdio.h>
+#include <time.h>
 
 #include <plugport.h>
 
@@ -156,6 +157,31 @@ static pp_result *greet_configured(pp_call *call, const pp_args *args)
     return pp_text("%s %d", greeting.value, length_of(token.value));
 }
 
+static pp_result *detach(pp_call *call, const pp_args *args)
+{
+    return pp_text("%s", pp_detach(call, pp_string(args, "status")) ? "true" : "false");
+}
+
+static pp_result *extensions(pp_call *call, const pp_args *args)
+{
+    (void)args;
+    pp_client client = pp_client_of(call);
+    const char *names = "";
+    for (size_t at = 0; at < client.extension_count; at++) {
+        names = pp_format("%s%s%s", names, at > 0 ? ", " : "", client.extensions[at]);
+    }
+    return pp_text("%s", names);
+}
+
+static pp_result *sleep_for(pp_call *call, const pp_args *args)
+{
+    (void)call;
+    int64_t ms = pp_integer(args, "ms");
+    const struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+    nanosleep(&time, NULL);
+    return pp_text("rested");
+}
+
 PP_TOOLS(
     {.name = "log", .description = "Log a text.", .call = log_text, .params = {PP_STRING("text", "What to log.")}},
     {.name = "print", .description = "Print a text.", .call = print, .params = {PP_STRING("text", "What to print.")}},
@@ -216,6 +242,19 @@ PP_TOOLS(
         .name = "greet-configured",
         .description = "Say the greeting of the settings, and how long the secret is.",
         .call = greet_configured,
+    },
+    {
+        .name = "detach",
+        .description = "Let the client go on without waiting, and say whether it does.",
+        .call = detach,
+        .params = {PP_STRING("status", "What to tell people meanwhile.")},
+    },
+    {.name = "extensions", .description = "Say which extensions the client declared.", .call = extensions},
+    {
+        .name = "sleep",
+        .description = "Sleep.",
+        .call = sleep_for,
+        .params = {PP_INTEGER_IN("ms", 0, 60000, "How many milliseconds.")},
     });
 
 static pp_result *greeting(pp_call *call, const pp_args *args)

@@ -1,9 +1,12 @@
 // Every interface of the host once. The guests of the other languages behave the same, so that one test drives them
 // all; the features of MCP are those of the SDK for C, whose guest has them.
 #include <algorithm>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <time.h>
 
 #include <plugport.h>
 
@@ -71,6 +74,29 @@ pp_result *greet_configured(pp_call *, const pp_args *)
     return text(greeting.value + (" " + std::to_string(length_of(token.value))));
 }
 
+pp_result *detach(pp_call *call, const pp_args *args)
+{
+    return text(pp_detach(call, pp_string(args, "status")) ? "true" : "false");
+}
+
+pp_result *extensions(pp_call *call, const pp_args *)
+{
+    const pp_client client = pp_client_of(call);
+    std::string names;
+    for (const char *name : std::span(client.extensions, client.extension_count)) {
+        names += (names.empty() ? "" : ", ") + std::string(name);
+    }
+    return text(names);
+}
+
+pp_result *sleep_for(pp_call *, const pp_args *args)
+{
+    const int64_t ms = pp_integer(args, "ms");
+    const timespec time = {.tv_sec = ms / 1000, .tv_nsec = static_cast<long>(ms % 1000 * 1000000)};
+    nanosleep(&time, nullptr);
+    return text("rested");
+}
+
 } // namespace
 
 PP_TOOLS(
@@ -96,4 +122,17 @@ PP_TOOLS(
         .name = "greet-configured",
         .description = "Say the greeting of the settings, and how long the secret is.",
         .call = greet_configured,
+    },
+    {
+        .name = "detach",
+        .description = "Let the client go on without waiting, and say whether it does.",
+        .call = detach,
+        .params = {PP_STRING("status", "What to tell people meanwhile.")},
+    },
+    {.name = "extensions", .description = "Say which extensions the client declared.", .call = extensions},
+    {
+        .name = "sleep",
+        .description = "Sleep.",
+        .call = sleep_for,
+        .params = {PP_INTEGER_IN("ms", 0, 60000, "How many milliseconds.")},
     });

@@ -1,6 +1,6 @@
 // Every feature of the SDK, behind the names that the test of all languages uses.
 
-import { config, kv, plugin, prompt, resource, s, tool, ToolError } from "plugport-sdk";
+import { config, kv, plugin, prompt, resource, s, tasks, tool, ToolError } from "plugport-sdk";
 
 const log = tool({
   name: "log",
@@ -151,6 +151,29 @@ const greetConfigured = tool({
   handler: () => `${config.require("greeting")} ${config.require("token").length}`,
 });
 
+const detach = tool({
+  name: "detach",
+  description: "Let the client go on without waiting, and say whether it does.",
+  input: { status: s.string("What to tell people meanwhile.") },
+  handler: ({ status }, call) => String(tasks.detach(call, status)),
+});
+
+const extensions = tool({
+  name: "extensions",
+  description: "Say which extensions the client declared.",
+  handler: (_, call) => call.client.extensions.join(", "),
+});
+
+const sleep = tool({
+  name: "sleep",
+  description: "Sleep.",
+  input: { ms: s.integer("How many milliseconds.") },
+  async handler({ ms }) {
+    await new Promise((resolve) => setTimeout(resolve, ms));
+    return "rested";
+  },
+});
+
 const greeting = resource({
   uri: "features://greeting",
   name: "greeting",
@@ -180,7 +203,7 @@ const greet = prompt({
 export const { tools, resources, prompts, completions } = plugin({
   tools: [
     ...[log, progress, sample, elicit, roots, structured, nest, fail, refuse, print, draw, throws],
-    ...[fetchText, fetchAll, countVisits, greetConfigured],
+    ...[fetchText, fetchAll, countVisits, greetConfigured, detach, extensions, sleep],
   ],
   resources: [greeting, echo],
   prompts: [greet],

@@ -9,6 +9,7 @@ import {
   prompt,
   resource,
   s,
+  tasks,
   tool,
   ToolError,
   type Infer,
@@ -173,6 +174,29 @@ const greetConfigured = tool({
   handler: () => `${config.require("greeting")} ${config.require("token").length}`,
 });
 
+const detach = tool({
+  name: "detach",
+  description: "Let the client go on without waiting, and say whether it does.",
+  input: { status: s.string("What to tell people meanwhile.") },
+  handler: ({ status }, call) => String(tasks.detach(call, status)),
+});
+
+const extensions = tool({
+  name: "extensions",
+  description: "Say which extensions the client declared.",
+  handler: (_, call) => call.client.extensions.join(", "),
+});
+
+const sleep = tool({
+  name: "sleep",
+  description: "Sleep.",
+  input: { ms: s.integer("How many milliseconds.") },
+  async handler({ ms }) {
+    await new Promise<void>((resolve) => setTimeout(resolve, ms));
+    return "rested";
+  },
+});
+
 const greeting = resource({
   uri: "features://greeting",
   name: "greeting",
@@ -202,7 +226,7 @@ const greet = prompt({
 export const { tools, resources, prompts, completions } = plugin({
   tools: [
     ...[log, progress, sample, elicit, roots, structured, nest, fail, refuse, print, draw, throws],
-    ...[fetchText, fetchAll, countVisits, greetConfigured],
+    ...[fetchText, fetchAll, countVisits, greetConfigured, detach, extensions, sleep],
   ],
   resources: [greeting, echo],
   prompts: [greet],

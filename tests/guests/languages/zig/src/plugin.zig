@@ -38,6 +38,25 @@ fn greetConfigured(_: Call, _: struct {}) ![]const u8 {
     return plugport.print("{s} {d}", .{ greeting, try std.unicode.utf8CountCodepoints(token) });
 }
 
+fn detach(call: Call, args: struct { status: []const u8 }) []const u8 {
+    return plugport.print("{}", .{call.detach(args.status)});
+}
+
+fn extensions(call: Call, _: struct {}) ![]const u8 {
+    const names = call.extensions();
+    const texts = try plugport.allocator.alloc([]const u8, names.len);
+    for (texts, names) |*text, name| {
+        text.* = std.mem.span(name);
+    }
+    return std.mem.join(plugport.allocator, ", ", texts);
+}
+
+fn sleep(_: Call, args: struct { ms: u32 }) []const u8 {
+    const time: std.c.timespec = .{ .sec = args.ms / 1000, .nsec = @intCast(args.ms % 1000 * 1_000_000) };
+    _ = std.c.nanosleep(&time, null);
+    return "rested";
+}
+
 pub const tools = [_]plugport.Tool{
     plugport.tool(fetchText, .{ .name = "fetch-text", .description = "Fetch a text." }, .{ .url = "Where it is." }),
     plugport.tool(fetchAll, .{ .name = "fetch-all", .description = "Fetch several texts at once." }, .{
@@ -50,4 +69,13 @@ pub const tools = [_]plugport.Tool{
         .name = "greet-configured",
         .description = "Say the greeting of the settings, and how long the secret is.",
     }, .{}),
+    plugport.tool(detach, .{
+        .name = "detach",
+        .description = "Let the client go on without waiting, and say whether it does.",
+    }, .{ .status = "What to tell people meanwhile." }),
+    plugport.tool(extensions, .{
+        .name = "extensions",
+        .description = "Say which extensions the client declared.",
+    }, .{}),
+    plugport.tool(sleep, .{ .name = "sleep", .description = "Sleep." }, .{ .ms = "How many milliseconds." }),
 };
