@@ -12,12 +12,12 @@ use super::super::method::Method;
 use super::super::request_context::RequestContext;
 use super::super::revision::Revision;
 use super::super::server::CatalogView;
-use super::super::tasks::CalledTool;
 use crate::access::RoleQuota;
 use crate::access::policy::{Arguments, Decision, Hints, Item, Policy, RoleSet};
 use crate::call_env::Caller;
 use crate::catalog::{CallerView, Catalog, PublishedPrompt, PublishedTool, hints};
 use crate::config::ItemKind;
+use crate::mcp::tasks::CalledTool;
 use crate::plugin::{ForbiddenCall, ForbiddenReason, MatchedTemplate, Plugin};
 
 /// Why the caller may not use an item.

@@ -6,9 +6,9 @@
 use super::super::buffer_budget::BufferReservation;
 use super::super::request_context::RequestContext;
 use super::super::server::Server;
-use super::super::tasks::{FoundTask, TaskError, TaskGeneration, TaskView};
 use super::item_access::{self, AccessError};
 use super::run_guest_call::reserve_result;
+use crate::mcp::tasks::{FoundTask, TaskError, TaskGeneration, TaskView};
 
 /// A task with its result, and the memory for the result until it is written.
 pub(super) type ReadTask = (TaskView, Option<BufferReservation>);
