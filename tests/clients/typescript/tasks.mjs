@@ -1,4 +1,4 @@
-// Makes a slow call with a question a task, over the official TypeScript package for tasks, and checks what comes of it.
+// Makes a slow call with a question, over the official TypeScript package for tasks, and checks what comes of it.
 //
 // The server is taken for what it says on the wire: this file knows the test guest `client_requests` and nothing of
 // Plugport. Prints one JSON line and exits with 0, or says on stderr what was wrong and exits with 1.
@@ -7,7 +7,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { createApplicationInputHandler, createTaskSessionFromClient, resultFromTaskOutcome } from '@modelcontextprotocol/ext-tasks/client';
+import {
+    createApplicationInputHandler,
+    createTaskSessionFromClient,
+    resultFromTaskOutcome,
+} from '@modelcontextprotocol/ext-tasks/client';
 
 const MODERN = '2026-07-28';
 const REVISIONS = { legacy: '2025-11-25', modern: MODERN };
@@ -98,7 +102,8 @@ async function drive(url, mode) {
         rawDispatch: await taskRequests(url),
         v2RequestFraming: { protocolVersion: MODERN, clientInfo: CLIENT, clientCapabilities: CAPABILITIES },
     };
-    const session = createTaskSessionFromClient(client, { endpointId: 'tests', onInputRequest: answer(asked), ...wire });
+    const onInputRequest = answer(asked);
+    const session = createTaskSessionFromClient(client, { endpointId: 'tests', onInputRequest, ...wire });
     await checkSlowCall(session, asked);
     await checkCancelling(session);
     await session.close();

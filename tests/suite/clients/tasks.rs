@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 use plugport_tests::external_clients::ExternalClient::{self, FastMcp, TypeScript};
 use plugport_tests::server::Server;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CancelTaskParams, ClientCapabilities, ClientInfo,
+    CallToolRequestParams, CallToolResponse, CancelTaskParams, ClientCapabilities, ClientConfig,
     ElicitRequestParams, ElicitResult, ElicitationAction, ErrorData, GetTaskParams, Implementation,
     ProtocolVersion, TaskPayload, UpdateTaskParams,
 };
@@ -72,10 +72,10 @@ impl ClientHandler for AnsweringHandler {
         Ok(ElicitResult::new(ElicitationAction::Accept).with_content(json!({ "name": "Ada" })))
     }
 
-    fn get_info(&self) -> ClientInfo {
+    fn get_info(&self) -> ClientConfig {
         let declared = json!({ "elicitation": {}, "extensions": { "io.modelcontextprotocol/tasks": {} } });
         let capabilities: ClientCapabilities = serde_json::from_value(declared).unwrap();
-        let info = ClientInfo::new(capabilities, Implementation::new("plugport-tests", "1.0.0"));
+        let info = ClientConfig::new(capabilities, Implementation::new("plugport-tests", "1.0.0"));
         info.with_protocol_version(self.0.clone())
     }
 }

@@ -187,7 +187,7 @@ async fn answers_that_are_nonsense_leave_the_task_waiting() {
     let ignored = json!({ "q": "a".repeat(LARGE), "Q0": 5, "q00": {}, "": null }).to_string();
     assert_eq!(answer(&http, &id, &ignored).await.result()["resultType"], "complete");
     let task = client.get(&id).await;
-    let open: Vec<&String> = task["inputRequests"].as_object().unwrap().keys().collect();
+    let open: Vec<&str> = task["inputRequests"].as_object().unwrap().keys().map(String::as_str).collect();
     assert_eq!((&task["status"], open), (&json!("input_required"), vec!["q0", "q1"]), "{task}");
     for key in ["q0", "q1"] {
         let reply = answer(&http, &id, &format!("{{\"{key}\":{}}}", accepted(1_000_000))).await;
@@ -198,7 +198,8 @@ async fn answers_that_are_nonsense_leave_the_task_waiting() {
     attacked.end(MAX_MEMORY).await;
 }
 
-/// Answers all questions of a task but the last one with megabytes, until there is no room. Returns how many were taken.
+/// Answers all questions of a task but the last one with megabytes, until there is no room. Returns how many were
+/// taken.
 async fn answer_in_pieces(http: Client, id: String) -> usize {
     for number in 0..8 {
         let reply = answer(&http, &id, &format!("{{\"q{number}\":{}}}", accepted(LARGE))).await;
