@@ -132,10 +132,9 @@ impl Snapshot {
         };
         // A tool whose app is hidden is as one that has none.
         let view = seen.caller_view.as_ref();
-        let is_hidden =
-            |tool: &PublishedTool, uri| view.is_some_and(|view| !view.sees_uri(tool.owner(), uri, None));
         let without_app = |tool: &PublishedTool| {
-            tool.app_uri.as_deref().is_some_and(|uri| is_hidden(tool, uri)).then(|| tool.without_app())
+            let (view, uri) = view.zip(tool.app_uri.as_deref())?;
+            (!view.sees_uri(tool.owner(), uri, None)).then(|| tool.without_app())
         };
         let tools = seen.tools.replaced(without_app);
         seen.tools = tools;
