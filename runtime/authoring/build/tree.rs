@@ -75,8 +75,9 @@ impl Tree {
 
     /// Adds the files of a folder. Returns whether it added all of them, and then cargo can watch the folder as a
     /// whole. Cargo checks every file of a watched folder, so a folder with build output is watched file by file:
-    /// otherwise every build of an SDK would cause one of this crate. Cargo does not notice new files in such a folder;
-    /// a test does.
+    /// otherwise every build of an SDK would cause one of this crate. An SDK has build output as soon as its tests have
+    /// run, so it is watched file by file from the start. Cargo does not notice new files in such a folder; a test
+    /// does.
     fn walk(&mut self, name: &str, folder: &Path) -> Result<bool> {
         let mut whole = true;
         for entry in std::fs::read_dir(folder)? {
@@ -91,7 +92,7 @@ impl Tree {
                 self.file(&below, &path)?;
             }
         }
-        if whole {
+        if whole && !self.without_tests {
             self.watched.insert(folder.to_owned());
         }
         Ok(whole)

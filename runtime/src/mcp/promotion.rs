@@ -9,8 +9,10 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use parking_lot::Mutex;
+use serde_json::{Value, json};
 use tokio::sync::watch;
 
+use super::jsonrpc::notification;
 use super::sessions::task_requests::{TaskRequest, TaskRequests};
 use crate::call_env::TaskSwitch;
 
@@ -32,12 +34,15 @@ pub(crate) struct Promotion {
     open: watch::Sender<BTreeMap<i64, TaskRequest>>,
 }
 
-/// A client request of a session, which is open until this is dropped.
+/// A client request of a session, which is open until this is dropped. If the client has not responded by then, the
+/// streams that passed it on tell the client that it is cancelled.
 #[derive(Debug)]
 pub(crate) struct OpenRequest<'p> {
     promotion: &'p Promotion,
     task_requests: &'p TaskRequests,
     id: i64,
+    request: TaskRequest,
+    has_response: bool,
 }
 
 /// The client requests of a session for one stream that waits for the result, which passes each on once.
@@ -47,6 +52,8 @@ pub(crate) struct OpenRequests {
     task_requests: Arc<TaskRequests>,
     /// The last that was passed on. Ids are ascending.
     last: i64,
+    /// Those that this stream has passed on and that were open when it last looked.
+    passed: BTreeMap<i64, TaskRequest>,
 }
 
 /// What the called tool and its plugin say about tasks.
@@ -92,11 +99,12 @@ impl Promotion {
         message: Bytes,
     ) -> OpenRequest<'p> {
         let request = TaskRequest::new(message);
-        self.open.send_modify(|open| drop(open.insert(id, request.clone())));
+        // First, so that a stream that finds the request among the open ones can claim it.
         if self.is_task() {
-            task_requests.push(id, request);
+            task_requests.push(id, request.clone());
         }
-        OpenRequest { promotion: self, task_requests, id }
+        self.open.send_modify(|open| drop(open.insert(id, request.clone())));
+        OpenRequest { promotion: self, task_requests, id, request, has_response: false }
     }
 
     /// Whether a client request of a session has no response yet.
@@ -106,7 +114,8 @@ impl Promotion {
 
     /// The client requests of a session that have no response yet, and those that follow.
     pub(crate) fn client_requests(&self, task_requests: &Arc<TaskRequests>) -> OpenRequests {
-        OpenRequests { open: self.open.subscribe(), task_requests: Arc::clone(task_requests), last: 0 }
+        let (open, task_requests) = (self.open.subscribe(), Arc::clone(task_requests));
+        OpenRequests { open, task_requests, last: 0, passed: BTreeMap::new() }
     }
 
     /// What the tool says; `None` until the tool is known.
@@ -129,22 +138,56 @@ impl Promotion {
     }
 }
 
+impl OpenRequest<'_> {
+    /// The client has responded.
+    pub(crate) fn responded(mut self) {
+        self.has_response = true;
+    }
+
+    /// Says to the client that the tool no longer waits for the response.
+    fn cancelled(&self) -> Bytes {
+        let mut params = cancelled_params(self.id);
+        if let (Some(task), Some(params)) = (self.promotion.task_id(), params.as_object_mut()) {
+            params.insert("_meta".to_owned(), json!({ RELATED_TASK: { "taskId": task } }));
+        }
+        notification("notifications/cancelled", &params)
+    }
+}
+
+/// The parameters of `notifications/cancelled` for a client request.
+pub(crate) fn cancelled_params(id: i64) -> Value {
+    json!({ "requestId": id, "reason": "the tool no longer waits for it" })
+}
+
 impl OpenRequests {
-    /// Waits for the next client request; for ever if no more can come. Cancel-safe.
+    /// Waits for the next client request, or for the cancellation of one that was passed on; for ever if no more can
+    /// come. Cancel-safe.
     pub(crate) async fn next(&mut self) -> Bytes {
         loop {
-            let next = first_after(self.last, &self.open.borrow_and_update());
-            if let Some((id, request)) = next {
-                self.last = id;
-                match self.task_requests.claim(id, request) {
-                    Some(message) => return message,
-                    None => continue,
-                }
+            if let Some(message) = self.now() {
+                return message;
             }
             if self.open.changed().await.is_err() {
                 return std::future::pending().await;
             }
         }
+    }
+
+    fn now(&mut self) -> Option<Bytes> {
+        let open = self.open.borrow_and_update();
+        while let Some(id) = self.passed.keys().find(|id| !open.contains_key(id)).copied() {
+            if let Some(cancelled) = self.passed.remove(&id).and_then(|request| request.cancelled()) {
+                return Some(cancelled);
+            }
+        }
+        while let Some((id, request)) = first_after(self.last, &open) {
+            self.last = id;
+            if let Some(message) = self.task_requests.claim(id, &request) {
+                self.passed.insert(id, request);
+                return Some(message);
+            }
+        }
+        None
     }
 }
 
@@ -156,14 +199,19 @@ fn first_after(last: i64, open: &BTreeMap<i64, TaskRequest>) -> Option<(i64, Tas
 /// None.
 impl Default for OpenRequests {
     fn default() -> Self {
-        Self { open: watch::channel(BTreeMap::new()).1, task_requests: Arc::default(), last: 0 }
+        let open = watch::channel(BTreeMap::new()).1;
+        Self { open, task_requests: Arc::default(), last: 0, passed: BTreeMap::new() }
     }
 }
 
 impl Drop for OpenRequest<'_> {
     fn drop(&mut self) {
+        if !self.has_response {
+            self.request.cancel(self.cancelled());
+        }
+        self.task_requests.close(self.id);
+        // Last, since it wakes the streams that wait for the result.
         self.promotion.open.send_modify(|open| drop(open.remove(&self.id)));
-        self.task_requests.withdraw(self.id);
     }
 }
 
@@ -173,6 +221,12 @@ mod tests {
 
     use super::*;
 
+    fn is_cancelled(message: Option<Bytes>, id: i64) -> bool {
+        let message: Value = serde_json::from_slice(&message.unwrap()).unwrap();
+        let related = &message["params"]["_meta"][RELATED_TASK]["taskId"];
+        message["method"] == "notifications/cancelled" && message["params"]["requestId"] == id && related == "task"
+    }
+
     #[test]
     fn each_stream_gets_the_client_requests_that_are_open() {
         let (promotion, requests) = (Promotion::default(), Arc::default());
@@ -180,9 +234,9 @@ mod tests {
         let mut before = promotion.client_requests(&requests);
         assert!(before.next().now_or_never().is_none());
         let first = promotion.open_request(&requests, 3, Bytes::from_static(b"first"));
-        let withdrawn = promotion.open_request(&requests, 4, Bytes::from_static(b"withdrawn"));
+        let unseen = promotion.open_request(&requests, 4, Bytes::from_static(b"unseen"));
         assert!(promotion.waits_for_client());
-        drop(withdrawn);
+        drop(unseen);
         let last = promotion.open_request(&requests, 5, Bytes::from_static(b"last"));
         let mut after = promotion.client_requests(&requests);
         for stream in [&mut before, &mut after] {
@@ -191,10 +245,14 @@ mod tests {
             assert!(stream.next().now_or_never().is_none());
         }
         assert!(requests.next().now_or_never().is_none(), "both were passed on");
-        drop(first);
+        first.responded();
         let mut late = promotion.client_requests(&requests);
         assert_eq!(late.next().now_or_never().unwrap(), "last");
-        drop((last, late));
+        drop(last);
+        for mut stream in [before, late] {
+            assert!(is_cancelled(stream.next().now_or_never(), 5));
+            assert!(stream.next().now_or_never().is_none());
+        }
         assert!(!promotion.waits_for_client());
         assert!(OpenRequests::default().next().now_or_never().is_none());
     }
@@ -202,13 +260,28 @@ mod tests {
     #[test]
     fn what_the_stream_of_notifications_has_passed_on_is_not_asked_again() {
         let (promotion, requests) = (Promotion::default(), Arc::default());
-        let plain = promotion.open_request(&requests, 1, Bytes::from_static(b"of the call's own stream"));
         promotion.begin_task("task");
         let open = promotion.open_request(&requests, 2, Bytes::from_static(b"asked"));
         assert_eq!(requests.next().now_or_never().unwrap(), "asked");
-        drop(plain);
-        assert!(promotion.client_requests(&requests).next().now_or_never().is_none());
+        let mut stream = promotion.client_requests(&requests);
+        assert!(stream.next().now_or_never().is_none());
         assert!(promotion.waits_for_client());
+        requests.repeat();
+        assert_eq!(requests.next().now_or_never().unwrap(), "asked", "a new stream got nothing of the old one");
         drop(open);
+        assert!(is_cancelled(requests.next().now_or_never(), 2));
+        assert!(requests.next().now_or_never().is_none());
+        assert!(stream.next().now_or_never().is_none(), "it did not pass the request on");
+    }
+
+    #[test]
+    fn no_stream_tells_of_a_request_that_the_client_never_got() {
+        let (promotion, requests) = (Promotion::default(), Arc::default());
+        promotion.begin_task("task");
+        drop(promotion.open_request(&requests, 1, Bytes::from_static(b"unseen")));
+        let answered = promotion.open_request(&requests, 2, Bytes::from_static(b"answered"));
+        assert_eq!(requests.next().now_or_never().unwrap(), "answered");
+        answered.responded();
+        assert!(requests.next().now_or_never().is_none());
     }
 }

@@ -57,6 +57,9 @@ pub(crate) enum InvalidUi {
     /// More than a grant can have.
     #[error("it asks for more than {MAX_ENTRIES} domains and permissions, which no grant can have")]
     TooMany,
+    /// A host's own field for what `_meta.ui` says.
+    #[error("its `_meta` has `{0}`, a field of one host that no grant covers; write `ui.csp` instead")]
+    OneHost(&'static str),
     /// Beyond the grant.
     #[error("it {may} and is not granted that; to allow it, write under [plugins.NAME.grants]: {line}")]
     NotGranted {
@@ -70,13 +73,13 @@ pub(crate) enum InvalidUi {
 impl AppUi {
     /// Checks that everything that the app may reach is granted.
     pub(crate) fn check(&self, granted: &Granted) -> Result<(), InvalidUi> {
-        if self.reach().nth(MAX_ENTRIES).is_some() {
-            return Err(InvalidUi::TooMany);
-        }
         let mut wanted = BTreeSet::new();
         for (reach, text) in self.reach() {
             reach.check(text).map_err(|why| InvalidUi::Reach(text.to_owned(), why))?;
             wanted.insert((reach, text.to_owned()));
+            if wanted.len() > MAX_ENTRIES {
+                return Err(InvalidUi::TooMany);
+            }
         }
         let wanted = Granted(wanted);
         let missing = wanted.without(granted);
@@ -112,9 +115,20 @@ pub(crate) fn check_fields(fields: &RawObject, granted: &Granted) -> Result<(), 
     struct Meta<'m> {
         #[serde(borrow, default)]
         ui: Option<&'m RawValue>,
+        #[serde(rename = "openai/widgetCSP", borrow, default)]
+        widget_csp: Option<&'m RawValue>,
+        #[serde(rename = "openai/widgetDomain", borrow, default)]
+        widget_domain: Option<&'m RawValue>,
     }
     let Some(meta) = fields.get("_meta") else { return Ok(()) };
     let meta: Meta<'_> = serde_json::from_str(meta.get())?;
+    for (field, name) in
+        [(meta.widget_csp, "openai/widgetCSP"), (meta.widget_domain, "openai/widgetDomain")]
+    {
+        if field.is_some() {
+            return Err(InvalidUi::OneHost(name));
+        }
+    }
     match meta.ui {
         Some(ui) => serde_json::from_str::<AppUi>(ui.get())?.check(granted),
         None => Ok(()),
@@ -199,6 +213,8 @@ mod tests {
             r#"{"_meta":{"ui":{},"ui":{"csp":{"connectDomains":["https://evil.test"]}}}}"#,
             r#"{"_meta":{"ui":{"csp":{"connectDomains":["https://evil.test"]},"csp":{}}}}"#,
             r#"{"_meta":{"ui":{"domain":"evil.test"}}}"#,
+            r#"{"_meta":{"openai/widgetCSP":{"connect_domains":["https://evil.test"]}}}"#,
+            r#"{"_meta":{"openai/widget\u0044omain":"https://evil.test"}}"#,
             r#"{"_meta":{"ui":{"csp":{"scriptDomains":["https://evil.test"]}}}}"#,
         ] {
             assert!(check(bad).is_err(), "{bad}");

@@ -1,5 +1,5 @@
 //! Client requests in a session: sent on the response stream of the request that the guest serves, or, for a task, on
-//! each stream that waits for its result.
+//! each stream that waits for its result, or once with server notifications.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use super::super::error::RpcError;
 use super::super::jsonrpc::{ClientError, ClientResult, notification, request};
 use super::super::mrtr::{CallOwner, SuspendedCalls};
 use super::super::notification_queue::OutgoingMessage;
-use super::super::promotion::{Promotion, RELATED_TASK};
+use super::super::promotion::{Promotion, RELATED_TASK, cancelled_params};
 use super::super::request_context::{RequestContext, RequestLeg};
 use super::super::sessions::session::Session;
 use crate::call_env::{Caller, ClientRequestError};
@@ -102,11 +102,13 @@ async fn send(
         return (at, Err(ClientRequestError::Cancelled));
     }
     let response = (&mut sent.reply.response).await;
-    drop(open);
-    sent.responded = true;
     let Ok(ReceivedResponse { caller, result, reservation }) = response else {
         return (at, Err(ClientRequestError::Cancelled));
     };
+    if let Some(open) = open {
+        open.responded();
+    }
+    sent.responded = true;
     context.keep_reservation(reservation);
     if let Err(error) = (check.check)(&check.catalog, &caller, context) {
         context.forbid(caller, error);
@@ -139,7 +141,8 @@ fn read(input_request: &InputRequest, response: ClientResult) -> Result<String, 
     }
 }
 
-/// Sends `notifications/cancelled` if it is dropped before the client has responded.
+/// Sends `notifications/cancelled` on the call's stream if it is dropped before the client has responded. Nobody reads
+/// that stream once the call is a task; then the streams that passed on the request send it.
 struct CancelOnDrop<'r> {
     leg: &'r RequestLeg,
     reply: PendingReply,
@@ -149,8 +152,7 @@ struct CancelOnDrop<'r> {
 impl Drop for CancelOnDrop<'_> {
     fn drop(&mut self) {
         if !self.responded {
-            let params = json!({ "requestId": self.reply.id, "reason": "the tool no longer waits for it" });
-            self.leg.queue.send(notification("notifications/cancelled", &params));
+            self.leg.queue.send(notification("notifications/cancelled", &cancelled_params(self.reply.id)));
         }
     }
 }

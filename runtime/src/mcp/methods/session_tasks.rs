@@ -1,7 +1,8 @@
 //! `tasks/get`, `tasks/result` and `tasks/cancel` of the experimental tasks of 2025-11-25, which has sessions.
 //!
 //! The client asks for a task with `params.task` of its call. The task is its principal's and outlives the session. Its
-//! client requests reach the client on each stream of `tasks/result`, which waits for the result, in that session.
+//! client requests reach the client in that session: on each stream of `tasks/result`, which waits for the result, or
+//! once with server notifications.
 
 use std::pin::pin;
 
@@ -65,29 +66,29 @@ pub(in super::super) async fn result(
     context: &RequestContext,
     params: &Params,
 ) -> Option<Result<EncodedResult, RpcError>> {
-    run_guest_call::until_cancelled(context, pin!(wait_for_result(server, context, params))).await.flatten()
+    run_guest_call::until_cancelled(context, pin!(wait_for_result(server, context, params))).await
 }
 
-/// `None` when nobody reads the stream any more.
 async fn wait_for_result(
     server: &Server,
     context: &RequestContext,
     params: &Params,
-) -> Option<Result<EncodedResult, RpcError>> {
+) -> Result<EncodedResult, RpcError> {
     let mut changes = server.call_tasks.changes();
     let mut requests = None;
     let leg = context.leg();
     loop {
-        let live = match find(server, context, params).await {
-            Ok(FoundTask::Live(live)) => live,
-            Ok(ended) => return Some(result_of(server, context, ended).await),
-            Err(error) => return Some(Err(error)),
+        let live = match find(server, context, params).await? {
+            FoundTask::Live(live) => live,
+            ended @ FoundTask::Ended(_) => return result_of(server, context, ended).await,
         };
         let requests = requests.get_or_insert_with(|| live.client_requests(context.session.as_ref()));
         tokio::select! {
             biased;
             message = requests.next() => {
-                leg.queue.deliver(OutgoingMessage::Message(message)).await.ok()?;
+                if leg.queue.deliver(OutgoingMessage::Message(message)).await.is_err() {
+                    return Err(RpcError::overloaded("a client request of the task"));
+                }
             }
             // Whichever task has changed, and also if some changes were missed.
             _ = changes.recv() => {}

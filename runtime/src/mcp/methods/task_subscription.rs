@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
+use tokio::time::Instant;
 
 use super::super::error::RpcError;
 use super::super::request_context::RequestContext;
@@ -17,7 +18,7 @@ use crate::sandbox::RecordId;
 /// Maximum number of tasks in one subscription: more than a caller may have unfinished.
 const MAX_TASKS: usize = 256;
 
-/// How long to wait before a task is read again that could not be read.
+/// How long to wait before one of the tasks is read again that could not be read.
 const RETRY: Duration = Duration::from_secs(1);
 
 /// The tasks to which one request has subscribed.
@@ -27,6 +28,10 @@ pub(super) struct TaskSubscription {
     changes: broadcast::Receiver<RecordId>,
     /// Tasks of which the client has to be told.
     changed: VecDeque<RecordId>,
+    /// Tasks that could not be read. They are tried again one by one, so that many of them cost no more than one.
+    unread: VecDeque<RecordId>,
+    /// When the next of those is tried.
+    retry_at: Instant,
 }
 
 impl TaskSubscription {
@@ -68,7 +73,7 @@ impl TaskSubscription {
             }
             ids.insert(id, text);
         }
-        Ok(Some(Self { ids, changes, changed }))
+        Ok(Some(Self { ids, changes, changed, unread: VecDeque::new(), retry_at: Instant::now() }))
     }
 
     /// The accepted ids.
@@ -89,27 +94,51 @@ impl TaskSubscription {
     ) -> Result<ReadTask, RpcError> {
         loop {
             while let Some(id) = self.changed.front().copied() {
-                match self.read(server, context, &id).await {
+                let read = self.read(server, context, &id).await;
+                self.changed.pop_front();
+                match read {
                     Ok(read) => {
-                        self.changed.pop_front();
                         if read.0.status().is_final() {
                             self.ids.remove(&id);
                         }
+                        self.is_readable(id);
                         return Ok(read);
                     }
-                    Err(TaskError::Unreadable) => tokio::time::sleep(RETRY).await,
+                    Err(TaskError::Unreadable) => self.try_again(id),
                     // A task that has expired meanwhile is gone without a notification.
                     Err(TaskError::Unknown) => {
-                        self.changed.pop_front();
                         self.ids.remove(&id);
+                        self.is_readable(id);
                     }
                     Err(error @ TaskError::Rejected(_)) => return Err(error.into()),
                 }
             }
-            match self.changes.recv().await {
+            self.wait_for_change().await;
+        }
+    }
+
+    /// The others can be read too, in all probability.
+    fn is_readable(&mut self, id: RecordId) {
+        self.unread.retain(|unread| *unread != id);
+        self.retry_at = Instant::now();
+    }
+
+    fn try_again(&mut self, id: RecordId) {
+        if !self.unread.contains(&id) {
+            self.unread.push_back(id);
+        }
+        self.retry_at = Instant::now() + RETRY;
+    }
+
+    async fn wait_for_change(&mut self) {
+        tokio::select! {
+            change = self.changes.recv() => match change {
                 Ok(id) => self.changed.extend(self.ids.contains_key(&id).then_some(id)),
                 Err(RecvError::Lagged(_)) => self.changed = self.ids.keys().copied().collect(),
                 Err(RecvError::Closed) => std::future::pending().await,
+            },
+            () = tokio::time::sleep_until(self.retry_at), if !self.unread.is_empty() => {
+                self.changed.extend(self.unread.pop_front());
             }
         }
     }

@@ -41,7 +41,7 @@ pub(in crate::mcp) struct CalledTool<'t> {
 pub(in crate::mcp) enum TaskError {
     /// There is none with this id, whatever the reason.
     Unknown,
-    /// The database cannot be read. That depends on no id.
+    /// The database cannot be read, or plugins still load, so that it is not known whether the caller may see the task.
     Unreadable,
     /// Something of the request is missing: scopes, or memory for the result.
     Rejected(RpcError),

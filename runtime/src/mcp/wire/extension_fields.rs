@@ -10,7 +10,8 @@ use super::super::revision::Revision;
 use crate::config::{UiGrant, check_ui_fields};
 use crate::json::RawObject;
 
-/// Maximum length of what is said of fields for an app, in bytes. They come from a guest, and may be as long as a result.
+/// Maximum length of what is said of fields for an app, in bytes. They come from a guest, and may be as long as a
+/// result.
 const UI_ERROR_BYTES: usize = 1 << 10;
 
 /// Parses additional fields.

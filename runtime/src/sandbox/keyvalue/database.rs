@@ -40,8 +40,8 @@ const WRITE_PAUSE: Duration = Duration::from_secs(1);
 /// The pause is at least this many times as long as opening took, so that opening takes only a small part of the time.
 const PAUSE_FACTOR: u32 = 20;
 
-/// Maximum size of the cache of pages, in bytes. redb would take 1 GiB, which values of plugins and results of tasks fill
-/// on a busy server.
+/// Maximum size of the cache of pages, in bytes. redb would take 1 GiB, which values of plugins and results of tasks
+/// fill on a busy server. A value that is written is in memory beside it.
 const CACHE: usize = 16 << 20;
 
 /// The database is closed after this time without use.
@@ -169,7 +169,7 @@ impl KvDatabase {
     /// # Errors
     /// Never: a database in memory can always be created.
     pub fn in_memory() -> Result<Arc<Self>, KvError> {
-        let database = Database::builder().create_with_backend(InMemoryBackend::new())?;
+        let database = Database::builder().set_cache_size(CACHE).create_with_backend(InMemoryBackend::new())?;
         Ok(Self::at(Location::Memory, Some(database)))
     }
 

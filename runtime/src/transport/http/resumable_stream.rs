@@ -54,6 +54,7 @@ impl ResumableStream {
         notifications: impl FnOnce() -> ServerNotifications,
     ) -> Self {
         let reader = session.streams.standalone.read_new();
+        session.session.task_requests.repeat();
         Self::attached(session, reader, notifications)
     }
 

@@ -4,6 +4,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use serde_json::json;
+
 use super::*;
 use crate::access::AuthenticatedCaller;
 use crate::access::policy::tests::{PolicyCase, for_each_case, is_visible};
@@ -34,7 +36,21 @@ const PLUGINS: [(&str, Names, Names, Names); 3] = [
 const UNLISTED: [&str; 8] =
     ["a:z", "a:x/z", "a:%78", "a:%78%2Fy", "a:x//y", "b://h/z", "b://h/x/../x", "ab:z"];
 
-fn listing(names: &[&str], uris: &[&str], templates: &[&str]) -> Listing {
+/// The apps of tools, by plugin and tool: one that matches a template of the plugin, one that it lists, one of another
+/// plugin, and one that nobody publishes.
+const APPS: [(&str, &str, &str); 5] = [
+    ("a", "b", "a:z"),
+    ("a", "c", "a:x"),
+    ("ab", "b", "b://h/x"),
+    ("ab", "cb", "ab:z"),
+    ("b", "b", "b://h/z"),
+];
+
+fn listing(plugin: &str, names: &[&str], uris: &[&str], templates: &[&str]) -> Listing {
+    let extra = |tool: &str| {
+        let (_, _, uri) = APPS.iter().find(|(owner, name, _)| (*owner, *name) == (plugin, tool)).unwrap();
+        Some(json!({ "_meta": { "ui": { "resourceUri": uri } } }).to_string())
+    };
     let tool = |name: &&str| Tool {
         name: (*name).to_owned(),
         title: None,
@@ -42,7 +58,7 @@ fn listing(names: &[&str], uris: &[&str], templates: &[&str]) -> Listing {
         input_schema: r#"{"type":"object"}"#.to_owned(),
         output_schema: None,
         annotations: None,
-        extra: None,
+        extra: extra(name),
     };
     let prompt = |name: &&str| Prompt {
         name: (*name).to_owned(),
@@ -90,7 +106,7 @@ async fn snapshot(folder: &Path, config: &Config) -> Snapshot {
         let settings = config.plugin(name);
         let file = ComponentFile::read(&file, settings.limits.wasm_mib).unwrap();
         let entry = PluginEntry::validate(loader.load(name, file, settings).await.unwrap());
-        entries.push(entry.with_listing(listing(names, uris, templates)));
+        entries.push(entry.with_listing(listing(name, names, uris, templates)));
     }
     let snapshot = Snapshot::new(entries);
     let lengths = (snapshot.tools().items().len(), snapshot.prompts().items().len());
@@ -178,6 +194,34 @@ impl<'c> ViewCase<'c> {
         items
     }
 
+    /// Checks that each visible tool has its app exactly if the rules show that. Returns how many apps are hidden.
+    fn hidden_apps(&self) -> usize {
+        let mut hidden = 0;
+        for tool in self.view.snapshot.tools().items() {
+            let of_tool = |(plugin, name, _): &&(&str, &str, &str)| {
+                (*plugin, *name) == (tool.plugin.name(), tool.tool.name.as_str())
+            };
+            let (plugin, _, uri) = APPS.iter().find(of_tool).unwrap();
+            let shows = |plugin: &str, template: Option<&str>| {
+                let is_listed = template
+                    .is_none_or(|template| self.is_shown(&item(plugin, ItemKind::Template, template, None)));
+                is_listed && self.is_shown(&item(plugin, ItemKind::Resource, uri, template))
+            };
+            let expected = match (*plugin, *uri) {
+                ("ab", "ab:z") => true,
+                ("a", "a:x") => shows("a", None),
+                ("ab", "b://h/x") => shows("b", None),
+                ("a", "a:z") => shows("a", Some("a:{id}")),
+                ("b", "b://h/z") => shows("b", Some("b://h/{+path}")),
+                other => panic!("{other:?}"),
+            };
+            let has = tool.extra.get("_meta").unwrap().get().contains("resourceUri");
+            assert_eq!(has, expected, "{} {:#?}", tool.name, self.case.config);
+            hidden += usize::from(!has);
+        }
+        hidden
+    }
+
     /// A URI that no plugin lists, with whether it is routed, and whether its use is known.
     fn unlisted_uri(&self, uri: &str) -> [bool; 2] {
         let Some((plugin, template)) = self.view.snapshot.route_uri(uri) else { return [false, false] };
@@ -198,12 +242,14 @@ async fn an_item_is_in_a_list_exactly_if_its_use_is_not_answered_as_unknown() {
     let scopes = config.plugins.iter().map(|(name, plugin)| (name.clone(), plugin.scopes.clone())).collect();
     let all = snapshot(folder.path(), &config).await;
     let mut seen = [[0_usize; 2]; 2];
+    let mut hidden_apps = 0;
     for_each_case(5, |case, _, _| {
         let one = ViewCase::new(&all, case, &scopes);
         for (name, [shown, listed, known]) in one.listed_items() {
             assert_eq!((listed, known), (shown, shown), "{name} {:#?}", case.config);
             seen[0][usize::from(shown)] += 1;
         }
+        hidden_apps += one.hidden_apps();
         for uri in UNLISTED {
             let [routed, known] = one.unlisted_uri(uri);
             assert_eq!(known, routed, "{uri} {:#?}", case.config);
@@ -211,4 +257,5 @@ async fn an_item_is_in_a_list_exactly_if_its_use_is_not_answered_as_unknown() {
         }
     });
     assert!(seen.as_flattened().iter().all(|count| *count > 500), "hardly ever seen: {seen:?}");
+    assert!(hidden_apps > 100, "hardly ever hidden: {hidden_apps}");
 }
