@@ -35,6 +35,8 @@ pub struct PublishedTool {
     pub headers: Vec<ParamHeader>,
     /// Whether its calls become tasks.
     pub task_support: TaskSupport,
+    /// Whether it waits for results of the plugin's bridged calls. The server answers it, and not the plugin.
+    pub is_result_tool: bool,
     /// Further MCP fields.
     pub extra: RawObject,
     /// Where its calls are counted, if the server has metrics.

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::item_list::{Item, ItemDigest};
 use super::items::{PublishedPrompt, PublishedResource, PublishedTemplate, PublishedTool};
 use super::name_owners::{NameOwners, OwnedByOther};
+use super::result_tool;
 use super::shipped::ShippedItems;
 use super::task_support::TaskSupport;
 use super::validation::{self, InvalidItem};
@@ -55,6 +56,8 @@ pub struct PluginEntry {
     pub interfaces: Interfaces,
     /// In order of their names.
     pub tools: Vec<Arc<PublishedTool>>,
+    /// The server's tool for results of the plugin's bridged calls, if there are any. It needs no approval.
+    pub result_tool: Option<Arc<PublishedTool>>,
     /// In order of their URIs.
     pub resources: Vec<Arc<PublishedResource>>,
     /// In the plugin's own order.
@@ -94,6 +97,11 @@ impl PluginEntry {
         (self, conflicts)
     }
 
+    /// The tools that are published for the plugin.
+    pub(super) fn all_tools(&self) -> impl Iterator<Item = &Arc<PublishedTool>> {
+        self.tools.iter().chain(&self.result_tool)
+    }
+
     fn of(plugin: Arc<Plugin>, interfaces: Interfaces, listing: Listing) -> Self {
         let limits = &plugin.config().limits;
         let mut rejected = Vec::new();
@@ -111,6 +119,7 @@ impl PluginEntry {
             Ok(published)
         });
         rejected.extend(unlinked);
+        let result_tool = result_tool_of(&plugin, &tools, &mut rejected);
         let files = publish_files(&plugin, shipped, &mut rejected);
         let shipped: HashSet<&str> = files.iter().map(|file| file.key()).collect();
         let limit = (limits.resources, "resources (limit `resources`)");
@@ -130,7 +139,18 @@ impl PluginEntry {
             accept(listing.prompts, (PROMPTS, "prompts"), &mut rejected, |prompt| prompt_of(&plugin, prompt));
         let (tools, resources, prompts) = (sorted(tools), sorted(resources), sorted(prompts));
         let (unapproved, approval) = (Vec::new(), ApprovalPolicy::off());
-        Self { tools, resources, templates, prompts, plugin, interfaces, rejected, unapproved, approval }
+        Self {
+            tools,
+            result_tool,
+            resources,
+            templates,
+            prompts,
+            plugin,
+            interfaces,
+            rejected,
+            unapproved,
+            approval,
+        }
     }
 }
 
@@ -233,6 +253,25 @@ fn publish_files(
     files
 }
 
+/// The tool for results of bridged calls, if the operator has them.
+fn result_tool_of(
+    plugin: &Arc<Plugin>,
+    tools: &[Arc<PublishedTool>],
+    rejected: &mut Vec<RejectedItem>,
+) -> Option<Arc<PublishedTool>> {
+    if !plugin.config().task_bridge {
+        return None;
+    }
+    let made = match tools.iter().any(|tool| *tool.own_name == *result_tool::NAME) {
+        true => Err("the plugin has a tool of this name, so `task_bridge` does nothing".to_owned()),
+        false => tool_of(plugin, result_tool::descriptor(), &Limits::default(), PATTERNS)
+            .map_err(|error| error.to_string()),
+    };
+    let reject = |why| rejected.push(RejectedItem::new(ItemKind::Tool, result_tool::NAME.to_owned(), why));
+    let tool = made.map_err(reject).ok()?;
+    Some(Arc::new(PublishedTool { is_result_tool: true, ..tool }))
+}
+
 fn no_such_app(tool: &str, path: &str) -> RejectedItem {
     let why = format!("the tool `{tool}` shows its results in it, and the component has no file ui/{path}");
     RejectedItem::new(ItemKind::Resource, format!("ui:{path}"), why)
@@ -254,6 +293,7 @@ fn tool_of(
         output: validated.output,
         headers: validated.headers,
         task_support: TaskSupport::of(&validated.extra),
+        is_result_tool: false,
         extra: validated.extra,
         histograms: ItemHistograms::default(),
         digest: ItemDigest::new(),

@@ -21,5 +21,6 @@ mod session_streams;
 mod skills;
 mod stdio;
 mod stdio_streams;
+mod task_bridge;
 pub(crate) mod tasks;
 mod tools;

@@ -18,6 +18,7 @@ pub(super) mod session_tasks;
 pub(super) mod skills;
 mod string_arguments;
 pub(super) mod subscriptions;
+mod task_result;
 mod task_subscription;
 pub(super) mod tasks;
 pub(super) mod tools;

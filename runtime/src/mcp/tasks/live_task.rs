@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime};
 use bytes::Bytes;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
+use tokio::sync::broadcast::Receiver;
 use tokio::time::Instant;
 
 use super::task_counts::TaskOwner;
@@ -66,6 +67,11 @@ impl LiveTask {
     ) -> Self {
         let (state, messages, added) = (Mutex::default(), Mutex::default(), Notify::new());
         Self { id, text, generation, owner, head, context, state, messages, added }
+    }
+
+    /// Waits until the status of this task changes. `changes` may have missed some.
+    pub(in crate::mcp) async fn changed(&self, changes: &mut Receiver<RecordId>) {
+        while changes.recv().await.is_ok_and(|changed| changed != self.id) {}
     }
 
     /// Keeps a client request to a session.

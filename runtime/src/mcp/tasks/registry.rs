@@ -20,6 +20,7 @@ use super::task_view::TaskView;
 use crate::call_env::Caller;
 use crate::mcp::error::RpcError;
 use crate::mcp::random_tokens;
+use crate::mcp::revision::Revision;
 use crate::sandbox::{KvDatabase, KvError, RecordId, RecordTable};
 
 /// How many changes a listener may be behind. One that is further behind is told of all its tasks.
@@ -120,6 +121,24 @@ impl Tasks {
         let record = if record.head.status.is_final() { record } else { interrupted(record) };
         let view = TaskView { id: text.to_owned(), generation, record, open: Vec::new() };
         Ok(FoundTask::Ended(Box::new(view)))
+    }
+
+    /// Finds the task with this id that a tool of `plugin` became for a client without tasks.
+    ///
+    /// # Errors
+    /// As [`Tasks::find`].
+    pub(in crate::mcp) async fn find_bridged(
+        &self,
+        text: &str,
+        (revision, caller): (Revision, &Caller),
+        plugin: &str,
+    ) -> Result<FoundTask, RpcError> {
+        let found = self.find(text, TaskGeneration::Bridge(revision), caller).await?;
+        let head = match &found {
+            FoundTask::Live(live) => &live.head,
+            FoundTask::Ended(view) => &view.record.head,
+        };
+        if head.plugin == plugin { Ok(found) } else { Err(unknown()) }
     }
 
     /// The id in this text; `None` unless it is one of the caller's.
