@@ -251,7 +251,16 @@ impl Config {
             plugin.require_signature = required;
         }
         plugin.scopes = RequiredScopes::read(&mut from, reader);
-        let known = ["prefix", "limits", "grants", "instances", "task_bridge", "require_signature", "scopes", "tools"];
+        let known = [
+            "prefix",
+            "limits",
+            "grants",
+            "instances",
+            "task_bridge",
+            "require_signature",
+            "scopes",
+            "tools",
+        ];
         from.finish(reader, &known);
         plugin
     }

@@ -296,7 +296,8 @@ impl ServerConfig {
 
     /// Whether it differs from another one only in keys about plugins, which a running server can take over.
     pub(super) fn needs_no_restart_after(&self, other: &Self) -> bool {
-        let Self { approval, sidecar_grants, drain, max_plugins, require_signature, task_bridge, .. } = *other;
+        let Self { approval, sidecar_grants, drain, max_plugins, require_signature, task_bridge, .. } =
+            *other;
         let trusted_keys = Arc::clone(&other.trusted_keys);
         let merged = Self {
             approval,

@@ -104,7 +104,11 @@ pub async fn entry(loader: &Loader, guest: &Path, limits: &[(&str, u64)]) -> Plu
 }
 
 /// A guest whose settings are changed.
-pub async fn entry_with(loader: &Loader, guest: &Path, change: impl FnOnce(&mut PluginConfig)) -> PluginEntry {
+pub async fn entry_with(
+    loader: &Loader,
+    guest: &Path,
+    change: impl FnOnce(&mut PluginConfig),
+) -> PluginEntry {
     let config = Config::new(guest.parent().unwrap().to_owned());
     let name = guest.file_stem().unwrap().to_str().unwrap();
     let mut settings = config.plugin(name);

@@ -19,7 +19,8 @@ use crate::support::{GUEST, entry, loader};
 
 const URI: &str = "skill://polite/review/SKILL.md";
 const KIB: usize = 4;
-const TIME: Duration = if cfg!(debug_assertions) { Duration::from_millis(200) } else { Duration::from_secs(4) };
+const TIME: Duration =
+    if cfg!(debug_assertions) { Duration::from_millis(200) } else { Duration::from_secs(4) };
 
 /// µs of processor time.
 const AIM: f64 = 40.0;

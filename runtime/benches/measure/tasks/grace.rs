@@ -50,8 +50,13 @@ pub(super) fn measure(guest: &Path) -> Vec<Figure> {
             }
         }
         // The first round warms up.
-        times.iter_mut().for_each(|times| drop(times.remove(0)));
-        CASES.iter().zip(&times).enumerate().map(|(at, (case, own))| figure(at, case, own, &times[0])).collect()
+        let times: Vec<_> = times.iter().map(|times| &times[1..]).collect();
+        CASES
+            .iter()
+            .zip(&times)
+            .enumerate()
+            .map(|(at, (case, own))| figure(at, case, own, &times[0]))
+            .collect()
     })
 }
 

@@ -56,7 +56,10 @@ impl TaskView {
     }
 
     /// The result of a call that asks what the task asks; `None` if the task waits for no response.
-    pub(in crate::mcp) fn input_required(&self, server: &RawValue) -> Option<Result<EncodedResult, RpcError>> {
+    pub(in crate::mcp) fn input_required(
+        &self,
+        server: &RawValue,
+    ) -> Option<Result<EncodedResult, RpcError>> {
         (!self.open.is_empty()).then(|| EncodedResult::of(&InputRequired { open: &self.open, server }))
     }
 
