@@ -55,7 +55,7 @@ pub(super) fn measure(guest: &Path) -> Vec<Figure> {
             .iter()
             .zip(&times)
             .enumerate()
-            .map(|(at, (case, own))| figure(at, case, own, &times[0]))
+            .map(|(at, (case, own))| figure(at, case, own, times[0]))
             .collect()
     })
 }
