@@ -18,7 +18,7 @@ const UNKNOWN_TOOL: Duration = Duration::from_millis(100);
 /// Makes a task of one call, at most once. `None`: the call never becomes a task; so it is for most.
 pub(in crate::mcp) struct Promoter(Option<Box<PromotableCall>>);
 
-/// A call whose client knows tasks.
+/// A call that may become a task.
 struct PromotableCall {
     tasks: Arc<Tasks>,
     context: Arc<RequestContext>,
@@ -32,9 +32,12 @@ struct PromotableCall {
 
 impl PromotableCall {
     fn promotion(&self) -> Option<&Promotion> {
+        let promotion = self.context.promotion.as_ref().filter(|_| !self.has_failed)?;
         // A later message of the client may declare less than the first.
-        let is_declared = self.context.leg().knows_tasks(self.context.revision);
-        let promotion = self.context.promotion.as_ref().filter(|_| is_declared && !self.has_failed)?;
+        let is_declared = || self.context.leg().knows_tasks(self.context.revision);
+        if !promotion.is_bridged() && !is_declared() {
+            return None;
+        }
         let is_forbidden = promotion.terms().is_some_and(|terms| terms.is_forbidden);
         (!is_forbidden).then_some(promotion)
     }
