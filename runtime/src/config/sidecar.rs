@@ -82,8 +82,8 @@ impl Config {
             return Err(invalid(file, why.to_owned()));
         }
         if plugin.task_bridge && !self.server.task_bridge && !self.server.sidecar_grants {
-            let why = "a sidecar may let calls outlast their clients (`task_bridge`) only when `sidecar_grants = true` is \
-                       set under [server]; write it into plugport.toml, or set that";
+            let why = "a sidecar may let calls outlast their clients (`task_bridge`) only when `sidecar_grants = true` \
+                       is set under [server]; write it into plugport.toml, or set that";
             return Err(invalid(file, why.to_owned()));
         }
         Ok(plugin)
