@@ -76,13 +76,13 @@ pub enum ShippedFilesError {
     /// Two files that are one on some systems, or a file that is also a folder.
     #[error("has two files `{0}`, or a folder of that name; on some systems they would be one")]
     Twice(String),
-    /// Beyond [`MAX_FILES`].
+    /// More files than a component may have.
     #[error("has more than {MAX_FILES} files")]
     TooMany,
     /// Beyond [`MAX_FILE`].
     #[error("has a file of more than {max} MiB, `{0}`", max = MAX_FILE >> 20)]
     TooLarge(String),
-    /// Beyond [`MAX_ALL`].
+    /// More bytes than all files of a component may have together.
     #[error("has more than {} MiB of files", MAX_ALL >> 20)]
     TooMuch,
 }

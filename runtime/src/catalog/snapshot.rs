@@ -136,10 +136,13 @@ impl Snapshot {
             listed_forms: OnceLock::new(),
         };
         // A tool whose app is hidden is as one that has none.
-        let hides = |uri: &str| self.plugin_for_uri(uri).is_some() && seen.plugin_for_uri(uri).is_none();
-        let without_app =
-            |tool: &PublishedTool| tool.app_uri.as_deref().is_some_and(hides).then(|| tool.without_app());
-        seen.tools = seen.tools.replaced(without_app);
+        let view = seen.caller_view.as_ref();
+        let without_app = |tool: &PublishedTool| {
+            let (view, uri) = view.zip(tool.app_uri.as_deref())?;
+            (!view.sees_uri(tool.owner(), uri, None)).then(|| tool.without_app())
+        };
+        let tools = seen.tools.replaced(without_app);
+        seen.tools = tools;
         seen
     }
 

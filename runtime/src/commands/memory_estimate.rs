@@ -23,7 +23,7 @@ const SESSION: u64 = 4 << 10;
 /// audit record. What a task keeps beyond that counts as buffers.
 const CALL: u64 = 16 << 10;
 
-/// The program, its runtime and its logs.
+/// The program, its runtime, its logs, and the 16 MiB that the database of plugins and tasks may cache.
 const PROGRAM: u64 = 64 << 20;
 
 /// The upper bound and its parts, bytes.

@@ -12,6 +12,7 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
+use super::sessions::task_requests::{TaskRequest, TaskRequests};
 use crate::call_env::TaskSwitch;
 
 /// The key in `_meta` for the task to which a message of 2025-11-25 belongs.
@@ -31,20 +32,22 @@ pub(crate) struct Promotion {
     /// The id of the task, once there is one.
     id: OnceLock<String>,
     /// Client requests of a session that have no response yet, by their ids in the session.
-    open: watch::Sender<BTreeMap<i64, Bytes>>,
+    open: watch::Sender<BTreeMap<i64, TaskRequest>>,
 }
 
 /// A client request of a session, which is open until this is dropped.
 #[derive(Debug)]
 pub(crate) struct OpenRequest<'p> {
     promotion: &'p Promotion,
+    task_requests: &'p TaskRequests,
     id: i64,
 }
 
-/// The client requests of a session for one stream, which passes each on once.
+/// The client requests of a session for one stream that waits for the result, which passes each on once.
 #[derive(Debug)]
 pub(crate) struct OpenRequests {
-    open: watch::Receiver<BTreeMap<i64, Bytes>>,
+    open: watch::Receiver<BTreeMap<i64, TaskRequest>>,
+    task_requests: Arc<TaskRequests>,
     /// The last that was passed on. Ids are ascending.
     last: i64,
 }
@@ -102,10 +105,20 @@ impl Promotion {
         self.id.get().map(String::as_str)
     }
 
-    /// A client request of a session waits for its response.
-    pub(crate) fn open_request(&self, id: i64, message: Bytes) -> OpenRequest<'_> {
-        self.open.send_modify(|open| drop(open.insert(id, message)));
-        OpenRequest { promotion: self, id }
+    /// A client request of a session waits for its response. If the call is a task, any stream of the session may pass
+    /// it on; otherwise the call's own does.
+    pub(crate) fn open_request<'p>(
+        &'p self,
+        task_requests: &'p TaskRequests,
+        id: i64,
+        message: Bytes,
+    ) -> OpenRequest<'p> {
+        let request = TaskRequest::new(message);
+        self.open.send_modify(|open| drop(open.insert(id, request.clone())));
+        if self.is_task() {
+            task_requests.push(id, request);
+        }
+        OpenRequest { promotion: self, task_requests, id }
     }
 
     /// Whether a client request of a session has no response yet.
@@ -114,8 +127,8 @@ impl Promotion {
     }
 
     /// The client requests of a session that have no response yet, and those that follow.
-    pub(crate) fn client_requests(&self) -> OpenRequests {
-        OpenRequests { open: self.open.subscribe(), last: 0 }
+    pub(crate) fn client_requests(&self, task_requests: &Arc<TaskRequests>) -> OpenRequests {
+        OpenRequests { open: self.open.subscribe(), task_requests: Arc::clone(task_requests), last: 0 }
     }
 
     /// What the tool says; `None` until the tool is known.
@@ -143,9 +156,12 @@ impl OpenRequests {
     pub(crate) async fn next(&mut self) -> Bytes {
         loop {
             let next = first_after(self.last, &self.open.borrow_and_update());
-            if let Some((id, message)) = next {
+            if let Some((id, request)) = next {
                 self.last = id;
-                return message;
+                match self.task_requests.claim(id, request) {
+                    Some(message) => return message,
+                    None => continue,
+                }
             }
             if self.open.changed().await.is_err() {
                 return std::future::pending().await;
@@ -154,21 +170,22 @@ impl OpenRequests {
     }
 }
 
-fn first_after(last: i64, open: &BTreeMap<i64, Bytes>) -> Option<(i64, Bytes)> {
-    let (id, message) = open.range(last.saturating_add(1)..).next()?;
-    Some((*id, message.clone()))
+fn first_after(last: i64, open: &BTreeMap<i64, TaskRequest>) -> Option<(i64, TaskRequest)> {
+    let (id, request) = open.range(last.saturating_add(1)..).next()?;
+    Some((*id, request.clone()))
 }
 
 /// None.
 impl Default for OpenRequests {
     fn default() -> Self {
-        Self { open: watch::channel(BTreeMap::new()).1, last: 0 }
+        Self { open: watch::channel(BTreeMap::new()).1, task_requests: Arc::default(), last: 0 }
     }
 }
 
 impl Drop for OpenRequest<'_> {
     fn drop(&mut self) {
         self.promotion.open.send_modify(|open| drop(open.remove(&self.id)));
+        self.task_requests.withdraw(self.id);
     }
 }
 
@@ -180,25 +197,40 @@ mod tests {
 
     #[test]
     fn each_stream_gets_the_client_requests_that_are_open() {
-        let promotion = Promotion::default();
-        let mut before = promotion.client_requests();
+        let (promotion, requests) = (Promotion::default(), Arc::default());
+        promotion.begin_task("task");
+        let mut before = promotion.client_requests(&requests);
         assert!(before.next().now_or_never().is_none());
-        let first = promotion.open_request(3, Bytes::from_static(b"first"));
-        let withdrawn = promotion.open_request(4, Bytes::from_static(b"withdrawn"));
+        let first = promotion.open_request(&requests, 3, Bytes::from_static(b"first"));
+        let withdrawn = promotion.open_request(&requests, 4, Bytes::from_static(b"withdrawn"));
         assert!(promotion.waits_for_client());
         drop(withdrawn);
-        let _last = promotion.open_request(5, Bytes::from_static(b"last"));
-        let mut after = promotion.client_requests();
+        let last = promotion.open_request(&requests, 5, Bytes::from_static(b"last"));
+        let mut after = promotion.client_requests(&requests);
         for stream in [&mut before, &mut after] {
             assert_eq!(stream.next().now_or_never().unwrap(), "first");
             assert_eq!(stream.next().now_or_never().unwrap(), "last");
             assert!(stream.next().now_or_never().is_none());
         }
+        assert!(requests.next().now_or_never().is_none(), "both were passed on");
         drop(first);
-        let mut late = promotion.client_requests();
+        let mut late = promotion.client_requests(&requests);
         assert_eq!(late.next().now_or_never().unwrap(), "last");
-        drop((_last, late));
+        drop((last, late));
         assert!(!promotion.waits_for_client());
         assert!(OpenRequests::default().next().now_or_never().is_none());
+    }
+
+    #[test]
+    fn what_the_stream_of_notifications_has_passed_on_is_not_asked_again() {
+        let (promotion, requests) = (Promotion::default(), Arc::default());
+        let plain = promotion.open_request(&requests, 1, Bytes::from_static(b"of the call's own stream"));
+        promotion.begin_task("task");
+        let open = promotion.open_request(&requests, 2, Bytes::from_static(b"asked"));
+        assert_eq!(requests.next().now_or_never().unwrap(), "asked");
+        drop(plain);
+        assert!(promotion.client_requests(&requests).next().now_or_never().is_none());
+        assert!(promotion.waits_for_client());
+        drop(open);
     }
 }

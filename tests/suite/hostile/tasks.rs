@@ -87,11 +87,13 @@ async fn tasks_without_end_are_bounded_and_slow_nobody() {
     assert!((50..=320).contains(&ids.len()) && plain > 20, "{} tasks, {plain} plain calls", ids.len());
     let disk = stored(&attacked.server().state());
     assert!(disk < 32 * MIB, "{} MiB on the disk", disk / MIB);
-    // None was forgotten for others.
+    // None was forgotten for others. Some ended when there was no space for their results any more.
     let client = TaskClient::new(Client::new(url));
     for id in ids {
         let task = client.get(&id).await;
-        assert!(task["status"] == "completed" || task["status"] == "cancelled", "{task}");
+        let has_no_space =
+            task["error"]["message"].as_str().is_some_and(|why| why.contains("task_store_mib"));
+        assert!(task["status"] == "completed" || task["status"] == "cancelled" || has_no_space, "{task}");
     }
     attacked.end(128 * MIB).await;
 }

@@ -120,7 +120,7 @@ async fn a_new_page_reaches_what_its_policy_names_and_nothing_else() -> Result<(
     let server =
         Server::builder().file("hello.wasm", &greeting(&[&granted, &other])?).config(&config).start().await;
     let client = Client::new(server.url());
-    ensure!(tool(&client, "hello-hello").await.get("_meta").is_none());
+    ensure!(tool(&client, "hello-hello").await["_meta"] == json!({ "ui": { "visibility": ["model"] } }));
     let read = client.request("resources/read", json!({ "uri": "ui://hello/greeting.html" })).await;
     ensure!(read.error_code() == -32602, "{read:?}");
     server.wait_for_log(&format!("it connects to {other} and is not granted that")).await;

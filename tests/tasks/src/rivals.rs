@@ -63,7 +63,6 @@ fn other_guests(repository: &Repository) -> Outcome {
     if components.is_dir() {
         std::fs::remove_dir_all(&components).map_err(|error| cannot(&components, &error))?;
     }
-    std::fs::create_dir_all(&components).map_err(|error| cannot(&components, &error))?;
     wasm::publish_as(&built.join("rivals_wassette.wasm"), &components.join("echo.wasm"))
 }
 

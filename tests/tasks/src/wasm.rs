@@ -88,7 +88,6 @@ fn cargo_home() -> Option<PathBuf> {
 
 /// Copies `NAME.wasm` for every name from a build folder to its destination.
 pub(crate) fn publish(names: &BTreeSet<String>, built: &Path, to: &Path) -> Outcome {
-    std::fs::create_dir_all(to).map_err(|error| cannot("create", to, error))?;
     for name in names {
         let source = built.join(format!("{}.wasm", name.replace('-', "_")));
         let bytes = std::fs::read(&source).map_err(|error| {
@@ -119,10 +118,14 @@ pub(crate) fn built(repository: &Repository, into: &str) -> PathBuf {
     repository.target(into).join(TARGET).join("release")
 }
 
-/// Writes a file by renaming, unless it has these bytes already. Returns whether it was written.
+/// Writes a file by renaming, in a folder that it creates if need be, unless the file has these bytes already. Returns
+/// whether it was written.
 fn replace_if_changed(bytes: &[u8], path: &Path) -> Outcome<bool> {
     if std::fs::read(path).is_ok_and(|present| present == bytes) {
         return Ok(false);
+    }
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).map_err(|error| cannot("create", folder, error))?;
     }
     let beside = path.with_extension(format!("{}.tmp", std::process::id()));
     std::fs::write(&beside, bytes).map_err(|error| cannot("write", &beside, error))?;
@@ -146,13 +149,13 @@ mod tests {
 
     #[test]
     fn a_file_is_replaced_only_when_it_differs() {
-        let folder = scratch("place");
+        let folder = scratch("place").join("not-there-yet");
         let path = folder.join("a.wasm");
         let written = [b"one", b"one", b"two"].map(|bytes| replace_if_changed(bytes, &path).unwrap());
         assert_eq!(written, [true, false, true]);
         assert_eq!(std::fs::read(&path).unwrap(), b"two");
         assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1, "no temporary file is left");
-        std::fs::remove_dir_all(folder).unwrap();
+        std::fs::remove_dir_all(scratch("place")).unwrap();
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::capability::grant_trait::{Grant, GrantContext, GrantError, GrantOptio
 use crate::toml_reader::{TomlEntry, TomlReader};
 
 /// Maximum number of domains and permissions.
-const MAX_ENTRIES: usize = 64;
+pub(super) const MAX_ENTRIES: usize = 64;
 
 /// Longest domain in bytes.
 const MAX_DOMAIN: usize = 200;

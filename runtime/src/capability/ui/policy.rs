@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::grant::{Granted, UiReach};
+use super::grant::{Granted, MAX_ENTRIES, UiReach};
 use crate::json::RawObject;
 
 /// `_meta.ui` of an app.
@@ -54,6 +54,9 @@ pub(crate) enum InvalidUi {
     /// Neither a domain nor a permission.
     #[error("`{0}` cannot be one of its domains or permissions; {1}")]
     Reach(String, &'static str),
+    /// More than a grant can have.
+    #[error("it asks for more than {MAX_ENTRIES} domains and permissions, which no grant can have")]
+    TooMany,
     /// Beyond the grant.
     #[error("it {may} and is not granted that; to allow it, write under [plugins.NAME.grants]: {line}")]
     NotGranted {
@@ -67,6 +70,9 @@ pub(crate) enum InvalidUi {
 impl AppUi {
     /// Checks that everything that the app may reach is granted.
     pub(crate) fn check(&self, granted: &Granted) -> Result<(), InvalidUi> {
+        if self.reach().nth(MAX_ENTRIES).is_some() {
+            return Err(InvalidUi::TooMany);
+        }
         let mut wanted = BTreeSet::new();
         for (reach, text) in self.reach() {
             reach.check(text).map_err(|why| InvalidUi::Reach(text.to_owned(), why))?;
@@ -147,6 +153,9 @@ mod tests {
         let other = granted(UiReach::Resource, &["https://a.test", "wss://*.b.test"]);
         assert!(app.check(&other).is_err());
         assert!(AppUi::default().check(&Granted::default()).is_ok());
+        let many: Vec<String> = (0..=MAX_ENTRIES).map(|n| format!("https://{n}.test")).collect();
+        let many = ui(&serde_json::json!({ "csp": { "connectDomains": many } }).to_string());
+        assert!(matches!(many.check(&Granted::default()), Err(InvalidUi::TooMany)));
     }
 
     #[test]

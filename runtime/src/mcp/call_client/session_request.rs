@@ -86,11 +86,12 @@ async fn send(
         }
         None => request(sent.reply.id, input_request.method, &input_request.params),
     };
-    // A task asks it on each stream that waits for its result, as long as it is open.
+    // A task asks it on each stream that waits for its result, as long as it is open, or with server notifications.
     let open = match &context.promotion {
         Some(promotion) => match session.share.reserve(message.len()) {
             Some(reservation) => {
-                Some(promotion.open_request(sent.reply.id, reservation.hold(message.clone())))
+                let message = reservation.hold(message.clone());
+                Some(promotion.open_request(&session.task_requests, sent.reply.id, message))
             }
             None => return (at, Err(ClientRequestError::Cancelled)),
         },

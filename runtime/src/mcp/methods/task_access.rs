@@ -26,6 +26,8 @@ pub(super) async fn find(
     match item_access::check_called(&view, &context.caller, found.called()) {
         Ok(()) => Ok(found),
         Err(AccessError::Scopes(error)) => Err(TaskError::Rejected(error)),
+        // A role may ask for hints of the tool, which may not be published yet.
+        Err(_) if !view.is_complete => Err(TaskError::Unreadable),
         Err(AccessError::Hidden | AccessError::Arguments(_)) => Err(TaskError::Unknown),
     }
 }

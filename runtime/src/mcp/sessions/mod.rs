@@ -9,3 +9,4 @@ pub(super) mod in_flight;
 pub(super) mod server_notifications;
 pub(super) mod session;
 pub(super) mod subscriptions;
+pub(super) mod task_requests;

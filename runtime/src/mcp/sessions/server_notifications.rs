@@ -1,5 +1,5 @@
 //! Messages that the server sends to a session outside of requests: `list_changed`, updates of subscribed resources,
-//! and pings, which detect clients that are gone.
+//! client requests of tasks, and pings, which detect clients that are gone.
 //!
 //! A slow client misses nothing that is still true: a list that changed several times is notified once, and if there
 //! are more updates than are stored, all subscribed resources are notified as updated.
@@ -16,12 +16,14 @@ use super::super::client_requests::pending_requests::{PendingReply, PendingReque
 use super::super::jsonrpc::{notification, request};
 use super::session::{Session, SessionActivity};
 use super::subscriptions::Subscriptions;
+use super::task_requests::TaskRequests;
 use crate::catalog::{CatalogChange, ChangeReceiver};
 
 /// The source of one session's server notifications and pings.
 #[derive(Debug)]
 pub(crate) struct ServerNotifications {
     subscriptions: Arc<Subscriptions>,
+    task_requests: Arc<TaskRequests>,
     pending_requests: Arc<PendingRequests>,
     activity: Arc<SessionActivity>,
     changes: ChangeReceiver,
@@ -42,6 +44,7 @@ impl ServerNotifications {
         let next_ping = Instant::now() + ping_period;
         Self {
             subscriptions: Arc::clone(&session.subscriptions),
+            task_requests: Arc::clone(&session.task_requests),
             pending_requests: Arc::clone(&session.pending_requests),
             activity: Arc::clone(&session.activity),
             changes,
@@ -63,6 +66,7 @@ impl ServerNotifications {
             }
             tokio::select! {
                 change = self.changes.next() => self.record_change(change).await,
+                message = self.task_requests.next() => return Ok(message),
                 () = tokio::time::sleep_until(self.next_ping), if !self.ping_period.is_zero() => return self.ping(),
             }
         }

@@ -19,6 +19,7 @@ use super::super::revision::Revision;
 use super::client_roots::CachedRoots;
 use super::in_flight::InFlight;
 use super::subscriptions::Subscriptions;
+use super::task_requests::TaskRequests;
 use crate::call_env::{Caller, ClientInfo, LogLevel};
 use crate::catalog::ListDigests;
 use crate::config::fixed_limits::REQUESTS_PER_SESSION;
@@ -40,6 +41,7 @@ pub(crate) struct Session {
     /// Requests of the server to the client.
     pub(crate) pending_requests: Arc<PendingRequests>,
     pub(crate) subscriptions: Arc<Subscriptions>,
+    pub(crate) task_requests: Arc<TaskRequests>,
     pub(crate) activity: Arc<SessionActivity>,
     /// The server's tracker of calls that outlive the connection on which they began.
     pub(crate) tasks: TaskTracker,
@@ -108,6 +110,7 @@ impl Session {
             in_flight: InFlight::new(REQUESTS_PER_SESSION, share.clone()),
             pending_requests: Arc::default(),
             subscriptions: Arc::new(Subscriptions::new(share.clone())),
+            task_requests: Arc::default(),
             activity: Arc::new(SessionActivity::new()),
             share,
             tasks,

@@ -70,12 +70,12 @@ impl LiveTask {
     /// The client requests for a stream of `session`. Those of another session are not among them: only the client of
     /// the session in which the task began can respond, as ids of client requests have a meaning in one session.
     pub(in crate::mcp) fn client_requests(&self, session: Option<&Arc<Session>>) -> OpenRequests {
-        let is_own = match (session, &self.context.session) {
-            (Some(session), Some(own)) => Arc::ptr_eq(session, own),
-            _ => false,
-        };
-        let promotion = self.context.promotion.as_ref().filter(|_| is_own);
-        promotion.map(Promotion::client_requests).unwrap_or_default()
+        let own = self.context.session.as_ref();
+        let own = own.filter(|own| session.is_some_and(|session| Arc::ptr_eq(session, own)));
+        let promotion = self.context.promotion.as_ref();
+        let requests =
+            own.zip(promotion).map(|(own, promotion)| promotion.client_requests(&own.task_requests));
+        requests.unwrap_or_default()
     }
 
     /// The task now.
@@ -251,7 +251,7 @@ pub(super) mod tests {
         let (own, other) = (Session::for_tests(), Session::for_tests());
         let live = live(&BufferBudget::new(8 << 20), Some(Arc::clone(&own)));
         let promotion = live.context.promotion.as_ref().unwrap();
-        let _open = promotion.open_request(1, "asked".into());
+        let _open = promotion.open_request(&own.task_requests, 1, "asked".into());
         assert!(live.view().status() == TaskStatus::InputRequired);
         assert_eq!(live.client_requests(Some(&own)).next().now_or_never().unwrap(), "asked");
         for session in [Some(&other), None] {

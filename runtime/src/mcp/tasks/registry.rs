@@ -190,6 +190,8 @@ impl Tasks {
     pub(super) async fn removed(&self, owner: &TaskOwner, record: Option<RecordId>, bytes: usize) {
         let Some(id) = record else { return self.counts.lock().end_without_record(owner) };
         self.live.lock().remove(&id);
+        // Whoever waits for the task is told; an error means that nobody does.
+        let _ = self.changes.send(id);
         self.counts.lock().keep(owner, (0, id), bytes as u64);
         self.sweep().await;
         self.counts.lock().end(owner);

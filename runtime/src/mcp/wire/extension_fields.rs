@@ -5,9 +5,13 @@
 
 use serde::ser::SerializeMap;
 
+use super::super::error::cut;
 use super::super::revision::Revision;
 use crate::config::{UiGrant, check_ui_fields};
 use crate::json::RawObject;
+
+/// Maximum length of what is said of fields for an app, in bytes. They come from a guest, and may be as long as a result.
+const UI_ERROR_BYTES: usize = 1 << 10;
 
 /// Parses additional fields.
 ///
@@ -29,7 +33,7 @@ pub(super) fn read_extra(extra: Option<&String>) -> Result<RawObject, String> {
 /// When they are not a JSON object, or ask for more.
 pub(super) fn read_app_extra(extra: Option<&String>, granted: &UiGrant) -> Result<RawObject, String> {
     let fields = read_extra(extra)?;
-    check_ui_fields(&fields, granted).map_err(|error| error.to_string())?;
+    check_ui_fields(&fields, granted).map_err(|error| cut(&error.to_string(), UI_ERROR_BYTES).to_owned())?;
     Ok(fields)
 }
 

@@ -40,6 +40,10 @@ const WRITE_PAUSE: Duration = Duration::from_secs(1);
 /// The pause is at least this many times as long as opening took, so that opening takes only a small part of the time.
 const PAUSE_FACTOR: u32 = 20;
 
+/// Maximum size of the cache of pages, in bytes. redb would take 1 GiB, which values of plugins and results of tasks fill
+/// on a busy server.
+const CACHE: usize = 16 << 20;
+
 /// The database is closed after this time without use.
 const IDLE: Duration = Duration::from_millis(100);
 
@@ -372,7 +376,7 @@ fn database(folder: &Path) -> Result<Option<Database>, KvError> {
     options.read(true).write(true).create(true).truncate(false).mode(0o600);
     let file = options.open(folder.join(FILE)).map_err(|error| unusable(error.into()))?;
     truncate_partial(&file).map_err(|error| unusable(error.into()))?;
-    match Database::builder().create_file(file) {
+    match Database::builder().set_cache_size(CACHE).create_file(file) {
         Err(redb::DatabaseError::DatabaseAlreadyOpen) => Ok(None),
         opened => opened.map(Some).map_err(|error| unusable(error.into())),
     }
