@@ -10,7 +10,12 @@ use crate::plugin::{Tool, ToolAnnotations};
 /// Its name, without the prefix of its plugin.
 pub(super) const NAME: &str = "task_result";
 
-const ARGUMENTS: &str = r#"{"type":"object","properties":{"taskId":{"type":"string","description":"The id of the task, as the call was answered."},"cancel":{"type":"boolean","description":"Stop the call instead of waiting for it."}},"required":["taskId"],"additionalProperties":false}"#;
+const ARGUMENTS: &str = concat!(
+    r#"{"type":"object","properties":{"#,
+    r#""taskId":{"type":"string","description":"The id of the task, as the call was answered."},"#,
+    r#""cancel":{"type":"boolean","description":"Stop the call instead of waiting for it."}},"#,
+    r#""required":["taskId"],"additionalProperties":false}"#
+);
 
 /// The tool, as a plugin would describe it.
 pub(super) fn descriptor() -> Tool {

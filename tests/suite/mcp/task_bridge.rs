@@ -207,6 +207,10 @@ async fn what_a_bridged_call_asks_is_asked_of_the_call_that_waits() {
     let id = task_id(&call("test_tool_with_task", json!({}), answer).await);
     let done = call("task_result", json!({ "taskId": id }), json!({})).await;
     assert_eq!(done.tool_text(), "Hello, Ada!");
+    // A call that asks is cancelled as any other.
+    let id = task_id(&call("multi_input", json!({}), json!({})).await);
+    let cancelled = call("task_result", json!({ "taskId": id, "cancel": true }), json!({})).await;
+    assert!(cancelled.tool_text().contains("was cancelled"), "{cancelled:?}");
     // A client that cannot be asked is none to the guest either.
     let id = task_id(&client.call("confirm_delete", json!({ "filename": "x" })).await);
     let failed = client.call("task_result", json!({ "taskId": id })).await;
@@ -226,6 +230,21 @@ async fn what_a_bridged_call_of_a_session_asks_comes_on_the_stream_of_the_call_t
     session.respond(&asked, json!({ "action": "accept", "content": { "confirm": true } })).await;
     let done = stream.message().await;
     assert_eq!(done["result"]["content"][0]["text"], "x is deleted", "{done}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_of_a_session_stays_a_call_while_its_client_answers() {
+    let server = asking().await;
+    let session = Client::new(server.url()).session_with("2025-06-18", json!({ "elicitation": {} })).await;
+    let params = json!({ "name": "test_elicitation", "arguments": { "message": "Who?" } });
+    let mut stream = session.stream(json!("r"), "tools/call", params).await;
+    let asked = stream.message().await;
+    assert_eq!(asked["method"], "elicitation/create", "{asked}");
+    let answered = tokio::time::timeout(Duration::from_millis(800), stream.message()).await;
+    assert!(answered.is_err(), "{answered:?}");
+    let content = json!({ "username": "ada", "email": "ada@example.com" });
+    session.respond(&asked, json!({ "action": "accept", "content": content })).await;
+    assert!(stream.message().await["result"].is_object());
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -34,7 +34,7 @@ pub(super) fn measure(guest: &Path) -> Vec<Figure> {
     append_file(&mut component, skill).unwrap();
     std::fs::write(&file, component).unwrap();
     let name = format!("reading a skill of {KIB} KiB in a component");
-    let row = measure_in_process(&name, TIME, || async {
+    let row = measure_in_process(&name, TIME, async || {
         let post = Post::new("resources/read", URI, json!({ "uri": URI }), false);
         Repeated { router: routes(&file).await, post, expected: "Reviews code." }
     });

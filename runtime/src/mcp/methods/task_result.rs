@@ -77,7 +77,8 @@ async fn wait(
         if let Err(error) = accept(server, context, &live, std::mem::take(&mut responses)).await {
             return Some(Err(error));
         }
-        if let Some(asked) = asked(server, context, &live).transpose() {
+        // A call that is cancelled asks nothing any more, but may not have ended yet.
+        if !cancel && let Some(asked) = asked(server, context, &live).transpose() {
             return Some(asked);
         }
         let requests = requests.get_or_insert_with(|| live.client_requests(context.session.as_ref()));
