@@ -28,6 +28,7 @@ mod reload;
 mod scale;
 mod support;
 mod suspended_calls;
+mod tasks;
 mod telemetry;
 mod views;
 
@@ -55,6 +56,7 @@ const BENCHMARKS: &[(&str, Benchmark)] = &[
     ("reload", Checks(reload::run)),
     ("scale", Checks(scale::run)),
     ("suspended_calls", Prints(suspended_calls::run)),
+    ("tasks", Prints(tasks::run)),
     ("telemetry", Prints(telemetry::run)),
     ("views", Prints(views::run)),
 ];

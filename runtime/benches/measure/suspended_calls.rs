@@ -22,6 +22,7 @@ use serde_json::{Value, json};
 use tower_service::Service as _;
 
 use crate::support::in_process::runtime;
+use crate::support::memory::{mapped, resident};
 
 const SUSPENDED: usize = 10_000;
 const ORDINARY: usize = 2_000;
@@ -45,7 +46,7 @@ async fn measure(file: PathBuf) {
         client.ordinary().await;
     }
     let idle = client.latencies().await;
-    let (before, mapped) = (resident(), mapped());
+    let (before, mapped_before) = (resident(), mapped());
     let begun = Instant::now();
     let mut states = Vec::with_capacity(SUSPENDED);
     for _ in 0..SUSPENDED {
@@ -53,7 +54,7 @@ async fn measure(file: PathBuf) {
     }
     let suspending = begun.elapsed();
     let proportional = each(resident() - before);
-    let shared = each(self::mapped() - mapped);
+    let shared = each(mapped() - mapped_before);
     let meanwhile = client.latencies().await;
     let begun = Instant::now();
     for (at, state) in states.into_iter().enumerate() {
@@ -149,20 +150,4 @@ impl Client {
 /// KiB of one suspended call.
 fn each(bytes: f64) -> f64 {
     bytes / 1024.0 / SUSPENDED as f64
-}
-
-/// Resident memory as most tools show it, bytes.
-fn mapped() -> f64 {
-    kib_line("/proc/self/status", "VmRSS:")
-}
-
-/// Resident memory, bytes: the proportional set size, in which a page that many instances share counts once.
-fn resident() -> f64 {
-    kib_line("/proc/self/smaps_rollup", "Pss:")
-}
-
-fn kib_line(file: &str, name: &str) -> f64 {
-    let text = std::fs::read_to_string(file).unwrap();
-    let line = text.lines().find(|line| line.starts_with(name)).unwrap();
-    1024.0 * line.split_whitespace().nth(1).unwrap().parse::<f64>().unwrap()
 }

@@ -36,6 +36,8 @@ pub struct PublishedTool {
     pub headers: Vec<ParamHeader>,
     /// Whether its calls become tasks.
     pub task_support: TaskSupport,
+    /// Whether it waits for results of the plugin's bridged calls. The server answers it, and not the plugin.
+    pub is_result_tool: bool,
     /// Further MCP fields as clients get them, with the URI of its app.
     pub extra: RawObject,
     /// The path of the app that it wants among those of its plugin, published or not.
@@ -178,6 +180,7 @@ impl PublishedTool {
             output: self.output.clone(),
             headers: self.headers.clone(),
             task_support: self.task_support,
+            is_result_tool: self.is_result_tool,
             extra: with_app(self.extra.clone(), None),
             app: self.app.clone(),
             app_uri: None,

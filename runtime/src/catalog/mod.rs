@@ -22,6 +22,7 @@ mod param_headers;
 mod plugin_entry;
 mod published_name;
 mod remove_null_arguments;
+mod result_tool;
 mod schema;
 mod shipped;
 mod snapshot;

@@ -8,11 +8,13 @@ use std::sync::Arc;
 use super::item_list::{Item, ItemDigest};
 use super::items::{PublishedPrompt, PublishedResource, PublishedTemplate, PublishedTool};
 use super::name_owners::{NameOwners, OwnedByOther};
+use super::result_tool;
 use super::shipped::{LinkedTool, ShippedItems, ToolLinks};
 use super::task_support::TaskSupport;
 use super::tool_app::app_uri;
 use super::validation::{self, InvalidItem};
 use crate::approval::ApprovalPolicy;
+use crate::config::Limits;
 use crate::config::fixed_limits::{PATTERNS, PROMPTS, RESOURCE_TEMPLATES};
 use crate::observe::metrics::ItemHistograms;
 use crate::plugin::{
@@ -62,6 +64,8 @@ pub struct PluginEntry {
     pub interfaces: Interfaces,
     /// In order of their names.
     pub tools: Vec<Arc<PublishedTool>>,
+    /// The server's tool for results of the plugin's bridged calls, if there are any. It needs no approval.
+    pub result_tool: Option<Arc<PublishedTool>>,
     /// In order of their URIs.
     pub resources: Vec<Arc<PublishedResource>>,
     /// In the plugin's own order.
@@ -112,6 +116,11 @@ impl PluginEntry {
         (self, conflicts)
     }
 
+    /// The tools that are published for the plugin.
+    pub(super) fn all_tools(&self) -> impl Iterator<Item = &Arc<PublishedTool>> {
+        self.tools.iter().chain(&self.result_tool)
+    }
+
     fn of(plugin: Arc<Plugin>, interfaces: Interfaces, listing: Listing, shipped: Arc<Shipped>) -> Self {
         let limits = &plugin.config().limits;
         let mut rejected = Vec::new();
@@ -119,13 +128,14 @@ impl PluginEntry {
         let limit = (limits.tools, "tools (limit `tools`)");
         let mut mistaken = shipped.mistaken_files(&listing.tools);
         let tools = accept(listing.tools, limit, &mut rejected, |tool| {
-            let (published, is_missing) = tool_of(&plugin, tool, &shipped.links, patterns_left)?;
+            let (published, is_missing) = tool_of(&plugin, tool, &shipped.links, (limits, patterns_left))?;
             mistaken.extend(is_missing.then(|| no_such_app(&published)));
             patterns_left = patterns_left.saturating_sub(published.patterns());
             Ok(published)
         });
         rejected.extend(mistaken);
         rejected.extend(shipped.rejected.iter().cloned());
+        let result_tool = result_tool_of(&plugin, &tools, &mut rejected);
         let uris: HashSet<&str> = shipped.files.iter().map(|file| file.key()).collect();
         let limit = (limits.resources, "resources (limit `resources`)");
         let mut resources = accept(listing.resources, limit, &mut rejected, |resource| {
@@ -146,6 +156,7 @@ impl PluginEntry {
         let (unapproved, approval) = (Vec::new(), ApprovalPolicy::off());
         Self {
             tools,
+            result_tool,
             resources,
             templates,
             prompts,
@@ -279,6 +290,27 @@ impl Shipped {
     }
 }
 
+/// The tool for results of bridged calls, if the operator has them.
+fn result_tool_of(
+    plugin: &Arc<Plugin>,
+    tools: &[Arc<PublishedTool>],
+    rejected: &mut Vec<RejectedItem>,
+) -> Option<Arc<PublishedTool>> {
+    if !plugin.config().task_bridge {
+        return None;
+    }
+    // The files and the limits of the plugin are about its own tools.
+    let links = ToolLinks::default();
+    let made = match tools.iter().any(|tool| *tool.own_name == *result_tool::NAME) {
+        true => Err("the plugin has a tool of this name, so `task_bridge` does nothing".to_owned()),
+        false => tool_of(plugin, result_tool::descriptor(), &links, (&Limits::default(), PATTERNS))
+            .map_err(|error| error.to_string()),
+    };
+    let reject = |why| rejected.push(RejectedItem::new(ItemKind::Tool, result_tool::NAME.to_owned(), why));
+    let (tool, _) = made.map_err(reject).ok()?;
+    Some(Arc::new(PublishedTool { is_result_tool: true, ..tool }))
+}
+
 fn no_such_app(tool: &PublishedTool) -> RejectedItem {
     let path = tool.app.as_deref().unwrap_or_default();
     let why = format!(
@@ -293,10 +325,9 @@ fn tool_of(
     plugin: &Arc<Plugin>,
     tool: Tool,
     links: &ToolLinks,
-    patterns_left: u64,
+    (limits, patterns_left): (&Limits, u64),
 ) -> Result<(PublishedTool, bool), InvalidItem> {
-    let config = plugin.config();
-    let validated = validation::tool(&tool, &config.prefix, &config.limits, patterns_left)?;
+    let validated = validation::tool(&tool, &plugin.config().prefix, limits, patterns_left)?;
     let task_support = TaskSupport::of(&validated.extra);
     let LinkedTool { extra, app, is_missing } = links.link(&tool.name, validated.extra);
     let published = PublishedTool {
@@ -308,6 +339,7 @@ fn tool_of(
         output: validated.output.map(Arc::new),
         headers: validated.headers,
         task_support,
+        is_result_tool: false,
         app_uri: app_uri(&extra),
         extra,
         app,

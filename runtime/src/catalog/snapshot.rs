@@ -31,6 +31,8 @@ pub struct Snapshot {
     /// Items rejected because another plugin has their name or URI, by plugin.
     name_conflicts: Arc<HashMap<String, Vec<RejectedItem>>>,
     tools: ItemList<PublishedTool>,
+    /// Whether any plugin has bridged calls.
+    has_result_tools: bool,
     resources: ItemList<PublishedResource>,
     /// The plugins that may serve URIs that look like listed ones.
     uri_owners: Arc<UriOwners>,
@@ -84,7 +86,8 @@ impl Snapshot {
         let is_served = |entry: &&Arc<PluginEntry>| owners.withheld(entry.plugin.name()).is_none();
         let served: Vec<&Arc<PluginEntry>> = entries.iter().filter(is_served).collect();
         let mut conflicts = NameConflicts::new(&owners);
-        let tools = conflicts.names(served.iter().flat_map(|entry| &entry.tools));
+        let tools = conflicts.names(served.iter().flat_map(|entry| entry.all_tools()));
+        let has_result_tools = served.iter().any(|entry| entry.result_tool.is_some());
         let prompts = conflicts.names(served.iter().flat_map(|entry| &entry.prompts));
         let (templates, prefixes) = conflicts.templates(served.iter().flat_map(|entry| &entry.templates));
         let resources = served.iter().flat_map(|entry| &entry.resources);
@@ -101,6 +104,7 @@ impl Snapshot {
             owners,
             name_conflicts,
             tools,
+            has_result_tools,
             resources,
             uri_owners,
             templates,
@@ -120,6 +124,7 @@ impl Snapshot {
             owners: Arc::clone(&self.owners),
             name_conflicts: Arc::clone(&self.name_conflicts),
             tools: self.tools.filtered(|tool| view.sees_tool(tool, self.entry(tool.owner()))),
+            has_result_tools: self.has_result_tools,
             resources: self
                 .resources
                 .filtered(|resource| view.sees_uri(resource.owner(), resource.key(), None)),
@@ -274,6 +279,20 @@ impl Snapshot {
     #[must_use]
     pub fn tool(&self, name: &str) -> Option<&Arc<PublishedTool>> {
         self.tools.get(name)
+    }
+
+    /// Whether any plugin has a tool for results of bridged calls.
+    #[must_use]
+    pub fn has_result_tools(&self) -> bool {
+        self.has_result_tools
+    }
+
+    /// The tool for results of a plugin's bridged calls, if it is published.
+    #[must_use]
+    pub fn result_tool(&self, plugin: &str) -> Option<&Arc<PublishedTool>> {
+        let entry = self.has_result_tools.then(|| self.entry(plugin)).flatten();
+        let own = entry?.result_tool.as_ref()?;
+        self.tool(&own.name).filter(|tool| Arc::ptr_eq(tool, own))
     }
 
     /// The prompt of this public name.

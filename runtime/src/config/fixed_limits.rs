@@ -28,6 +28,9 @@ pub const COMPLETIONS_PER_SECOND: u64 = 50;
 /// Requests of one session, or of one stdio client, under way at the same time: each is remembered until it ends.
 pub const REQUESTS_PER_SESSION: usize = 128;
 
+/// Seconds for which the tool that waits for the result of a bridged call does so: clients give up after a minute.
+pub const TASK_RESULT_S: u64 = 30;
+
 /// Length of one line of log, whose rest is cut: a line is for people.
 pub const LOG_LINE_BYTES: usize = 4_096;
 

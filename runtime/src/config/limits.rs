@@ -100,7 +100,7 @@ limits! {
     tasks = 64, at most 10_000:
         "Unfinished tasks of one plugin; beyond it calls stay plain calls.";
     task_after_ms = 2_000, at most 600_000:
-        "How long a call may take before it becomes a task, if its client knows tasks.";
+        "How long a call may take before it becomes a task, if it may.";
     task_wall_ms = 600_000, at most 86_400_000:
         "Time from the start of a call to its end once it is a task, sleeping included; or `wall_ms`, if that is longer.";
     http_requests = 16, at most 1_000:

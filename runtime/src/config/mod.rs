@@ -104,6 +104,8 @@ pub struct PluginConfig {
     pub grants: Grants,
     /// Whether its instances outlive their calls.
     pub instances: InstanceMode,
+    /// Whether its calls may become tasks for clients that know none.
+    pub task_bridge: bool,
     /// Whether it is rejected without a signature.
     pub require_signature: bool,
     /// The keys whose signatures are trusted.
@@ -241,13 +243,25 @@ impl Config {
         {
             plugin.instances = instances;
         }
+        if let Some(bridged) = from.take("task_bridge").and_then(|entry| entry.boolean(reader)) {
+            plugin.task_bridge = bridged;
+        }
         if let Some(entry) = from.take("require_signature")
             && let Some(required) = self.server.trusted_keys.read_required(&entry, reader)
         {
             plugin.require_signature = required;
         }
         plugin.scopes = RequiredScopes::read(&mut from, reader);
-        let known = ["prefix", "limits", "grants", "instances", "require_signature", "scopes", "tools"];
+        let known = [
+            "prefix",
+            "limits",
+            "grants",
+            "instances",
+            "task_bridge",
+            "require_signature",
+            "scopes",
+            "tools",
+        ];
         from.finish(reader, &known);
         plugin
     }
@@ -316,6 +330,7 @@ impl Config {
             limits: self.limits.clone(),
             grants: Grants::default(),
             instances: InstanceMode::default(),
+            task_bridge: self.server.task_bridge,
             require_signature: self.server.require_signature,
             trusted_keys: Arc::clone(&self.server.trusted_keys),
             scopes: RequiredScopes::default(),

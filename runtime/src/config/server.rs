@@ -82,6 +82,8 @@ pub struct ServerConfig {
     pub task_ttl: Duration,
     /// Results of tasks on disk, MiB.
     pub task_store_mib: u64,
+    /// Whether calls of clients that know no tasks may become tasks too, unless a plugin's own section says otherwise.
+    pub task_bridge: bool,
     /// A guest's call stack, KiB. One for all plugins, since they share an engine.
     pub stack_kib: u64,
     /// Idle instances in the instance pools of all plugins together; zero: none is kept.
@@ -131,6 +133,7 @@ impl Default for ServerConfig {
             tasks: 256,
             task_ttl: Duration::from_secs(3_600),
             task_store_mib: 256,
+            task_bridge: false,
             stack_kib: 512,
             idle_instances: 64,
             idle_instance: Duration::from_secs(60),
@@ -173,6 +176,7 @@ const KEYS: &[&str] = &[
     "tasks",
     "task_ttl_s",
     "task_store_mib",
+    "task_bridge",
     "stack_kib",
     "idle_instances",
     "idle_instance_s",
@@ -214,6 +218,9 @@ impl ServerConfig {
         }
         if let Some(entry) = from.take("sidecar_grants") {
             server.sidecar_grants = entry.boolean(reader).unwrap_or_default();
+        }
+        if let Some(entry) = from.take("task_bridge") {
+            server.task_bridge = entry.boolean(reader).unwrap_or_default();
         }
         if let Some(entry) = from.take("trusted_keys") {
             server.trusted_keys = Arc::new(SignatureKeys::read(entry, reader));
@@ -289,7 +296,8 @@ impl ServerConfig {
 
     /// Whether it differs from another one only in keys about plugins, which a running server can take over.
     pub(super) fn needs_no_restart_after(&self, other: &Self) -> bool {
-        let Self { approval, sidecar_grants, drain, max_plugins, require_signature, .. } = *other;
+        let Self { approval, sidecar_grants, drain, max_plugins, require_signature, task_bridge, .. } =
+            *other;
         let trusted_keys = Arc::clone(&other.trusted_keys);
         let merged = Self {
             approval,
@@ -297,6 +305,7 @@ impl ServerConfig {
             drain,
             max_plugins,
             require_signature,
+            task_bridge,
             trusted_keys,
             ..self.clone()
         };

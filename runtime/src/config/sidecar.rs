@@ -81,6 +81,11 @@ impl Config {
                        [server]; write it into plugport.toml, or set that";
             return Err(invalid(file, why.to_owned()));
         }
+        if plugin.task_bridge && !self.server.task_bridge && !self.server.sidecar_grants {
+            let why = "a sidecar may let calls outlast their clients (`task_bridge`) only when `sidecar_grants = true` \
+                       is set under [server]; write it into plugport.toml, or set that";
+            return Err(invalid(file, why.to_owned()));
+        }
         Ok(plugin)
     }
 
@@ -169,12 +174,16 @@ mod tests {
         let message = read_sidecar(&config, "instances = \"reuse\"").unwrap_err().to_string();
         assert!(message.contains("have instances reused only when `sidecar_grants = true`"), "{message}");
         assert!(read_sidecar(&config, "instances = \"fresh\"").is_ok());
+        let message = read_sidecar(&config, "task_bridge = true").unwrap_err().to_string();
+        assert!(message.contains("only when `sidecar_grants = true`"), "{message}");
+        assert!(read_sidecar(&config, "task_bridge = false").is_ok());
         config.server.sidecar_grants = true;
         assert_eq!(
             read_sidecar(&config, "[grants]\nkv = true").unwrap().grants.keyvalue,
             Some(KvGrant::default())
         );
         assert_eq!(read_sidecar(&config, "instances = \"reuse\"").unwrap().instances, InstanceMode::Reuse);
+        assert!(read_sidecar(&config, "task_bridge = true").unwrap().task_bridge);
     }
 
     #[test]

@@ -133,3 +133,13 @@ fn the_end_of_the_server_is_bounded() {
     assert_eq!(shutdown("[server]\nshutdown_s = 3600\n").unwrap(), 3600);
     assert!(shutdown("[server]\nshutdown_s = 3601\n").is_err());
 }
+
+#[test]
+fn calls_are_bridged_for_all_plugins_or_for_one() {
+    let text = "[server]\ntask_bridge = true\n[plugins.a]\ntask_bridge = false\n[plugins.b]\n";
+    let config = parse(text).unwrap();
+    assert_eq!(["a", "b", "c"].map(|name| config.plugin(name).task_bridge), [false, true, true]);
+    let one = parse("[plugins.a]\ntask_bridge = true\n").unwrap();
+    assert_eq!(["a", "b"].map(|name| one.plugin(name).task_bridge), [true, false]);
+    assert!(one.needs_no_restart_after(&config));
+}

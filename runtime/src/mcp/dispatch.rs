@@ -72,8 +72,7 @@ pub(crate) fn stateless(
     };
     let Some(state) = mrtr.request_state else {
         let (caller, is_local) = (channel.caller.clone(), channel.is_local);
-        let can_be_task = capabilities.tasks && request.method == Method::CallTool;
-        let promotion = can_be_task.then(Promotion::default);
+        let promotion = promotion(&view, &request, capabilities.tasks);
         let requester = Requester { revision, caller, is_local, session: None, cancel, trace, promotion };
         let context = RequestContext::new(requester, request, leg(mrtr.responses));
         let (context, work) = start_handler(server, view, context, None);
@@ -116,9 +115,9 @@ pub(crate) fn in_session(
         can_send_requests: channel.can_send_requests,
         has_status: channel.has_status,
     };
-    let is_task =
-        session.revision.has_core_tasks() && request.method == Method::CallTool && request.params.has_task();
-    let promotion = is_task.then(Promotion::default);
+    let view = server.catalog_view(&channel.caller);
+    let knows_tasks = session.revision.has_core_tasks() && request.params.has_task();
+    let promotion = promotion(&view, &request, knows_tasks);
     let requester = Requester {
         revision: session.revision,
         caller: channel.caller.clone(),
@@ -131,10 +130,20 @@ pub(crate) fn in_session(
     let id = request.id.clone();
     let context = RequestContext::new(requester, request, leg);
     // The task holds a guard too, so the entry of a detached request remains when its stream is dropped.
-    let (context, work) =
-        start_handler(server, server.catalog_view(&channel.caller), context, Some(Arc::clone(&guard)));
+    let (context, work) = start_handler(server, view, context, Some(Arc::clone(&guard)));
     let reader = NotificationReceiver::of(context.clone());
     Ok(ResponseStream::new(server, &context, id, reader, Some(guard), CallTask::new(work)))
+}
+
+/// Whether the request may become a task: one that its client knows, or else a bridged one.
+fn promotion(view: &CatalogView, request: &Request, knows_tasks: bool) -> Option<Promotion> {
+    // During the initial load it is not known yet which plugins have bridged calls.
+    let may_be_bridged = || !view.is_complete || view.snapshot.has_result_tools();
+    match request.method {
+        Method::CallTool if knows_tasks => Some(Promotion::default()),
+        Method::CallTool if may_be_bridged() => Some(Promotion::bridged()),
+        _ => None,
+    }
 }
 
 fn begin_trace(

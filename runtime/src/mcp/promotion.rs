@@ -1,7 +1,8 @@
 //! What is known of a call that may become a task, for those that run it.
 //!
-//! The request's context has it, if the client knows tasks. The handler says what the tool allows, the guest says how
-//! far it is, and the response stream, which decides, switches the call. This module knows none of them.
+//! The request's context has it, if the client knows tasks or the call may be bridged. The handler says what the tool
+//! allows, the guest says how far it is, and the response stream, which decides, switches the call. This module knows
+//! none of them.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -25,6 +26,8 @@ const MAX_MESSAGE: usize = 1_024;
 /// A call that may become a task.
 #[derive(Debug, Default)]
 pub(crate) struct Promotion {
+    /// The client knows no tasks, and is told of a tool that waits for the result.
+    is_bridged: bool,
     switch: Arc<TaskSwitch>,
     terms: OnceLock<TaskTerms>,
     message: Mutex<Option<String>>,
@@ -67,16 +70,35 @@ pub(crate) struct TaskTerms {
     pub(crate) grace: Duration,
     /// The tool's calls never become tasks.
     pub(crate) is_forbidden: bool,
+    /// The name of the tool that waits for the result, if the call is bridged.
+    pub(crate) result_tool: Option<Arc<str>>,
 }
 
 impl Promotion {
+    /// For a call of a client that knows no tasks.
+    pub(crate) fn bridged() -> Self {
+        Self { is_bridged: true, ..Self::default() }
+    }
+
+    /// Whether the client knows no tasks.
+    pub(crate) fn is_bridged(&self) -> bool {
+        self.is_bridged
+    }
+
+    /// Whether the called tool may become a task; `false` until the tool is known.
+    pub(crate) fn is_possible(&self) -> bool {
+        self.terms.get().is_some_and(|terms| !terms.is_forbidden)
+    }
+
     pub(crate) fn switch(&self) -> &Arc<TaskSwitch> {
         &self.switch
     }
 
     /// Makes the call a task with this id.
     pub(crate) fn begin_task(&self, id: &str) {
-        self.id.get_or_init(|| id.to_owned());
+        if !self.is_bridged {
+            self.id.get_or_init(|| id.to_owned());
+        }
         self.switch.switch();
     }
 
@@ -85,7 +107,7 @@ impl Promotion {
         self.switch.is_task()
     }
 
-    /// The id of the task, once there is one.
+    /// The id of the task, once there is one and if its client knows what that is.
     pub(crate) fn task_id(&self) -> Option<&str> {
         self.id.get().map(String::as_str)
     }

@@ -29,6 +29,7 @@ mod quarantine;
 mod rate_gate;
 mod resources;
 mod result_size;
+mod served_calls;
 mod shipped_files;
 mod tools;
 

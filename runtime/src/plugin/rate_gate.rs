@@ -53,11 +53,16 @@ impl RateGate {
         if info.kind == CallKind::List {
             return Ok(());
         }
-        let now = Instant::now();
-        let limit_hit = |name, value| Err(CallError::Limit(LimitHit { name, value }));
-        if let Err(remaining) = self.quarantine.admit(now) {
+        if let Err(remaining) = self.quarantine.admit(Instant::now()) {
             return Err(CallError::Quarantined { seconds: remaining.as_secs() + 1 });
         }
+        self.admit_rate(info)
+    }
+
+    /// The same for a call that enters no guest.
+    pub(super) fn admit_rate(&self, info: &CallInfo<'_>) -> Result<(), CallError> {
+        let now = Instant::now();
+        let limit_hit = |name, value| Err(CallError::Limit(LimitHit { name, value }));
         if info.is_admitted {
             return Ok(());
         }

@@ -7,6 +7,7 @@ use plugport_tests::server::Server;
 use serde_json::{Value, json};
 
 use super::{ADA, as_caller, both};
+use crate::mcp::task_bridge::task_id;
 use crate::mcp::tasks::{LISTEN, TaskClient, listen_to};
 
 const ROLES: &str = "[limits]\ntask_after_ms = 200\n\
@@ -67,4 +68,24 @@ async fn who_has_lost_the_role_for_a_tool_has_no_tasks_of_it() {
     configure(&server, &client, ROLES, 2).await;
     assert_eq!(client.get(&ended).await, before);
     assert_eq!(client.get(&running).await["status"], Value::from("working"), "it went on, as a call does");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_has_lost_the_role_for_a_tool_has_no_bridged_calls_of_it() {
+    let both_tools = ROLES.replace("\"polite-nap\"", "\"polite-nap\", \"polite-task_result\"");
+    let roles = format!("[server]\ntask_bridge = true\n{both_tools}");
+    let server = Server::builder().guest("polite").config(&format!("{roles}{}", both())).start().await;
+    let (client, listing) = (as_caller(&server, ADA), TaskClient::new(as_caller(&server, ADA)));
+    let id = task_id(&client.call("polite-nap", json!({ "ms": 400 })).await);
+    let never = "A".repeat(43);
+    let fetch = async |id: &str| {
+        let answer = client.call("polite-task_result", json!({ "taskId": id })).await;
+        (answer.status, answer.text)
+    };
+    let before = fetch(&id).await;
+    assert!(before.1.contains("rested"), "{before:?}");
+    configure(&server, &listing, &roles.replace("\"polite-nap\", ", ""), 2).await;
+    assert_eq!(fetch(&id).await, fetch(&never).await);
+    configure(&server, &listing, &roles, 3).await;
+    assert_eq!(fetch(&id).await, before);
 }

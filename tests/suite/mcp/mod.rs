@@ -23,5 +23,6 @@ mod session_tasks;
 mod skills;
 mod stdio;
 mod stdio_streams;
+pub(crate) mod task_bridge;
 pub(crate) mod tasks;
 mod tools;

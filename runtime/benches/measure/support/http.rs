@@ -245,7 +245,7 @@ pub fn list_head_and_body(host: &str) -> ([(&'static str, String); 5], String) {
 }
 
 /// Reads one response with a `content-length`, checks that it succeeded, and returns its body.
-async fn read_response<'b>(stream: &mut TcpStream, buffer: &'b mut Vec<u8>) -> &'b [u8] {
+pub async fn read_response<'b>(stream: &mut TcpStream, buffer: &'b mut Vec<u8>) -> &'b [u8] {
     let (mut filled, mut body) = (0, None);
     loop {
         if filled == buffer.len() {

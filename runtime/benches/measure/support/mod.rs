@@ -3,6 +3,7 @@
 pub mod connection;
 pub mod http;
 pub mod in_process;
+pub mod memory;
 pub mod raw_wasmtime;
 pub mod server;
 pub mod svg;
@@ -16,7 +17,7 @@ use plugport::access::Authenticator;
 use plugport::access::policy::Policy;
 use plugport::call_env::{Caller, NoClient};
 use plugport::catalog::{Catalog, PluginEntry, Snapshot};
-use plugport::config::{Config, ServerConfig};
+use plugport::config::{Config, PluginConfig, ServerConfig};
 use plugport::mcp::Server;
 use plugport::observe::Audit;
 use plugport::plugin::{ComponentFile, Loader, Plugin};
@@ -74,7 +75,7 @@ impl fmt::Display for Row {
 }
 
 /// Rates are not measured, so they are unlimited.
-const UNBOUNDED: u64 = 1_000_000_000;
+pub const UNBOUNDED: u64 = 1_000_000_000;
 
 /// A loader for guests, with an audit like that of a server.
 pub fn loader() -> Loader {
@@ -96,11 +97,23 @@ pub fn loader_with(compiler: Compiler) -> Loader {
 
 /// A guest with other limits than usual.
 pub async fn entry(loader: &Loader, guest: &Path, limits: &[(&str, u64)]) -> PluginEntry {
+    let set = |settings: &mut PluginConfig| {
+        limits.iter().for_each(|(name, value)| settings.limits.set(name, *value).unwrap());
+    };
+    entry_with(loader, guest, set).await
+}
+
+/// A guest whose settings are changed.
+pub async fn entry_with(
+    loader: &Loader,
+    guest: &Path,
+    change: impl FnOnce(&mut PluginConfig),
+) -> PluginEntry {
     let config = Config::new(guest.parent().unwrap().to_owned());
     let name = guest.file_stem().unwrap().to_str().unwrap();
     let mut settings = config.plugin(name);
     settings.limits.set("tool_calls_per_second", UNBOUNDED).unwrap();
-    limits.iter().for_each(|(name, value)| settings.limits.set(name, *value).unwrap());
+    change(&mut settings);
     let artifact = ComponentFile::read(guest, settings.limits.wasm_mib).unwrap();
     PluginEntry::validate(loader.load(name, artifact, settings).await.unwrap())
 }

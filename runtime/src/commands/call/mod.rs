@@ -170,6 +170,7 @@ fn outside_folder(path: PathBuf, name: String, config: &Config) -> Result<LoadTa
         limits: config.limits.clone(),
         grants: Grants::default(),
         instances: InstanceMode::default(),
+        task_bridge: false,
         require_signature: false,
         trusted_keys: Arc::default(),
         scopes: RequiredScopes::default(),

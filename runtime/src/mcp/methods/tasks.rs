@@ -60,23 +60,25 @@ pub(in super::super) async fn cancel(
 
 /// Notes what the called tool says about tasks.
 ///
+/// `result_tool` is the tool that waits for the results of its plugin's bridged calls, if its caller sees one.
+///
 /// # Errors
 /// When the tool only runs as a task, and the client cannot have one.
-pub(super) fn note_tool(context: &RequestContext, tool: &PublishedTool) -> Result<(), RpcError> {
-    let Some(promotion) = &context.promotion else {
-        return match tool.task_support {
-            TaskSupport::Required if context.revision.is_stateless() => {
-                Err(RpcError::missing_extension(TASKS))
-            }
-            // The answer that 2025-11-25 has for a call without `params.task`. Older clients cannot know better.
-            TaskSupport::Required if context.revision.has_core_tasks() => {
-                Err(RpcError::method_not_found("tools/call without `params.task`", context.revision))
-            }
-            _ => Ok(()),
-        };
-    };
-    let is_forbidden = tool.task_support == TaskSupport::Forbidden;
-    if is_forbidden && context.revision.has_core_tasks() {
+pub(super) fn note_tool(
+    context: &RequestContext,
+    tool: &PublishedTool,
+    result_tool: Option<Arc<str>>,
+) -> Result<(), RpcError> {
+    let Some(promotion) = &context.promotion else { return without_task(context, tool) };
+    let is_bridged = promotion.is_bridged();
+    // Clients check a result against the tool's output schema, and what a bridged call is answered fits none.
+    let result_tool = result_tool.filter(|_| is_bridged && tool.output.is_none());
+    let has_no_bridge = is_bridged && result_tool.is_none();
+    if has_no_bridge {
+        without_task(context, tool)?;
+    }
+    let is_forbidden = has_no_bridge || tool.task_support == TaskSupport::Forbidden;
+    if is_forbidden && !is_bridged && context.revision.has_core_tasks() {
         return Err(RpcError::method_not_found(
             "tools/call with `params.task` for this tool",
             context.revision,
@@ -89,8 +91,21 @@ pub(super) fn note_tool(context: &RequestContext, tool: &PublishedTool) -> Resul
         max_tasks: usize::try_from(limits.tasks).unwrap_or(usize::MAX),
         grace: limits.task_grace(),
         is_forbidden,
+        result_tool,
     });
     Ok(())
+}
+
+/// For a call that becomes no task.
+fn without_task(context: &RequestContext, tool: &PublishedTool) -> Result<(), RpcError> {
+    match tool.task_support {
+        TaskSupport::Required if context.revision.is_stateless() => Err(RpcError::missing_extension(TASKS)),
+        // The answer that 2025-11-25 has for a call without `params.task`. Older clients cannot know better.
+        TaskSupport::Required if context.revision.has_core_tasks() => {
+            Err(RpcError::method_not_found("tools/call without `params.task`", context.revision))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Makes the call of a tool a task at once, if the client asked for one, or if the tool only runs as one and its guest
@@ -100,8 +115,11 @@ pub(super) fn note_tool(context: &RequestContext, tool: &PublishedTool) -> Resul
 /// When there is no room for a task.
 pub(super) async fn begin(context: &RequestContext, tool: &PublishedTool) -> Result<(), RpcError> {
     let is_required = tool.task_support == TaskSupport::Required && !tool.plugin.detaches();
-    let is_at_once = is_required || context.revision.has_core_tasks();
-    if context.promotion.is_none() || !is_at_once || context.detach().await {
+    let Some(promotion) = context.promotion.as_ref().filter(|promotion| promotion.is_possible()) else {
+        return Ok(());
+    };
+    let is_asked_for = context.revision.has_core_tasks() && !promotion.is_bridged();
+    if !(is_required || is_asked_for) || context.detach().await {
         return Ok(());
     }
     let why = "there is no room for another task (limits `tasks`, setting [server] `task_store_mib`); try again later";

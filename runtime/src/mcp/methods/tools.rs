@@ -17,7 +17,7 @@ use super::error_mapping::{MappedError, map_tool_error};
 use super::hidden_items::HiddenLinks;
 use super::item_access::{self, AccessError, AllowingRoles};
 use super::quotas::{self, CalledItem};
-use super::{run_guest_call, tasks};
+use super::{run_guest_call, task_result, tasks};
 use crate::access::CallCharge;
 use crate::call_env::Caller;
 use crate::catalog::{PublishedTool, SchemaMismatch};
@@ -35,12 +35,12 @@ pub(in super::super) async fn call(
     let prepare = || prepare(&view, &context.caller, params);
     let prepared = server.reading().in_place(params.work(), prepare).await;
     drop(view);
-    let PreparedCall { tool, roles, certainly_fits } = match prepared {
+    let PreparedCall { tool, result_tool, roles, certainly_fits } = match prepared {
         Ok(prepared) => prepared,
         Err(NotCallable::Rpc(error)) => return Some(Err(error)),
         Err(NotCallable::Arguments(why)) => return Some(error_result(server, context, why)),
     };
-    if let Err(error) = tasks::note_tool(context, &tool) {
+    if let Err(error) = tasks::note_tool(context, &tool, result_tool) {
         return Some(Err(error));
     }
     if let Some(metrics) = &server.metrics {
@@ -79,6 +79,10 @@ pub(in super::super) async fn call(
         return Some(Err(error));
     }
     let client = run_guest_call::client(server, context, &tool.plugin, allowed);
+    if tool.is_result_tool {
+        let answered = task_result::answer(server, context, &tool, (&*args, admitted), &*client).await;
+        return answered.unwrap_or_else(|failure| Some(fail(server, context, &tool, failure)));
+    }
     let call = pin!(tool.plugin.call_validated(&tool.own_name, &args, admitted, client));
     let FinishedCall { outcome, mut record } = run_guest_call::run(context, &tool.name, call).await?;
     match outcome {
@@ -122,6 +126,8 @@ impl From<RpcError> for NotCallable {
 /// A tool that this caller may call.
 struct PreparedCall {
     tool: Arc<PublishedTool>,
+    /// The name of the tool that waits for results of the plugin's bridged calls, if there is one for this caller.
+    result_tool: Option<Arc<str>>,
     roles: AllowingRoles,
     /// Whether the arguments are certain to be valid for the tool's schema. If not, they have to be validated.
     certainly_fits: bool,
@@ -136,9 +142,15 @@ fn prepare(view: &CatalogView, caller: &Caller, params: &Params) -> Result<Prepa
     let name = params.name()?;
     let tool = view.snapshot.tool(&name).ok_or_else(|| RpcError::unknown_tool(&name))?;
     match item_access::check_tool(view, caller, tool, arguments(params)) {
-        Ok(roles) => {
+        Ok(mut roles) => {
+            if tool.is_result_tool {
+                // The quotas have counted the call for whose result it waits, and may be used up by it.
+                roles.quotas.clear();
+            }
             let certainly_fits = tool.input.certainly_fits(arguments(params));
-            Ok(PreparedCall { tool: Arc::clone(tool), roles, certainly_fits })
+            let result_tool = view.snapshot.result_tool(tool.plugin.name());
+            let result_tool = result_tool.map(|result_tool| result_tool.name.as_str().into());
+            Ok(PreparedCall { tool: Arc::clone(tool), result_tool, roles, certainly_fits })
         }
         Err(AccessError::Arguments(why)) => Err(NotCallable::Arguments(why)),
         Err(error) => Err(error.into_rpc(|| RpcError::unknown_tool(&name)).into()),

@@ -6,10 +6,13 @@
 //! client requests that it waits for. When the work has ended, [`Tasks`] writes the record with the result, and only
 //! then says so. From then on the record is all there is, until its time to live is over.
 //!
+//! For a client that knows no tasks the id is in a plain result, which `bridge` words.
+//!
 //! `task_id` makes and checks ids, `task_counts` has the limits, `task_record` is what is stored, `found_task` what a
 //! look-up finds, and `task_view` what clients see. This module knows neither response streams nor the server, which
 //! own parts of it.
 
+mod bridge;
 mod found_task;
 mod keeper;
 mod live_task;
@@ -21,7 +24,9 @@ mod task_id;
 mod task_record;
 mod task_view;
 
+pub(in crate::mcp) use bridge::still_runs;
 pub(in crate::mcp) use found_task::{CalledTool, FoundTask, TaskError};
+pub(in crate::mcp) use live_task::LiveTask;
 pub(in crate::mcp) use new_task::NewTask;
 pub(in crate::mcp) use promoter::Promoter;
 pub(in crate::mcp) use registry::{TaskSettings, Tasks};

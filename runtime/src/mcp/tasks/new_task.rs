@@ -8,6 +8,7 @@ use std::time::SystemTime;
 use serde_json::value::RawValue;
 use tokio::runtime::Handle;
 
+use super::bridge::still_runs;
 use super::keeper::Keeper;
 use super::live_task::LiveTask;
 use super::registry::Tasks;
@@ -18,6 +19,7 @@ use crate::call_env::Caller;
 use crate::mcp::call_task::CallTask;
 use crate::mcp::error::RpcError;
 use crate::mcp::notification_queue::NotificationReceiver;
+use crate::mcp::promotion::Promotion;
 use crate::mcp::request_context::RequestContext;
 use crate::mcp::result_writer::EncodedResult;
 use crate::sandbox::RecordId;
@@ -37,7 +39,8 @@ impl NewTask {
     /// Makes the record of a task for this call. `None` where there is no room, no disk or no randomness; then the call
     /// stays a plain call.
     pub(super) async fn make(tasks: Arc<Tasks>, context: Arc<RequestContext>) -> Option<Self> {
-        let terms = context.promotion.as_ref()?.terms()?;
+        let promotion = context.promotion.as_ref()?;
+        let (terms, is_bridged) = (promotion.terms()?, promotion.is_bridged());
         let owner = TaskOwner { caller: counted_as(&context.caller), plugin: Arc::clone(&terms.plugin) };
         let name = context.request.params.name().ok()?.into_owned();
         if !tasks.admit(&owner, terms.max_tasks) {
@@ -58,7 +61,7 @@ impl NewTask {
         };
         // From here on dropping it takes everything back.
         let mut new = Self { tasks, owner, id: None, live: None, has_begun: false };
-        let generation = TaskGeneration::of(context.revision);
+        let generation = TaskGeneration::of(context.revision, is_bridged);
         let (id, text) = new.tasks.new_id(generation, &context.caller).await?;
         new.tasks.write(id, &head, None).await.ok()?;
         new.id = Some(id);
@@ -78,8 +81,12 @@ impl NewTask {
         server: &RawValue,
     ) -> Result<EncodedResult, RpcError> {
         let Some(live) = self.live.take() else { return Err(RpcError::internal("the task has no record")) };
-        let result = live.view().created(server)?;
-        if let Some(promotion) = &live.context.promotion {
+        let promotion = live.context.promotion.as_ref();
+        let result = match promotion.is_some_and(Promotion::is_bridged) {
+            true => still_runs(&live, server)?,
+            false => live.view().created(server)?,
+        };
+        if let Some(promotion) = promotion {
             promotion.begin_task(&live.text);
         }
         self.tasks.insert(&live);

@@ -12,13 +12,13 @@ use super::registry::Tasks;
 use crate::mcp::promotion::Promotion;
 use crate::mcp::request_context::RequestContext;
 
-/// How long to wait before asking again which tool is called, while the server looks for it.
-const UNKNOWN_TOOL: Duration = Duration::from_millis(100);
+/// How long to wait before looking again: which tool is called, or whether the client has answered.
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 /// Makes a task of one call, at most once. `None`: the call never becomes a task; so it is for most.
 pub(in crate::mcp) struct Promoter(Option<Box<PromotableCall>>);
 
-/// A call whose client knows tasks.
+/// A call that may become a task.
 struct PromotableCall {
     tasks: Arc<Tasks>,
     context: Arc<RequestContext>,
@@ -32,9 +32,12 @@ struct PromotableCall {
 
 impl PromotableCall {
     fn promotion(&self) -> Option<&Promotion> {
+        let promotion = self.context.promotion.as_ref().filter(|_| !self.has_failed)?;
         // A later message of the client may declare less than the first.
-        let is_declared = self.context.leg().knows_tasks(self.context.revision);
-        let promotion = self.context.promotion.as_ref().filter(|_| is_declared && !self.has_failed)?;
+        let is_declared = || self.context.leg().knows_tasks(self.context.revision);
+        if !promotion.is_bridged() && !is_declared() {
+            return None;
+        }
         let is_forbidden = promotion.terms().is_some_and(|terms| terms.is_forbidden);
         (!is_forbidden).then_some(promotion)
     }
@@ -43,10 +46,14 @@ impl PromotableCall {
     async fn grace(&self) {
         loop {
             let Some(promotion) = self.promotion() else { return std::future::pending().await };
-            match promotion.terms() {
-                Some(terms) => return tokio::time::sleep_until(self.begun + terms.grace).await,
-                None => tokio::time::sleep(UNKNOWN_TOOL).await,
+            if let Some(terms) = promotion.terms() {
+                tokio::time::sleep_until(self.begun + terms.grace).await;
+                // The call that waits for the result would ask once more what this stream has asked.
+                if !promotion.is_bridged() || !promotion.waits_for_client() {
+                    return;
+                }
             }
+            tokio::time::sleep(LOOK_AGAIN).await;
         }
     }
 

@@ -17,19 +17,33 @@ const MAC_BYTES: usize = 16;
 /// The length of an id, in bytes of text.
 const TEXT_BYTES: usize = 43;
 
-/// Which of the two forms of tasks a client speaks. A task of the one does not exist in the other.
+/// Which form of tasks a client speaks. A task of the one does not exist in the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::mcp) enum TaskGeneration {
     /// The experimental tasks of 2025-11-25.
     Experimental,
     /// The extension `io.modelcontextprotocol/tasks`.
     Extension,
+    /// None: a tool waits for the result, which is written in the revision of the call.
+    Bridge(Revision),
 }
 
 impl TaskGeneration {
     /// The tasks of a request of this revision.
-    pub(in crate::mcp) fn of(revision: Revision) -> Self {
-        if revision.is_stateless() { Self::Extension } else { Self::Experimental }
+    pub(super) fn of(revision: Revision, is_bridged: bool) -> Self {
+        match is_bridged {
+            true => Self::Bridge(revision),
+            false if revision.is_stateless() => Self::Extension,
+            false => Self::Experimental,
+        }
+    }
+
+    fn number(self) -> u8 {
+        match self {
+            Self::Experimental => 0,
+            Self::Extension => 1,
+            Self::Bridge(revision) => 2 + revision as u8,
+        }
     }
 }
 
@@ -67,7 +81,7 @@ impl TaskKey {
 
     fn mac(&self, id: &RecordId, generation: TaskGeneration, principal: Option<&str>) -> Hmac<Sha256> {
         // Fixed lengths first, so no two inputs are the same bytes.
-        let kind = [u8::from(generation == TaskGeneration::Extension), u8::from(principal.is_some())];
+        let kind = [generation.number(), u8::from(principal.is_some())];
         let mac = self.0.clone().chain_update(kind).chain_update(id);
         mac.chain_update(principal.unwrap_or_default())
     }
@@ -87,7 +101,7 @@ mod tests {
 
     #[test]
     fn an_id_is_of_one_principal_and_one_generation() {
-        use TaskGeneration::{Experimental, Extension};
+        use TaskGeneration::{Bridge, Experimental, Extension};
         let key = TaskKey::new(&[1; 32]).unwrap();
         let owners = [
             (Extension, None),
@@ -96,6 +110,9 @@ mod tests {
             (Extension, Some("token:b")),
             (Experimental, None),
             (Experimental, Some("token:a")),
+            (Bridge(Revision::V2025_11_25), None),
+            (Bridge(Revision::V2026_07_28), None),
+            (Bridge(Revision::V2026_07_28), Some("token:a")),
         ];
         for of in owners {
             let text = key.sign(&ID, of.0, of.1);

@@ -53,6 +53,14 @@ impl TaskView {
         EncodedResult::of(&CreatedTask { task: self, server })
     }
 
+    /// The result of a call that asks what the task asks; `None` if the task waits for no response.
+    pub(in crate::mcp) fn input_required(
+        &self,
+        server: &RawValue,
+    ) -> Option<Result<EncodedResult, RpcError>> {
+        (!self.open.is_empty()).then(|| EncodedResult::of(&InputRequired { open: &self.open, server }))
+    }
+
     /// The number of bytes that are written of the result and of client requests.
     pub(in crate::mcp) fn size(&self) -> usize {
         let open = self.open.iter().map(|request| request.params.get().len()).sum::<usize>();
@@ -70,7 +78,7 @@ impl TaskView {
         map.serialize_entry("createdAt", &written(head.created))?;
         map.serialize_entry("lastUpdatedAt", &written(head.updated))?;
         let (ttl, poll) = match self.generation {
-            TaskGeneration::Extension => ("ttlMs", "pollIntervalMs"),
+            TaskGeneration::Extension | TaskGeneration::Bridge(_) => ("ttlMs", "pollIntervalMs"),
             TaskGeneration::Experimental => ("ttl", "pollInterval"),
         };
         map.serialize_entry(ttl, &head.ttl_ms)?;
@@ -131,13 +139,28 @@ impl Serialize for CreatedTask<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         match self.task.generation {
-            TaskGeneration::Extension => {
+            TaskGeneration::Extension | TaskGeneration::Bridge(_) => {
                 map.serialize_entry("resultType", "task")?;
                 self.task.write_base(&mut map)?;
                 map.serialize_entry("_meta", &ServerMeta(self.server))?;
             }
             TaskGeneration::Experimental => map.serialize_entry("task", &Base(self.task))?,
         }
+        map.end()
+    }
+}
+
+struct InputRequired<'a> {
+    open: &'a [Arc<InputRequest>],
+    server: &'a RawValue,
+}
+
+impl Serialize for InputRequired<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("resultType", "input_required")?;
+        map.serialize_entry("inputRequests", &OpenRequests(self.open))?;
+        map.serialize_entry("_meta", &ServerMeta(self.server))?;
         map.end()
     }
 }

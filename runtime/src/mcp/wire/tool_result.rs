@@ -18,7 +18,8 @@ const OWN: &[&str] = &["content", "structuredContent", "isError", "resultType"];
 /// The result of `tools/call`, with its JSON parts parsed.
 pub(in super::super) struct ResultView<'a> {
     blocks: Vec<Block<'a>>,
-    error_text: Option<String>,
+    /// The text of a result that no plugin returned.
+    own_text: Option<String>,
     structured: Option<Box<RawValue>>,
     is_error: bool,
     extra: RawObject,
@@ -37,7 +38,7 @@ impl<'a> ResultView<'a> {
                 .iter()
                 .map(|block| Block::new(block, granted))
                 .collect::<Result<_, _>>()?,
-            error_text: None,
+            own_text: None,
             structured: structured
                 .map_err(|_| "its structured content is not JSON that every client can read".to_owned())?,
             is_error: result.is_error,
@@ -60,13 +61,13 @@ impl<'a> ResultView<'a> {
 
     /// A result that has only an error text.
     pub(in super::super) fn error(text: String) -> Self {
-        Self {
-            blocks: Vec::new(),
-            error_text: Some(text),
-            structured: None,
-            is_error: true,
-            extra: RawObject::default(),
-        }
+        Self { is_error: true, ..Self::text(text) }
+    }
+
+    /// A result that has only a text.
+    pub(in super::super) fn text(text: String) -> Self {
+        let (blocks, structured, extra) = (Vec::new(), None, RawObject::default());
+        Self { blocks, own_text: Some(text), structured, is_error: false, extra }
     }
 
     pub(in super::super) fn is_error(&self) -> bool {
@@ -93,7 +94,7 @@ impl ResultView<'_> {
 
 impl ResultFields for ResultView<'_> {
     fn write<M: SerializeMap>(&self, map: &mut M, revision: Revision) -> Result<(), M::Error> {
-        match &self.error_text {
+        match &self.own_text {
             Some(text) => map.serialize_entry("content", &[json!({ "type": "text", "text": text })])?,
             None => self.write_content(map, revision)?,
         }

@@ -177,6 +177,11 @@ impl AuditRecord {
         };
     }
 
+    /// The server has answered the call itself, with a result of this size.
+    pub(crate) fn served(&mut self, bytes: usize) {
+        self.ended(Ok(ResultSize { bytes, ..ResultSize::default() }));
+    }
+
     fn is_listing(&self) -> bool {
         self.function == CallKind::List.name()
     }
