@@ -137,7 +137,10 @@ impl Snapshot {
         };
         // A tool whose app is hidden is as one that has none.
         let without_app = |tool: &PublishedTool| {
-            tool.app_uri.as_deref().is_some_and(|uri| self.hides_app(&seen, tool, uri)).then(|| tool.without_app())
+            tool.app_uri
+                .as_deref()
+                .is_some_and(|uri| self.hides_app(&seen, tool, uri))
+                .then(|| tool.without_app())
         };
         let tools = seen.tools.replaced(without_app);
         seen.tools = tools;

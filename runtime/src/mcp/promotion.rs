@@ -246,7 +246,9 @@ mod tests {
     fn is_cancelled(message: Option<Bytes>, id: i64) -> bool {
         let message: Value = serde_json::from_slice(&message.unwrap()).unwrap();
         let related = &message["params"]["_meta"][RELATED_TASK]["taskId"];
-        message["method"] == "notifications/cancelled" && message["params"]["requestId"] == id && related == "task"
+        message["method"] == "notifications/cancelled"
+            && message["params"]["requestId"] == id
+            && related == "task"
     }
 
     #[test]
@@ -289,7 +291,11 @@ mod tests {
         assert!(stream.next().now_or_never().is_none());
         assert!(promotion.waits_for_client());
         requests.repeat();
-        assert_eq!(requests.next().now_or_never().unwrap(), "asked", "a new stream got nothing of the old one");
+        assert_eq!(
+            requests.next().now_or_never().unwrap(),
+            "asked",
+            "a new stream got nothing of the old one"
+        );
         drop(open);
         assert!(is_cancelled(requests.next().now_or_never(), 2));
         assert!(requests.next().now_or_never().is_none());

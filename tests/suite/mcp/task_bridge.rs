@@ -192,9 +192,7 @@ async fn what_a_bridged_call_asks_is_asked_of_the_call_that_waits() {
     let asked = wait(json!({})).await;
     assert_eq!(asked.result()["resultType"], "input_required", "{asked:?}");
     assert_eq!(asked.result()["inputRequests"]["first"]["method"], "elicitation/create", "{asked:?}");
-    let answer = |key: &str, content: Value| {
-        json!({ "inputResponses": { key: { "action": "accept", "content": content } } })
-    };
+    let answer = |key: &str, content: Value| json!({ "inputResponses": { key: { "action": "accept", "content": content } } });
     assert_eq!(wait(answer("first", json!({ "name": 5 }))).await.error_code(), -32602);
     let left = wait(answer("first", json!({ "name": "Ada" }))).await;
     let left = &left.result()["inputRequests"];

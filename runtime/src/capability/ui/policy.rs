@@ -122,8 +122,7 @@ pub(crate) fn check_fields(fields: &RawObject, granted: &Granted) -> Result<(), 
     }
     let Some(meta) = fields.get("_meta") else { return Ok(()) };
     let meta: Meta<'_> = serde_json::from_str(meta.get())?;
-    for (field, name) in
-        [(meta.widget_csp, "openai/widgetCSP"), (meta.widget_domain, "openai/widgetDomain")]
+    for (field, name) in [(meta.widget_csp, "openai/widgetCSP"), (meta.widget_domain, "openai/widgetDomain")]
     {
         if field.is_some() {
             return Err(InvalidUi::OneHost(name));

@@ -169,7 +169,8 @@ impl KvDatabase {
     /// # Errors
     /// Never: a database in memory can always be created.
     pub fn in_memory() -> Result<Arc<Self>, KvError> {
-        let database = Database::builder().set_cache_size(CACHE).create_with_backend(InMemoryBackend::new())?;
+        let database =
+            Database::builder().set_cache_size(CACHE).create_with_backend(InMemoryBackend::new())?;
         Ok(Self::at(Location::Memory, Some(database)))
     }
 
