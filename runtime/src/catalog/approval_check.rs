@@ -67,6 +67,9 @@ impl PluginEntry {
         retain_admitted(&mut self.resources, &mut review, &mut self.rejected);
         retain_admitted(&mut self.templates, &mut review, &mut self.rejected);
         retain_admitted(&mut self.prompts, &mut review, &mut self.rejected);
+        if !self.tools.iter().any(|tool| tool.can_be_bridged()) {
+            self.result_tool = None;
+        }
         let warnings = review.finish();
         self.unapproved.clone_from(&warnings);
         (self, warnings)

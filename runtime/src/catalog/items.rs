@@ -8,7 +8,7 @@ use super::item_list::{Item, ItemDigest, ItemHasher};
 use super::param_headers::ParamHeader;
 use super::schema::{Schema, SchemaMismatch};
 use super::task_support::TaskSupport;
-use super::tool_app::with_app;
+use super::tool_app::{is_for_apps, with_app};
 use super::uri_template::UriTemplate;
 use crate::json::{self, RawObject};
 use crate::observe::metrics::ItemHistograms;
@@ -163,6 +163,14 @@ impl PublishedTool {
         let Some(schema) = self.output.as_deref().filter(|_| !is_error) else { return Ok(None) };
         let text = structured.ok_or("it promises structured content and gave none")?.get();
         Ok(Some((schema, text)))
+    }
+
+    /// Whether a client that knows no tasks may be answered that its call still runs. Clients check a result against an
+    /// output schema, which that fits never; an app shows the results of its tool alone, and calls no other.
+    #[must_use]
+    pub fn can_be_bridged(&self) -> bool {
+        let has_app = self.app_uri.is_some() || is_for_apps(&self.extra);
+        self.output.is_none() && !has_app && self.task_support != TaskSupport::Forbidden
     }
 
     pub(super) fn patterns(&self) -> u64 {

@@ -66,6 +66,8 @@ pub struct PluginEntry {
     pub tools: Vec<Arc<PublishedTool>>,
     /// The server's tool for results of the plugin's bridged calls, if there are any. It needs no approval.
     pub result_tool: Option<Arc<PublishedTool>>,
+    /// Why there is none although the operator wants it.
+    pub no_result_tool: Option<String>,
     /// In order of their URIs.
     pub resources: Vec<Arc<PublishedResource>>,
     /// In the plugin's own order.
@@ -116,8 +118,8 @@ impl PluginEntry {
         (self, conflicts)
     }
 
-    /// The tools that are published for the plugin.
-    pub(super) fn all_tools(&self) -> impl Iterator<Item = &Arc<PublishedTool>> {
+    /// Its tools, and the server's tool for their results.
+    pub fn all_tools(&self) -> impl Iterator<Item = &Arc<PublishedTool>> {
         self.tools.iter().chain(&self.result_tool)
     }
 
@@ -135,7 +137,10 @@ impl PluginEntry {
         });
         rejected.extend(mistaken);
         rejected.extend(shipped.rejected.iter().cloned());
-        let result_tool = result_tool_of(&plugin, &tools, &mut rejected);
+        let (result_tool, no_result_tool) = match result_tool_of(&plugin, &tools) {
+            Ok(tool) => (tool, None),
+            Err(why) => (None, Some(why)),
+        };
         let uris: HashSet<&str> = shipped.files.iter().map(|file| file.key()).collect();
         let limit = (limits.resources, "resources (limit `resources`)");
         let mut resources = accept(listing.resources, limit, &mut rejected, |resource| {
@@ -157,6 +162,7 @@ impl PluginEntry {
         Self {
             tools,
             result_tool,
+            no_result_tool,
             resources,
             templates,
             prompts,
@@ -290,25 +296,25 @@ impl Shipped {
     }
 }
 
-/// The tool for results of bridged calls, if the operator has them.
+/// The tool for results of bridged calls, if the operator wants it and a tool of the plugin can be bridged.
+///
+/// # Errors
+/// Why there is none, in words.
 fn result_tool_of(
     plugin: &Arc<Plugin>,
     tools: &[Arc<PublishedTool>],
-    rejected: &mut Vec<RejectedItem>,
-) -> Option<Arc<PublishedTool>> {
-    if !plugin.config().task_bridge {
-        return None;
+) -> Result<Option<Arc<PublishedTool>>, String> {
+    if !plugin.config().task_bridge || !tools.iter().any(|tool| tool.can_be_bridged()) {
+        return Ok(None);
+    }
+    if tools.iter().any(|tool| *tool.own_name == *result_tool::NAME) {
+        return Err(format!("the plugin has a tool `{}` itself", result_tool::NAME));
     }
     // The files and the limits of the plugin are about its own tools.
-    let links = ToolLinks::default();
-    let made = match tools.iter().any(|tool| *tool.own_name == *result_tool::NAME) {
-        true => Err("the plugin has a tool of this name, so `task_bridge` does nothing".to_owned()),
-        false => tool_of(plugin, result_tool::descriptor(), &links, (&Limits::default(), PATTERNS))
-            .map_err(|error| error.to_string()),
-    };
-    let reject = |why| rejected.push(RejectedItem::new(ItemKind::Tool, result_tool::NAME.to_owned(), why));
-    let (tool, _) = made.map_err(reject).ok()?;
-    Some(Arc::new(PublishedTool { is_result_tool: true, ..tool }))
+    let (links, limits) = (ToolLinks::default(), Limits::default());
+    let (tool, _) = tool_of(plugin, result_tool::descriptor(), &links, (&limits, PATTERNS))
+        .map_err(|error| error.to_string())?;
+    Ok(Some(Arc::new(PublishedTool { is_result_tool: true, ..tool })))
 }
 
 fn no_such_app(tool: &PublishedTool) -> RejectedItem {

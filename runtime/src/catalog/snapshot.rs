@@ -135,33 +135,14 @@ impl Snapshot {
             caller_view: Some(view),
             listed_forms: OnceLock::new(),
         };
-        // A tool whose app is hidden is as one that has none.
-        let without_app = |tool: &PublishedTool| {
-            tool.app_uri
-                .as_deref()
-                .is_some_and(|uri| self.hides_app(&seen, tool, uri))
-                .then(|| tool.without_app())
-        };
+        // A tool whose app is hidden is as one that has none. Whoever cannot read an app that only a template matches
+        // learns that where they read it: matching the templates for each tool would take long.
+        let hides = |uri: &str| self.resources.get(uri).is_some() && seen.resources.get(uri).is_none();
+        let without_app =
+            |tool: &PublishedTool| tool.app_uri.as_deref().is_some_and(hides).then(|| tool.without_app());
         let tools = seen.tools.replaced(without_app);
         seen.tools = tools;
         seen
-    }
-
-    /// Whether a tool's app is published and `seen` does not have it. Of templates only those of the tool's plugin count,
-    /// since each tool may name another URI.
-    fn hides_app(&self, seen: &Self, tool: &PublishedTool, uri: &str) -> bool {
-        if self.resources.get(uri).is_some() {
-            return seen.resources.get(uri).is_none();
-        }
-        let templates = self.entry(tool.owner()).map(|entry| &entry.templates);
-        let mut matching =
-            templates.into_iter().flatten().filter(|template| template.match_uri(uri).is_some()).peekable();
-        let sees = |template: &str| {
-            let view = seen.caller_view.as_ref();
-            seen.templates.get(template).is_some()
-                && view.is_none_or(|view| view.sees_uri(tool.owner(), uri, Some(template)))
-        };
-        matching.peek().is_some() && !matching.any(|template| sees(template.key()))
     }
 
     /// The digests of its lists.

@@ -21,6 +21,13 @@ pub(super) fn app_uri(fields: &RawObject) -> Option<String> {
     serde_json::from_str(named?.get()).ok()
 }
 
+/// Whether the further fields of a tool say that apps may call it.
+pub(super) fn is_for_apps(fields: &RawObject) -> bool {
+    let ui = object(fields, "_meta").and_then(|meta| object(&meta, "ui"));
+    let visibility = ui.and_then(|ui| serde_json::from_str::<Vec<String>>(ui.get("visibility")?.get()).ok());
+    visibility.is_some_and(|visibility| visibility.iter().any(|whose| whose == "app"))
+}
+
 /// The further fields of a tool with the URI of an app, or without an app. Everything else stays as it was written, and
 /// so does all of it where `_meta` or `ui` is no object.
 pub(super) fn with_app(fields: RawObject, uri: Option<&str>) -> RawObject {

@@ -283,12 +283,13 @@ impl CheckResult {
     }
 }
 
-/// What its guest does that no approval covers.
+/// What its guest does that no approval covers, and what the configuration does not do.
 fn warnings(entry: &PluginEntry) -> Vec<String> {
     let apps = entry.guest_apps().map(|app| {
         format!("the plugin makes the app `{app}` itself, so nobody can approve its HTML; ship it in ui/")
     });
-    apps.collect()
+    let bridge = entry.no_result_tool.iter().map(|why| format!("`task_bridge` does nothing for it: {why}"));
+    apps.chain(bridge).collect()
 }
 
 /// A line about the files in a component, if it has some.

@@ -31,7 +31,7 @@ impl PublishedNames {
     pub(super) fn of(snapshot: &Snapshot, plugin: &str) -> Self {
         let Some(entry) = snapshot.entry(plugin) else { return Self::default() };
         Self {
-            tools: published(snapshot.tools(), &entry.tools),
+            tools: published(snapshot.tools(), entry.all_tools()),
             resources: published(snapshot.resources(), &entry.resources),
             templates: published(snapshot.templates(), &entry.templates),
             prompts: published(snapshot.prompts(), &entry.prompts),
@@ -70,9 +70,12 @@ impl PublishedNames {
 }
 
 /// The keys of those listed items that are published, in the order of both lists.
-fn published<T: Item>(list: &ItemList<T>, listed: &[Arc<T>]) -> Vec<String> {
+fn published<'e, T: Item + 'e>(
+    list: &ItemList<T>,
+    listed: impl IntoIterator<Item = &'e Arc<T>>,
+) -> Vec<String> {
     let is_published = |item: &&Arc<T>| list.get(item.key()).is_some_and(|found| Arc::ptr_eq(found, item));
-    listed.iter().filter(is_published).map(|item| item.key().to_owned()).collect()
+    listed.into_iter().filter(is_published).map(|item| item.key().to_owned()).collect()
 }
 
 fn few(keys: &[String]) -> String {

@@ -195,6 +195,17 @@ impl OpenRequests {
         }
     }
 
+    /// Whether the client has responded to all that this stream has passed on.
+    pub(crate) fn are_answered(&self) -> bool {
+        let open = self.open.borrow();
+        !self.passed.keys().any(|id| open.contains_key(id))
+    }
+
+    /// What is there now.
+    pub(crate) fn due(&mut self) -> impl Iterator<Item = Bytes> {
+        std::iter::from_fn(|| self.now())
+    }
+
     fn now(&mut self) -> Option<Bytes> {
         let open = self.open.borrow_and_update();
         while let Some(id) = self.passed.keys().find(|id| !open.contains_key(id)).copied() {

@@ -260,12 +260,65 @@ async fn a_tool_that_only_runs_as_a_task_is_bridged_and_its_failure_stays_one() 
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_tool_with_an_output_schema_is_waited_for() {
-    let server = polite("[server]\ntask_bridge = true\n[limits]\ntask_after_ms = 1\n").await;
-    let client = Client::new(server.url());
-    for _ in 0..20 {
-        let sum = client.call("polite-add", json!({ "a": 1, "b": 2 })).await;
-        assert_eq!(sum.result()["structuredContent"]["sum"], 3, "{sum:?}");
-    }
+    // A call of a plugin without the bridge has the only permit for longer than the grace.
+    let config = format!("{BRIDGED}[plugins.conformance]\ntask_bridge = false\n")
+        .replace("task_bridge = true", "task_bridge = true\nconcurrent_calls = 1");
+    let server = Server::builder().guest("polite").guest("conformance").config(&config).start().await;
+    let (client, other) = (Client::new(server.url()), Client::new(server.url()));
+    let sum = client.call("polite-add", json!({ "a": 1, "b": 2 })).await;
+    assert_eq!(sum.result()["structuredContent"]["sum"], 3, "{sum:?}");
+    let permit = other.call("conformance-slow_compute", json!({ "seconds": 2, "label": "a" }));
+    let late = async {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        let begun = Instant::now();
+        (client.call("polite-add", json!({ "a": 1, "b": 2 })).await, begun.elapsed())
+    };
+    let (_, (sum, took)) = tokio::join!(permit, late);
+    assert_eq!(sum.result()["structuredContent"]["sum"], 3, "{sum:?}");
+    assert!(took > Duration::from_millis(500), "{took:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cancelled_call_of_a_session_asks_nothing() {
+    let server = asking().await;
+    let session = Client::new(server.url()).session_with("2025-06-18", json!({ "elicitation": {} })).await;
+    let id = task_id(&session.call("confirm_delete", json!({ "filename": "x" })).await);
+    let params = json!({ "name": "task_result", "arguments": { "taskId": id, "cancel": true } });
+    let first = session.stream(json!("r"), "tools/call", params).await.message().await;
+    assert!(first["result"]["content"][0]["text"].as_str().unwrap().contains("was cancelled"), "{first}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_client_hears_that_a_request_of_a_bridged_call_is_cancelled() {
+    let server = asking().await;
+    let session = Client::new(server.url()).session_with("2025-06-18", json!({ "elicitation": {} })).await;
+    let id = task_id(&session.call("confirm_delete", json!({ "filename": "x" })).await);
+    let params = json!({ "name": "task_result", "arguments": { "taskId": id } });
+    let mut stream = session.stream(json!("r"), "tools/call", params).await;
+    let asked = stream.message().await;
+    assert_eq!(asked["method"], "elicitation/create", "{asked}");
+    let cancelled = session.call("task_result", json!({ "taskId": id, "cancel": true })).await;
+    assert!(cancelled.tool_text().contains("was cancelled"), "{cancelled:?}");
+    let withdrawn = stream.message().await;
+    assert_eq!(withdrawn["method"], "notifications/cancelled", "{withdrawn}");
+    assert_eq!(withdrawn["params"]["requestId"], asked["id"]);
+    assert!(stream.message().await["result"].is_object());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_is_answering_is_waited_for() {
+    let server = asking().await;
+    let session = Client::new(server.url()).session_with("2025-06-18", json!({ "elicitation": {} })).await;
+    let id = task_id(&session.call("confirm_delete", json!({ "filename": "x" })).await);
+    let params = json!({ "name": "task_result", "arguments": { "taskId": id } });
+    let mut stream = session.stream(json!("r"), "tools/call", params).await;
+    let asked = stream.message().await;
+    assert_eq!(asked["method"], "elicitation/create", "{asked}");
+    let early = tokio::time::timeout(Duration::from_secs(33), stream.message()).await;
+    assert!(early.is_err(), "{early:?}");
+    session.respond(&asked, json!({ "action": "accept", "content": { "confirm": true } })).await;
+    let done = stream.message().await;
+    assert_eq!(done["result"]["content"][0]["text"], "x is deleted", "{done}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

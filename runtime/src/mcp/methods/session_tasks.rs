@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::super::error::RpcError;
 use super::super::notification_queue::OutgoingMessage;
 use super::super::params::Params;
-use super::super::promotion::RELATED_TASK;
+use super::super::promotion::{OpenRequests, RELATED_TASK};
 use super::super::request_context::RequestContext;
 use super::super::result_writer::{EncodedResult, ResultFields, write_extra};
 use super::super::revision::Revision;
@@ -54,8 +54,7 @@ async fn cancel_and_wait(
         if let FoundTask::Ended(_) = found {
             return EncodedResult::new(&found.without_result(), context.revision, &server.info);
         }
-        // Whichever task has changed, and also if some changes were missed.
-        let _ = changes.recv().await;
+        live.may_have_changed(&mut changes).await;
     }
 }
 
@@ -75,12 +74,16 @@ async fn wait_for_result(
     params: &Params,
 ) -> Result<EncodedResult, RpcError> {
     let mut changes = server.call_tasks.changes();
-    let mut requests = None;
+    let mut requests: Option<OpenRequests> = None;
     let leg = context.leg();
     loop {
         let live = match find(server, context, params).await? {
             FoundTask::Live(live) => live,
-            ended @ FoundTask::Ended(_) => return result_of(server, context, ended).await,
+            ended @ FoundTask::Ended(_) => {
+                // What the guest took back at its end.
+                requests.iter_mut().flat_map(OpenRequests::due).for_each(|message| leg.queue.send(message));
+                return result_of(server, context, ended).await;
+            }
         };
         let requests = requests.get_or_insert_with(|| live.client_requests(context.session.as_ref()));
         tokio::select! {
@@ -90,8 +93,7 @@ async fn wait_for_result(
                     return Err(RpcError::overloaded("a client request of the task"));
                 }
             }
-            // Whichever task has changed, and also if some changes were missed.
-            _ = changes.recv() => {}
+            () = live.may_have_changed(&mut changes) => {}
         }
     }
 }

@@ -1,16 +1,19 @@
 //! The tool that waits for the result of a bridged call, or cancels the call.
 //!
-//! Clients give up on a call after a minute, so it waits for half of one. What the guest asks meanwhile is asked of
-//! this call: of a stateless one by `input_required`, of one in a session on its response stream.
+//! Clients give up on a call after a minute, so it waits for half of one, or until the client has answered. What the
+//! guest asks meanwhile is asked of this call: of a stateless one by `input_required`, of one in a session on its
+//! response stream.
 
 use std::pin::pin;
 use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use tokio::time::Instant;
 
 use super::super::error::RpcError;
 use super::super::notification_queue::OutgoingMessage;
+use super::super::promotion::OpenRequests;
 use super::super::request_context::RequestContext;
 use super::super::result_writer::EncodedResult;
 use super::super::server::Server;
@@ -22,6 +25,9 @@ use crate::catalog::PublishedTool;
 use crate::config::fixed_limits::TASK_RESULT_S;
 use crate::json::RawObject;
 use crate::plugin::{AdmittedCall, CallError};
+
+/// How long to wait before looking again whether the client has responded.
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 type Answer = Result<EncodedResult, RpcError>;
 
@@ -50,7 +56,7 @@ pub(super) async fn answer(
         Err(error) => Some(Err(RpcError::invalid_params(&format!("`params.arguments`: {error}")))),
     };
     if let Some(answer) = &answer {
-        record.served(answer.as_ref().map_or(0, |result| result.as_json().len()));
+        record.served(answer.as_ref().map_or(0, |result| result.as_json().len()), answer.is_err());
     }
     Ok(answer)
 }
@@ -64,11 +70,15 @@ async fn wait(
     let (mut changes, leg) = (server.call_tasks.changes(), context.leg());
     let mut responses = std::mem::take(&mut *leg.responses.lock());
     let mut deadline = pin!(tokio::time::sleep(Duration::from_secs(TASK_RESULT_S)));
-    let mut requests = None;
+    let mut requests: Option<OpenRequests> = None;
     loop {
         let live = match find(server, context, tool, &task_id).await {
             Ok(FoundTask::Live(live)) => live,
-            Ok(ended) => return Some(result_of(server, context, ended, cancel).await),
+            Ok(ended) => {
+                // What the guest took back at its end.
+                requests.iter_mut().flat_map(OpenRequests::due).for_each(|message| leg.queue.send(message));
+                return Some(result_of(server, context, ended, cancel).await);
+            }
             Err(error) => return Some(no_task(server, context, error)),
         };
         if cancel {
@@ -85,12 +95,20 @@ async fn wait(
         tokio::select! {
             biased;
             () = context.cancel.cancelled() => return None,
-            message = requests.next(), if leg.can_send_requests => {
-                leg.queue.deliver(OutgoingMessage::Message(message)).await.ok()?;
+            message = requests.next(), if leg.can_send_requests && !cancel => {
+                if leg.queue.deliver(OutgoingMessage::Message(message)).await.is_err() {
+                    return Some(Err(RpcError::overloaded("a client request of the task")));
+                }
             }
-            // Whichever task has changed, and also if some changes were missed.
-            _ = changes.recv() => {}
-            () = &mut deadline => return Some(still_runs(&live, &server.info)),
+            () = live.may_have_changed(&mut changes) => {}
+            () = &mut deadline => {
+                if !requests.are_answered() {
+                    // The next call would ask once more what the client is answering.
+                    deadline.as_mut().reset(Instant::now() + LOOK_AGAIN);
+                    continue;
+                }
+                return Some(still_runs(&live, &tool.name, &server.info));
+            }
         }
     }
 }

@@ -71,8 +71,7 @@ pub(super) fn note_tool(
 ) -> Result<(), RpcError> {
     let Some(promotion) = &context.promotion else { return without_task(context, tool) };
     let is_bridged = promotion.is_bridged();
-    // Clients check a result against the tool's output schema, and what a bridged call is answered fits none.
-    let result_tool = result_tool.filter(|_| is_bridged && tool.output.is_none());
+    let result_tool = result_tool.filter(|_| is_bridged && tool.can_be_bridged());
     let has_no_bridge = is_bridged && result_tool.is_none();
     if has_no_bridge {
         without_task(context, tool)?;

@@ -74,7 +74,9 @@ impl ServerNotifications {
 
     /// Puts back a message that could not be sent; it is the next message again.
     pub(crate) fn put_back(&mut self, message: Bytes) {
-        self.due.push_front(message);
+        if !self.task_requests.put_back(&message) {
+            self.due.push_front(message);
+        }
     }
 
     async fn record_change(&mut self, change: Option<CatalogChange>) {
@@ -129,6 +131,9 @@ fn updated(uri: &str) -> Bytes {
 
 #[cfg(test)]
 mod tests {
+    use futures_util::FutureExt as _;
+
+    use super::super::task_requests::TaskRequest;
     use super::*;
     use crate::catalog::{Catalog, Snapshot};
     use crate::mcp::request_id::RequestId;
@@ -151,6 +156,20 @@ mod tests {
             text(&notifications.next().await.unwrap()).contains(r#""a:b""#),
             "it may have been among them"
         );
+    }
+
+    #[tokio::test]
+    async fn a_client_request_that_could_not_be_sent_comes_once() {
+        let catalog = Catalog::new(Snapshot::new(Vec::new()));
+        let session = Session::for_tests();
+        let mut notifications = ServerNotifications::new(&session, catalog.changes(), Duration::ZERO);
+        session.task_requests.push(1, TaskRequest::new("asked".into()));
+        let asked = notifications.next().await.unwrap();
+        notifications.put_back(asked);
+        // As a new stream does that resumes none.
+        session.task_requests.repeat();
+        assert_eq!(notifications.next().await.unwrap(), "asked");
+        assert!(notifications.next().now_or_never().is_none());
     }
 
     #[tokio::test]

@@ -86,6 +86,15 @@ impl TaskRequests {
         self.added.notify_waiters();
     }
 
+    /// Takes back a message that the stream for notifications could not send; `false` if it is no open request.
+    pub(crate) fn put_back(&self, message: &Bytes) -> bool {
+        let mut queue = self.queue.lock();
+        let id = queue.notified.iter().find(|(_, request)| request.message == *message).map(|(id, _)| *id);
+        let Some((id, request)) = id.and_then(|id| queue.notified.remove_entry(&id)) else { return false };
+        queue.waiting.insert(id, request);
+        true
+    }
+
     /// Waits for the next message for the stream of notifications. Cancel-safe.
     pub(crate) async fn next(&self) -> Bytes {
         loop {

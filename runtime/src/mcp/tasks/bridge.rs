@@ -11,16 +11,19 @@ use crate::mcp::promotion::Promotion;
 use crate::mcp::result_writer::{EncodedResult, ResultFields};
 use crate::mcp::revision::Revision;
 
-/// Says that the call still runs, and how to get its result. `server` is the server's name for `_meta`.
+/// Says that the call still runs, and that `result_tool` waits for its result. `server` is the server's name for
+/// `_meta`.
 ///
 /// # Errors
 /// As [`EncodedResult::new`].
-pub(in crate::mcp) fn still_runs(live: &LiveTask, server: &RawValue) -> Result<EncodedResult, RpcError> {
+pub(in crate::mcp) fn still_runs(
+    live: &LiveTask,
+    result_tool: &str,
+    server: &RawValue,
+) -> Result<EncodedResult, RpcError> {
     let context = &live.context;
-    let promotion = context.promotion.as_ref();
-    let result_tool = promotion.and_then(Promotion::terms).and_then(|terms| terms.result_tool.as_deref());
-    let message = promotion.and_then(Promotion::message);
-    let text = text(&live.head.name, &live.text, result_tool.unwrap_or_default(), message.as_deref());
+    let message = context.promotion.as_ref().and_then(Promotion::message);
+    let text = text(&live.head.name, &live.text, result_tool, message.as_deref());
     EncodedResult::new(&StillRuns(text), context.revision, server)
 }
 

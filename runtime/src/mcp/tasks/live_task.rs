@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use parking_lot::Mutex;
-use tokio::sync::oneshot;
+use tokio::sync::{broadcast, oneshot};
 use tokio::time::Instant;
 
 use super::task_counts::TaskOwner;
@@ -76,6 +76,11 @@ impl LiveTask {
         let requests =
             own.zip(promotion).map(|(own, promotion)| promotion.client_requests(&own.task_requests));
         requests.unwrap_or_default()
+    }
+
+    /// Waits until this task may have changed, or changes were missed. Cancel-safe.
+    pub(in crate::mcp) async fn may_have_changed(&self, changes: &mut broadcast::Receiver<RecordId>) {
+        while changes.recv().await.is_ok_and(|id| id != self.id) {}
     }
 
     /// The task now.

@@ -82,9 +82,10 @@ impl NewTask {
     ) -> Result<EncodedResult, RpcError> {
         let Some(live) = self.live.take() else { return Err(RpcError::internal("the task has no record")) };
         let promotion = live.context.promotion.as_ref();
-        let result = match promotion.is_some_and(Promotion::is_bridged) {
-            true => still_runs(&live, server)?,
-            false => live.view().created(server)?,
+        let terms = promotion.and_then(Promotion::terms);
+        let result = match terms.and_then(|terms| terms.result_tool.as_deref()) {
+            Some(result_tool) => still_runs(&live, result_tool, server)?,
+            None => live.view().created(server)?,
         };
         if let Some(promotion) = promotion {
             promotion.begin_task(&live.text);

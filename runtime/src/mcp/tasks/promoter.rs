@@ -48,13 +48,18 @@ impl PromotableCall {
             let Some(promotion) = self.promotion() else { return std::future::pending().await };
             if let Some(terms) = promotion.terms() {
                 tokio::time::sleep_until(self.begun + terms.grace).await;
-                // The call that waits for the result would ask once more what this stream has asked.
-                if !promotion.is_bridged() || !promotion.waits_for_client() {
+                if !self.waits_for_client() {
                     return;
                 }
             }
             tokio::time::sleep(LOOK_AGAIN).await;
         }
+    }
+
+    /// Whether the call's own stream has asked the client something. Once the call is a task, the call that waits for
+    /// its result would ask it once more.
+    fn waits_for_client(&self) -> bool {
+        self.promotion().is_some_and(|promotion| promotion.is_bridged() && promotion.waits_for_client())
     }
 
     /// Begins to make the task, unless that has begun.
@@ -105,6 +110,8 @@ impl Promoter {
             let made = call.make().await;
             call.making = None;
             match made {
+                // The guest asked while the record was written. Dropping the task takes it back.
+                Ok(Some(_)) if call.waits_for_client() => continue,
                 Ok(Some(new)) => return new,
                 _ => call.has_failed = true,
             }

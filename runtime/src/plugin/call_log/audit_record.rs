@@ -177,9 +177,9 @@ impl AuditRecord {
         };
     }
 
-    /// The server has answered the call itself, with a result of this size.
-    pub(crate) fn served(&mut self, bytes: usize) {
-        self.ended(Ok(ResultSize { bytes, ..ResultSize::default() }));
+    /// The server has answered the call itself, with a result of this size or with an error.
+    pub(crate) fn served(&mut self, bytes: usize, failed: bool) {
+        self.ended(Ok(ResultSize { bytes, failed, ..ResultSize::default() }));
     }
 
     fn is_listing(&self) -> bool {

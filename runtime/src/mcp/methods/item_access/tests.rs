@@ -48,7 +48,7 @@ const APPS: [(&str, &str, &str); 5] = [
 
 fn listing(plugin: &str, names: &[&str], uris: &[&str], templates: &[&str]) -> Listing {
     let extra = |tool: &str| {
-        let (_, _, uri) = APPS.iter().find(|(owner, name, _)| (*owner, *name) == (plugin, tool)).unwrap();
+        let (_, _, uri) = APPS.iter().find(|(owner, name, _)| (*owner, *name) == (plugin, tool))?;
         Some(json!({ "_meta": { "ui": { "resourceUri": uri } } }).to_string())
     };
     let tool = |name: &&str| Tool {
@@ -93,20 +93,24 @@ fn listing(plugin: &str, names: &[&str], uris: &[&str], templates: &[&str]) -> L
     }
 }
 
-/// A snapshot of the plugins, which list other items than their components.
-async fn snapshot(folder: &Path, config: &Config) -> Snapshot {
+/// A plugin that lists other items than its component.
+async fn entry(folder: &Path, config: &Config, (name, listing): (&str, Listing)) -> PluginEntry {
     let file = folder.join("any.wasm");
     std::fs::write(&file, wat::parse_str(COMPONENT).unwrap()).unwrap();
     let server = ServerConfig { suspended_calls: 0, ..ServerConfig::default() };
     let store = KvDatabase::in_memory().unwrap();
     let loader =
         Loader::without_pooling_allocator(&server, store, Audit::disabled(), Compiler::in_process()).unwrap();
+    let settings = config.plugin(name);
+    let file = ComponentFile::read(&file, settings.limits.wasm_mib).unwrap();
+    PluginEntry::validate(loader.load(name, file, settings).await.unwrap()).with_listing(listing)
+}
+
+/// A snapshot of the plugins.
+async fn snapshot(folder: &Path, config: &Config) -> Snapshot {
     let mut entries = Vec::new();
     for (name, names, uris, templates) in PLUGINS {
-        let settings = config.plugin(name);
-        let file = ComponentFile::read(&file, settings.limits.wasm_mib).unwrap();
-        let entry = PluginEntry::validate(loader.load(name, file, settings).await.unwrap());
-        entries.push(entry.with_listing(listing(name, names, uris, templates)));
+        entries.push(entry(folder, config, (name, listing(name, names, uris, templates))).await);
     }
     let snapshot = Snapshot::new(entries);
     let lengths = (snapshot.tools().items().len(), snapshot.prompts().items().len());
@@ -202,17 +206,11 @@ impl<'c> ViewCase<'c> {
                 (*plugin, *name) == (tool.plugin.name(), tool.tool.name.as_str())
             };
             let (plugin, _, uri) = APPS.iter().find(of_tool).unwrap();
-            let shows = |plugin: &str, template: Option<&str>| {
-                let is_listed = template
-                    .is_none_or(|template| self.is_shown(&item(plugin, ItemKind::Template, template, None)));
-                is_listed && self.is_shown(&item(plugin, ItemKind::Resource, uri, template))
-            };
+            let shows = |plugin: &str| self.is_shown(&item(plugin, ItemKind::Resource, uri, None));
             let expected = match (*plugin, *uri) {
-                ("ab", "ab:z") => true,
-                ("a", "a:x") => shows("a", None),
-                ("ab", "b://h/x") => shows("b", None),
-                ("a", "a:z") => shows("a", Some("a:{id}")),
-                ("b", "b://h/z") => shows("b", Some("b://h/{+path}")),
+                ("ab", "ab:z") | ("a", "a:z") | ("b", "b://h/z") => true,
+                ("a", "a:x") => shows("a"),
+                ("ab", "b://h/x") => shows("b"),
                 other => panic!("{other:?}"),
             };
             let has = tool.extra.get("_meta").unwrap().get().contains("resourceUri");
@@ -233,12 +231,35 @@ impl<'c> ViewCase<'c> {
     }
 }
 
+fn config(folder: &Path, text: &str) -> Config {
+    let file = folder.join("plugport.toml");
+    std::fs::write(&file, text).unwrap();
+    Config::read(&file, folder.to_owned()).unwrap()
+}
+
+#[tokio::test]
+async fn only_a_plugin_with_tools_that_can_be_bridged_has_a_tool_for_their_results() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = config(folder.path(), "[server]\ntask_bridge = true\n");
+    for (plugin, tools, has, why) in [
+        ("other", &["x"] as Names, true, None),
+        ("other", &[], false, None),
+        ("other", &["task_result", "x"], false, Some("the plugin has a tool `task_result` itself")),
+        // Its tools have apps.
+        ("a", &["b", "c"], false, None),
+    ] {
+        let listing = listing(plugin, tools, &[], &[]);
+        let entry = entry(folder.path(), &config, (plugin, listing)).await;
+        assert_eq!(entry.result_tool.is_some(), has, "{tools:?}");
+        assert_eq!(entry.no_result_tool.as_deref(), why, "{tools:?}");
+        assert!(entry.rejected.is_empty(), "{:?}", entry.rejected);
+    }
+}
+
 #[tokio::test]
 async fn an_item_is_in_a_list_exactly_if_its_use_is_not_answered_as_unknown() {
     let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("plugport.toml");
-    std::fs::write(&file, CONFIG).unwrap();
-    let config = Config::read(&file, folder.path().to_owned()).unwrap();
+    let config = config(folder.path(), CONFIG);
     let scopes = config.plugins.iter().map(|(name, plugin)| (name.clone(), plugin.scopes.clone())).collect();
     let all = snapshot(folder.path(), &config).await;
     let mut seen = [[0_usize; 2]; 2];
