@@ -8,8 +8,8 @@ use std::sync::Arc;
 use super::item_list::{Item, ItemDigest};
 use super::items::{PublishedPrompt, PublishedResource, PublishedTemplate, PublishedTool};
 use super::name_owners::{NameOwners, OwnedByOther};
-use super::result_tool;
 use super::shipped::{LinkedTool, ShippedItems, ToolLinks};
+use super::task_result_tool;
 use super::task_support::TaskSupport;
 use super::tool_app::app_uri;
 use super::validation::{self, InvalidItem};
@@ -307,12 +307,12 @@ fn result_tool_of(
     if !plugin.config().task_bridge || !tools.iter().any(|tool| tool.can_be_bridged()) {
         return Ok(None);
     }
-    if tools.iter().any(|tool| *tool.own_name == *result_tool::NAME) {
-        return Err(format!("the plugin has a tool `{}` itself", result_tool::NAME));
+    if tools.iter().any(|tool| *tool.own_name == *task_result_tool::NAME) {
+        return Err(format!("the plugin has a tool `{}` itself", task_result_tool::NAME));
     }
     // The files and the limits of the plugin are about its own tools.
     let (links, limits) = (ToolLinks::default(), Limits::default());
-    let (tool, _) = tool_of(plugin, result_tool::descriptor(), &links, (&limits, PATTERNS))
+    let (tool, _) = tool_of(plugin, task_result_tool::descriptor(), &links, (&limits, PATTERNS))
         .map_err(|error| error.to_string())?;
     Ok(Some(Arc::new(PublishedTool { is_result_tool: true, ..tool })))
 }

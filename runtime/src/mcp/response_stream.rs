@@ -4,7 +4,7 @@
 //! because in the stateless revision a broken connection cancels the request. In a session only a notification cancels
 //! a request, so there the stream is detached first. When a stateless call needs input from its client, the stream ends
 //! with `input_required`, and the suspended call keeps the task. When a call takes long and its client knows tasks, the
-//! stream ends with the id of one, and the task's keeper has the call.
+//! stream ends with the id of one, and the task's driver has the call.
 
 use std::sync::Arc;
 
@@ -223,7 +223,7 @@ impl ResponseStream {
         self.response.take().map(|(response, kind)| ResponsePart::Response(response, kind))
     }
 
-    /// Gives the call to the keeper of a task. The result that names the task ends this stream.
+    /// Gives the call to the driver of a task. The result that names the task ends this stream.
     fn hand_over(&mut self, new: NewTask) -> Option<ResponsePart> {
         let Some(ResponseSource::Call { id, task, server, context, timer }) = self.source.take() else {
             return None;

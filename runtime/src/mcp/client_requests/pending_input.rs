@@ -2,7 +2,7 @@
 //!
 //! `mrtr::request_input` makes a [`PendingInput`] and waits for its `resume`. The `PendingInput` passes through the
 //! notification queue to the response stream, ends that stream, and then belongs to the suspended call; or it passes to
-//! the keeper of a task. So it is plain data and knows neither the call nor the request.
+//! the driver of a task. So it is plain data and knows neither the call nor the request.
 
 use std::sync::Arc;
 

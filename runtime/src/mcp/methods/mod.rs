@@ -19,7 +19,7 @@ pub(super) mod skills;
 mod string_arguments;
 pub(super) mod subscriptions;
 mod task_access;
-mod task_result;
+mod task_result_tool;
 mod task_subscription;
 pub(super) mod tasks;
 pub(super) mod tools;

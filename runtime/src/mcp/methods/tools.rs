@@ -17,7 +17,7 @@ use super::error_mapping::{MappedError, map_tool_error};
 use super::hidden_items::HiddenLinks;
 use super::item_access::{self, AccessError, AllowingRoles};
 use super::quotas::{self, CalledItem};
-use super::{run_guest_call, task_result, tasks};
+use super::{run_guest_call, task_result_tool, tasks};
 use crate::access::CallCharge;
 use crate::call_env::Caller;
 use crate::catalog::{PublishedTool, SchemaMismatch};
@@ -80,7 +80,7 @@ pub(in super::super) async fn call(
     }
     let client = run_guest_call::client(server, context, &tool.plugin, allowed);
     if tool.is_result_tool {
-        let answered = task_result::answer(server, context, &tool, (&*args, admitted), &*client).await;
+        let answered = task_result_tool::answer(server, context, &tool, (&*args, admitted), &*client).await;
         return answered.unwrap_or_else(|failure| Some(fail(server, context, &tool, failure)));
     }
     let call = pin!(tool.plugin.call_validated(&tool.own_name, &args, admitted, client));

@@ -68,7 +68,7 @@ impl FoundTask {
 
 impl EndedTask {
     pub(super) fn new(id: RecordId, text: &str, generation: TaskGeneration, mut head: RecordHead) -> Self {
-        // No keeper has it, so it ran when the server ended.
+        // No driver has it, so it ran when the server ended.
         let interrupted = (!head.status.is_final()).then(|| {
             head.fail(&RpcError::internal("the server restarted before the task had ended; call again"))
                 .into()

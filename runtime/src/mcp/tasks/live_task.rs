@@ -1,4 +1,4 @@
-//! An unfinished task, as its keeper and other requests share it: its status, and the client requests that it waits
+//! An unfinished task, as its driver and other requests share it: its status, and the client requests that it waits
 //! for.
 
 use std::collections::HashSet;

@@ -8,11 +8,11 @@ use std::time::SystemTime;
 use serde_json::value::RawValue;
 use tokio::runtime::Handle;
 
-use super::bridge::still_runs;
-use super::keeper::Keeper;
+use super::bridged_call::still_runs;
 use super::live_task::LiveTask;
 use super::registry::Tasks;
 use super::task_counts::TaskOwner;
+use super::task_driver::TaskDriver;
 use super::task_id::TaskGeneration;
 use super::task_record::{RecordHead, TaskStatus, millis};
 use crate::call_env::Caller;
@@ -92,8 +92,8 @@ impl NewTask {
         }
         self.tasks.insert(&live);
         self.has_begun = true;
-        let keeper = Keeper::new(Arc::clone(&self.tasks), live, task, queue);
-        self.tasks.settings.tracker.spawn(keeper.run());
+        let driver = TaskDriver::new(Arc::clone(&self.tasks), live, task, queue);
+        self.tasks.settings.tracker.spawn(driver.run());
         Ok(result)
     }
 }

@@ -37,7 +37,7 @@ pub(in crate::mcp) struct TaskSettings {
     pub(in crate::mcp) max_wait: Duration,
     /// Counts results until they are on the disk.
     pub(in crate::mcp) buffers: Arc<BufferBudget>,
-    /// Runs the keepers.
+    /// Runs the task drivers.
     pub(in crate::mcp) tracker: TaskTracker,
     /// Cancelled when the server begins to stop.
     pub(in crate::mcp) stopping: CancellationToken,

@@ -32,7 +32,7 @@ enum Ending {
 }
 
 /// Drives one task.
-pub(super) struct Keeper {
+pub(super) struct TaskDriver {
     tasks: Arc<Tasks>,
     live: Arc<LiveTask>,
     task: CallTask,
@@ -68,7 +68,7 @@ impl Ending {
     }
 }
 
-impl Keeper {
+impl TaskDriver {
     pub(super) fn new(
         tasks: Arc<Tasks>,
         live: Arc<LiveTask>,
@@ -211,7 +211,7 @@ mod tests {
         live.wait_for(asked, Duration::from_secs(600));
         let queue = NotificationReceiver::of(live.context.clone());
         let task = CallTask::new(std::future::pending().boxed());
-        let running = Keeper::new(Arc::clone(&tasks), live, task, queue).run();
+        let running = TaskDriver::new(Arc::clone(&tasks), live, task, queue).run();
         tokio::time::timeout(Duration::from_secs(60), running).await.unwrap();
         assert_eq!(tasks.totals(), (0, 0));
     }
