@@ -8,7 +8,7 @@ use super::item_list::{Item, ItemDigest, ItemHasher};
 use super::param_headers::ParamHeader;
 use super::schema::{Schema, SchemaMismatch};
 use super::task_support::TaskSupport;
-use super::tool_app::{is_for_apps, with_app};
+use super::tool_app::with_app;
 use super::uri_template::UriTemplate;
 use crate::json::{self, RawObject};
 use crate::observe::metrics::ItemHistograms;
@@ -44,6 +44,8 @@ pub struct PublishedTool {
     pub app: Option<String>,
     /// The URI of its app.
     pub(super) app_uri: Option<String>,
+    /// Whether it says that apps may call it.
+    pub(super) is_for_apps: bool,
     /// Where its calls are counted, if the server has metrics.
     pub(crate) histograms: ItemHistograms,
     /// See [`Item::digest`].
@@ -169,7 +171,7 @@ impl PublishedTool {
     /// output schema, which that fits never; an app shows the results of its tool alone, and calls no other.
     #[must_use]
     pub fn can_be_bridged(&self) -> bool {
-        let has_app = self.app_uri.is_some() || is_for_apps(&self.extra);
+        let has_app = self.app_uri.is_some() || self.is_for_apps;
         self.output.is_none() && !has_app && self.task_support != TaskSupport::Forbidden
     }
 
@@ -192,6 +194,7 @@ impl PublishedTool {
             extra: with_app(self.extra.clone(), None),
             app: self.app.clone(),
             app_uri: None,
+            is_for_apps: self.is_for_apps,
             histograms: ItemHistograms::default(),
             digest: ItemDigest::new(),
         }

@@ -11,7 +11,7 @@ use super::name_owners::{NameOwners, OwnedByOther};
 use super::shipped::{LinkedTool, ShippedItems, ToolLinks};
 use super::task_result_tool;
 use super::task_support::TaskSupport;
-use super::tool_app::app_uri;
+use super::tool_app::{app_uri, is_for_apps};
 use super::validation::{self, InvalidItem};
 use crate::approval::ApprovalPolicy;
 use crate::config::Limits;
@@ -347,6 +347,7 @@ fn tool_of(
         task_support,
         is_result_tool: false,
         app_uri: app_uri(&extra),
+        is_for_apps: is_for_apps(&extra),
         extra,
         app,
         histograms: ItemHistograms::default(),

@@ -20,7 +20,7 @@ const ARGUMENTS: &str = concat!(
 /// The tool, as a plugin would describe it.
 pub(super) fn descriptor() -> Tool {
     let description = format!(
-        "Get the result of an earlier call that was answered with the id of a task. Waits for up to {TASK_RESULT_S} \
+        "Get the result of an earlier call that was answered with the id of a task. Waits for {TASK_RESULT_S} \
          seconds; if the call takes longer, use this tool again with the same id."
     );
     // Waiting changes nothing, and only the caller's own call can be cancelled.

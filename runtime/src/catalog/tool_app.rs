@@ -56,3 +56,17 @@ fn changed_meta(fields: &RawObject, uri: Option<&str>) -> Option<Box<RawValue>> 
 fn object(fields: &RawObject, name: &str) -> Option<RawObject> {
     RawObject::parse(fields.get(name)?.get()).ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_tool_that_says_so_is_for_apps() {
+        let of = |text: &str| is_for_apps(&RawObject::parse(text).unwrap());
+        assert!(of(r#"{"_meta":{"ui":{"visibility":["model","app"]}}}"#));
+        assert!(!of(r#"{"_meta":{"ui":{"visibility":["model"]}}}"#));
+        assert!(!of(r#"{"_meta":{"ui":{"visibility":"app"}}}"#));
+        assert!(!of("{}"));
+    }
+}

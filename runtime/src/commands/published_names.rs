@@ -69,7 +69,7 @@ impl PublishedNames {
     }
 }
 
-/// The keys of those listed items that are published, in the order of both lists.
+/// The keys of those of these items that are published.
 fn published<'e, T: Item + 'e>(
     list: &ItemList<T>,
     listed: impl IntoIterator<Item = &'e Arc<T>>,

@@ -124,6 +124,11 @@ impl NotificationQueue {
         self.push(QueueEntry { outgoing, permits, _reservation: reservation }, [bytes, entry])
     }
 
+    /// Whether nobody receives any more.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.entries.lock().is_none()
+    }
+
     /// Adds an entry. It keeps `permits` until it is received.
     fn push(&self, entry: QueueEntry, permits: [SemaphorePermit<'_>; 2]) -> Result<(), QueueClosed> {
         self.entries.lock().as_mut().ok_or(QueueClosed)?.push_back(entry);

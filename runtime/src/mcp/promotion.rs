@@ -195,10 +195,9 @@ impl OpenRequests {
         }
     }
 
-    /// Whether the client has responded to all that this stream has passed on.
+    /// Whether nothing that this stream has passed on was open when it last looked.
     pub(crate) fn are_answered(&self) -> bool {
-        let open = self.open.borrow();
-        !self.passed.keys().any(|id| open.contains_key(id))
+        self.passed.is_empty()
     }
 
     /// What is there now.
@@ -283,11 +282,14 @@ mod tests {
         first.responded();
         let mut late = promotion.client_requests(&requests);
         assert_eq!(late.next().now_or_never().unwrap(), "last");
+        assert!(!before.are_answered() && !late.are_answered());
         drop(last);
         for mut stream in [before, late] {
             assert!(is_cancelled(stream.next().now_or_never(), 5));
-            assert!(stream.next().now_or_never().is_none());
+            assert!(stream.next().now_or_never().is_none() && stream.are_answered());
         }
+        let due: Vec<_> = after.due().collect();
+        assert!(due.len() == 1 && is_cancelled(due.first().cloned(), 5), "{due:?}");
         assert!(!promotion.waits_for_client());
         assert!(OpenRequests::default().next().now_or_never().is_none());
     }

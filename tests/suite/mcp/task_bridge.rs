@@ -283,6 +283,8 @@ async fn a_cancelled_call_of_a_session_asks_nothing() {
     let server = asking().await;
     let session = Client::new(server.url()).session_with("2025-06-18", json!({ "elicitation": {} })).await;
     let id = task_id(&session.call("confirm_delete", json!({ "filename": "x" })).await);
+    // Until the guest has asked.
+    tokio::time::sleep(Duration::from_millis(500)).await;
     let params = json!({ "name": "task_result", "arguments": { "taskId": id, "cancel": true } });
     let first = session.stream(json!("r"), "tools/call", params).await.message().await;
     assert!(first["result"]["content"][0]["text"].as_str().unwrap().contains("was cancelled"), "{first}");

@@ -137,6 +137,9 @@ fn entry(snapshot: &Snapshot, entry: &PluginEntry) {
     if published.is_empty() && rejected.peek().is_none() {
         print(format!("  {LISTS_NOTHING}"));
     }
+    if let Some(why) = &entry.no_result_tool {
+        print(format!("  `task_bridge` does nothing for it: {}", Escaped(why)));
+    }
     for RejectedItem { name, why, .. } in rejected {
         print(format!("  not published: {}: {}", Escaped(name), Escaped(why)));
     }

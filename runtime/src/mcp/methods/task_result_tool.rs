@@ -29,6 +29,9 @@ use crate::plugin::{AdmittedCall, CallError};
 /// How long to wait before looking again whether the client has responded.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
+/// How long the guest may take to end after its client has responded.
+const AFTER_RESPONSE: Duration = Duration::from_secs(1);
+
 type Answer = Result<EncodedResult, RpcError>;
 
 #[derive(Deserialize)]
@@ -71,6 +74,7 @@ async fn wait(
     let mut responses = std::mem::take(&mut *leg.responses.lock());
     let mut deadline = pin!(tokio::time::sleep(Duration::from_secs(TASK_RESULT_S)));
     let mut requests: Option<OpenRequests> = None;
+    let mut was_answering = false;
     loop {
         let live = match find(server, context, tool, &task_id).await {
             Ok(FoundTask::Live(live)) => live,
@@ -97,14 +101,21 @@ async fn wait(
             () = context.cancel.cancelled() => return None,
             message = requests.next(), if leg.can_send_requests && !cancel => {
                 if leg.queue.deliver(OutgoingMessage::Message(message)).await.is_err() {
+                    if leg.queue.is_closed() {
+                        return None;
+                    }
                     return Some(Err(RpcError::overloaded("a client request of the task")));
                 }
             }
             () = live.may_have_changed(&mut changes) => {}
             () = &mut deadline => {
-                if !requests.are_answered() {
-                    // The next call would ask once more what the client is answering.
-                    deadline.as_mut().reset(Instant::now() + LOOK_AGAIN);
+                // The next call would ask once more what the client is answering, and a response may be the last thing
+                // that the guest needs.
+                let is_answering = !requests.are_answered();
+                if is_answering || was_answering {
+                    was_answering = is_answering;
+                    let wait = if is_answering { LOOK_AGAIN } else { AFTER_RESPONSE };
+                    deadline.as_mut().reset(Instant::now() + wait);
                     continue;
                 }
                 return Some(still_runs(&live, &tool.name, &server.info));

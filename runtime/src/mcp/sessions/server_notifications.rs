@@ -72,7 +72,8 @@ impl ServerNotifications {
         }
     }
 
-    /// Puts back a message that could not be sent; it is the next message again.
+    /// Puts back a message that could not be sent. A client request waits again with the others that no stream has passed
+    /// on; anything else is the next message.
     pub(crate) fn put_back(&mut self, message: Bytes) {
         if !self.task_requests.put_back(&message) {
             self.due.push_front(message);

@@ -24,6 +24,8 @@ struct PromotableCall {
     context: Arc<RequestContext>,
     begun: Instant,
     making: Option<JoinHandle<Option<NewTask>>>,
+    /// Made, and kept while the client answers what the call has asked.
+    made: Option<NewTask>,
     /// Those who asked for a task.
     waiting: Vec<oneshot::Sender<bool>>,
     /// There was no room for a task, so the call stays a plain call.
@@ -77,6 +79,7 @@ impl Promoter {
             context: Arc::clone(context),
             begun: Instant::now(),
             making: None,
+            made: None,
             waiting: Vec::new(),
             has_failed: false,
         });
@@ -104,18 +107,25 @@ impl Promoter {
     pub(in crate::mcp) async fn promoted(&mut self) -> NewTask {
         let Some(call) = &mut self.0 else { return std::future::pending().await };
         loop {
+            if call.made.is_some() {
+                // The guest may have asked while the record was written.
+                while call.waits_for_client() {
+                    tokio::time::sleep(LOOK_AGAIN).await;
+                }
+                if let Some(made) = call.made.take() {
+                    return made;
+                }
+            }
             if call.making.is_none() {
                 call.grace().await;
             }
             let made = call.make().await;
             call.making = None;
-            match made {
-                // The guest asked while the record was written. Dropping the task takes it back.
-                Ok(Some(_)) if call.waits_for_client() => continue,
-                Ok(Some(new)) => return new,
-                _ => call.has_failed = true,
+            call.made = made.ok().flatten();
+            if call.made.is_none() {
+                call.has_failed = true;
+                answer(&mut call.waiting, false);
             }
-            answer(&mut call.waiting, false);
         }
     }
 
