@@ -40,7 +40,7 @@ fn text(tool: &str, id: &str, result_tool: &str, message: Option<&str>) -> Strin
     let said = message.map(|message| format!("\nIts last message: {message}")).unwrap_or_default();
     format!(
         "The tool `{tool}` still runs, as task {id}.{said}\nTo get its result, call the tool `{result_tool}` with \
-         {{\"taskId\":\"{id}\"}}. It waits for up to {TASK_RESULT_S} seconds; call it again while the tool still runs."
+         {{\"taskId\":\"{id}\"}}. It waits for {TASK_RESULT_S} seconds; call it again while the tool still runs."
     )
 }
 
