@@ -160,7 +160,10 @@ mod tests {
             sessions.get(&used_id, &Caller::Unknown).is_some()
                 && sessions.get(&lone_id, &Caller::Unknown).is_some()
         );
-        [&lone, &third].iter().for_each(|session| session.touch());
+        lone.touch();
+        // Idle times are in whole milliseconds.
+        pause();
+        third.touch();
         let _at_work = used.attach();
         pause();
         let fourth = add(&from(3));
