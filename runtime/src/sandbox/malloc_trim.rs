@@ -28,6 +28,7 @@ pub fn trim_heap() {
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod glibc {
     use std::ffi::c_int;
+    use std::num::NonZeroUsize;
 
     /// `M_MMAP_THRESHOLD` of `malloc.h`.
     const MMAP_THRESHOLD: c_int = -3;
@@ -38,8 +39,15 @@ mod glibc {
     /// How much free memory stays at the end of an arena, in bytes: more than the instances of one call take, and more
     /// than most copies of a message of 1 MiB. glibc's default is 128 KiB. `malloc_trim` returns free memory between
     /// blocks, but the end only of the first arena; at the ends of other arenas this much stays as long as the server
-    /// runs. There are at most eight arenas for each processor.
+    /// runs.
     const TRIM_THRESHOLD_BYTES: c_int = 4 << 20;
+
+    /// `M_ARENA_MAX` of `malloc.h`.
+    const ARENA_MAX: c_int = -8;
+
+    /// Arenas for each processor. glibc would make eight, and what stays at their ends is more than a small server takes
+    /// otherwise. No more threads than processors allocate at once.
+    const ARENAS: usize = 2;
 
     /// The minimum size of a block that is mapped separately, in bytes. Setting it keeps glibc from raising it by
     /// itself, up to 32 MiB.
@@ -57,6 +65,8 @@ mod glibc {
     pub(super) fn set_thresholds() {
         mallopt(MMAP_THRESHOLD, MMAP_THRESHOLD_BYTES);
         mallopt(TRIM_THRESHOLD, TRIM_THRESHOLD_BYTES);
+        let processors = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        mallopt(ARENA_MAX, c_int::try_from(ARENAS.saturating_mul(processors)).unwrap_or(c_int::MAX));
     }
 
     pub(super) fn trim() {

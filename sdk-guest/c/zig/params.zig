@@ -2,7 +2,7 @@
 //!
 //! | Type of the field | Argument |
 //! |---|---|
-//! | `[]const u8` or `[:0]const u8` | a text |
+//! | `[]const u8` or `[:0]const u8` | a text; in lists and structs only `[]const u8` |
 //! | an integer | a whole number that the type can hold |
 //! | a float, `bool` | a number, true or false |
 //! | an enum | one of its names |
@@ -155,7 +155,21 @@ fn argument(comptime T: type, args: *const c.pp_args, comptime name: [:0]const u
 }
 
 fn json(comptime T: type, args: *const c.pp_args, comptime name: [:0]const u8) error{Failed}!T {
+    comptime checkTexts(T);
     const source = std.mem.span(c.pp_json_source(c.pp_value(args, name)).?);
     return std.json.parseFromSliceLeaky(T, memory.allocator, source, .{}) catch
         failure.fail("the argument `{s}` does not fit its schema", .{name});
+}
+
+/// A text in JSON may hold U+0000, and one with a sentinel would end there.
+fn checkTexts(comptime T: type) void {
+    if (T == [:0]const u8) {
+        @compileError("a text in a list or a struct of arguments is `[]const u8`, since it may hold U+0000");
+    }
+    switch (@typeInfo(T)) {
+        .optional => |info| checkTexts(info.child),
+        .pointer => |info| checkTexts(info.child),
+        .@"struct" => |info| for (info.field_types) |Field| checkTexts(Field),
+        else => {},
+    }
 }

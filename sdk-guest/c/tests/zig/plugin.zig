@@ -25,9 +25,15 @@ fn kinds(_: Call, args: Kinds) []const u8 {
         args.part,
         args.yes,
         args.tone,
-        args.words.len,
+        length(args.words),
         if (args.shape) |shape| shape.sides else 0,
     });
+}
+
+fn length(words: []const []const u8) usize {
+    var bytes: usize = 0;
+    for (words) |word| bytes += word.len;
+    return bytes;
 }
 
 fn sum(_: Call, args: struct { a: i32, b: i32 }) !struct { sum: i32, words: []const []const u8, note: ?[]const u8 } {

@@ -18,6 +18,13 @@ test "arguments have the types of the fields" {
     ).text);
 }
 
+test "a text in a list may have U+0000" {
+    host.newClient();
+    try expectText("a 1 -1 0.5 null friendly 3 0", host.call("kinds",
+        \\{"text":"a","tiny":1,"words":["a\u0000b"]}
+    ).text);
+}
+
 test "what does not fit is rejected" {
     host.newClient();
     for ([_][2][:0]const u8{
