@@ -25,6 +25,15 @@ pub fn trim_heap() {
     glibc::trim();
 }
 
+/// Free memory that never goes back to the system, at most, in bytes.
+#[must_use]
+pub fn kept_heap() -> u64 {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    return glibc::kept();
+    #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+    0
+}
+
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod glibc {
     use std::ffi::c_int;
@@ -65,8 +74,16 @@ mod glibc {
     pub(super) fn set_thresholds() {
         mallopt(MMAP_THRESHOLD, MMAP_THRESHOLD_BYTES);
         mallopt(TRIM_THRESHOLD, TRIM_THRESHOLD_BYTES);
+        mallopt(ARENA_MAX, arenas());
+    }
+
+    fn arenas() -> c_int {
         let processors = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-        mallopt(ARENA_MAX, c_int::try_from(ARENAS.saturating_mul(processors)).unwrap_or(c_int::MAX));
+        c_int::try_from(ARENAS.saturating_mul(processors)).unwrap_or(c_int::MAX)
+    }
+
+    pub(super) fn kept() -> u64 {
+        u64::from(arenas().unsigned_abs()) * u64::from(TRIM_THRESHOLD_BYTES.unsigned_abs())
     }
 
     pub(super) fn trim() {
