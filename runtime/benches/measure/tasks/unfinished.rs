@@ -91,6 +91,8 @@ async fn server(guest: &Path, state: PathBuf) -> Server {
         suspended_calls: 0,
         tasks: TASKS,
         caller_calls_per_second: UNBOUNDED,
+        // It counts what instances may use, which is far more than what sleeping ones do use.
+        guest_memory_mib: Some(262_144),
         trusted_proxies: vec!["127.0.0.1/32".parse().unwrap()],
         ..ServerConfig::default()
     };
