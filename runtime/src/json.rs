@@ -71,6 +71,43 @@ impl RawObject {
 #[derive(Debug, serde::Deserialize)]
 pub struct CowStr<'a>(#[serde(borrow)] pub Cow<'a, str>);
 
+/// The values of the fields with these names, without making a tree of them or of the others. A name that the object has
+/// not, or an object that is none, gives `None`.
+#[must_use]
+pub fn raw_fields<'a, const N: usize>(object: &'a RawValue, names: [&str; N]) -> [Option<&'a RawValue>; N] {
+    let mut values = [None; N];
+    for_each_field(object, |name, value| {
+        // As everywhere in JSON, the last of several fields of one name counts.
+        for (_, found) in names.iter().zip(&mut values).filter(|(wanted, _)| **wanted == name) {
+            *found = Some(value);
+        }
+    });
+    values
+}
+
+/// Calls `visit` with each field of the object in its order, and not at all if there is no object.
+pub fn for_each_field<'a>(object: &'a RawValue, visit: impl FnMut(Cow<'a, str>, &'a RawValue)) {
+    struct Fields<F>(F);
+
+    impl<'de, F: FnMut(Cow<'de, str>, &'de RawValue)> Visitor<'de> for Fields<F> {
+        type Value = ();
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an object")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
+            while let Some((CowStr(name), value)) = map.next_entry::<CowStr<'de>, &RawValue>()? {
+                (self.0)(name, value);
+            }
+            Ok(())
+        }
+    }
+
+    // A raw value is valid JSON, so an error means that it is no object.
+    let _ = serde_json::Deserializer::from_str(object.get()).deserialize_map(Fields(visit));
+}
+
 /// How deep a value is nested.
 #[must_use]
 pub fn depth(value: &serde_json::Value) -> usize {
@@ -198,6 +235,20 @@ pub fn raw(text: &str) -> serde_json::Result<Box<RawValue>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn fields_are_found_by_name_and_the_last_of_a_name_counts() {
+        let fields = |text: &str| {
+            let raw = RawValue::from_string(text.to_owned()).unwrap();
+            raw_fields(&raw, ["a", "b"]).map(|value| value.map(|value| value.get().to_owned()))
+        };
+        let some = |text: &str| Some(text.to_owned());
+        assert_eq!(fields(r#"{"a": 1, "c": [{"b": 2}], "\u0061": {"b":3} }"#), [some(r#"{"b":3}"#), None]);
+        assert_eq!(fields(r#"{"b":null,"a":"x"}"#), [some("\"x\""), some("null")]);
+        for none in ["{}", "[]", "7", "\"a\"", "null"] {
+            assert_eq!(fields(none), [None, None], "{none}");
+        }
+    }
 
     #[test]
     fn order_and_bytes_survive() {

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::catalog::MAX_PAGE_BYTES;
 use crate::config::ServerConfig;
-use crate::sandbox::{guest_memory, kept_heap, machine_memory};
+use crate::sandbox::{KEPT_HEAP, guest_memory, machine_memory};
 
 /// One connection: a buffer of 32 KiB in each direction, a body and a response of
 /// [`UNCOUNTED_BYTES`](crate::mcp::UNCOUNTED_BYTES), and the task that serves it; and as much again in the kernel for
@@ -23,9 +23,9 @@ const SESSION: u64 = 4 << 10;
 /// audit record. What a task keeps beyond that counts as buffers.
 const CALL: u64 = 16 << 10;
 
-/// The program, its runtime and its logs, which take 23 MiB when idle, and the 16 MiB that the database of plugins and
-/// tasks may cache.
-const PROGRAM: u64 = 48 << 20;
+/// The program, its runtime and its logs, which take 23 MiB when idle, the 16 MiB that the database of plugins and
+/// tasks may cache, and what the allocator keeps.
+const PROGRAM: u64 = (48 << 20) + KEPT_HEAP;
 
 /// The upper bound and its parts, bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,10 +38,10 @@ pub(super) struct MemoryEstimate {
 impl MemoryEstimate {
     /// The estimate for a server with these settings on this machine.
     pub(super) fn of(settings: &ServerConfig) -> Self {
-        Self::with(settings, guest_memory(settings) as u64, PROGRAM + kept_heap(), machine_memory())
+        Self::with(settings, guest_memory(settings) as u64, machine_memory())
     }
 
-    fn with(settings: &ServerConfig, guests: u64, program: u64, available: u64) -> Self {
+    fn with(settings: &ServerConfig, guests: u64, available: u64) -> Self {
         let calls =
             settings.concurrent_calls + settings.suspended_calls + settings.tasks + settings.idle_instances;
         let parts = [
@@ -51,7 +51,7 @@ impl MemoryEstimate {
             ("sessions", settings.max_sessions as u64 * SESSION),
             ("calls", calls as u64 * CALL),
             ("lists", MAX_PAGE_BYTES as u64),
-            ("program", program),
+            ("program", PROGRAM),
         ];
         Self { parts, available }
     }
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn a_server_with_default_settings_fits_into_a_gibibyte() {
-        let estimate = |settings: &ServerConfig| MemoryEstimate::with(settings, 512 << 20, 64 << 20, 1 << 30);
+        let estimate = |settings: &ServerConfig| MemoryEstimate::with(settings, 512 << 20, 1 << 30);
         let usual = estimate(&ServerConfig::default());
         assert_eq!(usual.warning(), None, "{}", usual.in_words());
         assert!(usual.sum() > 1000 << 20 && usual.as_json()["bytes"] == usual.sum());

@@ -56,11 +56,12 @@ pub fn run(cli: Cli) -> ExitCode {
     if let Command::AwaitCompile(args) = &cli.command {
         return await_compile::run(args);
     }
+    let is_serving = matches!(cli.command, Command::Serve(_));
+    if is_serving {
+        sandbox::set_malloc_thresholds();
+    }
     // Dropped after the last line of the log.
-    let _stderr = match cli.command {
-        Command::Serve(_) => observe::spawn_stderr_writer().ok(),
-        _ => None,
-    };
+    let _stderr = if is_serving { observe::spawn_stderr_writer().ok() } else { None };
     let outcome = start_logging(&cli).and_then(|()| {
         let runtime = runtime()?;
         let outcome = runtime.block_on(async {

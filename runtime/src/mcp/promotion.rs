@@ -12,6 +12,7 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 use super::jsonrpc::notification;
 use super::sessions::task_requests::{TaskRequest, TaskRequests};
@@ -33,8 +34,9 @@ pub(crate) struct Promotion {
     message: Mutex<Option<String>>,
     /// The id of the task, once there is one.
     id: OnceLock<String>,
-    /// Client requests of a session that have no response yet, by their ids in the session.
-    open: watch::Sender<BTreeMap<i64, TaskRequest>>,
+    /// Client requests of a session that have no response yet, by their ids in the session. Most calls send none, and
+    /// need no channel.
+    open: OnceLock<watch::Sender<BTreeMap<i64, TaskRequest>>>,
 }
 
 /// A client request of a session, which is open until this is dropped. If the client has not responded by then, the
@@ -45,6 +47,8 @@ pub(crate) struct OpenRequest<'p> {
     task_requests: &'p TaskRequests,
     id: i64,
     request: TaskRequest,
+    /// Whether the call was a task when the guest sent the request, so that its own stream does not pass it on.
+    is_of_task: bool,
     has_response: bool,
 }
 
@@ -57,6 +61,8 @@ pub(crate) struct OpenRequests {
     last: i64,
     /// Those that this stream has passed on and that were open when it last looked.
     passed: BTreeMap<i64, TaskRequest>,
+    /// When it last found that one of those was closed.
+    closed: Option<Instant>,
 }
 
 /// What the called tool and its plugin say about tasks.
@@ -121,23 +127,41 @@ impl Promotion {
         message: Bytes,
     ) -> OpenRequest<'p> {
         let request = TaskRequest::new(message);
+        let is_of_task = self.is_task();
         // First, so that a stream that finds the request among the open ones can claim it.
-        if self.is_task() {
+        if is_of_task {
             task_requests.push(id, request.clone());
         }
-        self.open.send_modify(|open| drop(open.insert(id, request.clone())));
-        OpenRequest { promotion: self, task_requests, id, request, has_response: false }
+        self.open().send_modify(|open| drop(open.insert(id, request.clone())));
+        OpenRequest { promotion: self, task_requests, id, request, is_of_task, has_response: false }
+    }
+
+    /// The call became a task before its own stream had passed on this message. If it is an open client request, any
+    /// stream of the session may pass it on.
+    pub(crate) fn pass_on(&self, task_requests: &TaskRequests, message: &Bytes) {
+        let Some((id, request)) = self.open.get().and_then(|open| find(&open.borrow(), message)) else {
+            return;
+        };
+        task_requests.push(id, request.clone());
+        // The guest may have taken it back meanwhile, and then nobody else does.
+        if request.cancelled().is_some() {
+            task_requests.close(id);
+        }
     }
 
     /// Whether a client request of a session has no response yet.
     pub(crate) fn waits_for_client(&self) -> bool {
-        !self.open.borrow().is_empty()
+        self.open.get().is_some_and(|open| !open.borrow().is_empty())
+    }
+
+    fn open(&self) -> &watch::Sender<BTreeMap<i64, TaskRequest>> {
+        self.open.get_or_init(watch::Sender::default)
     }
 
     /// The client requests of a session that have no response yet, and those that follow.
     pub(crate) fn client_requests(&self, task_requests: &Arc<TaskRequests>) -> OpenRequests {
-        let (open, task_requests) = (self.open.subscribe(), Arc::clone(task_requests));
-        OpenRequests { open, task_requests, last: 0, passed: BTreeMap::new() }
+        let (open, task_requests) = (self.open().subscribe(), Arc::clone(task_requests));
+        OpenRequests { open, task_requests, last: 0, passed: BTreeMap::new(), closed: None }
     }
 
     /// What the tool says; `None` until the tool is known.
@@ -161,6 +185,11 @@ impl Promotion {
 }
 
 impl OpenRequest<'_> {
+    /// Whether the streams that wait for the result pass it on, and not the call's own.
+    pub(crate) fn is_of_task(&self) -> bool {
+        self.is_of_task
+    }
+
     /// The client has responded.
     pub(crate) fn responded(mut self) {
         self.has_response = true;
@@ -200,6 +229,11 @@ impl OpenRequests {
         self.passed.is_empty()
     }
 
+    /// When this stream last found that the client had answered something, or that the guest had taken it back.
+    pub(crate) fn last_closed(&self) -> Option<Instant> {
+        self.closed
+    }
+
     /// What is there now.
     pub(crate) fn due(&mut self) -> impl Iterator<Item = Bytes> {
         std::iter::from_fn(|| self.now())
@@ -208,6 +242,7 @@ impl OpenRequests {
     fn now(&mut self) -> Option<Bytes> {
         let open = self.open.borrow_and_update();
         while let Some(id) = self.passed.keys().find(|id| !open.contains_key(id)).copied() {
+            self.closed = Some(Instant::now());
             if let Some(cancelled) = self.passed.remove(&id).and_then(|request| request.cancelled()) {
                 return Some(cancelled);
             }
@@ -223,6 +258,11 @@ impl OpenRequests {
     }
 }
 
+fn find(open: &BTreeMap<i64, TaskRequest>, message: &Bytes) -> Option<(i64, TaskRequest)> {
+    let (id, request) = open.iter().find(|(_, request)| request.is(message))?;
+    Some((*id, request.clone()))
+}
+
 fn first_after(last: i64, open: &BTreeMap<i64, TaskRequest>) -> Option<(i64, TaskRequest)> {
     let (id, request) = open.range(last.saturating_add(1)..).next()?;
     Some((*id, request.clone()))
@@ -232,7 +272,7 @@ fn first_after(last: i64, open: &BTreeMap<i64, TaskRequest>) -> Option<(i64, Tas
 impl Default for OpenRequests {
     fn default() -> Self {
         let open = watch::channel(BTreeMap::new()).1;
-        Self { open, task_requests: Arc::default(), last: 0, passed: BTreeMap::new() }
+        Self { open, task_requests: Arc::default(), last: 0, passed: BTreeMap::new(), closed: None }
     }
 }
 
@@ -243,7 +283,7 @@ impl Drop for OpenRequest<'_> {
         }
         self.task_requests.close(self.id);
         // Last, since it wakes the streams that wait for the result.
-        self.promotion.open.send_modify(|open| drop(open.remove(&self.id)));
+        self.promotion.open().send_modify(|open| drop(open.remove(&self.id)));
     }
 }
 
@@ -292,6 +332,24 @@ mod tests {
         assert!(due.len() == 1 && is_cancelled(due.first().cloned(), 5), "{due:?}");
         assert!(!promotion.waits_for_client());
         assert!(OpenRequests::default().next().now_or_never().is_none());
+    }
+
+    #[test]
+    fn a_request_whose_call_becomes_a_task_on_its_way_is_passed_on_by_a_stream_of_tasks() {
+        let (promotion, requests) = (Promotion::default(), Arc::<TaskRequests>::default());
+        let asked = Bytes::from_static(b"asked");
+        let open = promotion.open_request(&requests, 1, asked.clone());
+        assert!(!open.is_of_task(), "the call's own stream is to pass it on");
+        promotion.begin_task("task");
+        assert!(requests.next().now_or_never().is_none());
+        promotion.pass_on(&requests, &Bytes::from_static(b"a notification"));
+        promotion.pass_on(&requests, &asked);
+        assert_eq!(requests.next().now_or_never().unwrap(), "asked");
+        assert!(requests.next().now_or_never().is_none(), "once");
+        drop(open);
+        assert!(is_cancelled(requests.next().now_or_never(), 1));
+        promotion.pass_on(&requests, &asked);
+        assert!(requests.next().now_or_never().is_none(), "it is not open any more");
     }
 
     #[test]

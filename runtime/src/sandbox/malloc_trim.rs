@@ -12,8 +12,11 @@ use std::time::Duration;
 /// Time between two calls of [`trim_heap`].
 pub const TRIM_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Makes the allocator reuse free memory until it is trimmed, and map large blocks separately. To be called once, at
-/// the start.
+/// Free memory that never goes back to the system, at most, in bytes.
+pub const KEPT_HEAP: u64 = if cfg!(all(target_os = "linux", target_env = "gnu")) { 16 << 20 } else { 0 };
+
+/// Makes the allocator reuse free memory until it is trimmed, and map large blocks separately. To be called once, before
+/// there are other threads: each would have made an arena, however many there may be later.
 pub fn set_malloc_thresholds() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     glibc::set_thresholds();
@@ -23,15 +26,6 @@ pub fn set_malloc_thresholds() {
 pub fn trim_heap() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     glibc::trim();
-}
-
-/// Free memory that never goes back to the system, at most, in bytes.
-#[must_use]
-pub fn kept_heap() -> u64 {
-    #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    return glibc::kept();
-    #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
-    0
 }
 
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
@@ -45,18 +39,21 @@ mod glibc {
     /// `M_TRIM_THRESHOLD` of `malloc.h`.
     const TRIM_THRESHOLD: c_int = -1;
 
-    /// How much free memory stays at the end of an arena, in bytes: more than the instances of one call take, and more
-    /// than most copies of a message of 1 MiB. glibc's default is 128 KiB. `malloc_trim` returns free memory between
-    /// blocks, but the end only of the first arena; at the ends of other arenas this much stays as long as the server
-    /// runs.
-    const TRIM_THRESHOLD_BYTES: c_int = 4 << 20;
+    /// How much free memory stays at the end of an arena at most, in bytes: more than the instances of one call take,
+    /// and more than most copies of a message of 1 MiB. `malloc_trim` returns free memory between blocks, but the end
+    /// only of the first arena; what is at the ends of other arenas stays as long as the server runs. So all ends
+    /// together have [`KEPT_HEAP`](super::KEPT_HEAP).
+    const MAX_KEPT: c_int = 4 << 20;
+
+    /// glibc's default.
+    const MIN_KEPT: c_int = 128 << 10;
 
     /// `M_ARENA_MAX` of `malloc.h`.
     const ARENA_MAX: c_int = -8;
 
-    /// Arenas for each processor. glibc would make eight, and what stays at their ends is more than a small server takes
-    /// otherwise. No more threads than processors allocate at once.
-    const ARENAS: usize = 2;
+    /// Arenas for each processor, as long as the end of each may have [`MIN_KEPT`]. glibc would make eight. Threads
+    /// beyond this number share an arena, and may wait for each other.
+    const ARENAS: c_int = 2;
 
     /// The minimum size of a block that is mapped separately, in bytes. Setting it keeps glibc from raising it by
     /// itself, up to 32 MiB.
@@ -73,20 +70,38 @@ mod glibc {
 
     pub(super) fn set_thresholds() {
         mallopt(MMAP_THRESHOLD, MMAP_THRESHOLD_BYTES);
-        mallopt(TRIM_THRESHOLD, TRIM_THRESHOLD_BYTES);
-        mallopt(ARENA_MAX, arenas());
-    }
-
-    fn arenas() -> c_int {
         let processors = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-        c_int::try_from(ARENAS.saturating_mul(processors)).unwrap_or(c_int::MAX)
+        let (arenas, kept) = arenas(c_int::try_from(processors).unwrap_or(c_int::MAX));
+        mallopt(ARENA_MAX, arenas);
+        mallopt(TRIM_THRESHOLD, kept);
     }
 
-    pub(super) fn kept() -> u64 {
-        u64::from(arenas().unsigned_abs()) * u64::from(TRIM_THRESHOLD_BYTES.unsigned_abs())
+    /// The maximum number of arenas, and what the end of each may keep.
+    fn arenas(processors: c_int) -> (c_int, c_int) {
+        let kept = c_int::try_from(super::KEPT_HEAP).unwrap_or(c_int::MAX);
+        let arenas = processors.saturating_mul(ARENAS).clamp(1, kept / MIN_KEPT);
+        (arenas, (kept / arenas).min(MAX_KEPT))
     }
 
     pub(super) fn trim() {
         malloc_trim(0);
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::super::KEPT_HEAP;
+        use super::*;
+
+        #[test]
+        fn the_ends_of_all_arenas_keep_no_more_on_a_large_machine() {
+            assert_eq!(arenas(1), (2, 4 << 20));
+            assert_eq!(arenas(2), (4, 4 << 20));
+            assert_eq!(arenas(8), (16, 1 << 20));
+            for processors in [1, 2, 3, 7, 64, 1_000, c_int::MAX] {
+                let (arenas, kept) = arenas(processors);
+                assert!(arenas >= 2 && kept >= MIN_KEPT, "{processors}: {arenas} arenas of {kept}");
+                assert!(i64::from(arenas) * i64::from(kept) <= KEPT_HEAP.cast_signed(), "{processors}");
+            }
+        }
     }
 }

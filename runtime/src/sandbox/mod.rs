@@ -39,7 +39,7 @@ pub(crate) use keyvalue::{
 };
 pub use keyvalue::{KvDatabase, KvError};
 pub(crate) use large_work_threads::{LargeWork, SMALL, SpentCpuTime, WorkBudget, WorkStopped};
-pub use malloc_trim::{TRIM_INTERVAL, kept_heap, set_malloc_thresholds, trim_heap};
+pub use malloc_trim::{KEPT_HEAP, TRIM_INTERVAL, set_malloc_thresholds, trim_heap};
 pub use poll_permits::worker_threads;
 pub(crate) use poll_permits::{PermittedPolls, PollPermits};
 pub(crate) use shared_permits::{NoSharedPermit, SharedPermit, SharedPermits};

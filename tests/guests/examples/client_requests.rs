@@ -10,7 +10,7 @@ use plugport_test_guests::raw::{self, Call, Error, Guest, Tool, ToolResult};
 use serde::Deserialize;
 
 /// Half of the time of the slow tool.
-const HALF: Duration = Duration::from_millis(750);
+const HALF: Duration = Duration::from_millis(2_500);
 
 #[derive(Deserialize)]
 struct RequestArgs {

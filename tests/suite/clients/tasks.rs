@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 use crate::clients::python_typescript::agrees;
 
-/// A call takes 1.5 s, with the question in the middle.
+/// A call takes 5 s, with the question in the middle.
 const CONFIG: &str = "[limits]\ntask_after_ms = 500\n[plugins.client_requests.grants]\nelicitation = true\n";
 
 const TOOL: &str = "client_requests-slow";

@@ -24,7 +24,7 @@ use crate::catalog::Catalog;
 use crate::cli;
 use crate::config::{self, Config, ConfigError, parse_listen};
 use crate::mcp::Server;
-use crate::sandbox::{TRIM_INTERVAL, set_malloc_thresholds, trim_heap};
+use crate::sandbox::{TRIM_INTERVAL, trim_heap};
 use crate::transport::telemetry::TelemetryListener;
 use crate::transport::{http, stdio};
 use crate::watch::{ScanError, scan};
@@ -53,7 +53,6 @@ pub(super) async fn run(args: cli::Serve) -> Result<ExitCode, CommandError> {
     let folder = config.folder.clone();
     check_plugin_folder(move || scan(&folder).map(drop)).await?;
     allow_open_files();
-    set_malloc_thresholds();
     let mut signals = Signals::listen(args.until_eof)?;
     // Dropped at the very end, after the last event.
     let (audit, _writer) = open_audit(&config)?;

@@ -14,7 +14,7 @@ use super::super::error::RpcError;
 use super::super::jsonrpc::{ClientError, ClientResult, notification, request};
 use super::super::mrtr::{CallOwner, SuspendedCalls};
 use super::super::notification_queue::OutgoingMessage;
-use super::super::promotion::{Promotion, RELATED_TASK, cancelled_params};
+use super::super::promotion::{OpenRequest, Promotion, RELATED_TASK, cancelled_params};
 use super::super::request_context::{RequestContext, RequestLeg};
 use super::super::sessions::session::Session;
 use crate::call_env::{Caller, ClientRequestError};
@@ -97,8 +97,8 @@ async fn send(
         },
         None => None,
     };
-    let is_task = context.promotion.as_ref().is_some_and(Promotion::is_task);
-    if !is_task && leg.queue.deliver(OutgoingMessage::Message(message)).await.is_err() {
+    let is_of_task = open.as_ref().is_some_and(OpenRequest::is_of_task);
+    if !is_of_task && leg.queue.deliver(OutgoingMessage::Message(message)).await.is_err() {
         return (at, Err(ClientRequestError::Cancelled));
     }
     let response = (&mut sent.reply.response).await;

@@ -4,13 +4,13 @@
 //! the JSON. A client gets only client requests for which it declared the capability. The names of extensions are for
 //! guests alone, so they are read where a guest is told about its client, and not with the flags of every request.
 
-use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::super::error::RpcError;
 use super::super::revision::Revision;
+use crate::json::{for_each_field, raw_fields};
 
-/// Maximum length of the JSON text, in bytes. The parsed tree temporarily takes many times as much.
+/// Maximum length of the JSON text, in bytes. MCP has a few hundred.
 const MAX_BYTES: usize = 64 << 10;
 
 /// How many extensions of one client a guest is told: a session keeps their names until it ends, and MCP has a few.
@@ -73,9 +73,26 @@ impl ClientCapabilities {
         Ok(())
     }
 
-    /// Parses the MCP type `ClientCapabilities`. A capability that is not an object counts as not declared.
+    /// Parses the MCP type `ClientCapabilities`. A capability that is not an object counts as not declared. Every
+    /// stateless request brings them, so no tree is made of them.
     pub(crate) fn read(capabilities: Option<&RawValue>, revision: Revision) -> Self {
-        declared(capabilities).map_or_else(Self::default, |declared| Self::of(&declared, revision))
+        let names = ["sampling", "elicitation", "roots", "extensions"];
+        let [sampling, elicitation, roots, extensions] = objects_in(capabilities, names);
+        let [sampling_tools] = objects_in(sampling, ["tools"]);
+        let elicitation = elicitation.filter(|_| revision.has_elicitation());
+        let [form, url] = objects_in(elicitation, ["form", "url"]);
+        let url = url.filter(|_| revision.has_url_elicitation());
+        let [tasks] = objects_in(extensions, [TASKS]);
+        Self {
+            sampling: sampling.is_some(),
+            sampling_tools: revision.has_sampling_tools() && sampling_tools.is_some(),
+            // An empty object stands for forms, the only mode of the first revision with elicitation.
+            elicitation_form: elicitation.is_some() && (form.is_some() || url.is_none()),
+            elicitation_url: url.is_some(),
+            roots: roots.is_some(),
+            extensions: extensions.is_some(),
+            tasks: revision.has_tasks_extension() && tasks.is_some(),
+        }
     }
 
     /// The same, with the names of the extensions in every revision. An extension that is not an object counts as not
@@ -84,38 +101,35 @@ impl ClientCapabilities {
         capabilities: Option<&RawValue>,
         revision: Revision,
     ) -> (Self, Vec<String>) {
-        let Some(declared) = declared(capabilities) else { return Default::default() };
-        let extensions = declared.get("extensions").and_then(Value::as_object);
-        let names = extensions.into_iter().flatten().filter(|(_, settings)| settings.is_object());
-        let names = names.map(|(name, _)| name).filter(|name| name.len() <= EXTENSION_BYTES);
-        (Self::of(&declared, revision), names.take(MAX_EXTENSIONS).cloned().collect())
-    }
-
-    fn of(declared: &Value, revision: Revision) -> Self {
-        let has = |value: &Value, name: &str| value.get(name).is_some_and(Value::is_object);
-        let sampling = has(declared, "sampling");
-        let elicitation = declared.get("elicitation").filter(|value| value.is_object());
-        let elicitation = elicitation.filter(|_| revision.has_elicitation());
-        let url = elicitation.is_some_and(|modes| revision.has_url_elicitation() && has(modes, "url"));
-        Self {
-            sampling,
-            sampling_tools: revision.has_sampling_tools()
-                && declared.get("sampling").is_some_and(|sampling| has(sampling, "tools")),
-            // An empty object stands for forms, the only mode of the first revision with elicitation.
-            elicitation_form: elicitation.is_some_and(|modes| has(modes, "form") || !url),
-            elicitation_url: url,
-            roots: has(declared, "roots"),
-            extensions: has(declared, "extensions"),
-            tasks: revision.has_tasks_extension()
-                && declared.get("extensions").is_some_and(|extensions| has(extensions, TASKS)),
-        }
+        let [extensions] = objects_in(capabilities, ["extensions"]);
+        (Self::read(capabilities, revision), extensions.map_or_else(Vec::new, extension_names))
     }
 }
 
-/// What a client declared; `None` for nothing, the usual case, which allocates nothing.
-fn declared(capabilities: Option<&RawValue>) -> Option<Value> {
-    let text = capabilities.map_or("{}", RawValue::get);
-    if text == "{}" { None } else { Some(serde_json::from_str(text).unwrap_or_default()) }
+fn extension_names(extensions: &RawValue) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for_each_field(extensions, |name, settings| {
+        // The last of several fields of one name counts.
+        names.retain(|other| *other != name);
+        if is_object(settings) && name.len() <= EXTENSION_BYTES && names.len() < MAX_EXTENSIONS {
+            names.push(name.into_owned());
+        }
+    });
+    names
+}
+
+/// The values of the fields with these names, if they and what they are in are objects.
+fn objects_in<'a, const N: usize>(
+    object: Option<&'a RawValue>,
+    names: [&str; N],
+) -> [Option<&'a RawValue>; N] {
+    let object = object.filter(|object| is_object(object));
+    let fields = object.map_or([None; N], |object| raw_fields(object, names));
+    fields.map(|field| field.filter(|field| is_object(field)))
+}
+
+fn is_object(raw: &RawValue) -> bool {
+    raw.get().starts_with('{')
 }
 
 #[cfg(test)]
@@ -169,6 +183,16 @@ mod tests {
             format!(r#"{{"extensions":{{"{}":{{}},{}}}}}"#, "x".repeat(EXTENSION_BYTES + 1), many.join(","));
         let kept = names(&many, Revision::V2026_07_28);
         assert_eq!((kept.len(), kept[0].as_str()), (MAX_EXTENSIONS, "0"));
+    }
+
+    #[test]
+    fn the_last_of_a_name_counts_and_what_no_tree_can_hold_hides_nothing() {
+        let odd = r#"{"roots":{},"roots":1,"extensions":{"x":1,"io.modelcontextprotocol/tasks":{},"x":{"a":1e999}}}"#;
+        let raw = RawValue::from_string(odd.to_owned()).unwrap();
+        let (flags, names) = ClientCapabilities::read_with_extensions(Some(&raw), Revision::V2026_07_28);
+        assert_eq!(flags, read(odd, Revision::V2026_07_28));
+        assert!(flags.tasks && flags.extensions && !flags.roots);
+        assert_eq!(names, [TASKS, "x"]);
     }
 
     #[test]

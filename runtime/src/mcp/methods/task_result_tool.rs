@@ -74,7 +74,6 @@ async fn wait(
     let mut responses = std::mem::take(&mut *leg.responses.lock());
     let mut deadline = pin!(tokio::time::sleep(Duration::from_secs(TASK_RESULT_S)));
     let mut requests: Option<OpenRequests> = None;
-    let mut was_answering = false;
     loop {
         let live = match find(server, context, tool, &task_id).await {
             Ok(FoundTask::Live(live)) => live,
@@ -111,11 +110,14 @@ async fn wait(
             () = &mut deadline => {
                 // The next call would ask once more what the client is answering, and a response may be the last thing
                 // that the guest needs.
-                let is_answering = !requests.are_answered();
-                if is_answering || was_answering {
-                    was_answering = is_answering;
-                    let wait = if is_answering { LOOK_AGAIN } else { AFTER_RESPONSE };
-                    deadline.as_mut().reset(Instant::now() + wait);
+                let now = Instant::now();
+                let wait_until = if requests.are_answered() {
+                    requests.last_closed().map(|closed| closed + AFTER_RESPONSE)
+                } else {
+                    Some(now + LOOK_AGAIN)
+                };
+                if let Some(until) = wait_until.filter(|until| *until > now) {
+                    deadline.as_mut().reset(until);
                     continue;
                 }
                 return Some(still_runs(&live, &tool.name, &server.info));

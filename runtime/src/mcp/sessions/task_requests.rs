@@ -43,6 +43,11 @@ impl TaskRequest {
         Self { message, cancelled: Arc::default() }
     }
 
+    /// Whether the request is this message.
+    pub(crate) fn is(&self, message: &Bytes) -> bool {
+        self.message == *message
+    }
+
     /// Whoever passed on the request passes on this too.
     pub(crate) fn cancel(&self, notification: Bytes) {
         self.cancelled.get_or_init(|| notification);

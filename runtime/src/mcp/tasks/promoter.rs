@@ -15,6 +15,10 @@ use crate::mcp::request_context::RequestContext;
 /// How long to wait before looking again: which tool is called, or whether the client has answered.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
+/// How long a record is kept for a call that does not become a task yet. Its task expires that much earlier than one
+/// that is made when the client has answered.
+const MADE_FOR: Duration = Duration::from_secs(1);
+
 /// Makes a task of one call, at most once. `None`: the call never becomes a task; so it is for most.
 pub(in crate::mcp) struct Promoter(Option<Box<PromotableCall>>);
 
@@ -24,8 +28,8 @@ struct PromotableCall {
     context: Arc<RequestContext>,
     begun: Instant,
     making: Option<JoinHandle<Option<NewTask>>>,
-    /// Made, and kept while the client answers what the call has asked.
-    made: Option<NewTask>,
+    /// Made, and when, and kept while the client answers what the call has asked.
+    made: Option<(NewTask, Instant)>,
     /// Those who asked for a task.
     waiting: Vec<oneshot::Sender<bool>>,
     /// There was no room for a task, so the call stays a plain call.
@@ -112,7 +116,7 @@ impl Promoter {
                 while call.waits_for_client() {
                     tokio::time::sleep(LOOK_AGAIN).await;
                 }
-                if let Some(made) = call.made.take() {
+                if let Some((made, _)) = call.made.take().filter(|(_, since)| since.elapsed() < MADE_FOR) {
                     return made;
                 }
             }
@@ -121,7 +125,7 @@ impl Promoter {
             }
             let made = call.make().await;
             call.making = None;
-            call.made = made.ok().flatten();
+            call.made = made.ok().flatten().map(|made| (made, Instant::now()));
             if call.made.is_none() {
                 call.has_failed = true;
                 answer(&mut call.waiting, false);

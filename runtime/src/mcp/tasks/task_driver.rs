@@ -17,6 +17,7 @@ use crate::mcp::buffer_budget::UNCOUNTED_BYTES;
 use crate::mcp::call_task::{CallTask, HandlerOutcome};
 use crate::mcp::error::RpcError;
 use crate::mcp::notification_queue::{NotificationReceiver, OutgoingMessage};
+use crate::mcp::request_context::RequestContext;
 
 /// How often a result is offered to a disk that takes no writes.
 const RETRY: Duration = Duration::from_secs(1);
@@ -76,7 +77,9 @@ impl TaskDriver {
         queue: NotificationReceiver,
     ) -> Self {
         task.spawn();
-        let expires = Instant::now() + tasks.settings.ttl;
+        // When the record does.
+        let left = live.head.expires().saturating_sub(millis(SystemTime::now()));
+        let expires = Instant::now() + Duration::from_millis(left).min(tasks.settings.ttl);
         Self { tasks, live, task, queue, expires }
     }
 
@@ -106,7 +109,7 @@ impl TaskDriver {
             tokio::select! {
                 biased;
                 outgoing = self.queue.recv() => match outgoing {
-                    OutgoingMessage::Message(_) => {}
+                    OutgoingMessage::Message(message) => pass_on(&context, &message),
                     OutgoingMessage::InputRequired(input) => {
                         self.live.wait_for(input, max_wait);
                         self.tasks.changed(&self.live);
@@ -131,6 +134,14 @@ impl TaskDriver {
                 }
             }
         }
+    }
+}
+
+/// The call's own stream has ended before it passed on this message. A client request goes to the streams that tasks
+/// have; nobody gets notifications of a task.
+fn pass_on(context: &RequestContext, message: &Bytes) {
+    if let (Some(promotion), Some(session)) = (&context.promotion, &context.session) {
+        promotion.pass_on(&session.task_requests, message);
     }
 }
 
