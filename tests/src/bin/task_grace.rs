@@ -4,6 +4,7 @@
 //! The suite does the same with shorter times and a tolerance for a busy machine. Run this on a quiet one.
 
 #![expect(clippy::print_stdout, reason = "printing a table is what this program is for")]
+#![expect(clippy::unwrap_used, reason = "a benchmark stops at the first surprise")]
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
