@@ -105,10 +105,10 @@ fn the_limits_page_has_every_limit_with_its_default_and_maximum() {
 #[test]
 fn the_languages_page_has_every_number() {
     let page = std::fs::read_to_string(root().join("docs/languages.md")).unwrap();
-    for language in ["rust", "typescript", "javascript", "python", "go", "c"] {
+    for language in ["rust", "typescript", "javascript", "python", "go", "c", "cpp", "zig"] {
         let row = page.lines().find(|line| line.starts_with(&format!("| {language} | ")));
         let row = row.unwrap_or_else(|| panic!("`cargo measure languages` has measured no {language}"));
         let numbers = row.split('|').skip(2).map(str::trim).filter(|cell| cell.parse::<f64>().is_ok());
-        assert_eq!(numbers.count(), 9, "{row}");
+        assert_eq!(numbers.count(), 11, "{row}");
     }
 }

@@ -5,11 +5,14 @@
 //! that cannot be built on this machine is empty. The figures are of a shared machine: compare rows of one run.
 
 mod dev;
+mod fresh_caches;
 mod project;
 mod serving;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use dev::DevTimes;
+use fresh_caches::FreshCaches;
 use project::Project;
 use serving::{Instances, Memory, call_us, compile_seconds, instance_us};
 
@@ -21,18 +24,18 @@ const END: &str = "<!-- end of what was measured -->";
 const LANGUAGES: [&str; 8] = ["rust", "typescript", "javascript", "python", "go", "c", "cpp", "zig"];
 
 const HEAD: &str = "\
-| language | lines | build | rebuild | dev | KiB | compile | instance | not pooled | call, fresh | call, reused |
-|---|---|---|---|---|---|---|---|---|---|---|";
+| language | lines | build | rebuild | dev | error | KiB | compile | instance | not pooled | call, fresh | call, reused |
+|---|---|---|---|---|---|---|---|---|---|---|---|";
 
 /// Numbers in a row.
-const CELLS: usize = 10;
+const CELLS: usize = 11;
 
 /// A row of the table.
 struct Row {
     lines: usize,
     first_s: f64,
     again_s: f64,
-    dev_s: f64,
+    dev: DevTimes,
     kib: u64,
     compile_s: f64,
     instance_us: f64,
@@ -44,10 +47,11 @@ struct Row {
 
 pub fn run() {
     let home = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../target/languages/measured"));
+    let caches = FreshCaches::new();
     let mut table = String::from(HEAD);
     println!("{HEAD}");
     for language in LANGUAGES {
-        let line = match measure(&home, language) {
+        let line = match measure(&home, &caches, language) {
             Ok(row) => row.line(language),
             Err(why) => {
                 println!("{language} was not measured: {why}");
@@ -60,15 +64,13 @@ pub fn run() {
     write_page(&table);
 }
 
-fn measure(home: &Path, language: &'static str) -> Result<Row, String> {
-    let project = Project::new(home, language)?;
+fn measure(home: &Path, caches: &FreshCaches, language: &str) -> Result<Row, String> {
+    let project = Project::new(home, caches, language)?;
     let lines = project.lines();
     let first_s = project.build()?;
     project.change();
     let again_s = project.build()?;
     let component = project.component();
-    // The last, since it changes the source.
-    let dev = || dev::seconds(&project, home);
     Ok(Row {
         lines,
         first_s,
@@ -79,15 +81,18 @@ fn measure(home: &Path, language: &'static str) -> Result<Row, String> {
         unpooled_us: instance_us(&component, Memory::Unpooled)?,
         fresh_us: call_us(&component, Instances::Fresh)?,
         reused_us: call_us(&component, Instances::Reused).inspect_err(|why| println!("reused: {why}")).ok(),
-        dev_s: dev()?,
+        // The last, since it changes the source.
+        dev: dev::dev_times(&project, caches)?,
     })
 }
 
 impl Row {
     fn line(&self, language: &str) -> String {
-        let Self { lines, first_s, again_s, dev_s, kib, compile_s, .. } = self;
+        let Self { lines, first_s, again_s, dev, kib, compile_s, .. } = self;
+        let DevTimes { change_s, error_s } = dev;
         let Self { instance_us, unpooled_us, fresh_us, reused_us, .. } = self;
-        let built = format!("{lines} | {first_s:.1} | {again_s:.1} | {dev_s:.1} | {kib} | {compile_s:.1}");
+        let developed = format!("{first_s:.1} | {again_s:.1} | {change_s:.1} | {error_s:.1}");
+        let built = format!("{lines} | {developed} | {kib} | {compile_s:.1}");
         let reused = reused_us.map_or_else(String::new, |us| format!("{us:.0}"));
         format!("| {language} | {built} | {instance_us:.0} | {unpooled_us:.0} | {fresh_us:.0} | {reused} |")
     }

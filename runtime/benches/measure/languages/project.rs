@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
+use super::fresh_caches::FreshCaches;
 use crate::support::server::PROGRAM;
 
 /// Suffixes of sources, and folders without sources of the tool.
@@ -14,35 +15,36 @@ const OTHER_FOLDERS: [&str; 6] = ["sdk", "node_modules", "target", "tests", "tes
 /// The beginnings of comment lines.
 const COMMENTS: [&str; 5] = ["//", "#!", "/*", "*", "# "];
 
-pub struct Project {
-    language: &'static str,
+pub struct Project<'c> {
     folder: PathBuf,
+    caches: &'c FreshCaches,
 }
 
-impl Project {
+impl<'c> Project<'c> {
     /// Makes the project anew, and installs its packages.
-    pub fn new(home: &Path, language: &'static str) -> Result<Self, String> {
+    pub fn new(home: &Path, caches: &'c FreshCaches, language: &str) -> Result<Self, String> {
         let parent = home.join(language);
         if parent.exists() {
             std::fs::remove_dir_all(&parent).unwrap();
         }
         std::fs::create_dir_all(&parent).unwrap();
-        run(&parent, PROGRAM, &["new", "hello", "--lang", language])?;
+        run(&parent, caches, PROGRAM, &["new", "hello", "--lang", language])?;
         let folder = parent.join("hello");
         if folder.join("package.json").is_file() {
             run(
                 &folder,
+                caches,
                 "npm",
                 &["install", "--no-package-lock", "--ignore-scripts", "--no-audit", "--no-fund"],
             )?;
         }
-        Ok(Self { language, folder })
+        Ok(Self { folder, caches })
     }
 
     /// Builds the project; returns the seconds.
     pub fn build(&self) -> Result<f64, String> {
         let start = Instant::now();
-        run(&self.folder, PROGRAM, &["build", "--no-load"])?;
+        run(&self.folder, self.caches, PROGRAM, &["build", "--no-load"])?;
         Ok(start.elapsed().as_secs_f64())
     }
 
@@ -50,12 +52,9 @@ impl Project {
         self.folder.join("hello.wasm")
     }
 
-    /// Changes a source, as a developer would.
+    /// Changes the greeting, as a developer would, to one that no earlier run had.
     pub fn change(&self) {
-        let sources = self.sources();
-        let source = sources.first().unwrap_or_else(|| panic!("no source in {}", self.folder.display()));
-        let text = std::fs::read_to_string(source).unwrap();
-        std::fs::write(source, format!("{text}\n")).unwrap();
+        self.replace(&[("Hello", self.caches.word("Hello", 0))]);
     }
 
     pub fn folder(&self) -> &Path {
@@ -64,9 +63,7 @@ impl Project {
 
     /// Saves the source with other words, each of which may have a number at its end from the last time. Returns when.
     pub fn replace(&self, words: &[(&str, String)]) -> Instant {
-        let sources = self.sources();
-        let source = sources.first().unwrap_or_else(|| panic!("no source in {}", self.folder.display()));
-        let mut text = std::fs::read_to_string(source).unwrap();
+        let (source, mut text) = self.main_source();
         for (word, new) in words {
             let mut parts = text.split(word);
             let first = parts.next().unwrap_or_default().to_owned();
@@ -76,6 +73,21 @@ impl Project {
         }
         std::fs::write(source, text).unwrap();
         Instant::now()
+    }
+
+    /// Saves the source with one more error of syntax, which is one in every language. Returns when.
+    pub fn break_syntax(&self) -> Instant {
+        let (source, text) = self.main_source();
+        std::fs::write(source, format!("{text}\n)\n")).unwrap();
+        Instant::now()
+    }
+
+    /// The source with the tool, and its text.
+    fn main_source(&self) -> (PathBuf, String) {
+        let first = self.sources().into_iter().next();
+        let source = first.unwrap_or_else(|| panic!("no source in {}", self.folder.display()));
+        let text = std::fs::read_to_string(&source).unwrap();
+        (source, text)
     }
 
     /// Lines of the tool, without blank ones, comments and tests.
@@ -115,8 +127,10 @@ fn lines(text: &str) -> usize {
     tool.lines().map(str::trim).filter(counts).count()
 }
 
-fn run(folder: &Path, program: &str, words: &[&str]) -> Result<(), String> {
-    let output = Command::new(program).args(words).current_dir(folder).env("PATH", path()).output();
+fn run(folder: &Path, caches: &FreshCaches, program: &str, words: &[&str]) -> Result<(), String> {
+    let mut command = Command::new(program);
+    command.args(words).current_dir(folder).env("PATH", path()).envs(caches.environment());
+    let output = command.output();
     let output = output.map_err(|error| format!("cannot run {program}: {error}"))?;
     if output.status.success() {
         return Ok(());

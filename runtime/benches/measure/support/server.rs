@@ -63,11 +63,11 @@ impl Server {
     pub async fn start(home: &Home) -> Self {
         let mut command = Command::new(PROGRAM);
         command.args(["serve", "--listen", "127.0.0.1:0"]).current_dir(home.path());
-        Self::run(command).await
+        Self::run(command, |_| ()).await
     }
 
-    /// The same for a command that prints what the server prints.
-    pub async fn run(mut command: Command) -> Self {
+    /// The same for a command that prints what the server prints. `each` gets every later line of its stderr.
+    pub async fn run(mut command: Command, mut each: impl FnMut(&str) + Send + 'static) -> Self {
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true);
         let mut child = command.spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
@@ -79,7 +79,11 @@ impl Server {
             }
         };
         // Its stderr is read to the end, so that it never blocks on it.
-        tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
+        tokio::spawn(async move {
+            while let Ok(Some(line)) = lines.next_line().await {
+                each(&line);
+            }
+        });
         Self { child, address }
     }
 
