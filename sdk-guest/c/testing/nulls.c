@@ -95,6 +95,14 @@ static bool is_absent(const pp_json *root, const pp_json *schema, const pp_json 
            !has_text(pp_json_member(schema, "required"), pp_json_key(member)) && !may_be_null(root, property, DEPTH);
 }
 
+/* The schema of a member, or NULL. Which names `patternProperties` has is not found out, as in the server. */
+static const pp_json *schema_of_member(const pp_json *schema, const pp_json *member)
+{
+    const pp_json *property = pp_json_member(pp_json_member(schema, "properties"), pp_json_key(member));
+    bool has_patterns = pp_json_member(schema, "patternProperties") != NULL;
+    return property || has_patterns ? property : pp_json_member(schema, "additionalProperties");
+}
+
 static const char *written_text(const pp_json *value)
 {
     size_t length = 0;
@@ -119,11 +127,7 @@ const char *ppt_written(const pp_json *root, const pp_json *schema, const pp_jso
         if (is_object && is_absent(root, schema, one)) {
             continue;
         }
-        const pp_json *inner = pp_json_member(schema, "items");
-        if (is_object) {
-            const pp_json *property = pp_json_member(pp_json_member(schema, "properties"), pp_json_key(one));
-            inner = property ? property : pp_json_member(schema, "additionalProperties");
-        }
+        const pp_json *inner = is_object ? schema_of_member(schema, one) : pp_json_member(schema, "items");
         const char *name = is_object ? ppt_format("%s:", ppt_quoted(pp_json_key(one))) : "";
         all = ppt_format("%s%s%s%s", all, before, name, ppt_written(root, inner, one));
         before = ",";

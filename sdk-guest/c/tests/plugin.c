@@ -34,8 +34,9 @@ static pp_result *validated(pp_call *call, const pp_args *args)
 {
     (void)call;
     const char *note = pp_json_source(pp_value(args, "note")), *guests = pp_json_source(pp_value(args, "guests"));
-    return pp_text("%lld %s %d %s", (long long)pp_integer(args, "nights"), note ? note : "-", pp_has(args, "loud"),
-                   guests ? guests : "-");
+    const char *friends = pp_json_source(pp_value(args, "friends")), *pets = pp_json_source(pp_value(args, "pets"));
+    return pp_text("%lld %s %d %s %s %s", (long long)pp_integer(args, "nights"), note ? note : "-",
+                   pp_has(args, "loud"), guests ? guests : "-", friends ? friends : "-", pets ? pets : "-");
 }
 
 static pp_result *by_hand(pp_call *call, const pp_args *args)

@@ -70,7 +70,11 @@ static void arguments_are_rejected_in_the_words_of_the_server(void)
 static void nulls_for_what_may_be_missing_do_not_reach_a_tool(void)
 {
     const char *args = "{\"nights\": 1, \"note\": null, \"loud\": null, \"guests\": [{\"name\": \"A\", \"age\": null}]}";
-    PP_CHECK_TEXT(pp_test_call("validated", args).text, "1 null 0 [{\"name\":\"A\"}]");
+    PP_CHECK_TEXT(pp_test_call("validated", args).text, "1 null 0 [{\"name\":\"A\"}] - -");
+    args = "{\"nights\": 1, \"friends\": {\"k\": {\"name\": \"A\", \"age\": null}}}";
+    PP_CHECK_TEXT(pp_test_call("validated", args).text, "1 - 0 - {\"k\":{\"name\":\"A\"}} -");
+    args = "{\"nights\": 1, \"pets\": {\"x\": {\"name\": \"A\", \"age\": null}}}";
+    PP_CHECK_TEXT(pp_test_call("validated", args).text, "1 - 0 - - {\"x\":{\"name\":\"A\",\"age\":null}}");
 }
 
 static void a_message_names_five_faults_and_cuts_a_long_one(void)

@@ -29,6 +29,7 @@ func removeFrom(root, unresolved, value any) (removed bool) {
 		}
 	case map[string]any:
 		properties, _ := schema["properties"].(map[string]any)
+		_, patterns := schema["patternProperties"]
 		for name, item := range value {
 			property, known := properties[name]
 			required := slices.Contains(list(schema["required"]), any(name))
@@ -38,7 +39,7 @@ func removeFrom(root, unresolved, value any) (removed bool) {
 				removed = true
 			case known:
 				removed = removeFrom(root, property, item) || removed
-			default:
+			case !patterns: // Which names `patternProperties` has is not found out, as in the server.
 				removed = removeFrom(root, schema["additionalProperties"], item) || removed
 			}
 		}

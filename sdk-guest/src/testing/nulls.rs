@@ -22,19 +22,26 @@ fn walk(root: &Value, schema: &Value, value: &mut Value) {
             }
         }
         Value::Object(fields) => {
-            let Some(properties) = schema.get("properties").and_then(Value::as_object) else { return };
+            let property = |name: &str| schema.get("properties")?.get(name);
+            let others = additional_properties(schema);
+            // Only a property that the schema names can be optional: a null among the others stays.
             fields.retain(|name, value| {
                 let stays = !value.is_null() || is_required(schema, name);
-                stays || properties.get(name).is_none_or(|property| may_be_null(root, property, DEPTH))
+                stays || property(name).is_none_or(|property| may_be_null(root, property, DEPTH))
             });
             for (name, value) in fields.iter_mut() {
-                if let Some(property) = properties.get(name) {
-                    walk(root, property, value);
+                if let Some(schema) = property(name).or(others) {
+                    walk(root, schema, value);
                 }
             }
         }
         _ => {}
     }
+}
+
+/// The schema of the properties without one of their own.
+fn additional_properties(schema: &Value) -> Option<&Value> {
+    if schema.get("patternProperties").is_some() { None } else { schema.get("additionalProperties") }
 }
 
 fn is_required(schema: &Value, name: &str) -> bool {

@@ -1,4 +1,4 @@
-//! What keeps a run from measuring the caches of an earlier one: folders of its own, and sources that no run had before.
+//! What keeps a run from measuring the caches of an earlier one: folders of its own, and sources that no run had.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

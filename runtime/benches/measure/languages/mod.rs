@@ -24,7 +24,7 @@ const END: &str = "<!-- end of what was measured -->";
 const LANGUAGES: [&str; 8] = ["rust", "typescript", "javascript", "python", "go", "c", "cpp", "zig"];
 
 const HEAD: &str = "\
-| language | lines | build | rebuild | dev | error | KiB | compile | instance | not pooled | call, fresh | call, reused |
+| language | lines | build | rebuild | dev | error | KiB | compile | instance | unpooled | call, fresh | call, reused |
 |---|---|---|---|---|---|---|---|---|---|---|---|";
 
 /// Numbers in a row.

@@ -31,7 +31,8 @@ def _walk(root: Any, schema: Any, value: Any) -> bool:
     ]
     for name in absent:
         del value[name]
-    others = schema.get("additionalProperties")
+    # Which names `patternProperties` has is not found out, as in the server.
+    others = None if "patternProperties" in schema else schema.get("additionalProperties")
     return any([_walk(root, properties.get(name, others), item) for name, item in value.items()]) or bool(absent)
 
 

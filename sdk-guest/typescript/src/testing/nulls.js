@@ -11,15 +11,18 @@ export function removeNulls(root, value) {
 }
 
 function walk(root, unresolved, value) {
-  const { properties = {}, required = [], items, additionalProperties } = resolved(root, unresolved) ?? {};
+  const schema = resolved(root, unresolved) ?? {};
+  const { properties = {}, required = [], items } = schema;
   if (Array.isArray(value)) {
     for (const item of value) walk(root, items, item);
   } else if (value !== null && typeof value === "object") {
+    // Which names `patternProperties` has is not found out, as in the server.
+    const others = schema.patternProperties === undefined ? schema.additionalProperties : undefined;
     for (const [name, item] of Object.entries(value)) {
       const known = Object.hasOwn(properties, name);
       const isAbsent = item === null && known && !required.includes(name) && !mayBeNull(root, properties[name], DEPTH);
       if (isAbsent) delete value[name];
-      else walk(root, known ? properties[name] : additionalProperties, item);
+      else walk(root, known ? properties[name] : others, item);
     }
   }
 }
