@@ -63,7 +63,8 @@ export class Schema {
   /** The value with defaults where nothing was given. */
   parse(value) {
     if (value === undefined || this.#isAbsent(value)) {
-      return this.fallback === undefined ? undefined : this.parse(structuredClone(this.fallback));
+      // A default of null is the value itself: as an argument it would be taken for a missing one again.
+      return (this.fallback ?? null) === null ? this.fallback : this.parse(structuredClone(this.fallback));
     }
     if (this.json.type === "integer") return exact(value);
     if (this.items && Array.isArray(value)) return value.map((item) => this.items.parse(item));

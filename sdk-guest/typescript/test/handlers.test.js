@@ -156,6 +156,14 @@ test("a null is nothing where something may be missing", async () => {
   assert.deepEqual(structured, { n: 7, inner: { n: 3 }, any: null });
 });
 
+test("a default of null is null", async () => {
+  const input = { word: s.string().default(null), inner: s.object({ n: s.integer().default(null) }).default({}) };
+  const named = tool({ name: "t", description: "d", input, handler: (args) => args });
+  for (const args of [{}, { word: null }, { inner: { n: null } }]) {
+    assert.deepEqual((await invoke(named, args)).structured, { word: null, inner: { n: null } });
+  }
+});
+
 test("integers that JavaScript would round are rejected", async () => {
   const input = { n: s.integer(), more: s.array(s.integer()).optional(), real: s.number().optional() };
   const exact = tool({ name: "t", description: "d", input, handler: (args) => args });
