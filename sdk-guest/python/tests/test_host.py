@@ -1,5 +1,9 @@
+import os
+import subprocess
 import sys
+import tempfile
 import unittest
+from pathlib import Path
 from types import SimpleNamespace
 from unittest import mock
 
@@ -52,6 +56,28 @@ def flat(value):
             yield from flat(one)
     else:
         yield value
+
+
+class Worlds(unittest.TestCase):
+    def test_a_world_that_lacks_an_interface_is_an_error(self):
+        exported = "completions = prompts = resources = tools = None\n"
+        imported = "changes = elicitation = inputs = request = roots = sampling = types = None\n"
+        self.assertEqual(self.imported(exported, imported), "")
+        self.assertIn("cannot import name 'roots'", self.imported(exported, imported.replace("roots = ", "")))
+
+    def imported(self, exports, imports):
+        """What an import of the SDK says, in a component with these generated modules."""
+        with tempfile.TemporaryDirectory() as folder:
+            world = Path(folder) / "wit_world"
+            world.mkdir()
+            (world / "__init__.py").touch()
+            (world / "exports.py").write_text(exports)
+            (world / "imports.py").write_text(imports)
+            (Path(folder) / "componentize_py_types.py").touch()
+            paths = os.pathsep.join([folder, *filter(None, sys.path)])
+            command = [sys.executable, "-c", "import plugport_sdk.host"]
+            ran = subprocess.run(command, env={**os.environ, "PYTHONPATH": paths}, capture_output=True, text=True)
+            return ran.stderr
 
 
 class Clients(unittest.TestCase):

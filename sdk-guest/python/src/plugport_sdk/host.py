@@ -9,6 +9,7 @@ reached by `exports` alone; editors and native tests never need it.
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import json
 import os
 import sys
@@ -29,7 +30,9 @@ try:
     from wit_world.imports import elicitation, inputs, request, roots, sampling
     from wit_world.imports import types as wit
 except ImportError as missing:
-    if "wit_world" not in str(missing) and "componentize_py" not in str(missing):
+    is_native = "wit_world" in str(missing) or "componentize_py" in str(missing)
+    # In a component, a world that lacks an interface must end the build: a plugin without tools would be built.
+    if not is_native or importlib.util.find_spec("wit_world"):
         raise
     component = completions = prompts = resources = tools = None
     changes = elicitation = inputs = request = roots = sampling = wit = None
