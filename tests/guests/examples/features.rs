@@ -158,10 +158,11 @@ fn count_visits(
     Ok(kv::open()?.increment(&name, 1)?.to_string())
 }
 
-/// Say the greeting of the settings, and how long the secret is.
+/// Say the greeting of the settings, and how long the secret is. Log the secret, which the client must not see.
 #[tool(name = "greet-configured")]
-fn greet_configured() -> Result<String, Error> {
+fn greet_configured(call: &Call) -> Result<String, Error> {
     let (words, token) = (config::require("greeting")?, config::require("token")?);
+    call.info(&token);
     Ok(format!("{words} {}", token.chars().count()))
 }
 

@@ -207,7 +207,11 @@ impl GuestUnderTest<'_> {
     }
 
     async fn reads_settings_and_secrets(&self) {
-        let text = self.text("features-greet-configured", json!({})).await;
-        assert_eq!(text, format!("{GREETING} {}", SECRET.len()), "{}", self.here());
+        let greeted = self.call("features-greet-configured", json!({})).await;
+        assert_eq!(greeted.text(), format!("{GREETING} {}", SECRET.len()), "{}", self.here());
+        // The guest logs its secret.
+        let logs = greeted.notifications("notifications/message");
+        let [log] = logs[..] else { panic!("one message was expected: {greeted:?}") };
+        assert_eq!(log["data"], "***", "{}", self.here());
     }
 }

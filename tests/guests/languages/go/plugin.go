@@ -213,12 +213,14 @@ func readMuch(*plugport.Call, struct{}) (string, error) {
 	return fmt.Sprintf("%d MiB", memory.Sys>>20), nil
 }
 
-func greetConfigured(*plugport.Call, struct{}) (string, error) {
+// greetConfigured logs the secret, which the client must not see.
+func greetConfigured(call *plugport.Call, _ struct{}) (string, error) {
 	greeting, err := config.Require("greeting")
 	if err != nil {
 		return "", err
 	}
 	token, err := config.Require("token")
+	call.Info("%s", token)
 	return fmt.Sprintf("%s %d", greeting, utf8.RuneCountInString(token)), err
 }
 

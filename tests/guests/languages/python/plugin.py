@@ -139,9 +139,11 @@ def count_visits(name: Annotated[str, "Who visits."]) -> str:
 
 
 @tool(name="greet-configured")
-def greet_configured() -> str:
+def greet_configured(call: Call) -> str:
     """Say the greeting of the settings, and how long the secret is."""
-    return f"{config.require('greeting')} {len(config.require('token'))}"
+    token = config.require("token")
+    call.info(token)  # The client must not see it.
+    return f"{config.require('greeting')} {len(token)}"
 
 
 @tool

@@ -147,13 +147,15 @@ static int length_of(const char *text)
     return length;
 }
 
+/* Logs the secret, which the client must not see. */
 static pp_result *greet_configured(pp_call *call, const pp_args *args)
 {
-    (void)call, (void)args;
+    (void)args;
     pp_setting greeting = pp_config_require("greeting"), token = pp_config_require("token");
     if (greeting.failure || token.failure) {
         return pp_failed(greeting.failure ? greeting.failure : token.failure);
     }
+    pp_log(call, PP_INFO, NULL, "%s", token.value);
     return pp_text("%s %d", greeting.value, length_of(token.value));
 }
 

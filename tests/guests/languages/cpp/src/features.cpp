@@ -65,12 +65,14 @@ auto length_of(std::string_view text)
     return std::ranges::count_if(text, [](unsigned char byte) { return (byte & 0xC0) != 0x80; });
 }
 
-pp_result *greet_configured(pp_call *, const pp_args *)
+// Logs the secret, which the client must not see.
+pp_result *greet_configured(pp_call *call, const pp_args *)
 {
     const pp_setting greeting = pp_config_require("greeting"), token = pp_config_require("token");
     if (greeting.failure || token.failure) {
         return pp_failed(greeting.failure ? greeting.failure : token.failure);
     }
+    pp_log(call, PP_INFO, nullptr, "%s", token.value);
     return text(greeting.value + (" " + std::to_string(length_of(token.value))));
 }
 

@@ -148,7 +148,12 @@ const countVisits = tool({
 const greetConfigured = tool({
   name: "greet-configured",
   description: "Say the greeting of the settings, and how long the secret is.",
-  handler: () => `${config.require("greeting")} ${config.require("token").length}`,
+  handler(_, call) {
+    const token = config.require("token");
+    // The client must not see it.
+    call.log("info", token);
+    return `${config.require("greeting")} ${token.length}`;
+  },
 });
 
 const detach = tool({

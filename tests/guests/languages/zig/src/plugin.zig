@@ -32,9 +32,11 @@ fn countVisits(_: Call, args: struct { name: []const u8 }) ![]const u8 {
     return plugport.print("{d}", .{try plugport.kv.increment(args.name, 1)});
 }
 
-fn greetConfigured(_: Call, _: struct {}) ![]const u8 {
+/// Logs the secret, which the client must not see.
+fn greetConfigured(call: Call, _: struct {}) ![]const u8 {
     const greeting = try plugport.config.require("greeting");
     const token = try plugport.config.require("token");
+    call.log(.info, "{s}", .{token});
     return plugport.print("{s} {d}", .{ greeting, try std.unicode.utf8CountCodepoints(token) });
 }
 
