@@ -107,9 +107,6 @@ async fn publish(template: &'static str, lang: Lang) {
     .await
     .unwrap();
     greets(&server).await;
-    if lang == Lang::Zig {
-        return; // The SDK for Zig has no names of its own for requests and the store; the page says so.
-    }
     let component = tokio::task::spawn_blocking(move || page(template, &project, &path)).await.unwrap();
     install_bytes(&component, Path::new(server.folder()), "my-tool.wasm");
     keeps(&server, &web).await;
@@ -124,7 +121,8 @@ fn page(template: &str, project: &Path, path: &OsString) -> Vec<u8> {
         "python" => ("python", "plugin.py"),
         "go" => ("go", "plugin.go"),
         "c" => ("c", "src/plugin.c"),
-        _ => ("cpp", "src/plugin.cpp"),
+        "cpp" => ("cpp", "src/plugin.cpp"),
+        _ => ("zig", "src/plugin.zig"),
     };
     let page = std::fs::read_to_string(root().join("docs/fetch-and-keep.md")).unwrap();
     let block = page.split(&format!("```{language}\n")).nth(1).expect("the page has this language");
