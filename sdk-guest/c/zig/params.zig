@@ -7,7 +7,7 @@
 //! | a float, `bool` | a number, true or false |
 //! | an enum | one of its names |
 //! | a slice or a struct of these | JSON, with the schema of the type |
-//! | an optional, a field with a default | may be missing |
+//! | an optional, a field with a default | may be missing, also in a struct or a list of them |
 
 const std = @import("std");
 
@@ -49,7 +49,7 @@ fn default(comptime T: type, comptime value: T) ?[*:0]const u8 {
     if (@typeInfo(T) == .optional and value == null) {
         return null;
     }
-    return std.fmt.comptimePrint("{f}", .{std.json.fmt(value, .{})});
+    return std.fmt.comptimePrint("{f}", .{std.json.fmt(value, .{ .emit_null_optional_fields = false })});
 }
 
 fn kind(comptime T: type) c.pp_param {
@@ -116,13 +116,21 @@ fn object(comptime info: std.lang.Type.Struct) [:0]const u8 {
     var properties: [:0]const u8 = "";
     var required: [:0]const u8 = "";
     for (info.field_names, info.field_types, info.field_attrs) |name, Field, attrs| {
-        properties = properties ++ (if (properties.len == 0) "" else ",") ++ "\"" ++ name ++ "\":" ++ schema(Field);
-        if (attrs.default_value_ptr == null) {
+        const inner = property(Field, attrs.defaultValue(Field));
+        properties = properties ++ (if (properties.len == 0) "" else ",") ++ "\"" ++ name ++ "\":" ++ inner;
+        if (Required(Field) == Field and attrs.default_value_ptr == null) {
             required = required ++ (if (required.len == 0) "" else ",") ++ "\"" ++ name ++ "\"";
         }
     }
     return "{\"type\":\"object\",\"properties\":{" ++ properties ++ "},\"required\":[" ++ required ++
         "],\"additionalProperties\":false}";
+}
+
+/// The schema of a field, with its default. A null for a field that may be missing is removed by the server.
+fn property(comptime Field: type, comptime otherwise: ?Field) [:0]const u8 {
+    const own = schema(Required(Field));
+    const value = default(Field, otherwise orelse return own) orelse return own;
+    return own[0 .. own.len - 1] ++ ",\"default\":" ++ std.mem.span(value) ++ "}";
 }
 
 /// The arguments of a call. They fit their rows, which the SDK has checked.
@@ -157,8 +165,41 @@ fn argument(comptime T: type, args: *const c.pp_args, comptime name: [:0]const u
 fn json(comptime T: type, args: *const c.pp_args, comptime name: [:0]const u8) error{Failed}!T {
     comptime checkTexts(T);
     const source = std.mem.span(c.pp_json_source(c.pp_value(args, name)).?);
-    return std.json.parseFromSliceLeaky(T, memory.allocator, source, .{}) catch
-        failure.fail("the argument `{s}` does not fit its schema", .{name});
+    return parsed(T, source) catch failure.fail("the argument `{s}` does not fit its schema", .{name});
+}
+
+fn parsed(comptime T: type, source: []const u8) !T {
+    const options: std.json.ParseOptions = .{ .parse_numbers = false };
+    var value = try std.json.parseFromSliceLeaky(std.json.Value, memory.allocator, source, options);
+    try fillOptionals(T, &value);
+    return std.json.parseFromValueLeaky(T, memory.allocator, value, options);
+}
+
+/// Null for each optional field that is missing: `std.json` lets only fields with a default be missing.
+fn fillOptionals(comptime T: type, value: *std.json.Value) std.mem.Allocator.Error!void {
+    switch (@typeInfo(T)) {
+        .optional => |info| try fillOptionals(info.child, value),
+        .pointer => |info| switch (value.*) {
+            .array => |array| for (array.items) |*item| try fillOptionals(info.child, item),
+            else => {},
+        },
+        .@"struct" => switch (value.*) {
+            .object => |*object| try fillFields(T, object),
+            else => {},
+        },
+        else => {},
+    }
+}
+
+fn fillFields(comptime T: type, object: *std.json.ObjectMap) std.mem.Allocator.Error!void {
+    const info = @typeInfo(T).@"struct";
+    inline for (info.field_names, info.field_types, info.field_attrs) |name, Field, attrs| {
+        if (object.getPtr(name)) |field| {
+            try fillOptionals(Field, field);
+        } else if (Required(Field) != Field and attrs.default_value_ptr == null) {
+            try object.put(memory.allocator, name, .null);
+        }
+    }
 }
 
 /// A text in JSON may hold U+0000, and one with a sentinel would end there.

@@ -98,13 +98,14 @@ fn text(value: []const u8) *c.pp_result {
 }
 
 fn document(value: anytype) *c.pp_doc {
+    const options: std.json.Stringify.Options = .{ .emit_null_optional_fields = false };
     const doc = c.pp_object();
     inline for (@typeInfo(@TypeOf(value)).@"struct".field_names) |name| {
         const field = @field(value, name);
         // The schema lets the client miss an optional field, and knows no null.
         const is_missing = if (@typeInfo(@TypeOf(field)) == .optional) field == null else false;
         if (!is_missing) {
-            c.pp_put_json(doc, name, memory.print("{f}", .{std.json.fmt(field, .{})}));
+            c.pp_put_json(doc, name, memory.print("{f}", .{std.json.fmt(field, options)}));
         }
     }
     return doc;

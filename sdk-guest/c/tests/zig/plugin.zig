@@ -4,7 +4,7 @@ const std = @import("std");
 const plugport = @import("plugport");
 const Call = plugport.Call;
 
-const Shape = struct { sides: u8, name: ?[]const u8 = null };
+const Shape = struct { sides: u8 = 3, name: ?[]const u8 };
 
 const Kinds = struct {
     text: [:0]const u8,
@@ -36,8 +36,17 @@ fn length(words: []const []const u8) usize {
     return bytes;
 }
 
-fn sum(_: Call, args: struct { a: i32, b: i32 }) !struct { sum: i32, words: []const []const u8, note: ?[]const u8 } {
-    return .{ .sum = try std.math.add(i32, args.a, args.b), .words = &.{ "a", "b" }, .note = null };
+fn sides(_: Call, args: struct { shapes: []const Shape }) []const u8 {
+    var all: usize = 0;
+    for (args.shapes) |shape| all += shape.sides + length(&.{shape.name orelse ""});
+    return plugport.print("{d}", .{all});
+}
+
+const Sum = struct { sum: i32, words: []const []const u8, note: ?[]const u8, shape: Shape };
+
+fn sum(_: Call, args: struct { a: i32, b: i32 }) !Sum {
+    const total = try std.math.add(i32, args.a, args.b);
+    return .{ .sum = total, .words = &.{ "a", "b" }, .note = null, .shape = .{ .sides = 2, .name = null } };
 }
 
 fn count(call: Call, args: struct { key: []const u8, by: i64 = 1 }) ![]const u8 {
@@ -83,6 +92,7 @@ pub const tools = [_]plugport.Tool{
         .words = "Words.",
         .shape = "A shape.",
     }),
+    plugport.tool(sides, .{ .name = "sides", .description = "Count sides." }, .{ .shapes = "Shapes." }),
     plugport.tool(sum, .{ .name = "sum", .description = "Add." }, .{ .a = "One.", .b = "The other." }),
     plugport.tool(count, .{ .name = "count", .description = "Count." }, .{ .key = "What.", .by = "How many." }),
     plugport.tool(setting, .{ .name = "setting", .description = "A setting." }, .{ .key = "Which." }),

@@ -18,6 +18,13 @@ test "arguments have the types of the fields" {
     ).text);
 }
 
+test "what may be missing in a struct may be missing in a list of them" {
+    host.newClient();
+    const shapes = "{\"shapes\":[{},{\"sides\":4,\"name\":null},{\"sides\":null,\"name\":\"ab\"},{\"sides\":1.0}]}";
+    try expectText("13", host.call("sides", shapes).text);
+    try expect(host.call("sides", "{\"shapes\":[{\"sides\":256}]}").is_error);
+}
+
 test "a text in a list may have U+0000" {
     host.newClient();
     try expectText("a 1 -1 0.5 null friendly 3 0", host.call("kinds",
@@ -47,6 +54,8 @@ test "the schema is that of the fields" {
         "\"whole\":{\"type\":\"integer\",\"description\":\"A number.\",\"default\":-1}",
         "\"tone\":{\"type\":\"string\",\"enum\":[\"formal\",\"friendly\"],\"description\":\"How.\",\"default\":\"friendly\"}",
         "\"words\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},\"description\":\"Words.\",\"default\":[]}",
+        "\"properties\":{\"sides\":{\"type\":\"integer\",\"minimum\":0,\"maximum\":255,\"default\":3},",
+        "\"name\":{\"type\":\"string\"}},\"required\":[],\"additionalProperties\":false",
         "\"required\":[\"text\",\"tiny\"]",
     }) |part| {
         errdefer std.debug.print("{s} is missing in {s}\n", .{ part, schema });
@@ -56,7 +65,8 @@ test "the schema is that of the fields" {
 
 test "a struct is structured content" {
     host.newClient();
-    try expectText("{\"sum\":3,\"words\":[\"a\",\"b\"]}", host.call("sum", "{\"a\":1,\"b\":2}").structured.?);
+    const made = host.call("sum", "{\"a\":1,\"b\":2}").structured.?;
+    try expectText("{\"sum\":3,\"words\":[\"a\",\"b\"],\"shape\":{\"sides\":2}}", made);
     const result = host.call("sum", "{\"a\":2147483647,\"b\":1}");
     try expect(result.is_error);
     try expectText("the tool failed: Overflow", result.text);
