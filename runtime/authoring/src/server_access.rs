@@ -55,6 +55,8 @@ pub struct LoadedPlugin {
     pub tools: Vec<ListedTool>,
     /// The items that cannot be published.
     pub rejected: Vec<RejectedItem>,
+    /// What a server warns of when it publishes the plugin.
+    pub warning: Option<&'static str>,
 }
 
 /// A tool of a plugin.

@@ -123,6 +123,17 @@ impl PluginEntry {
         self.tools.iter().chain(&self.result_tool)
     }
 
+    /// Whether it has no item at all, not even one that cannot be published.
+    #[must_use]
+    pub fn lists_nothing(&self) -> bool {
+        let Self { tools, resources, templates, prompts, rejected, .. } = self;
+        tools.is_empty()
+            && resources.is_empty()
+            && templates.is_empty()
+            && prompts.is_empty()
+            && rejected.is_empty()
+    }
+
     fn of(plugin: Arc<Plugin>, interfaces: Interfaces, listing: Listing, shipped: Arc<Shipped>) -> Self {
         let limits = &plugin.config().limits;
         let mut rejected = Vec::new();

@@ -10,6 +10,7 @@ use plugport_authoring::{
     DevLoad, ListedTool, LoadedPlugin, Loading, RejectedItem, ServerAccess, ServerPaths,
 };
 
+use super::published_names::LISTS_NOTHING;
 use super::serve::NO_TOOLS;
 use super::{CommandError, call};
 use crate::catalog::PluginEntry;
@@ -85,6 +86,7 @@ fn listed(entry: PluginEntry) -> LoadedPlugin {
         digest: entry.plugin.digest().to_string(),
         tools: tools.collect(),
         rejected: rejected.collect(),
+        warning: entry.lists_nothing().then_some(LISTS_NOTHING),
     }
 }
 

@@ -9,6 +9,7 @@ use plugport_common::Metadata;
 use serde_json::{Value, json};
 
 use super::capability_report::CapabilityReport;
+use super::published_names::LISTS_NOTHING;
 use super::signature_report::SignatureReport;
 use super::{CommandError, call, console};
 use crate::catalog::{
@@ -193,6 +194,7 @@ fn as_text(inspection: &Inspection) -> String {
     lines.extend(item_lines("resource templates", ItemKind::Template, templates.collect(), entry));
     let prompts = entry.prompts.iter().map(|item| (item.own_name(), item.prompt.description.as_deref()));
     lines.extend(item_lines("prompts", ItemKind::Prompt, prompts.collect(), entry));
+    lines.extend(entry.lists_nothing().then(|| LISTS_NOTHING.to_owned()));
     let section = |title: &str, items: &[String]| {
         let items = if items.is_empty() { vec!["nothing".to_owned()] } else { items.to_vec() };
         std::iter::once(title.to_owned())

@@ -114,6 +114,10 @@ async fn a_plugin_that_lists_nothing_is_published_with_a_warning() {
     let (code, out, err) = run_plugport(&["check", "--plugins", folder.path().to_str().unwrap()]);
     assert_eq!(code, Some(0), "{out}{err}");
     assert!(out.contains("  publishes nothing\n") && out.contains(warned), "{out}");
+    let file = folder.path().join("blank.wasm");
+    let (code, out, err) = run_plugport(&["inspect", file.to_str().unwrap()]);
+    assert_eq!(code, Some(0), "{out}{err}");
+    assert!(out.contains(warned), "{out}");
 }
 
 #[tokio::test]

@@ -86,6 +86,21 @@ impl BuildReport<'_> {
             format!("  {name:<24} cannot be published: {}", Escaped(&rejected.why))
         });
         lines.extend(rejected);
+        lines.extend(loaded.warning.map(|warning| format!("  {warning}")));
         lines
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_server_would_warn_of_is_told() {
+        let mut loaded =
+            LoadedPlugin { digest: String::new(), tools: Vec::new(), rejected: Vec::new(), warning: None };
+        assert_eq!(BuildReport::listed(&loaded), ["tools", "  none"]);
+        loaded.warning = Some("warning: it lists nothing");
+        assert_eq!(BuildReport::listed(&loaded), ["tools", "  none", "  warning: it lists nothing"]);
     }
 }
