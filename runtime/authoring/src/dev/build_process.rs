@@ -221,7 +221,11 @@ mod tests {
         let failed = BuildProcess::spawn(project(dir.path(), command), None).ended().await.unwrap_err();
         assert_eq!(
             failed.to_string(),
-            "it ended with exit status: 127; install it: pip install componentize-py==0.25.1"
+            format!(
+                "it ended with exit status: 127; install it: python3 -m venv .venv && . .venv/bin/activate && \
+                 pip install {}",
+                crate::project::packages::COMPONENTIZE_PY
+            )
         );
         let empty = BuildProcess::spawn(project(dir.path(), "true"), None).ended().await.unwrap_err();
         assert!(empty.to_string().contains("--output"), "{empty}");

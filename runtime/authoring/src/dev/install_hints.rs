@@ -1,6 +1,10 @@
 //! How to install a program that a build needs and the machine lacks: the exact command, since a beginner in a language
 //! does not know it.
 
+use std::sync::LazyLock;
+
+use crate::project::packages;
+
 /// Part of rustc's message about a missing target.
 const NO_TARGET: &str = "target may not be installed";
 
@@ -15,7 +19,6 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("npx", "install Node.js 20 or newer: https://nodejs.org, or on Debian: apt install npm"),
     ("jco", "install it: npm install --save-dev @bytecodealliance/jco"),
     ("componentize-js", "install it: npm install --save-dev @bytecodealliance/componentize-js"),
-    ("componentize-py", "install it: pip install componentize-py==0.25.1"),
     ("make", "install it: apt install make, or on macOS: xcode-select --install"),
     ("go", "install Go: https://go.dev/dl"),
     ("clang", "install it: apt install clang lld wasi-libc"),
@@ -23,8 +26,18 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("wit-bindgen", "install it: cargo install wit-bindgen-cli"),
 ];
 
+/// How to get componentize-py. A build of the author's own finds it in an active virtual environment; outside of one,
+/// many systems do not let pip install anything.
+static COMPONENTIZE_PY: LazyLock<String> = LazyLock::new(|| {
+    let package = packages::COMPONENTIZE_PY;
+    format!("install it: python3 -m venv .venv && . .venv/bin/activate && pip install {package}")
+});
+
 /// How to get a program.
 pub(super) fn for_program(program: &str) -> Option<&'static str> {
+    if program == "componentize-py" {
+        return Some(&COMPONENTIZE_PY);
+    }
     PROGRAMS.iter().find(|(name, _)| *name == program).map(|(_, hint)| *hint)
 }
 
