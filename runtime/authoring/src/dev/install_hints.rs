@@ -36,7 +36,7 @@ static COMPONENTIZE_PY: LazyLock<String> = LazyLock::new(|| {
 /// How to get a program.
 pub(super) fn for_program(program: &str) -> Option<&'static str> {
     if program == "componentize-py" {
-        return Some(&COMPONENTIZE_PY);
+        return Some(COMPONENTIZE_PY.as_str());
     }
     PROGRAMS.iter().find(|(name, _)| *name == program).map(|(_, hint)| *hint)
 }

@@ -3,6 +3,7 @@
 import asyncio
 import random
 import time
+import urllib.request
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -119,6 +120,10 @@ def draw() -> str:
 @tool(name="fetch-text")
 def fetch_text(url: Annotated[str, "Where it is."]) -> str:
     """Fetch a text."""
+    if "?" in url:
+        # In the other way that programs in Python send requests.
+        with urllib.request.urlopen(url) as page:
+            return page.read().decode()
     try:
         return http.get(url).text()
     except http.Failure as failure:
