@@ -129,8 +129,12 @@ fn object(comptime info: std.lang.Type.Struct) [:0]const u8 {
 /// The schema of a field, with its default. A null for a field that may be missing is removed by the server.
 fn property(comptime Field: type, comptime otherwise: ?Field) [:0]const u8 {
     const own = schema(Required(Field));
-    const value = default(Field, otherwise orelse return own) orelse return own;
-    return own[0 .. own.len - 1] ++ ",\"default\":" ++ std.mem.span(value) ++ "}";
+    if (otherwise) |value| {
+        if (default(Field, value)) |text| {
+            return own[0 .. own.len - 1] ++ ",\"default\":" ++ std.mem.span(text) ++ "}";
+        }
+    }
+    return own;
 }
 
 /// The arguments of a call. They fit their rows, which the SDK has checked.
