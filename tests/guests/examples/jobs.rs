@@ -48,7 +48,8 @@ fn ask(call: &Call, ms: u64, times: u32) -> Result<String, Error> {
 fn insist(call: &Call, questions: u32, ms: u64) -> &'static str {
     call.detach(None);
     for number in 0..questions {
-        let _ = call.keyed(format!("q{number}")).elicit::<Answer>("Which word?");
+        let key = format!("q{number}");
+        let _ = call.keyed(&key).elicit::<Answer>("Which word?");
     }
     pause(ms);
     "done"
