@@ -75,7 +75,10 @@ async fn the_required_scenarios_of_2026_07_28_and_those_not_scored() -> Result<(
     let outcome = passes(Suite::Newest, &["--requirements", "2026-07-28"], 150).await?;
     let missing: Vec<_> = TASKS.iter().filter(|name| !outcome.scenarios.contains_key(**name)).collect();
     ensure!(missing.is_empty(), "these did not run: {missing:?}");
-    ensure!(outcome.untried().iter().any(|check| check == SKIPPED_CHECK), "{SKIPPED} is not skipped any more");
+    ensure!(
+        outcome.untried().iter().any(|check| check == SKIPPED_CHECK),
+        "{SKIPPED} is not skipped any more"
+    );
     Ok(())
 }
 
