@@ -19,6 +19,7 @@ mod roles;
 mod server;
 mod sidecar;
 mod signatures;
+mod task_warnings;
 mod telemetry;
 mod tls;
 mod url_authority;
@@ -294,7 +295,7 @@ impl Config {
             && self.telemetry == other.telemetry
     }
 
-    /// Warnings about several plugins together that the operator may not expect, one sentence each.
+    /// Warnings about settings that mean together what the operator may not expect, one sentence each.
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = self.case_collisions();
@@ -310,6 +311,7 @@ impl Config {
         }
         warnings.extend(self.roles.warnings(self.auth.as_ref()));
         warnings.extend(self.kv_warnings());
+        warnings.extend(self.task_warnings());
         warnings
     }
 

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use parking_lot::Mutex;
@@ -37,6 +37,8 @@ pub(crate) struct Promotion {
     /// Client requests of a session that have no response yet, by their ids in the session. Most calls send none, and
     /// need no channel.
     open: OnceLock<watch::Sender<BTreeMap<i64, TaskRequest>>>,
+    /// When the first of those was opened, or the last one closed.
+    waiting_changed: Mutex<Option<SystemTime>>,
 }
 
 /// A client request of a session, which is open until this is dropped. If the client has not responded by then, the
@@ -132,7 +134,12 @@ impl Promotion {
         if is_of_task {
             task_requests.push(id, request.clone());
         }
-        self.open().send_modify(|open| drop(open.insert(id, request.clone())));
+        self.open().send_modify(|open| {
+            if open.is_empty() {
+                self.note_change();
+            }
+            open.insert(id, request.clone());
+        });
         OpenRequest { promotion: self, task_requests, id, request, is_of_task, has_response: false }
     }
 
@@ -152,6 +159,15 @@ impl Promotion {
     /// Whether a client request of a session has no response yet.
     pub(crate) fn waits_for_client(&self) -> bool {
         self.open.get().is_some_and(|open| !open.borrow().is_empty())
+    }
+
+    /// When [`Self::waits_for_client`] changed last; `None` if it never did.
+    pub(crate) fn waiting_changed(&self) -> Option<SystemTime> {
+        *self.waiting_changed.lock()
+    }
+
+    fn note_change(&self) {
+        *self.waiting_changed.lock() = Some(SystemTime::now());
     }
 
     fn open(&self) -> &watch::Sender<BTreeMap<i64, TaskRequest>> {
@@ -283,7 +299,11 @@ impl Drop for OpenRequest<'_> {
         }
         self.task_requests.close(self.id);
         // Last, since it wakes the streams that wait for the result.
-        self.promotion.open().send_modify(|open| drop(open.remove(&self.id)));
+        self.promotion.open().send_modify(|open| {
+            if open.remove(&self.id).is_some() && open.is_empty() {
+                self.promotion.note_change();
+            }
+        });
     }
 }
 

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use plugport_tests::build::root;
 use plugport_tests::command::output;
-use plugport_tests::guests::guest;
+use plugport_tests::guests::{guest, plugin};
 use plugport_tests::server::program;
 use serde_json::{Value, json};
 
@@ -165,12 +165,7 @@ fn what_was_built_says_of_itself_what_its_project_says_and_shows_its_tools() {
         urls = { Source = "https://example.com/greeter" }
     "#;
     put(here.path(), "pyproject.toml", project);
-    // The fake tool makes the same component for all options.
-    let script = format!(
-        "#!/bin/sh\nwhile [ $# -gt 1 ]; do shift; done\nexec /bin/cp '{}' \"$1\"\n",
-        guest("polite").display()
-    );
-    put(here.path(), "bin/componentize-py", &script);
+    put_componentize(here.path(), &guest("polite"));
     let (code, out, err) = run(here.path(), &["build", "--json"]);
     assert_eq!(code, Some(0), "{err}");
     let built: Value = serde_json::from_str(&out).unwrap();
@@ -193,6 +188,44 @@ fn what_was_built_says_of_itself_what_its_project_says_and_shows_its_tools() {
     let (_, out, _) = run(here.path(), &["inspect", "greeter.wasm"]);
     assert!(out.contains("says of itself\n  name         greeter\n  version      1.2.3\n"), "{out}");
     assert!(!out.contains('\u{1b}'), "{out}");
+}
+
+/// A `componentize-py` in `root/bin` that makes this component for all options.
+fn put_componentize(root: &Path, component: &Path) {
+    let script = format!(
+        "#!/bin/sh\nwhile [ $# -gt 1 ]; do shift; done\nexec /bin/cp '{}' \"$1\"\n",
+        component.display()
+    );
+    put(root, "bin/componentize-py", &script);
+}
+
+#[test]
+fn a_new_skill_and_a_new_app_are_published() {
+    let here = tempfile::tempdir().unwrap();
+    let (code, _, err) = run(here.path(), &["new", "my-tool", "--lang", "python", "--skill", "--ui"]);
+    assert_eq!(code, Some(0), "{err}");
+    let project = here.path().join("my-tool");
+    // The app is for the tool `hello`, which every new project has.
+    put_componentize(&project, &plugin("hello"));
+    let (code, out, err) = run(&project, &["build", "--json", "--output", "served/my-tool.wasm"]);
+    assert_eq!(code, Some(0), "{err}");
+    let built: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(built["rejected"], json!([]), "{built}");
+    let (code, out, err) = run(&project, &["inspect", "served/my-tool.wasm", "--json"]);
+    assert_eq!(code, Some(0), "{err}");
+    let inspected: Value = serde_json::from_str(&out).unwrap();
+    let files = inspected["files"].as_array().unwrap().iter().map(|file| file["path"].as_str().unwrap());
+    let shipped = ["skills/greeting/SKILL.md", "ui/greeting.html", "ui/greeting.meta.json"];
+    assert_eq!(files.collect::<Vec<_>>(), shipped);
+    let (code, out, err) = run(&project, &["check", "--plugins", "served", "--json"]);
+    assert_eq!(code, Some(0), "{out}{err}");
+    let checked: Value = serde_json::from_str(&out).unwrap();
+    let entry = &checked["plugins"][0];
+    assert_eq!((&checked["ok"], &entry["rejected"]), (&json!(true), &json!([])), "{checked}");
+    let published = entry["published"]["resources"].as_array().unwrap();
+    for uri in ["skill://my-tool/greeting/SKILL.md", "ui://my-tool/greeting.html"] {
+        assert!(published.contains(&json!(uri)), "{uri} is not in {published:?}");
+    }
 }
 
 #[test]

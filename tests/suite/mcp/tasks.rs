@@ -3,11 +3,12 @@
 use std::time::{Duration, Instant};
 
 use plugport_tests::guests::folder;
-use plugport_tests::http_client::{Client, HttpResponse};
+use plugport_tests::http_client::{Client, HttpResponse, Stream};
 use plugport_tests::raw_server::RawServer;
 use plugport_tests::server::Server;
 use serde_json::{Value, json};
 
+use super::task_bridge::task_id;
 use crate::access::{ADA, BOB, as_caller, both};
 
 const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
@@ -66,7 +67,16 @@ impl TaskClient {
 }
 
 async fn polite(config: &str) -> (Server, TaskClient) {
-    let server = Server::builder().guest("polite").config(config).start().await;
+    served("polite", config).await
+}
+
+/// The guest `jobs`, which may ask.
+async fn jobs(config: &str) -> (Server, TaskClient) {
+    served("jobs", &format!("{config}[plugins.jobs.grants]\nelicitation = true\n")).await
+}
+
+async fn served(guest: &str, config: &str) -> (Server, TaskClient) {
+    let server = Server::builder().guest(guest).config(config).start().await;
     let client = TaskClient::new(Client::new(server.url()));
     (server, client)
 }
@@ -103,6 +113,55 @@ async fn a_slow_call_of_a_guest_that_knows_nothing_becomes_a_task_after_the_grac
     let done = client.wait_for(id, "completed").await;
     assert_eq!(text(&done), "rested");
     assert!(done["createdAt"].as_str().unwrap() < done["lastUpdatedAt"].as_str().unwrap(), "{done}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_last_message_of_progress_is_the_status_message() {
+    let (_server, client) = jobs(SOON).await;
+    let id = client.start("jobs-report", json!({ "ms": 20_000 })).await;
+    let begun = Instant::now();
+    // The guest may not have come that far.
+    loop {
+        let task = client.get(&id).await;
+        assert_eq!(task["status"], "working", "{task}");
+        if task["statusMessage"] == "step 2" {
+            break;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(15), "no message: {task}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    client.acknowledge("tasks/cancel", json!({ "taskId": id })).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_of_a_tool_that_forbids_tasks_is_never_one() {
+    let (server, client) = jobs(&format!("[server]\ntask_bridge = true\n{SOON}")).await;
+    let nap = json!({ "ms": 600 });
+    let waited = client.call("jobs-forbidden", nap.clone()).await;
+    assert_eq!((waited.tool_text(), &waited.result()["resultType"]), ("rested", &json!("complete")));
+    // Other tools of the plugin are bridged.
+    let plain = Client::new(server.url());
+    task_id(&plain.call("jobs-report", json!({ "ms": 3_000 })).await);
+    assert_eq!(plain.call("jobs-forbidden", nap.clone()).await.tool_text(), "rested");
+    let session = plain.session("2025-11-25").await;
+    let params = json!({ "name": "jobs-forbidden", "arguments": nap, "task": {} });
+    let rejected = session.request("tools/call", params).await;
+    assert_eq!(rejected.error_code(), -32601, "{rejected:?}");
+    assert_eq!(session.call("jobs-forbidden", nap).await.tool_text(), "rested");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plugin_has_no_more_tasks_than_its_limit() {
+    let config = format!("{SOON}[plugins.polite]\nlimits = {{ tasks = 1 }}\n");
+    let server = Server::builder().guest("polite").guest("jobs").config(&config).start().await;
+    let client = TaskClient::new(Client::new(server.url()));
+    let first = client.start("polite-nap", json!({ "ms": 20_000 })).await;
+    let plain = client.call("polite-nap", json!({ "ms": 600 })).await;
+    assert_eq!((plain.tool_text(), &plain.result()["resultType"]), ("rested", &json!("complete")));
+    client.start("jobs-report", json!({ "ms": 3_000 })).await;
+    client.acknowledge("tasks/cancel", json!({ "taskId": first })).await;
+    client.wait_for(&first, "cancelled").await;
+    client.start("polite-nap", json!({ "ms": 3_000 })).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -173,7 +232,7 @@ async fn what_a_task_asks_is_answered_with_updates() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn listeners_hear_of_every_change_of_their_tasks() {
+async fn listeners_hear_of_the_end_of_their_tasks() {
     let (server, client) = polite(SOON).await;
     let id = client.start("polite-nap", json!({ "ms": 1_200 })).await;
     let listen = |extensions: Value| listen_to(&[&id, "unknown"], extensions);
@@ -190,6 +249,51 @@ async fn listeners_hear_of_every_change_of_their_tasks() {
     );
     assert_eq!(text(&told["params"]), "rested");
     assert_eq!(told["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], 7);
+}
+
+/// A task that waits for its client, and a stream that listens to it.
+async fn listen_to_waiting(server: &Server, client: &TaskClient, arguments: Value) -> (String, Stream) {
+    let id = client.start("jobs-insist", arguments).await;
+    client.wait_for(&id, "input_required").await;
+    let listen = listen_to(&[&id], json!({ "io.modelcontextprotocol/tasks": {} }));
+    let mut stream = Client::new(server.url()).stream(&LISTEN, &listen).await;
+    let accepted = stream.message().await;
+    assert_eq!(accepted["params"]["notifications"]["taskIds"], json!([id]), "{accepted}");
+    (id, stream)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn listeners_hear_of_questions_answers_and_cancellation() {
+    let (server, client) = jobs("").await;
+    let arguments = json!({ "questions": 2, "ms": 20_000 });
+    let (id, mut stream) = listen_to_waiting(&server, &client, arguments).await;
+    let answer = async |key: &str| {
+        let responses = json!({ key: { "action": "accept", "content": { "word": "x" } } });
+        client.acknowledge("tasks/update", json!({ "taskId": id, "inputResponses": responses })).await;
+    };
+    answer("q0").await;
+    // The second question may come before the first notification is written.
+    let told = stream.message().await;
+    assert!(told["params"]["status"] == "working" || told["params"]["status"] == "input_required", "{told}");
+    let told = stream.message().await;
+    assert_eq!(told["params"]["status"], "input_required", "{told}");
+    assert!(told["params"]["inputRequests"]["q1"].is_object(), "{told}");
+    answer("q1").await;
+    let told = stream.message().await;
+    assert_eq!(told["params"]["status"], "working", "{told}");
+    client.acknowledge("tasks/cancel", json!({ "taskId": id })).await;
+    let told = stream.message().await;
+    assert_eq!(told["params"]["status"], "cancelled", "{told}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn listeners_hear_that_a_task_waits_no_longer() {
+    let (server, client) = jobs("[server]\nsuspended_call_s = 3\n").await;
+    let arguments = json!({ "questions": 1, "ms": 20_000 });
+    let (id, mut stream) = listen_to_waiting(&server, &client, arguments).await;
+    let told = stream.message().await;
+    assert_eq!(told["params"]["status"], "working", "{told}");
+    client.acknowledge("tasks/cancel", json!({ "taskId": id })).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

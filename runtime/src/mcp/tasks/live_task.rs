@@ -89,7 +89,9 @@ impl LiveTask {
         let promotion = self.context.promotion.as_ref();
         head.message = promotion.and_then(Promotion::message);
         let state = self.state.lock();
-        head.updated = state.updated.map_or(head.updated, millis);
+        // The call may have waited for its client before it was a task.
+        let updated = state.updated.max(promotion.and_then(Promotion::waiting_changed));
+        head.updated = updated.map_or(head.updated, |updated| head.updated.max(millis(updated)));
         if state.waiting.is_some() || promotion.is_some_and(Promotion::waits_for_client) {
             head.status = TaskStatus::InputRequired;
         }
@@ -262,5 +264,23 @@ pub(super) mod tests {
         for session in [Some(&other), None] {
             assert!(live.client_requests(session).next().now_or_never().is_none());
         }
+    }
+
+    #[test]
+    fn what_the_client_of_a_session_is_asked_and_answers_is_an_update() {
+        let session = Session::for_tests();
+        let live = live(&BufferBudget::new(8 << 20), Some(Arc::clone(&session)));
+        let promotion = live.context.promotion.as_ref().unwrap();
+        let updated = || live.view().head.updated;
+        let begun = updated();
+        let first = promotion.open_request(&session.task_requests, 1, "first".into());
+        let asked = updated();
+        assert!(asked > begun);
+        std::thread::sleep(Duration::from_millis(5));
+        let second = promotion.open_request(&session.task_requests, 2, "second".into());
+        first.responded();
+        assert_eq!(updated(), asked, "it still waits for its client");
+        second.responded();
+        assert!(updated() > asked && live.view().status() == TaskStatus::Working);
     }
 }

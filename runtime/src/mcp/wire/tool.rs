@@ -1,16 +1,21 @@
 //! Tools of `tools/list`.
 
-use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde::ser::{Error as _, Serialize, SerializeMap, Serializer};
 use serde_json::value::RawValue;
 
 use super::super::revision::Revision;
 use super::extension_fields::{write_fields, write_title_and_description};
 use super::list::ListItem;
 use crate::catalog::{PublishedTool, Schema};
+use crate::json::RawObject;
 use crate::plugin::ToolAnnotations;
 
-/// Fields that `extra` cannot set.
-const OWN: &[&str] = &["name", "title", "description", "inputSchema", "outputSchema", "annotations"];
+/// Fields that are not written as `extra` has them.
+const OWN: &[&str] =
+    &["name", "title", "description", "inputSchema", "outputSchema", "annotations", "execution"];
+
+/// The field of `execution` that says whether calls become tasks.
+const TASK_SUPPORT: &str = "taskSupport";
 
 impl ListItem for PublishedTool {
     const FIELD: &'static str = "tools";
@@ -32,18 +37,30 @@ impl ListItem for PublishedTool {
             let hints = tool.annotations.as_ref();
             map.serialize_entry("annotations", &AnnotationsView { title, hints })?;
         }
-        // In the revision with `execution`, a tool that does not mention tasks would have none.
-        if revision.has_execution() && self.extra.get("execution").is_none() {
-            map.serialize_entry("execution", &Execution { task_support: "optional" })?;
+        if revision.has_execution() {
+            map.serialize_entry("execution", &ExecutionView(self.extra.get("execution")))?;
         }
         write_fields(map, &self.extra, OWN, revision)
     }
 }
 
-#[derive(serde::Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Execution {
-    task_support: &'static str,
+/// `execution` as the plugin wrote it, if it did. To clients a tool without `taskSupport` would forbid tasks, so that is
+/// added.
+struct ExecutionView<'a>(Option<&'a RawValue>);
+
+impl Serialize for ExecutionView<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let own = self.0.map(|own| serde_json::from_str(own.get())).transpose();
+        let own: RawObject = own.map_err(S::Error::custom)?.unwrap_or_default();
+        let mut map = serializer.serialize_map(None)?;
+        for (name, value) in own.iter() {
+            map.serialize_entry(name, value)?;
+        }
+        if own.get(TASK_SUPPORT).is_none() {
+            map.serialize_entry(TASK_SUPPORT, "optional")?;
+        }
+        map.end()
+    }
 }
 
 fn text_of(schema: &Schema, revision: Revision) -> &RawValue {
@@ -75,5 +92,23 @@ impl Serialize for AnnotationsView<'_> {
             }
         }
         map.end()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tool_that_says_nothing_of_tasks_has_optional_ones() {
+        let written = |own: Option<&str>| {
+            let own = own.map(|own| RawValue::from_string(own.to_owned()).unwrap());
+            serde_json::to_string(&ExecutionView(own.as_deref())).unwrap()
+        };
+        assert_eq!(written(None), r#"{"taskSupport":"optional"}"#);
+        assert_eq!(written(Some("{}")), r#"{"taskSupport":"optional"}"#);
+        assert_eq!(written(Some(r#"{"x": [1]}"#)), r#"{"x":[1],"taskSupport":"optional"}"#);
+        let own = r#"{"taskSupport":"forbidden","x":1}"#;
+        assert_eq!(written(Some(own)), own);
     }
 }
