@@ -32,6 +32,16 @@ impl TaskSupport {
         let execution: Execution = execution.and_then(Result::ok).unwrap_or_default();
         execution.task_support.unwrap_or_default()
     }
+
+    /// The word of MCP.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Forbidden => "forbidden",
+            Self::Optional => "optional",
+            Self::Required => "required",
+        }
+    }
 }
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
 //! Tools of `tools/list`.
 
-use serde::ser::{Error as _, Serialize, SerializeMap, Serializer};
+use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::value::RawValue;
 
 use super::super::revision::Revision;
 use super::extension_fields::{write_fields, write_title_and_description};
 use super::list::ListItem;
-use crate::catalog::{PublishedTool, Schema};
+use crate::catalog::{PublishedTool, Schema, TaskSupport};
 use crate::json::RawObject;
 use crate::plugin::ToolAnnotations;
 
@@ -38,27 +38,29 @@ impl ListItem for PublishedTool {
             map.serialize_entry("annotations", &AnnotationsView { title, hints })?;
         }
         if revision.has_execution() {
-            map.serialize_entry("execution", &ExecutionView(self.extra.get("execution")))?;
+            let execution = ExecutionView { own: self.extra.get("execution"), tasks: self.task_support };
+            map.serialize_entry("execution", &execution)?;
         }
         write_fields(map, &self.extra, OWN, revision)
     }
 }
 
-/// `execution` as the plugin wrote it, if it did. To clients a tool without `taskSupport` would forbid tasks, so that is
-/// added.
-struct ExecutionView<'a>(Option<&'a RawValue>);
+/// `execution` with the fields that the plugin wrote, and with what the server does: to clients, a tool without
+/// `taskSupport` would forbid tasks, and one with an unknown word would be malformed.
+struct ExecutionView<'a> {
+    own: Option<&'a RawValue>,
+    tasks: TaskSupport,
+}
 
 impl Serialize for ExecutionView<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let own = self.0.map(|own| serde_json::from_str(own.get())).transpose();
-        let own: RawObject = own.map_err(S::Error::custom)?.unwrap_or_default();
+        // A plugin may have written something else than an object; the list must not fail because of it.
+        let own: RawObject = self.own.and_then(|own| RawObject::parse(own.get()).ok()).unwrap_or_default();
         let mut map = serializer.serialize_map(None)?;
-        for (name, value) in own.iter() {
+        for (name, value) in own.without(|name| name == TASK_SUPPORT).iter() {
             map.serialize_entry(name, value)?;
         }
-        if own.get(TASK_SUPPORT).is_none() {
-            map.serialize_entry(TASK_SUPPORT, "optional")?;
-        }
+        map.serialize_entry(TASK_SUPPORT, self.tasks.as_str())?;
         map.end()
     }
 }
@@ -100,15 +102,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tool_that_says_nothing_of_tasks_has_optional_ones() {
-        let written = |own: Option<&str>| {
+    fn a_tool_is_listed_with_the_tasks_that_it_gets() {
+        let written = |own: Option<&str>, tasks| {
             let own = own.map(|own| RawValue::from_string(own.to_owned()).unwrap());
-            serde_json::to_string(&ExecutionView(own.as_deref())).unwrap()
+            serde_json::to_string(&ExecutionView { own: own.as_deref(), tasks }).unwrap()
         };
-        assert_eq!(written(None), r#"{"taskSupport":"optional"}"#);
-        assert_eq!(written(Some("{}")), r#"{"taskSupport":"optional"}"#);
-        assert_eq!(written(Some(r#"{"x": [1]}"#)), r#"{"x":[1],"taskSupport":"optional"}"#);
-        let own = r#"{"taskSupport":"forbidden","x":1}"#;
-        assert_eq!(written(Some(own)), own);
+        for odd in [None, Some("{}"), Some("5"), Some(r#"{"taskSupport":"maybe"}"#)] {
+            assert_eq!(written(odd, TaskSupport::Optional), r#"{"taskSupport":"optional"}"#, "{odd:?}");
+        }
+        let own = Some(r#"{"taskSupport":"forbidden","x": [1]}"#);
+        assert_eq!(written(own, TaskSupport::Forbidden), r#"{"x":[1],"taskSupport":"forbidden"}"#);
     }
 }
