@@ -105,7 +105,7 @@ async fn tasks_without_end_are_bounded_and_slow_nobody() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "soak: a million calls take about an hour"]
-async fn soak_a_million_calls_that_become_tasks_are_bounded() {
+async fn soak_tasks_of_a_million_calls_are_bounded() {
     // Tasks expire meanwhile, so that there is room for others.
     let config = "[server]\ntask_store_mib = 8\ntask_ttl_s = 60\ncaller_calls_per_second = 1_000_000_000\n";
     let attacked = attacked("a million tasks", config).await;

@@ -109,7 +109,7 @@ impl AttackedServer {
     }
 }
 
-/// The audit has one line for each call of the neighbour. That of a long attack is in several files, and is not counted.
+/// The audit has one line for each call of the neighbour. That of a long attack has several files, and is not counted.
 async fn assert_neighbour_audited(name: &str, server: &Server, calls: usize) {
     if server.state().join("audit.jsonl.1").exists() {
         return;

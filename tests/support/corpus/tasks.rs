@@ -19,7 +19,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         what: "makes tasks without end, and cancels some of them",
         evidence: &[
             Test("tasks_without_end_are_bounded_and_slow_nobody"),
-            Soak("soak_a_million_calls_that_become_tasks_are_bounded"),
+            Soak("soak_tasks_of_a_million_calls_are_bounded"),
         ],
     },
     Entry {

@@ -44,8 +44,8 @@ impl ListItem for PublishedTool {
     }
 }
 
-/// `execution` as the plugin wrote it, if it did. To clients a tool without `taskSupport` would forbid tasks, so that is
-/// added.
+/// `execution` as the plugin wrote it, if it did. To clients a tool without `taskSupport` would forbid tasks, so that
+/// is added.
 struct ExecutionView<'a>(Option<&'a RawValue>);
 
 impl Serialize for ExecutionView<'_> {
