@@ -2,11 +2,13 @@
 //! is such a task. Two principals with static tokens, both generations of tasks.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use plugport_tests::containment::AttackedServer;
 use plugport_tests::http_client::{Client, HttpResponse, LEGACY, STATELESS, Session, stateless_meta};
 use plugport_tests::server::Server;
 use serde_json::{Value, json};
+use tokio::task::JoinSet;
 
 use crate::access::{ADA, BOB, as_caller, both};
 use crate::mcp::tasks::TaskClient;
@@ -14,6 +16,10 @@ use crate::mcp::tasks::TaskClient;
 /// The methods of each generation that take an id.
 const METHODS: [&str; 3] = ["tasks/get", "tasks/update", "tasks/cancel"];
 const SESSION_METHODS: [&str; 3] = ["tasks/get", "tasks/result", "tasks/cancel"];
+
+/// The length of a flood of guesses, and the most that the server may grow by it.
+const AWHILE: Duration = Duration::from_secs(4);
+const MAX_MEMORY: u64 = 64 << 20;
 
 /// How long a listener must hear nothing.
 const SILENCE: Duration = Duration::from_millis(500);
@@ -133,4 +139,39 @@ async fn listeners_learn_nothing_from_ids_of_others() {
     own.wait_for(&id, "completed").await;
     let told = tokio::time::timeout(SILENCE, stream.message()).await;
     assert!(told.is_err(), "{told:?}");
+}
+
+/// Asks for, answers and cancels tasks by ids that are nearly this one. Returns how many.
+async fn guess(client: TaskClient, id: String, end: Instant) -> usize {
+    let guesses = altered(&id);
+    let mut count = 0;
+    for (guessed, method) in guesses.iter().cycle().zip(METHODS.iter().cycle()) {
+        if Instant::now() >= end {
+            break;
+        }
+        let reply = client.request(method, json!({ "taskId": guessed, "inputResponses": {} })).await;
+        assert_eq!(reply.error_code(), -32602, "{method} of {guessed}: {reply:?}");
+        count += 1;
+    }
+    count
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn guesses_without_end_find_no_task_and_slow_nobody() {
+    let config = "[server]\ncaller_calls_per_second = 1_000_000_000\n[limits]\ntask_after_ms = 100\n";
+    let attacked = AttackedServer::begin("guessed ids", Server::builder().config(config)).await;
+    let url = attacked.server().url();
+    let own = TaskClient::new(Client::from(url.clone(), [127, 0, 0, 3]));
+    let id = own.start("polite-nap", json!({ "ms": 60_000 })).await;
+    let end = Instant::now() + AWHILE;
+    let mut attackers = JoinSet::new();
+    for _ in 0..8 {
+        attackers.spawn(guess(TaskClient::new(Client::new(url.clone())), id.clone(), end));
+    }
+    let guesses: usize = attackers.join_all().await.into_iter().sum();
+    assert!(guesses > 100, "only {guesses} guesses");
+    assert_eq!(own.get(&id).await["status"], "working");
+    own.request("tasks/cancel", json!({ "taskId": id })).await;
+    own.wait_for(&id, "cancelled").await;
+    attacked.end(MAX_MEMORY).await;
 }

@@ -2,6 +2,8 @@
 //! memory, disk and open files are bounded. Ids of tasks are in `task_ids`.
 
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use plugport_tests::containment::AttackedServer;
@@ -25,6 +27,9 @@ const SMALL_BUDGET: &str = "[server]\nclient_buffers_mib = 32\n\
 /// The maximum growth with it: pages of the allocator, the memory of instances, and of a request while it is read.
 const MAX_MEMORY: u64 = 144 * MIB;
 
+/// The maximum size of all files of the audit together: five of 64 MiB, and the line that fills each.
+const AUDITS: u64 = 321 * MIB;
+
 /// The length of an attack without an end of its own.
 const AWHILE: Duration = Duration::from_secs(5);
 
@@ -46,10 +51,10 @@ fn stored(folder: &Path) -> u64 {
     entries.map(|entry| entry.unwrap().metadata().unwrap()).map(|file| file.len()).sum()
 }
 
-/// Begins tasks until then, and cancels every fourth. Returns their ids, and how many calls stayed plain calls.
-async fn flood(client: TaskClient, end: Instant) -> (Vec<String>, usize) {
+/// Begins tasks until it is over, and cancels every fourth. Returns their ids, and how many calls stayed plain calls.
+async fn flood(client: TaskClient, is_over: impl Fn() -> bool) -> (Vec<String>, usize) {
     let (mut ids, mut plain) = (Vec::new(), 0);
-    while Instant::now() < end {
+    while !is_over() {
         let reply = client.call("hostile_tasks-tell", json!({ "ms": 20, "bytes": 100 })).await;
         match reply.response()["result"]["taskId"].as_str() {
             Some(id) => ids.push(id.to_owned()),
@@ -70,7 +75,7 @@ async fn tasks_without_end_are_bounded_and_slow_nobody() {
     let end = Instant::now() + AWHILE;
     let mut attackers = JoinSet::new();
     for _ in 0..16 {
-        attackers.spawn(flood(TaskClient::new(Client::new(url.clone())), end));
+        attackers.spawn(flood(TaskClient::new(Client::new(url.clone())), move || Instant::now() >= end));
     }
     tokio::time::sleep(AWHILE / 2).await;
     let neighbour = TaskClient::new(Client::from(url.clone(), [127, 0, 0, 3]));
@@ -95,6 +100,33 @@ async fn tasks_without_end_are_bounded_and_slow_nobody() {
             task["error"]["message"].as_str().is_some_and(|why| why.contains("task_store_mib"));
         assert!(task["status"] == "completed" || task["status"] == "cancelled" || has_no_space, "{task}");
     }
+    attacked.end(128 * MIB).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "soak: a million calls take about an hour"]
+async fn soak_tasks_of_a_million_calls_are_bounded() {
+    // Tasks expire meanwhile, so that there is room for others.
+    let config = "[server]\ntask_store_mib = 8\ntask_ttl_s = 60\ncaller_calls_per_second = 1_000_000_000\n";
+    let attacked = attacked("a million tasks", config).await;
+    let (url, files) = (attacked.server().url(), attacked.server().open_files());
+    let calls = Arc::new(AtomicUsize::new(0));
+    let mut attackers = JoinSet::new();
+    for _ in 0..16 {
+        let calls = Arc::clone(&calls);
+        let is_over = move || calls.fetch_add(1, Ordering::Relaxed) >= 1_000_000;
+        attackers.spawn(flood(TaskClient::new(Client::new(url.clone())), is_over));
+    }
+    let ended = attackers.join_all().await;
+    let (tasks, plain) =
+        ended.iter().fold((0, 0), |(tasks, plain), (ids, more)| (tasks + ids.len(), plain + more));
+    println!("{tasks} tasks, {plain} plain calls");
+    // Many times as many as there is room for at once.
+    assert!(tasks + plain == 1_000_000 && tasks > 1_000, "{tasks} tasks, {plain} plain calls");
+    let open = attacked.server().open_files();
+    assert!(open < files + 64, "{open} open files, {files} before");
+    let disk = stored(&attacked.server().state());
+    assert!(disk < AUDITS + 32 * MIB, "{} MiB on the disk", disk / MIB);
     attacked.end(128 * MIB).await;
 }
 

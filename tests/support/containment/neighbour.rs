@@ -122,6 +122,11 @@ impl Latencies {
         Self(waits)
     }
 
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.0.len()
+    }
+
     /// The wait that so many per cent of the calls did not exceed.
     pub fn percentile(&self, percent: usize) -> Duration {
         let at = (self.0.len() * percent).div_ceil(100).saturating_sub(1);

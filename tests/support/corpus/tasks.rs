@@ -3,7 +3,7 @@
 //! The letter T stands for them. A guest can only begin a task for a client that knows tasks, so that client makes the
 //! calls here.
 
-use super::Evidence::{Contained, Test};
+use super::Evidence::{Contained, Soak, Test};
 use super::{Attack, Entry};
 
 const LITTLE_FUEL: &str = "limits = { fuel = 5_000_000 }";
@@ -17,7 +17,10 @@ pub(super) const ENTRIES: &[Entry] = &[
         id: "T1",
         name: "task_flood",
         what: "makes tasks without end, and cancels some of them",
-        evidence: &[Test("tasks_without_end_are_bounded_and_slow_nobody")],
+        evidence: &[
+            Test("tasks_without_end_are_bounded_and_slow_nobody"),
+            Soak("soak_tasks_of_a_million_calls_are_bounded"),
+        ],
     },
     Entry {
         id: "T2",
@@ -26,6 +29,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         evidence: &[
             Test("an_id_of_another_principal_is_answered_like_one_that_never_was"),
             Test("listeners_learn_nothing_from_ids_of_others"),
+            Test("guesses_without_end_find_no_task_and_slow_nobody"),
         ],
     },
     Entry {

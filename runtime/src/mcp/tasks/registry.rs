@@ -308,6 +308,21 @@ pub(super) mod tests {
     }
 
     #[tokio::test]
+    async fn a_task_is_unknown_when_its_time_is_over_although_its_record_is_still_there() {
+        let dir = tempfile::tempdir().unwrap();
+        let tasks = tasks(KvDatabase::new(dir.path().to_owned()), MINUTE);
+        let (id, text) = tasks.new_id(EXTENSION, &Caller::Stdio).await.unwrap();
+        let find = async || tasks.find(&text, EXTENSION, &Caller::Stdio).await;
+        let head = stored(TaskStatus::Completed, 0);
+        tasks.write(id, &head, None).await.unwrap();
+        assert!(matches!(find().await, Ok(FoundTask::Ended(_))));
+        let expired = RecordHead { created: head.created - head.ttl_ms, ..head };
+        tasks.write(id, &expired, None).await.unwrap();
+        assert!(matches!(find().await, Err(TaskError::Unknown)));
+        assert!(tasks.table.head(&id).unwrap().is_some());
+    }
+
+    #[tokio::test]
     async fn a_record_counts_until_it_is_deleted() {
         let dir = tempfile::tempdir().unwrap();
         let folder = dir.path().join("state");

@@ -244,4 +244,20 @@ mod tests {
         assert!(counts.callers.is_empty() && counts.plugins.is_empty() && counts.stored.is_empty());
         assert_eq!((counts.bytes, counts.totals()), (0, (0, 0)));
     }
+
+    #[test]
+    fn a_million_tasks_of_one_caller_leave_nothing() {
+        let mut counts = counts(9);
+        let owner = owner("a", "p");
+        for number in 0..1_000_000_u64 {
+            assert!(counts.admit(&owner, 1) && counts.add_result(&owner, 100), "{number}");
+            counts.keep(&owner, (number, u128::from(number).to_le_bytes()), 100);
+            counts.end(&owner);
+            if number % 100 == 99 {
+                counts.deleted(&counts.expired(number));
+            }
+        }
+        assert!(counts.callers.is_empty() && counts.plugins.is_empty() && counts.stored.is_empty());
+        assert_eq!((counts.bytes, counts.totals()), (0, (0, 0)));
+    }
 }
