@@ -18,7 +18,7 @@ import {
   tool,
   ToolError,
 } from "plugport-sdk";
-import type { Call, Infer } from "plugport-sdk";
+import type { Call, Infer, Middleware } from "plugport-sdk";
 import { TestClient, invoke } from "plugport-sdk/testing";
 
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
@@ -137,10 +137,19 @@ prompt({
   handler: () => "",
 });
 
+const timed: Middleware = async ({ call, name, args }, next) => {
+  same<typeof name, string>(true);
+  call.debug(args);
+  // @ts-expect-error a context is no text
+  if (name === "") return next("");
+  return (await next()) ?? next({ call, method: "tools/call", name, args: {} });
+};
+
 export const { tools, resources, prompts, completions } = plugin({
   tools: [hello, sum, raw],
   resources: [note],
   prompts: [greet],
+  middleware: [timed],
 });
 
 export async function host() {

@@ -144,6 +144,25 @@ export declare function assistant(content: Content | string): Message;
 /** The candidates that fit the text, the best ones first. */
 export declare function rank(value: string, candidates: Iterable<string>): string[];
 
+/** What a middleware sees of the request being served. */
+export interface MiddlewareContext {
+  readonly call: Call;
+  readonly method: "tools/call" | "resources/read" | "prompts/get";
+  /** The name of the tool or prompt, or the URI of the resource. */
+  readonly name: string;
+  /** The arguments before defaults are filled in, or the variables of the URI. */
+  readonly args: Record<string, any>;
+}
+
+/**
+ * A function around each tool, resource and prompt. `next` runs what is within, with another context if it gets one. It
+ * returns a `Result`, an array of `Contents`, or `{ messages, description }`; or a promise of one.
+ */
+export type Middleware = (
+  context: MiddlewareContext,
+  next: (context?: MiddlewareContext) => any,
+) => Awaitable<Returned>;
+
 /** What a component exports. */
 export interface Exports {
   tools: object;
@@ -157,6 +176,8 @@ export declare function plugin(offered: {
   tools?: Tool[];
   resources?: Resource[];
   prompts?: Prompt[];
+  /** Functions around all of these, the outermost first. */
+  middleware?: Middleware[];
 }): Exports;
 
 export type ErrorKind =
