@@ -133,6 +133,71 @@ fn the_cases_of_all_sdks_are_what_the_server_says() {
     }
 }
 
+/// Return what came.
+#[tool(
+    input_schema = r#"{"type": "object"}"#,
+    output_schema = r#"{"type": "object", "properties": {"sum": {"maximum": 9}}, "required": ["sum"]}"#
+)]
+fn give(#[args] given: Value) -> Value {
+    given
+}
+
+/// Promise and give nothing.
+#[tool(output_schema = r#"{"type": "object"}"#)]
+fn promise() -> Vec<Content> {
+    vec!["a".into()]
+}
+
+#[test]
+fn a_result_that_does_not_fit_is_rejected_in_the_words_of_the_server() {
+    assert_eq!(invoke::<give>(json!({"sum": 9})).structured(), Some(json!({"sum": 9})));
+    let unfit = "its structured content does not fit its schema: /sum: ";
+    for (outcome, why) in [
+        (invoke::<give>(json!({"sum": 10})), format!("{unfit}10 is greater than the maximum of 9")),
+        (invoke::<give>(json!({})), format!("{unfit}is required and missing")),
+        (invoke::<promise>(json!({})), "it promises structured content and gave none".to_owned()),
+    ] {
+        assert!(outcome.is_error());
+        assert_eq!(outcome.text(), format!("the tool returned an invalid result: {why}"));
+    }
+}
+
+#[data]
+struct Stay {
+    #[schemars(range(min = 1, max = 30))]
+    nights: u32,
+}
+
+#[test]
+fn a_form_that_does_not_fit_is_no_response_as_at_the_server() {
+    let filled = |content: Value| TestClient::new().accepts(content).call().elicit::<Stay>("Stay?");
+    assert!(filled(json!({"nights": 3, "more": "words"})).is_ok());
+    for (content, why) in [
+        (json!({"nights": 99}), "the field `nights` does not fit the form"),
+        (json!({}), "the field `nights` is missing"),
+        (json!({"nights": 3, "more": {}}), "the field `more` is not part of the form"),
+    ] {
+        let Err(Error::Rpc(error)) = filled(content) else { panic!("{why}") };
+        assert_eq!(error.message, format!("the client's response cannot be used: {why}"));
+    }
+    let visited = TestClient::new().visits().call().elicit::<Stay>("Stay?");
+    assert!(matches!(visited, Err(Error::Rpc(error)) if error.message.ends_with("`content` is missing")));
+}
+
+/// Open the store.
+#[tool]
+fn keep() -> Result<&'static str, Error> {
+    kv::open().map(|_| "kept")
+}
+
+#[test]
+fn the_store_is_denied_to_calls_of_the_client_that_says_so() {
+    let denied = TestClient::new().denies();
+    assert!(denied.invoke::<keep>(json!({})).text().contains("does not grant `kv`"));
+    assert_eq!(TestClient::new().invoke::<keep>(json!({})).text(), "kept");
+    assert!(kv::open().is_err());
+}
+
 #[test]
 fn what_the_operator_does_not_grant_is_denied_in_the_words_of_the_server() {
     let client = TestClient::new().samples("!").denies();
