@@ -92,6 +92,19 @@ static void a_message_names_five_faults_and_cuts_a_long_one(void)
     PP_CHECK(strlen(text) <= strlen(PREFIX) + 303 && strstr(text, "é…"));
 }
 
+static void a_result_that_does_not_fit_is_rejected(void)
+{
+    static const char invalid[] = "the tool returned an invalid result: ";
+    PP_CHECK_TEXT(pp_test_call("ratio", "{\"result\":0.5}").structured, "{\"ratio\":0.5}");
+    pp_test_result result = pp_test_call("ratio", "{\"result\":2}");
+    PP_CHECK(result.is_error && !result.structured && strncmp(result.text, invalid, strlen(invalid)) == 0);
+    PP_CHECK_TEXT(result.text + strlen(invalid), "its structured content does not fit its schema: /ratio: 2 is greater "
+                                                 "than the maximum of 1");
+    result = pp_test_call("ratio", "{}");
+    PP_CHECK(result.is_error && strncmp(result.text, invalid, strlen(invalid)) == 0);
+    PP_CHECK_TEXT(result.text + strlen(invalid), "it promises structured content and gave none");
+}
+
 static void a_schema_that_the_server_would_reject_is_told(void)
 {
     snprintf(own_schema, OWN_SCHEMA, "{\"type\":\"array\"}");
@@ -105,5 +118,6 @@ void test_validation(void)
     arguments_are_rejected_in_the_words_of_the_server();
     nulls_for_what_may_be_missing_do_not_reach_a_tool();
     a_message_names_five_faults_and_cuts_a_long_one();
+    a_result_that_does_not_fit_is_rejected();
     a_schema_that_the_server_would_reject_is_told();
 }
