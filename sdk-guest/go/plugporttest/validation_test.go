@@ -2,6 +2,7 @@ package plugporttest_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -94,6 +95,39 @@ func TestArgumentsAreRejectedInTheWordsOfTheServer(t *testing.T) {
 		}
 		if it.Reaches != nil && sorted(outcome.Text()) != sorted(string(it.Reaches)) {
 			t.Error(outcome.Text())
+		}
+	}
+}
+
+// The cases are written by `cargo run -p plugport-tests --bin argument_types`.
+func TestGeneratedArgumentsAreAcceptedWhereTheServerAcceptsThem(t *testing.T) {
+	path := os.Getenv("PLUGPORT_VALIDATION_CASES")
+	if path == "" {
+		t.Skip("there are no generated cases")
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tools := map[string]string{}
+	for _, line := range strings.Split(strings.TrimSpace(string(text)), "\n") {
+		var it struct {
+			Schema, Args string
+			Accepted     bool
+		}
+		if err := json.Unmarshal([]byte(line), &it); err != nil {
+			t.Fatal(err)
+		}
+		name, known := tools[it.Schema]
+		if !known {
+			name = fmt.Sprint("generated", len(tools))
+			tools[it.Schema] = name
+			plugport.Tool(name, "Say what came.", echo, plugport.InputSchema(it.Schema))
+		}
+		outcome := plugporttest.New().CallTool(name, json.RawMessage(it.Args))
+		rejected := outcome.IsError() && strings.HasPrefix(outcome.Text(), prefix)
+		if rejected == it.Accepted {
+			t.Errorf("%s of %s: %s", it.Args, it.Schema, outcome.Text())
 		}
 	}
 }

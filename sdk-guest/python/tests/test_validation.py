@@ -4,6 +4,7 @@ The cases are those of all SDKs; the Rust SDK compares them with the server's ow
 """
 
 import json
+import os
 import unittest
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -11,6 +12,8 @@ from typing import Annotated, Any, Literal
 from plugport_sdk import Field, ToolResult, errors, kv, testing, tool
 
 CASES = Path(__file__).parents[2] / "tests" / "validation"
+# Written by `cargo run -p plugport-tests --bin argument_types`.
+GENERATED = os.environ.get("PLUGPORT_VALIDATION_CASES")
 PREFIX = "the arguments do not fit the tool's schema: "
 
 
@@ -44,6 +47,20 @@ class Validation(unittest.TestCase):
                     self.assertTrue(outcome.text.startswith(PREFIX))
                 else:
                     self.assertEqual(json.loads(outcome.text), case.get("reaches", case["args"]))
+
+    @unittest.skipUnless(GENERATED, "there are no generated cases")
+    def test_generated_arguments_are_accepted_where_the_server_accepts_them(self):
+        for line in Path(GENERATED).read_text(encoding="utf-8").splitlines():
+            case = json.loads(line)
+
+            @tool(input_schema=case["schema"])
+            def echo(**given: Any) -> str:
+                """Say what came."""
+                return json.dumps(given)
+
+            outcome = testing.invoke(echo, json.loads(case["args"]))
+            rejected = outcome.is_error and outcome.text.startswith(PREFIX)
+            self.assertNotEqual(rejected, case["accepted"], (case, outcome.text))
 
     def test_limits_of_types_are_those_of_tests_too(self):
         for arguments, fault in (

@@ -1,11 +1,13 @@
 //! Arguments that the server would reject are rejected in tests too, in its words.
 
+use std::cell::RefCell;
 use std::path::PathBuf;
 
 use plugport_sdk::prelude::*;
 use plugport_sdk::serde_json::{self, Value, json};
 use plugport_sdk::testing::{Outcome, TestClient, invoke};
-use plugport_sdk::{Error, kv};
+use plugport_sdk::tools::ToolDescription;
+use plugport_sdk::{Error, Tool, ToolResult, kv};
 
 #[data]
 #[serde(rename_all = "lowercase")]
@@ -196,6 +198,40 @@ fn the_store_is_denied_to_calls_of_the_client_that_says_so() {
     assert!(denied.invoke::<keep>(json!({})).text().contains("does not grant `kv`"));
     assert_eq!(TestClient::new().invoke::<keep>(json!({})).text(), "kept");
     assert!(kv::open().is_err());
+}
+
+thread_local! {
+    static SCHEMA: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
+/// The tool `echo` with the schema of a generated case.
+struct Generated;
+
+impl Tool for Generated {
+    const NAME: &'static str = "generated";
+
+    fn describe() -> Result<ToolDescription, Error> {
+        let input_schema = SCHEMA.with_borrow(String::clone);
+        <echo as Tool>::describe().map(|tool| ToolDescription { input_schema, ..tool })
+    }
+
+    fn call(call: &Call, arguments: &str) -> Result<ToolResult, Error> {
+        <echo as Tool>::call(call, arguments)
+    }
+}
+
+/// The cases are written by `cargo run -p plugport-tests --bin argument_types`.
+#[test]
+fn generated_arguments_are_accepted_where_the_server_accepts_them() {
+    let Some(path) = std::env::var_os("PLUGPORT_VALIDATION_CASES") else { return };
+    for line in std::fs::read_to_string(path).unwrap().lines() {
+        let case: Value = serde_json::from_str(line).unwrap();
+        SCHEMA.set(case["schema"].as_str().unwrap().to_owned());
+        let Ok(arguments) = serde_json::from_str(case["args"].as_str().unwrap()) else { continue };
+        let outcome = invoke::<Generated>(arguments);
+        let is_rejected = outcome.is_error() && outcome.text().starts_with("the arguments do not fit");
+        assert_eq!(case["accepted"], !is_rejected, "{case}: {}", outcome.text());
+    }
 }
 
 #[test]

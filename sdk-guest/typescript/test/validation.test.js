@@ -24,6 +24,24 @@ test("arguments are rejected in the words of the server", { skip: !existsSync(fo
   }
 });
 
+// Written by `cargo run -p plugport-tests --bin argument_types`.
+const generated = process.env.PLUGPORT_VALIDATION_CASES;
+
+test("generated arguments are accepted where the server accepts them", { skip: !generated }, async () => {
+  // JavaScript rounds other numbers before the double sees them.
+  const isExact = (value) =>
+    typeof value === "object" && value !== null
+      ? Object.values(value).every(isExact)
+      : typeof value !== "number" || Math.abs(value) <= Number.MAX_SAFE_INTEGER;
+  const lines = readFileSync(generated, "utf8").trim().split("\n");
+  for (const { schema, args, accepted } of lines.map((line) => JSON.parse(line))) {
+    const given = JSON.parse(args);
+    if (!isExact(given)) continue;
+    const { text, isError } = await invoke(echo(schema), given);
+    assert.equal(!(isError && text.startsWith(prefix)), accepted, `${args} of ${schema}: ${text}`);
+  }
+});
+
 test("a message names five faults, and cuts a long one", async () => {
   const many = Object.fromEntries(Array.from({ length: 7 }, (_, at) => [`a${at}`, s.integer()]));
   assert.equal(faultsOf(await invoke(echo(many))).length, 5);
