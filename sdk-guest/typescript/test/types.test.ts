@@ -113,7 +113,8 @@ tool({
 
 const note = resource({
   template: "notes://note/{id}",
-  list: () => [{ uri: "notes://note/1", name: "first" }],
+  annotations: { audience: ["user"], priority: 1, lastModified: "2026-01-01T00:00:00Z" },
+  list: () => [{ uri: "notes://note/1", name: "first", annotations: { priority: 0.5 } }],
   complete: { id: (value, { context }) => rank(value, Object.keys(context)) },
   handler: ({ id }, call) => (call.cancelled ? null : { text: `Note ${id}` }),
 });

@@ -1,7 +1,7 @@
 // What a plugin imports from `plugport-sdk`. Written by hand, and tried by test/types.test.ts.
 
 import type { Call } from "./call.js";
-import type { Content, Contents, Result } from "./content.js";
+import type { Annotations, Content, Contents, Result } from "./content.js";
 import type { Infer, Shape } from "./schema.js";
 
 export type * from "./call.js";
@@ -71,6 +71,8 @@ export interface ResourceFields {
   title?: string;
   description?: string;
   mimeType?: string;
+  /** For whom it is, how important, and when it was changed. */
+  annotations?: Annotations;
   /** Further MCP fields, such as `size` or `icons`. */
   extra?: Record<string, unknown>;
 }

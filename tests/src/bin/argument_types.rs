@@ -4,8 +4,7 @@
 //! The suite does the same with fewer cases and one seed. A seed has 40 types; the next ones are those that follow it.
 //!
 //! Both write what the server accepts to `target/argument-types/cases-LANGUAGE-SEED.jsonl`. The validation tests of the
-//! SDKs compare their test doubles with such a file when `PLUGPORT_VALIDATION_CASES` has its path; for Python:
-//! `PLUGPORT_VALIDATION_CASES=$PWD/target/argument-types/cases-python-16.jsonl python3 -m unittest tests.test_validation`.
+//! SDKs compare their test doubles with such a file when `PLUGPORT_VALIDATION_CASES` has its path.
 
 #![expect(clippy::print_stdout, reason = "printing differences is what this program is for")]
 

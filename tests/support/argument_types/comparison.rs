@@ -1,7 +1,7 @@
 //! Calls the generated tools of a language with random arguments, and compares them with the model.
 //!
-//! What the server accepts and what it rejects is written to `target/argument-types/cases-LANGUAGE-SEED.jsonl`, a case on
-//! each line. Test doubles validate too: the validation tests of each SDK read such a file, whose path is in
+//! What the server accepts and what it rejects is written to `target/argument-types/cases-LANGUAGE-SEED.jsonl`, a case
+//! on each line. Test doubles validate too: the validation tests of each SDK read such a file, whose path is in
 //! `PLUGPORT_VALIDATION_CASES`, and compare the double with the server.
 
 use std::fmt;
