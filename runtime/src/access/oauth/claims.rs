@@ -68,6 +68,11 @@ pub(super) fn principal(
     Ok(BoundPrincipal::new(Arc::new(principal), binding))
 }
 
+/// When a token was issued, by its own unverified words. This decides only whether the client is to try again.
+pub(super) fn unverified_issue_time(claims: &Value) -> Option<SystemTime> {
+    Claims(claims).time("iat").ok().flatten()
+}
+
 /// An object of claims.
 #[derive(Clone, Copy)]
 struct Claims<'c>(&'c Value);
