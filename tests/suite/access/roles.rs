@@ -180,6 +180,8 @@ async fn scopes_are_asked_for_before_the_call() {
     assert!(tools(&ada).await.contains(&"polite-add".to_owned()), "a client has to see what it may ask for");
     let nobody = Client::new(server.url()).call("polite-echo", json!({ "message": "x" })).await;
     assert_eq!(nobody.status, 401, "{nobody:?}");
+    let challenge = nobody.headers["www-authenticate"].to_str().unwrap();
+    assert!(challenge.contains("scope=\"tools\"") && !challenge.contains("error"), "{challenge}");
     let session = ada.session("2025-03-26").await;
     let call = json!({ "name": "polite-add", "arguments": add });
     let batch = json!([

@@ -59,8 +59,8 @@ pub enum TokenError {
     /// `iss` is not a configured issuer.
     #[error("the token is of an issuer that is not in `[[auth.issuers]]`")]
     UnknownIssuer,
-    /// A claim has the wrong type, is too long, or contains control characters.
-    #[error("a claim of the token has the wrong type, is too long or holds control characters")]
+    /// A claim has the wrong type, is too long, or contains hidden characters.
+    #[error("a claim of the token has the wrong type, is too long or holds hidden characters")]
     ClaimFormat,
     /// The token has no `aud`.
     #[error("the token names no audience, so it may be meant for any server")]
