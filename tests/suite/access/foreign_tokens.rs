@@ -1,5 +1,6 @@
 //! Tokens that this project did not make (`tests/clients/token-vectors`): the fit ones get in, and each of the unfit
-//! ones is refused with the right status and header, runs no guest and has one line in the audit.
+//! ones is refused with the right status, header and reason, runs no guest and has one line in the audit. Nothing of a
+//! token is in the audit or in the log, which has all levels.
 
 use plugport_tests::http_client::Client;
 use plugport_tests::server::{Builder, Server};
@@ -108,7 +109,7 @@ fn tokens(kind: &Value) -> impl Iterator<Item = (&str, &str)> {
 async fn tokens_of_other_makers_are_told_apart() {
     let mut refused = 0;
     for maker in serde_json::from_str::<Vec<Value>>(VECTORS).unwrap() {
-        let server = server(&maker).start().await;
+        let server = server(&maker).log("trace").start().await;
         let name = maker["maker"].as_str().unwrap();
         let id =
             format!("oauth:{}#{}", maker["issuer"].as_str().unwrap(), maker["subject"].as_str().unwrap());
