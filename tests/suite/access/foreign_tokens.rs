@@ -120,7 +120,11 @@ async fn tokens_of_other_makers_are_told_apart() {
         }
         let is_guests = |line: &Value| line["event"] == "call" && line["caller"] != "server";
         let fit = maker["fit"].as_object().unwrap().len();
-        assert_eq!(server.wait_for_audit_lines(is_guests, fit).await.len(), fit);
+        let calls = server.wait_for_audit_lines(is_guests, fit).await;
+        assert_eq!(calls.len(), fit);
+        for line in &calls {
+            assert_eq!((&line["client"], &line["address"]), (&maker["client"], &json!("127.0.0.1")), "{line}");
+        }
         let mut reasons = Vec::new();
         for (what, token) in tokens(&maker["unfit"]) {
             if DECIDED_OTHERWISE.iter().any(|(other, _)| *other == what) {
