@@ -123,7 +123,11 @@ async fn tokens_of_other_makers_are_told_apart() {
         let calls = server.wait_for_audit_lines(is_guests, fit).await;
         assert_eq!(calls.len(), fit);
         for line in &calls {
-            assert_eq!((&line["client"], &line["address"]), (&maker["client"], &json!("127.0.0.1")), "{line}");
+            assert_eq!(
+                (&line["client"], &line["address"]),
+                (&maker["client"], &json!("127.0.0.1")),
+                "{line}"
+            );
         }
         let mut reasons = Vec::new();
         for (what, token) in tokens(&maker["unfit"]) {
