@@ -1,5 +1,6 @@
 //! Tokens that this project did not make (`tests/clients/token-vectors`): the fit ones get in, and each of the unfit
-//! ones is refused with the right status and header, runs no guest and has one line in the audit.
+//! ones is refused with the right status, header and reason, runs no guest and has one line in the audit. Nothing of a
+//! token is in the audit or in the log, which has all levels.
 
 use plugport_tests::http_client::Client;
 use plugport_tests::server::{Builder, Server};
@@ -108,7 +109,7 @@ fn tokens(kind: &Value) -> impl Iterator<Item = (&str, &str)> {
 async fn tokens_of_other_makers_are_told_apart() {
     let mut refused = 0;
     for maker in serde_json::from_str::<Vec<Value>>(VECTORS).unwrap() {
-        let server = server(&maker).start().await;
+        let server = server(&maker).log("trace").start().await;
         let name = maker["maker"].as_str().unwrap();
         let id =
             format!("oauth:{}#{}", maker["issuer"].as_str().unwrap(), maker["subject"].as_str().unwrap());
@@ -119,7 +120,15 @@ async fn tokens_of_other_makers_are_told_apart() {
         }
         let is_guests = |line: &Value| line["event"] == "call" && line["caller"] != "server";
         let fit = maker["fit"].as_object().unwrap().len();
-        assert_eq!(server.wait_for_audit_lines(is_guests, fit).await.len(), fit);
+        let calls = server.wait_for_audit_lines(is_guests, fit).await;
+        assert_eq!(calls.len(), fit);
+        for line in &calls {
+            assert_eq!(
+                (&line["client"], &line["address"]),
+                (&maker["client"], &json!("127.0.0.1")),
+                "{line}"
+            );
+        }
         let mut reasons = Vec::new();
         for (what, token) in tokens(&maker["unfit"]) {
             if DECIDED_OTHERWISE.iter().any(|(other, _)| *other == what) {
