@@ -25,6 +25,7 @@ type number struct {
 func alone(t *testing.T) {
 	saved := registered
 	registered.tools, registered.resources, registered.prompts, registered.completers = nil, nil, nil, nil
+	registered.middleware = nil
 	t.Cleanup(func() { registered = saved })
 }
 

@@ -206,7 +206,7 @@ func TestErrorsAreHandedOn(t *testing.T) {
 	for want, client := range map[plugport.Kind]*plugporttest.Client{
 		plugport.MissingCapability: plugporttest.New().Accepts(map[string]any{"name": "Ada"}),
 		plugport.Rejected:          plugporttest.New().Declines(),
-		plugport.InvalidParams:     plugporttest.New().Accepts(map[string]any{"name": 7}),
+		plugport.RPC:               plugporttest.New().Accepts(map[string]any{"name": 7}),
 		plugport.Denied:            plugporttest.New().ElicitsWith(nil, plugport.Errorf(plugport.Denied, "no")),
 	} {
 		outcome := client.CallTool("ask", struct{}{})

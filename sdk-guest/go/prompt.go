@@ -104,27 +104,38 @@ func getPrompt(call *Call, name string, args map[string]string) (result PromptRe
 		if prompt.name != name || !prompt.isListed() {
 			continue
 		}
-		made, err := prompt.get(call, args)
-		if err != nil {
-			return PromptResult{}, toError(err)
-		}
-		return toPrompt(made), nil
+		return prompt.serve(call, args)
 	}
 	return PromptResult{}, Errorf(NotFound, "there is no prompt `%s`", name)
 }
 
-func toPrompt(made any) PromptResult {
+func (p *prompt) serve(call *Call, args map[string]string) (PromptResult, error) {
+	request := Request{Method: "prompts/get", Name: p.name, Values: args}
+	made, err := serve(call, request, func(call *Call, request Request) (any, error) {
+		made, err := p.get(call, request.Values)
+		if err != nil {
+			return nil, err
+		}
+		return toPrompt(made)
+	})
+	if err != nil {
+		return PromptResult{}, toError(err)
+	}
+	return toPrompt(made)
+}
+
+func toPrompt(made any) (PromptResult, error) {
 	switch made := made.(type) {
 	case string:
-		return PromptResult{Messages: []PromptMessage{UserMessage(made)}}
+		return PromptResult{Messages: []PromptMessage{UserMessage(made)}}, nil
 	case Content:
-		return PromptResult{Messages: []PromptMessage{{User, made}}}
+		return PromptResult{Messages: []PromptMessage{{User, made}}}, nil
 	case PromptMessage:
-		return PromptResult{Messages: []PromptMessage{made}}
+		return PromptResult{Messages: []PromptMessage{made}}, nil
 	case []PromptMessage:
-		return PromptResult{Messages: made}
+		return PromptResult{Messages: made}, nil
 	case PromptResult:
-		return made
+		return made, nil
 	}
-	return PromptResult{}
+	return PromptResult{}, Errorf(Internal, "a prompt cannot be made of a value of type %T", made)
 }

@@ -15,6 +15,7 @@ var registered struct {
 	resources  []*resource
 	prompts    []*prompt
 	completers []completer
+	middleware []func(next Handler) Handler
 }
 
 // mistakes joins what is wrong with one kind of things, and with names that are there twice.

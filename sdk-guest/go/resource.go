@@ -138,14 +138,25 @@ func readResource(call *Call, uri string, matched matchedTemplate) (contents []C
 	if it == nil {
 		return nil, noSuchResource(uri)
 	}
-	value, err := it.read(call, matched.variables)
-	if err == errNoFit {
-		return nil, noSuchResource(uri)
-	}
+	return it.serve(call, uri, matched.variables)
+}
+
+func (r *resource) serve(call *Call, uri string, variables map[string]string) ([]Contents, error) {
+	request := Request{Method: "resources/read", Name: uri, Values: variables}
+	value, err := serve(call, request, func(call *Call, request Request) (any, error) {
+		value, err := r.read(call, request.Values)
+		if err == errNoFit {
+			return nil, noSuchResource(uri)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return toContents(value, uri, r.mimeType())
+	})
 	if err != nil {
 		return nil, toError(err)
 	}
-	return toContents(value, uri, it.mimeType())
+	return toContents(value, uri, r.mimeType())
 }
 
 func findResource(kind entity, uri string) *resource {

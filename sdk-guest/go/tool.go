@@ -35,7 +35,7 @@ func Tool[A, R any](name, description string, run func(call *Call, args A) (R, e
 			}
 			result, err := run(call, args)
 			if err != nil {
-				return failed(err)
+				return ToolResult{}, err
 			}
 			return toResult(result)
 		},
@@ -87,8 +87,19 @@ func callTool(call *Call, name, args string) (result ToolResult, err error) {
 	defer guard(call, "serving the tool `"+name+"`", &err)
 	for _, tool := range registered.tools {
 		if tool.name == name && tool.isListed() {
-			return tool.run(call, args)
+			return tool.serve(call, args)
 		}
 	}
 	return ToolResult{}, Errorf(NotFound, "there is no tool `%s`", name)
+}
+
+func (t *tool) serve(call *Call, args string) (ToolResult, error) {
+	request := Request{Method: "tools/call", Name: t.name, Arguments: args}
+	made, err := serve(call, request, func(call *Call, request Request) (any, error) {
+		return t.run(call, request.Arguments)
+	})
+	if err != nil {
+		return failed(err)
+	}
+	return toResult(made)
 }

@@ -46,6 +46,7 @@ pub struct Builder {
     listen: &'static str,
     env: Vec<(String, String)>,
     shell: Option<String>,
+    log: Option<String>,
     alone: bool,
     cold: bool,
 }
@@ -59,6 +60,7 @@ impl Server {
             listen: "127.0.0.1:0",
             env: Vec::new(),
             shell: None,
+            log: None,
             alone: false,
             cold: false,
         }
@@ -224,6 +226,11 @@ impl Builder {
         Self { shell: Some(shell.to_owned()), ..self }
     }
 
+    /// With this filter for its log.
+    pub fn log(self, filter: &str) -> Self {
+        Self { log: Some(filter.to_owned()), ..self }
+    }
+
     /// Without other servers on the machine as soon as it serves, for measurements.
     pub fn alone(self) -> Self {
         Self { alone: true, ..self }
@@ -240,6 +247,9 @@ impl Builder {
             Some(shell) => shell_command(shell),
             None => program().into(),
         };
+        if let Some(filter) = &self.log {
+            command.args(["--log", filter]);
+        }
         command.args(["serve", "--listen", self.listen, "--plugins"]);
         command.arg(self.plugins.as_deref().unwrap_or(self.folder.path()));
         command.current_dir(self.folder.path()).envs(self.homes());

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 use crate::support::connection::Connection;
 use crate::support::http::{InProcess, request};
 use crate::support::in_process::{BenchFn as _, runtime, thread_cpu};
-use crate::support::{entry, guest_file, loader};
+use crate::support::{entry, guest_file, loader, quantile, verdict};
 use plugport::catalog::{Catalog, Snapshot};
 use plugport::config::ServerConfig;
 use plugport::mcp::Server;
@@ -111,16 +111,6 @@ fn print(times: &[Vec<f64>], export_times: &[f64]) {
     }
     let (fastest, median) = (quantile(export_times.to_vec(), 0.0), quantile(export_times.to_vec(), 0.5));
     println!("{:<48}{fastest:>9.2}{median:>9.2}", "exporting the spans of a call");
-}
-
-fn verdict(figure: f64, aim: Option<f64>) -> String {
-    let word = |aim| if figure <= aim { "holds" } else { "missed" };
-    aim.map(|aim| format!("{aim:>9.2}  {}", word(aim))).unwrap_or_default()
-}
-
-fn quantile(mut figures: Vec<f64>, part: f64) -> f64 {
-    figures.sort_by(f64::total_cmp);
-    figures[((figures.len() as f64 * part) as usize).min(figures.len() - 1)]
 }
 
 fn with_bad_collectors(guest: &Path) {

@@ -66,6 +66,15 @@ impl Caller {
         }
     }
 
+    /// The principal and its address; `None` without authentication.
+    #[must_use]
+    pub fn authenticated(&self) -> Option<&AuthenticatedCaller> {
+        match self {
+            Self::Principal(authenticated) => Some(authenticated),
+            Self::Stdio | Self::Address(_) | Self::Unknown | Self::CommandLine | Self::Server => None,
+        }
+    }
+
     /// The name under which a guest knows its caller.
     #[must_use]
     pub fn name_for_guest(&self) -> Option<&str> {

@@ -20,7 +20,7 @@ pub enum CatalogChange {
     Prompts,
     /// The contents of the resource with this URI.
     Updated(Arc<str>),
-    /// The receiver missed updates: any resource may have new contents.
+    /// The receiver missed updates: any resource that it [sees](ChangeReceiver::sees_uri) may have new contents.
     Lost,
 }
 
@@ -95,6 +95,12 @@ impl ChangeReceiver {
     /// The digests of the lists that this listener sees, where `published` are those of all items.
     fn visible(&self, published: ListDigests) -> ListDigests {
         self.view.as_ref().and_then(|view| view.lists()).unwrap_or(published)
+    }
+
+    /// Whether this listener sees the resource with this URI now.
+    #[must_use]
+    pub fn sees_uri(&self, uri: &str) -> bool {
+        self.view.as_ref().is_none_or(|view| view.sees_uri(uri))
     }
 
     /// The next change; `None` when there will be no more. Cancel-safe.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use arc_swap::ArcSwap;
 use serde::Serialize;
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -49,23 +50,29 @@ pub(super) enum CacheScope {
     Private,
 }
 
+/// The caller that hears the notifications of a stream. A session outlives tokens, so a later connection replaces the
+/// caller: the same principal may come with a token of other groups and scopes.
+pub(crate) type ListeningCaller = Arc<ArcSwap<Caller>>;
+
 /// The items of the published snapshot that one caller sees, for its notifications.
 #[derive(Debug)]
 struct ListenerOf {
     catalog: Arc<Catalog>,
-    caller: Caller,
+    caller: ListeningCaller,
 }
 
 impl ListenerView for ListenerOf {
     fn lists(&self) -> Option<ListDigests> {
-        let (snapshot, view) = self.catalog.current_for(&self.caller.subject());
+        let caller = self.caller.load_full();
+        let (snapshot, view) = self.catalog.current_for(&caller.subject());
         view.is_some_and(|view| view.policy.has_roles()).then(|| snapshot.list_digests())
     }
 
     fn sees_uri(&self, uri: &str) -> bool {
-        let (snapshot, view) = self.catalog.current_for(&self.caller.subject());
+        let caller = self.caller.load_full();
+        let subject = caller.subject();
+        let (snapshot, view) = self.catalog.current_for(&subject);
         let Some(view) = view else { return true };
-        let subject = self.caller.subject();
         let has_scopes =
             |plugin: &Arc<Plugin>| subject.has_scopes(view.policy.scopes_of(plugin.name(), None));
         match snapshot.plugin_for_uri(uri) {
@@ -258,22 +265,26 @@ impl Server {
 
     /// Returns a receiver of all changes that a caller sees, starting now, or when lists are released to clients.
     pub(crate) fn changes(&self, caller: &Caller) -> ChangeReceiver {
-        self.changes_since(self.released_lists(caller), caller)
+        self.changes_since(self.released_lists(caller), &listening(caller))
     }
 
     /// Like [`Self::changes`], for a client that knows these lists.
-    pub(crate) fn changes_since(&self, known: Option<ListDigests>, caller: &Caller) -> ChangeReceiver {
+    pub(crate) fn changes_since(
+        &self,
+        known: Option<ListDigests>,
+        caller: &ListeningCaller,
+    ) -> ChangeReceiver {
         self.catalog.changes_since(known).seen_by(self.listener_view(caller))
     }
 
     /// The digests of the lists that a caller sees now; `None` while lists are not released to clients.
     pub(crate) fn released_lists(&self, caller: &Caller) -> Option<ListDigests> {
         let published = self.catalog.released_lists()?;
-        Some(self.listener_view(caller).lists().unwrap_or(published))
+        Some(self.listener_view(&listening(caller)).lists().unwrap_or(published))
     }
 
-    fn listener_view(&self, caller: &Caller) -> Arc<dyn ListenerView> {
-        Arc::new(ListenerOf { catalog: Arc::clone(&self.catalog), caller: caller.clone() })
+    fn listener_view(&self, caller: &ListeningCaller) -> Arc<dyn ListenerView> {
+        Arc::new(ListenerOf { catalog: Arc::clone(&self.catalog), caller: Arc::clone(caller) })
     }
 
     /// Ends calls that have been suspended for too long and deletes expired tasks, until the server begins to stop.
@@ -320,6 +331,10 @@ impl Server {
         self.tasks.close();
         self.tasks.wait().await;
     }
+}
+
+fn listening(caller: &Caller) -> ListeningCaller {
+    Arc::new(ArcSwap::from_pointee(caller.clone()))
 }
 
 /// The tasks of a server with these settings.

@@ -119,8 +119,8 @@ static const pp_json *look_up(const pp_args *args, const char *name, pp_kind wan
         ppi_stop("the plugin asks for `%s` as another type than its table declares", name);
     }
     const pp_json *value = given(args, param, name);
-    return value || !param || !param->otherwise ? value
-                                                : pp_json_parse(param->otherwise, strlen(param->otherwise), NULL);
+    const char *otherwise = value || !param ? NULL : ppi_default(param);
+    return otherwise ? pp_json_parse(otherwise, strlen(otherwise), NULL) : value;
 }
 
 bool pp_has(const pp_args *args, const char *name)

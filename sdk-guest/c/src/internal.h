@@ -62,6 +62,8 @@ size_t ppi_param_count(const pp_param *params, size_t room);
 /* NULL, or what is wrong with the values. Forms are nobody's, and may have fields that were not asked for. */
 const char *ppi_argument_error(const pp_args *args, const char *whose);
 bool ppi_is_optional(const pp_param *param);
+/* The default as JSON, also that of a schema of the author's own; NULL if there is none. */
+const char *ppi_default(const pp_param *param);
 
 /* schema.c */
 const char *ppi_schema(const pp_param *params, size_t room, bool closed);

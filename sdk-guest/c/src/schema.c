@@ -10,9 +10,17 @@ size_t ppi_param_count(const pp_param *params, size_t room)
     return count;
 }
 
+const char *ppi_default(const pp_param *param)
+{
+    if (param->otherwise || param->kind != PP_KIND_JSON) {
+        return param->otherwise;
+    }
+    return pp_json_source(pp_json_member(pp_json_parse(param->detail, strlen(param->detail), NULL), "default"));
+}
+
 bool ppi_is_optional(const pp_param *param)
 {
-    return param->optional || param->otherwise;
+    return param->optional || ppi_default(param);
 }
 
 void ppi_each_choice(const char *choices, ppi_choice_visitor *visit, void *state)
@@ -60,7 +68,10 @@ static void put_members(pp_doc *doc, const pp_param *param)
         ppi_stop("the schema of \"%s\" is no JSON object: %s", param->name, why ? why : param->detail);
     }
     for (const pp_json *member = pp_json_at(schema, 0); member; member = pp_json_next(member)) {
-        pp_put_json(doc, pp_json_key(member), pp_json_source(member));
+        bool is_replaced = param->otherwise && strcmp(pp_json_key(member), "default") == 0;
+        if (!is_replaced) {
+            pp_put_json(doc, pp_json_key(member), pp_json_source(member));
+        }
     }
 }
 

@@ -7,8 +7,20 @@
 #define MOST_ROOTS 16
 #define MOST_EXTENSIONS 16
 
+/* A response that a test gave. */
+typedef struct response {
+    struct response *next;
+    const char *json;
+} response;
+
+/* Those to requests of one kind, in their order. A client that ever had one has the capability. */
+typedef struct responses {
+    bool able;
+    response *first, *last;
+} responses;
+
 typedef struct client {
-    const char *sample, *elicit;
+    responses sample, elicit;
     const char *root_uris[MOST_ROOTS], *root_names[MOST_ROOTS];
     size_t roots;
     const char *extensions[MOST_EXTENSIONS];
@@ -36,25 +48,44 @@ const char *ppt_quoted(const char *text)
     return ppt_format("%.*s", (int)strlen(json) - 2, json + 1);
 }
 
+static void respond_with(responses *all, const char *json)
+{
+    response *made = ppt_keep(sizeof *made);
+    made->next = NULL;
+    made->json = json;
+    if (all->first) {
+        all->last->next = made;
+    } else {
+        all->first = made;
+    }
+    all->last = made;
+    all->able = true;
+}
+
 void pp_test_samples(const char *text)
 {
-    now.sample = ppt_format("{\"role\":\"assistant\",\"content\":{\"type\":\"text\",\"text\":%s},\"model\":\"test\"}",
-                            ppt_quoted(text));
+    const char *content = ppt_format("{\"type\":\"text\",\"text\":%s}", ppt_quoted(text));
+    respond_with(&now.sample, ppt_format("{\"role\":\"assistant\",\"content\":%s,\"model\":\"test\"}", content));
 }
 
 void pp_test_accepts(const char *json)
 {
-    now.elicit = ppt_format("{\"action\":\"accept\",\"content\":%s}", json);
+    respond_with(&now.elicit, ppt_format("{\"action\":\"accept\",\"content\":%s}", json));
+}
+
+void pp_test_visits(void)
+{
+    respond_with(&now.elicit, "{\"action\":\"accept\"}");
 }
 
 void pp_test_declines(void)
 {
-    now.elicit = "{\"action\":\"decline\"}";
+    respond_with(&now.elicit, "{\"action\":\"decline\"}");
 }
 
 void pp_test_closes(void)
 {
-    now.elicit = "{\"action\":\"cancel\"}";
+    respond_with(&now.elicit, "{\"action\":\"cancel\"}");
 }
 
 void pp_test_has_root(const char *uri, const char *name)
@@ -157,8 +188,8 @@ void plugport_plugin_request_method_call_client(plugport_plugin_request_borrow_c
     ret->name = ppt_give("test");
     ret->version = ppt_give("0.1.0");
     ret->protocol = ppt_give("2026-07-28");
-    ret->sampling = now.sample != NULL;
-    ret->elicitation = now.elicit != NULL;
+    ret->sampling = now.sample.able;
+    ret->elicitation = now.elicit.able;
     ret->roots = now.roots > 0;
     ret->extensions.len = now.extension_count;
     ret->extensions.ptr = NULL;
@@ -196,14 +227,38 @@ static bool answers(bool able, const char *what, plugport_plugin_types_error_t *
     return able && !now.denies;
 }
 
-static bool ask(const char *answer, const char *what, plugin_string_t *params, plugin_string_t *ret,
+/* Why the server does not pass on a response to this request, or NULL. */
+static const char *response_fault(const char *params, const char *json)
+{
+    const pp_json *form = pp_json_member(pp_json_parse(params, strlen(params), NULL), "requestedSchema");
+    const pp_json *result = pp_json_parse(json, strlen(json), NULL);
+    const char *action = pp_json_text(pp_json_member(result, "action"), NULL);
+    bool is_filled = form && action && strcmp(action, "accept") == 0;
+    return is_filled ? ppt_form_fault(form, pp_json_member(result, "content")) : NULL;
+}
+
+static bool ask(responses *all, const char *what, plugin_string_t *params, plugin_string_t *ret,
                 plugport_plugin_types_error_t *error)
 {
     now.request = ppt_text(*params);
-    if (!answers(answer != NULL, what, error)) {
+    if (!answers(all->able, what, error)) {
         return false;
     }
-    *ret = ppt_give(answer);
+    const response *next = all->first;
+    if (!next) {
+        error->tag = PLUGPORT_PLUGIN_TYPES_ERROR_INTERNAL;
+        error->val.internal = ppt_give(ppt_format("the test has no more responses for %s", what));
+        return false;
+    }
+    all->first = next->next;
+    const char *why = response_fault(now.request, next->json);
+    if (why) {
+        error->tag = PLUGPORT_PLUGIN_TYPES_ERROR_RPC;
+        error->val.rpc.code = -32603;
+        error->val.rpc.message = ppt_give(ppt_format("the client's response cannot be used: %s", why));
+        return false;
+    }
+    *ret = ppt_give(next->json);
     return true;
 }
 
@@ -212,7 +267,7 @@ bool plugport_plugin_sampling_create_message(plugport_plugin_sampling_borrow_cal
                                              plugport_plugin_sampling_error_t *err)
 {
     (void)call, (void)key;
-    return ask(now.sample, "sampling", params, ret, err);
+    return ask(&now.sample, "sampling", params, ret, err);
 }
 
 bool plugport_plugin_elicitation_elicit(plugport_plugin_elicitation_borrow_call_t call, plugin_string_t *key,
@@ -220,7 +275,7 @@ bool plugport_plugin_elicitation_elicit(plugport_plugin_elicitation_borrow_call_
                                         plugport_plugin_elicitation_error_t *err)
 {
     (void)call, (void)key;
-    return ask(now.elicit, "elicitation", params, ret, err);
+    return ask(&now.elicit, "elicitation", params, ret, err);
 }
 
 bool plugport_plugin_roots_list_roots(plugport_plugin_roots_borrow_call_t call, plugin_string_t *key,
@@ -265,9 +320,9 @@ static void respond(const plugport_plugin_inputs_input_request_t *request,
     bool answered;
     answer->key = ppt_give(ppt_text(request->key));
     if (request->body.tag == PLUGPORT_PLUGIN_INPUTS_BODY_CREATE_MESSAGE) {
-        answered = ask(now.sample, "sampling", &params, text, &error);
+        answered = ask(&now.sample, "sampling", &params, text, &error);
     } else if (request->body.tag == PLUGPORT_PLUGIN_INPUTS_BODY_ELICIT) {
-        answered = ask(now.elicit, "elicitation", &params, text, &error);
+        answered = ask(&now.elicit, "elicitation", &params, text, &error);
     } else {
         answered = answers(now.roots > 0, "roots", &error);
         *text = ppt_give(answered ? roots_as_json() : "");

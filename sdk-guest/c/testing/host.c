@@ -57,9 +57,10 @@ static void add_failure(pp_test_result *result, const plugport_plugin_types_erro
 {
     result->failed = true;
     result->failure = (pp_failure_kind)error->tag;
-    bool plain = error->tag != PLUGPORT_PLUGIN_TYPES_ERROR_TIMED_OUT &&
-                 error->tag != PLUGPORT_PLUGIN_TYPES_ERROR_CANCELLED && error->tag != PLUGPORT_PLUGIN_TYPES_ERROR_RPC;
-    result->text = plain ? ppt_text(error->val.internal) : "";
+    bool has_text = error->tag != PLUGPORT_PLUGIN_TYPES_ERROR_TIMED_OUT &&
+                    error->tag != PLUGPORT_PLUGIN_TYPES_ERROR_CANCELLED;
+    bool is_rpc = error->tag == PLUGPORT_PLUGIN_TYPES_ERROR_RPC;
+    result->text = has_text ? ppt_text(is_rpc ? error->val.rpc.message : error->val.internal) : "";
 }
 
 pp_test_result ppt_call(const char *tool, const char *args)
@@ -84,7 +85,11 @@ pp_test_result ppt_call(const char *tool, const char *args)
 pp_test_result pp_test_call(const char *tool, const char *args)
 {
     pp_test_result result = empty();
-    return ppt_validate(tool, &args, &result) ? ppt_call(tool, args) : result;
+    if (ppt_validate(tool, &args, &result)) {
+        result = ppt_call(tool, args);
+        ppt_validate_result(tool, &result);
+    }
+    return result;
 }
 
 /* The members of a JSON object, all of them texts. */

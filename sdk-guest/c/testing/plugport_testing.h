@@ -14,12 +14,14 @@
 extern "C" {
 #endif
 
-/* The client's responses from now on. */
+/* The client's responses, each to the next request of its kind. */
 void pp_test_samples(const char *text);
 /* The form, filled in with this JSON. */
 void pp_test_accepts(const char *json);
+/* Goes to the page. */
+void pp_test_visits(void);
 void pp_test_declines(void);
-/* Closes the form. */
+/* Closes the form or page. */
 void pp_test_closes(void);
 void pp_test_has_root(const char *uri, const char *name);
 /* The client declares this extension. */
@@ -63,7 +65,7 @@ typedef struct pp_test_result {
     size_t count;
 } pp_test_result;
 
-/* `args` is a JSON object. What does not fit the schema is rejected as the server does it. */
+/* `args` is a JSON object. Arguments and results that do not fit the schemas are rejected as the server does it. */
 pp_test_result pp_test_call(const char *tool, const char *args);
 /* One with a URI of its own. */
 pp_test_result pp_test_read(const char *uri);

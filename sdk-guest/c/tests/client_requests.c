@@ -26,12 +26,36 @@ static void forms_are_not_filled_in(void)
     PP_CHECK(pp_elicit(&call, &form, "?").action == PP_DECLINED);
     pp_test_closes();
     PP_CHECK(pp_elicit(&call, &form, "?").action == PP_CANCELLED);
-    pp_test_accepts("{\"age\":-1}");
+    pp_test_accepts("{\"name\":\"a\\u0000b\"}");
     pp_elicit_result answer = pp_elicit(&call, &form, "?");
     PP_CHECK(answer.action == PP_FAILED);
-    PP_CHECK_TEXT(answer.failure->message, "the answer does not fit the form: the field `name` is missing");
+    PP_CHECK_TEXT(answer.failure->message,
+                  "the answer does not fit the form: the field `name` must not have U+0000 in it");
+    answer = pp_elicit(&call, &form, "?");
+    PP_CHECK(answer.failure->kind == PP_FAILED_INTERNAL);
+    PP_CHECK_TEXT(answer.failure->message, "the test has no more responses for elicitation");
     pp_test_new_client();
     PP_CHECK(pp_elicit(&call, &form, "?").failure->kind == PP_FAILED_MISSING_CAPABILITY);
+}
+
+static void forms_fit_as_at_the_server(void)
+{
+    static const char *const cases[][2] = {
+        {"{\"age\":1}", "the field `name` is missing"},
+        {"{\"name\":\"Ada\",\"age\":-1}", "the field `age` does not fit the form"},
+        {"{\"name\":\"Ada\",\"more\":{}}", "the field `more` is not part of the form"},
+    };
+    pp_test_new_client();
+    for (size_t at = 0; at < sizeof cases / sizeof *cases; at++) {
+        pp_test_accepts(cases[at][0]);
+        pp_elicit_result answer = pp_elicit(&call, &form, "?");
+        PP_CHECK(answer.action == PP_FAILED && answer.failure->kind == PP_FAILED_RPC);
+        PP_CHECK_TEXT(answer.failure->message, pp_format("the client's response cannot be used: %s", cases[at][1]));
+    }
+    pp_test_accepts("{\"name\":\"Ada\",\"more\":true}");
+    PP_CHECK(pp_elicit(&call, &form, "?").action == PP_ACCEPTED);
+    pp_test_visits();
+    PP_CHECK(pp_elicit_url(&call, "https://example.com", "Pay.").action == PP_ACCEPTED);
 }
 
 static void models_are_sampled(void)
@@ -119,6 +143,7 @@ void test_client_requests(void)
     several_requests_are_sent_at_once();
     forms_are_filled_in();
     forms_are_not_filled_in();
+    forms_fit_as_at_the_server();
     models_are_sampled();
     roots_are_listed();
     clients_are_told();

@@ -39,6 +39,24 @@ static pp_result *validated(pp_call *call, const pp_args *args)
                    pp_has(args, "loud"), guests ? guests : "-", friends ? friends : "-", pets ? pets : "-");
 }
 
+static pp_result *defaults(pp_call *call, const pp_args *args)
+{
+    (void)call;
+    return pp_text("%s %s", pp_json_source(pp_value(args, "list")), pp_json_source(pp_value(args, "other")));
+}
+
+static pp_result *ratio(pp_call *call, const pp_args *args)
+{
+    (void)call;
+    const char *json = pp_json_source(pp_value(args, "result"));
+    pp_doc *doc = pp_object();
+    if (!json) {
+        return pp_text("nothing");
+    }
+    pp_put_json(doc, "ratio", json);
+    return pp_structured(doc);
+}
+
 static pp_result *by_hand(pp_call *call, const pp_args *args)
 {
     (void)call;
@@ -60,6 +78,12 @@ PP_TOOLS(
                 PP_CHOICE("unit", "cm|in", "The unit.", .otherwise = "\"cm\""),
                 PP_JSON("list", "{\"type\":\"array\"}", "A list.", .optional = true),
             },
+    },
+    {
+        .name = "ratio",
+        .description = "Return what came.",
+        .call = ratio,
+        .params = {PP_JSON("result", "{}", "The result.", .optional = true)},
         .returns = {PP_NUMBER_IN("ratio", 0, 1, "A ratio.")},
     },
     {
@@ -70,6 +94,13 @@ PP_TOOLS(
     },
     {.name = "pieces", .description = "Pieces.", .call = pieces},
     {.name = "forgetful", .description = "Nothing.", .call = forgetful},
+    {
+        .name = "defaults",
+        .description = "Return the list.",
+        .call = defaults,
+        .params = {PP_JSON("list", "{\"type\":\"array\",\"default\":[1]}", "A list."),
+                   PP_JSON("other", "{\"type\":\"array\",\"default\":[1]}", "Another.", .otherwise = "[2]")},
+    },
     {
         .name = "by_hand",
         .description = "A schema of its own.",
@@ -153,6 +184,16 @@ static void a_null_is_nothing_where_something_may_be_missing(void)
     rejects("{\"count\":null}", "the argument `count` must be a whole number from 1 to 10");
 }
 
+static void defaults_in_schemas_are_filled_in(void)
+{
+    PP_CHECK_TEXT(pp_test_call("defaults", "{}").text, "[1] [2]");
+    PP_CHECK_TEXT(pp_test_call("defaults", "{\"list\":[],\"other\":[3]}").text, "[] [3]");
+    PP_CHECK_TEXT(pp_test_input_schema("defaults"),
+                  "{\"type\":\"object\",\"properties\":{\"list\":{\"type\":\"array\",\"default\":[1],"
+                  "\"description\":\"A list.\"},\"other\":{\"type\":\"array\",\"description\":\"Another.\","
+                  "\"default\":[2]}},\"additionalProperties\":false}");
+}
+
 static void limits_of_integers_are_exact(void)
 {
     const char *schema = pp_test_input_schema("exact");
@@ -174,7 +215,7 @@ static void schemas_follow_from_tables(void)
                   "\"unit\":{\"type\":\"string\",\"enum\":[\"cm\",\"in\"],\"description\":\"The unit.\","
                   "\"default\":\"cm\"},\"list\":{\"type\":\"array\",\"description\":\"A list.\"}},"
                   "\"required\":[\"count\"],\"additionalProperties\":false}");
-    PP_CHECK_TEXT(pp_test_output_schema("describe"),
+    PP_CHECK_TEXT(pp_test_output_schema("ratio"),
                   "{\"type\":\"object\",\"properties\":{\"ratio\":{\"type\":\"number\",\"minimum\":0,\"maximum\":1,"
                   "\"description\":\"A ratio.\"}},\"required\":[\"ratio\"]}");
     PP_CHECK_TEXT(pp_test_input_schema("by_hand"), "{\"type\":\"object\"}");
@@ -219,6 +260,7 @@ void test_plugin(void)
     arguments_are_read_and_have_defaults();
     wrong_arguments_are_explained();
     a_null_is_nothing_where_something_may_be_missing();
+    defaults_in_schemas_are_filled_in();
     limits_of_integers_are_exact();
     schemas_follow_from_tables();
     results_have_pieces();

@@ -5,7 +5,7 @@
 #include <plugport_testing.h>
 
 /* The schema of the tool `validated`. */
-#define OWN_SCHEMA 8192
+#define OWN_SCHEMA 65536
 extern char own_schema[OWN_SCHEMA];
 
 void test_json(void);

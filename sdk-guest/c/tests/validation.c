@@ -67,6 +67,35 @@ static void arguments_are_rejected_in_the_words_of_the_server(void)
     free(text);
 }
 
+/* The cases are written by `cargo run -p plugport-tests --bin argument_types`, one on each line. */
+static void generated_arguments_are_accepted_where_the_server_accepts_them(void)
+{
+    static char line[1 << 18];
+    const char *path = getenv("PLUGPORT_VALIDATION_CASES");
+    FILE *cases = path ? fopen(path, "rb") : NULL;
+    PP_CHECK(!path || cases);
+    while (cases && fgets(line, sizeof line, cases)) {
+        const pp_json *one = pp_json_parse(line, strlen(line), NULL);
+        const char *schema = pp_json_text(pp_json_member(one, "schema"), NULL);
+        const char *text = pp_json_text(pp_json_member(one, "args"), NULL);
+        bool accepted = pp_json_is_true(pp_json_member(one, "accepted"));
+        PP_CHECK(schema && text && strlen(schema) < OWN_SCHEMA);
+        snprintf(own_schema, OWN_SCHEMA, "%s", schema ? schema : "");
+        /* a call gives back all that was read */
+        char *args = calloc(1, text ? strlen(text) + 1 : 1);
+        strcpy(args, text ? text : "");
+        pp_test_result result = pp_test_call("validated", args);
+        bool is_rejected = result.is_error && strncmp(result.text, PREFIX, strlen(PREFIX)) == 0;
+        if (is_rejected == accepted) {
+            PP_CHECK_TEXT(result.text, line);
+        }
+        free(args);
+    }
+    if (cases) {
+        fclose(cases);
+    }
+}
+
 static void nulls_for_what_may_be_missing_do_not_reach_a_tool(void)
 {
     const char *args = "{\"nights\": 1, \"note\": null, \"loud\": null, \"guests\": [{\"name\": \"A\", \"age\": null}]}";
@@ -96,6 +125,19 @@ static void a_message_names_five_faults_and_cuts_a_long_one(void)
     PP_CHECK(strlen(text) <= strlen(PREFIX) + 303 && strstr(text, "é…"));
 }
 
+static void a_result_that_does_not_fit_is_rejected(void)
+{
+    static const char invalid[] = "the tool returned an invalid result: ";
+    PP_CHECK_TEXT(pp_test_call("ratio", "{\"result\":0.5}").structured, "{\"ratio\":0.5}");
+    pp_test_result result = pp_test_call("ratio", "{\"result\":2}");
+    PP_CHECK(result.is_error && !result.structured && strncmp(result.text, invalid, strlen(invalid)) == 0);
+    PP_CHECK_TEXT(result.text + strlen(invalid), "its structured content does not fit its schema: /ratio: 2 is greater "
+                                                 "than the maximum of 1");
+    result = pp_test_call("ratio", "{}");
+    PP_CHECK(result.is_error && strncmp(result.text, invalid, strlen(invalid)) == 0);
+    PP_CHECK_TEXT(result.text + strlen(invalid), "it promises structured content and gave none");
+}
+
 static void a_schema_that_the_server_would_reject_is_told(void)
 {
     snprintf(own_schema, OWN_SCHEMA, "{\"type\":\"array\"}");
@@ -106,8 +148,10 @@ static void a_schema_that_the_server_would_reject_is_told(void)
 
 void test_validation(void)
 {
+    generated_arguments_are_accepted_where_the_server_accepts_them();
     arguments_are_rejected_in_the_words_of_the_server();
     nulls_for_what_may_be_missing_do_not_reach_a_tool();
     a_message_names_five_faults_and_cuts_a_long_one();
+    a_result_that_does_not_fit_is_rejected();
     a_schema_that_the_server_would_reject_is_told();
 }

@@ -9,7 +9,8 @@
 //	}
 //
 // What the plugin registers in its init functions is there in its tests as well. A client says nothing by itself: its
-// answers are written down before. Arguments are validated against the tool's schema before a call, as the server does.
+// answers are written down before. Arguments and structured results are validated against the tool's schemas, as the
+// server does.
 package plugporttest
 
 import (
@@ -100,7 +101,8 @@ func (c *Client) Requests() []RecordedRequest { return c.fake.requests }
 // Changes is the reported changes: tools, resources, prompts, or the URI of a resource.
 func (c *Client) Changes() []string { return c.fake.changes }
 
-// CallTool calls a tool through JSON, as the server does, which rejects arguments that do not fit the schema.
+// CallTool calls a tool through JSON, as the server does, which rejects arguments and results that do not fit the
+// schemas.
 func (c *Client) CallTool(name string, args any) *Outcome {
 	var text, rejected string
 	var err error
@@ -109,14 +111,19 @@ func (c *Client) CallTool(name string, args any) *Outcome {
 		return &Outcome{Err: err}
 	}
 	if rejected != "" {
-		return &Outcome{Result: plugport.ToolResult{Content: []plugport.Content{plugport.Text(rejected)}, IsError: true}}
+		return &Outcome{Result: toolError(rejected)}
 	}
-	var result any
-	c.Run(func() { result, err = testhost.SDK.CallTool(c.Call(), name, text) })
+	var result plugport.ToolResult
+	c.Run(func() {
+		var made any
+		if made, err = testhost.SDK.CallTool(c.Call(), name, text); err == nil {
+			result = checkedResult(name, made.(plugport.ToolResult))
+		}
+	})
 	if err != nil {
 		return &Outcome{Err: err}
 	}
-	return &Outcome{Result: result.(plugport.ToolResult)}
+	return &Outcome{Result: result}
 }
 
 // ReadResource reads a fixed resource by its URI, as the host does.

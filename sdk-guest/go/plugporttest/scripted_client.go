@@ -3,6 +3,7 @@ package plugporttest
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 
 	"github.com/plugport/plugport/sdk-guest/go"
 	"github.com/plugport/plugport/sdk-guest/go/internal/hostdouble"
@@ -20,8 +21,12 @@ func (c *Client) SamplesWith(result any, err error) *Client {
 	return c.will("sampling/createMessage", result, err)
 }
 
-// Accepts lets the person fill in the form like this: a struct or a map.
+// Accepts lets the person fill in the form like this: a struct or a map. A field that is nil is left empty.
 func (c *Client) Accepts(content any) *Client {
+	if fields, are := parsed(said(content)).(map[string]any); are {
+		maps.DeleteFunc(fields, func(_ string, value any) bool { return value == nil })
+		content = fields
+	}
 	return c.ElicitsWith(map[string]any{"action": "accept", "content": content}, nil)
 }
 
@@ -120,6 +125,11 @@ func (f *fake) Answer(key, method, params string) (string, error) {
 	}
 	if method != "roots/list" {
 		f.answers[method] = answers[1:]
+	}
+	sent, _ := parsed(params).(map[string]any)
+	if why := formFault(sent["requestedSchema"], parsed(answers[0].text)); why != "" {
+		message := "the client's response cannot be used: " + why
+		return "", &plugport.Error{Kind: plugport.RPC, Message: message, Code: -32603}
 	}
 	return answers[0].text, answers[0].err
 }

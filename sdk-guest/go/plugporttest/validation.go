@@ -1,6 +1,7 @@
 package plugporttest
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/big"
 	"slices"
@@ -11,9 +12,9 @@ import (
 	"github.com/plugport/plugport/sdk-guest/go/internal/testhost"
 )
 
-// Arguments are validated as the server does it before it calls a tool, and in its words. The keywords are those that
-// schemas of types have and most people write; the server validates the others too. Only tests import this package, so
-// no component has it.
+// Arguments are validated as the server does it before it calls a tool, and results and forms as it does afterwards, in
+// its words. The keywords are those that schemas of types have and most people write; the server validates the others
+// too. Only tests import this package, so no component has it.
 
 const (
 	// mostFaults is how many one message names, faultLength the longest description of one in bytes.
@@ -23,40 +24,108 @@ const (
 
 // validated is the arguments that the server gives to the tool, or the words in which it rejects them.
 func validated(tool, args string) (text, rejected string, err error) {
-	schema, err := inputSchema(tool)
-	if schema == nil || err != nil {
-		return args, "", err
+	info := infoOf(tool)
+	if info.InputSchema == "" {
+		return args, "", nil
+	}
+	schema, _ := parsed(info.InputSchema).(map[string]any)
+	if schema["type"] != "object" {
+		const why = `the server would reject this tool: its input schema must have "type": "object"`
+		return "", "", plugport.Errorf(plugport.Internal, why)
 	}
 	given := parsed(args)
 	if removeNulls(schema, given) {
 		args = said(given)
 	}
-	faults := faultsOf(schema, schema, given, "")
-	if len(faults) == 0 {
-		return args, "", nil
+	if faults := mismatch(schema, given); faults != "" {
+		return "", "the arguments do not fit the tool's schema: " + faults, nil
 	}
+	return args, "", nil
+}
+
+// checkedResult is the result that the client gets: an error where the structured content does not fit the tool's
+// schema.
+func checkedResult(tool string, result plugport.ToolResult) plugport.ToolResult {
+	info := infoOf(tool)
+	if info.OutputSchema == "" || result.IsError {
+		return result
+	}
+	if result.Structured == nil {
+		return toolError("the tool returned an invalid result: it promises structured content and gave none")
+	}
+	text, err := json.Marshal(result.Structured)
+	if err != nil {
+		return result // A component reports this before the server sees it.
+	}
+	faults := mismatch(parsed(info.OutputSchema), parsed(string(text)))
+	if faults == "" {
+		return result
+	}
+	return toolError("the tool returned an invalid result: its structured content does not fit its schema: " + faults)
+}
+
+func toolError(text string) plugport.ToolResult {
+	return plugport.ToolResult{Content: []plugport.Content{plugport.Text(text)}, IsError: true}
+}
+
+// infoOf is empty where there is no such tool, which the call reports.
+func infoOf(tool string) plugport.ToolInfo {
+	listed, _ := testhost.SDK.ListTools()
+	for _, info := range listed.([]plugport.ToolInfo) {
+		if info.Name == tool {
+			return info
+		}
+	}
+	return plugport.ToolInfo{}
+}
+
+// formFault is why the server does not pass on what a person filled in; empty if it does. Patterns and formats are for
+// the client.
+func formFault(form, response any) string {
+	schema, _ := form.(map[string]any)
+	result, _ := response.(map[string]any)
+	if schema == nil || result["action"] != "accept" {
+		return ""
+	}
+	content, is := result["content"].(map[string]any)
+	if !is {
+		return "`content` is missing"
+	}
+	for _, name := range list(schema["required"]) {
+		if _, has := content[name.(string)]; !has {
+			return "the field `" + name.(string) + "` is missing"
+		}
+	}
+	properties, _ := schema["properties"].(map[string]any)
+	for _, name := range names(content) {
+		field, known := properties[name].(map[string]any)
+		if !known && !isPlain(content[name]) {
+			return "the field `" + name + "` is not part of the form"
+		}
+		delete(field, "pattern")
+		if known && mismatch(field, content[name]) != "" {
+			return "the field `" + name + "` does not fit the form"
+		}
+	}
+	return ""
+}
+
+// isPlain tells whether a client may add a field with this value.
+func isPlain(value any) bool {
+	if items, is := value.([]any); is {
+		return !slices.ContainsFunc(items, func(item any) bool { return !isA(item, "string") })
+	}
+	return isA(value, "string") || isA(value, "number") || isA(value, "boolean")
+}
+
+// mismatch is what is wrong with a value; empty if nothing is.
+func mismatch(schema, value any) string {
+	faults := faultsOf(schema, schema, value, "")
 	faults = faults[:min(len(faults), mostFaults)]
 	for i, fault := range faults {
 		faults[i] = truncated(fault)
 	}
-	return "", "the arguments do not fit the tool's schema: " + strings.Join(faults, "; "), nil
-}
-
-// inputSchema is nil where there is no such tool, which the call reports.
-func inputSchema(tool string) (any, error) {
-	listed, _ := testhost.SDK.ListTools()
-	for _, info := range listed.([]plugport.ToolInfo) {
-		if info.Name != tool || info.InputSchema == "" {
-			continue
-		}
-		schema, _ := parsed(info.InputSchema).(map[string]any)
-		if schema["type"] != "object" {
-			const why = `the server would reject this tool: its input schema must have "type": "object"`
-			return nil, plugport.Errorf(plugport.Internal, why)
-		}
-		return schema, nil
-	}
-	return nil, nil
+	return strings.Join(faults, "; ")
 }
 
 // faultsOf is what is wrong with a value at a place, which is a JSON pointer.

@@ -2,6 +2,7 @@ package plugporttest_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -32,6 +33,11 @@ type stay struct {
 	Guests []string `json:"guests,omitempty" max:"2"`
 }
 
+type stayForm struct {
+	Nights int     `json:"nights" min:"1" max:"30"`
+	Board  *string `json:"board" enum:"full,half"`
+}
+
 func init() {
 	schema, err := os.ReadFile(cases + "schema.json")
 	if err == nil {
@@ -41,6 +47,20 @@ func init() {
 	plugport.Tool("book", "Book a room.", func(_ *plugport.Call, args stay) (string, error) {
 		return strings.Repeat("z", args.Nights), nil
 	})
+	plugport.Tool("sum", "Add.", sum, plugport.OutputSchema(`{"type":"object","properties":{"sum":{"maximum":9}}}`))
+}
+
+type sumArgs struct {
+	A    int  `json:"a"`
+	Lost bool `json:"lost,omitempty"`
+}
+
+// sum promises structured content.
+func sum(_ *plugport.Call, args sumArgs) (plugport.ToolResult, error) {
+	if args.Lost {
+		return plugport.ToolResult{}, nil
+	}
+	return plugport.ToolResult{Structured: map[string]int{"sum": args.A}}, nil
 }
 
 func faultsOf(t *testing.T, outcome *plugporttest.Outcome) []string {
@@ -75,6 +95,39 @@ func TestArgumentsAreRejectedInTheWordsOfTheServer(t *testing.T) {
 		}
 		if it.Reaches != nil && sorted(outcome.Text()) != sorted(string(it.Reaches)) {
 			t.Error(outcome.Text())
+		}
+	}
+}
+
+// The cases are written by `cargo run -p plugport-tests --bin argument_types`.
+func TestGeneratedArgumentsAreAcceptedWhereTheServerAcceptsThem(t *testing.T) {
+	path := os.Getenv("PLUGPORT_VALIDATION_CASES")
+	if path == "" {
+		t.Skip("there are no generated cases")
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tools := map[string]string{}
+	for _, line := range strings.Split(strings.TrimSpace(string(text)), "\n") {
+		var it struct {
+			Schema, Args string
+			Accepted     bool
+		}
+		if err := json.Unmarshal([]byte(line), &it); err != nil {
+			t.Fatal(err)
+		}
+		name, known := tools[it.Schema]
+		if !known {
+			name = fmt.Sprint("generated", len(tools))
+			tools[it.Schema] = name
+			plugport.Tool(name, "Say what came.", echo, plugport.InputSchema(it.Schema))
+		}
+		outcome := plugporttest.New().CallTool(name, json.RawMessage(it.Args))
+		rejected := outcome.IsError() && strings.HasPrefix(outcome.Text(), prefix)
+		if rejected == it.Accepted {
+			t.Errorf("%s of %s: %s", it.Args, it.Schema, outcome.Text())
 		}
 	}
 }
@@ -115,5 +168,40 @@ func TestASchemaThatTheServerWouldRejectIsTold(t *testing.T) {
 	outcome := plugporttest.New().CallTool("wrong", struct{}{})
 	if plugport.KindOf(outcome.Err) != plugport.Internal || !strings.Contains(outcome.Text(), "would reject this tool") {
 		t.Error(outcome.Text())
+	}
+}
+
+func TestAResultThatDoesNotFitIsRejectedInTheWordsOfTheServer(t *testing.T) {
+	if outcome := plugporttest.New().CallTool("sum", sumArgs{A: 9}); outcome.IsError() {
+		t.Error(outcome.Text())
+	}
+	for args, why := range map[sumArgs]string{
+		{A: 10}:      "its structured content does not fit its schema: /sum: 10 is greater than the maximum of 9",
+		{Lost: true}: "it promises structured content and gave none",
+	} {
+		outcome := plugporttest.New().CallTool("sum", args)
+		if want := "the tool returned an invalid result: " + why; !outcome.IsError() || outcome.Text() != want {
+			t.Errorf("got  %q\nwant %q", outcome.Text(), want)
+		}
+	}
+}
+
+func TestAFormThatDoesNotFitIsNoResponseAsAtTheServer(t *testing.T) {
+	fill := func(content any) error {
+		_, err := plugport.Elicit[stayForm](plugporttest.New().Accepts(content).Call(), "Stay?")
+		return err
+	}
+	if err := fill(stayForm{Nights: 3}); err != nil {
+		t.Error(err)
+	}
+	for why, content := range map[string]map[string]any{
+		"the field `nights` does not fit the form": {"nights": 99},
+		"the field `nights` is missing":            {"board": "full"},
+		"the field `more` is not part of the form": {"nights": 3, "more": map[string]any{}},
+	} {
+		err := fill(content)
+		if plugport.KindOf(err) != plugport.RPC || err.Error() != "the client's response cannot be used: "+why {
+			t.Error(err)
+		}
 	}
 }

@@ -140,10 +140,10 @@ class Eliciting(unittest.TestCase):
         self.assertNotIn("required", form(int | None)[0])
         self.assertIsNone(TestClient().accepts().call().elicit(int | None, "?").accepted())
         with self.assertRaisesRegex(errors.Internal, "`value` is missing"):
-            TestClient().accepts().call().elicit(int, "?")
+            form(int)[1]({})
 
     def test_the_three_answers(self):
-        client = TestClient().accepts(name="Ada", unit="imperial", tone=None).declines().closes()
+        client = TestClient().accepts(name="Ada", unit="imperial").declines().closes()
         call = client.call()
         accepted = call.elicit(Wish, "Whom?")
         self.assertEqual(accepted.accepted(), Wish("Ada", None, Unit.IMPERIAL))
@@ -158,7 +158,22 @@ class Eliciting(unittest.TestCase):
 
     def test_an_answer_that_does_not_fit(self):
         with self.assertRaisesRegex(errors.Internal, "cannot be read"):
-            TestClient().accepts(name=1).call().elicit(Wish, "Whom?")
+            form(Wish)[1]({"name": 1})
+
+    def test_a_form_that_does_not_fit_is_no_response_as_at_the_server(self):
+        client = TestClient().accepts(name="Ada").accepts(more=True)
+        self.assertEqual(client.call().elicit(Wish, "Whom?").accepted(), Wish("Ada"))  # Its pattern is a hint.
+        self.assertEqual(client.call().elicit_form({"type": "object", "properties": {}}, "?").value, {"more": True})
+        for content, why in (
+            ({"name": 1}, "the field `name` does not fit the form"),
+            ({"name": "Ada", "count": 0}, "the field `count` does not fit the form"),
+            ({"count": 1}, "the field `name` is missing"),
+            ({"name": "Ada", "more": {}}, "the field `more` is not part of the form"),
+        ):
+            with self.assertRaisesRegex(errors.RpcError, f"the client's response cannot be used: {why}"):
+                TestClient().accepts(**content).call().elicit(Wish, "Whom?")
+        with self.assertRaisesRegex(errors.RpcError, "`content` is missing"):
+            TestClient().visits().call().elicit(Wish, "Whom?")
 
     def test_forms_and_pages_of_ones_own(self):
         client = TestClient().accepts(a=1).visits()

@@ -4,13 +4,16 @@ The cases are those of all SDKs; the Rust SDK compares them with the server's ow
 """
 
 import json
+import os
 import unittest
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from plugport_sdk import Field, errors, kv, testing, tool
+from plugport_sdk import Field, ToolResult, errors, kv, testing, tool
 
 CASES = Path(__file__).parents[2] / "tests" / "validation"
+# Written by `cargo run -p plugport-tests --bin argument_types`.
+GENERATED = os.environ.get("PLUGPORT_VALIDATION_CASES")
 PREFIX = "the arguments do not fit the tool's schema: "
 
 
@@ -45,6 +48,20 @@ class Validation(unittest.TestCase):
                 else:
                     self.assertEqual(json.loads(outcome.text), case.get("reaches", case["args"]))
 
+    @unittest.skipUnless(GENERATED, "there are no generated cases")
+    def test_generated_arguments_are_accepted_where_the_server_accepts_them(self):
+        for line in Path(GENERATED).read_text(encoding="utf-8").splitlines():
+            case = json.loads(line)
+
+            @tool(input_schema=case["schema"])
+            def echo(**given: Any) -> str:
+                """Say what came."""
+                return json.dumps(given)
+
+            outcome = testing.invoke(echo, json.loads(case["args"]))
+            rejected = outcome.is_error and outcome.text.startswith(PREFIX)
+            self.assertNotEqual(rejected, case["accepted"], (case, outcome.text))
+
     def test_limits_of_types_are_those_of_tests_too(self):
         for arguments, fault in (
             ({"nights": 99}, "/nights: 99 is greater than the maximum of 30"),
@@ -75,6 +92,25 @@ class Validation(unittest.TestCase):
         outcome = testing.invoke(wrong)
         self.assertIsInstance(outcome.error, errors.Internal)
         self.assertIn("the server would reject this tool", outcome.text)
+
+    def test_a_result_that_does_not_fit_is_rejected_in_the_words_of_the_server(self):
+        most = {"type": "object", "properties": {"sum": {"maximum": 9}}, "required": ["sum"]}
+
+        @tool(output_schema=most)
+        def add(a: int, by_hand: bool = False) -> Any:
+            """Add."""
+            return ToolResult() if by_hand else {"sum": a} if a else {}
+
+        self.assertEqual(testing.invoke(add, a=9).structured, {"sum": 9})
+        unfit = "its structured content does not fit its schema: /sum: "
+        for arguments, why in (
+            ({"a": 10}, f"{unfit}10 is greater than the maximum of 9"),
+            ({"a": 0}, f"{unfit}is required and missing"),
+            ({"a": 1, "by_hand": True}, "it promises structured content and gave none"),
+        ):
+            outcome = testing.invoke(add, arguments)
+            self.assertEqual(outcome.text, f"the tool returned an invalid result: {why}")
+            self.assertTrue(outcome.is_error)
 
     def test_what_the_operator_does_not_grant_is_denied_in_the_words_of_the_server(self):
         client = testing.TestClient().samples("!").has_roots("file:///a").denies()

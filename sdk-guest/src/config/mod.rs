@@ -2,7 +2,8 @@
 //!
 //! An operator writes values under `config` and `secrets` of the plugin's grants; a plugin reads both by name in the
 //! same way. A value that is not set is `None`, so that a plugin works without it. In a component the host has the
-//! values; elsewhere each thread has its own, which a test sets with [`testing::configure`](crate::testing::configure).
+//! values; elsewhere each thread has its own, which a test sets with [`testing::configure`](crate::testing::configure)
+//! and [`testing::configure_secrets`](crate::testing::configure_secrets).
 //!
 //! ```
 //! use plugport_sdk::{config, testing};
@@ -27,7 +28,7 @@ mod backend;
 mod backend;
 
 #[cfg(not(target_family = "wasm"))]
-pub(crate) use backend::set;
+pub(crate) use backend::{set, set_secrets};
 
 /// The value of a key, if the operator set one.
 ///
@@ -75,5 +76,8 @@ mod tests {
         assert!(error.contains("`retries`") && !error.contains("hunter2"), "{error}");
         assert_eq!(all().unwrap(), [("retries".to_owned(), "hunter2".to_owned())]);
         assert!(require("region").unwrap_err().to_string().contains("`region`"));
+        set_secrets([("token".to_owned(), "hunter3".to_owned())].into());
+        assert_eq!(get("token").unwrap().as_deref(), Some("hunter3"));
+        assert_eq!(all().unwrap().len(), 1);
     }
 }

@@ -18,9 +18,9 @@ pub(super) struct Swap {
     current: Option<Vec<u8>>,
 }
 
-/// Denies the store on this thread.
-pub(crate) fn deny() {
-    IS_DENIED.set(true);
+/// Denies or grants the store on this thread. Returns whether it was denied before.
+pub(crate) fn set_denied(is_denied: bool) -> bool {
+    IS_DENIED.replace(is_denied)
 }
 
 pub(super) fn open() -> Result<Bucket, Error> {

@@ -35,7 +35,7 @@ mod backend;
 mod backend;
 
 #[cfg(not(target_family = "wasm"))]
-pub(crate) use backend::deny;
+pub(crate) use backend::set_denied;
 
 /// The maximum number of attempts of an update when other calls write the same key.
 const ATTEMPTS: usize = 100;

@@ -51,8 +51,9 @@ pub fn call() -> Call {
 
 /// Calls a tool through JSON, as the host does.
 ///
-/// Arguments that do not fit the tool's schema are rejected before the tool runs, with the error that clients get. That
-/// takes the feature `validation`, which is on by default; without it they only have to fit the parameters' types.
+/// Arguments that do not fit the tool's schema are rejected before the tool runs, and structured content that does not
+/// fit the other schema afterwards, with the error that clients get. That takes the feature `validation`, which is on
+/// by default; without it arguments only have to fit the parameters' types.
 pub fn invoke<T: Tool>(arguments: Value) -> Outcome {
     TestClient::new().invoke::<T>(arguments)
 }
@@ -111,10 +112,16 @@ pub fn changes() -> Vec<Change> {
     crate::notify::take()
 }
 
-/// Replaces the values of [`config`](crate::config) on this thread.
+/// Replaces the settings of [`config`](crate::config) on this thread.
 #[cfg(not(target_family = "wasm"))]
 pub fn configure<'a>(values: impl IntoIterator<Item = (&'a str, &'a str)>) {
-    crate::config::set(values.into_iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect());
+    crate::config::set(owned(values).into_iter().collect());
+}
+
+/// Replaces the secrets of [`config`](crate::config) on this thread, which are read like settings and not listed.
+#[cfg(not(target_family = "wasm"))]
+pub fn configure_secrets<'a>(values: impl IntoIterator<Item = (&'a str, &'a str)>) {
+    crate::config::set_secrets(owned(values).into_iter().collect());
 }
 
 /// Responds to the requests of [`http`](crate::http) on this thread, from now on. Without this every request is denied.
@@ -227,10 +234,10 @@ impl TestClient {
 
     /// Calls a tool through JSON, as [`testing::invoke`](invoke) does.
     pub fn invoke<T: Tool>(&self, arguments: Value) -> Outcome {
-        let run = |arguments: Value| tools::run(T::call, &self.call(), &arguments.to_string());
+        let run = |arguments: Value| self.run(|call| tools::run(T::call, call, &arguments.to_string()));
         #[cfg(all(feature = "validation", not(target_family = "wasm")))]
         let result = match validation::arguments::<T>(arguments) {
-            Ok(arguments) => run(arguments),
+            Ok(arguments) => run(arguments).and_then(validation::result::<T>),
             Err(rejected) => rejected,
         };
         #[cfg(not(all(feature = "validation", not(target_family = "wasm"))))]
@@ -243,7 +250,7 @@ impl TestClient {
     /// # Errors
     /// Those of [`testing::read`](read).
     pub fn read<R: Resource>(&self, uri: &str) -> Result<Vec<ResourceContents>, Error> {
-        resources::read(&[ResourceEntry::new::<R>()], &self.call(), uri, None)
+        self.run(|call| resources::read(&[ResourceEntry::new::<R>()], call, uri, None))
     }
 
     /// Reads a resource of a template, as [`testing::read_template`](read_template) does.
@@ -256,7 +263,7 @@ impl TestClient {
         variables: impl IntoIterator<Item = (&'a str, &'a str)>,
     ) -> Result<Vec<ResourceContents>, Error> {
         let template = MatchedTemplate { uri_template: R::URI.to_owned(), variables: owned(variables) };
-        resources::read(&[ResourceEntry::new::<R>()], &self.call(), uri, Some(&template))
+        self.run(|call| resources::read(&[ResourceEntry::new::<R>()], call, uri, Some(&template)))
     }
 
     /// Gets a prompt, as [`testing::get_prompt`](get_prompt) does.
@@ -267,7 +274,7 @@ impl TestClient {
         &self,
         arguments: impl IntoIterator<Item = (&'a str, &'a str)>,
     ) -> Result<PromptResult, Error> {
-        prompts::run(P::get, &self.call(), &owned(arguments))
+        self.run(|call| prompts::run(P::get, call, &owned(arguments)))
     }
 
     /// Completes an argument, as [`testing::complete`](complete) does.
@@ -279,7 +286,17 @@ impl TestClient {
         value: &str,
         context: impl IntoIterator<Item = (&'a str, &'a str)>,
     ) -> Result<Completion, Error> {
-        completions::run(C::complete, &self.call(), value, &CompletionContext::new(owned(context)))
+        self.run(|call| completions::run(C::complete, call, value, &CompletionContext::new(owned(context))))
+    }
+
+    /// Runs code of the plugin as a call of this client, whose operator may deny the store.
+    fn run<T>(&self, job: impl FnOnce(&Call) -> T) -> T {
+        #[cfg(not(target_family = "wasm"))]
+        let before = crate::kv::set_denied(self.0.responses.is_denied());
+        let made = job(&self.call());
+        #[cfg(not(target_family = "wasm"))]
+        crate::kv::set_denied(before);
+        made
     }
 
     /// The log messages so far.

@@ -39,7 +39,9 @@ impl ScriptedResponses {
             ClientRequest::Elicit(params) => ("elicitation/create", params.as_str()),
             ClientRequest::ListRoots => ("roots/list", "{}"),
         };
-        let params = serde_json::from_str(params).unwrap_or_else(|_| params.into());
+        let params: Value = serde_json::from_str(params).unwrap_or_else(|_| params.into());
+        #[cfg(all(feature = "validation", not(target_family = "wasm")))]
+        let form = params.get("requestedSchema").cloned();
         self.requests.borrow_mut().push(RecordedRequest { key: key.map(str::to_owned), method, params });
         if self.is_denied.get() {
             let capability = match request {
@@ -56,8 +58,17 @@ impl ScriptedResponses {
                 let roots = self.roots.borrow().clone();
                 roots.ok_or_else(|| Error::MissingCapability("roots".to_owned()))
             }
-        };
-        result.map(|result| result.to_string())
+        }?;
+        #[cfg(all(feature = "validation", not(target_family = "wasm")))]
+        if let Some(form) = form {
+            super::validation::form(&form, &result)?;
+        }
+        Ok(result.to_string())
+    }
+
+    #[cfg(not(target_family = "wasm"))]
+    pub(super) fn is_denied(&self) -> bool {
+        self.is_denied.get()
     }
 }
 
@@ -134,12 +145,13 @@ impl TestClient {
         self
     }
 
-    /// Lets the operator grant neither client requests nor, on this thread, the store.
+    /// Lets the operator grant neither client requests nor the store to calls of this client. Functions that the test
+    /// calls directly have no store on this thread from then on.
     #[cfg(not(target_family = "wasm"))]
     #[must_use]
     pub fn denies(self) -> Self {
         self.0.responses.is_denied.set(true);
-        crate::kv::deny();
+        crate::kv::set_denied(true);
         self
     }
 

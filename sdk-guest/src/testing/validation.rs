@@ -1,13 +1,14 @@
-//! Validates arguments as the server does before it calls a tool: with the same validator, and in the same words.
+//! Validates arguments as the server does before it calls a tool, and results and forms afterwards: with the same
+//! validator, and in the same words.
 //!
 //! Only what the server does against hostile schemas is missing: bounds on sizes, and a budget of steps.
 
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{Draft, PatternOptions, ValidationError};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::nulls;
-use crate::{Content, Error, Tool, ToolResult};
+use crate::{Content, Error, RpcError, Tool, ToolResult};
 
 /// Faults that one message names.
 const FAULTS: usize = 5;
@@ -27,12 +28,83 @@ pub(super) fn arguments<T: Tool>(mut given: Value) -> Result<Value, Rejected> {
     nulls::remove(&schema, &mut given);
     match mismatch(&schema, &given).map_err(Rejected::Err)? {
         None => Ok(given),
-        Some(faults) => {
-            let text = format!("the arguments do not fit the tool's schema: {faults}");
-            let content = vec![Content::text(text)];
-            Err(Ok(ToolResult { content, structured: None, is_error: true, extra: None }))
+        Some(faults) => Err(Ok(failed(format!("the arguments do not fit the tool's schema: {faults}")))),
+    }
+}
+
+/// The result that the client gets: an error where structured content does not fit the tool's schema.
+///
+/// # Errors
+/// When the schema is one that the server would reject.
+pub(super) fn result<T: Tool>(returned: ToolResult) -> Result<ToolResult, Error> {
+    let promised = T::describe()?.output_schema.filter(|_| !returned.is_error);
+    let Some(schema) = promised else { return Ok(returned) };
+    let fault = output_fault(&schema, returned.structured.as_deref())?;
+    Ok(fault.map_or(returned, |why| failed(format!("the tool returned an invalid result: {why}"))))
+}
+
+fn output_fault(schema: &str, structured: Option<&str>) -> Result<Option<String>, Error> {
+    let Some(text) = structured else {
+        return Ok(Some("it promises structured content and gave none".to_owned()));
+    };
+    let schema: Value =
+        serde_json::from_str(schema).map_err(|_| unusable("its schema is not a JSON object".to_owned()))?;
+    match serde_json::from_str(text) {
+        Ok(value) => Ok(mismatch(&schema, &value)?
+            .map(|faults| format!("its structured content does not fit its schema: {faults}"))),
+        Err(error) => Ok(Some(error.to_string())),
+    }
+}
+
+fn failed(text: String) -> ToolResult {
+    ToolResult { content: vec![Content::text(text)], structured: None, is_error: true, extra: None }
+}
+
+/// Checks what a person filled in as the server does. Patterns and formats are for the client.
+///
+/// # Errors
+/// What the plugin gets instead.
+pub(super) fn form(schema: &Value, result: &Value) -> Result<(), Error> {
+    if result.get("action").is_none_or(|action| action != "accept") {
+        return Ok(());
+    }
+    match form_fault(schema, result.get("content").and_then(Value::as_object)) {
+        None => Ok(()),
+        Some(why) => {
+            let message = format!("the client's response cannot be used: {why}");
+            Err(Error::Rpc(RpcError { code: -32603, message, data: None }))
         }
     }
+}
+
+fn form_fault(schema: &Value, content: Option<&Map<String, Value>>) -> Option<String> {
+    let Some(content) = content else { return Some("`content` is missing".to_owned()) };
+    let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
+    if let Some(name) = required.filter_map(Value::as_str).find(|name| !content.contains_key(*name)) {
+        return Some(format!("the field `{name}` is missing"));
+    }
+    content.iter().find_map(|(name, value)| {
+        match schema.get("properties").and_then(|fields| fields.get(name)) {
+            None => (!is_plain(value)).then(|| format!("the field `{name}` is not part of the form")),
+            Some(field) => unfit(field, value).then(|| format!("the field `{name}` does not fit the form")),
+        }
+    })
+}
+
+/// Whether a client may add a field with this value.
+fn is_plain(value: &Value) -> bool {
+    match value {
+        Value::Array(items) => items.iter().all(Value::is_string),
+        value => value.is_string() || value.is_number() || value.is_boolean(),
+    }
+}
+
+fn unfit(field: &Value, value: &Value) -> bool {
+    let mut checked = field.clone();
+    if let Some(keywords) = checked.as_object_mut() {
+        keywords.remove("pattern");
+    }
+    mismatch(&checked, value).is_ok_and(|faults| faults.is_some())
 }
 
 fn parse(text: &str) -> Result<Value, Error> {
@@ -44,8 +116,8 @@ fn parse(text: &str) -> Result<Value, Error> {
     }
 }
 
-/// What is wrong with the arguments, if anything is.
-fn mismatch(schema: &Value, arguments: &Value) -> Result<Option<String>, Error> {
+/// What is wrong with a value, if anything is.
+fn mismatch(schema: &Value, value: &Value) -> Result<Option<String>, Error> {
     let validator = jsonschema::options()
         .with_draft(Draft::Draft202012)
         .offline()
@@ -53,7 +125,7 @@ fn mismatch(schema: &Value, arguments: &Value) -> Result<Option<String>, Error> 
         .build(schema)
         .map_err(|error| unusable(format!("its schema cannot be compiled: {error}")))?;
     let faults: Vec<String> =
-        validator.iter_errors(arguments).take(FAULTS).map(|error| truncated(fault(&error))).collect();
+        validator.iter_errors(value).take(FAULTS).map(|error| truncated(fault(&error))).collect();
     Ok((!faults.is_empty()).then(|| faults.join("; ")))
 }
 

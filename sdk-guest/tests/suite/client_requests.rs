@@ -16,6 +16,11 @@ struct Name {
     age: Option<u8>,
 }
 
+#[data]
+struct Machine {
+    address: std::net::IpAddr,
+}
+
 /// Ask the person.
 #[tool]
 fn greet(call: &Call) -> Result<String, Error> {
@@ -89,8 +94,9 @@ fn a_person_may_refuse_or_answer_amiss() {
     };
     assert!(matches!(rejected(TestClient::new().declines()), Error::Rejected(_)));
     assert!(matches!(rejected(TestClient::new().closes()), Error::Rejected(_)));
-    assert!(matches!(rejected(TestClient::new().accepts(json!({"name": 7}))), Error::InvalidParams(_)));
     assert!(matches!(rejected(TestClient::new().elicits_with(Ok(json!({})))), Error::Internal(_)));
+    let amiss = TestClient::new().accepts(json!({"address": "nowhere"})).call();
+    assert!(matches!(amiss.elicit::<Machine>("?"), Err(Error::InvalidParams(_))));
     let call = TestClient::new().declines().closes().call();
     assert_eq!(call.elicit::<Name>("?"), Ok(ElicitResult::Declined));
     assert_eq!(call.elicit::<Name>("?").unwrap().ok(), None);

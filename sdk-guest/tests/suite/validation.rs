@@ -1,11 +1,13 @@
 //! Arguments that the server would reject are rejected in tests too, in its words.
 
+use std::cell::RefCell;
 use std::path::PathBuf;
 
 use plugport_sdk::prelude::*;
 use plugport_sdk::serde_json::{self, Value, json};
 use plugport_sdk::testing::{Outcome, TestClient, invoke};
-use plugport_sdk::{Error, kv};
+use plugport_sdk::tools::ToolDescription;
+use plugport_sdk::{Error, Tool, ToolResult, kv};
 
 #[data]
 #[serde(rename_all = "lowercase")]
@@ -130,6 +132,105 @@ fn the_cases_of_all_sdks_are_what_the_server_says() {
         let mut faults: Vec<&str> = told.split("; ").collect();
         faults.sort_by_key(|fault| expected.iter().position(|one| one == fault));
         assert_eq!(faults, expected, "{}", case["args"]);
+    }
+}
+
+/// Return what came.
+#[tool(
+    input_schema = r#"{"type": "object"}"#,
+    output_schema = r#"{"type": "object", "properties": {"sum": {"maximum": 9}}, "required": ["sum"]}"#
+)]
+fn give(#[args] given: Value) -> Value {
+    given
+}
+
+/// Promise and give nothing.
+#[tool(output_schema = r#"{"type": "object"}"#)]
+fn promise() -> Vec<Content> {
+    vec!["a".into()]
+}
+
+#[test]
+fn a_result_that_does_not_fit_is_rejected_in_the_words_of_the_server() {
+    assert_eq!(invoke::<give>(json!({"sum": 9})).structured(), Some(json!({"sum": 9})));
+    let unfit = "its structured content does not fit its schema: /sum: ";
+    for (outcome, why) in [
+        (invoke::<give>(json!({"sum": 10})), format!("{unfit}10 is greater than the maximum of 9")),
+        (invoke::<give>(json!({})), format!("{unfit}is required and missing")),
+        (invoke::<promise>(json!({})), "it promises structured content and gave none".to_owned()),
+    ] {
+        assert!(outcome.is_error());
+        assert_eq!(outcome.text(), format!("the tool returned an invalid result: {why}"));
+    }
+}
+
+#[data]
+struct Stay {
+    #[schemars(range(min = 1, max = 30))]
+    nights: u32,
+}
+
+#[test]
+fn a_form_that_does_not_fit_is_no_response_as_at_the_server() {
+    let filled = |content: Value| TestClient::new().accepts(content).call().elicit::<Stay>("Stay?");
+    assert!(filled(json!({"nights": 3, "more": "words"})).is_ok());
+    for (content, why) in [
+        (json!({"nights": 99}), "the field `nights` does not fit the form"),
+        (json!({}), "the field `nights` is missing"),
+        (json!({"nights": 3, "more": {}}), "the field `more` is not part of the form"),
+    ] {
+        let Err(Error::Rpc(error)) = filled(content) else { panic!("{why}") };
+        assert_eq!(error.message, format!("the client's response cannot be used: {why}"));
+    }
+    let visited = TestClient::new().visits().call().elicit::<Stay>("Stay?");
+    assert!(matches!(visited, Err(Error::Rpc(error)) if error.message.ends_with("`content` is missing")));
+}
+
+/// Open the store.
+#[tool]
+fn keep() -> Result<&'static str, Error> {
+    kv::open().map(|_| "kept")
+}
+
+#[test]
+fn the_store_is_denied_to_calls_of_the_client_that_says_so() {
+    let denied = TestClient::new().denies();
+    assert!(denied.invoke::<keep>(json!({})).text().contains("does not grant `kv`"));
+    assert_eq!(TestClient::new().invoke::<keep>(json!({})).text(), "kept");
+    assert!(kv::open().is_err());
+}
+
+thread_local! {
+    static SCHEMA: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
+/// The tool `echo` with the schema of a generated case.
+struct Generated;
+
+impl Tool for Generated {
+    const NAME: &'static str = "generated";
+
+    fn describe() -> Result<ToolDescription, Error> {
+        let input_schema = SCHEMA.with_borrow(String::clone);
+        <echo as Tool>::describe().map(|tool| ToolDescription { input_schema, ..tool })
+    }
+
+    fn call(call: &Call, arguments: &str) -> Result<ToolResult, Error> {
+        <echo as Tool>::call(call, arguments)
+    }
+}
+
+/// The cases are written by `cargo run -p plugport-tests --bin argument_types`.
+#[test]
+fn generated_arguments_are_accepted_where_the_server_accepts_them() {
+    let Some(path) = std::env::var_os("PLUGPORT_VALIDATION_CASES") else { return };
+    for line in std::fs::read_to_string(path).unwrap().lines() {
+        let case: Value = serde_json::from_str(line).unwrap();
+        SCHEMA.set(case["schema"].as_str().unwrap().to_owned());
+        let Ok(arguments) = serde_json::from_str(case["args"].as_str().unwrap()) else { continue };
+        let outcome = invoke::<Generated>(arguments);
+        let is_rejected = outcome.is_error() && outcome.text().starts_with("the arguments do not fit");
+        assert_eq!(case["accepted"], !is_rejected, "{case}: {}", outcome.text());
     }
 }
 

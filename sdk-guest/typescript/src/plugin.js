@@ -4,15 +4,17 @@
 import { during, prepare, settle } from "#host";
 import { complete, completerOf } from "./completions.js";
 import { HostError, lowered } from "./errors.js";
+import { surround } from "./middleware.js";
 import { Prompt } from "./prompts.js";
 import { Resource, read } from "./resources.js";
 import { Tool } from "./tools.js";
 
 /** Makes the exports of a plugin: `export const { tools, resources, prompts, completions } = plugin({ ... })`. */
-export function plugin({ tools = [], resources = [], prompts = [] }) {
+export function plugin({ tools = [], resources = [], prompts = [], middleware = [] }) {
   check(tools, Tool, "tool", ({ name }) => name);
   check(resources, Resource, "resource", ({ uri, template }) => uri ?? template.text);
   check(prompts, Prompt, "prompt", ({ name }) => name);
+  surround([...tools, ...resources, ...prompts], middleware);
   const exported = {
     tools: toolsOf(tools),
     resources: resourcesOf(resources),

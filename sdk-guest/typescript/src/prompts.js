@@ -4,8 +4,11 @@ import { maybeAwait } from "./maybe_await.js";
 import { Content, lowerContent } from "./content.js";
 import { HostError } from "./errors.js";
 import { extra, optional } from "./json.js";
+import { through } from "./middleware.js";
 
 export class Prompt {
+  middleware = [];
+
   constructor(options) {
     const { name, args = {}, handler, complete = {}, when = () => true } = options;
     if (typeof name !== "string") throw new TypeError("a prompt needs a `name`");
@@ -26,14 +29,16 @@ export class Prompt {
 
   /** The messages as the interface has them, or a promise of them. */
   get(call, pairs) {
+    const context = { call, method: "prompts/get", name: this.name, args: Object.fromEntries(pairs) };
+    const handle = ({ call, args }) => maybeAwait(() => this.handler(this.#given(args), call), resultOf);
     return maybeAwait(
-      () => this.handler(this.#given(pairs), call),
-      (value) => this.#result(value),
+      () => through(this.middleware, context, handle),
+      (value) => this.#lower(resultOf(value)),
     );
   }
 
-  #given(pairs) {
-    const given = Object.fromEntries(pairs);
+  #given(args) {
+    const given = { ...args };
     for (const [name, argument] of Object.entries(this.args)) {
       if (Object.hasOwn(given, name) && given[name] !== undefined) continue;
       if (argument?.default !== undefined) given[name] = argument.default;
@@ -44,15 +49,19 @@ export class Prompt {
     return given;
   }
 
-  #result(value) {
-    const isResult = value !== null && typeof value === "object" && Array.isArray(value.messages);
-    const { messages, description, extra: fields } = isResult ? value : { messages: [].concat(value) };
+  #lower({ messages, description, extra: fields }) {
     return {
       description: optional(description ?? this.description),
       messages: messages.map(lower),
       extra: extra(fields),
     };
   }
+}
+
+/** What a handler returned, as a result. */
+function resultOf(value) {
+  const isResult = value !== null && typeof value === "object" && Array.isArray(value.messages);
+  return isResult ? value : { messages: [].concat(value) };
 }
 
 /** Describes a prompt. */

@@ -5,9 +5,12 @@ import { maybeAwait } from "./maybe_await.js";
 import { lowerAnnotations, lowerContents, lowerResource } from "./content.js";
 import { HostError } from "./errors.js";
 import { extra, json, optional } from "./json.js";
+import { through } from "./middleware.js";
 import { Template } from "./uri_template.js";
 
 export class Resource {
+  middleware = [];
+
   constructor(options) {
     const { uri, template, name, handler, list, complete = {} } = options;
     const where = uri ?? template;
@@ -47,9 +50,16 @@ export class Resource {
 
   /** The contents as the interface has them, or a promise of them. */
   read(call, uri, values) {
+    const context = { call, method: "resources/read", name: uri, args: values };
+    const { mimeType } = this.options;
+    const handle = ({ call, args }) =>
+      maybeAwait(
+        () => this.handler(args, call),
+        (value) => contentsOf(value, uri, mimeType),
+      );
     return maybeAwait(
-      () => this.handler(values, call),
-      (value) => contentsOf(value, uri, this.options.mimeType),
+      () => through(this.middleware, context, handle),
+      (value) => contentsOf(value, uri, mimeType).map(lowerContents),
     );
   }
 }
@@ -71,7 +81,7 @@ const fieldsOf = ({ handler, template, list, complete, ...fields }) => fields;
 function contentsOf(value, uri, mimeType) {
   if (value == null) throw HostError.notFound(`there is no resource ${uri}`);
   const all = Array.isArray(value) && value.every(isContents) ? value : [value];
-  return all.map((one) => lowerContents({ uri, mimeType, ...contents(one, mimeType) }));
+  return all.map((one) => ({ uri, mimeType, ...contents(one, mimeType) }));
 }
 
 function isContents(value) {

@@ -13,7 +13,7 @@ import { Request } from "./http/request.js";
 import { Response } from "./http/response.js";
 import { Store } from "./kv/index.js";
 import { bucketOf } from "./kv/memory.js";
-import { validated } from "./testing/validation.js";
+import { formFault, resultFault, validated } from "./testing/validation.js";
 
 // Those of Node.js would really send requests.
 for (const [name, value] of Object.entries({ fetch, Headers, Request, Response })) {
@@ -22,7 +22,7 @@ for (const [name, value] of Object.entries({ fetch, Headers, Request, Response }
 
 /** A client that responds as its test scripts it; one without responses lacks the capability. */
 export class TestClient {
-  #responses = { sample: [], elicit: [] };
+  #responses = {};
   #roots;
   #facts;
   #host = new HostDouble();
@@ -46,13 +46,17 @@ export class TestClient {
   samples(answer) {
     const content = { type: "text", text: answer };
     const fields = typeof answer === "string" ? { role: "assistant", content, model: "test" } : answer;
-    this.#responses.sample.push(fields);
-    return this;
+    return this.#will("sample", fields);
   }
 
-  /** The person fills in the next form, or goes to the next page. */
+  /** The person fills in the next form. */
   accepts(content) {
     return this.#elicits({ action: "accept", content });
+  }
+
+  /** The person goes to the next page. */
+  visits() {
+    return this.#elicits({ action: "accept" });
   }
 
   declines() {
@@ -104,7 +108,11 @@ export class TestClient {
   }
 
   #elicits(result) {
-    this.#responses.elicit.push(result);
+    return this.#will("elicit", result);
+  }
+
+  #will(kind, result) {
+    (this.#responses[kind] ??= []).push(result);
     return this;
   }
 
@@ -131,14 +139,20 @@ export class TestClient {
   }
 
   #has(kind) {
-    return this.#responses[kind].length > 0;
+    return this.#responses[kind] !== undefined;
   }
 
   #respond(kind, capability, key, params) {
-    this.requests.push({ kind, key: key ?? undefined, params: JSON.parse(params) });
+    const request = { kind, key: key ?? undefined, params: JSON.parse(params) };
+    this.requests.push(request);
     this.#grants(capability);
     if (!this.#has(kind)) throw new HostError("missing-capability", capability);
-    return JSON.stringify(this.#responses[kind].shift());
+    const result = this.#responses[kind].shift();
+    if (!result) throw new HostError("internal", `the test has no more responses for ${capability}`);
+    const { requestedSchema: form } = request.params;
+    const why = form && result.action === "accept" ? formFault(form, result.content) : undefined;
+    if (why) throw unusable(`the client's response cannot be used: ${why}`);
+    return JSON.stringify(result);
   }
 
   #grants(capability) {
@@ -166,11 +180,13 @@ export class TestClient {
     }
   }
 
-  /** Calls a tool as the server does, which rejects arguments that do not fit the schema. */
+  /** Calls a tool as the server does, which rejects arguments and results that do not fit their schemas. */
   async invoke(tool, given) {
     const { args, rejected } = validated(tool.input.json, given);
     if (rejected) return new Outcome({ content: [lowText(rejected)], isError: true }, this);
-    return new Outcome(await this.run(() => tool.call(this.call(), args)), this);
+    const result = await this.run(() => tool.call(this.call(), args));
+    const fault = resultFault(tool.output?.json, result);
+    return new Outcome(fault ? { content: [lowText(fault)], isError: true } : result, this);
   }
 
   /** Reads a resource. One of a template needs its URI and the decoded values that the URI has for the variables. */
@@ -225,6 +241,8 @@ export function describe({ described }) {
 
 /** What was told to `notify` since the last time. */
 export const changes = () => takeChanges();
+
+const unusable = (message) => new HostError("rpc", message, { code: -32603, message, data: null });
 
 const lowText = (text) => ({ data: { tag: "text", val: text } });
 

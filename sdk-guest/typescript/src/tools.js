@@ -5,9 +5,12 @@ import { maybeAwait } from "./maybe_await.js";
 import { lowerContent, Result, resultOf } from "./content.js";
 import { explain, HostError, ToolError } from "./errors.js";
 import { extra, json, optional } from "./json.js";
+import { through } from "./middleware.js";
 import { toJsonSchema } from "./to_json_schema.js";
 
 export class Tool {
+  middleware = [];
+
   constructor(options) {
     const { name, description, input, output, handler, when = () => true } = options;
     if (typeof name !== "string") throw new TypeError("a tool needs a `name`");
@@ -21,12 +24,17 @@ export class Tool {
 
   /** Calls the handler: a result as the interface has it, or a promise of one. */
   call(call, args) {
-    const run = () =>
-      maybeAwait(
-        () => this.input.parse(args),
-        (parsed) => this.handler(parsed, call),
-      );
+    const context = { call, method: "tools/call", name: this.name, args };
+    const run = () => through(this.middleware, context, (context) => this.#handle(context));
     return maybeAwait(run, lowerResult, (thrown) => this.failed(thrown, call));
+  }
+
+  #handle({ call, args }) {
+    const parse = () => this.input.parse(args);
+    return maybeAwait(
+      () => maybeAwait(parse, (parsed) => this.handler(parsed, call)),
+      resultOf,
+    );
   }
 
   /** The result for a thrown error. An error of the host is thrown on. */

@@ -276,6 +276,18 @@ test("a template has its variables in order", () => {
     assert.throws(() => new Template(template), TypeError);
 });
 
+test("listed resources have annotations", () => {
+  const annotations = { audience: ["user"], priority: 1, lastModified: "2026-01-01T00:00:00Z" };
+  const fixed = resource({ uri: "a:b", annotations, handler: () => "" });
+  const list = () => [{ uri: "a:1", annotations }, { uri: "a:2" }];
+  const many = resource({ template: "a:{x}", annotations, list, handler: () => "" });
+  const { resources } = plugin({ resources: [fixed, many] });
+  const [, first, second] = resources.listResources();
+  assert.deepEqual([resources.listResources()[0].annotations, first.annotations], [annotations, annotations]);
+  assert.equal(second.annotations, null);
+  assert.deepEqual(resources.listResourceTemplates()[0].annotations, annotations);
+});
+
 test("a plugin reads what the host matched, and a fixed resource before a template", () => {
   const first = resource({ uri: "notes://note/1", handler: () => "first" });
   const { resources } = plugin({ resources: [note, first] });

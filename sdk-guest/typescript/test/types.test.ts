@@ -18,7 +18,7 @@ import {
   tool,
   ToolError,
 } from "plugport-sdk";
-import type { Call, Infer } from "plugport-sdk";
+import type { Call, Infer, Middleware } from "plugport-sdk";
 import { TestClient, invoke } from "plugport-sdk/testing";
 
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
@@ -113,7 +113,8 @@ tool({
 
 const note = resource({
   template: "notes://note/{id}",
-  list: () => [{ uri: "notes://note/1", name: "first" }],
+  annotations: { audience: ["user"], priority: 1, lastModified: "2026-01-01T00:00:00Z" },
+  list: () => [{ uri: "notes://note/1", name: "first", annotations: { priority: 0.5 } }],
   complete: { id: (value, { context }) => rank(value, Object.keys(context)) },
   handler: ({ id }, call) => (call.cancelled ? null : { text: `Note ${id}` }),
 });
@@ -137,10 +138,19 @@ prompt({
   handler: () => "",
 });
 
+const timed: Middleware = async ({ call, name, args }, next) => {
+  same<typeof name, string>(true);
+  call.debug(args);
+  // @ts-expect-error a context is no text
+  if (name === "") return next("");
+  return (await next()) ?? next({ call, method: "tools/call", name, args: {} });
+};
+
 export const { tools, resources, prompts, completions } = plugin({
   tools: [hello, sum, raw],
   resources: [note],
   prompts: [greet],
+  middleware: [timed],
 });
 
 export async function host() {

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 
-import { kv, s, tool } from "plugport-sdk";
+import { kv, result, s, tool } from "plugport-sdk";
 import { invoke, TestClient } from "plugport-sdk/testing";
 
 const folder = new URL("../../tests/validation/", import.meta.url);
@@ -21,6 +21,24 @@ test("arguments are rejected in the words of the server", { skip: !existsSync(fo
     assert.deepEqual(faultsOf(outcome).toSorted(), faults.toSorted(), JSON.stringify(args));
     if (outcome.isError) assert.ok(outcome.text.startsWith(prefix));
     else assert.deepEqual(JSON.parse(outcome.text), reaches ?? args);
+  }
+});
+
+// Written by `cargo run -p plugport-tests --bin argument_types`.
+const generated = process.env.PLUGPORT_VALIDATION_CASES;
+
+test("generated arguments are accepted where the server accepts them", { skip: !generated }, async () => {
+  // JavaScript rounds other numbers before the double sees them.
+  const isExact = (value) =>
+    typeof value === "object" && value !== null
+      ? Object.values(value).every(isExact)
+      : typeof value !== "number" || Math.abs(value) <= Number.MAX_SAFE_INTEGER;
+  const lines = readFileSync(generated, "utf8").trim().split("\n");
+  for (const { schema, args, accepted } of lines.map((line) => JSON.parse(line))) {
+    const given = JSON.parse(args);
+    if (!isExact(given)) continue;
+    const { text, isError } = await invoke(echo(schema), given);
+    assert.equal(!(isError && text.startsWith(prefix)), accepted, `${args} of ${schema}: ${text}`);
   }
 });
 
@@ -50,4 +68,45 @@ test("what the operator does not grant is denied in the words of the server", as
   await assert.rejects(client.denies().invoke(asks), { kind: "denied", message: /not grant `sampling` to the plugin$/ });
   assert.throws(() => client.run(() => kv.open()), { kind: "denied", message: /does not grant `kv` to the plugin/ });
   assert.throws(() => client.call().roots(), { kind: "denied", message: /does not grant `roots` to the plugin$/ });
+});
+
+test("a result that does not fit the tool's schema is rejected in the words of the server", async () => {
+  const output = { sum: s.integer().max(9) };
+  const giving = (value) => tool({ name: "t", description: "d", output, handler: () => value });
+  const invalid = "the tool returned an invalid result: ";
+  for (const [value, words] of [
+    [{ sum: 10 }, "its structured content does not fit its schema: /sum: 10 is greater than the maximum of 9"],
+    [{}, "its structured content does not fit its schema: /sum: is required and missing"],
+    ["10", "it promises structured content and gave none"],
+  ]) {
+    const outcome = await invoke(giving(value));
+    assert.deepEqual([outcome.isError, outcome.text], [true, invalid + words]);
+  }
+  assert.deepEqual((await invoke(giving({ sum: 9 }))).structured, { sum: 9 });
+  assert.equal((await invoke(giving(result({ content: ["no"], isError: true })))).text, "no");
+});
+
+test("a form that does not fit is no response, as at the server", () => {
+  const form = { nights: s.integer().max(30), code: s.string().pattern("^[A-Z]$").optional() };
+  const filled = (content) => new TestClient().accepts(content).call().elicit("Stay?", form).accepted();
+  assert.deepEqual(filled({ nights: 3, code: "lower", more: true }), { nights: 3, code: "lower", more: true });
+  for (const [content, why] of [
+    [{ nights: 99 }, "the field `nights` does not fit the form"],
+    [{ code: "A" }, "the field `nights` is missing"],
+    [{ nights: 3, more: {} }, "the field `more` is not part of the form"],
+    [undefined, "`content` is missing"],
+  ]) {
+    const message = `the client's response cannot be used: ${why}`;
+    assert.throws(() => filled(content), { kind: "rpc", message });
+  }
+});
+
+test("a client whose responses have run out has the capability still", () => {
+  const client = new TestClient().visits();
+  const asking = client.call();
+  assert.equal(asking.elicitUrl("Pay.", "https://example.com").action, "accept");
+  assert.equal(asking.client.elicitation, true);
+  const message = "the test has no more responses for elicitation";
+  assert.throws(() => asking.elicitUrl("Pay.", "https://example.com"), { kind: "internal", message });
+  assert.throws(() => asking.sample("?"), { kind: "missing-capability" });
 });

@@ -1,7 +1,7 @@
 // What a plugin imports from `plugport-sdk`. Written by hand, and tried by test/types.test.ts.
 
 import type { Call } from "./call.js";
-import type { Content, Contents, Result } from "./content.js";
+import type { Annotations, Content, Contents, Result } from "./content.js";
 import type { Infer, Shape } from "./schema.js";
 
 export type * from "./call.js";
@@ -71,6 +71,8 @@ export interface ResourceFields {
   title?: string;
   description?: string;
   mimeType?: string;
+  /** For whom it is, how important, and when it was changed. */
+  annotations?: Annotations;
   /** Further MCP fields, such as `size` or `icons`. */
   extra?: Record<string, unknown>;
 }
@@ -144,6 +146,25 @@ export declare function assistant(content: Content | string): Message;
 /** The candidates that fit the text, the best ones first. */
 export declare function rank(value: string, candidates: Iterable<string>): string[];
 
+/** What a middleware sees of the request being served. */
+export interface MiddlewareContext {
+  readonly call: Call;
+  readonly method: "tools/call" | "resources/read" | "prompts/get";
+  /** The name of the tool or prompt, or the URI of the resource. */
+  readonly name: string;
+  /** The arguments before defaults are filled in, or the variables of the URI. */
+  readonly args: Record<string, any>;
+}
+
+/**
+ * A function around each tool, resource and prompt. `next` runs what is within, with another context if it gets one. It
+ * returns a `Result`, an array of `Contents`, or `{ messages, description }`; or a promise of one.
+ */
+export type Middleware = (
+  context: MiddlewareContext,
+  next: (context?: MiddlewareContext) => any,
+) => Awaitable<Returned>;
+
 /** What a component exports. */
 export interface Exports {
   tools: object;
@@ -157,6 +178,8 @@ export declare function plugin(offered: {
   tools?: Tool[];
   resources?: Resource[];
   prompts?: Prompt[];
+  /** Functions around all of these, the outermost first. */
+  middleware?: Middleware[];
 }): Exports;
 
 export type ErrorKind =

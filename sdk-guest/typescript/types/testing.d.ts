@@ -59,8 +59,10 @@ export declare class TestClient {
   readonly requests: { kind: "sample" | "elicit" | "roots"; key?: string; params?: any }[];
   /** The model's next response: a text, or a result of sampling/createMessage. */
   samples(answer: string | object): this;
-  /** The person fills in the next form, or goes to the next page. */
+  /** The person fills in the next form. */
   accepts(content?: object): this;
+  /** The person goes to the next page. */
+  visits(): this;
   declines(): this;
   /** The person closes the form or page. */
   closes(): this;

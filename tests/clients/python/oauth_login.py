@@ -108,8 +108,10 @@ async def drive(options):
             await check_login(client, tools, log.challenges)
             revision, scopes = client.protocol_version, [storage.tokens.scope]
             expect(revision == wanted, f"the revision is {wanted}", revision)
-            await check_step_up(client, log.challenges)
-            scopes.append(storage.tokens.scope)
+            # Over HTTP+SSE a missing scope is an error of MCP and no challenge.
+            if options.transport == "http":
+                await check_step_up(client, log.challenges)
+                scopes.append(storage.tokens.scope)
     return {"revision": revision, "tools": tools, "scopes": scopes, **log.report()}
 
 

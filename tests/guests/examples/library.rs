@@ -93,7 +93,7 @@ impl tools::Guest for Plugin {
                 fs::write(format!("/data/page{}", pages().len()), "more").map_err(failed)?;
                 changes::list_changed(Listing::Resources);
             }
-            "touch" => changes::resource_updated("lib:page/static"),
+            "touch" => ["lib:binary", "lib:page/static"].into_iter().for_each(changes::resource_updated),
             _ => {}
         }
         let content = if name == "silent" { Vec::new() } else { vec![text(&name)] };

@@ -2,6 +2,9 @@
 //! times in each language, and prints where a language differs from the model.
 //!
 //! The suite does the same with fewer cases and one seed. A seed has 40 types; the next ones are those that follow it.
+//!
+//! Both write what the server accepts to `target/argument-types/cases-LANGUAGE-SEED.jsonl`. The validation tests of the
+//! SDKs compare their test doubles with such a file when `PLUGPORT_VALIDATION_CASES` has its path.
 
 #![expect(clippy::print_stdout, reason = "printing differences is what this program is for")]
 

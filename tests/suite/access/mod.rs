@@ -24,8 +24,9 @@ use std::path::Path;
 use std::process::Stdio;
 
 use plugport_tests::authorization_server::AuthorizationServer;
-use plugport_tests::http_client::Client;
+use plugport_tests::http_client::{Client, STATELESS, Stream, stateless_meta};
 use plugport_tests::server::{Server, program};
+use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::Command;
@@ -80,4 +81,14 @@ async fn check_token(config: &Path, token: &str) -> (Option<i32>, String) {
 
 pub(crate) fn as_caller(server: &Server, token: &str) -> Client {
     Client::with_token(server.url(), token)
+}
+
+/// Listens to changes without a session, by a request with the id `l`.
+pub(crate) async fn listen(client: &Client, notifications: Value) -> Stream {
+    let params = json!({ "notifications": notifications, "_meta": stateless_meta() });
+    let body = json!({ "jsonrpc": "2.0", "id": "l", "method": "subscriptions/listen", "params": params });
+    let headers = [("mcp-protocol-version", STATELESS), ("mcp-method", "subscriptions/listen")];
+    let mut stream = client.stream(&headers, &body).await;
+    assert_eq!(stream.message().await["method"], "notifications/subscriptions/acknowledged");
+    stream
 }

@@ -12,13 +12,18 @@ use serde_json::{Value, json};
 
 use super::{free_address, protected};
 
-async fn log_in(client: ExternalClient, logins: &[(&'static str, &str)]) -> Result<()> {
+async fn log_in(
+    client: ExternalClient,
+    transport: &'static str,
+    logins: &[(&'static str, &str)],
+) -> Result<()> {
     client.install().await?;
     let issuer = AuthorizationServer::start(&[]).await?;
     let server = protected(&issuer, &["polite"], "").await;
+    let url = if transport == "sse" { server.url().replace("/mcp", "/sse") } else { server.url() };
     for (revision, grant) in logins {
-        let target = vec![server.url(), (*grant).to_owned(), issuer.introduction.clone()];
-        let report = client.drive("oauth_login", "http", revision, target).await;
+        let target = vec![url.clone(), (*grant).to_owned(), issuer.introduction.clone()];
+        let report = client.drive("oauth_login", transport, revision, target).await;
         let report =
             report.map_err(|error| error.context(format!("{revision} {grant}: {}", server.log())))?;
         ensure!(report["ok"] == true && report["revision"] == *revision, "{revision} {grant}: {report}");
@@ -27,6 +32,7 @@ async fn log_in(client: ExternalClient, logins: &[(&'static str, &str)]) -> Resu
 }
 
 const LOGINS: &[(&str, &str)] = &[
+    ("2025-03-26", "registered"),
     ("2025-06-18", "registered"),
     ("2025-11-25", "document"),
     ("2026-07-28", "public"),
@@ -36,18 +42,31 @@ const LOGINS: &[(&str, &str)] = &[
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_typescript_sdk_logs_in_and_steps_up() -> Result<()> {
-    log_in(TypeScript, LOGINS).await
+    log_in(TypeScript, "http", LOGINS).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_python_sdk_logs_in_and_steps_up() -> Result<()> {
-    log_in(Python, LOGINS).await
+    log_in(Python, "http", LOGINS).await
 }
 
 /// The package fastmcp registers or shows a document for a person, and has a secret or a key for a machine.
 #[tokio::test(flavor = "multi_thread")]
 async fn fastmcp_logs_in_and_steps_up() -> Result<()> {
-    log_in(FastMcp, LOGINS).await
+    log_in(FastMcp, "http", LOGINS).await
+}
+
+/// Over HTTP+SSE a missing scope is an error of MCP and no challenge, so no client steps up.
+const SSE_LOGINS: &[(&str, &str)] = &[("2024-11-05", "registered")];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_typescript_sdk_logs_in_over_sse() -> Result<()> {
+    log_in(TypeScript, "sse", SSE_LOGINS).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_python_sdk_logs_in_over_sse() -> Result<()> {
+    log_in(Python, "sse", SSE_LOGINS).await
 }
 
 /// A token for the server, made without a login.
@@ -113,7 +132,8 @@ async fn unknown_keys_cost_two_fetches_and_known_ones_serve_without_the_issuer()
     ensure!(status(&good).await == 200, "the server fetches the keys");
     let before = issuer.requests("/jwks").await?;
     for at in 0..50 {
-        let claims = json!({ "aud": server.url(), "sub": format!("mallory{at}") });
+        // Issued before the server fetched the keys, so that it need not fetch them again to be certain.
+        let claims = json!({ "aud": server.url(), "sub": format!("mallory{at}"), "iat": 1_700_000_000 });
         let forged = issuer.mint(&json!({ "key": "unpublished", "claims": claims })).await?;
         ensure!(status(&forged).await == 401, "{at}");
     }

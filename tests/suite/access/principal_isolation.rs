@@ -9,7 +9,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use super::{ADA, BOB, as_caller, both};
+use super::{ADA, BOB, as_caller, both, listen};
 use crate::mcp::session_client_requests::{GRANTED, capabilities, form};
 
 /// Each revision with sessions.
@@ -187,6 +187,23 @@ async fn nobody_cancels_the_call_of_another() {
     }
     let reply = of_ada.message().await;
     assert_eq!((&reply["id"], &reply["result"]["content"][0]["text"]), (&json!(1), &json!("rested")));
+}
+
+/// Both listen by a request with the id `l`, which the thief cancels wherever it can.
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_cancels_the_subscription_of_another() {
+    let server = Server::builder().guest("library").config(&both()).start().await;
+    let (ada, bob) = (as_caller(&server, ADA), as_caller(&server, BOB));
+    let notifications = json!({ "resourceSubscriptions": ["lib:page/static"] });
+    let mut ada_hears = listen(&ada, notifications.clone()).await;
+    let _bob_listens = listen(&bob, notifications).await;
+    let params = json!({ "requestId": "l" });
+    let cancel = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params });
+    let cancelled = bob.post(&[("mcp-protocol-version", STATELESS)], cancel.to_string()).await;
+    assert_eq!(cancelled.status, 202, "{cancelled:?}");
+    bob.session(LEGACY).await.notify("notifications/cancelled", params).await;
+    bob.call("library-touch", json!({})).await.result();
+    assert_eq!(ada_hears.message().await["params"]["uri"], "lib:page/static");
 }
 
 #[tokio::test(flavor = "multi_thread")]

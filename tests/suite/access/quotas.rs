@@ -83,9 +83,8 @@ async fn of_many_calls_at_once_as_many_pass_as_the_quota_has() {
     );
 }
 
-async fn server_with_state(state: &Path) -> Server {
-    let config =
-        format!("[server]\nstate_dir = \"{}\"\n{}{}", state.display(), role("calls_per_day = 20"), both());
+async fn server_with_state(state: &Path, quota: &str) -> Server {
+    let config = format!("[server]\nstate_dir = \"{}\"\n{}{}", state.display(), role(quota), both());
     Server::builder().guest("polite").config(&config).start().await
 }
 
@@ -94,7 +93,7 @@ async fn a_server_that_is_killed_gives_no_more_than_the_quota() {
     let state = tempfile::tempdir().unwrap();
     let mut sum = 0;
     for round in 0..4 {
-        let server = server_with_state(state.path()).await;
+        let server = server_with_state(state.path(), "calls_per_day = 20").await;
         let ada = as_caller(&server, ADA);
         for _ in 0..6 {
             sum += passed(&[echo(&ada).await]);
@@ -108,6 +107,21 @@ async fn a_server_that_is_killed_gives_no_more_than_the_quota() {
         server.wait_for_exit().await;
     }
     assert!((14..=20).contains(&sum), "{sum} calls of 20");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_is_killed_gives_no_fuel_back() {
+    let state = tempfile::tempdir().unwrap();
+    let server = server_with_state(state.path(), "fuel_per_hour = 1_000").await;
+    assert_eq!(echo(&as_caller(&server, ADA)).await.status, 200);
+    assert_over_quota(&echo(&as_caller(&server, ADA)).await, "fuel_per_hour");
+    // What a call used is written after the call.
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    server.signal("-KILL").await;
+    server.wait_for_exit().await;
+    let server = server_with_state(state.path(), "fuel_per_hour = 1_000").await;
+    assert_over_quota(&echo(&as_caller(&server, ADA)).await, "fuel_per_hour");
+    assert_eq!(echo(&as_caller(&server, BOB)).await.status, 200);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -189,6 +203,19 @@ async fn a_heavy_caller_is_stopped_when_its_fuel_is_used_up() {
     let (ada, bob) = (as_caller(&server, ADA), as_caller(&server, BOB));
     assert_eq!(echo(&ada).await.status, 200, "a call begins while anything is left");
     assert_over_quota(&echo(&ada).await, "fuel_per_hour");
+    assert_eq!(echo(&bob).await.status, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_heavy_caller_is_stopped_when_its_processor_time_is_used_up() {
+    let limits = "[plugins.hostile_loop_in_call]\nlimits = { fuel = 1_000_000_000_000, cpu_ms = 1500 }\n";
+    let config = format!("{limits}{}{}", role("cpu_s_per_hour = 1"), both());
+    let server =
+        Server::builder().guest("polite").guest("hostile_loop_in_call").config(&config).start().await;
+    let (ada, bob) = (as_caller(&server, ADA), as_caller(&server, BOB));
+    let looped = ada.call("hostile_loop_in_call-spin", json!({})).await;
+    assert!(looped.tool_error().contains("(limit `cpu_ms`)"), "{looped:?}");
+    assert_over_quota(&echo(&ada).await, "cpu_s_per_hour");
     assert_eq!(echo(&bob).await.status, 200);
 }
 

@@ -3,11 +3,11 @@
 
 use std::time::Duration;
 
-use plugport_tests::http_client::{Client, HttpResponse, LEGACY, STATELESS, Session, Stream, stateless_meta};
+use plugport_tests::http_client::{Client, HttpResponse, LEGACY, Session, Stream};
 use plugport_tests::server::Server;
 use serde_json::{Value, json};
 
-use super::{ADA, BOB, as_caller, both, section};
+use super::{ADA, BOB, as_caller, both, listen, section};
 
 /// Ada may use everything but one tool, Bob one tool of one plugin and one resource of the other.
 const ROLES: &str = "\
@@ -104,6 +104,8 @@ async fn a_cursor_of_one_principal_is_not_anothers() {
     assert_eq!(ada.request("tools/list", json!({ "cursor": cursor })).await.status, 200);
 }
 
+const UPDATED: &str = "notifications/resources/updated";
+
 /// Whether a `list_changed` comes.
 async fn hears(stream: &mut Stream) -> bool {
     let heard = async { stream.message().await["method"] == "notifications/tools/list_changed" };
@@ -112,12 +114,57 @@ async fn hears(stream: &mut Stream) -> bool {
 
 /// A subscription to changes of the list of tools, without a session.
 async fn subscribe(client: &Client) -> Stream {
-    let params = json!({ "notifications": { "toolsListChanged": true }, "_meta": stateless_meta() });
-    let body = json!({ "jsonrpc": "2.0", "id": "l", "method": "subscriptions/listen", "params": params });
-    let headers = [("mcp-protocol-version", STATELESS), ("mcp-method", "subscriptions/listen")];
-    let mut stream = client.stream(&headers, &body).await;
-    assert_eq!(stream.message().await["method"], "notifications/subscriptions/acknowledged");
-    stream
+    listen(client, json!({ "toolsListChanged": true })).await
+}
+
+/// The URIs of the updates that come, until none has come for a while.
+async fn updates(stream: &mut Stream) -> Vec<String> {
+    let mut messages = vec![stream.message().await];
+    while let Ok(message) = tokio::time::timeout(Duration::from_secs(2), stream.message()).await {
+        messages.push(message);
+    }
+    assert!(messages.iter().all(|message| message["method"] == UPDATED), "{messages:?}");
+    let mut uris: Vec<String> =
+        messages.iter().map(|message| message["params"]["uri"].as_str().unwrap().to_owned()).collect();
+    uris.sort();
+    uris
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_update_of_a_hidden_resource_is_not_heard() {
+    let server = server(ROLES).await;
+    let (ada, bob) = (as_caller(&server, ADA), as_caller(&server, BOB));
+    let both = json!({ "resourceSubscriptions": ["lib:binary", "lib:page/static"] });
+    let (mut ada_hears, mut bob_hears) = (listen(&ada, both.clone()).await, listen(&bob, both).await);
+    ada.call("library-touch", json!({})).await.result();
+    let heard = tokio::join!(updates(&mut ada_hears), updates(&mut bob_hears));
+    assert_eq!(heard.0, ["lib:binary", "lib:page/static"]);
+    assert_eq!(heard.1, ["lib:page/static"]);
+}
+
+/// Both tokens are of one name, so they have the same session.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_of_a_session_follows_the_token_that_opened_it_last() {
+    let roles = "[roles.reader]\nwho = [\"group:readers\"]\n\
+                 allow = [\"library-*\", \"resource:lib:page/static\"]\n\
+                 [roles.writer]\nwho = [\"group:writers\"]\nallow = [\"library-*\", \"polite-*\"]\n";
+    let reader = section("ada", ADA, "groups = [\"readers\"]");
+    let config = format!("{roles}{reader}{}", section("ada", BOB, "groups = [\"writers\"]"));
+    let server = Server::builder().guest("polite").guest("library").config(&config).start().await;
+    let (as_reader, as_writer) = (as_caller(&server, ADA), as_caller(&server, BOB));
+    let session = as_reader.session(LEGACY).await;
+    session.request("resources/subscribe", json!({ "uri": "lib:page/static" })).await.result();
+    let mut stream = session.listen(None).await;
+    as_reader.call("library-touch", json!({})).await.result();
+    assert_eq!(updates(&mut stream).await, ["lib:page/static"]);
+
+    let headers = [("mcp-session-id", session.id.as_str()), ("mcp-protocol-version", LEGACY)];
+    let mut stream = as_writer.listen(&headers).await;
+    assert!(hears(&mut stream).await, "a writer has other tools: {}", server.log());
+    assert_eq!(stream.message().await["method"], "notifications/resources/list_changed");
+    as_writer.call("library-touch", json!({})).await.result();
+    let hidden = tokio::time::timeout(Duration::from_secs(3), stream.message()).await;
+    assert!(hidden.is_err(), "a writer does not see the resource: {hidden:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -180,6 +227,8 @@ async fn scopes_are_asked_for_before_the_call() {
     assert!(tools(&ada).await.contains(&"polite-add".to_owned()), "a client has to see what it may ask for");
     let nobody = Client::new(server.url()).call("polite-echo", json!({ "message": "x" })).await;
     assert_eq!(nobody.status, 401, "{nobody:?}");
+    let challenge = nobody.headers["www-authenticate"].to_str().unwrap();
+    assert!(challenge.contains("scope=\"tools\"") && !challenge.contains("error"), "{challenge}");
     let session = ada.session("2025-03-26").await;
     let call = json!({ "name": "polite-add", "arguments": add });
     let batch = json!([

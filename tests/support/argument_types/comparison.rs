@@ -1,6 +1,11 @@
 //! Calls the generated tools of a language with random arguments, and compares them with the model.
+//!
+//! What the server accepts and what it rejects is written to `target/argument-types/cases-LANGUAGE-SEED.jsonl`, a case
+//! on each line. Test doubles validate too: the validation tests of each SDK read such a file, whose path is in
+//! `PLUGPORT_VALIDATION_CASES`, and compare the double with the server.
 
 use std::fmt;
+use std::fs;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -12,6 +17,7 @@ use super::project;
 use super::schema::{expected_schema, normal_schema};
 use super::types::argument_types;
 use super::values::random_arguments;
+use crate::build::target;
 use crate::generator::Random;
 use crate::http_client::{Client, HttpResponse, STATELESS, stateless_meta};
 use crate::reload::listed_tools;
@@ -31,6 +37,9 @@ wall_ms = 60_000
 [plugins.types]
 instances = \"reuse\"
 ";
+
+/// How an error begins with which the server rejects arguments before it calls a tool.
+const REJECTED: &str = "the arguments do not fit the tool's schema: ";
 
 /// How long a component may take to be compiled.
 const TIMEOUT: Duration = Duration::from_secs(600);
@@ -74,16 +83,33 @@ impl Comparison {
         let mut differences: Vec<Difference> =
             types.iter().filter_map(|argument_type| schema_difference(argument_type, &tools)).collect();
         // The arguments depend on the type alone, so all languages get the same ones.
-        let mut calls = 0;
+        let (mut calls, mut cases) = (0, String::new());
         for argument_type in &types {
+            let schema = published_schema(argument_type, &tools).map(Value::to_string);
             let mut random = Random::new(self.seed ^ argument_type.object.number as u64);
             for _ in 0..self.calls_of_each {
-                differences.extend(call_difference(lang, argument_type, &client, &mut random).await);
+                let made = make_call(lang, argument_type, &client, &mut random).await;
+                if let Some(accepted) = made.accepted {
+                    let case = json!({ "schema": schema, "args": made.given, "accepted": accepted });
+                    cases.push_str(&format!("{case}\n"));
+                }
+                differences.extend(made.difference);
                 calls += 1;
             }
         }
+        let file = format!("cases-{}-{}.jsonl", lang.name(), self.seed);
+        fs::write(target("argument-types").join(file), cases).unwrap();
         Some((calls, differences))
     }
+}
+
+/// What came of a call.
+struct MadeCall {
+    /// The arguments as they were written.
+    given: String,
+    /// Whether they fit the schema, if the answer tells.
+    accepted: Option<bool>,
+    difference: Option<Difference>,
 }
 
 /// The listed tools, as soon as all are there.
@@ -104,25 +130,28 @@ async fn published_tools(client: &Client, server: &Server, count: usize) -> Vec<
     }
 }
 
-fn schema_difference(argument_type: &ArgumentType, tools: &[Value]) -> Option<Difference> {
+fn published_schema<'t>(argument_type: &ArgumentType, tools: &'t [Value]) -> Option<&'t Value> {
     let name = published_name(argument_type);
-    let tool = tools.iter().find(|tool| tool["name"] == name);
-    let found = tool.map_or(Value::Null, |tool| normal_schema(&tool["inputSchema"]));
+    tools.iter().find(|tool| tool["name"] == name).map(|tool| &tool["inputSchema"])
+}
+
+fn schema_difference(argument_type: &ArgumentType, tools: &[Value]) -> Option<Difference> {
+    let found = published_schema(argument_type, tools).map_or(Value::Null, normal_schema);
     let expected = expected_schema(&argument_type.object);
     (found != expected).then(|| Difference {
-        tool: name,
+        tool: published_name(argument_type),
         given: "its schema".to_owned(),
         expected: expected.to_string(),
         found: found.to_string(),
     })
 }
 
-async fn call_difference(
+async fn make_call(
     lang: Lang,
     argument_type: &ArgumentType,
     client: &Client,
     random: &mut Random,
-) -> Option<Difference> {
+) -> MadeCall {
     let given = random_arguments(random, &argument_type.object);
     let text = given.write(random.below(4) == 0);
     let Json::Object(members) = given else { panic!("{text} is no object") };
@@ -134,12 +163,17 @@ async fn call_difference(
         Ok(other) => Some(other.clone()),
         Err(_) => None,
     };
-    (found != expected).then(|| Difference {
+    let accepted = match &answer {
+        Ok(_) => Some(true),
+        Err(message) => message.starts_with(REJECTED).then_some(false),
+    };
+    let difference = (found != expected).then(|| Difference {
         tool: published_name(argument_type),
-        given: text,
+        given: text.clone(),
         expected: expected.map_or("an error".to_owned(), |expected| expected.to_string()),
         found: found.map_or_else(|| answer.unwrap_err(), |found| found.to_string()),
-    })
+    });
+    MadeCall { given: text, accepted, difference }
 }
 
 /// Calls a tool with arguments as they are written.

@@ -40,6 +40,18 @@ pub fn guest_file(benchmark: &str) -> PathBuf {
     file
 }
 
+/// What stands behind a figure: its aim and whether that holds; nothing without an aim.
+pub fn verdict(figure: f64, aim: Option<f64>) -> String {
+    let word = |aim| if figure <= aim { "holds" } else { "missed" };
+    aim.map(|aim| format!("{aim:>9.2}  {}", word(aim))).unwrap_or_default()
+}
+
+/// A quantile of figures, such as their median with a `part` of 0.5.
+pub fn quantile(mut figures: Vec<f64>, part: f64) -> f64 {
+    figures.sort_by(f64::total_cmp);
+    figures[((figures.len() as f64 * part) as usize).min(figures.len() - 1)]
+}
+
 /// One line of the table.
 pub struct Row {
     pub name: String,

@@ -13,6 +13,7 @@ use super::bound_token::{BoundPrincipal, TokenBinding};
 use super::error::TokenError;
 use crate::access::principal::{Principal, PrincipalKind};
 use crate::config::{IssuerConfig, JsonPointer};
+use crate::observe::is_deceptive;
 
 /// Maximum difference between the clocks of an issuer and of this machine.
 const LEEWAY: Duration = Duration::from_secs(60);
@@ -66,6 +67,11 @@ pub(super) fn principal(
         expires,
     };
     Ok(BoundPrincipal::new(Arc::new(principal), binding))
+}
+
+/// When a token was issued, by its own unverified words. This decides only whether the client is to try again.
+pub(super) fn unverified_issue_time(claims: &Value) -> Option<SystemTime> {
+    Claims(claims).time("iat").ok().flatten()
 }
 
 /// An object of claims.
@@ -226,10 +232,9 @@ fn texts(values: &[Value]) -> Result<Vec<&str>, TokenError> {
     values.iter().map(|value| value.as_str().ok_or(TokenError::ClaimFormat)).collect()
 }
 
-/// A name that appears in the audit and that roles compare.
+/// A name that appears in the audit and that roles compare. Hidden characters would make two names look alike.
 fn name(value: &Value) -> Result<&str, TokenError> {
-    let is_name =
-        |text: &&str| !text.is_empty() && text.len() <= MAX_NAME && !text.chars().any(char::is_control);
+    let is_name = |text: &&str| !text.is_empty() && text.len() <= MAX_NAME && !text.contains(is_deceptive);
     value.as_str().filter(is_name).ok_or(TokenError::ClaimFormat)
 }
 

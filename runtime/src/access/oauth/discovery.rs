@@ -41,7 +41,7 @@ impl Discovery {
 
     /// The metadata.
     pub(super) async fn metadata(&self, now: SystemTime) -> Result<Arc<Metadata>, Unavailable> {
-        self.0.get(|_| true, now).await
+        self.0.get(|_| true, None, now).await
     }
 }
 

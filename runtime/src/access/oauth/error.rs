@@ -59,8 +59,8 @@ pub enum TokenError {
     /// `iss` is not a configured issuer.
     #[error("the token is of an issuer that is not in `[[auth.issuers]]`")]
     UnknownIssuer,
-    /// A claim has the wrong type, is too long, or contains control characters.
-    #[error("a claim of the token has the wrong type, is too long or holds control characters")]
+    /// A claim has the wrong type, is too long, or contains hidden characters.
+    #[error("a claim of the token has the wrong type, is too long or holds hidden characters")]
     ClaimFormat,
     /// The token has no `aud`.
     #[error("the token names no audience, so it may be meant for any server")]
@@ -118,8 +118,11 @@ pub enum TokenError {
     /// The introspection response says that the token is not active.
     #[error("the issuer says that the token is not active: it is unknown, revoked or expired")]
     Inactive,
-    /// The issuer cannot be reached, so it is unknown whether the token is valid (503).
-    #[error("the issuer could not be asked about the token, and the log says why")]
+    /// The issuer cannot be reached, or its keys may not be fetched again yet, so it is unknown whether the token is
+    /// valid (503).
+    #[error(
+        "the issuer could not be asked about the token; the log says why, unless its keys were just fetched"
+    )]
     Unavailable {
         /// After how long the client should try again.
         retry_after: Duration,
@@ -157,7 +160,7 @@ impl TokenError {
             Self::TooManyScopes => "the token has too many scopes",
             Self::TooManyGroups => "the token has too many groups",
             Self::Inactive => "the token is not active",
-            Self::Unavailable { .. } => "the issuer of the token cannot be reached, try again later",
+            Self::Unavailable { .. } => "the issuer of the token cannot be asked now, try again later",
         }
     }
 }

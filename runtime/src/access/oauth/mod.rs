@@ -237,7 +237,8 @@ impl Issuer {
         now: SystemTime,
     ) -> Result<BoundPrincipal, TokenError> {
         let header = jwt.check_header(&self.config)?;
-        let found = keys.find(header.kid, header.algorithm, now).await;
+        let issued = claims::unverified_issue_time(jwt.unverified_claims());
+        let found = keys.find(header.kid, header.algorithm, issued, now).await;
         let keys = found.map_err(|Unavailable(retry_after)| TokenError::Unavailable { retry_after })?;
         let claims = jwt.verify(header, &keys)?;
         claims::principal(claims, ClaimSource::Jwt, &self.config, &self.id, now)

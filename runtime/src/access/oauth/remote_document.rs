@@ -9,6 +9,7 @@
 //! |---|---|
 //! | is fresh and has what is looked for | it is used |
 //! | is fresh and lacks that | it is fetched again, at most twice in [`RELOAD_INTERVAL`] |
+//! | lacks that, is older than the token, and may not be fetched yet | it is unavailable: its next version may have that |
 //! | is no longer fresh | it is fetched again; until that succeeds the old one counts, for at most [`MAX_AGE`] |
 //! | was never fetched, or too long ago | it is fetched, at most once in [`RETRY_INTERVAL`] |
 
@@ -110,10 +111,12 @@ impl<T: Send + Sync + 'static> RemoteDocument<T> {
     }
 
     /// Returns the document, which is fetched again if it is not fresh or if `has_answer` is false for it. If the
-    /// returned document has no answer either, there is none.
+    /// returned document has no answer either, there is none. `issued` is when the token was issued that needs the
+    /// answer, if it says so: a document from before that time may lack the answer and yet be right.
     pub(super) async fn get(
         &self,
         has_answer: impl Fn(&T) -> bool,
+        issued: Option<SystemTime>,
         now: SystemTime,
     ) -> Result<Arc<T>, Unavailable> {
         let (result, max_wait) = {
@@ -127,7 +130,7 @@ impl<T: Send + Sync + 'static> RemoteDocument<T> {
             if state.load.is_none() && state.wait_for_next(now).is_zero() {
                 state.load = Some(self.start(now));
             }
-            let Some(load) = &state.load else { return state.best(has_answer, now) };
+            let Some(load) = &state.load else { return state.best(has_answer, issued, now) };
             let old_has_answer = state.usable(now).is_some_and(|value| has_answer(value));
             (load.result.clone(), if old_has_answer { MAX_WAIT_WITH_OLD } else { MAX_WAIT })
         };
@@ -135,7 +138,7 @@ impl<T: Send + Sync + 'static> RemoteDocument<T> {
         let _ = timeout(max_wait, result).await;
         let mut state = self.state.lock();
         state.finish_load(&self.name);
-        state.best(has_answer, now)
+        state.best(has_answer, issued, now)
     }
 
     /// Starts a load.
@@ -200,9 +203,20 @@ impl<T> DocumentState<T> {
         (age(document.fetched, now) < MAX_AGE).then_some(&document.value)
     }
 
+    /// Whether the document was fetched before a token was issued.
+    fn is_older_than(&self, issued: Option<SystemTime>) -> bool {
+        let document = self.document.as_ref();
+        document.zip(issued).is_some_and(|(document, issued)| document.fetched < issued)
+    }
+
     /// Returns the document without starting a load, or an error if a newer document may have the answer.
-    fn best(&self, has_answer: impl Fn(&T) -> bool, now: SystemTime) -> Result<Arc<T>, Unavailable> {
-        let is_certain = self.load.is_none() && !self.has_failed;
+    fn best(
+        &self,
+        has_answer: impl Fn(&T) -> bool,
+        issued: Option<SystemTime>,
+        now: SystemTime,
+    ) -> Result<Arc<T>, Unavailable> {
+        let is_certain = self.load.is_none() && !self.has_failed && !self.is_older_than(issued);
         match self.usable(now) {
             // A document without the answer is returned only if no load could bring a newer one.
             Some(value) if is_certain || has_answer(value) => Ok(Arc::clone(value)),

@@ -20,7 +20,7 @@ use super::super::tasks::TaskNotification;
 use super::task_access::ReadTask;
 use super::task_subscription::TaskSubscription;
 use super::{item_access, read};
-use crate::catalog::CatalogChange;
+use crate::catalog::{CatalogChange, ChangeReceiver};
 use crate::json::RawObject;
 
 /// The key in `_meta` for the id of the `subscriptions/listen` to which a message belongs.
@@ -140,7 +140,7 @@ impl SubscriptionStream {
                 () = context.cancel.cancelled() => return None,
                 () = server.stopping.cancelled() => return Some(self.ended(server, context.revision)),
                 change = changes.next() => match change {
-                    Some(CatalogChange::Lost) => self.updated_all(),
+                    Some(CatalogChange::Lost) => self.updated_all(&changes),
                     Some(change) => self.message_for(&change).into_iter().collect(),
                     None => return Some(self.ended(server, context.revision)),
                 },
@@ -225,9 +225,11 @@ impl SubscriptionStream {
         })
     }
 
-    /// One update for each subscribed resource, for when more updates have happened than are stored.
-    fn updated_all(&self) -> Vec<Bytes> {
-        self.uris.all().iter().map(|uri| self.updated(uri)).collect()
+    /// One update for each subscribed resource that the caller sees, for when more updates have happened than are
+    /// stored.
+    fn updated_all(&self, changes: &ChangeReceiver) -> Vec<Bytes> {
+        let subscribed = self.uris.all();
+        subscribed.iter().filter(|uri| changes.sees_uri(uri)).map(|uri| self.updated(uri)).collect()
     }
 
     fn updated(&self, uri: &str) -> Bytes {

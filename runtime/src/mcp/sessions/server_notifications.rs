@@ -88,7 +88,9 @@ impl ServerNotifications {
                 }
             }
             Some(CatalogChange::Lost) => {
-                self.due.extend(self.subscriptions.all().iter().map(|uri| updated(uri)))
+                let subscribed = self.subscriptions.all();
+                let seen = subscribed.iter().filter(|uri| self.changes.sees_uri(uri));
+                self.due.extend(seen.map(|uri| updated(uri)));
             }
             Some(change) => self.due.extend(list_changed(&change)),
             // The catalog is gone, so the server is about to end.
@@ -136,7 +138,7 @@ mod tests {
 
     use super::super::task_requests::TaskRequest;
     use super::*;
-    use crate::catalog::{Catalog, Snapshot};
+    use crate::catalog::{Catalog, ListDigests, ListenerView, Snapshot};
     use crate::mcp::request_id::RequestId;
 
     fn text(bytes: &Bytes) -> &str {
@@ -157,6 +159,31 @@ mod tests {
             text(&notifications.next().await.unwrap()).contains(r#""a:b""#),
             "it may have been among them"
         );
+    }
+
+    /// Of a caller who sees no resource.
+    #[derive(Debug)]
+    struct Blind;
+
+    impl ListenerView for Blind {
+        fn lists(&self) -> Option<ListDigests> {
+            None
+        }
+
+        fn sees_uri(&self, _: &str) -> bool {
+            false
+        }
+    }
+
+    #[tokio::test]
+    async fn updates_that_were_lost_are_not_told_to_whoever_does_not_see_the_resource() {
+        let catalog = Catalog::new(Snapshot::new(Vec::new()));
+        let session = Session::for_tests();
+        session.subscriptions.add("a:b").unwrap();
+        let changes = catalog.changes().seen_by(Arc::new(Blind));
+        let mut notifications = ServerNotifications::new(&session, changes, Duration::ZERO);
+        (0..500).for_each(|_| catalog.resource_updated("a:b"));
+        assert!(notifications.next().now_or_never().is_none());
     }
 
     #[tokio::test]

@@ -3,6 +3,7 @@
 //! `audit_record` and `rejected_calls` write the same line, so the line has a module of its own. The line of a call
 //! that began is made on the audit's thread, so all that it says is in a [`FinishedCallEvent`].
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -25,6 +26,12 @@ pub(super) struct CallLine<'a> {
     pub(super) function: &'static str,
     pub(super) name: Option<SerializeDisplay<Escaped<'a>>>,
     pub(super) caller: Option<SerializeDisplay<&'a Caller>>,
+    /// The OAuth client of an access token.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) client: Option<&'a str>,
+    /// Where an authenticated caller calls from. Without authentication `caller` says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) address: Option<IpAddr>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) roles: Option<&'a str>,
     #[serde(flatten)]
@@ -70,6 +77,7 @@ impl FinishedCallEvent {
 impl Serialize for FinishedCallEvent {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let CallUsage { fuel, elapsed, cpu } = self.usage;
+        let (client, address) = client_and_address(&self.caller);
         let line = CallLine {
             event: "call",
             plugin: &self.plugin,
@@ -77,6 +85,8 @@ impl Serialize for FinishedCallEvent {
             function: self.function,
             name: Some(SerializeDisplay(Escaped(&self.name))),
             caller: Some(SerializeDisplay(&self.caller)),
+            client,
+            address,
             roles: self.roles.as_deref(),
             outcome: &self.outcome,
             instance: self.is_reused.then_some("reused"),
@@ -90,6 +100,13 @@ impl Serialize for FinishedCallEvent {
         };
         line.serialize(serializer)
     }
+}
+
+/// The OAuth client of a caller and its address, if it is authenticated and they are known.
+pub(super) fn client_and_address(caller: &Caller) -> (Option<&str>, Option<IpAddr>) {
+    let authenticated = caller.authenticated();
+    let client = authenticated.and_then(|authenticated| authenticated.principal.client.as_deref());
+    (client, authenticated.and_then(|authenticated| authenticated.address))
 }
 
 fn micros(time: Duration) -> u64 {

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-use super::call_line::{CallLine, CallOutcome};
+use super::call_line::{CallLine, CallOutcome, client_and_address};
 use crate::call_env::Caller;
 use crate::capability::PluginCtx;
 use crate::observe::{Escaped, SerializeDisplay};
@@ -159,6 +159,9 @@ impl RejectedCalls {
         bytes_in: usize,
     ) {
         let PluginCtx { name: plugin, audit_digest: digest, audit, .. } = &*self.plugin;
+        // Several calls of one principal may come from several clients and addresses.
+        let single = caller.as_ref().filter(|_| times.is_none());
+        let (client, address) = single.map(client_and_address).unwrap_or_default();
         audit.record(&CallLine {
             event: "call",
             plugin,
@@ -166,6 +169,8 @@ impl RejectedCalls {
             function,
             name: name.as_deref().map(Escaped).map(SerializeDisplay),
             caller: caller.as_ref().map(SerializeDisplay),
+            client,
+            address,
             roles: None,
             outcome,
             instance: None,

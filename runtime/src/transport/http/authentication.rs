@@ -66,11 +66,15 @@ pub(super) fn challenge_for_scopes(
 ) {
     let Some(NeededScopes(scopes)) = response.extensions_mut().remove() else { return };
     let Some(auth) = authenticator.config() else { return };
+    let fault = if has_principal {
+        CredentialsFault::InsufficientScope(&scopes)
+    } else {
+        CredentialsFault::MissingForScopes(&scopes)
+    };
     if !has_principal {
-        *response.status_mut() = StatusCode::UNAUTHORIZED;
+        *response.status_mut() = fault.status();
     }
     let scheme = credentials_header::scheme(&parts.headers);
-    let fault = CredentialsFault::InsufficientScope(&scopes);
     let challenge = challenge(&auth, parts.uri.path(), scheme, fault);
     response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
 }

@@ -15,6 +15,8 @@ use crate::config::{AuthConfig, JwtAlgorithm};
 pub(super) enum CredentialsFault<'f> {
     /// There are no credentials. The challenge then names no error (RFC 6750, 3.1).
     Missing,
+    /// There are no credentials, and the operation needs these scopes. The challenge names them and no error.
+    MissingForScopes(&'f [Box<str>]),
     /// The credentials cannot be parsed, for example two `Authorization` headers.
     Malformed(&'f str),
     /// The token is invalid.
@@ -32,9 +34,11 @@ impl CredentialsFault<'_> {
     /// The status of the response.
     pub(super) fn status(self) -> StatusCode {
         match self {
-            Self::Missing | Self::InvalidToken(_) | Self::UnboundUse(_) | Self::InvalidProof(_) => {
-                StatusCode::UNAUTHORIZED
-            }
+            Self::Missing
+            | Self::MissingForScopes(_)
+            | Self::InvalidToken(_)
+            | Self::UnboundUse(_)
+            | Self::InvalidProof(_) => StatusCode::UNAUTHORIZED,
             Self::Malformed(_) => StatusCode::BAD_REQUEST,
             Self::InsufficientScope(_) => StatusCode::FORBIDDEN,
         }
@@ -60,7 +64,7 @@ pub(super) fn challenge(
     };
     let mut text = name.to_owned();
     let (error, description) = match fault {
-        CredentialsFault::Missing => (None, None),
+        CredentialsFault::Missing | CredentialsFault::MissingForScopes(_) => (None, None),
         CredentialsFault::Malformed(why) => (Some("invalid_request"), Some(why)),
         CredentialsFault::InvalidToken(why) | CredentialsFault::UnboundUse(why) => {
             (Some("invalid_token"), Some(why))
@@ -71,7 +75,7 @@ pub(super) fn challenge(
         }
     };
     let scopes: Vec<&str> = match fault {
-        CredentialsFault::InsufficientScope(scopes) => {
+        CredentialsFault::MissingForScopes(scopes) | CredentialsFault::InsufficientScope(scopes) => {
             advertised(scopes.iter().map(|scope| &**scope)).collect()
         }
         _ => advertised(auth.scopes.iter().map(String::as_str)).collect(),
@@ -157,6 +161,10 @@ mod tests {
         assert!(step_up.starts_with("Bearer error=\"insufficient_scope\", "), "{step_up}");
         assert!(step_up.contains(", scope=\"tools tools:write\", "), "{step_up}");
         assert!(step_up.ends_with(&format!("resource_metadata=\"{document}/mcp\"")), "{step_up}");
+        assert_eq!(
+            written(&auth, "/mcp", CredentialsFault::MissingForScopes(&scopes)),
+            format!("Bearer scope=\"tools tools:write\", resource_metadata=\"{document}/mcp\"")
+        );
     }
 
     #[test]
@@ -184,6 +192,7 @@ mod tests {
     fn each_fault_has_its_status() {
         let status = |fault: CredentialsFault<'_>| fault.status().as_u16();
         assert_eq!(status(CredentialsFault::Missing), 401);
+        assert_eq!(status(CredentialsFault::MissingForScopes(&[])), 401);
         assert_eq!(status(CredentialsFault::InvalidToken("")), 401);
         assert_eq!(status(CredentialsFault::UnboundUse("")), 401);
         assert_eq!(status(CredentialsFault::InvalidProof("")), 401);

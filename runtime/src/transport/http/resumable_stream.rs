@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use super::event_store::{Event, EventPriority, EventReader, EventStore, parse_id};
 use super::session_streams::{HttpSession, STANDALONE};
 use super::sse::{EncodedEvent, EventSource};
-use crate::mcp::{AttachedConnection, ResponsePart, ResponseStream, ServerNotifications, is_request};
+use crate::mcp::{AttachedConnection, Caller, ResponsePart, ResponseStream, ServerNotifications, is_request};
 
 /// How long a client should wait before it reconnects, when the server has closed its stream.
 pub(super) const RETRY: Duration = Duration::from_millis(250);
@@ -48,27 +48,29 @@ impl ResumableStream {
         Self::new(session, reader, close)
     }
 
-    /// Makes the stream for server notifications.
+    /// Makes the stream for server notifications, which `caller` hears.
     pub(super) fn standalone(
         session: &Arc<HttpSession>,
+        caller: &Caller,
         notifications: impl FnOnce() -> ServerNotifications,
     ) -> Self {
         let reader = session.streams.standalone.read_new();
         session.session.task_requests.repeat();
-        Self::attached(session, reader, notifications)
+        Self::attached(session, reader, caller, notifications)
     }
 
-    /// Resumes the stream of the event `id` after that event.
+    /// Resumes the stream of the event `id` after that event, for `caller`.
     pub(super) fn resume(
         session: &Arc<HttpSession>,
         id: &str,
         close: Duration,
+        caller: &Caller,
         notifications: impl FnOnce() -> ServerNotifications,
     ) -> Option<Self> {
         let (stream, event) = parse_id(id)?;
         let reader = session.streams.find(stream)?.read_after(event).ok()?;
         if stream == STANDALONE {
-            return Some(Self::attached(session, reader, notifications));
+            return Some(Self::attached(session, reader, caller, notifications));
         }
         Some(Self { prime: false, ..Self::new(session, reader, close) })
     }
@@ -76,8 +78,10 @@ impl ResumableStream {
     fn attached(
         session: &Arc<HttpSession>,
         reader: EventReader,
+        caller: &Caller,
         notifications: impl FnOnce() -> ServerNotifications,
     ) -> Self {
+        session.streams.listener.store(Arc::new(caller.clone()));
         // If the lock is taken, an earlier reader of this stream still reads the notifications. It releases the lock
         // when it is replaced.
         if let Ok(mut current) = session.streams.notifications.try_lock() {

@@ -8,10 +8,11 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
+use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 
 use super::event_store::EventStore;
-use crate::mcp::{BufferShare, ServerNotifications, Session};
+use crate::mcp::{BufferShare, Caller, ListeningCaller, ServerNotifications, Session};
 
 /// Maximum number of stored streams of requests; streams of running requests may exceed it.
 const MAX_STREAMS: usize = 32;
@@ -48,6 +49,8 @@ pub(super) struct SessionStreams {
     share: BufferShare,
     /// The source of the standalone stream, set when a client first opens that stream.
     pub(super) notifications: Arc<tokio::sync::Mutex<Option<ServerNotifications>>>,
+    /// Who opened the standalone stream last. The server notifications follow what this caller sees.
+    pub(super) listener: ListeningCaller,
 }
 
 #[derive(Debug, Default)]
@@ -67,7 +70,8 @@ impl SessionStreams {
     /// The streams of a session, whose events count against `share`.
     fn new(share: BufferShare) -> Self {
         let standalone = EventStore::new(STANDALONE, share.clone());
-        Self { standalone, request_streams: Mutex::default(), share, notifications: Arc::default() }
+        let listener = Arc::new(ArcSwap::from_pointee(Caller::Unknown));
+        Self { standalone, request_streams: Mutex::default(), share, notifications: Arc::default(), listener }
     }
 
     /// Removes streams that ended long ago.

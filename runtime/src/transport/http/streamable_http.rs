@@ -194,11 +194,11 @@ impl StreamableHttp {
         let session = &http_session.session;
         session.touch();
         let settings = self.server.settings();
-        let changes = || self.server.changes_since(session.lists, caller);
+        let changes = || self.server.changes_since(session.lists, &http_session.streams.listener);
         let notifications = || ServerNotifications::new(session, changes(), settings.ping_interval);
         let events = match single(headers, &LAST_EVENT_ID)? {
-            None => ResumableStream::standalone(&http_session, notifications),
-            Some(id) => ResumableStream::resume(&http_session, id, settings.sse_close, notifications)
+            None => ResumableStream::standalone(&http_session, caller, notifications),
+            Some(id) => ResumableStream::resume(&http_session, id, settings.sse_close, caller, notifications)
                 .ok_or_else(|| {
                     RpcError::invalid_request(
                         "there are no events for this `Last-Event-ID`; open a new stream",

@@ -81,6 +81,11 @@ fn apps(call: Call, _: struct {}) []const u8 {
     });
 }
 
+fn fetch(_: Call, args: struct { url: []const u8 }) ![]const u8 {
+    const response = try plugport.http.get(args.url);
+    return plugport.print("{d} {s}", .{ response.status, response.body });
+}
+
 pub const tools = [_]plugport.Tool{
     plugport.tool(kinds, .{ .name = "kinds", .description = "Every kind.", .read_only = true }, .{
         .text = "A text.",
@@ -97,6 +102,7 @@ pub const tools = [_]plugport.Tool{
     plugport.tool(count, .{ .name = "count", .description = "Count." }, .{ .key = "What.", .by = "How many." }),
     plugport.tool(setting, .{ .name = "setting", .description = "A setting." }, .{ .key = "Which." }),
     plugport.tool(ask, .{ .name = "ask", .description = "Ask the model." }, .{}),
+    plugport.tool(fetch, .{ .name = "fetch", .description = "Fetch a page." }, .{ .url = "Where it is." }),
     plugport.tool(apps, .{ .name = "apps", .description = "Say what the client declared." }, .{}),
 };
 
@@ -104,4 +110,25 @@ fn greeting(_: *plugport.c.pp_call, _: *const plugport.c.pp_args) callconv(.c) *
     return plugport.c.pp_text("Hello");
 }
 
-pub const resources = [_]plugport.c.pp_resource{.{ .uri = "zig://greeting", .name = "greeting", .read = greeting }};
+fn item(_: *plugport.c.pp_call, variables: *const plugport.c.pp_args) callconv(.c) *plugport.c.pp_result {
+    return plugport.c.pp_text("Item %s", plugport.c.pp_string(variables, "id").?);
+}
+
+pub const resources = [_]plugport.c.pp_resource{
+    .{ .uri = "zig://greeting", .name = "greeting", .read = greeting },
+    .{ .uri = "zig://item/{id}", .name = "item", .read = item },
+};
+
+const greeted = rows: {
+    var all: plugport.c.pp_params = @splat(.{});
+    all[0] = .{ .kind = .string, .name = "name", .description = "Whom." };
+    break :rows all;
+};
+
+pub const prompts = [_]plugport.c.pp_prompt{
+    .{ .name = "greet", .description = "Greet.", .get = greeting, .params = greeted },
+};
+
+pub const completions = [_]plugport.c.pp_completion{
+    .{ .prompt = "greet", .argument = "name", .choices = "Ada|Alan|Bob" },
+};

@@ -89,6 +89,32 @@ test "the model is asked" {
     try expect(host.call("ask", "{}").failed);
     host.samples("That.");
     try expectText("That.", host.call("ask", "{}").text);
+    try expect(std.mem.find(u8, host.request().?, "What?") != null);
+    try expect(host.call("ask", "{}").failed);
+}
+
+fn page(sent: host.HttpRequest) host.HttpAnswer {
+    if (std.mem.endsWith(u8, sent.url, "/a")) {
+        return .{ .body = "hello" };
+    }
+    return .{ .status = 404 };
+}
+
+test "other hosts are answered for" {
+    host.newClient();
+    try expect(host.call("fetch", "{\"url\":\"https://a.test/a\"}").failed);
+    host.answersHttp(page);
+    try expectText("200 hello", host.call("fetch", "{\"url\":\"https://a.test/a\"}").text);
+    try expectText("404 ", host.call("fetch", "{\"url\":\"https://a.test/b\"}").text);
+    try expect(host.httpCount() == 3);
+    try expectText("https://a.test/b", host.httpRequest(2).url);
+}
+
+test "progress and changes are told" {
+    host.newClient();
+    try expectText("1 1", host.call("count", "{\"key\":\"x\"}").text);
+    try expectText("1 counting", host.progress());
+    try expectText("", host.changes());
 }
 
 test "a client declares extensions, and waits for a call that detaches" {
@@ -100,4 +126,7 @@ test "a client declares extensions, and waits for a call that detaches" {
 
 test "tables of the SDK for C are published too" {
     try expectText("Hello", host.read("zig://greeting").text);
+    try expectText("Item 7", host.readTemplate("zig://item/{id}", "zig://item/7", "{\"id\":\"7\"}").text);
+    try expectText("user: Hello", host.prompt("greet", "{\"name\":\"Ada\"}").text);
+    try expectText("Ada|Alan", host.complete("greet", "name", "a"));
 }

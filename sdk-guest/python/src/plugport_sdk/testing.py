@@ -22,9 +22,9 @@ from .call import AsyncCall, Call, Client, Level
 from .client_requests import ClientRequest, Root, answer
 from .completions import Completion
 from .content import Content, Contents, Message, ToolResult, texts
-from .errors import Denied, Error, Internal, MissingCapability
+from .errors import Denied, Error, Internal, MissingCapability, RpcError
 from .host_double import HostDouble
-from .testing_validation import Rejected, validated
+from .testing_validation import Rejected, check_result, form_fault, validated
 from .tools import Json, failed
 
 if TYPE_CHECKING:
@@ -227,11 +227,16 @@ class TestClient:
         return AsyncCall(self)
 
     def invoke(self, tool: Any, arguments: Mapping[str, Any] | None = None, /, **more: Any) -> Outcome:
-        """Calls a tool through JSON, as the server does, which rejects arguments that do not fit the schema."""
+        """Calls a tool through JSON, as the server does.
+
+        Arguments and structured results that do not fit the tool's schemas are rejected.
+        """
         args = to_json.dumps({**(arguments or {}), **more})
         try:
             args = validated(tool.plugport.input_schema, args)
-            return Outcome(self.run(tool.plugport.run, self.call(), args), None, self)
+            result = self.run(tool.plugport.run, self.call(), args)
+            check_result(tool.plugport.output_schema, _json(result.structured), result.is_error)
+            return Outcome(result, None, self)
         except Rejected as rejected:
             return Outcome(failed(str(rejected)), None, self)
         except Error as error:
@@ -282,8 +287,11 @@ class TestClient:
         return self._next("sampling", self._samples)
 
     def elicit(self, key: str | None, body: str) -> str:
-        self.requests.append(RecordedRequest("elicitation/create", json.loads(body), key))
-        return self._next("elicitation", self._elicits)
+        params = json.loads(body)
+        self.requests.append(RecordedRequest("elicitation/create", params, key))
+        result = self._next("elicitation", self._elicits)
+        self._fits(params.get("requestedSchema"), json.loads(result))
+        return result
 
     def list_roots(self, key: str | None) -> list[Root]:
         self.requests.append(RecordedRequest("roots/list", {}, key))
@@ -305,6 +313,11 @@ class TestClient:
         if self._host.denies:
             raise Denied(f"this server does not grant `{capability}` to the plugin")
 
+    def _fits(self, form: Any, result: dict[str, Any]) -> None:
+        why = form_fault(form, result.get("content")) if form and result.get("action") == "accept" else None
+        if why:
+            raise RpcError(-32603, f"the client's response cannot be used: {why}")
+
     def _next(self, capability: str, answers: list[dict[str, Any] | Error] | None) -> str:
         self._grants(capability)
         if answers is None:
@@ -315,6 +328,12 @@ class TestClient:
         if isinstance(answer, Error):
             raise answer
         return to_json.dumps(answer)
+
+
+def _json(structured: Any) -> str | None:
+    if isinstance(structured, Json):
+        return structured.text
+    return None if structured is None else to_json.dumps(structured)
 
 
 def _setting(value: object) -> str:

@@ -6,8 +6,8 @@
 //! before.
 //!
 //! Proofs are kept in buckets by the minute in which they expire. An expired bucket is dropped as a whole, so nothing
-//! is ever searched. There are only as many buckets as there are minutes in which a proof may expire. Time is an
-//! argument, so that tests need no clock.
+//! is ever searched. There are only as many buckets as there are minutes in which a proof may expire. A proof whose
+//! bucket was dropped stays refused when the clock goes back. Time is an argument, so that tests need no clock.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -39,8 +39,15 @@ pub(super) struct ReplayCache {
     begun: SystemTime,
     max: usize,
     max_of_one: usize,
+    used: Mutex<UsedProofs>,
+}
+
+#[derive(Debug, Default)]
+struct UsedProofs {
     /// Buckets by their number, which grows with time.
-    buckets: Mutex<BTreeMap<u64, ProofBucket>>,
+    buckets: BTreeMap<u64, ProofBucket>,
+    /// The number up to which buckets were dropped. It never falls, although the clock may go back.
+    dropped_to: u64,
 }
 
 /// Proofs that expire in the same minute.
@@ -58,7 +65,7 @@ impl ReplayCache {
     }
 
     fn with_capacity(begun: SystemTime, max: usize, max_of_one: usize) -> Self {
-        Self { begun, max, max_of_one, buckets: Mutex::new(BTreeMap::new()) }
+        Self { begun, max, max_of_one, used: Mutex::default() }
     }
 
     /// The earliest acceptable time of a proof: an earlier proof may have been used before the cache existed.
@@ -69,15 +76,20 @@ impl ReplayCache {
     /// Adds a proof of the principal `holder`.
     ///
     /// # Errors
-    /// When the proof was used before, or the cache is full.
+    /// When the proof was used before or may have been, or the cache is full.
     pub(super) fn insert(
         &self,
         proof: AcceptedProof,
         holder: &Arc<str>,
         now: SystemTime,
     ) -> Result<(), TokenError> {
-        let mut buckets = self.buckets.lock();
-        let expired = drop_expired(&mut buckets, number(now));
+        let mut used = self.used.lock();
+        let expired = used.drop_expired(number(now));
+        let UsedProofs { buckets, dropped_to } = &mut *used;
+        let bucket = number(proof.until).saturating_add(1);
+        if bucket <= *dropped_to {
+            return Err(ProofError::NotNow.into());
+        }
         if buckets.values().any(|bucket| bucket.proofs.contains(&proof.id)) {
             return Err(ProofError::Replayed.into());
         }
@@ -86,23 +98,26 @@ impl ReplayCache {
         if count >= self.max || share >= self.max_of_one {
             return Err(TokenError::TooManyProofs);
         }
-        let bucket = buckets.entry(number(proof.until).saturating_add(1)).or_default();
+        let bucket = buckets.entry(bucket).or_default();
         bucket.proofs.insert(proof.id);
         *bucket.shares.entry(Arc::clone(holder)).or_default() += 1;
         // The lock is released first, because dropping a bucket takes long.
-        drop(buckets);
+        drop(used);
         drop(expired);
         Ok(())
     }
 }
 
-/// Removes the buckets before the bucket with the number `now`.
-fn drop_expired(buckets: &mut BTreeMap<u64, ProofBucket>, now: u64) -> Vec<ProofBucket> {
-    let mut expired = Vec::new();
-    while let Some(entry) = buckets.first_entry().filter(|entry| *entry.key() <= now) {
-        expired.push(entry.remove());
+impl UsedProofs {
+    /// Removes the buckets up to the bucket with the number `now`.
+    fn drop_expired(&mut self, now: u64) -> Vec<ProofBucket> {
+        self.dropped_to = self.dropped_to.max(now);
+        let mut expired = Vec::new();
+        while let Some(entry) = self.buckets.first_entry().filter(|entry| *entry.key() <= self.dropped_to) {
+            expired.push(entry.remove());
+        }
+        expired
     }
-    expired
 }
 
 /// The number of the bucket for a time.
@@ -134,7 +149,20 @@ mod tests {
             assert_eq!(cache.insert(proof(until, until), &ada, at(until - 1)), replayed, "{until}");
         }
         assert_eq!(cache.insert(proof(1, 800), &ada, at(700)), Ok(()));
-        assert_eq!(cache.buckets.lock().len(), 1, "what is too old is forgotten");
+        assert_eq!(cache.used.lock().buckets.len(), 1, "what is too old is forgotten");
+    }
+
+    #[test]
+    fn a_proof_counts_once_although_the_clock_goes_back() {
+        let cache = ReplayCache::new(at(0));
+        let ada: Arc<str> = "ada".into();
+        assert_eq!(cache.insert(proof(1, 300), &ada, at(0)), Ok(()));
+        assert_eq!(cache.insert(proof(2, 660), &ada, at(360)), Ok(()), "the first one is forgotten");
+        let not_now = Err(TokenError::Proof(ProofError::NotNow));
+        assert_eq!(cache.insert(proof(1, 300), &ada, at(10)), not_now);
+        let replayed = Err(TokenError::Proof(ProofError::Replayed));
+        assert_eq!(cache.insert(proof(2, 660), &ada, at(10)), replayed);
+        assert_eq!(cache.insert(proof(3, 661), &ada, at(361)), Ok(()));
     }
 
     #[test]

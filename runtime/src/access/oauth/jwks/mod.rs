@@ -50,15 +50,16 @@ impl IssuerKeys {
     }
 
     /// Returns the keys. They are read again if no key has this `kid`, or, without a `kid`, if no key is for the
-    /// algorithm.
+    /// algorithm. `issued` is when the token was issued, unverified.
     pub(super) async fn find(
         &self,
         kid: Option<&str>,
         algorithm: JwtAlgorithm,
+        issued: Option<SystemTime>,
         now: SystemTime,
     ) -> Result<Arc<KeySet>, Unavailable> {
         match self {
-            Self::Remote(document) => document.get(|keys| keys.has(kid, algorithm), now).await,
+            Self::Remote(document) => document.get(|keys| keys.has(kid, algorithm), issued, now).await,
             Self::File(file) => file.keys(now).await,
         }
     }

@@ -50,7 +50,18 @@ fn at(seconds: u64) -> SystemTime {
 }
 
 async fn get(document: &RemoteDocument<usize>, wanted: usize, seconds: u64) -> Result<usize, Unavailable> {
-    document.get(|value| *value == wanted, at(seconds)).await.map(|value| *value)
+    document.get(|value| *value == wanted, None, at(seconds)).await.map(|value| *value)
+}
+
+/// The same for a token that was issued some seconds before.
+async fn get_for_token(
+    document: &RemoteDocument<usize>,
+    wanted: usize,
+    issued: u64,
+    seconds: u64,
+) -> Result<usize, Unavailable> {
+    let issued = Some(at(issued));
+    document.get(|value| *value == wanted, issued, at(seconds)).await.map(|value| *value)
 }
 
 #[tokio::test]
@@ -84,6 +95,22 @@ async fn a_document_that_changes_just_after_a_fetch_for_an_unknown_name_is_fetch
         (Ok(7), 4),
         "30 seconds after the earlier one"
     );
+}
+
+#[tokio::test]
+async fn strangers_who_use_up_the_fetches_cause_no_refusal_of_a_newer_token() {
+    let issuer = Arc::new(Issuer::default());
+    let document = issuer.document(None);
+    get(&document, 0, 0).await.unwrap();
+    for stranger in [5, 6] {
+        assert_eq!(get_for_token(&document, stranger, 100, 100).await, Ok(0), "fetched since it was issued");
+    }
+    issuer.publish(7);
+    assert_eq!(get_for_token(&document, 7, 101, 102).await, Err(Unavailable(Duration::from_secs(28))));
+    assert_eq!(get_for_token(&document, 5, 100, 102).await, Ok(0), "the document is newer than this token");
+    assert_eq!(get_for_token(&document, 0, 101, 102).await, Ok(0), "the document has the answer");
+    assert_eq!(issuer.fetches(), 3);
+    assert_eq!((get_for_token(&document, 7, 101, 130).await, issuer.fetches()), (Ok(7), 4));
 }
 
 #[tokio::test]

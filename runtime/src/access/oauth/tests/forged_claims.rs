@@ -51,6 +51,8 @@ fn wrong_names() -> WrongClaims {
         ("sub", json!("ada\n"), TokenError::ClaimFormat),
         ("sub", json!("ada\u{0}"), TokenError::ClaimFormat),
         ("sub", json!("ada\u{85}"), TokenError::ClaimFormat),
+        ("sub", json!("a\u{200b}da"), TokenError::ClaimFormat),
+        ("sub", json!("\u{202e}ada"), TokenError::ClaimFormat),
         ("sub", json!(1), TokenError::ClaimFormat),
         ("client_id", json!(1), TokenError::ClaimFormat),
         ("client_id", json!("a".repeat(257)), TokenError::ClaimFormat),
@@ -100,6 +102,7 @@ fn wrong_rights() -> WrongClaims {
         ("groups", json!(["a", 1]), TokenError::ClaimFormat),
         ("groups", json!(["a", ""]), TokenError::ClaimFormat),
         ("groups", json!(["a\u{7f}"]), TokenError::ClaimFormat),
+        ("groups", json!(["a", "b\u{feff}"]), TokenError::ClaimFormat),
         ("groups", json!(["a".repeat(257)]), TokenError::ClaimFormat),
     ]
 }

@@ -51,6 +51,23 @@ async fn a_flood_of_unknown_keys_causes_two_fetches_in_30_seconds() {
 }
 
 #[tokio::test]
+async fn a_token_of_a_new_key_is_told_to_wait_while_strangers_use_up_the_fetches() {
+    let world = World::new();
+    world.authenticate(&world.token(&good_claims())).await.unwrap();
+    let new = Signer::p256();
+    for number in 0..3 {
+        let stranger = world.keys.p256.token(header(&format!("{number}")), &good_claims());
+        let rejected = world.authenticate_at(&stranger, None, 40).await;
+        assert_eq!(rejected.unwrap_err(), TokenError::UnknownKey);
+    }
+    world.fake.publish(KEYS_URL, &json!({ "keys": [new.jwk(json!({ "kid": "new" }))] }).to_string());
+    let valid = new.token(header("new"), &claims_with("iat", json!(NOW + 41)));
+    let rejected = world.authenticate_at(&valid, None, 42).await;
+    assert_eq!(rejected.unwrap_err(), TokenError::Unavailable { retry_after: Duration::from_secs(28) });
+    assert!(world.authenticate_at(&valid, None, 70).await.is_ok());
+}
+
+#[tokio::test]
 async fn known_keys_serve_while_the_issuer_is_down() {
     let world = World::new();
     let token = |subject: &str, seconds: u64| {
