@@ -188,20 +188,20 @@ fn fillOptionals(comptime T: type, value: *std.json.Value) std.mem.Allocator.Err
             else => {},
         },
         .@"struct" => switch (value.*) {
-            .object => |*object| try fillFields(T, object),
+            .object => |*given| try fillFields(T, given),
             else => {},
         },
         else => {},
     }
 }
 
-fn fillFields(comptime T: type, object: *std.json.ObjectMap) std.mem.Allocator.Error!void {
+fn fillFields(comptime T: type, given: *std.json.ObjectMap) std.mem.Allocator.Error!void {
     const info = @typeInfo(T).@"struct";
     inline for (info.field_names, info.field_types, info.field_attrs) |name, Field, attrs| {
-        if (object.getPtr(name)) |field| {
+        if (given.getPtr(name)) |field| {
             try fillOptionals(Field, field);
         } else if (Required(Field) != Field and attrs.default_value_ptr == null) {
-            try object.put(memory.allocator, name, .null);
+            try given.put(memory.allocator, name, .null);
         }
     }
 }
