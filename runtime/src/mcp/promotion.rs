@@ -4,6 +4,8 @@
 //! allows, the guest says how far it is, and the response stream, which decides, switches the call. This module knows
 //! none of them.
 
+mod open_requests;
+
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
@@ -12,7 +14,8 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::sync::watch;
-use tokio::time::Instant;
+
+pub(crate) use open_requests::OpenRequests;
 
 use super::jsonrpc::notification;
 use super::sessions::task_requests::{TaskRequest, TaskRequests};
@@ -52,19 +55,6 @@ pub(crate) struct OpenRequest<'p> {
     /// Whether the call was a task when the guest sent the request, so that its own stream does not pass it on.
     is_of_task: bool,
     has_response: bool,
-}
-
-/// The client requests of a session for one stream that waits for the result, which passes each on once.
-#[derive(Debug)]
-pub(crate) struct OpenRequests {
-    open: watch::Receiver<BTreeMap<i64, TaskRequest>>,
-    task_requests: Arc<TaskRequests>,
-    /// The last that was passed on. Ids are ascending.
-    last: i64,
-    /// Those that this stream has passed on and that were open when it last looked.
-    passed: BTreeMap<i64, TaskRequest>,
-    /// When it last found that one of those was closed.
-    closed: Option<Instant>,
 }
 
 /// What the called tool and its plugin say about tasks.
@@ -176,8 +166,7 @@ impl Promotion {
 
     /// The client requests of a session that have no response yet, and those that follow.
     pub(crate) fn client_requests(&self, task_requests: &Arc<TaskRequests>) -> OpenRequests {
-        let (open, task_requests) = (self.open().subscribe(), Arc::clone(task_requests));
-        OpenRequests { open, task_requests, last: 0, passed: BTreeMap::new(), closed: None }
+        OpenRequests::new(self.open().subscribe(), Arc::clone(task_requests))
     }
 
     /// What the tool says; `None` until the tool is known.
@@ -226,70 +215,9 @@ pub(crate) fn cancelled_params(id: i64) -> Value {
     json!({ "requestId": id, "reason": "the tool no longer waits for it" })
 }
 
-impl OpenRequests {
-    /// Waits for the next client request, or for the cancellation of one that was passed on; for ever if no more can
-    /// come. Cancel-safe.
-    pub(crate) async fn next(&mut self) -> Bytes {
-        loop {
-            if let Some(message) = self.now() {
-                return message;
-            }
-            if self.open.changed().await.is_err() {
-                return std::future::pending().await;
-            }
-        }
-    }
-
-    /// Whether nothing that this stream has passed on was open when it last looked.
-    pub(crate) fn are_answered(&self) -> bool {
-        self.passed.is_empty()
-    }
-
-    /// When this stream last found that the client had answered something, or that the guest had taken it back.
-    pub(crate) fn last_closed(&self) -> Option<Instant> {
-        self.closed
-    }
-
-    /// What is there now.
-    pub(crate) fn due(&mut self) -> impl Iterator<Item = Bytes> {
-        std::iter::from_fn(|| self.now())
-    }
-
-    fn now(&mut self) -> Option<Bytes> {
-        let open = self.open.borrow_and_update();
-        while let Some(id) = self.passed.keys().find(|id| !open.contains_key(id)).copied() {
-            self.closed = Some(Instant::now());
-            if let Some(cancelled) = self.passed.remove(&id).and_then(|request| request.cancelled()) {
-                return Some(cancelled);
-            }
-        }
-        while let Some((id, request)) = first_after(self.last, &open) {
-            self.last = id;
-            if let Some(message) = self.task_requests.claim(id, &request) {
-                self.passed.insert(id, request);
-                return Some(message);
-            }
-        }
-        None
-    }
-}
-
 fn find(open: &BTreeMap<i64, TaskRequest>, message: &Bytes) -> Option<(i64, TaskRequest)> {
     let (id, request) = open.iter().find(|(_, request)| request.is(message))?;
     Some((*id, request.clone()))
-}
-
-fn first_after(last: i64, open: &BTreeMap<i64, TaskRequest>) -> Option<(i64, TaskRequest)> {
-    let (id, request) = open.range(last.saturating_add(1)..).next()?;
-    Some((*id, request.clone()))
-}
-
-/// None.
-impl Default for OpenRequests {
-    fn default() -> Self {
-        let open = watch::channel(BTreeMap::new()).1;
-        Self { open, task_requests: Arc::default(), last: 0, passed: BTreeMap::new(), closed: None }
-    }
 }
 
 impl Drop for OpenRequest<'_> {
