@@ -4,13 +4,18 @@
 //! tests: they rotate its keys, simulate an outage, count requests and mint tokens that no honest server would sign.
 
 use std::process::Stdio;
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
+use tokio::time::timeout;
 
 use crate::external_clients::ExternalClient;
+
+/// How long it may take to start, beside other tests.
+const START_TIME: Duration = Duration::from_secs(60);
 
 /// A running authorization server, which ends when it is dropped.
 pub struct AuthorizationServer {
@@ -25,6 +30,16 @@ pub struct AuthorizationServer {
 impl AuthorizationServer {
     /// Starts a server on a free port, with options such as `--format opaque`.
     pub async fn start(options: &[&str]) -> Result<Self> {
+        // Node.js 20 has been seen to hang before it runs a line.
+        match timeout(START_TIME, Self::start_once(options)).await {
+            Ok(started) => started,
+            Err(_) => {
+                timeout(START_TIME, Self::start_once(options)).await.context("the server does not start")?
+            }
+        }
+    }
+
+    async fn start_once(options: &[&str]) -> Result<Self> {
         let command = || ExternalClient::AuthorizationServer.command("authorization_server");
         let mut command = Command::from(tokio::task::spawn_blocking(command).await??);
         // The server ends with its standard input, even when this process is killed.

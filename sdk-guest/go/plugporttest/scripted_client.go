@@ -121,7 +121,7 @@ func (f *fake) Answer(key, method, params string) (string, error) {
 	}
 	answers := f.answers[method]
 	if len(answers) == 0 {
-		return "", plugport.Errorf(plugport.Internal, "the test has no more answers for %s", capability)
+		return "", plugport.Errorf(plugport.Internal, "the test has no more responses for %s", capability)
 	}
 	if method != "roots/list" {
 		f.answers[method] = answers[1:]

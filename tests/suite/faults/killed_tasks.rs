@@ -109,8 +109,11 @@ async fn make_tasks(url: String, seen: Seen, life: usize, number: usize) {
         };
         let word = format!("{life}-{number}-{round} ");
         let times = length / word.len();
-        let tool = if kind == Kind::Asks { "jobs-ask" } else { "jobs-repeat" };
-        let created = client.call(tool, json!({ "ms": SLEEP_MS, "word": word, "times": times })).await;
+        let (tool, arguments) = match kind {
+            Kind::Asks => ("jobs-ask", json!({ "ms": SLEEP_MS, "times": times })),
+            _ => ("jobs-repeat", json!({ "ms": SLEEP_MS, "word": word, "times": times })),
+        };
+        let created = client.call(tool, arguments).await;
         // It may have ended before the record of a task was on the disk.
         let Some(id) = created.result()["taskId"].as_str() else { continue };
         let made = Made { kind, word: word.clone(), times, ended: None };

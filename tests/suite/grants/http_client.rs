@@ -24,8 +24,12 @@ async fn several_requests_are_under_way_at_once_and_the_others_wait_for_their_tu
     let begun = Instant::now();
     let reply = client.call("http_client-together", json!({ "urls": urls })).await;
     let lines: Vec<_> = reply.tool_text().lines().collect();
-    let late = "the request is beyond what this server allows (limit `http_ms`)";
-    assert_eq!(lines, [late, late, late, "200", "200"]);
+    let (silent, answered) = lines.split_at(3);
+    // On a busy machine one of them may have its turn so late that its time is over by then.
+    let late = ["`http_ms`", "`http_parallel`"]
+        .map(|limit| format!("the request is beyond what this server allows (limit {limit})"));
+    assert!(silent.iter().all(|line| late.iter().any(|late| line == late)), "{lines:?}");
+    assert_eq!(answered, ["200", "200"]);
     // One after the other would take 4.5 s.
     assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
     assert_eq!(web.accepted(), 5);

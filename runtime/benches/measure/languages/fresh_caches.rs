@@ -24,7 +24,7 @@ impl FreshCaches {
     }
 
     /// The variables of the program's commands. Plugport's builds and machine code are new in each run; the libraries
-    /// that Zig and Go keep compiled for all projects are warm, as the page says.
+    /// that Zig and Go keep compiled for all projects are those of the user, if there was a build before.
     pub fn environment(&self) -> Vec<(&'static str, OsString)> {
         let folder = self.folder.path();
         let own = [("XDG_CACHE_HOME", folder.join("cache")), ("XDG_STATE_HOME", folder.join("state"))];

@@ -323,7 +323,7 @@ class TestClient:
         if answers is None:
             raise MissingCapability(capability)
         if not answers:
-            raise Internal(f"the test has no further response for {capability}; give the TestClient one")
+            raise Internal(f"the test has no more responses for {capability}")
         answer = answers.pop(0)
         if isinstance(answer, Error):
             raise answer
@@ -333,7 +333,7 @@ class TestClient:
 def _json(structured: Any) -> str | None:
     if isinstance(structured, Json):
         return structured.text
-    return None if structured is None else to_json.dumps(structured)
+    return None if structured is None else to_json.written(structured, "structured content")
 
 
 def _setting(value: object) -> str:

@@ -120,7 +120,7 @@ def draw() -> str:
 @tool(name="fetch-text")
 def fetch_text(url: Annotated[str, "Where it is."]) -> str:
     """Fetch a text."""
-    if "?" in url:
+    if url.endswith("/urllib"):
         # In the other way that programs in Python send requests.
         with urllib.request.urlopen(url) as page:
             return page.read().decode()
