@@ -15,7 +15,7 @@ impl Config {
             let whose = plugin.map_or_else(|| "a task".to_owned(), |plugin| format!("a task of `{plugin}`"));
             format!(
                 "{whose} may run for {} s (limits `task_wall_ms` and `wall_ms`), but after {} s it is dropped \
-                 without a result; raise `task_ttl_s` under [server], or lower `task_wall_ms`",
+                 without a result; raise `task_ttl_s` under [server], or lower those limits",
                 longest.as_secs(),
                 self.server.task_ttl.as_secs()
             )

@@ -136,13 +136,11 @@ impl Promotion {
     /// The call became a task before its own stream had passed on this message. If it is an open client request, any
     /// stream of the session may pass it on.
     pub(crate) fn pass_on(&self, task_requests: &TaskRequests, message: &Bytes) {
-        let Some((id, request)) = self.open.get().and_then(|open| find(&open.borrow(), message)) else {
-            return;
-        };
-        task_requests.push(id, request.clone());
-        // The guest may have taken it back meanwhile, and then nobody else does.
-        if request.cancelled().is_some() {
-            task_requests.close(id);
+        let Some(open) = self.open.get() else { return };
+        // Nobody closes the request as long as this is borrowed.
+        let open = open.borrow();
+        if let Some((id, request)) = open.iter().find(|(_, request)| request.is(message)) {
+            task_requests.push(*id, request.clone());
         }
     }
 
@@ -215,19 +213,14 @@ pub(crate) fn cancelled_params(id: i64) -> Value {
     json!({ "requestId": id, "reason": "the tool no longer waits for it" })
 }
 
-fn find(open: &BTreeMap<i64, TaskRequest>, message: &Bytes) -> Option<(i64, TaskRequest)> {
-    let (id, request) = open.iter().find(|(_, request)| request.is(message))?;
-    Some((*id, request.clone()))
-}
-
 impl Drop for OpenRequest<'_> {
     fn drop(&mut self) {
         if !self.has_response {
             self.request.cancel(self.cancelled());
         }
-        self.task_requests.close(self.id);
         // Last, since it wakes the streams that wait for the result.
         self.promotion.open().send_modify(|open| {
+            self.task_requests.close(self.id);
             if open.remove(&self.id).is_some() && open.is_empty() {
                 self.promotion.note_change();
             }

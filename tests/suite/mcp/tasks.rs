@@ -288,7 +288,7 @@ async fn listeners_hear_of_questions_answers_and_cancellation() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn listeners_hear_that_a_task_waits_no_longer() {
-    let (server, client) = jobs("[server]\nsuspended_call_s = 3\n").await;
+    let (server, client) = jobs("[server]\nsuspended_call_s = 10\n").await;
     let arguments = json!({ "questions": 1, "ms": 20_000 });
     let (id, mut stream) = listen_to_waiting(&server, &client, arguments).await;
     let told = stream.message().await;

@@ -69,9 +69,11 @@ pub(super) fn principal(
     Ok(BoundPrincipal::new(Arc::new(principal), binding))
 }
 
-/// When a token was issued, by its own unverified words. This decides only whether the client is to try again.
-pub(super) fn unverified_issue_time(claims: &Value) -> Option<SystemTime> {
-    Claims(claims).time("iat").ok().flatten()
+/// When a token was issued, by its own unverified words, but not later than now; `None` if it would be refused for that
+/// time. This decides only whether the client is to try again.
+pub(super) fn unverified_issue_time(claims: &Value, now: SystemTime) -> Option<SystemTime> {
+    let issued = Claims(claims).time("iat").ok().flatten()?;
+    (issued <= now + LEEWAY).then_some(issued.min(now))
 }
 
 /// An object of claims.
@@ -232,9 +234,14 @@ fn texts(values: &[Value]) -> Result<Vec<&str>, TokenError> {
     values.iter().map(|value| value.as_str().ok_or(TokenError::ClaimFormat)).collect()
 }
 
+/// Whether a character may make two names look alike: nothing shows it, or only how the one before looks.
+fn hides(character: char) -> bool {
+    is_deceptive(character) || matches!(character, '\u{fe0e}' | '\u{fe0f}')
+}
+
 /// A name that appears in the audit and that roles compare. Hidden characters would make two names look alike.
 fn name(value: &Value) -> Result<&str, TokenError> {
-    let is_name = |text: &&str| !text.is_empty() && text.len() <= MAX_NAME && !text.contains(is_deceptive);
+    let is_name = |text: &&str| !text.is_empty() && text.len() <= MAX_NAME && !text.contains(hides);
     value.as_str().filter(is_name).ok_or(TokenError::ClaimFormat)
 }
 

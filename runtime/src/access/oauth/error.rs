@@ -118,12 +118,17 @@ pub enum TokenError {
     /// The introspection response says that the token is not active.
     #[error("the issuer says that the token is not active: it is unknown, revoked or expired")]
     Inactive,
-    /// The issuer cannot be reached, or its keys may not be fetched again yet, so it is unknown whether the token is
-    /// valid (503).
-    #[error(
-        "the issuer could not be asked about the token; the log says why, unless its keys were just fetched"
-    )]
+    /// The issuer cannot be reached, so it is unknown whether the token is valid (503).
+    #[error("the issuer could not be asked about the token, and the log says why")]
     Unavailable {
+        /// After how long the client should try again.
+        retry_after: Duration,
+    },
+    /// The token is newer than the issuer's keys, which were fetched so often that they may not be fetched yet (503).
+    #[error(
+        "the token names a key that was not fetched yet, and other unknown keys have used up the fetches"
+    )]
+    KeyNotFetched {
         /// After how long the client should try again.
         retry_after: Duration,
     },
@@ -160,7 +165,8 @@ impl TokenError {
             Self::TooManyScopes => "the token has too many scopes",
             Self::TooManyGroups => "the token has too many groups",
             Self::Inactive => "the token is not active",
-            Self::Unavailable { .. } => "the issuer of the token cannot be asked now, try again later",
+            Self::Unavailable { .. } => "the issuer of the token cannot be reached, try again later",
+            Self::KeyNotFetched { .. } => "the key of the token cannot be fetched yet, try again later",
         }
     }
 }

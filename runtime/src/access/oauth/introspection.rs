@@ -85,7 +85,8 @@ impl Introspection {
     }
 
     async fn introspect(&self, token: &str, now: SystemTime) -> Result<Fetched, FetchError> {
-        let metadata = self.discovery.metadata(now).await.map_err(|Unavailable(_)| FetchError::NoMetadata)?;
+        let metadata =
+            self.discovery.metadata(now).await.map_err(|Unavailable { .. }| FetchError::NoMetadata)?;
         let missing = || FetchError::Document("its metadata has no `introspection_endpoint`".into());
         let endpoint = metadata.introspection.clone().ok_or_else(missing)?;
         // The semaphore is never closed.

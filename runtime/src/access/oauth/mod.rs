@@ -237,9 +237,12 @@ impl Issuer {
         now: SystemTime,
     ) -> Result<BoundPrincipal, TokenError> {
         let header = jwt.check_header(&self.config)?;
-        let issued = claims::unverified_issue_time(jwt.unverified_claims());
+        let issued = claims::unverified_issue_time(jwt.unverified_claims(), now);
         let found = keys.find(header.kid, header.algorithm, issued, now).await;
-        let keys = found.map_err(|Unavailable(retry_after)| TokenError::Unavailable { retry_after })?;
+        let keys = found.map_err(|Unavailable { retry_after, is_away }| match is_away {
+            true => TokenError::Unavailable { retry_after },
+            false => TokenError::KeyNotFetched { retry_after },
+        })?;
         let claims = jwt.verify(header, &keys)?;
         claims::principal(claims, ClaimSource::Jwt, &self.config, &self.id, now)
     }

@@ -60,7 +60,12 @@ pub(super) struct Loaded<T> {
 
 /// The document is not available. The field says how long to wait before another attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Unavailable(pub(super) Duration);
+pub(super) struct Unavailable {
+    /// After how long the client should try again.
+    pub(super) retry_after: Duration,
+    /// Whether the document cannot be fetched, or is being fetched; otherwise it may not be fetched again yet.
+    pub(super) is_away: bool,
+}
 
 /// Fetches and parses the document.
 type Loader<T> = Box<dyn Fn(SystemTime) -> BoxFuture<'static, Result<Loaded<T>, FetchError>> + Send + Sync>;
@@ -216,11 +221,16 @@ impl<T> DocumentState<T> {
         issued: Option<SystemTime>,
         now: SystemTime,
     ) -> Result<Arc<T>, Unavailable> {
-        let is_certain = self.load.is_none() && !self.has_failed && !self.is_older_than(issued);
-        match self.usable(now) {
+        let usable = self.usable(now);
+        let is_away = usable.is_none() || self.load.is_some() || self.has_failed;
+        let is_certain = !is_away && !self.is_older_than(issued);
+        match usable {
             // A document without the answer is returned only if no load could bring a newer one.
             Some(value) if is_certain || has_answer(value) => Ok(Arc::clone(value)),
-            Some(_) | None => Err(Unavailable(self.wait_for_next(now).max(Duration::from_secs(1)))),
+            Some(_) | None => {
+                let retry_after = self.wait_for_next(now).max(Duration::from_secs(1));
+                Err(Unavailable { retry_after, is_away })
+            }
         }
     }
 }

@@ -110,6 +110,8 @@ async fn wait(
             () = &mut deadline => {
                 // The next call would ask once more what the client is answering, and a response may be the last thing
                 // that the guest needs.
+                // A guest that asks again and again would keep this call for as long as it runs.
+                requests.stop();
                 let now = Instant::now();
                 let wait_until = if requests.are_answered() {
                     requests.last_closed().map(|closed| closed + AFTER_RESPONSE)

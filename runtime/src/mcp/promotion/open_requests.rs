@@ -51,6 +51,11 @@ impl OpenRequests {
         self.passed.is_empty()
     }
 
+    /// Passes on no more requests, only that those which were passed on are cancelled.
+    pub(crate) fn stop(&mut self) {
+        self.last = i64::MAX;
+    }
+
     /// When this stream last found that the client had answered something, or that the guest had taken it back.
     pub(crate) fn last_closed(&self) -> Option<Instant> {
         self.closed

@@ -29,7 +29,7 @@ use crate::token_bucket::CallerKey as _;
 pub(in crate::mcp) struct NewTask {
     tasks: Arc<Tasks>,
     owner: TaskOwner,
-    /// The record, once it may be on the disk.
+    /// The record, once it is on the disk.
     id: Option<RecordId>,
     live: Option<Arc<LiveTask>>,
     has_begun: bool,
@@ -63,9 +63,8 @@ impl NewTask {
         let mut new = Self { tasks, owner, id: None, live: None, has_begun: false };
         let generation = TaskGeneration::of(context.revision, is_bridged);
         let (id, text) = new.tasks.new_id(generation, &context.caller).await?;
-        // Before, since a write that failed may have reached the disk all the same.
-        new.id = Some(id);
         new.tasks.write(id, &head, None).await.ok()?;
+        new.id = Some(id);
         let live = LiveTask::new((id, text, generation), new.owner.clone(), head, context);
         new.live = Some(Arc::new(live));
         Some(new)

@@ -15,10 +15,6 @@ use crate::mcp::request_context::RequestContext;
 /// How long to wait before looking again: which tool is called, or whether the client has answered.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
-/// How long a record is kept for a call that does not become a task yet. Its task expires that much earlier than one
-/// that is made when the client has answered.
-const MADE_FOR: Duration = Duration::from_secs(1);
-
 /// Makes a task of one call, at most once. `None`: the call never becomes a task; so it is for most.
 pub(in crate::mcp) struct Promoter(Option<Box<PromotableCall>>);
 
@@ -99,7 +95,9 @@ impl Promoter {
     pub(in crate::mcp) fn detach(&mut self, answer: oneshot::Sender<bool>) {
         match self.0.as_mut().filter(|call| call.promotion().is_some()) {
             Some(call) => {
-                call.make();
+                if call.made.is_none() {
+                    call.make();
+                }
                 call.waiting.push(answer);
             }
             // An error means that the guest does not wait any more.
@@ -116,7 +114,9 @@ impl Promoter {
                 while call.waits_for_client() {
                     tokio::time::sleep(LOOK_AGAIN).await;
                 }
-                if let Some((made, _)) = call.made.take().filter(|(_, since)| since.elapsed() < MADE_FOR) {
+                // Its time to live runs since it was made, and a client that answers late needs some of it.
+                let half = call.tasks.settings.ttl / 2;
+                if let Some((made, _)) = call.made.take().filter(|(_, since)| since.elapsed() < half) {
                     return made;
                 }
             }

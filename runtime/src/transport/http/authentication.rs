@@ -84,7 +84,9 @@ fn unauthenticated(authenticator: &Authenticator, parts: &Parts, error: &AuthErr
     let fault = match error {
         AuthError::Missing => CredentialsFault::Missing,
         AuthError::Expired => CredentialsFault::InvalidToken("the token has expired"),
-        AuthError::Token(error @ TokenError::Unavailable { retry_after }) => {
+        AuthError::Token(
+            error @ (TokenError::Unavailable { retry_after } | TokenError::KeyNotFetched { retry_after }),
+        ) => {
             return try_again(StatusCode::SERVICE_UNAVAILABLE, retry_after.as_secs(), error);
         }
         AuthError::Token(error @ TokenError::TooManyProofs) => {

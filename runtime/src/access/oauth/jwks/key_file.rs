@@ -61,7 +61,7 @@ impl KeyFile {
                 self.state.lock().finish_reading(&self.path, reading);
             }
         }
-        self.state.lock().keys.clone().ok_or(Unavailable(CHECK_INTERVAL))
+        self.state.lock().keys.clone().ok_or(Unavailable { retry_after: CHECK_INTERVAL, is_away: true })
     }
 
     /// Returns the last stat if the file is due for a check, and `None` otherwise.
@@ -154,6 +154,6 @@ mod tests {
     #[tokio::test]
     async fn without_a_file_nobody_knows_the_keys() {
         let file = KeyFile::new("no-such-folder/keys.json".into());
-        assert_eq!(file.keys(SystemTime::now()).await.unwrap_err(), Unavailable(CHECK_INTERVAL));
+        assert_eq!(file.keys(SystemTime::now()).await.unwrap_err().retry_after, CHECK_INTERVAL);
     }
 }

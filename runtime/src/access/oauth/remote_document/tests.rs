@@ -49,6 +49,10 @@ fn at(seconds: u64) -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000 + seconds)
 }
 
+fn away(retry_after: Duration) -> Unavailable {
+    Unavailable { retry_after, is_away: true }
+}
+
 async fn get(document: &RemoteDocument<usize>, wanted: usize, seconds: u64) -> Result<usize, Unavailable> {
     document.get(|value| *value == wanted, None, at(seconds)).await.map(|value| *value)
 }
@@ -106,7 +110,10 @@ async fn strangers_who_use_up_the_fetches_cause_no_refusal_of_a_newer_token() {
         assert_eq!(get_for_token(&document, stranger, 100, 100).await, Ok(0), "fetched since it was issued");
     }
     issuer.publish(7);
-    assert_eq!(get_for_token(&document, 7, 101, 102).await, Err(Unavailable(Duration::from_secs(28))));
+    assert_eq!(
+        get_for_token(&document, 7, 101, 102).await,
+        Err(Unavailable { retry_after: Duration::from_secs(28), is_away: false })
+    );
     assert_eq!(get_for_token(&document, 5, 100, 102).await, Ok(0), "the document is newer than this token");
     assert_eq!(get_for_token(&document, 0, 101, 102).await, Ok(0), "the document has the answer");
     assert_eq!(issuer.fetches(), 3);
@@ -135,10 +142,10 @@ async fn an_old_document_counts_for_a_day_while_the_issuer_is_down() {
     assert_eq!((get(&document, 0, 600).await, issuer.fetches()), (Ok(0), 2));
     assert_eq!((get(&document, 0, 629).await, issuer.fetches()), (Ok(0), 2));
     let unknown = get(&document, 5, 629).await;
-    assert_eq!(unknown, Err(Unavailable(Duration::from_secs(1))), "a newer document could have it");
+    assert_eq!(unknown, Err(away(Duration::from_secs(1))), "a newer document could have it");
     let day = 24 * 3600;
     assert_eq!(get(&document, 0, day - 1).await, Ok(0));
-    assert_eq!(get(&document, 0, day).await, Err(Unavailable(Duration::from_secs(4))));
+    assert_eq!(get(&document, 0, day).await, Err(away(Duration::from_secs(4))));
     issuer.set_down(false);
     assert_eq!(get(&document, 0, day + 4).await, Ok(0));
 }
@@ -149,9 +156,9 @@ async fn the_first_document_is_tried_again_every_5_seconds() {
     issuer.set_down(true);
     let document = issuer.document(None);
     for _ in 0..10 {
-        assert_eq!(get(&document, 0, 0).await, Err(Unavailable(RETRY_INTERVAL)));
+        assert_eq!(get(&document, 0, 0).await, Err(away(RETRY_INTERVAL)));
     }
-    assert_eq!((get(&document, 0, 4).await, issuer.fetches()), (Err(Unavailable(Duration::from_secs(1))), 1));
+    assert_eq!((get(&document, 0, 4).await, issuer.fetches()), (Err(away(Duration::from_secs(1))), 1));
     issuer.set_down(false);
     assert_eq!((get(&document, 0, 5).await, issuer.fetches()), (Ok(0), 2));
 }

@@ -63,7 +63,7 @@ async fn a_token_of_a_new_key_is_told_to_wait_while_strangers_use_up_the_fetches
     world.fake.publish(KEYS_URL, &json!({ "keys": [new.jwk(json!({ "kid": "new" }))] }).to_string());
     let valid = new.token(header("new"), &claims_with("iat", json!(NOW + 41)));
     let rejected = world.authenticate_at(&valid, None, 42).await;
-    assert_eq!(rejected.unwrap_err(), TokenError::Unavailable { retry_after: Duration::from_secs(28) });
+    assert_eq!(rejected.unwrap_err(), TokenError::KeyNotFetched { retry_after: Duration::from_secs(28) });
     assert!(world.authenticate_at(&valid, None, 70).await.is_ok());
 }
 
