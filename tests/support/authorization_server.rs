@@ -30,6 +30,8 @@ pub struct AuthorizationServer {
 impl AuthorizationServer {
     /// Starts a server on a free port, with options such as `--format opaque`.
     pub async fn start(options: &[&str]) -> Result<Self> {
+        // This may wait for other tests that install, so it has no limit here.
+        ExternalClient::AuthorizationServer.install().await?;
         // Node.js 20 has been seen to hang before it runs a line.
         match timeout(START_TIME, Self::start_once(options)).await {
             Ok(started) => started,
