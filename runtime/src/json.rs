@@ -71,8 +71,8 @@ impl RawObject {
 #[derive(Debug, serde::Deserialize)]
 pub struct CowStr<'a>(#[serde(borrow)] pub Cow<'a, str>);
 
-/// The values of the fields with these names, without making a tree of them or of the others. A name that the object has
-/// not, or an object that is none, gives `None`.
+/// The values of the fields with these names, without making a tree of them or of the others; `None` for a name that the
+/// object lacks, and for all names if there is no object.
 #[must_use]
 pub fn raw_fields<'a, const N: usize>(object: &'a RawValue, names: [&str; N]) -> [Option<&'a RawValue>; N] {
     let mut values = [None; N];

@@ -60,9 +60,12 @@ mod tests {
         let counts = AuthCounts::default();
         let retry_after = std::time::Duration::from_secs(5);
         counts.succeeded();
-        for error in
-            [TokenError::TooManyProofs, TokenError::Unavailable { retry_after }, TokenError::BadSignature]
-        {
+        // Strangers use up the fetches of keys, which says nothing about the provider.
+        for error in [
+            TokenError::TooManyProofs,
+            TokenError::Unavailable { retry_after },
+            TokenError::KeyNotFetched { retry_after },
+        ] {
             counts.failed(&AuthError::Token(error));
         }
         let counted = counts.read().into_iter().filter(|(_, count)| *count > 0);

@@ -15,8 +15,8 @@ pub const TRIM_INTERVAL: Duration = Duration::from_secs(5);
 /// Free memory that never goes back to the system, at most, in bytes.
 pub const KEPT_HEAP: u64 = if cfg!(all(target_os = "linux", target_env = "gnu")) { 16 << 20 } else { 0 };
 
-/// Makes the allocator reuse free memory until it is trimmed, and map large blocks separately. To be called once, before
-/// there are other threads: each would have made an arena, however many there may be later.
+/// Makes the allocator reuse free memory until it is trimmed, and map large blocks separately. To be called once, and
+/// before there are other threads: each would have made an arena, however many there may be later.
 pub fn set_malloc_thresholds() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     glibc::set_thresholds();

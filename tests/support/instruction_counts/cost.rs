@@ -16,8 +16,8 @@ const NOISE: f64 = 2.5;
 
 /// Begins the file of the recorded counts.
 const HEADING: &str = "\
-# What one request costs the program that `cargo verify` builds, whose own code is not optimised: instructions and allocations.
-# `cargo verify counts` compares with this file; docs/performance.md says how to write it anew.
+# What one request costs the program that `cargo verify` builds, whose own code is not optimised: instructions and
+# allocations. `cargo verify counts` compares with this file; docs/performance.md says how to write it anew.
 ";
 
 /// What one request costs.

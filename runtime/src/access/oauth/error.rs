@@ -186,6 +186,7 @@ mod tests {
             TokenError::MissingProof,
             TokenError::Proof(ProofError::ClaimFormat),
             TokenError::Unavailable { retry_after },
+            TokenError::KeyNotFetched { retry_after },
         ] {
             let is_plain = |byte| matches!(byte, 0x20..=0x21 | 0x23..=0x5b | 0x5d..=0x7e);
             assert!(error.description().bytes().all(is_plain), "{error:?}");

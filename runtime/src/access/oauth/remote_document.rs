@@ -9,7 +9,7 @@
 //! |---|---|
 //! | is fresh and has what is looked for | it is used |
 //! | is fresh and lacks that | it is fetched again, at most twice in [`RELOAD_INTERVAL`] |
-//! | lacks that, is older than the token, and may not be fetched yet | it is unavailable: its next version may have that |
+//! | lacks that, is older than the token, may not be fetched yet | it is unavailable: its next version may have that |
 //! | is no longer fresh | it is fetched again; until that succeeds the old one counts, for at most [`MAX_AGE`] |
 //! | was never fetched, or too long ago | it is fetched, at most once in [`RETRY_INTERVAL`] |
 

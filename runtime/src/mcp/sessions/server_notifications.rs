@@ -163,9 +163,9 @@ mod tests {
 
     /// Of a caller who sees no resource.
     #[derive(Debug)]
-    struct Blind;
+    struct SeesNothing;
 
-    impl ListenerView for Blind {
+    impl ListenerView for SeesNothing {
         fn lists(&self) -> Option<ListDigests> {
             None
         }
@@ -180,7 +180,7 @@ mod tests {
         let catalog = Catalog::new(Snapshot::new(Vec::new()));
         let session = Session::for_tests();
         session.subscriptions.add("a:b").unwrap();
-        let changes = catalog.changes().seen_by(Arc::new(Blind));
+        let changes = catalog.changes().seen_by(Arc::new(SeesNothing));
         let mut notifications = ServerNotifications::new(&session, changes, Duration::ZERO);
         (0..500).for_each(|_| catalog.resource_updated("a:b"));
         assert!(notifications.next().now_or_never().is_none());

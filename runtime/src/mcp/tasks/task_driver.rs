@@ -1,8 +1,8 @@
 //! Drives the work of one task after its response stream has ended, until its result is on the disk.
 //!
 //! Notifications that were queued for the response stream are dropped: a task has a status message instead. A client
-//! request among them goes to the streams that tasks have. From the end of the work until it is on the disk, a result counts as a buffer of its
-//! caller.
+//! request among them goes to the streams that tasks have. From the end of the work until it is on the disk, a result
+//! counts as a buffer of its caller.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
