@@ -5,6 +5,7 @@
 //! The corpus of attacks, with lowered limits, is in `hostile`. Quotas of directories are in `grants`, and the code
 //! cache of commands is in `cli`.
 
+mod address_space;
 mod compiling;
 mod fairness;
 mod handle_memory;
