@@ -45,7 +45,7 @@ fn the_commands_of_the_page_build_and_call_it() {
     let mut build = build_program();
     build.arg("build").arg(root().join(GUEST)).arg("--output").arg(&component);
     // Where the guest was built already.
-    build.env("CARGO_TARGET_DIR", root().join("target/function-guests-build")).env_remove("RUSTFLAGS");
+    build.env("CARGO_TARGET_DIR", root().join("target/plugins-build")).env_remove("RUSTFLAGS");
     guest("functions-greet-without-sdk");
     let (code, out, err) = output(&mut build);
     assert_eq!(code, Some(0), "{out}{err}");

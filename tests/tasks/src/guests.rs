@@ -10,9 +10,6 @@ use crate::repository::Repository;
 use crate::run_command::{self, Failure, Outcome};
 use crate::wasm::{self, RUST_BUILD};
 
-/// A folder of its own, since some of these have the name of a plugin.
-const FUNCTIONS_BUILD: &str = "function-guests-build";
-
 pub(crate) fn run(repository: &Repository, requested: &[String]) -> Outcome {
     let (examples, functions) = (repository.guest_names()?, repository.function_guest_names()?);
     let names = choose(requested, &examples.union(&functions).cloned().collect())?;
@@ -26,9 +23,9 @@ pub(crate) fn run(repository: &Repository, requested: &[String]) -> Outcome {
         wasm::publish(&examples, &wasm::built(repository, RUST_BUILD).join("examples"), &to)?;
     }
     if !functions.is_empty() {
-        let build = wasm::build(repository, &repository.function_guests(), FUNCTIONS_BUILD);
+        let build = wasm::build(repository, &repository.function_guests(), RUST_BUILD);
         run_command::run(choosing(build, "--package", &functions))?;
-        wasm::publish(&functions, &wasm::built(repository, FUNCTIONS_BUILD), &to)?;
+        wasm::publish(&functions, &wasm::built(repository, RUST_BUILD), &to)?;
     }
     Ok(())
 }

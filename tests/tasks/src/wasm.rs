@@ -13,7 +13,7 @@ use crate::run_command::{self, Failure, Outcome};
 
 pub(crate) const TARGET: &str = "wasm32-wasip2";
 
-/// The build folder of the plugins, of the test guests and of a new project of the tests, which have most dependencies
+/// The build folder of the plugins, of all test guests and of a new project of the tests, which have most dependencies
 /// in common.
 pub(crate) const RUST_BUILD: &str = "plugins-build";
 
