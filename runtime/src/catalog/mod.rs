@@ -43,6 +43,8 @@ pub(crate) use caller_view::hints;
 pub use initial_load_progress::LoadProgress;
 pub use item_list::{Item, ItemDigest, ItemHasher, ItemList};
 pub use items::{PublishedFile, PublishedPrompt, PublishedResource, PublishedTemplate, PublishedTool};
+#[cfg(test)]
+pub(crate) use list_changes::tests::SeesOnly;
 pub use list_changes::{CatalogChange, ChangeReceiver, ListDigests, ListenerView};
 pub use name_owners::{Claimant, NameOwners};
 pub(crate) use page_cache::{MAX_PAGE_BYTES, PageKey};

@@ -88,9 +88,9 @@ impl ServerNotifications {
                 }
             }
             Some(CatalogChange::Lost) => {
-                let subscribed = self.subscriptions.all();
-                let seen = subscribed.iter().filter(|uri| self.changes.sees_uri(uri));
-                self.due.extend(seen.map(|uri| updated(uri)));
+                let mut uris = self.subscriptions.all();
+                self.changes.retain_seen(&mut uris);
+                self.due.extend(uris.iter().map(|uri| updated(uri)));
             }
             Some(change) => self.due.extend(list_changed(&change)),
             // The catalog is gone, so the server is about to end.
@@ -138,7 +138,7 @@ mod tests {
 
     use super::super::task_requests::TaskRequest;
     use super::*;
-    use crate::catalog::{Catalog, ListDigests, ListenerView, Snapshot};
+    use crate::catalog::{Catalog, SeesOnly, Snapshot};
     use crate::mcp::request_id::RequestId;
 
     fn text(bytes: &Bytes) -> &str {
@@ -161,29 +161,28 @@ mod tests {
         );
     }
 
-    /// Of a caller who sees no resource.
-    #[derive(Debug)]
-    struct SeesNothing;
-
-    impl ListenerView for SeesNothing {
-        fn lists(&self) -> Option<ListDigests> {
-            None
-        }
-
-        fn sees_uri(&self, _: &str) -> bool {
-            false
-        }
-    }
-
     #[tokio::test]
     async fn updates_that_were_lost_are_not_told_to_whoever_does_not_see_the_resource() {
         let catalog = Catalog::new(Snapshot::new(Vec::new()));
         let session = Session::for_tests();
         session.subscriptions.add("a:b").unwrap();
-        let changes = catalog.changes().seen_by(Arc::new(SeesNothing));
+        let changes = catalog.changes().seen_by(SeesOnly::new(&[]));
         let mut notifications = ServerNotifications::new(&session, changes, Duration::ZERO);
         (0..500).for_each(|_| catalog.resource_updated("a:b"));
         assert!(notifications.next().now_or_never().is_none());
+    }
+
+    #[tokio::test]
+    async fn updates_that_were_lost_cost_one_look_up_for_all_resources() {
+        let catalog = Catalog::new(Snapshot::new(Vec::new()));
+        let session = Session::for_tests();
+        (0..100).for_each(|number| session.subscriptions.add(&format!("a:{number}")).unwrap());
+        let view = SeesOnly::new(&["a:7"]);
+        let changes = catalog.changes().seen_by(view.clone());
+        let mut notifications = ServerNotifications::new(&session, changes, Duration::ZERO);
+        (0..500).for_each(|_| catalog.resource_updated("a:8"));
+        assert!(text(&notifications.next().await.unwrap()).contains(r#""a:7""#));
+        assert_eq!(view.lookups(), 1);
     }
 
     #[tokio::test]
