@@ -155,6 +155,12 @@ impl Catalog {
         self.visibility.view(|| self.current(), subject)
     }
 
+    /// Whether a caller sees and may use whatever another one does ([`Policy::covers`]).
+    #[must_use]
+    pub fn covers(&self, caller: &Subject<'_>, other: &Subject<'_>) -> bool {
+        self.visibility.covers(caller, other)
+    }
+
     /// Whether callers may differ in what they see or may use.
     #[must_use]
     pub fn has_policy(&self) -> bool {
