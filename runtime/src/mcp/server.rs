@@ -302,7 +302,17 @@ impl Server {
     /// The digests of the lists that a caller sees now; `None` while lists are not released to clients.
     pub(crate) fn released_lists(&self, caller: &Caller) -> Option<ListDigests> {
         let published = self.catalog.released_lists()?;
-        Some(self.listener_view(&listening(caller)).lists().unwrap_or(published))
+        Some(self.view_of(caller).lists().unwrap_or(published))
+    }
+
+    /// What a caller sees, at each moment.
+    pub(crate) fn view_of(&self, caller: &Caller) -> Arc<dyn ListenerView> {
+        self.listener_view(&listening(caller))
+    }
+
+    /// Whether a caller sees and may use whatever another one does now.
+    pub(crate) fn covers(&self, caller: &Caller, other: &Caller) -> bool {
+        self.catalog.covers(&caller.subject(), &other.subject())
     }
 
     fn listener_view(&self, caller: &ListeningCaller) -> Arc<dyn ListenerView> {

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use serde::Deserialize;
 use serde_json::json;
 use tokio::time::Instant;
 
@@ -17,7 +18,10 @@ use super::super::jsonrpc::{notification, request};
 use super::session::{Session, SessionActivity};
 use super::subscriptions::Subscriptions;
 use super::task_requests::TaskRequests;
-use crate::catalog::{CatalogChange, ChangeReceiver};
+use crate::catalog::{CatalogChange, ChangeReceiver, ListenerView};
+
+/// How a message of [`updated`] begins.
+const UPDATE_BEGINNING: &[u8] = br#"{"jsonrpc":"2.0","method":"notifications/resources/updated","#;
 
 /// The source of one session's server notifications and pings.
 #[derive(Debug)]
@@ -132,6 +136,25 @@ fn updated(uri: &str) -> Bytes {
     notification("notifications/resources/updated", &json!({ "uri": uri }))
 }
 
+/// The part of an update that names the resource.
+#[derive(Deserialize)]
+struct Update {
+    params: UpdateParams,
+}
+
+#[derive(Deserialize)]
+struct UpdateParams {
+    uri: String,
+}
+
+/// Whether a listener may get a message of [`ServerNotifications`] that was made for another listener, or before the
+/// view of this one changed. Only an update names something of the catalog.
+pub(crate) fn is_seen_by(message: &[u8], listener: &dyn ListenerView) -> bool {
+    let is_update = message.starts_with(UPDATE_BEGINNING);
+    let sees = |update: Update| listener.sees_uri(&update.params.uri);
+    !is_update || serde_json::from_slice(message).is_ok_and(sees)
+}
+
 #[cfg(test)]
 mod tests {
     use futures_util::FutureExt as _;
@@ -170,6 +193,20 @@ mod tests {
         let mut notifications = ServerNotifications::new(&session, changes, Duration::ZERO);
         (0..500).for_each(|_| catalog.resource_updated("a:b"));
         assert!(notifications.next().now_or_never().is_none());
+    }
+
+    #[test]
+    fn an_update_is_seen_by_whoever_sees_its_resource() {
+        let view = SeesOnly::new(&["a:seen", "a:\"quoted\""]);
+        for (message, is_seen) in [
+            (updated("a:seen"), true),
+            (updated("a:\"quoted\""), true),
+            (updated("a:hidden"), false),
+            (list_changed(&CatalogChange::Resources).unwrap(), true),
+            (request(1, "ping", &json!({})), true),
+        ] {
+            assert_eq!(is_seen_by(&message, &*view), is_seen, "{message:?}");
+        }
     }
 
     #[tokio::test]
