@@ -51,10 +51,14 @@ pub struct Credentials<'r> {
     pub is_loopback: bool,
 }
 
-/// Omits the token, which must not appear in logs.
+/// Omits the token and the proof, which must not appear in logs.
 impl fmt::Debug for Credentials<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Credentials").field("has_token", &self.token.is_some()).finish_non_exhaustive()
+        f.debug_struct("Credentials")
+            .field("has_token", &self.token.is_some())
+            .field("has_proof", &self.dpop.is_some_and(|dpop| dpop.proof.is_some()))
+            .field("has_certificate", &self.certificate.is_some())
+            .finish_non_exhaustive()
     }
 }
 
@@ -178,6 +182,7 @@ impl Authenticator {
     }
 
     fn record_failure(&self, address: Option<IpAddr>, error: &AuthError) {
+        tracing::trace!(%error, "a request is not authenticated");
         self.counts.failed(error);
         self.failures.record(address, error);
     }
@@ -250,7 +255,10 @@ impl Authenticator {
     ) -> Result<Option<Arc<Principal>>, AuthError> {
         let authenticated = self.check(credentials, address).await;
         match &authenticated {
-            Ok(Some(_)) => self.counts.succeeded(),
+            Ok(Some(principal)) => {
+                tracing::trace!(principal = ?principal.id, "authenticated a request");
+                self.counts.succeeded();
+            }
             Ok(None) => {}
             Err(error) => self.record_failure(address, error),
         }

@@ -20,7 +20,7 @@ pub enum CatalogChange {
     Prompts,
     /// The contents of the resource with this URI.
     Updated(Arc<str>),
-    /// The receiver missed updates: any resource that it [sees](ChangeReceiver::sees_uri) may have new contents.
+    /// The receiver missed updates: any resource that it [sees](ChangeReceiver::retain_seen) may have new contents.
     Lost,
 }
 
@@ -62,6 +62,8 @@ pub trait ListenerView: fmt::Debug + Send + Sync {
     fn lists(&self) -> Option<ListDigests>;
     /// Whether the listener sees the resource with this URI now.
     fn sees_uri(&self, uri: &str) -> bool;
+    /// Removes the URIs of resources that the listener does not see now. Its view is looked up once for all of them.
+    fn retain_seen(&self, uris: &mut Vec<String>);
 }
 
 /// Receives changes for one listener.
@@ -97,10 +99,11 @@ impl ChangeReceiver {
         self.view.as_ref().and_then(|view| view.lists()).unwrap_or(published)
     }
 
-    /// Whether this listener sees the resource with this URI now.
-    #[must_use]
-    pub fn sees_uri(&self, uri: &str) -> bool {
-        self.view.as_ref().is_none_or(|view| view.sees_uri(uri))
+    /// Removes the URIs of resources that this listener does not see now.
+    pub fn retain_seen(&self, uris: &mut Vec<String>) {
+        if let Some(view) = &self.view {
+            view.retain_seen(uris);
+        }
     }
 
     /// The next change; `None` when there will be no more. Cancel-safe.
@@ -132,8 +135,43 @@ impl ChangeReceiver {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use super::*;
+
+    /// The view of a listener that sees these resources only. Counts how often it is looked up.
+    #[derive(Debug)]
+    pub(crate) struct SeesOnly {
+        uris: &'static [&'static str],
+        lookups: AtomicUsize,
+    }
+
+    impl SeesOnly {
+        pub(crate) fn new(uris: &'static [&'static str]) -> Arc<Self> {
+            Arc::new(Self { uris, lookups: AtomicUsize::new(0) })
+        }
+
+        pub(crate) fn lookups(&self) -> usize {
+            self.lookups.load(Ordering::Relaxed)
+        }
+    }
+
+    impl ListenerView for SeesOnly {
+        fn lists(&self) -> Option<ListDigests> {
+            None
+        }
+
+        fn sees_uri(&self, uri: &str) -> bool {
+            self.lookups.fetch_add(1, Ordering::Relaxed);
+            self.uris.contains(&uri)
+        }
+
+        fn retain_seen(&self, uris: &mut Vec<String>) {
+            self.lookups.fetch_add(1, Ordering::Relaxed);
+            uris.retain(|uri| self.uris.contains(&uri.as_str()));
+        }
+    }
 
     fn lists(tools: u64, prompts: u64) -> ListDigests {
         ListDigests { tools, prompts, ..ListDigests::default() }

@@ -43,6 +43,8 @@ pub(crate) use caller_view::hints;
 pub use initial_load_progress::LoadProgress;
 pub use item_list::{Item, ItemDigest, ItemHasher, ItemList};
 pub use items::{PublishedFile, PublishedPrompt, PublishedResource, PublishedTemplate, PublishedTool};
+#[cfg(test)]
+pub(crate) use list_changes::tests::SeesOnly;
 pub use list_changes::{CatalogChange, ChangeReceiver, ListDigests, ListenerView};
 pub use name_owners::{Claimant, NameOwners};
 pub(crate) use page_cache::{MAX_PAGE_BYTES, PageKey};
@@ -151,6 +153,12 @@ impl Catalog {
     #[must_use]
     pub fn current_for(&self, subject: &Subject<'_>) -> (Arc<Snapshot>, Option<CallerView>) {
         self.visibility.view(|| self.current(), subject)
+    }
+
+    /// Whether a caller sees and may use whatever another one does ([`Policy::covers`]).
+    #[must_use]
+    pub fn covers(&self, caller: &Subject<'_>, other: &Subject<'_>) -> bool {
+        self.visibility.covers(caller, other)
     }
 
     /// Whether callers may differ in what they see or may use.

@@ -56,6 +56,11 @@ impl Visibility {
         before.is_some() || policy.is_some()
     }
 
+    /// Whether a caller sees and may use whatever another one does.
+    pub(super) fn covers(&self, caller: &Subject<'_>, other: &Subject<'_>) -> bool {
+        self.policy.load().as_ref().is_none_or(|policy| policy.covers(caller, other))
+    }
+
     pub(super) fn has_policy(&self) -> bool {
         self.policy.load().is_some()
     }

@@ -12,7 +12,7 @@ use zeroize::Zeroizing;
 use super::{CommandError, console};
 use crate::access::{Authenticator, Principal, TokenBinding};
 use crate::cli;
-use crate::config::{StaticToken, TOKEN_PREFIX};
+use crate::config::{MAX_PRINCIPAL_NAME, StaticToken, TOKEN_PREFIX, is_principal_name};
 use crate::observe::Audit;
 
 /// Random bytes in a token.
@@ -30,9 +30,12 @@ pub(super) async fn run(args: cli::Token) -> Result<ExitCode, CommandError> {
 
 /// Prints a new token on stdout, and what belongs into the configuration on stderr.
 fn create(args: &cli::NewToken) -> Result<ExitCode, CommandError> {
-    if let Some(name) = args.group.iter().chain([&args.name]).find(|name| !StaticToken::is_name(name)) {
-        let why =
-            format!("`{}` is no name; write 1 to 256 bytes without control characters", name.escape_debug());
+    if let Some(name) = args.group.iter().chain([&args.name]).find(|name| !is_principal_name(name)) {
+        let why = format!(
+            "`{}` is no name; write 1 to {MAX_PRINCIPAL_NAME} bytes without hidden characters, and without spaces \
+             at its ends",
+            name.escape_debug()
+        );
         return Err(CommandError::Usage(anyhow!(why)));
     }
     if let Some(scope) = args.scope.iter().find(|scope| !StaticToken::is_scope(scope)) {

@@ -15,6 +15,7 @@ mod item_kind;
 mod kv_warnings;
 mod limits;
 mod name_suggestion;
+mod principal_name;
 mod roles;
 mod server;
 mod sidecar;
@@ -49,6 +50,7 @@ pub use error::ConfigError;
 pub use instance_mode::InstanceMode;
 pub use item_kind::ItemKind;
 pub use limits::{LimitError, LimitSpec, Limits, kib, mib};
+pub use principal_name::{MAX_PRINCIPAL_NAME, is_principal_name};
 pub use roles::{
     AllowedValue, ArgumentCondition, ArgumentPointer, ArgumentPointerError, CertificatePattern, Hint,
     ItemConditions, ItemPattern, ItemPatternError, NameGlob, PathGlob, PathGlobError, PathValue, QuotaConfig,

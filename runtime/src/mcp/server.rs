@@ -22,7 +22,6 @@ use crate::catalog::{CallerView, Catalog, ChangeReceiver, ListDigests, ListenerV
 use crate::config;
 use crate::observe::metrics::{MetricFamily, MetricKind};
 use crate::observe::trace::Tracer;
-use crate::plugin::Plugin;
 use crate::sandbox::{KvDatabase, LargeWork};
 use crate::token_bucket::CallerRates;
 
@@ -69,17 +68,40 @@ impl ListenerView for ListenerOf {
     }
 
     fn sees_uri(&self, uri: &str) -> bool {
+        self.resources().has(uri)
+    }
+
+    fn retain_seen(&self, uris: &mut Vec<String>) {
+        let seen = self.resources();
+        uris.retain(|uri| seen.has(uri));
+    }
+}
+
+impl ListenerOf {
+    /// Looks up the view.
+    fn resources(&self) -> SeenResources {
         let caller = self.caller.load_full();
-        let subject = caller.subject();
-        let (snapshot, view) = self.catalog.current_for(&subject);
-        let Some(view) = view else { return true };
-        let has_scopes =
-            |plugin: &Arc<Plugin>| subject.has_scopes(view.policy.scopes_of(plugin.name(), None));
-        match snapshot.plugin_for_uri(uri) {
-            Some(plugin) => has_scopes(plugin),
+        let (snapshot, access) = self.catalog.current_for(&caller.subject());
+        SeenResources { caller, snapshot, access }
+    }
+}
+
+/// The resources that a caller sees at one moment.
+struct SeenResources {
+    caller: Arc<Caller>,
+    snapshot: Arc<Snapshot>,
+    /// `None` if every caller may use everything.
+    access: Option<CallerView>,
+}
+
+impl SeenResources {
+    fn has(&self, uri: &str) -> bool {
+        let Some(CallerView { policy, .. }) = &self.access else { return true };
+        match self.snapshot.plugin_for_uri(uri) {
+            Some(plugin) => self.caller.subject().has_scopes(policy.scopes_of(plugin.name(), None)),
             // Without roles, the removal of a listed resource is notified too. With roles it is unknown whether the
             // caller could see the resource.
-            None => !view.policy.has_roles(),
+            None => !policy.has_roles(),
         }
     }
 }
@@ -280,7 +302,17 @@ impl Server {
     /// The digests of the lists that a caller sees now; `None` while lists are not released to clients.
     pub(crate) fn released_lists(&self, caller: &Caller) -> Option<ListDigests> {
         let published = self.catalog.released_lists()?;
-        Some(self.listener_view(&listening(caller)).lists().unwrap_or(published))
+        Some(self.view_of(caller).lists().unwrap_or(published))
+    }
+
+    /// What a caller sees, at each moment.
+    pub(crate) fn view_of(&self, caller: &Caller) -> Arc<dyn ListenerView> {
+        self.listener_view(&listening(caller))
+    }
+
+    /// Whether a caller sees and may use whatever another one does now.
+    pub(crate) fn covers(&self, caller: &Caller, other: &Caller) -> bool {
+        self.catalog.covers(&caller.subject(), &other.subject())
     }
 
     fn listener_view(&self, caller: &ListeningCaller) -> Arc<dyn ListenerView> {

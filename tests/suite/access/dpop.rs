@@ -3,14 +3,14 @@
 
 use std::time::Duration;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context as _, Result, ensure};
 use plugport_tests::authorization_server::AuthorizationServer;
 use plugport_tests::external_clients::ExternalClient;
 use plugport_tests::http_client::{Client, LEGACY};
 use plugport_tests::server::Server;
 use serde_json::{Value, json};
 
-use super::{ADA, as_caller, check_token, free_address, section};
+use super::{ADA, as_caller, check_token, free_address, section, traced};
 
 /// Calls that are refused, each with the scheme and the error of its challenge.
 const REFUSED: &[(&str, &str, &str)] = &[
@@ -147,6 +147,22 @@ async fn a_stream_ends_when_its_token_is_not_accepted_any_more() -> Result<()> {
     Ok(())
 }
 
+/// A token for the server that is bound to nothing.
+async fn free_token(issuer: &AuthorizationServer, server: &Server) -> Result<String> {
+    let introduction: Value = serde_json::from_str(&issuer.introduction)?;
+    let client = &introduction["machine_secret"];
+    let resource = server.url().replace(':', "%3A").replace('/', "%2F");
+    let request = reqwest::Client::new()
+        .post(format!("{}/token", issuer.issuer))
+        .basic_auth(client["client_id"].as_str().context("it has an id")?, client["client_secret"].as_str())
+        .header("content-type", "application/x-www-form-urlencoded")
+        .body(format!("grant_type=client_credentials&scope=tools&resource={resource}"));
+    let response: Value = request.send().await?.json().await?;
+    Ok(response["access_token"].as_str().with_context(|| format!("no token: {response}"))?.to_owned())
+}
+
+/// Nothing secret is in the log, which has all levels and records of all who handle tokens, proofs and the secret for
+/// introspection.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_opaque_token_is_bound_by_its_introspection() -> Result<()> {
     let issuer = AuthorizationServer::start(&["--format", "opaque"]).await?;
@@ -159,12 +175,29 @@ async fn an_opaque_token_is_bound_by_its_introspection() -> Result<()> {
         issuer.issuer,
         toml::Value::from(client["client_id"].as_str().unwrap())
     );
-    let builder = Server::builder().guest("polite").config(&config).listen(listen);
-    std::fs::write(builder.folder().join("secret"), client["client_secret"].as_str().unwrap())?;
+    let builder = Server::builder().guest("polite").config(&config).listen(listen).log("trace");
+    let secret = client["client_secret"].as_str().unwrap();
+    std::fs::write(builder.folder().join("secret"), secret)?;
     let server = builder.start().await;
     let report = calls(&issuer, &server, "ES256").await?;
     for (call, expected) in [("proven", 200), ("replayed", 401), ("as Bearer", 401), ("a free token", 200)] {
         ensure!(status(&report, call) == expected, "{call}: {report}");
+    }
+    let token = free_token(&issuer, &server).await?;
+    let said = as_caller(&server, &token).call("polite-whoami", json!({})).await;
+    ensure!(said.status == 200, "{said:?}");
+    let modules = [
+        ("transport::http::authentication", 5),
+        ("access::authenticator", 5),
+        // The bound token, the free one of the calls, and the one above.
+        ("access::oauth::introspection", 3),
+        ("access::oauth::fetch", 4),
+        ("access::oauth::dpop", 1),
+    ];
+    let log = traced(&server, &modules).await;
+    // Each proof begins like every JWT, with the base64url of `{"`.
+    for hidden in [&*token, secret, "Basic ", "eyJ"] {
+        ensure!(!log.contains(hidden), "{hidden:?} is in the log:\n{log}");
     }
     Ok(())
 }

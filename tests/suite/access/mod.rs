@@ -22,6 +22,7 @@ mod trusted_proxies;
 
 use std::path::Path;
 use std::process::Stdio;
+use std::time::{Duration, Instant};
 
 use plugport_tests::authorization_server::AuthorizationServer;
 use plugport_tests::http_client::{Client, STATELESS, Stream, stateless_meta};
@@ -77,6 +78,20 @@ async fn check_token(config: &Path, token: &str) -> (Option<i32>, String) {
     drop(stdin);
     let checked = child.wait_with_output().await.unwrap();
     (checked.status.code(), String::from_utf8([checked.stdout, checked.stderr].concat()).unwrap())
+}
+
+/// Waits until the log has so many records of level trace from each of these modules, and returns the log. That a log
+/// has no secret says something only if those who handle the secret wrote into that log.
+async fn traced(server: &Server, modules: &[(&str, usize)]) -> String {
+    let begun = Instant::now();
+    loop {
+        let log = server.log();
+        let count = |module: &str| log.matches(&format!("TRACE plugport::{module}: ")).count();
+        let missing = modules.iter().find(|(module, least)| count(module) < *least);
+        let Some(missing) = missing else { return log };
+        assert!(begun.elapsed() < Duration::from_secs(10), "not as many as {missing:?}:\n{log}");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
 }
 
 pub(crate) fn as_caller(server: &Server, token: &str) -> Client {

@@ -109,14 +109,28 @@ async fn a_server_that_is_killed_gives_no_more_than_the_quota() {
     assert!((14..=20).contains(&sum), "{sum} calls of 20");
 }
 
+/// Waits until a file has so many whole lines with this text.
+async fn wait_for_lines(file: &Path, text: &str, count: usize) {
+    let begun = Instant::now();
+    loop {
+        let written = std::fs::read_to_string(file).unwrap_or_default();
+        let whole = written.rsplit_once('\n').map_or("", |(lines, _)| lines);
+        if whole.lines().filter(|line| line.contains(text)).count() >= count {
+            return;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(10), "not {count} lines with `{text}` in:\n{written}");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_is_killed_gives_no_fuel_back() {
     let state = tempfile::tempdir().unwrap();
     let server = server_with_state(state.path(), "fuel_per_hour = 1_000").await;
     assert_eq!(echo(&as_caller(&server, ADA)).await.status, 200);
     assert_over_quota(&echo(&as_caller(&server, ADA)).await, "fuel_per_hour");
-    // What a call used is written after the call.
-    tokio::time::sleep(Duration::from_secs(1)).await;
+    // The first line was written before the call ran, and the second when it had ended.
+    wait_for_lines(&state.path().join("quotas"), " fuel_per_hour ", 2).await;
     server.signal("-KILL").await;
     server.wait_for_exit().await;
     let server = server_with_state(state.path(), "fuel_per_hour = 1_000").await;

@@ -167,6 +167,61 @@ async fn a_stream_of_a_session_follows_the_token_that_opened_it_last() {
     assert!(hidden.is_err(), "a writer does not see the resource: {hidden:?}");
 }
 
+/// The URIs of the updates among the messages that come: of as many as are expected, and of those soon after.
+async fn updates_among_others(stream: &mut Stream, expected: usize) -> Vec<String> {
+    let mut uris = Vec::new();
+    loop {
+        let wait = Duration::from_secs(if uris.len() < expected { 20 } else { 2 });
+        let Ok(message) = tokio::time::timeout(wait, stream.message()).await else { break };
+        if message["method"] == UPDATED {
+            uris.push(message["params"]["uri"].as_str().unwrap().to_owned());
+        }
+    }
+    uris.sort();
+    uris
+}
+
+/// Both tokens are of one name, so they have the same session.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_resumed_stream_has_nothing_that_its_token_may_not_see() {
+    let roles = "[roles.reader]\nwho = [\"group:readers\"]\n\
+                 allow = [\"library-*\", \"polite-*\", \"resource:lib:page/static\"]\n\
+                 [roles.writer]\nwho = [\"group:writers\"]\nallow = [\"*\"]\n";
+    let reader = section("ada", ADA, "groups = [\"readers\"]");
+    let config = format!("{roles}{reader}{}", section("ada", BOB, "groups = [\"readers\", \"writers\"]"));
+    let server = Server::builder().guest("polite").guest("library").config(&config).start().await;
+    let (as_reader, as_writer) = (as_caller(&server, ADA), as_caller(&server, BOB));
+    let session = as_writer.session(LEGACY).await;
+    for uri in ["lib:binary", "lib:page/static"] {
+        session.request("resources/subscribe", json!({ "uri": uri })).await.result();
+    }
+    let mut stream = session.listen(None).await;
+    let first = stream.event().await.unwrap().id.unwrap();
+    as_writer.call("library-touch", json!({})).await.result();
+    assert_eq!(updates_among_others(&mut stream, 2).await, ["lib:binary", "lib:page/static"]);
+
+    let narrate =
+        json!({ "name": "polite-narrate", "arguments": { "steps": 2 }, "_meta": { "progressToken": "p" } });
+    let mut call = session.stream(json!("call"), "tools/call", narrate).await;
+    let begun = call.event().await.unwrap().id.unwrap();
+    while call.event().await.is_some() {}
+
+    let resume = async |client: &Client, event: &str| {
+        let headers = [
+            ("mcp-session-id", session.id.as_str()),
+            ("mcp-protocol-version", LEGACY),
+            ("last-event-id", event),
+        ];
+        client.listen(&headers).await
+    };
+    let mut resumed = resume(&as_reader, &first).await;
+    assert_eq!(updates_among_others(&mut resumed, 1).await, ["lib:page/static"], "{}", server.log());
+    assert_eq!(resume(&as_reader, &begun).await.status, 400, "the response is for the roles of a writer");
+    let mut resumed = resume(&as_writer, &first).await;
+    assert_eq!(updates_among_others(&mut resumed, 2).await, ["lib:binary", "lib:page/static"]);
+    assert_eq!(resume(&as_writer, &begun).await.status, 200);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_change_of_roles_is_heard_by_those_whose_view_it_changes() {
     let server = server(ROLES).await;

@@ -12,14 +12,13 @@ use serde_json::Value;
 use super::bound_token::{BoundPrincipal, TokenBinding};
 use super::error::TokenError;
 use crate::access::principal::{Principal, PrincipalKind};
-use crate::config::{IssuerConfig, JsonPointer};
-use crate::observe::is_deceptive;
+use crate::config::{IssuerConfig, JsonPointer, is_principal_name};
 
 /// Maximum difference between the clocks of an issuer and of this machine.
 const LEEWAY: Duration = Duration::from_secs(60);
 
-/// Maximum length of a subject, a client, a group and a scope, in bytes.
-const MAX_NAME: usize = 256;
+/// Maximum length of a scope, in bytes.
+const MAX_SCOPE: usize = 256;
 
 /// Maximum number of groups of a principal.
 const MAX_GROUPS: usize = 64;
@@ -234,21 +233,14 @@ fn texts(values: &[Value]) -> Result<Vec<&str>, TokenError> {
     values.iter().map(|value| value.as_str().ok_or(TokenError::ClaimFormat)).collect()
 }
 
-/// Whether a character may make two names look alike: nothing shows it, or only how the one before looks.
-fn hides(character: char) -> bool {
-    is_deceptive(character) || matches!(character, '\u{fe0e}' | '\u{fe0f}')
-}
-
-/// A name that appears in the audit and that roles compare. Hidden characters would make two names look alike.
 fn name(value: &Value) -> Result<&str, TokenError> {
-    let is_name = |text: &&str| !text.is_empty() && text.len() <= MAX_NAME && !text.contains(hides);
-    value.as_str().filter(is_name).ok_or(TokenError::ClaimFormat)
+    value.as_str().filter(|text| is_principal_name(text)).ok_or(TokenError::ClaimFormat)
 }
 
 /// Whether a text is a scope by RFC 6749, 3.3.
 fn is_scope(text: &str) -> bool {
     let is_letter = |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\');
-    !text.is_empty() && text.len() <= MAX_NAME && text.bytes().all(is_letter)
+    !text.is_empty() && text.len() <= MAX_SCOPE && text.bytes().all(is_letter)
 }
 
 /// Removes a trailing slash: issuers and clients disagree on whether the URI of a server without a path ends with one.

@@ -124,7 +124,7 @@ pub enum TokenError {
         /// After how long the client should try again.
         retry_after: Duration,
     },
-    /// The token is newer than the issuer's keys, which were fetched so often that they may not be fetched yet (503).
+    /// The token may be newer than the keys of its issuer, which were fetched too often to be fetched again yet (503).
     #[error(
         "the token names a key that was not fetched yet, and other unknown keys have used up the fetches"
     )]

@@ -111,6 +111,7 @@ impl Fetch for HttpFetch {
 
 async fn send(request: FetchRequest) -> Result<Fetched, FetchError> {
     let FetchRequest { endpoint, form, .. } = request;
+    tracing::trace!(host = %endpoint.authority(), has_form = form.is_some(), "sends a request to an issuer");
     let request = http_request(&endpoint, form)?;
     let stream =
         outgoing_connection::dial(&addresses(&endpoint).await?).await.map_err(FetchError::Connect)?;

@@ -65,10 +65,9 @@ impl Introspection {
         });
         self.log(claims.as_ref().err());
         let claims = claims.map_err(|_| TokenError::Unavailable { retry_after: RETRY_AFTER })?;
-        match claims.get("active") {
-            Some(Value::Bool(true)) => Ok(Value::Object(claims)),
-            Some(_) | None => Err(TokenError::Inactive),
-        }
+        let is_active = claims.get("active") == Some(&Value::Bool(true));
+        tracing::trace!(issuer = &*self.issuer, is_active, "introspected a token");
+        if is_active { Ok(Value::Object(claims)) } else { Err(TokenError::Inactive) }
     }
 
     /// Logs the first failure of introspection and the first success after it, but not each request.

@@ -244,6 +244,7 @@ impl Issuer {
             false => TokenError::KeyNotFetched { retry_after },
         })?;
         let claims = jwt.verify(header, &keys)?;
+        tracing::trace!(issuer = &*self.id, "verified the signature of a token");
         claims::principal(claims, ClaimSource::Jwt, &self.config, &self.id, now)
     }
 

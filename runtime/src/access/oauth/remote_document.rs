@@ -9,7 +9,7 @@
 //! |---|---|
 //! | is fresh and has what is looked for | it is used |
 //! | is fresh and lacks that | it is fetched again, at most twice in [`RELOAD_INTERVAL`] |
-//! | lacks that, is older than the token, may not be fetched yet | it is unavailable: its next version may have that |
+//! | lacks that, may be older than the token, may not be fetched yet | it is unavailable: the next may have that |
 //! | is no longer fresh | it is fetched again; until that succeeds the old one counts, for at most [`MAX_AGE`] |
 //! | was never fetched, or too long ago | it is fetched, at most once in [`RETRY_INTERVAL`] |
 
@@ -208,10 +208,14 @@ impl<T> DocumentState<T> {
         (age(document.fetched, now) < MAX_AGE).then_some(&document.value)
     }
 
-    /// Whether the document was fetched before a token was issued.
-    fn is_older_than(&self, issued: Option<SystemTime>) -> bool {
+    /// Whether the document may be older than a token. Tokens tell their time in whole seconds, so a token of the second
+    /// of the fetch may be newer. A fetch that began for this token or after it came is not older, whatever the token
+    /// says.
+    fn may_be_older_than(&self, issued: Option<SystemTime>, now: SystemTime) -> bool {
         let document = self.document.as_ref();
-        document.zip(issued).is_some_and(|(document, issued)| document.fetched < issued)
+        document.zip(issued).is_some_and(|(FetchedDocument { fetched, .. }, issued)| {
+            *fetched < now && whole_seconds(*fetched) <= whole_seconds(issued)
+        })
     }
 
     /// Returns the document without starting a load, or an error if a newer document may have the answer.
@@ -223,7 +227,7 @@ impl<T> DocumentState<T> {
     ) -> Result<Arc<T>, Unavailable> {
         let usable = self.usable(now);
         let is_away = usable.is_none() || self.load.is_some() || self.has_failed;
-        let is_certain = !is_away && !self.is_older_than(issued);
+        let is_certain = !is_away && !self.may_be_older_than(issued, now);
         match usable {
             // A document without the answer is returned only if no load could bring a newer one.
             Some(value) if is_certain || has_answer(value) => Ok(Arc::clone(value)),
@@ -247,6 +251,10 @@ fn age(then: SystemTime, now: SystemTime) -> Duration {
         ahead if ahead <= CLOCK_JITTER => Duration::ZERO,
         _ => Duration::MAX,
     })
+}
+
+fn whole_seconds(time: SystemTime) -> u64 {
+    time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
 fn fresh(max_age: Option<Duration>) -> Duration {

@@ -156,6 +156,17 @@ impl Policy {
         self.roles.iter().filter(is_held).fold(RoleSet::empty(self.id), |set, role| set.with(role.bit))
     }
 
+    /// Whether a caller sees and may use whatever another one does: it has all roles and scopes of the other, and its
+    /// further roles deny nothing. That is decided without items, so it may be false although no item differs.
+    #[must_use]
+    pub fn covers(&self, caller: &Subject<'_>, other: &Subject<'_>) -> bool {
+        let (roles, roles_of_other) = (self.roles_of(caller), self.roles_of(other));
+        let mut further = self.held(roles.without(roles_of_other));
+        roles_of_other.without(roles).is_empty()
+            && further.all(|role| role.config.deny.is_empty())
+            && (self.scopes.is_empty() || caller.has_scopes_of(other))
+    }
+
     /// Whether a policy with these rules computed the roles. This policy allows nothing to other role sets.
     #[must_use]
     pub fn knows(&self, roles: RoleSet) -> bool {

@@ -44,6 +44,16 @@ impl Subject<'_> {
             Self::Http { principal: Some(principal), .. } => principal.lacking(required).next().is_none(),
         }
     }
+
+    /// Whether this caller has all scopes of another.
+    pub(super) fn has_scopes_of(&self, other: &Subject<'_>) -> bool {
+        match *other {
+            Subject::Stdio => matches!(self, Self::Stdio),
+            Subject::Http { principal, .. } => {
+                principal.is_none_or(|principal| self.has_scopes(&principal.scopes))
+            }
+        }
+    }
 }
 
 /// Whether an entry that requires authentication matches this principal. Names of different kinds of credentials are

@@ -133,6 +133,20 @@ mod tests {
     }
 
     #[test]
+    fn holders_and_groups_have_names_that_people_can_read() {
+        let read = |name: &str, group: &str| {
+            let digest = "0f".repeat(32);
+            let token = format!("name = \"{name}\"\nsha256 = \"{digest}\"\ngroups = [\"{group}\"]\n");
+            read(&format!("[[auth.tokens]]\n{token}"))
+        };
+        assert!(read("Ada Lovelace", "a b").is_ok());
+        for (name, group) in [("ada ", "a"), ("ada\u{fe0f}", "a"), ("ada", " a"), ("ada", "a\u{200b}")] {
+            let error = read(name, group).unwrap_err().to_string();
+            assert!(error.contains("hidden characters"), "{error}");
+        }
+    }
+
+    #[test]
     fn only_tokens_of_issuers_can_be_required_to_be_bound() {
         let issuer = "resource = \"https://tools.example.com/mcp\"\n\
                       [[auth.issuers]]\nissuer = \"https://idp.example.com\"\n";

@@ -8,6 +8,7 @@ use std::time::SystemTime;
 use data_encoding::HEXLOWER_PERMISSIVE;
 
 use crate::config::expiry_date::read_until;
+use crate::config::principal_name::{MAX_PRINCIPAL_NAME, is_principal_name};
 use crate::toml_reader::{TomlEntry, TomlReader};
 
 /// How a token of `plugport token new` begins, so that scanners for leaked secrets recognize it.
@@ -16,8 +17,8 @@ pub const TOKEN_PREFIX: &str = "plugport_";
 /// Most tokens.
 const MAX_TOKENS: usize = 10_000;
 
-/// Longest name of a token, a group or a scope, bytes.
-const MAX_NAME: usize = 256;
+/// Longest scope, bytes.
+const MAX_SCOPE: usize = 256;
 
 const KEYS: &[&str] = &["name", "sha256", "groups", "scopes", "until"];
 
@@ -56,17 +57,11 @@ impl StaticToken {
         tokens
     }
 
-    /// Whether a holder or a group may have this name.
-    #[must_use]
-    pub fn is_name(text: &str) -> bool {
-        !text.is_empty() && text.len() <= MAX_NAME && !text.chars().any(char::is_control)
-    }
-
     /// Whether a scope may be written like this (RFC 6749, 3.3).
     #[must_use]
     pub fn is_scope(text: &str) -> bool {
         let is_char = |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\');
-        !text.is_empty() && text.len() <= MAX_NAME && text.bytes().all(is_char)
+        !text.is_empty() && text.len() <= MAX_SCOPE && text.bytes().all(is_char)
     }
 
     fn read(item: TomlEntry<'_>, reader: &mut TomlReader<'_>) -> Option<Self> {
@@ -99,9 +94,12 @@ fn read_digest(entry: &TomlEntry<'_>, reader: &mut TomlReader<'_>) -> Option<[u8
 /// Reads a name that stands in the audit and in roles.
 fn read_name(entry: &TomlEntry<'_>, reader: &mut TomlReader<'_>) -> Option<String> {
     let name = entry.string(reader)?;
-    let is_name = StaticToken::is_name(&name);
+    let is_name = is_principal_name(&name);
     if !is_name {
-        let why = format!("must be a name of 1 to {MAX_NAME} bytes without control characters");
+        let why = format!(
+            "must be a name of 1 to {MAX_PRINCIPAL_NAME} bytes without hidden characters, and without spaces at its \
+             ends"
+        );
         reader.report(entry.span.clone(), &entry.key, why);
     }
     is_name.then_some(name)

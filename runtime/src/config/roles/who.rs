@@ -7,6 +7,8 @@ use std::net::IpAddr;
 
 use ipnet::IpNet;
 
+use crate::config::principal_name::is_readable;
+
 /// How the ids of principals begin.
 const PRINCIPAL_KINDS: [&str; 3] = ["oauth:", "token:", "cert:"];
 
@@ -61,8 +63,8 @@ pub enum WhoPatternError {
     #[error("needs a name after the colon")]
     Empty,
     /// A character that no name has.
-    #[error("has a control character")]
-    Control,
+    #[error("has a hidden character or a space at one of its ends, as no name has")]
+    Hidden,
     /// A star where it stands for nothing.
     #[error("has a star, which may stand only in `cert:`; write the whole name")]
     Star,
@@ -152,8 +154,8 @@ fn whole_name(name: &str) -> Result<Box<str>, WhoPatternError> {
     if name.contains('*') {
         return Err(WhoPatternError::Star);
     }
-    if name.contains(char::is_control) {
-        return Err(WhoPatternError::Control);
+    if !is_readable(name) {
+        return Err(WhoPatternError::Hidden);
     }
     Ok(name.into())
 }
@@ -216,7 +218,11 @@ mod tests {
             ("group:", E::Empty),
             ("group:*", E::Star),
             ("sub:al*", E::Star),
-            ("group:a\nb", E::Control),
+            ("group:a\nb", E::Hidden),
+            ("group: a", E::Hidden),
+            ("sub:a ", E::Hidden),
+            ("cert:a\u{fe0f}", E::Hidden),
+            ("principal:token:a\u{e0100}", E::Hidden),
             ("cert:", E::Empty),
             ("cert:a*", E::CertificateStar),
             ("cert:*example.com", E::CertificateStar),

@@ -140,8 +140,7 @@ impl SubscriptionStream {
                 () = context.cancel.cancelled() => return None,
                 () = server.stopping.cancelled() => return Some(self.ended(server, context.revision)),
                 change = changes.next() => match change {
-                    Some(CatalogChange::Lost) => self.updated_all(&changes),
-                    Some(change) => self.message_for(&change).into_iter().collect(),
+                    Some(change) => self.messages_for(&change, &changes),
                     None => return Some(self.ended(server, context.revision)),
                 },
                 task = next_task => match self.changed_task(server, task).await {
@@ -207,6 +206,13 @@ impl SubscriptionStream {
         self.tagged("notifications/subscriptions/acknowledged", json!({ "notifications": accepted }))
     }
 
+    fn messages_for(&self, change: &CatalogChange, changes: &ChangeReceiver) -> Vec<Bytes> {
+        match change {
+            CatalogChange::Lost => self.updated_all(changes),
+            change => self.message_for(change).into_iter().collect(),
+        }
+    }
+
     fn message_for(&self, change: &CatalogChange) -> Option<Bytes> {
         let is_requested = match change {
             CatalogChange::Tools => self.filter.tools_list_changed,
@@ -228,8 +234,9 @@ impl SubscriptionStream {
     /// One update for each subscribed resource that the caller sees, for when more updates have happened than are
     /// stored.
     fn updated_all(&self, changes: &ChangeReceiver) -> Vec<Bytes> {
-        let subscribed = self.uris.all();
-        subscribed.iter().filter(|uri| changes.sees_uri(uri)).map(|uri| self.updated(uri)).collect()
+        let mut uris = self.uris.all();
+        changes.retain_seen(&mut uris);
+        uris.iter().map(|uri| self.updated(uri)).collect()
     }
 
     fn updated(&self, uri: &str) -> Bytes {
@@ -254,5 +261,41 @@ impl ResultFields for ListenResult {
 
     fn extra(&self) -> Option<&RawObject> {
         Some(&self.extra)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::call_env::Caller;
+    use crate::catalog::{Catalog, SeesOnly, Snapshot};
+    use crate::mcp::BufferBudget;
+
+    fn subscription_to(uris: &[&str]) -> SubscriptionStream {
+        let subscriptions = Subscriptions::new(BufferBudget::new(1 << 20).share(&Caller::Stdio));
+        subscriptions.add_all(uris.iter().map(|uri| (*uri).to_owned()).collect()).unwrap();
+        let filter = SubscriptionFilter::default();
+        SubscriptionStream { id: json!("l"), filter, uris: subscriptions, tasks: None }
+    }
+
+    #[tokio::test]
+    async fn after_lost_updates_the_client_is_told_of_each_resource_that_it_sees() {
+        let catalog = Catalog::new(Snapshot::new(Vec::new()));
+        let subscription = subscription_to(&["a:seen", "a:hidden", "a:also"]);
+        let view = SeesOnly::new(&["a:seen", "a:also", "a:unasked"]);
+        let mut changes = catalog.changes().seen_by(view.clone());
+        (0..500).for_each(|_| catalog.resource_updated("a:hidden"));
+        let change = changes.next().await.unwrap();
+        assert_eq!(change, CatalogChange::Lost);
+        let messages = subscription.messages_for(&change, &changes);
+        let mut messages: Vec<Value> =
+            messages.iter().map(|message| serde_json::from_slice(message).unwrap()).collect();
+        messages.sort_by_key(|message| message["params"]["uri"].to_string());
+        let updated = |uri: &str| {
+            let params = json!({ "uri": uri, "_meta": { SUBSCRIPTION_ID: "l" } });
+            json!({ "jsonrpc": "2.0", "method": "notifications/resources/updated", "params": params })
+        };
+        assert_eq!(messages, [updated("a:also"), updated("a:seen")]);
+        assert_eq!(view.lookups(), 1, "of the view, for all resources");
     }
 }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use serde::Deserialize;
 use serde_json::json;
 use tokio::time::Instant;
 
@@ -17,7 +18,10 @@ use super::super::jsonrpc::{notification, request};
 use super::session::{Session, SessionActivity};
 use super::subscriptions::Subscriptions;
 use super::task_requests::TaskRequests;
-use crate::catalog::{CatalogChange, ChangeReceiver};
+use crate::catalog::{CatalogChange, ChangeReceiver, ListenerView};
+
+/// How a message of [`updated`] begins.
+const UPDATE_BEGINNING: &[u8] = br#"{"jsonrpc":"2.0","method":"notifications/resources/updated","#;
 
 /// The source of one session's server notifications and pings.
 #[derive(Debug)]
@@ -88,9 +92,9 @@ impl ServerNotifications {
                 }
             }
             Some(CatalogChange::Lost) => {
-                let subscribed = self.subscriptions.all();
-                let seen = subscribed.iter().filter(|uri| self.changes.sees_uri(uri));
-                self.due.extend(seen.map(|uri| updated(uri)));
+                let mut uris = self.subscriptions.all();
+                self.changes.retain_seen(&mut uris);
+                self.due.extend(uris.iter().map(|uri| updated(uri)));
             }
             Some(change) => self.due.extend(list_changed(&change)),
             // The catalog is gone, so the server is about to end.
@@ -132,13 +136,32 @@ fn updated(uri: &str) -> Bytes {
     notification("notifications/resources/updated", &json!({ "uri": uri }))
 }
 
+/// The part of an update that names the resource.
+#[derive(Deserialize)]
+struct Update {
+    params: UpdateParams,
+}
+
+#[derive(Deserialize)]
+struct UpdateParams {
+    uri: String,
+}
+
+/// Whether a listener may get a message of [`ServerNotifications`] that was made for another listener, or before the
+/// view of this one changed. Only an update names something of the catalog.
+pub(crate) fn is_seen_by(message: &[u8], listener: &dyn ListenerView) -> bool {
+    let is_update = message.starts_with(UPDATE_BEGINNING);
+    let sees = |update: Update| listener.sees_uri(&update.params.uri);
+    !is_update || serde_json::from_slice(message).is_ok_and(sees)
+}
+
 #[cfg(test)]
 mod tests {
     use futures_util::FutureExt as _;
 
     use super::super::task_requests::TaskRequest;
     use super::*;
-    use crate::catalog::{Catalog, ListDigests, ListenerView, Snapshot};
+    use crate::catalog::{Catalog, SeesOnly, Snapshot};
     use crate::mcp::request_id::RequestId;
 
     fn text(bytes: &Bytes) -> &str {
@@ -161,29 +184,42 @@ mod tests {
         );
     }
 
-    /// Of a caller who sees no resource.
-    #[derive(Debug)]
-    struct SeesNothing;
-
-    impl ListenerView for SeesNothing {
-        fn lists(&self) -> Option<ListDigests> {
-            None
-        }
-
-        fn sees_uri(&self, _: &str) -> bool {
-            false
-        }
-    }
-
     #[tokio::test]
     async fn updates_that_were_lost_are_not_told_to_whoever_does_not_see_the_resource() {
         let catalog = Catalog::new(Snapshot::new(Vec::new()));
         let session = Session::for_tests();
         session.subscriptions.add("a:b").unwrap();
-        let changes = catalog.changes().seen_by(Arc::new(SeesNothing));
+        let changes = catalog.changes().seen_by(SeesOnly::new(&[]));
         let mut notifications = ServerNotifications::new(&session, changes, Duration::ZERO);
         (0..500).for_each(|_| catalog.resource_updated("a:b"));
         assert!(notifications.next().now_or_never().is_none());
+    }
+
+    #[test]
+    fn an_update_is_seen_by_whoever_sees_its_resource() {
+        let view = SeesOnly::new(&["a:seen", "a:\"quoted\""]);
+        for (message, is_seen) in [
+            (updated("a:seen"), true),
+            (updated("a:\"quoted\""), true),
+            (updated("a:hidden"), false),
+            (list_changed(&CatalogChange::Resources).unwrap(), true),
+            (request(1, "ping", &json!({})), true),
+        ] {
+            assert_eq!(is_seen_by(&message, &*view), is_seen, "{message:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn updates_that_were_lost_cost_one_look_up_for_all_resources() {
+        let catalog = Catalog::new(Snapshot::new(Vec::new()));
+        let session = Session::for_tests();
+        (0..100).for_each(|number| session.subscriptions.add(&format!("a:{number}")).unwrap());
+        let view = SeesOnly::new(&["a:7"]);
+        let changes = catalog.changes().seen_by(view.clone());
+        let mut notifications = ServerNotifications::new(&session, changes, Duration::ZERO);
+        (0..500).for_each(|_| catalog.resource_updated("a:8"));
+        assert!(text(&notifications.next().await.unwrap()).contains(r#""a:7""#));
+        assert_eq!(view.lookups(), 1);
     }
 
     #[tokio::test]

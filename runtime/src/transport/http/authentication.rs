@@ -52,6 +52,7 @@ pub(super) async fn authenticate(
     });
     let token = presented.map(|presented| presented.token);
     let credentials = Credentials { token, dpop, certificate, is_loopback };
+    tracing::trace!(?credentials, "read the credentials of a request");
     let authenticated = authenticator.authenticate(credentials, address).await;
     authenticated.map_err(|error| unauthenticated(authenticator, parts, &error))
 }

@@ -19,7 +19,7 @@ use super::resumable_stream::ResumableStream;
 use super::session_streams::HttpSession;
 use super::sse::{self, KEEP_ALIVE, UnresumableStream};
 use super::streamable_http::Reply;
-use crate::mcp::{ResponseKind, ResponseLine, ResponsePart, ResponseStream};
+use crate::mcp::{Caller, ResponseKind, ResponseLine, ResponsePart, ResponseStream};
 
 /// Writes a reply. `stream_close` says after how much time without a message the connection of a resumable stream is
 /// closed; zero means never.
@@ -44,11 +44,11 @@ pub(super) async fn write(reply: Reply, accepts: AcceptHeader, stream_close: Dur
 
 async fn write_stream(
     mut stream: ResponseStream,
-    session: Option<Arc<HttpSession>>,
+    session: Option<(Arc<HttpSession>, Caller)>,
     accepts: AcceptHeader,
     stream_close: Duration,
 ) -> HttpResponse {
-    if let Some(http_session) = &session {
+    if let Some((http_session, _)) = &session {
         // A request of a session goes on when its connection breaks. No await precedes this point, so that cannot
         // happen before.
         stream.poll_once();
@@ -56,7 +56,7 @@ async fn write_stream(
     }
     // A stream can be resumed from its start only if it begins with a priming event, which has an id.
     let is_resumable =
-        session.as_ref().is_some_and(|http_session| http_session.session.revision.has_priming_events());
+        session.as_ref().is_some_and(|(http_session, _)| http_session.session.revision.has_priming_events());
     let close = if is_resumable { stream_close } else { Duration::ZERO };
     let max_wait = if close.is_zero() { KEEP_ALIVE } else { close.min(KEEP_ALIVE) };
     loop {
@@ -87,13 +87,15 @@ async fn write_stream(
 
 /// Makes the event stream for the rest of a response stream, starting with the message `first`.
 fn events(
-    session: Option<Arc<HttpSession>>,
+    session: Option<(Arc<HttpSession>, Caller)>,
     stream: ResponseStream,
     first: Option<Bytes>,
     close: Duration,
 ) -> HttpResponse {
     boxed(match session {
-        Some(session) => sse::stream(ResumableStream::for_request(&session, stream, first, close)),
+        Some((session, caller)) => {
+            sse::stream(ResumableStream::for_request(&session, caller, stream, first, close))
+        }
         None => sse::stream(UnresumableStream(first, stream)),
     })
 }

@@ -2,6 +2,17 @@
 //!
 //! A task moves a response stream of the layer `mcp` into an [`EventStore`] of the session. Each connection reads from
 //! this store, from the start or from the event after the last one that its client received.
+//!
+//! A session belongs to a principal, and a principal may come with tokens of different roles and scopes. So an event
+//! may be stored for one token and read with another:
+//!
+//! - **The stream of a request** has its response: a list, the contents of a resource, or a result with links. It is
+//!   resumed only by a caller that [may use](Server::covers) whatever the sender of the request may. To others its
+//!   events are gone, as a task is whose tool its caller may not call.
+//! - **The standalone stream** is read by whoever opened it last. What names a resource is an update, so each update is
+//!   decided again for the connection that it is written to. This also holds for what was stored before the roles
+//!   changed, and for what is stored while another connection takes over. A changed list has no name in its
+//!   notification, a client request is about a call of the same principal, and a ping says nothing.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,9 +21,13 @@ use bytes::Bytes;
 use tokio::time::Instant;
 
 use super::event_store::{Event, EventPriority, EventReader, EventStore, parse_id};
-use super::session_streams::{HttpSession, STANDALONE};
+use super::session_streams::{HttpSession, RequestStream, STANDALONE};
 use super::sse::{EncodedEvent, EventSource};
-use crate::mcp::{AttachedConnection, Caller, ResponsePart, ResponseStream, ServerNotifications, is_request};
+use crate::catalog::ListenerView;
+use crate::mcp::{
+    AttachedConnection, Caller, ResponsePart, ResponseStream, Server, ServerNotifications, is_request,
+    is_seen_by,
+};
 
 /// How long a client should wait before it reconnects, when the server has closed its stream.
 pub(super) const RETRY: Duration = Duration::from_millis(250);
@@ -28,66 +43,75 @@ pub(super) struct ResumableStream {
     close: Duration,
     /// When the last message came.
     last_message: Instant,
-    standalone: Option<AttachedConnection>,
+    standalone: Option<Listener>,
     /// Whether this connection is closed before the end of the stream.
     closed: bool,
 }
 
+/// The connection of the standalone stream.
+#[derive(Debug)]
+struct Listener {
+    /// What the caller of this connection sees.
+    view: Arc<dyn ListenerView>,
+    _attached: AttachedConnection,
+}
+
 impl ResumableStream {
-    /// Makes the stream for a request of `session`: `first`, then the messages of `response_stream`. The request goes
-    /// on without a reader.
+    /// Makes the stream for a request of `session` that `caller` sent: `first`, then the messages of `response_stream`.
+    /// The request goes on without a reader.
     pub(super) fn for_request(
         session: &Arc<HttpSession>,
+        caller: Caller,
         response_stream: ResponseStream,
         first: Option<Bytes>,
         close: Duration,
     ) -> Self {
-        let store = session.streams.open_stream();
+        let store = session.streams.open_stream(caller);
         let reader = store.read_new();
         session.session.tasks.spawn(store_parts(Arc::clone(session), store, response_stream, first));
         Self::new(session, reader, close)
     }
 
     /// Makes the stream for server notifications, which `caller` hears.
-    pub(super) fn standalone(
-        session: &Arc<HttpSession>,
-        caller: &Caller,
-        notifications: impl FnOnce() -> ServerNotifications,
-    ) -> Self {
+    pub(super) fn standalone(server: &Server, session: &Arc<HttpSession>, caller: &Caller) -> Self {
         let reader = session.streams.standalone.read_new();
         session.session.task_requests.repeat();
-        Self::attached(session, reader, caller, notifications)
+        Self::attached(server, session, reader, caller)
     }
 
-    /// Resumes the stream of the event `id` after that event, for `caller`.
+    /// Resumes the stream of the event `id` after that event, for `caller`. Returns `None` if the events are gone, or
+    /// are not for this caller.
     pub(super) fn resume(
+        server: &Server,
         session: &Arc<HttpSession>,
         id: &str,
-        close: Duration,
         caller: &Caller,
-        notifications: impl FnOnce() -> ServerNotifications,
     ) -> Option<Self> {
         let (stream, event) = parse_id(id)?;
-        let reader = session.streams.find(stream)?.read_after(event).ok()?;
         if stream == STANDALONE {
-            return Some(Self::attached(session, reader, caller, notifications));
+            let reader = session.streams.standalone.read_after(event).ok()?;
+            return Some(Self::attached(server, session, reader, caller));
         }
-        Some(Self { prime: false, ..Self::new(session, reader, close) })
+        let RequestStream { store, caller: sender } = session.streams.find(stream)?;
+        if !server.covers(caller, &sender) {
+            return None;
+        }
+        let reader = store.read_after(event).ok()?;
+        Some(Self { prime: false, ..Self::new(session, reader, server.settings().sse_close) })
     }
 
-    fn attached(
-        session: &Arc<HttpSession>,
-        reader: EventReader,
-        caller: &Caller,
-        notifications: impl FnOnce() -> ServerNotifications,
-    ) -> Self {
-        session.streams.listener.store(Arc::new(caller.clone()));
+    fn attached(server: &Server, session: &Arc<HttpSession>, reader: EventReader, caller: &Caller) -> Self {
+        let HttpSession { session: of_client, streams } = &**session;
+        streams.listener.store(Arc::new(caller.clone()));
         // If the lock is taken, an earlier reader of this stream still reads the notifications. It releases the lock
         // when it is replaced.
-        if let Ok(mut current) = session.streams.notifications.try_lock() {
-            current.get_or_insert_with(notifications);
+        if let Ok(mut current) = streams.notifications.try_lock() {
+            current.get_or_insert_with(|| {
+                let changes = server.changes_since(of_client.lists, &streams.listener);
+                ServerNotifications::new(of_client, changes, server.settings().ping_interval)
+            });
         }
-        let standalone = Some(session.session.attach());
+        let standalone = Some(Listener { view: server.view_of(caller), _attached: of_client.attach() });
         Self { standalone, ..Self::new(session, reader, Duration::ZERO) }
     }
 
@@ -110,7 +134,7 @@ impl EventSource for ResumableStream {
         let session = &http_session.session;
         let event = tokio::select! {
             biased;
-            event = reader.next() => event?,
+            event = next_seen(reader, standalone.as_ref()) => event?,
             () = session.ended.cancelled() => return None,
             () = session.stopping.cancelled(), if standalone.is_some() => return None,
             () = forward_notifications(http_session), if standalone.is_some() => return None,
@@ -121,6 +145,17 @@ impl EventSource for ResumableStream {
         };
         *last_message = Instant::now();
         Some(EncodedEvent::with_id(&event))
+    }
+}
+
+/// The next event that the client of this connection may get. Cancel-safe.
+async fn next_seen(reader: &mut EventReader, listener: Option<&Listener>) -> Option<Event> {
+    let is_seen = |message: &Bytes| listener.is_none_or(|listener| is_seen_by(message, &*listener.view));
+    loop {
+        let event = reader.next().await?;
+        if event.message.as_ref().is_none_or(is_seen) {
+            return Some(event);
+        }
     }
 }
 
@@ -173,4 +208,105 @@ async fn store_parts(
         }
     }
     store.end();
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt as _;
+
+    use super::*;
+    use crate::access::policy::Policy;
+    use crate::access::{AuthenticatedCaller, Principal, PrincipalKind};
+    use crate::catalog::{Catalog, Snapshot};
+    use crate::config::{ItemPattern, RoleConfig, RolesConfig, Rule, ServerConfig, WhoPattern};
+    use crate::mcp::Session;
+
+    const UPDATED: &str =
+        r#"{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"a:b"}}"#;
+    const LIST_CHANGED: &str =
+        r#"{"jsonrpc":"2.0","method":"notifications/resources/list_changed","params":{}}"#;
+
+    /// The same principal with a token of these groups.
+    fn token(groups: &[&str]) -> Caller {
+        let principal = Principal {
+            id: "token:ada".into(),
+            kind: PrincipalKind::Token,
+            issuer: None,
+            subject: "ada".into(),
+            client: None,
+            scopes: Vec::new(),
+            groups: groups.iter().map(|group| (*group).into()).collect(),
+            is_dpop_bound: false,
+            expires: None,
+        };
+        Caller::Principal(AuthenticatedCaller { principal: Arc::new(principal), address: None })
+    }
+
+    /// A role for the members of a group, which allows everything.
+    fn role(group: &str) -> RoleConfig {
+        let who = Rule { value: WhoPattern::Group(group.into()), text: group.into(), line: 1 };
+        let allow = Rule { value: ItemPattern::Everything, text: "*".into(), line: 2 };
+        RoleConfig { name: group.to_owned(), who: vec![who], allow: vec![allow], ..RoleConfig::default() }
+    }
+
+    /// A server without plugins, which has a role for each of these groups.
+    fn server(groups: &[&str]) -> Server {
+        let catalog = Arc::new(Catalog::new(Snapshot::new(Vec::new())));
+        let roles = groups.iter().map(|group| role(group)).collect();
+        catalog.set_policy(Arc::new(Policy::new(&RolesConfig { roles })));
+        Server::new(catalog, ServerConfig::default())
+    }
+
+    fn session_of(caller: &Caller) -> Arc<HttpSession> {
+        HttpSession::new(Session::for_caller(caller))
+    }
+
+    #[tokio::test]
+    async fn the_stream_of_a_request_is_resumed_by_whoever_may_use_as_much_as_its_sender() {
+        let (reader, both) = (token(&["readers"]), token(&["readers", "writers"]));
+        let cases: [(&[&str], bool); 3] =
+            [(&["readers", "writers"], false), (&["readers"], true), (&[], true)];
+        for (groups, of_reader) in cases {
+            let server = server(groups);
+            let session = session_of(&both);
+            let resume = |stream: u64, caller: &Caller| {
+                ResumableStream::resume(&server, &session, &format!("{stream:x}-0"), caller).is_some()
+            };
+            for sender in [&both, &reader] {
+                let store = session.streams.open_stream(sender.clone());
+                store.push(Bytes::from_static(b"{}"), EventPriority::Response);
+                store.end();
+            }
+            assert_eq!((resume(1, &both), resume(1, &reader)), (true, of_reader), "{groups:?}");
+            assert_eq!((resume(2, &both), resume(2, &reader)), (true, true), "{groups:?}");
+            assert!(!resume(3, &both), "there is no such stream");
+        }
+    }
+
+    /// What is written for a client that resumes the standalone stream from its beginning.
+    fn replayed(server: &Server, session: &Arc<HttpSession>, caller: &Caller) -> Vec<String> {
+        let mut resumed = ResumableStream::resume(server, session, "0-0", caller).unwrap();
+        let mut events = Vec::new();
+        while let Some(Some(EncodedEvent::Whole(event))) = resumed.next_event().now_or_never() {
+            events.push(String::from_utf8(event.to_vec()).unwrap());
+        }
+        events
+    }
+
+    #[tokio::test]
+    async fn a_stored_update_is_not_replayed_to_whoever_does_not_see_the_resource() {
+        let caller = token(&["readers"]);
+        // With roles, nobody sees a resource that no plugin publishes.
+        let cases: [(&[&str], bool); 2] = [(&["readers"], false), (&[], true)];
+        for (groups, is_seen) in cases {
+            let (server, session) = (server(groups), session_of(&caller));
+            for message in [UPDATED, LIST_CHANGED] {
+                let message = Bytes::from_static(message.as_bytes());
+                session.streams.standalone.push(message, EventPriority::Notification);
+            }
+            let events = replayed(&server, &session, &caller);
+            let has = |text: &str| events.iter().any(|event| event.ends_with(&format!("data: {text}\n\n")));
+            assert_eq!((has(UPDATED), has(LIST_CHANGED)), (is_seen, true), "{events:?}");
+        }
+    }
 }

@@ -2,7 +2,8 @@
 //! opens.
 //!
 //! Messages for a request go only on the stream of that request. Ended streams are stored for a while, for clients
-//! whose connection broke before they received the end. `resumable_stream` reads the streams for a connection.
+//! whose connection broke before they received the end. `resumable_stream` reads the streams for a connection, and
+//! decides for which callers.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -53,16 +54,24 @@ pub(super) struct SessionStreams {
     pub(super) listener: ListeningCaller,
 }
 
+/// The stream of one request, and who sent the request.
+#[derive(Debug, Clone)]
+pub(super) struct RequestStream {
+    pub(super) store: Arc<EventStore>,
+    pub(super) caller: Caller,
+}
+
 #[derive(Debug, Default)]
 struct RequestStreams {
     last: u64,
-    stores: VecDeque<Arc<EventStore>>,
+    streams: VecDeque<RequestStream>,
 }
 
 impl RequestStreams {
     /// The stored bytes of ended streams.
     fn ended_bytes(&self) -> usize {
-        self.stores.iter().filter(|store| store.ended_for().is_some()).map(|store| store.bytes()).sum()
+        let stores = self.streams.iter().map(|stream| &stream.store);
+        stores.filter(|store| store.ended_for().is_some()).map(|store| store.bytes()).sum()
     }
 }
 
@@ -76,32 +85,28 @@ impl SessionStreams {
 
     /// Removes streams that ended long ago.
     pub(super) fn sweep(&self) {
-        self.request_streams
-            .lock()
-            .stores
-            .retain(|store| store.ended_for().is_none_or(|ended| ended < RETENTION));
+        let is_kept = |stream: &RequestStream| stream.store.ended_for().is_none_or(|ended| ended < RETENTION);
+        self.request_streams.lock().streams.retain(is_kept);
     }
 
-    /// Makes the store for the stream of another request.
-    pub(super) fn open_stream(&self) -> Arc<EventStore> {
-        let mut streams = self.request_streams.lock();
-        streams.last += 1;
-        let store = EventStore::new(streams.last, self.share.clone());
+    /// Makes the store for the stream of another request, which `caller` sent.
+    pub(super) fn open_stream(&self, caller: Caller) -> Arc<EventStore> {
+        let mut requests = self.request_streams.lock();
+        requests.last += 1;
+        let store = EventStore::new(requests.last, self.share.clone());
         // The limit on running requests bounds the streams of these. Ended streams are removed, oldest first.
-        while streams.stores.len() >= MAX_STREAMS || streams.ended_bytes() > MAX_ENDED_BYTES {
-            let Some(ended) = streams.stores.iter().position(|store| store.ended_for().is_some()) else {
-                break;
-            };
-            streams.stores.remove(ended);
+        while requests.streams.len() >= MAX_STREAMS || requests.ended_bytes() > MAX_ENDED_BYTES {
+            let has_ended = |stream: &RequestStream| stream.store.ended_for().is_some();
+            let Some(ended) = requests.streams.iter().position(has_ended) else { break };
+            requests.streams.remove(ended);
         }
-        streams.stores.push_back(Arc::clone(&store));
+        requests.streams.push_back(RequestStream { store: Arc::clone(&store), caller });
         store
     }
 
-    pub(super) fn find(&self, number: u64) -> Option<Arc<EventStore>> {
-        if number == STANDALONE {
-            return Some(Arc::clone(&self.standalone));
-        }
-        self.request_streams.lock().stores.iter().find(|store| store.number == number).cloned()
+    /// The stream of a request by its number.
+    pub(super) fn find(&self, number: u64) -> Option<RequestStream> {
+        let requests = self.request_streams.lock();
+        requests.streams.iter().find(|stream| stream.store.number == number).cloned()
     }
 }

@@ -17,8 +17,8 @@ use super::session_registry::SessionRegistry;
 use super::session_streams::HttpSession;
 use crate::mcp::{
     BufferReservation, Caller, CatalogView, Channel, Message, Method, Notification, Request, RequestId,
-    RequestKind, RequestMeta, ResponseKind, ResponseStream, Revision, RpcError, Server, ServerNotifications,
-    dispatch, error_response, jsonrpc_batch, without_bom,
+    RequestKind, RequestMeta, ResponseKind, ResponseStream, Revision, RpcError, Server, dispatch,
+    error_response, jsonrpc_batch, without_bom,
 };
 
 /// The reply to one HTTP request.
@@ -30,8 +30,8 @@ use crate::mcp::{
 pub(super) enum Reply {
     /// A notification or a response was accepted: 202 without a body.
     Accepted,
-    /// A request is being served. In a session its stream outlives the connection.
-    Stream(ResponseStream, Option<Arc<HttpSession>>),
+    /// A request is being served. In a session its stream outlives the connection, and is for this caller.
+    Stream(ResponseStream, Option<(Arc<HttpSession>, Caller)>),
     /// A session was created: the response and the id of the session.
     SessionCreated(Bytes, String),
     /// The stream of a session for server notifications, or a resumed stream.
@@ -130,7 +130,7 @@ impl StreamableHttp {
                 let http_session = self.session(headers, &channel.caller)?;
                 let session = &http_session.session;
                 let stream = dispatch::in_session(&self.server, session, request, request_meta, channel)?;
-                Ok(Reply::Stream(stream, Some(http_session)))
+                Ok(Reply::Stream(stream, Some((http_session, channel.caller.clone()))))
             }
         }
     }
@@ -147,7 +147,7 @@ impl StreamableHttp {
         }
         let http_session = self.session(headers, &channel.caller)?;
         Ok(match jsonrpc_batch::serve(&self.server, &http_session.session, messages, reservation, channel)? {
-            Some(stream) => Reply::Stream(stream, Some(http_session)),
+            Some(stream) => Reply::Stream(stream, Some((http_session, channel.caller.clone()))),
             None => Reply::Accepted,
         })
     }
@@ -191,19 +191,16 @@ impl StreamableHttp {
 
     fn events(&self, headers: &HeaderMap, caller: &Caller) -> Result<Reply, RpcError> {
         let http_session = self.session(headers, caller)?;
-        let session = &http_session.session;
-        session.touch();
-        let settings = self.server.settings();
-        let changes = || self.server.changes_since(session.lists, &http_session.streams.listener);
-        let notifications = || ServerNotifications::new(session, changes(), settings.ping_interval);
+        http_session.session.touch();
         let events = match single(headers, &LAST_EVENT_ID)? {
-            None => ResumableStream::standalone(&http_session, caller, notifications),
-            Some(id) => ResumableStream::resume(&http_session, id, settings.sse_close, caller, notifications)
-                .ok_or_else(|| {
-                    RpcError::invalid_request(
-                        "there are no events for this `Last-Event-ID`; open a new stream",
-                    )
-                })?,
+            None => ResumableStream::standalone(&self.server, &http_session, caller),
+            Some(id) => {
+                let gone = || {
+                    let why = "there are no events for this `Last-Event-ID`; open a new stream";
+                    RpcError::invalid_request(why)
+                };
+                ResumableStream::resume(&self.server, &http_session, id, caller).ok_or_else(gone)?
+            }
         };
         Ok(Reply::Events(Box::new(events)))
     }

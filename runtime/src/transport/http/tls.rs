@@ -32,7 +32,7 @@ use tokio_rustls::server::TlsStream;
 use tokio_util::sync::CancellationToken;
 
 use crate::access::ClientCertificate;
-use crate::config::TlsConfig;
+use crate::config::{MAX_PRINCIPAL_NAME, TlsConfig};
 use server_config::LoadedFiles;
 pub use server_config::TlsError;
 
@@ -201,7 +201,7 @@ pub(super) enum HandshakeError {
     #[error(
         "the client's certificate has no name of at most {} visible bytes; issue one with a URI, a DNS name, \
          an address of mail or one common name",
-        certificate::MAX_NAME
+        MAX_PRINCIPAL_NAME
     )]
     Nameless,
     /// Either side aborted: no common version, an unknown authority, a missing or expired certificate.

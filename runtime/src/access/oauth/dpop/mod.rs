@@ -75,6 +75,7 @@ impl ProofVerifier {
             now,
         };
         let proof = proof::verify(text, &expected)?;
+        tracing::trace!(principal = &**holder, "verified a proof");
         self.used.insert(proof, holder, now)
     }
 }

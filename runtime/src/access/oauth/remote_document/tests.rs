@@ -114,10 +114,30 @@ async fn strangers_who_use_up_the_fetches_cause_no_refusal_of_a_newer_token() {
         get_for_token(&document, 7, 101, 102).await,
         Err(Unavailable { retry_after: Duration::from_secs(28), is_away: false })
     );
-    assert_eq!(get_for_token(&document, 5, 100, 102).await, Ok(0), "the document is newer than this token");
+    assert_eq!(get_for_token(&document, 5, 99, 102).await, Ok(0), "the document is newer than this token");
     assert_eq!(get_for_token(&document, 0, 101, 102).await, Ok(0), "the document has the answer");
     assert_eq!(issuer.fetches(), 3);
     assert_eq!((get_for_token(&document, 7, 101, 130).await, issuer.fetches()), (Ok(7), 4));
+}
+
+/// A token tells its second only: one that says 100 may have been issued after a fetch at 100.3.
+#[tokio::test]
+async fn a_token_of_the_second_of_a_fetch_may_be_newer_than_the_document() {
+    let issuer = Arc::new(Issuer::default());
+    let document = issuer.document(None);
+    let later = |millis: u64| at(100) + Duration::from_millis(millis);
+    let get = async |wanted: usize, issued: u64, now: SystemTime| {
+        document.get(|value| *value == wanted, Some(at(issued)), now).await.map(|value| *value)
+    };
+    assert_eq!(get(0, 99, at(0)).await, Ok(0));
+    assert_eq!(get(5, 99, later(200)).await, Ok(0));
+    assert_eq!(get(6, 100, later(300)).await, Ok(0), "it was fetched for this token");
+    issuer.publish(7);
+    let unavailable = Unavailable { retry_after: Duration::from_millis(29_200), is_away: false };
+    assert_eq!(get(7, 100, later(1_000)).await, Err(unavailable));
+    assert_eq!(get(5, 99, later(1_000)).await, Ok(0), "a token of the second before is older");
+    assert_eq!(issuer.fetches(), 3);
+    assert_eq!((get(7, 100, later(30_200)).await, issuer.fetches()), (Ok(7), 4));
 }
 
 #[tokio::test]

@@ -53,9 +53,12 @@ fn wrong_names() -> WrongClaims {
         ("sub", json!("ada\u{85}"), TokenError::ClaimFormat),
         ("sub", json!("a\u{200b}da"), TokenError::ClaimFormat),
         ("sub", json!("\u{202e}ada"), TokenError::ClaimFormat),
+        ("sub", json!("ada\u{fe0f}"), TokenError::ClaimFormat),
+        ("sub", json!("ada "), TokenError::ClaimFormat),
         ("sub", json!(1), TokenError::ClaimFormat),
         ("client_id", json!(1), TokenError::ClaimFormat),
         ("client_id", json!("a".repeat(257)), TokenError::ClaimFormat),
+        ("client_id", json!(" editor"), TokenError::ClaimFormat),
     ]
 }
 
@@ -103,6 +106,7 @@ fn wrong_rights() -> WrongClaims {
         ("groups", json!(["a", ""]), TokenError::ClaimFormat),
         ("groups", json!(["a\u{7f}"]), TokenError::ClaimFormat),
         ("groups", json!(["a", "b\u{feff}"]), TokenError::ClaimFormat),
+        ("groups", json!(["a", "b "]), TokenError::ClaimFormat),
         ("groups", json!(["a".repeat(257)]), TokenError::ClaimFormat),
     ]
 }

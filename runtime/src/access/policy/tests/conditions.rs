@@ -76,6 +76,50 @@ fn roles_of_another_policy_allow_nothing() {
 }
 
 #[test]
+fn a_token_with_fewer_roles_or_scopes_covers_no_other() {
+    let roles = vec![
+        role("reader", &["group:readers"], &["files"], &[]),
+        role("writer", &["group:writers"], &["*"], &[]),
+        role("careful", &["group:careful"], &["*"], &["*-delete"]),
+    ];
+    let policy = Policy::new(&RolesConfig { roles });
+    let boxed = |names: &[&str]| -> Vec<Box<str>> { names.iter().map(|name| (*name).into()).collect() };
+    let token = |groups: &[&str], scopes: &[&str]| Principal {
+        id: "token:t".into(),
+        kind: PrincipalKind::Token,
+        issuer: None,
+        subject: "t".into(),
+        client: None,
+        scopes: boxed(scopes),
+        groups: boxed(groups),
+        is_dpop_bound: false,
+        expires: None,
+    };
+    let of = |principal| Subject::Http { principal: Some(principal), address: None };
+    let (none, reader) = (token(&[], &[]), token(&["readers"], &["s"]));
+    let (both, careful) = (token(&["readers", "writers"], &[]), token(&["readers", "careful"], &["s"]));
+    let anonymous = Subject::Http { principal: None, address: None };
+    for (caller, other, covers) in [
+        (of(&reader), of(&reader), true),
+        (of(&both), of(&reader), true),
+        (of(&reader), of(&both), false),
+        (of(&none), of(&reader), false),
+        (of(&reader), of(&none), true),
+        (of(&careful), of(&reader), false),
+        (of(&careful), of(&careful), true),
+        (of(&none), anonymous, true),
+        (anonymous, of(&none), true),
+        (anonymous, of(&reader), false),
+    ] {
+        assert_eq!(policy.covers(&caller, &other), covers, "{caller:?} and {other:?}");
+    }
+    let with_scopes = policy.with_scopes([("files".to_owned(), RequiredScopes::default())].into());
+    assert!(!with_scopes.covers(&of(&both), &of(&reader)), "it lacks a scope");
+    assert!(with_scopes.covers(&of(&reader), &of(&none)));
+    assert!(!with_scopes.covers(&of(&reader), &Subject::Stdio), "which needs no scopes");
+}
+
+#[test]
 fn one_role_whose_conditions_hold_is_enough_and_a_role_without_any_too() {
     let with_condition = |name: &str, values: &[&str]| {
         let when = ItemConditions {

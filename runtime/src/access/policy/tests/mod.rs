@@ -145,6 +145,33 @@ fn a_deny_wins_whatever_else_is_allowed() {
 }
 
 #[test]
+fn who_covers_another_may_use_all_that_the_other_may() {
+    let (mut covering, mut others) = (0, 0);
+    for_each_case(5, |case, policy, random| {
+        let other = principal(random);
+        let (subject, other) =
+            (case.subject(), Subject::Http { principal: Some(&other), address: case.address });
+        if !policy.covers(&subject, &other) {
+            others += 1;
+            return;
+        }
+        covering += 1;
+        for item in &case.items {
+            // The policy knows no scopes here, so it compares none.
+            let item = Item { scopes: &[], ..*item };
+            let text = serde_json::json!({ "path": random.path(), "to": [random.path()] }).to_string();
+            let may_use = |subject: &Subject<'_>| {
+                let arguments = Some(Arguments::new(&text));
+                let decision = policy.decide(policy.roles_of(subject), subject, &item, arguments);
+                matches!(decision, Decision::Allow(_))
+            };
+            assert!(may_use(&subject) || !may_use(&other), "{item:?} {text} {:#?}", case.config);
+        }
+    });
+    assert!(covering > 500 && others > 500, "{covering} cover the other, and {others} do not");
+}
+
+#[test]
 fn the_order_of_roles_and_of_their_rules_does_not_matter() {
     for_each_case(4, |case, policy, _| {
         let mut reversed = case.config.clone();

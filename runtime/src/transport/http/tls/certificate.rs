@@ -10,10 +10,7 @@ use tokio_rustls::rustls::pki_types::CertificateDer;
 use x509_parser::prelude::{FromDer as _, GeneralName, X509Certificate};
 
 use crate::access::ClientCertificate;
-use crate::observe::is_deceptive;
-
-/// Maximum length of a client's name, in bytes.
-pub(super) const MAX_NAME: usize = 256;
+use crate::config::is_principal_name;
 
 /// Reads a verified client certificate; `None` if it contains no name that can identify a caller.
 pub(super) fn read(der: &CertificateDer<'_>) -> Option<ClientCertificate> {
@@ -51,8 +48,7 @@ fn name<'c>(certificate: &'c X509Certificate<'_>) -> Option<&'c str> {
         Some(_) => return None,
         None => common_name(certificate)?,
     };
-    let is_name = !name.is_empty() && name.len() <= MAX_NAME && !name.contains(is_deceptive);
-    is_name.then_some(name)
+    is_principal_name(name).then_some(name)
 }
 
 /// Whether a name is of a kind that can identify callers, or malformed, so that its kind is unknown.

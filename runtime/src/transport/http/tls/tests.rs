@@ -17,7 +17,6 @@ use tokio_rustls::rustls::version::{TLS12, TLS13};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore, SupportedProtocolVersion};
 use tokio_rustls::{TlsConnector, client};
 
-use super::certificate::MAX_NAME;
 use super::*;
 
 /// 2040-01-01.
@@ -170,7 +169,7 @@ async fn certificates_that_are_not_valid_are_rejected() {
     let acceptor = TlsAcceptor::load(&files.config(false)).unwrap();
     let mut expired = named("ada");
     expired.not_after = date_time_ymd(2020, 1, 1);
-    let long = named(&"a".repeat(MAX_NAME + 1));
+    let long = named(&"a".repeat(MAX_PRINCIPAL_NAME + 1));
     for (params, authority) in [(&named("ada"), &TestFiles::new()), (&expired, &files), (&long, &files)] {
         let (certificate, key) = authority.issue(params);
         let connector = files.connector(Some((certificate.der().clone(), key)));
@@ -194,8 +193,9 @@ fn the_name_of_a_client_is_the_first_that_names_one() {
         (vec![address(), mail("a@example.com")], Some("a@example.com")),
         (vec![dns(""), dns("a.example")], None),
         (vec![uri("a\nb"), dns("a.example")], None),
-        (vec![uri(&"a".repeat(MAX_NAME))], Some(&*"a".repeat(MAX_NAME))),
-        (vec![uri(&"a".repeat(MAX_NAME + 1)), dns("a.example")], None),
+        (vec![mail("a@example.com "), dns("a.example")], None),
+        (vec![uri(&"a".repeat(MAX_PRINCIPAL_NAME))], Some(&*"a".repeat(MAX_PRINCIPAL_NAME))),
+        (vec![uri(&"a".repeat(MAX_PRINCIPAL_NAME + 1)), dns("a.example")], None),
     ] {
         let mut params = named("common");
         params.subject_alt_names = names;
@@ -207,7 +207,17 @@ fn the_name_of_a_client_is_the_first_that_names_one() {
             params.subject_alt_names
         );
     }
-    for (common, expected) in [("Ada Lovelace", true), ("", false), ("a\u{202e}b", false), ("a\0b", false)] {
+    for (common, expected) in [
+        ("Ada Lovelace", true),
+        ("", false),
+        ("a\u{202e}b", false),
+        ("a\0b", false),
+        ("ada\u{fe0f}", false),
+        ("ada\u{e0100}", false),
+        ("a\u{a0}b", false),
+        (" ada", false),
+        ("ada ", false),
+    ] {
         assert_eq!(certificate::read(files.issue(&named(common)).0.der()).is_some(), expected, "{common:?}");
     }
     let mut two = named("one");
