@@ -9,19 +9,19 @@ use std::path::Path;
 
 use super::Result;
 
-/// Sections of the SDK's manifest that are about its tests.
+/// Sections of the SDK's manifests that are about its tests.
 const ABOUT_TESTS: [&str; 2] = ["[[test]]", "[dev-dependencies]"];
 
 /// The manifests, by their names in the table.
 pub(crate) fn manifests(repository: &Path) -> Result<Vec<(String, String)>> {
     let read = |name: &str| std::fs::read_to_string(repository.join(name));
     let root = read("Cargo.toml")?;
-    let (sdk, macros) = (read("sdk-guest/Cargo.toml")?, read("sdk-guest/macros/Cargo.toml")?);
-    let shipped = without_tests(&sdk);
-    let workspace = workspace(&root, &[&shipped, &macros]);
+    let [sdk, macros] = [read("sdk-guest/Cargo.toml")?, read("sdk-guest/macros/Cargo.toml")?]
+        .map(|manifest| without_tests(&manifest));
+    let workspace = workspace(&root, &[&sdk, &macros]);
     Ok(vec![
         ("sdk/rust/Cargo.toml".to_owned(), workspace),
-        ("sdk/rust/sdk-guest/Cargo.toml".to_owned(), shipped),
+        ("sdk/rust/sdk-guest/Cargo.toml".to_owned(), sdk),
         ("sdk/rust/sdk-guest/macros/Cargo.toml".to_owned(), macros),
     ])
 }

@@ -7,7 +7,6 @@ mod arguments;
 mod async_functions;
 mod call;
 mod client_requests;
-mod compile_errors;
 mod limits;
 #[cfg(any(feature = "log", feature = "tracing"))]
 mod logging;
