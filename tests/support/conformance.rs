@@ -121,6 +121,14 @@ fn read(results: &Path) -> Result<BTreeMap<String, Vec<Check>>> {
     Ok(scenarios)
 }
 
+/// Installs the official suite, as the first test that runs it does otherwise.
+///
+/// # Errors
+/// When npm fails or there is no network.
+pub fn install() -> Result<()> {
+    installed().map(drop)
+}
+
 fn installed() -> Result<PathBuf> {
     let home = root().join("target/clients");
     let _lock = install_lock(&home)?;

@@ -2,8 +2,8 @@
 //! fastmcp, the Inspector, pages in a browser and more.
 //!
 //! The first test that needs a client installs it into `target/clients`, so neither a person nor CI needs an extra
-//! step. A copy of the requirements beside an installation shows when it is out of date. A lock prevents test processes
-//! that start together from installing twice.
+//! step. The program `install_clients` installs all that the suite needs. A copy of the requirements beside an
+//! installation shows when it is out of date. A lock prevents test processes that start together from installing twice.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -35,6 +35,18 @@ pub enum ExternalClient {
 }
 
 impl ExternalClient {
+    /// All but those of ignored tests.
+    pub const OF_SUITE: [Self; 8] = [
+        Self::AuthorizationServer,
+        Self::Python,
+        Self::TypeScript,
+        Self::FastMcp,
+        Self::TypeScriptV1,
+        Self::Inspector,
+        Self::Browser,
+        Self::OtlpDecoder,
+    ];
+
     /// Installs the client: before the test's server starts, since a test that measures waits for all servers and lets
     /// no other start meanwhile; or for a script of another client that starts this one.
     pub async fn install(self) -> Result<()> {

@@ -189,8 +189,14 @@ fn tests(run: &Run<'_>, filter: Option<&str>) -> Outcome {
     let mut command = linting_cargo(run.repository, "test --locked --workspace");
     command.args(filter);
     command.env("RUST_TEST_THREADS", TEST_THREADS);
-    // Otherwise the tests build the server once more, without Clippy, and components while their time is measured.
-    build_components(run.repository)?;
+    std::thread::scope(|scope| {
+        if filter.is_none() {
+            // Installing waits for the network. The tests that need these clients report errors.
+            scope.spawn(|| drop(install_clients()));
+        }
+        // Otherwise the tests build the server once more, without Clippy, and components while their time is measured.
+        build_components(run.repository)
+    })?;
     command.env("PLUGPORT_SERVER_IS_BUILT", "1").env("PLUGPORT_COMPONENTS_ARE_BUILT", "1");
     if browser::prepare()? {
         command.env(browser::IS_INSTALLED, "1");
@@ -203,6 +209,11 @@ fn tests(run: &Run<'_>, filter: Option<&str>) -> Outcome {
         command.env("PLUGPORT_ALL_LANGUAGES", "1");
     }
     run_command::run(command)
+}
+
+/// The clients of other projects, with the program that the step `lint` compiles.
+fn install_clients() -> Outcome {
+    run_command::run(Command::new(demo::beside_this_program("install_clients")?))
 }
 
 /// The test guests, and the example plugins in every language, built with the server that the step `lint` compiles.
