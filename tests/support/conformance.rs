@@ -131,7 +131,7 @@ pub fn install() -> Result<()> {
 
 fn installed() -> Result<PathBuf> {
     let home = root().join("target/clients");
-    let _lock = install_lock(&home)?;
+    let _lock = install_lock(&home, "conformance")?;
     let dir = home.join("conformance");
     node_packages(&dir, &root().join("tests/clients/conformance"))?;
     Ok(dir)

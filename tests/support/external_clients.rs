@@ -3,7 +3,8 @@
 //!
 //! The first test that needs a client installs it into `target/clients`, so neither a person nor CI needs an extra
 //! step. The program `install_clients` installs all that the suite needs. A copy of the requirements beside an
-//! installation shows when it is out of date. A lock prevents test processes that start together from installing twice.
+//! installation shows when it is out of date. A lock prevents test processes that start together from installing a
+//! client twice.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -115,7 +116,7 @@ impl ExternalClient {
     /// The installed client, ready for its arguments.
     pub(crate) fn command(self, script: &str) -> Result<Command> {
         let home = root().join("target/clients");
-        let _lock = install_lock(&home)?;
+        let _lock = install_lock(&home, self.folder())?;
         let source = root().join("tests/clients").join(self.folder());
         let (program, script) = match self {
             Self::Python | Self::FastMcp | Self::LangChain | Self::PydanticAi | Self::OtlpDecoder => {
@@ -142,10 +143,10 @@ impl ExternalClient {
     }
 }
 
-/// Locks out other test processes that would install at the same time.
-pub(crate) fn install_lock(home: &Path) -> Result<File> {
+/// Locks out other tests and test processes that would install the same client at the same time.
+pub(crate) fn install_lock(home: &Path, client: &str) -> Result<File> {
     std::fs::create_dir_all(home)?;
-    let lock = File::create(home.join("lock"))?;
+    let lock = File::create(home.join(client).with_extension("lock"))?;
     lock.lock()?;
     Ok(lock)
 }

@@ -8,19 +8,21 @@ use std::process::ExitCode;
 
 use plugport_tests::conformance;
 use plugport_tests::external_clients::ExternalClient;
+use tokio::task::JoinSet;
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let mut all_installed = true;
+    let mut installations = JoinSet::new();
     for client in ExternalClient::OF_SUITE {
-        if let Err(error) = client.install().await {
-            eprintln!("{client:?}: {error:#}");
-            all_installed = false;
+        installations.spawn(client.install());
+    }
+    installations.spawn_blocking(conformance::install);
+    let mut exit_code = ExitCode::SUCCESS;
+    while let Some(installed) = installations.join_next().await {
+        if let Err(error) = installed.map_err(anyhow::Error::from).flatten() {
+            eprintln!("{error:#}");
+            exit_code = ExitCode::FAILURE;
         }
     }
-    if let Err(error) = conformance::install() {
-        eprintln!("the official suite: {error:#}");
-        all_installed = false;
-    }
-    if all_installed { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    exit_code
 }
