@@ -47,19 +47,20 @@ impl CapabilityReport {
         with_open.filter(|(_, is_open)| !**is_open).map(|(needed, _)| needed).collect()
     }
 
-    /// Adds the report to a JSON object.
-    pub(super) fn describe(&self, object: &mut Value) {
+    /// Adds the report to a JSON object, with further warnings about the plugin.
+    pub(super) fn describe(&self, object: &mut Value, further_warnings: impl IntoIterator<Item = String>) {
         let rows = |rows: &[&ImportGrants]| -> Value {
             rows.iter().map(|row| json!({ "what": row.import.what, "grants": row.keys })).collect()
         };
         let granted = self.granted.iter().map(|(key, may)| json!({ "grant": key, "may": may })).collect();
+        let warnings: Vec<_> = self.warnings.iter().cloned().chain(further_warnings).collect();
         let Some(object) = object.as_object_mut() else { return };
         for (name, value) in [
             ("needs", rows(&self.needs.iter().collect::<Vec<_>>())),
             ("granted", granted),
             ("unreachable", rows(&self.unreachable())),
             ("superfluous", json!(self.superfluous)),
-            ("warnings", json!(self.warnings)),
+            ("warnings", json!(warnings)),
         ] {
             object.insert(name.to_owned(), value);
         }
@@ -152,10 +153,10 @@ mod tests {
     fn values_are_never_told() {
         let grants = grants(&["env=TZ=hunter2!", "config=region=hunter2!", "secret=path=env:PATH"]);
         let mut object = json!({});
-        report(&["wasi:config/store"], &grants).describe(&mut object);
+        report(&["wasi:config/store"], &grants).describe(&mut object, ["a further one".to_owned()]);
         let text = object.to_string();
         assert!(
-            text.contains("TZ") && text.contains("region") && text.contains("the variable PATH"),
+            ["TZ", "region", "the variable PATH", "a further one"].iter().all(|part| text.contains(part)),
             "{text}"
         );
         assert!(!text.contains("hunter2") && !text.contains("/bin"), "{text}");

@@ -181,10 +181,8 @@ impl CheckResult {
             "files": files_json(plugin),
         });
         let grants = self.grants(entry);
-        CapabilityReport::of(&entry.interfaces.imports, &grants).describe(&mut described);
-        if let Some(Value::Array(known)) = described.get_mut("warnings") {
-            known.extend(warnings(entry).into_iter().map(Value::from));
-        }
+        CapabilityReport::of(&entry.interfaces.imports, &grants)
+            .describe(&mut described, self.warnings_of(entry));
         grants.config.secrets.redactor().value(&mut described);
         described
     }
@@ -267,29 +265,30 @@ impl CheckResult {
                 }))
             }
         }
-        let is_explained = self.withheld(entry).is_some() || self.snapshot.rejected(entry).next().is_some();
-        if published.is_empty() && !is_explained {
-            lines.push(format!("  {LISTS_NOTHING}"));
-        }
         lines.extend(self.contested_names(entry).map(|(key, by)| {
             format!("  warning: the plugin `{by}` lists `{key}`, which belongs to this one and is not published for it")
         }));
-        lines.extend(warnings(entry).into_iter().map(|warning| format!("  warning: {warning}")));
+        lines.extend(self.warnings_of(entry).map(|warning| format!("  warning: {warning}")));
         // A warning only: the author may have meant the function for other callers.
         lines.extend(entry.plugin.rejected_functions().iter().map(|function| {
             format!("  warning: the function {} is rejected: {}", function.shown(), function.why)
         }));
         lines
     }
-}
 
-/// What its guest does that no approval covers, and what the configuration does not do.
-fn warnings(entry: &PluginEntry) -> Vec<String> {
-    let apps = entry.guest_apps().map(|app| {
-        format!("the plugin makes the app `{app}` itself, so nobody can approve its HTML; ship it in ui/")
-    });
-    let bridge = entry.no_result_tool.iter().map(|why| format!("`task_bridge` does nothing for it: {why}"));
-    apps.chain(bridge).collect()
+    /// That the plugin lists nothing, what its guest does that no approval covers, and what the configuration does not
+    /// do.
+    fn warnings_of(&self, entry: &PluginEntry) -> impl Iterator<Item = String> {
+        let is_explained = self.withheld(entry).is_some() || self.snapshot.rejected(entry).next().is_some();
+        let is_empty = PublishedNames::of(&self.snapshot, entry.plugin.name()).is_empty();
+        let nothing = (is_empty && !is_explained).then(|| LISTS_NOTHING.to_owned());
+        let apps = entry.guest_apps().map(|app| {
+            format!("the plugin makes the app `{app}` itself, so nobody can approve its HTML; ship it in ui/")
+        });
+        let bridge =
+            entry.no_result_tool.iter().map(|why| format!("`task_bridge` does nothing for it: {why}"));
+        nothing.into_iter().chain(apps).chain(bridge)
+    }
 }
 
 /// A line about the files in a component, if it has some.

@@ -100,7 +100,7 @@ fn as_json(inspection: &Inspection) -> Value {
         "functionTools": entry.plugin.has_function_tools(),
         "rejectedFunctions": rejected_functions_json(&entry.plugin),
     });
-    capabilities.describe(&mut described);
+    capabilities.describe(&mut described, entry.lists_nothing().then(|| LISTS_NOTHING.to_owned()));
     described
 }
 
@@ -194,7 +194,7 @@ fn as_text(inspection: &Inspection) -> String {
     lines.extend(item_lines("resource templates", ItemKind::Template, templates.collect(), entry));
     let prompts = entry.prompts.iter().map(|item| (item.own_name(), item.prompt.description.as_deref()));
     lines.extend(item_lines("prompts", ItemKind::Prompt, prompts.collect(), entry));
-    lines.extend(entry.lists_nothing().then(|| LISTS_NOTHING.to_owned()));
+    lines.extend(entry.lists_nothing().then(|| format!("warning: {LISTS_NOTHING}")));
     let section = |title: &str, items: &[String]| {
         let items = if items.is_empty() { vec!["nothing".to_owned()] } else { items.to_vec() };
         std::iter::once(title.to_owned())

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/plugport/plugport/sdk-guest/go"
+	"github.com/plugport/plugport/sdk-guest/go/internal/schema"
 	"github.com/plugport/plugport/sdk-guest/go/internal/testhost"
 )
 
@@ -20,6 +21,8 @@ const (
 	// mostFaults is how many one message names, faultLength the longest description of one in bytes.
 	mostFaults  = 5
 	faultLength = 300
+	// invalidResult begins the errors about results.
+	invalidResult = "the tool returned an invalid result: "
 )
 
 // validated is the arguments that the server gives to the tool, or the words in which it rejects them.
@@ -43,25 +46,31 @@ func validated(tool, args string) (text, rejected string, err error) {
 	return args, "", nil
 }
 
-// checkedResult is the result that the client gets: an error where the structured content does not fit the tool's
-// schema.
-func checkedResult(tool string, result plugport.ToolResult) plugport.ToolResult {
+// checkedResult is the result that the client gets: an error where the structured content is not JSON or does not fit the
+// tool's schema.
+func checkedResult(tool string, result plugport.ToolResult) (plugport.ToolResult, error) {
+	text, is := result.Structured.(json.RawMessage)
+	if is && !json.Valid(text) {
+		return toolError(invalidResult + "its structured content is not JSON that every client can read"), nil
+	}
+	if !is {
+		var err error
+		if text, err = schema.Marshal(result.Structured); err != nil {
+			return result, plugport.Errorf(plugport.Internal, "the tool's result cannot be written as JSON: %s", err)
+		}
+	}
 	info := infoOf(tool)
 	if info.OutputSchema == "" || result.IsError {
-		return result
+		return result, nil
 	}
 	if result.Structured == nil {
-		return toolError("the tool returned an invalid result: it promises structured content and gave none")
-	}
-	text, err := json.Marshal(result.Structured)
-	if err != nil {
-		return result // A component reports this before the server sees it.
+		return toolError(invalidResult + "it promises structured content and gave none"), nil
 	}
 	faults := mismatch(parsed(info.OutputSchema), parsed(string(text)))
 	if faults == "" {
-		return result
+		return result, nil
 	}
-	return toolError("the tool returned an invalid result: its structured content does not fit its schema: " + faults)
+	return toolError(invalidResult + "its structured content does not fit its schema: " + faults), nil
 }
 
 func toolError(text string) plugport.ToolResult {

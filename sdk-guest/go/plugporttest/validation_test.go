@@ -47,7 +47,31 @@ func init() {
 	plugport.Tool("book", "Book a room.", func(_ *plugport.Call, args stay) (string, error) {
 		return strings.Repeat("z", args.Nights), nil
 	})
+	plugport.Tool("unwritable", "Return what is no JSON.", unwritable)
 	plugport.Tool("sum", "Add.", sum, plugport.OutputSchema(`{"type":"object","properties":{"sum":{"maximum":9}}}`))
+}
+
+type unwritableArgs struct {
+	Raw bool `json:"raw,omitempty"`
+}
+
+// unwritable has structured content that cannot be JSON.
+func unwritable(_ *plugport.Call, args unwritableArgs) (plugport.ToolResult, error) {
+	if args.Raw {
+		return plugport.ToolResult{Structured: json.RawMessage("{")}, nil
+	}
+	return plugport.ToolResult{Structured: map[string]any{"sum": func() {}}}, nil
+}
+
+func TestWhatCannotBeWrittenAsJSONIsNoResult(t *testing.T) {
+	outcome := plugporttest.New().CallTool("unwritable", unwritableArgs{})
+	if plugport.KindOf(outcome.Err) != plugport.Internal || !strings.Contains(outcome.Err.Error(), "cannot be written as JSON") {
+		t.Error(outcome.Err)
+	}
+	outcome = plugporttest.New().CallTool("unwritable", unwritableArgs{Raw: true})
+	if !outcome.IsError() || !strings.HasSuffix(outcome.Text(), "is not JSON that every client can read") {
+		t.Error(outcome.Text())
+	}
 }
 
 type sumArgs struct {

@@ -3,7 +3,7 @@
 use plugport_tests::command::run_plugport;
 use plugport_tests::guests::{copy, folder, guest, plugin};
 use plugport_tests::server::program;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 fn path(component: &std::path::Path) -> String {
     component.display().to_string()
@@ -214,6 +214,7 @@ fn inspect_shows_what_a_component_is() {
     let described: Value = serde_json::from_str(&out).unwrap();
     assert_eq!(described["digest"].as_str().unwrap().len(), "sha256:".len() + 64);
     assert!(described["tools"].as_array().unwrap().iter().any(|tool| tool["name"] == "echo"));
+    assert_eq!(described["warnings"], json!([]));
     assert!(
         described["imports"].is_array() && described["exports"].is_array() && described["needs"].is_array()
     );

@@ -210,7 +210,7 @@ fn a_new_skill_and_a_new_app_are_published() {
     let (code, out, err) = run(&project, &["build", "--json", "--output", "served/my-tool.wasm"]);
     assert_eq!(code, Some(0), "{err}");
     let built: Value = serde_json::from_str(&out).unwrap();
-    assert_eq!(built["rejected"], json!([]), "{built}");
+    assert_eq!((&built["rejected"], &built["warnings"]), (&json!([]), &json!([])), "{built}");
     let (code, out, err) = run(&project, &["inspect", "served/my-tool.wasm", "--json"]);
     assert_eq!(code, Some(0), "{err}");
     let inspected: Value = serde_json::from_str(&out).unwrap();

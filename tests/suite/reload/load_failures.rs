@@ -6,7 +6,7 @@ use plugport_tests::command::run_plugport;
 use plugport_tests::guests::guest;
 use plugport_tests::http_client::Client;
 use plugport_tests::server::Server;
-use serde_json::json;
+use serde_json::{Value, json};
 
 #[tokio::test]
 async fn bad_files_are_skipped_with_one_line_each() {
@@ -118,6 +118,10 @@ async fn a_plugin_that_lists_nothing_is_published_with_a_warning() {
     let (code, out, err) = run_plugport(&["inspect", file.to_str().unwrap()]);
     assert_eq!(code, Some(0), "{out}{err}");
     assert!(out.contains(warned), "{out}");
+    let (_, out, _) = run_plugport(&["inspect", file.to_str().unwrap(), "--json"]);
+    let described: Value = serde_json::from_str(&out).unwrap();
+    let warning = described["warnings"][0].as_str().unwrap();
+    assert!(warning.starts_with("it lists no tools, resources or prompts"), "{described:#}");
 }
 
 #[tokio::test]

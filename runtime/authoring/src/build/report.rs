@@ -55,6 +55,7 @@ impl BuildReport<'_> {
             "metadata": self.built.about.as_json(),
             "tools": tools,
             "rejected": rejected,
+            "warnings": loaded.map(|loaded| loaded.warning.as_slice()),
         })
     }
 
@@ -86,7 +87,7 @@ impl BuildReport<'_> {
             format!("  {name:<24} cannot be published: {}", Escaped(&rejected.why))
         });
         lines.extend(rejected);
-        lines.extend(loaded.warning.map(|warning| format!("  {warning}")));
+        lines.extend(loaded.warning.map(|warning| format!("  warning: {warning}")));
         lines
     }
 }
@@ -100,7 +101,7 @@ mod tests {
         let mut loaded =
             LoadedPlugin { digest: String::new(), tools: Vec::new(), rejected: Vec::new(), warning: None };
         assert_eq!(BuildReport::listed(&loaded), ["tools", "  none"]);
-        loaded.warning = Some("warning: it lists nothing");
+        loaded.warning = Some("it lists nothing");
         assert_eq!(BuildReport::listed(&loaded), ["tools", "  none", "  warning: it lists nothing"]);
     }
 }
