@@ -51,7 +51,7 @@ impl ExternalClient {
     /// Installs the client: before the test's server starts, since a test that measures waits for all servers and lets
     /// no other start meanwhile; or for a script of another client that starts this one.
     pub async fn install(self) -> Result<()> {
-        tokio::task::spawn_blocking(move || self.command("").map(drop)).await?
+        tokio::task::spawn_blocking(move || self.installed("").map(drop)).await?
     }
 
     /// Runs a script to its end against a URL, or against a command that serves stdio. Returns its report.
@@ -115,10 +115,23 @@ impl ExternalClient {
 
     /// The installed client, ready for its arguments.
     pub(crate) fn command(self, script: &str) -> Result<Command> {
+        let (program, script) = self.installed(script)?;
+        let mut command = Command::new(program);
+        command.arg(script);
+        // What the scripts in Python share. Nothing is compiled into the repository.
+        command.env("PYTHONPATH", root().join("tests/clients/common")).env("PYTHONDONTWRITEBYTECODE", "1");
+        if let Self::Browser = self {
+            command.env("PLUGPORT_TEST_BROWSER", browser::program().context("there is no browser")?);
+        }
+        Ok(command)
+    }
+
+    /// The program that runs a script of the installed client, and the path of the script.
+    fn installed(self, script: &str) -> Result<(PathBuf, PathBuf)> {
         let home = root().join("target/clients");
         let _lock = install_lock(&home, self.folder())?;
         let source = root().join("tests/clients").join(self.folder());
-        let (program, script) = match self {
+        Ok(match self {
             Self::Python | Self::FastMcp | Self::LangChain | Self::PydanticAi | Self::OtlpDecoder => {
                 (python(&home.join(self.folder()), &source)?, source.join(format!("{script}.py")))
             }
@@ -131,15 +144,7 @@ impl ExternalClient {
                 let dir = home.join(self.folder());
                 (PathBuf::from("node"), typescript(&dir, &source, &format!("{script}.mjs"))?)
             }
-        };
-        let mut command = Command::new(program);
-        command.arg(script);
-        // What the scripts in Python share. Nothing is compiled into the repository.
-        command.env("PYTHONPATH", root().join("tests/clients/common")).env("PYTHONDONTWRITEBYTECODE", "1");
-        if let Self::Browser = self {
-            command.env("PLUGPORT_TEST_BROWSER", browser::program().context("there is no browser")?);
-        }
-        Ok(command)
+        })
     }
 }
 

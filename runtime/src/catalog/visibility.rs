@@ -56,9 +56,14 @@ impl Visibility {
         before.is_some() || policy.is_some()
     }
 
-    /// Whether a caller sees and may use whatever another one does.
-    pub(super) fn covers(&self, caller: &Subject<'_>, other: &Subject<'_>) -> bool {
-        self.policy.load().as_ref().is_none_or(|policy| policy.covers(caller, other))
+    /// The roles of a caller now; `None` without a policy.
+    pub(super) fn roles_of(&self, caller: &Subject<'_>) -> Option<RoleSet> {
+        self.policy.load().as_ref().map(|policy| policy.roles_of(caller))
+    }
+
+    /// Whether a caller sees and may use whatever another one did when it had these roles.
+    pub(super) fn covers(&self, caller: &Subject<'_>, other: &Subject<'_>, roles: Option<RoleSet>) -> bool {
+        self.policy.load().as_ref().is_none_or(|policy| policy.covers(caller, other, roles))
     }
 
     pub(super) fn has_policy(&self) -> bool {

@@ -1,7 +1,7 @@
 //! The names of principals, groups and clients, whether they come from the configuration, an issuer or a certificate.
 //!
-//! They stand in the audit and in roles, where people compare them by eye. So one rule holds for all of them: two names
-//! must not differ only in what nobody sees.
+//! They stand in the audit and in roles, where people compare them by eye. So one rule holds for all of them: each
+//! character of a name can be seen. Different characters that look alike are not told apart.
 
 use crate::observe::is_deceptive;
 

@@ -85,7 +85,7 @@ pub use response_line::ResponseLine;
 pub use response_stream::{ResponsePart, ResponseStream};
 pub use revision::Revision;
 pub use server::Server;
-pub(crate) use server::{CatalogView, ListeningCaller, SWEEP};
+pub(crate) use server::{CatalogView, ListeningCaller, RequestSender, SWEEP};
 pub(crate) use sessions::server_notifications::{ServerNotifications, is_seen_by};
 pub(crate) use sessions::session::{AttachedConnection, Session};
 pub use wire::{tool_error_json, tool_result_json};

@@ -16,6 +16,7 @@ use super::buffer_budget::{BufferBudget, BufferShare};
 use super::mrtr::SuspendedCalls;
 use super::operation_metrics::OperationMetrics;
 use super::tasks::{TaskBounds, TaskSettings, Tasks};
+use crate::access::policy::RoleSet;
 use crate::access::{Authenticator, Quotas};
 use crate::call_env::Caller;
 use crate::catalog::{CallerView, Catalog, ChangeReceiver, ListDigests, ListenerView, Snapshot};
@@ -75,6 +76,14 @@ impl ListenerView for ListenerOf {
         let seen = self.resources();
         uris.retain(|uri| seen.has(uri));
     }
+}
+
+/// The caller that sent a request, with its roles of that moment.
+#[derive(Debug, Clone)]
+pub(crate) struct RequestSender {
+    caller: Caller,
+    /// `None` if there was no policy.
+    roles: Option<RoleSet>,
 }
 
 impl ListenerOf {
@@ -310,9 +319,14 @@ impl Server {
         self.listener_view(&listening(caller))
     }
 
-    /// Whether a caller sees and may use whatever another one does now.
-    pub(crate) fn covers(&self, caller: &Caller, other: &Caller) -> bool {
-        self.catalog.covers(&caller.subject(), &other.subject())
+    /// The caller with its roles of now.
+    pub(crate) fn sender(&self, caller: &Caller) -> RequestSender {
+        RequestSender { roles: self.catalog.roles_of(&caller.subject()), caller: caller.clone() }
+    }
+
+    /// Whether a caller sees and may use whatever the sender of a request did when it sent that request.
+    pub(crate) fn covers(&self, caller: &Caller, sender: &RequestSender) -> bool {
+        self.catalog.covers(&caller.subject(), &sender.caller.subject(), sender.roles)
     }
 
     fn listener_view(&self, caller: &ListeningCaller) -> Arc<dyn ListenerView> {

@@ -46,11 +46,13 @@ func validated(tool, args string) (text, rejected string, err error) {
 	return args, "", nil
 }
 
-// checkedResult is the result that the client gets: an error where the structured content is not JSON or does not fit the
-// tool's schema.
+// checkedResult is the result that the client gets: an error where the structured content is not JSON or does not fit
+// the tool's schema.
 func checkedResult(tool string, result plugport.ToolResult) (plugport.ToolResult, error) {
 	text, is := result.Structured.(json.RawMessage)
-	if is && !json.Valid(text) {
+	if is && len(text) == 0 {
+		result.Structured = nil
+	} else if is && !json.Valid(text) {
 		return toolError(invalidResult + "its structured content is not JSON that every client can read"), nil
 	}
 	if !is {

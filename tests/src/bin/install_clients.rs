@@ -6,6 +6,7 @@
 
 use std::process::ExitCode;
 
+use anyhow::Context as _;
 use plugport_tests::conformance;
 use plugport_tests::external_clients::ExternalClient;
 use tokio::task::JoinSet;
@@ -14,9 +15,9 @@ use tokio::task::JoinSet;
 async fn main() -> ExitCode {
     let mut installations = JoinSet::new();
     for client in ExternalClient::OF_SUITE {
-        installations.spawn(client.install());
+        installations.spawn(async move { client.install().await.with_context(|| format!("{client:?}")) });
     }
-    installations.spawn_blocking(conformance::install);
+    installations.spawn_blocking(|| conformance::install().context("the official suite"));
     let mut exit_code = ExitCode::SUCCESS;
     while let Some(installed) = installations.join_next().await {
         if let Err(error) = installed.map_err(anyhow::Error::from).flatten() {

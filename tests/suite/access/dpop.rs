@@ -161,8 +161,8 @@ async fn free_token(issuer: &AuthorizationServer, server: &Server) -> Result<Str
     Ok(response["access_token"].as_str().with_context(|| format!("no token: {response}"))?.to_owned())
 }
 
-/// Nothing secret is in the log, which has all levels and records of all who handle tokens, proofs and the secret for
-/// introspection.
+/// Neither a token, a proof nor the secret for introspection is in the log, which has all levels and records of all who
+/// handle them. Of the tokens, the log is searched for one; of the others as well for how every JWT and proof begins.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_opaque_token_is_bound_by_its_introspection() -> Result<()> {
     let issuer = AuthorizationServer::start(&["--format", "opaque"]).await?;
@@ -184,7 +184,11 @@ async fn an_opaque_token_is_bound_by_its_introspection() -> Result<()> {
         ensure!(status(&report, call) == expected, "{call}: {report}");
     }
     let token = free_token(&issuer, &server).await?;
-    let said = as_caller(&server, &token).call("polite-whoami", json!({})).await;
+    // A busy machine may let the issuer be too late, and then a client tries again.
+    let mut said = as_caller(&server, &token).call("polite-whoami", json!({})).await;
+    if said.status == 503 {
+        said = as_caller(&server, &token).call("polite-whoami", json!({})).await;
+    }
     ensure!(said.status == 200, "{said:?}");
     let modules = [
         ("transport::http::authentication", 5),
@@ -195,8 +199,8 @@ async fn an_opaque_token_is_bound_by_its_introspection() -> Result<()> {
         ("access::oauth::dpop", 1),
     ];
     let log = traced(&server, &modules).await;
-    // Each proof begins like every JWT, with the base64url of `{"`.
-    for hidden in [&*token, secret, "Basic ", "eyJ"] {
+    // Each proof begins like every JWT of these libraries, with the base64url of `{"alg"` or `{"typ"`.
+    for hidden in [&*token, secret, "Basic ", "eyJhbGci", "eyJ0eXAi"] {
         ensure!(!log.contains(hidden), "{hidden:?} is in the log:\n{log}");
     }
     Ok(())

@@ -158,20 +158,25 @@ async fn sessions_that_end_give_their_memory_back() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_that_comes_back_or_speaks_is_there_whatever_became_of_a_ping() {
-    let server = Server::builder().guest("polite").config("[server]\nping_interval_s = 1\n").start().await;
+    let server = Server::builder().guest("polite").config("[server]\nping_interval_s = 2\n").start().await;
     let client = Client::new(server.url());
     let (returning, speaking) = (client.session("2025-11-25").await, client.session("2025-11-25").await);
     let (mut first, mut unanswered) = (returning.listen(None).await, speaking.listen(None).await);
     assert_eq!(first.message().await["method"], "ping");
     assert_eq!(unanswered.message().await["method"], "ping");
     let mut second = returning.listen(None).await;
-    for _ in 0..8 {
-        assert_eq!(speaking.request("ping", json!({})).await.status, 200);
-        tokio::time::sleep(Duration::from_millis(200)).await;
-    }
-    let ping = second.message().await;
-    assert_eq!(ping["method"], "ping", "the second stream lives");
-    returning.respond(&ping, json!({})).await;
+    let speaks = async {
+        for _ in 0..8 {
+            assert_eq!(speaking.request("ping", json!({})).await.status, 200);
+            tokio::time::sleep(Duration::from_millis(400)).await;
+        }
+    };
+    let responds = async {
+        let ping = second.message().await;
+        assert_eq!(ping["method"], "ping", "the second stream lives");
+        returning.respond(&ping, json!({})).await;
+    };
+    tokio::join!(speaks, responds);
     assert_eq!(speaking.request("ping", json!({})).await.status, 200);
 }
 

@@ -122,6 +122,9 @@ async fn a_plugin_that_lists_nothing_is_published_with_a_warning() {
     let described: Value = serde_json::from_str(&out).unwrap();
     let warning = described["warnings"][0].as_str().unwrap();
     assert!(warning.starts_with("it lists no tools, resources or prompts"), "{described:#}");
+    let (_, out, _) = run_plugport(&["check", "--plugins", folder.path().to_str().unwrap(), "--json"]);
+    let checked: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(checked["plugins"][0]["warnings"], json!([warning]), "{checked:#}");
 }
 
 #[tokio::test]

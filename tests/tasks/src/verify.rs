@@ -59,7 +59,7 @@ const GATES: &[Step] = &[
 
 /// Tests that run at the same time: more than a small machine has cores, since most of them wait for the server. Those
 /// that measure times have the machine to themselves.
-const TEST_THREADS: &str = "8";
+const TEST_THREADS: &str = "6";
 
 /// The workspaces.
 const MANIFESTS: [&str; 5] = [

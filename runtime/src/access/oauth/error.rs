@@ -59,8 +59,11 @@ pub enum TokenError {
     /// `iss` is not a configured issuer.
     #[error("the token is of an issuer that is not in `[[auth.issuers]]`")]
     UnknownIssuer,
-    /// A claim has the wrong type, is too long, or contains hidden characters.
-    #[error("a claim of the token has the wrong type, is too long or holds hidden characters")]
+    /// A claim has the wrong type, or a name in it is none ([`is_principal_name`](crate::config::is_principal_name)).
+    #[error(
+        "a claim of the token has the wrong type, is too long or empty, or holds hidden characters or a space at one of \
+         its ends"
+    )]
     ClaimFormat,
     /// The token has no `aud`.
     #[error("the token names no audience, so it may be meant for any server")]

@@ -156,15 +156,20 @@ impl Policy {
         self.roles.iter().filter(is_held).fold(RoleSet::empty(self.id), |set, role| set.with(role.bit))
     }
 
-    /// Whether a caller sees and may use whatever another one does: it has all roles and scopes of the other, and its
-    /// further roles deny nothing. That is decided without items, so it may be false although no item differs.
+    /// Whether a caller sees and may use whatever another one did when it had these roles: it has all roles of the
+    /// other and all of its scopes that a plugin needs, and its further roles deny nothing. That is decided without
+    /// items, so it may be false although no item differs. Roles of another policy cannot be compared; then only the
+    /// same credentials will do.
     #[must_use]
-    pub fn covers(&self, caller: &Subject<'_>, other: &Subject<'_>) -> bool {
-        let (roles, roles_of_other) = (self.roles_of(caller), self.roles_of(other));
+    pub fn covers(&self, caller: &Subject<'_>, other: &Subject<'_>, roles_of_other: Option<RoleSet>) -> bool {
+        let Some(roles_of_other) = roles_of_other.filter(|roles| self.knows(*roles)) else {
+            return caller.has_credentials_of(other);
+        };
+        let roles = self.roles_of(caller);
         let mut further = self.held(roles.without(roles_of_other));
         roles_of_other.without(roles).is_empty()
             && further.all(|role| role.config.deny.is_empty())
-            && (self.scopes.is_empty() || caller.has_scopes_of(other))
+            && caller.has_scopes_of(other, |scope| self.scopes.values().any(|scopes| scopes.contains(scope)))
     }
 
     /// Whether a policy with these rules computed the roles. This policy allows nothing to other role sets.

@@ -23,6 +23,11 @@ pub struct RequiredScopes {
 }
 
 impl RequiredScopes {
+    /// Whether the plugin or one of its tools needs this scope.
+    pub(crate) fn contains(&self, scope: &str) -> bool {
+        self.tools.values().chain([&self.plugin]).flatten().any(|needed| &**needed == scope)
+    }
+
     /// Takes `scopes` and `tools` from the section of a plugin.
     pub(in crate::config) fn read(section: &mut TomlTable<'_>, reader: &mut TomlReader<'_>) -> Self {
         let mut scopes = Self::default();

@@ -62,7 +62,7 @@ pub enum WhoPatternError {
     /// Nothing after the colon.
     #[error("needs a name after the colon")]
     Empty,
-    /// A character that no name has.
+    /// A hidden character, or a space where no name has one.
     #[error("has a hidden character or a space at one of its ends, as no name has")]
     Hidden,
     /// A star where it stands for nothing.

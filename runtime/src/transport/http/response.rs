@@ -19,7 +19,7 @@ use super::resumable_stream::ResumableStream;
 use super::session_streams::HttpSession;
 use super::sse::{self, KEEP_ALIVE, UnresumableStream};
 use super::streamable_http::Reply;
-use crate::mcp::{Caller, ResponseKind, ResponseLine, ResponsePart, ResponseStream};
+use crate::mcp::{RequestSender, ResponseKind, ResponseLine, ResponsePart, ResponseStream};
 
 /// Writes a reply. `stream_close` says after how much time without a message the connection of a resumable stream is
 /// closed; zero means never.
@@ -44,7 +44,7 @@ pub(super) async fn write(reply: Reply, accepts: AcceptHeader, stream_close: Dur
 
 async fn write_stream(
     mut stream: ResponseStream,
-    session: Option<(Arc<HttpSession>, Caller)>,
+    session: Option<(Arc<HttpSession>, RequestSender)>,
     accepts: AcceptHeader,
     stream_close: Duration,
 ) -> HttpResponse {
@@ -87,14 +87,14 @@ async fn write_stream(
 
 /// Makes the event stream for the rest of a response stream, starting with the message `first`.
 fn events(
-    session: Option<(Arc<HttpSession>, Caller)>,
+    session: Option<(Arc<HttpSession>, RequestSender)>,
     stream: ResponseStream,
     first: Option<Bytes>,
     close: Duration,
 ) -> HttpResponse {
     boxed(match session {
-        Some((session, caller)) => {
-            sse::stream(ResumableStream::for_request(&session, caller, stream, first, close))
+        Some((session, sender)) => {
+            sse::stream(ResumableStream::for_request(&session, sender, stream, first, close))
         }
         None => sse::stream(UnresumableStream(first, stream)),
     })

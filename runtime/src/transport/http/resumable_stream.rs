@@ -7,7 +7,7 @@
 //! may be stored for one token and read with another:
 //!
 //! - **The stream of a request** has its response: a list, the contents of a resource, or a result with links. It is
-//!   resumed only by a caller that [may use](Server::covers) whatever the sender of the request may. To others its
+//!   resumed only by a caller that [may use](Server::covers) whatever the sender of the request might. To others its
 //!   events are gone, as a task is whose tool its caller may not call.
 //! - **The standalone stream** is read by whoever opened it last. What names a resource is an update, so each update is
 //!   decided again for the connection that it is written to. This also holds for what was stored before the roles
@@ -25,8 +25,8 @@ use super::session_streams::{HttpSession, RequestStream, STANDALONE};
 use super::sse::{EncodedEvent, EventSource};
 use crate::catalog::ListenerView;
 use crate::mcp::{
-    AttachedConnection, Caller, ResponsePart, ResponseStream, Server, ServerNotifications, is_request,
-    is_seen_by,
+    AttachedConnection, Caller, RequestSender, ResponsePart, ResponseStream, Server, ServerNotifications,
+    is_request, is_seen_by,
 };
 
 /// How long a client should wait before it reconnects, when the server has closed its stream.
@@ -43,30 +43,30 @@ pub(super) struct ResumableStream {
     close: Duration,
     /// When the last message came.
     last_message: Instant,
-    standalone: Option<Listener>,
+    standalone: Option<StandaloneConnection>,
     /// Whether this connection is closed before the end of the stream.
     closed: bool,
 }
 
 /// The connection of the standalone stream.
 #[derive(Debug)]
-struct Listener {
+struct StandaloneConnection {
     /// What the caller of this connection sees.
     view: Arc<dyn ListenerView>,
     _attached: AttachedConnection,
 }
 
 impl ResumableStream {
-    /// Makes the stream for a request of `session` that `caller` sent: `first`, then the messages of `response_stream`.
-    /// The request goes on without a reader.
+    /// Makes the stream for a request of `session`: `first`, then the messages of `response_stream`. The request goes
+    /// on without a reader.
     pub(super) fn for_request(
         session: &Arc<HttpSession>,
-        caller: Caller,
+        sender: RequestSender,
         response_stream: ResponseStream,
         first: Option<Bytes>,
         close: Duration,
     ) -> Self {
-        let store = session.streams.open_stream(caller);
+        let store = session.streams.open_stream(sender);
         let reader = store.read_new();
         session.session.tasks.spawn(store_parts(Arc::clone(session), store, response_stream, first));
         Self::new(session, reader, close)
@@ -92,7 +92,7 @@ impl ResumableStream {
             let reader = session.streams.standalone.read_after(event).ok()?;
             return Some(Self::attached(server, session, reader, caller));
         }
-        let RequestStream { store, caller: sender } = session.streams.find(stream)?;
+        let RequestStream { store, sender } = session.streams.find(stream)?;
         if !server.covers(caller, &sender) {
             return None;
         }
@@ -111,7 +111,8 @@ impl ResumableStream {
                 ServerNotifications::new(of_client, changes, server.settings().ping_interval)
             });
         }
-        let standalone = Some(Listener { view: server.view_of(caller), _attached: of_client.attach() });
+        let standalone =
+            Some(StandaloneConnection { view: server.view_of(caller), _attached: of_client.attach() });
         Self { standalone, ..Self::new(session, reader, Duration::ZERO) }
     }
 
@@ -149,8 +150,9 @@ impl EventSource for ResumableStream {
 }
 
 /// The next event that the client of this connection may get. Cancel-safe.
-async fn next_seen(reader: &mut EventReader, listener: Option<&Listener>) -> Option<Event> {
-    let is_seen = |message: &Bytes| listener.is_none_or(|listener| is_seen_by(message, &*listener.view));
+async fn next_seen(reader: &mut EventReader, standalone: Option<&StandaloneConnection>) -> Option<Event> {
+    let is_seen =
+        |message: &Bytes| standalone.is_none_or(|connection| is_seen_by(message, &*connection.view));
     loop {
         let event = reader.next().await?;
         if event.message.as_ref().is_none_or(is_seen) {
@@ -249,11 +251,15 @@ mod tests {
         RoleConfig { name: group.to_owned(), who: vec![who], allow: vec![allow], ..RoleConfig::default() }
     }
 
+    fn set_roles(catalog: &Catalog, groups: &[&str]) {
+        let roles = groups.iter().map(|group| role(group)).collect();
+        catalog.set_policy(Arc::new(Policy::new(&RolesConfig { roles })));
+    }
+
     /// A server without plugins, which has a role for each of these groups.
     fn server(groups: &[&str]) -> Server {
         let catalog = Arc::new(Catalog::new(Snapshot::new(Vec::new())));
-        let roles = groups.iter().map(|group| role(group)).collect();
-        catalog.set_policy(Arc::new(Policy::new(&RolesConfig { roles })));
+        set_roles(&catalog, groups);
         Server::new(catalog, ServerConfig::default())
     }
 
@@ -273,7 +279,7 @@ mod tests {
                 ResumableStream::resume(&server, &session, &format!("{stream:x}-0"), caller).is_some()
             };
             for sender in [&both, &reader] {
-                let store = session.streams.open_stream(sender.clone());
+                let store = session.streams.open_stream(server.sender(sender));
                 store.push(Bytes::from_static(b"{}"), EventPriority::Response);
                 store.end();
             }
@@ -281,6 +287,22 @@ mod tests {
             assert_eq!((resume(2, &both), resume(2, &reader)), (true, true), "{groups:?}");
             assert!(!resume(3, &both), "there is no such stream");
         }
+    }
+
+    #[tokio::test]
+    async fn after_a_change_of_roles_only_the_same_credentials_resume_the_stream_of_a_request() {
+        let (reader, both) = (token(&["readers"]), token(&["readers", "writers"]));
+        let catalog = Arc::new(Catalog::new(Snapshot::new(Vec::new())));
+        let server = Server::new(Arc::clone(&catalog), ServerConfig::default());
+        set_roles(&catalog, &["readers", "writers"]);
+        let session = session_of(&both);
+        let store = session.streams.open_stream(server.sender(&both));
+        store.push(Bytes::from_static(b"{}"), EventPriority::Response);
+        store.end();
+        // Now nobody is a writer, so both tokens have equal roles.
+        set_roles(&catalog, &["readers"]);
+        let resumes = |caller: &Caller| ResumableStream::resume(&server, &session, "1-0", caller).is_some();
+        assert_eq!((resumes(&both), resumes(&reader)), (true, false));
     }
 
     /// What is written for a client that resumes the standalone stream from its beginning.

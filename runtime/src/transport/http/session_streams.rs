@@ -13,7 +13,7 @@ use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 
 use super::event_store::EventStore;
-use crate::mcp::{BufferShare, Caller, ListeningCaller, ServerNotifications, Session};
+use crate::mcp::{BufferShare, Caller, ListeningCaller, RequestSender, ServerNotifications, Session};
 
 /// Maximum number of stored streams of requests; streams of running requests may exceed it.
 const MAX_STREAMS: usize = 32;
@@ -58,7 +58,7 @@ pub(super) struct SessionStreams {
 #[derive(Debug, Clone)]
 pub(super) struct RequestStream {
     pub(super) store: Arc<EventStore>,
-    pub(super) caller: Caller,
+    pub(super) sender: RequestSender,
 }
 
 #[derive(Debug, Default)]
@@ -89,8 +89,8 @@ impl SessionStreams {
         self.request_streams.lock().streams.retain(is_kept);
     }
 
-    /// Makes the store for the stream of another request, which `caller` sent.
-    pub(super) fn open_stream(&self, caller: Caller) -> Arc<EventStore> {
+    /// Makes the store for the stream of another request.
+    pub(super) fn open_stream(&self, sender: RequestSender) -> Arc<EventStore> {
         let mut requests = self.request_streams.lock();
         requests.last += 1;
         let store = EventStore::new(requests.last, self.share.clone());
@@ -100,7 +100,7 @@ impl SessionStreams {
             let Some(ended) = requests.streams.iter().position(has_ended) else { break };
             requests.streams.remove(ended);
         }
-        requests.streams.push_back(RequestStream { store: Arc::clone(&store), caller });
+        requests.streams.push_back(RequestStream { store: Arc::clone(&store), sender });
         store
     }
 

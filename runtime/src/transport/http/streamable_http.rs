@@ -17,8 +17,8 @@ use super::session_registry::SessionRegistry;
 use super::session_streams::HttpSession;
 use crate::mcp::{
     BufferReservation, Caller, CatalogView, Channel, Message, Method, Notification, Request, RequestId,
-    RequestKind, RequestMeta, ResponseKind, ResponseStream, Revision, RpcError, Server, dispatch,
-    error_response, jsonrpc_batch, without_bom,
+    RequestKind, RequestMeta, RequestSender, ResponseKind, ResponseStream, Revision, RpcError, Server,
+    dispatch, error_response, jsonrpc_batch, without_bom,
 };
 
 /// The reply to one HTTP request.
@@ -30,8 +30,8 @@ use crate::mcp::{
 pub(super) enum Reply {
     /// A notification or a response was accepted: 202 without a body.
     Accepted,
-    /// A request is being served. In a session its stream outlives the connection, and is for this caller.
-    Stream(ResponseStream, Option<(Arc<HttpSession>, Caller)>),
+    /// A request is being served. In a session its stream outlives the connection, and is for its sender.
+    Stream(ResponseStream, Option<(Arc<HttpSession>, RequestSender)>),
     /// A session was created: the response and the id of the session.
     SessionCreated(Bytes, String),
     /// The stream of a session for server notifications, or a resumed stream.
@@ -128,9 +128,9 @@ impl StreamableHttp {
             RequestKind::Initialize => self.initialize(headers, &request, &request_meta, channel),
             RequestKind::Session => {
                 let http_session = self.session(headers, &channel.caller)?;
-                let session = &http_session.session;
+                let (session, sender) = (&http_session.session, self.server.sender(&channel.caller));
                 let stream = dispatch::in_session(&self.server, session, request, request_meta, channel)?;
-                Ok(Reply::Stream(stream, Some((http_session, channel.caller.clone()))))
+                Ok(Reply::Stream(stream, Some((http_session, sender))))
             }
         }
     }
@@ -146,8 +146,9 @@ impl StreamableHttp {
             return Err(jsonrpc_batch::unknown());
         }
         let http_session = self.session(headers, &channel.caller)?;
+        let sender = self.server.sender(&channel.caller);
         Ok(match jsonrpc_batch::serve(&self.server, &http_session.session, messages, reservation, channel)? {
-            Some(stream) => Reply::Stream(stream, Some((http_session, channel.caller.clone()))),
+            Some(stream) => Reply::Stream(stream, Some((http_session, sender))),
             None => Reply::Accepted,
         })
     }

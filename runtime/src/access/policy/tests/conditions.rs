@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::config::{
-    AllowedValue, ArgumentCondition, ArgumentPointer, ItemConditions, PathGlob, PathValue, QuotaConfig,
-    QuotaKind,
+    AllowedValue, ArgumentCondition, ArgumentPointer, Config, ItemConditions, PathGlob, PathValue,
+    QuotaConfig, QuotaKind,
 };
 
 fn rules<T>(texts: &[&str], parse: impl Fn(&str) -> T) -> Vec<Rule<T>> {
@@ -111,12 +111,38 @@ fn a_token_with_fewer_roles_or_scopes_covers_no_other() {
         (anonymous, of(&none), true),
         (anonymous, of(&reader), false),
     ] {
-        assert_eq!(policy.covers(&caller, &other), covers, "{caller:?} and {other:?}");
+        let roles = Some(policy.roles_of(&other));
+        assert_eq!(policy.covers(&caller, &other, roles), covers, "{caller:?} and {other:?}");
     }
-    let with_scopes = policy.with_scopes([("files".to_owned(), RequiredScopes::default())].into());
-    assert!(!with_scopes.covers(&of(&both), &of(&reader)), "it lacks a scope");
-    assert!(with_scopes.covers(&of(&reader), &of(&none)));
-    assert!(!with_scopes.covers(&of(&reader), &Subject::Stdio), "which needs no scopes");
+    let of_another_policy = Some(Policy::new(&RolesConfig { roles: Vec::new() }).roles_of(&of(&none)));
+    for roles in [None, of_another_policy] {
+        assert!(policy.covers(&of(&reader), &of(&reader), roles), "the same credentials");
+        assert!(
+            !policy.covers(&of(&both), &of(&reader), roles) && !policy.covers(&of(&none), &anonymous, roles)
+        );
+        let at = |address: &str| Subject::Http { principal: Some(&reader), address: address.parse().ok() };
+        assert!(!policy.covers(&at("10.0.0.1"), &at("10.0.0.2"), roles), "another address");
+    }
+    let needs = |scope: &str| {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("plugport.toml");
+        std::fs::write(&file, format!("[plugins.files]\nscopes = [\"{scope}\"]\n")).unwrap();
+        let scopes = Config::read(&file, dir.path().to_owned()).unwrap().plugin("files").scopes;
+        Policy::new(&RolesConfig { roles: Vec::new() }).with_scopes([("files".to_owned(), scopes)].into())
+    };
+    for (scope, covers) in [("s", false), ("t", true)] {
+        let policy = needs(scope);
+        let covered = |caller: &Subject<'_>, other: &Subject<'_>| {
+            policy.covers(caller, other, Some(policy.roles_of(other)))
+        };
+        assert_eq!(
+            covered(&of(&both), &of(&reader)),
+            covers,
+            "a scope that the plugin needs or not: {scope}"
+        );
+        assert!(covered(&of(&reader), &of(&none)));
+        assert!(!covered(&of(&reader), &Subject::Stdio), "which needs no scopes");
+    }
 }
 
 #[test]
