@@ -41,8 +41,10 @@ const IDLE_SHARE: usize = 4;
 pub(super) const MEMORIES: u32 = 2;
 pub(super) const TABLES: u32 = 20;
 
-/// The pooling allocator has additional memories and tables for this many calls of the largest components.
-const LARGE_INSTANCES: u32 = 500;
+/// The pooling allocator has additional memories and tables for this many calls of the largest components. With 100
+/// more, the largest server that may be configured would not fit between the lowest address and the program, which
+/// Linux loads at 85.3 TiB or a random distance above, so that one start in ten would fail.
+const LARGE_INSTANCES: u32 = 400;
 
 /// Maximum number of a guest's functions in a backtrace.
 const BACKTRACE: usize = 8;
