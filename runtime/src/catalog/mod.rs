@@ -56,7 +56,7 @@ pub use schema::{Schema, SchemaError, SchemaMismatch};
 pub use snapshot::Snapshot;
 pub use task_support::TaskSupport;
 
-use crate::access::policy::{Policy, RoleSet, Subject};
+use crate::access::policy::{Policy, Subject};
 use initial_load_progress::InitialLoad;
 use visibility::Visibility;
 
@@ -155,16 +155,10 @@ impl Catalog {
         self.visibility.view(|| self.current(), subject)
     }
 
-    /// The roles of a caller now; `None` without a policy.
+    /// The policy of now; `None`: every caller may use everything.
     #[must_use]
-    pub fn roles_of(&self, caller: &Subject<'_>) -> Option<RoleSet> {
-        self.visibility.roles_of(caller)
-    }
-
-    /// Whether a caller sees and may use whatever another one did when it had these roles ([`Policy::covers`]).
-    #[must_use]
-    pub fn covers(&self, caller: &Subject<'_>, other: &Subject<'_>, roles: Option<RoleSet>) -> bool {
-        self.visibility.covers(caller, other, roles)
+    pub fn policy(&self) -> Option<Arc<Policy>> {
+        self.visibility.policy()
     }
 
     /// Whether callers may differ in what they see or may use.

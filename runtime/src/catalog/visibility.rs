@@ -56,14 +56,9 @@ impl Visibility {
         before.is_some() || policy.is_some()
     }
 
-    /// The roles of a caller now; `None` without a policy.
-    pub(super) fn roles_of(&self, caller: &Subject<'_>) -> Option<RoleSet> {
-        self.policy.load().as_ref().map(|policy| policy.roles_of(caller))
-    }
-
-    /// Whether a caller sees and may use whatever another one did when it had these roles.
-    pub(super) fn covers(&self, caller: &Subject<'_>, other: &Subject<'_>, roles: Option<RoleSet>) -> bool {
-        self.policy.load().as_ref().is_none_or(|policy| policy.covers(caller, other, roles))
+    /// The policy; `None`: every caller may use everything.
+    pub(super) fn policy(&self) -> Option<Arc<Policy>> {
+        self.policy.load_full()
     }
 
     pub(super) fn has_policy(&self) -> bool {

@@ -16,7 +16,7 @@ use super::buffer_budget::{BufferBudget, BufferShare};
 use super::mrtr::SuspendedCalls;
 use super::operation_metrics::OperationMetrics;
 use super::tasks::{TaskBounds, TaskSettings, Tasks};
-use crate::access::policy::RoleSet;
+use crate::access::policy::Policy;
 use crate::access::{Authenticator, Quotas};
 use crate::call_env::Caller;
 use crate::catalog::{CallerView, Catalog, ChangeReceiver, ListDigests, ListenerView, Snapshot};
@@ -78,12 +78,21 @@ impl ListenerView for ListenerOf {
     }
 }
 
-/// The caller that sent a request, with its roles of that moment.
+/// The caller that sent a request, and the policy of that moment.
 #[derive(Debug, Clone)]
 pub(crate) struct RequestSender {
     caller: Caller,
-    /// `None` if there was no policy.
-    roles: Option<RoleSet>,
+    /// `None`: every caller might use everything.
+    policy: Option<Arc<Policy>>,
+}
+
+impl RequestSender {
+    /// Whether a caller might see and use whatever the sender might, when it sent the request. Changes of the policy
+    /// since then count for neither: the response was made before them.
+    pub(crate) fn is_covered_by(&self, caller: &Caller) -> bool {
+        let covers = |policy: &Arc<Policy>| policy.covers(&caller.subject(), &self.caller.subject());
+        self.policy.as_ref().is_none_or(covers)
+    }
 }
 
 impl ListenerOf {
@@ -319,14 +328,9 @@ impl Server {
         self.listener_view(&listening(caller))
     }
 
-    /// The caller with its roles of now.
+    /// The caller of a request that is sent now.
     pub(crate) fn sender(&self, caller: &Caller) -> RequestSender {
-        RequestSender { roles: self.catalog.roles_of(&caller.subject()), caller: caller.clone() }
-    }
-
-    /// Whether a caller sees and may use whatever the sender of a request did when it sent that request.
-    pub(crate) fn covers(&self, caller: &Caller, sender: &RequestSender) -> bool {
-        self.catalog.covers(&caller.subject(), &sender.caller.subject(), sender.roles)
+        RequestSender { caller: caller.clone(), policy: self.catalog.policy() }
     }
 
     fn listener_view(&self, caller: &ListeningCaller) -> Arc<dyn ListenerView> {

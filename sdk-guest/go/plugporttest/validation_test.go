@@ -47,6 +47,8 @@ func init() {
 	plugport.Tool("book", "Book a room.", func(_ *plugport.Call, args stay) (string, error) {
 		return strings.Repeat("z", args.Nights), nil
 	})
+	plugport.Tool("empty", "Return no text.", empty)
+	plugport.Tool("promised", "Return no text, against the schema.", empty, plugport.OutputSchema(`{"type":"object"}`))
 	plugport.Tool("unwritable", "Return what is no JSON.", unwritable)
 	plugport.Tool("sum", "Add.", sum, plugport.OutputSchema(`{"type":"object","properties":{"sum":{"maximum":9}}}`))
 }
@@ -61,6 +63,21 @@ func unwritable(_ *plugport.Call, args unwritableArgs) (plugport.ToolResult, err
 		return plugport.ToolResult{Structured: json.RawMessage("{")}, nil
 	}
 	return plugport.ToolResult{Structured: map[string]any{"sum": func() {}}}, nil
+}
+
+// empty has structured content of no bytes, which a component leaves out.
+func empty(_ *plugport.Call, _ unwritableArgs) (plugport.ToolResult, error) {
+	return plugport.ToolResult{Structured: json.RawMessage(nil)}, nil
+}
+
+func TestStructuredContentOfNoBytesIsLeftOut(t *testing.T) {
+	if outcome := plugporttest.New().CallTool("empty", unwritableArgs{}); outcome.Err != nil || outcome.IsError() {
+		t.Error(outcome.Err, outcome.Text())
+	}
+	outcome := plugporttest.New().CallTool("promised", unwritableArgs{})
+	if !strings.HasSuffix(outcome.Text(), "it promises structured content and gave none") {
+		t.Error(outcome.Err, outcome.Text())
+	}
 }
 
 func TestWhatCannotBeWrittenAsJSONIsNoResult(t *testing.T) {

@@ -161,8 +161,8 @@ async fn free_token(issuer: &AuthorizationServer, server: &Server) -> Result<Str
     Ok(response["access_token"].as_str().with_context(|| format!("no token: {response}"))?.to_owned())
 }
 
-/// Neither a token, a proof nor the secret for introspection is in the log, which has all levels and records of all who
-/// handle them. Of the tokens, the log is searched for one; of the others as well for how every JWT and proof begins.
+/// Neither the last token, a proof nor the secret for introspection is in the log, which has all levels and records of
+/// all who handle them. The log is searched for proofs by how each begins.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_opaque_token_is_bound_by_its_introspection() -> Result<()> {
     let issuer = AuthorizationServer::start(&["--format", "opaque"]).await?;

@@ -156,16 +156,12 @@ impl Policy {
         self.roles.iter().filter(is_held).fold(RoleSet::empty(self.id), |set, role| set.with(role.bit))
     }
 
-    /// Whether a caller sees and may use whatever another one did when it had these roles: it has all roles of the
-    /// other and all of its scopes that a plugin needs, and its further roles deny nothing. That is decided without
-    /// items, so it may be false although no item differs. Roles of another policy cannot be compared; then only the
-    /// same credentials will do.
+    /// Whether a caller sees and may use whatever another one does: it has all roles of the other and all of its scopes
+    /// that a plugin needs, and its further roles deny nothing. That is decided without items, so it may be false
+    /// although no item differs.
     #[must_use]
-    pub fn covers(&self, caller: &Subject<'_>, other: &Subject<'_>, roles_of_other: Option<RoleSet>) -> bool {
-        let Some(roles_of_other) = roles_of_other.filter(|roles| self.knows(*roles)) else {
-            return caller.has_credentials_of(other);
-        };
-        let roles = self.roles_of(caller);
+    pub fn covers(&self, caller: &Subject<'_>, other: &Subject<'_>) -> bool {
+        let (roles, roles_of_other) = (self.roles_of(caller), self.roles_of(other));
         let mut further = self.held(roles.without(roles_of_other));
         roles_of_other.without(roles).is_empty()
             && further.all(|role| role.config.deny.is_empty())

@@ -49,24 +49,8 @@ impl Subject<'_> {
     pub(super) fn has_scopes_of(&self, other: &Subject<'_>, is_needed: impl Fn(&str) -> bool) -> bool {
         let Subject::Http { principal, .. } = *other else { return matches!(self, Self::Stdio) };
         let mut scopes = principal.into_iter().flat_map(|principal| &principal.scopes);
-        scopes.all(|scope| !is_needed(scope) || self.has_scopes(std::slice::from_ref(scope)))
+        scopes.all(|scope| self.has_scopes(std::slice::from_ref(scope)) || !is_needed(scope))
     }
-
-    /// Whether all that rules compare is equal in both callers.
-    pub(super) fn has_credentials_of(&self, other: &Subject<'_>) -> bool {
-        match (*self, *other) {
-            (Self::Stdio, Subject::Stdio) => true,
-            (Self::Http { principal, address }, Subject::Http { principal: of_other, address: at }) => {
-                address == at && principal.map(credentials) == of_other.map(credentials)
-            }
-            _ => false,
-        }
-    }
-}
-
-/// What rules compare of a principal.
-fn credentials(principal: &Principal) -> (&str, Option<&str>, [&[Box<str>]; 2]) {
-    (&principal.id, principal.client.as_deref(), [&principal.scopes, &principal.groups])
 }
 
 /// Whether an entry that requires authentication matches this principal. Names of different kinds of credentials are

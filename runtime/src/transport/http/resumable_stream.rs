@@ -7,8 +7,8 @@
 //! may be stored for one token and read with another:
 //!
 //! - **The stream of a request** has its response: a list, the contents of a resource, or a result with links. It is
-//!   resumed only by a caller that [may use](Server::covers) whatever the sender of the request might. To others its
-//!   events are gone, as a task is whose tool its caller may not call.
+//!   resumed only by a caller that [might use](RequestSender::is_covered_by) whatever the sender of the request might. To
+//!   others its events are gone, as a task is whose tool its caller may not call.
 //! - **The standalone stream** is read by whoever opened it last. What names a resource is an update, so each update is
 //!   decided again for the connection that it is written to. This also holds for what was stored before the roles
 //!   changed, and for what is stored while another connection takes over. A changed list has no name in its
@@ -93,7 +93,7 @@ impl ResumableStream {
             return Some(Self::attached(server, session, reader, caller));
         }
         let RequestStream { store, sender } = session.streams.find(stream)?;
-        if !server.covers(caller, &sender) {
+        if !sender.is_covered_by(caller) {
             return None;
         }
         let reader = store.read_after(event).ok()?;
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn after_a_change_of_roles_only_the_same_credentials_resume_the_stream_of_a_request() {
+    async fn a_change_of_roles_opens_the_stream_of_an_earlier_request_to_nobody() {
         let (reader, both) = (token(&["readers"]), token(&["readers", "writers"]));
         let catalog = Arc::new(Catalog::new(Snapshot::new(Vec::new())));
         let server = Server::new(Arc::clone(&catalog), ServerConfig::default());
@@ -299,10 +299,14 @@ mod tests {
         let store = session.streams.open_stream(server.sender(&both));
         store.push(Bytes::from_static(b"{}"), EventPriority::Response);
         store.end();
-        // Now nobody is a writer, so both tokens have equal roles.
-        set_roles(&catalog, &["readers"]);
-        let resumes = |caller: &Caller| ResumableStream::resume(&server, &session, "1-0", caller).is_some();
-        assert_eq!((resumes(&both), resumes(&reader)), (true, false));
+        // Now nobody is a writer, so both tokens have equal roles; and then there are none at all.
+        let changes: [&[&str]; 2] = [&["readers"], &[]];
+        for groups in changes {
+            set_roles(&catalog, groups);
+            let resumes =
+                |caller: &Caller| ResumableStream::resume(&server, &session, "1-0", caller).is_some();
+            assert_eq!((resumes(&both), resumes(&reader)), (true, false), "{groups:?}");
+        }
     }
 
     /// What is written for a client that resumes the standalone stream from its beginning.

@@ -111,37 +111,24 @@ fn a_token_with_fewer_roles_or_scopes_covers_no_other() {
         (anonymous, of(&none), true),
         (anonymous, of(&reader), false),
     ] {
-        let roles = Some(policy.roles_of(&other));
-        assert_eq!(policy.covers(&caller, &other, roles), covers, "{caller:?} and {other:?}");
+        assert_eq!(policy.covers(&caller, &other), covers, "{caller:?} and {other:?}");
     }
-    let of_another_policy = Some(Policy::new(&RolesConfig { roles: Vec::new() }).roles_of(&of(&none)));
-    for roles in [None, of_another_policy] {
-        assert!(policy.covers(&of(&reader), &of(&reader), roles), "the same credentials");
-        assert!(
-            !policy.covers(&of(&both), &of(&reader), roles) && !policy.covers(&of(&none), &anonymous, roles)
-        );
-        let at = |address: &str| Subject::Http { principal: Some(&reader), address: address.parse().ok() };
-        assert!(!policy.covers(&at("10.0.0.1"), &at("10.0.0.2"), roles), "another address");
-    }
-    let needs = |scope: &str| {
+    let plugin = |section: &str| {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("plugport.toml");
-        std::fs::write(&file, format!("[plugins.files]\nscopes = [\"{scope}\"]\n")).unwrap();
+        std::fs::write(&file, format!("[plugins.files]\n{section}")).unwrap();
         let scopes = Config::read(&file, dir.path().to_owned()).unwrap().plugin("files").scopes;
         Policy::new(&RolesConfig { roles: Vec::new() }).with_scopes([("files".to_owned(), scopes)].into())
     };
-    for (scope, covers) in [("s", false), ("t", true)] {
-        let policy = needs(scope);
-        let covered = |caller: &Subject<'_>, other: &Subject<'_>| {
-            policy.covers(caller, other, Some(policy.roles_of(other)))
-        };
-        assert_eq!(
-            covered(&of(&both), &of(&reader)),
-            covers,
-            "a scope that the plugin needs or not: {scope}"
-        );
-        assert!(covered(&of(&reader), &of(&none)));
-        assert!(!covered(&of(&reader), &Subject::Stdio), "which needs no scopes");
+    for (section, covers) in [
+        ("scopes = [\"s\"]\n", false),
+        ("[plugins.files.tools.t]\nscopes = [\"s\"]\n", false),
+        ("scopes = [\"t\"]\n", true),
+    ] {
+        let policy = plugin(section);
+        assert_eq!(policy.covers(&of(&both), &of(&reader)), covers, "`both` has no scope: {section}");
+        assert!(policy.covers(&of(&reader), &of(&none)) && policy.covers(&of(&reader), &of(&reader)));
+        assert!(!policy.covers(&of(&reader), &Subject::Stdio), "which needs no scopes");
     }
 }
 
