@@ -7,8 +7,8 @@
 //! may be stored for one token and read with another:
 //!
 //! - **The stream of a request** has its response: a list, the contents of a resource, or a result with links. It is
-//!   resumed only by a caller that [might use](RequestSender::is_covered_by) whatever the sender of the request might. To
-//!   others its events are gone, as a task is whose tool its caller may not call.
+//!   resumed only by a caller that [might use](RequestSender::is_covered_by) whatever the sender of the request might.
+//!   To others its events are gone, as a task is whose tool its caller may not call.
 //! - **The standalone stream** is read by whoever opened it last. What names a resource is an update, so each update is
 //!   decided again for the connection that it is written to. This also holds for what was stored before the roles
 //!   changed, and for what is stored while another connection takes over. A changed list has no name in its
