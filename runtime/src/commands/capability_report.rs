@@ -47,19 +47,20 @@ impl CapabilityReport {
         with_open.filter(|(_, is_open)| !**is_open).map(|(needed, _)| needed).collect()
     }
 
-    /// Adds the report to a JSON object.
-    pub(super) fn describe(&self, object: &mut Value) {
+    /// Adds the report to a JSON object. `others` are warnings about the same plugin.
+    pub(super) fn describe(&self, object: &mut Value, others: &[String]) {
         let rows = |rows: &[&ImportGrants]| -> Value {
             rows.iter().map(|row| json!({ "what": row.import.what, "grants": row.keys })).collect()
         };
         let granted = self.granted.iter().map(|(key, may)| json!({ "grant": key, "may": may })).collect();
+        let warnings: Vec<&String> = self.warnings.iter().chain(others).collect();
         let Some(object) = object.as_object_mut() else { return };
         for (name, value) in [
             ("needs", rows(&self.needs.iter().collect::<Vec<_>>())),
             ("granted", granted),
             ("unreachable", rows(&self.unreachable())),
             ("superfluous", json!(self.superfluous)),
-            ("warnings", json!(self.warnings)),
+            ("warnings", json!(warnings)),
         ] {
             object.insert(name.to_owned(), value);
         }
@@ -152,7 +153,7 @@ mod tests {
     fn values_are_never_told() {
         let grants = grants(&["env=TZ=hunter2!", "config=region=hunter2!", "secret=path=env:PATH"]);
         let mut object = json!({});
-        report(&["wasi:config/store"], &grants).describe(&mut object);
+        report(&["wasi:config/store"], &grants).describe(&mut object, &[]);
         let text = object.to_string();
         assert!(
             text.contains("TZ") && text.contains("region") && text.contains("the variable PATH"),

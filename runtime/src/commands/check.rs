@@ -164,6 +164,7 @@ impl CheckResult {
 
     fn plugin_json(&self, entry: &PluginEntry) -> Value {
         let plugin = &entry.plugin;
+        let published = PublishedNames::of(&self.snapshot, plugin.name());
         let rejected: Vec<_> = self.snapshot.rejected(entry).map(rejected_json).collect();
         let contested = self.contested_names(entry).map(|(key, by)| json!({ "key": key, "by": by }));
         let mut described = json!({
@@ -172,7 +173,7 @@ impl CheckResult {
             "digest": format!("sha256:{}", plugin.digest()),
             "ok": rejected.is_empty() && self.withheld(entry).is_none(),
             "withheld": self.withheld(entry),
-            "published": PublishedNames::of(&self.snapshot, plugin.name()),
+            "published": published,
             "rejected": rejected,
             "wantedByOthers": contested.collect::<Vec<_>>(),
             "instances": plugin.config().instances.as_str(),
@@ -181,12 +182,17 @@ impl CheckResult {
             "files": files_json(plugin),
         });
         let grants = self.grants(entry);
-        CapabilityReport::of(&entry.interfaces.imports, &grants).describe(&mut described);
-        if let Some(Value::Array(known)) = described.get_mut("warnings") {
-            known.extend(warnings(entry).into_iter().map(Value::from));
-        }
+        let nothing = self.lists_nothing(entry, &published).map(ToOwned::to_owned);
+        let others: Vec<_> = nothing.into_iter().chain(warnings(entry)).collect();
+        CapabilityReport::of(&entry.interfaces.imports, &grants).describe(&mut described, &others);
         grants.config.secrets.redactor().value(&mut described);
         described
+    }
+
+    /// The warning about a plugin of which nothing is published, if no fault says why.
+    fn lists_nothing(&self, entry: &PluginEntry, published: &PublishedNames) -> Option<&'static str> {
+        let is_explained = self.withheld(entry).is_some() || self.snapshot.rejected(entry).next().is_some();
+        (published.is_empty() && !is_explained).then_some(LISTS_NOTHING)
     }
 
     fn as_text(&self) -> String {
@@ -267,10 +273,7 @@ impl CheckResult {
                 }))
             }
         }
-        let is_explained = self.withheld(entry).is_some() || self.snapshot.rejected(entry).next().is_some();
-        if published.is_empty() && !is_explained {
-            lines.push(format!("  {LISTS_NOTHING}"));
-        }
+        lines.extend(self.lists_nothing(entry, &published).map(|warning| format!("  warning: {warning}")));
         lines.extend(self.contested_names(entry).map(|(key, by)| {
             format!("  warning: the plugin `{by}` lists `{key}`, which belongs to this one and is not published for it")
         }));

@@ -100,8 +100,13 @@ fn as_json(inspection: &Inspection) -> Value {
         "functionTools": entry.plugin.has_function_tools(),
         "rejectedFunctions": rejected_functions_json(&entry.plugin),
     });
-    capabilities.describe(&mut described);
+    capabilities.describe(&mut described, lists_nothing(entry).map(ToOwned::to_owned).as_slice());
     described
+}
+
+/// The warning about a plugin that lists nothing.
+fn lists_nothing(entry: &PluginEntry) -> Option<&'static str> {
+    entry.lists_nothing().then_some(LISTS_NOTHING)
 }
 
 /// The functions that cannot be tools.
@@ -194,7 +199,7 @@ fn as_text(inspection: &Inspection) -> String {
     lines.extend(item_lines("resource templates", ItemKind::Template, templates.collect(), entry));
     let prompts = entry.prompts.iter().map(|item| (item.own_name(), item.prompt.description.as_deref()));
     lines.extend(item_lines("prompts", ItemKind::Prompt, prompts.collect(), entry));
-    lines.extend(entry.lists_nothing().then(|| LISTS_NOTHING.to_owned()));
+    lines.extend(lists_nothing(entry).map(|warning| format!("warning: {warning}")));
     let section = |title: &str, items: &[String]| {
         let items = if items.is_empty() { vec!["nothing".to_owned()] } else { items.to_vec() };
         std::iter::once(title.to_owned())

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use crate::catalog::{Item, ItemList, Snapshot};
 use crate::observe::Redactor;
 
-/// The warning about a plugin that lists nothing.
-pub(super) const LISTS_NOTHING: &str = "warning: it lists no tools, resources or prompts now; if its source has some, \
+/// The warning about a plugin that lists nothing, without the word "warning".
+pub(super) const LISTS_NOTHING: &str = "it lists no tools, resources or prompts now; if its source has some, \
     look for warnings of its build, and at its exports with `plugport inspect`";
 
 /// Maximum number of items of one kind that a line names.

@@ -6,7 +6,7 @@ use plugport_tests::command::run_plugport;
 use plugport_tests::guests::guest;
 use plugport_tests::http_client::Client;
 use plugport_tests::server::Server;
-use serde_json::json;
+use serde_json::{Value, json};
 
 #[tokio::test]
 async fn bad_files_are_skipped_with_one_line_each() {
@@ -111,13 +111,27 @@ async fn a_plugin_that_lists_nothing_is_published_with_a_warning() {
 
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("blank.wasm"), &plugin).unwrap();
-    let (code, out, err) = run_plugport(&["check", "--plugins", folder.path().to_str().unwrap()]);
+    let plugins = folder.path().to_str().unwrap();
+    let (code, out, err) = run_plugport(&["check", "--plugins", plugins]);
     assert_eq!(code, Some(0), "{out}{err}");
-    assert!(out.contains("  publishes nothing\n") && out.contains(warned), "{out}");
+    assert!(out.contains("  publishes nothing\n") && out.contains(&format!("  {warned}")), "{out}");
+    let (_, out, _) = run_plugport(&["check", "--plugins", plugins, "--json"]);
+    let checked: Value = serde_json::from_str(&out).unwrap();
+    assert_warns_once(&checked["plugins"][0]);
     let file = folder.path().join("blank.wasm");
     let (code, out, err) = run_plugport(&["inspect", file.to_str().unwrap()]);
     assert_eq!(code, Some(0), "{out}{err}");
-    assert!(out.contains(warned), "{out}");
+    assert!(out.contains(&format!("\n{warned}")), "{out}");
+    let (_, out, _) = run_plugport(&["inspect", file.to_str().unwrap(), "--json"]);
+    assert_warns_once(&serde_json::from_str(&out).unwrap());
+}
+
+/// The only warning about this plugin is that it lists nothing.
+fn assert_warns_once(plugin: &Value) {
+    let [Value::String(warning)] = plugin["warnings"].as_array().unwrap().as_slice() else {
+        panic!("there is not one warning in {plugin:#}")
+    };
+    assert!(warning.starts_with("it lists no tools, resources or prompts now; "), "{warning}");
 }
 
 #[tokio::test]

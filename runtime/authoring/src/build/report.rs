@@ -44,6 +44,7 @@ impl BuildReport<'_> {
             let tool = |(name, description)| json!({ "name": name, "description": description });
             Self::tools(loaded).map(tool).collect::<Vec<_>>()
         });
+        let warnings = loaded.map(|loaded| loaded.warning.into_iter().collect::<Vec<_>>());
         json!({
             "file": self.output.file,
             "bytes": self.built.component.len(),
@@ -55,6 +56,7 @@ impl BuildReport<'_> {
             "metadata": self.built.about.as_json(),
             "tools": tools,
             "rejected": rejected,
+            "warnings": warnings,
         })
     }
 
@@ -86,7 +88,7 @@ impl BuildReport<'_> {
             format!("  {name:<24} cannot be published: {}", Escaped(&rejected.why))
         });
         lines.extend(rejected);
-        lines.extend(loaded.warning.map(|warning| format!("  {warning}")));
+        lines.extend(loaded.warning.map(|warning| format!("  warning: {warning}")));
         lines
     }
 }
@@ -94,13 +96,32 @@ impl BuildReport<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::project::language::Language;
+
+    /// What `--json` lists as warnings after a build.
+    fn warnings_in_json(loaded: Option<&LoadedPlugin>) -> Value {
+        let project = Project {
+            root: "/p/blank".into(),
+            language: Language::C,
+            name: "blank".to_owned(),
+            manifest: Default::default(),
+        };
+        let built = BuiltComponent::new(&project, Vec::new());
+        let output = WrittenFile { file: "/p/blank/blank.wasm".into(), changed: true };
+        let report =
+            BuildReport { project: &project, built: &built, output: &output, seconds: Duration::ZERO };
+        report.as_json(loaded).get("warnings").cloned().unwrap()
+    }
 
     #[test]
     fn what_a_server_would_warn_of_is_told() {
         let mut loaded =
             LoadedPlugin { digest: String::new(), tools: Vec::new(), rejected: Vec::new(), warning: None };
+        assert_eq!(warnings_in_json(None), Value::Null, "it was not loaded");
+        assert_eq!(warnings_in_json(Some(&loaded)), json!([]));
         assert_eq!(BuildReport::listed(&loaded), ["tools", "  none"]);
-        loaded.warning = Some("warning: it lists nothing");
+        loaded.warning = Some("it lists nothing");
         assert_eq!(BuildReport::listed(&loaded), ["tools", "  none", "  warning: it lists nothing"]);
+        assert_eq!(warnings_in_json(Some(&loaded)), json!(["it lists nothing"]));
     }
 }

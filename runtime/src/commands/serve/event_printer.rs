@@ -135,7 +135,7 @@ fn entry(snapshot: &Snapshot, entry: &PluginEntry) {
     }
     let mut rejected = snapshot.rejected(entry).peekable();
     if published.is_empty() && rejected.peek().is_none() {
-        print(format!("  {LISTS_NOTHING}"));
+        print(format!("  warning: {LISTS_NOTHING}"));
     }
     if let Some(why) = &entry.no_result_tool {
         print(format!("  `task_bridge` does nothing for it: {}", Escaped(why)));
