@@ -117,7 +117,7 @@ func (c *Client) CallTool(name string, args any) *Outcome {
 	c.Run(func() {
 		var made any
 		if made, err = testhost.SDK.CallTool(c.Call(), name, text); err == nil {
-			result = checkedResult(name, made.(plugport.ToolResult))
+			result, err = checkedResult(name, made.(plugport.ToolResult))
 		}
 	})
 	if err != nil {

@@ -43,25 +43,31 @@ func validated(tool, args string) (text, rejected string, err error) {
 	return args, "", nil
 }
 
-// checkedResult is the result that the client gets: an error where the structured content does not fit the tool's
-// schema.
-func checkedResult(tool string, result plugport.ToolResult) plugport.ToolResult {
+// checkedResult is the result that the client gets: an error where the structured content is no JSON, or does not fit
+// the tool's schema.
+func checkedResult(tool string, result plugport.ToolResult) (plugport.ToolResult, error) {
+	text, err := testhost.SDK.StructuredText(result.Structured)
+	if err != nil {
+		return plugport.ToolResult{}, err
+	}
+	if text != "" && !json.Valid([]byte(text)) {
+		return invalidResult("its structured content is not JSON that every client can read"), nil
+	}
 	info := infoOf(tool)
 	if info.OutputSchema == "" || result.IsError {
-		return result
+		return result, nil
 	}
-	if result.Structured == nil {
-		return toolError("the tool returned an invalid result: it promises structured content and gave none")
+	if text == "" {
+		return invalidResult("it promises structured content and gave none"), nil
 	}
-	text, err := json.Marshal(result.Structured)
-	if err != nil {
-		return result // A component reports this before the server sees it.
+	if faults := mismatch(parsed(info.OutputSchema), parsed(text)); faults != "" {
+		return invalidResult("its structured content does not fit its schema: " + faults), nil
 	}
-	faults := mismatch(parsed(info.OutputSchema), parsed(string(text)))
-	if faults == "" {
-		return result
-	}
-	return toolError("the tool returned an invalid result: its structured content does not fit its schema: " + faults)
+	return result, nil
+}
+
+func invalidResult(why string) plugport.ToolResult {
+	return toolError("the tool returned an invalid result: " + why)
 }
 
 func toolError(text string) plugport.ToolResult {

@@ -47,6 +47,7 @@ func init() {
 	plugport.Tool("book", "Book a room.", func(_ *plugport.Call, args stay) (string, error) {
 		return strings.Repeat("z", args.Nights), nil
 	})
+	plugport.Tool("unwritable", "Return what is no JSON.", giveUnwritable)
 	plugport.Tool("sum", "Add.", sum, plugport.OutputSchema(`{"type":"object","properties":{"sum":{"maximum":9}}}`))
 }
 
@@ -61,6 +62,34 @@ func sum(_ *plugport.Call, args sumArgs) (plugport.ToolResult, error) {
 		return plugport.ToolResult{}, nil
 	}
 	return plugport.ToolResult{Structured: map[string]int{"sum": args.A}}, nil
+}
+
+// panics cannot be written as JSON.
+type panics struct{}
+
+func (panics) MarshalJSON() ([]byte, error) { panic("no JSON") }
+
+type unwritableArgs struct {
+	Kind string `json:"kind"`
+}
+
+// unwritable is structured content that a tool without a schema returns, and how the words begin that the client gets.
+var unwritable = map[string]struct {
+	structured any
+	text       string
+	isRejected bool
+}{
+	"function": {func() {}, "the tool's result cannot be written as JSON: ", true},
+	"panic":    {panics{}, "the plugin panicked while writing the answer: no JSON; its log has the stack", true},
+	"broken": {
+		json.RawMessage(`{"a":`),
+		"the tool returned an invalid result: its structured content is not JSON that every client can read", false,
+	},
+}
+
+func giveUnwritable(_ *plugport.Call, args unwritableArgs) (plugport.ToolResult, error) {
+	content := []plugport.Content{plugport.Text("made")}
+	return plugport.ToolResult{Content: content, Structured: unwritable[args.Kind].structured}, nil
 }
 
 func faultsOf(t *testing.T, outcome *plugporttest.Outcome) []string {
@@ -183,6 +212,21 @@ func TestAResultThatDoesNotFitIsRejectedInTheWordsOfTheServer(t *testing.T) {
 		if want := "the tool returned an invalid result: " + why; !outcome.IsError() || outcome.Text() != want {
 			t.Errorf("got  %q\nwant %q", outcome.Text(), want)
 		}
+	}
+}
+
+func TestAResultThatIsNoJSONIsTheErrorThatTheServerGives(t *testing.T) {
+	for kind, it := range unwritable {
+		outcome := plugporttest.New().CallTool("unwritable", unwritableArgs{kind})
+		if !outcome.IsError() || !strings.HasPrefix(outcome.Text(), it.text) || (outcome.Err != nil) != it.isRejected {
+			t.Errorf("%s: got  %q, %v\nwant %q", kind, outcome.Text(), outcome.Err, it.text)
+		}
+		if it.isRejected && plugport.KindOf(outcome.Err) != plugport.Internal {
+			t.Error(kind, outcome.Err)
+		}
+	}
+	if outcome := plugporttest.New().CallTool("unwritable", unwritableArgs{"none"}); outcome.Text() != "made" {
+		t.Error(outcome.Text())
 	}
 }
 
