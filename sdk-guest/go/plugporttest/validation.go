@@ -12,9 +12,9 @@ import (
 	"github.com/plugport/plugport/sdk-guest/go/internal/testhost"
 )
 
-// Arguments are validated as the server does it before it calls a tool, and results and forms as it does afterwards, in
-// its words. The keywords are those that schemas of types have and most people write; the server validates the others
-// too. Only tests import this package, so no component has it.
+// Arguments are validated as the server does it before it calls a tool, and results as it does afterwards, in its
+// words. The keywords are those that schemas of types have and most people write; the server validates the others too.
+// Only tests import this package, so no component has it.
 
 const (
 	// mostFaults is how many one message names, faultLength the longest description of one in bytes.
@@ -83,45 +83,6 @@ func infoOf(tool string) plugport.ToolInfo {
 		}
 	}
 	return plugport.ToolInfo{}
-}
-
-// formFault is why the server does not pass on what a person filled in; empty if it does. Patterns and formats are for
-// the client.
-func formFault(form, response any) string {
-	schema, _ := form.(map[string]any)
-	result, _ := response.(map[string]any)
-	if schema == nil || result["action"] != "accept" {
-		return ""
-	}
-	content, is := result["content"].(map[string]any)
-	if !is {
-		return "`content` is missing"
-	}
-	for _, name := range list(schema["required"]) {
-		if _, has := content[name.(string)]; !has {
-			return "the field `" + name.(string) + "` is missing"
-		}
-	}
-	properties, _ := schema["properties"].(map[string]any)
-	for _, name := range names(content) {
-		field, known := properties[name].(map[string]any)
-		if !known && !isPlain(content[name]) {
-			return "the field `" + name + "` is not part of the form"
-		}
-		delete(field, "pattern")
-		if known && mismatch(field, content[name]) != "" {
-			return "the field `" + name + "` does not fit the form"
-		}
-	}
-	return ""
-}
-
-// isPlain tells whether a client may add a field with this value.
-func isPlain(value any) bool {
-	if items, is := value.([]any); is {
-		return !slices.ContainsFunc(items, func(item any) bool { return !isA(item, "string") })
-	}
-	return isA(value, "string") || isA(value, "number") || isA(value, "boolean")
 }
 
 // mismatch is what is wrong with a value; empty if nothing is.

@@ -249,3 +249,33 @@ func TestAFormThatDoesNotFitIsNoResponseAsAtTheServer(t *testing.T) {
 		}
 	}
 }
+
+func TestAFormIsCheckedAsTheServerChecksIt(t *testing.T) {
+	text, err := os.ReadFile(cases + "forms.json")
+	if err != nil {
+		t.Skip("the cases are in the repository")
+	}
+	var forms struct {
+		Form  json.RawMessage
+		Cases []struct {
+			Content json.RawMessage
+			Fault   string
+		}
+	}
+	if err := json.Unmarshal(text, &forms); err != nil {
+		t.Fatal(err)
+	}
+	for _, it := range forms.Cases {
+		result := map[string]any{"action": "accept"}
+		if it.Content != nil {
+			result["content"] = it.Content
+		}
+		_, err := plugporttest.New().ElicitsWith(result, nil).Call().ElicitForm("?", forms.Form)
+		switch {
+		case it.Fault == "" && err != nil:
+			t.Errorf("%s: %v", it.Content, err)
+		case it.Fault != "" && (err == nil || err.Error() != "the client's response cannot be used: "+it.Fault):
+			t.Errorf("%s: got %v, want %s", it.Content, err, it.Fault)
+		}
+	}
+}
