@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/plugport/plugport/sdk-guest/go/internal/bindings/plugport_plugin_types"
-	"github.com/plugport/plugport/sdk-guest/go/internal/schema"
 	wit "github.com/plugport/plugport/sdk-guest/go/internal/wit/types"
 )
 
@@ -97,17 +96,6 @@ func infoOf(info ResourceInfo) plugport_plugin_types.ResourceDescriptor {
 		Uri: valid(info.URI), Name: valid(info.Name), Title: optional(info.Title),
 		Description: optional(info.Description), MimeType: optional(info.MIMEType), Extra: extraOf(info.Extra),
 	}
-}
-
-func structuredOf(value any) (wit.Option[string], error) {
-	if value == nil {
-		return wit.None[string](), nil
-	}
-	text, err := schema.Marshal(value)
-	if err != nil {
-		return wit.None[string](), Errorf(Internal, "the tool's result cannot be written as JSON: %s", err)
-	}
-	return optional(string(text)), nil
 }
 
 func errorOf(err error) plugport_plugin_types.Error {

@@ -3,8 +3,6 @@
 package plugport
 
 import (
-	"encoding/json"
-
 	"github.com/plugport/plugport/sdk-guest/go/internal/bindings/plugport_plugin_completions"
 	"github.com/plugport/plugport/sdk-guest/go/internal/bindings/plugport_plugin_prompts"
 	"github.com/plugport/plugport/sdk-guest/go/internal/bindings/plugport_plugin_resources"
@@ -83,17 +81,15 @@ func each[T, W any](make func() ([]T, error), convert func(T) W) wit.Result[[]W,
 func exportCallTool(call handle, name, args string) wit.Result[plugport_plugin_tools.ToolResult, plugport_plugin_types.Error] {
 	defer call.Drop()
 	result, err := callTool(&Call{host: call}, name, args)
-	structured := wit.None[string]()
-	if raw, is := result.Structured.(json.RawMessage); is {
-		structured = optional(string(raw))
-	} else if err == nil {
-		structured, err = structuredOf(result.Structured)
+	structured := ""
+	if err == nil {
+		structured, err = structuredText(result.Structured)
 	}
 	if err != nil {
 		return wit.Err[plugport_plugin_tools.ToolResult](errorOf(err))
 	}
 	return wit.Ok[plugport_plugin_tools.ToolResult, plugport_plugin_types.Error](plugport_plugin_tools.ToolResult{
-		Content: contentsOf(result.Content), Structured: structured, IsError: result.IsError, Extra: extraOf(result.Extra),
+		Content: contentsOf(result.Content), Structured: optional(structured), IsError: result.IsError, Extra: extraOf(result.Extra),
 	})
 }
 

@@ -31,6 +31,7 @@ func init() {
 	sdk.ListTemplates = func() (any, error) { return listTemplates() }
 	sdk.ListPrompts = func() (any, error) { return listPrompts() }
 	sdk.CallTool = func(call any, name, args string) (any, error) { return callTool(call.(*Call), name, args) }
+	sdk.StructuredText = structuredText
 	sdk.ReadResource = func(call any, uri, template string, variables map[string]string) (any, error) {
 		return readResource(call.(*Call), uri, matchedTemplate{template, variables})
 	}

@@ -72,6 +72,20 @@ func toResult(value any) (ToolResult, error) {
 	return ToolResult{Content: []Content{Text(shown)}, Structured: json.RawMessage(text)}, nil
 }
 
+// structuredText is structured content as JSON; empty if there is none. An author's MarshalJSON runs here.
+func structuredText(value any) (text string, err error) {
+	defer guard(nil, "writing the answer", &err)
+	raw, is := value.(json.RawMessage)
+	if is || value == nil {
+		return string(raw), nil
+	}
+	made, err := schema.Marshal(value)
+	if err != nil {
+		return "", Errorf(Internal, "the tool's result cannot be written as JSON: %s", err)
+	}
+	return string(made), nil
+}
+
 // isContent tells whether toResult makes no structured content of the type.
 func isContent(t reflect.Type) bool {
 	switch t {

@@ -55,7 +55,7 @@ pub struct LoadedPlugin {
     pub tools: Vec<ListedTool>,
     /// The items that cannot be published.
     pub rejected: Vec<RejectedItem>,
-    /// What a server warns of when it publishes the plugin.
+    /// What a server warns of when it publishes the plugin, without the word "warning".
     pub warning: Option<&'static str>,
 }
 

@@ -27,6 +27,10 @@ const char *ppi_utf8(const char *text, size_t *length);
 /* json_write.c */
 /* How deep JSON may be nested, here as at the host: common parsers give up between this and twice as much. */
 #define PPI_MOST_DEPTH 64
+/* As it is, without a comma before it. */
+void ppi_put_bytes(pp_doc *doc, const char *bytes, size_t length);
+/* A text in quotes. */
+void ppi_put_quoted(pp_doc *doc, const char *text);
 /* Whether a value was omitted because it was nested too deeply. */
 bool ppi_doc_is_cut(const pp_doc *doc);
 
@@ -64,6 +68,9 @@ const char *ppi_argument_error(const pp_args *args, const char *whose);
 bool ppi_is_optional(const pp_param *param);
 /* The default as JSON, also that of a schema of the author's own; NULL if there is none. */
 const char *ppi_default(const pp_param *param);
+
+/* defaults.c: the arguments with the defaults that their schemas have for what is missing. They are an object. */
+const pp_json *ppi_filled(const pp_args *args);
 
 /* schema.c */
 const char *ppi_schema(const pp_param *params, size_t room, bool closed);

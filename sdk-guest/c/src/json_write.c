@@ -21,7 +21,7 @@ struct pp_doc {
     bool begun, cut;
 };
 
-static void put_bytes(pp_doc *doc, const char *bytes, size_t length)
+void ppi_put_bytes(pp_doc *doc, const char *bytes, size_t length)
 {
     if (doc->beyond > 0) {
         return;
@@ -43,28 +43,28 @@ static void put_bytes(pp_doc *doc, const char *bytes, size_t length)
     doc->text[doc->length] = '\0';
 }
 
-static void put_quoted(pp_doc *doc, const char *text)
+void ppi_put_quoted(pp_doc *doc, const char *text)
 {
     static const char letters[] = "\"\\\b\f\n\r\t", escapes[] = "\"\\bfnrt";
     size_t length = strlen(text);
     const char *sound = ppi_utf8(text, &length);
-    put_bytes(doc, "\"", 1);
+    ppi_put_bytes(doc, "\"", 1);
     for (size_t at = 0, from = 0; at <= length; at++) {
         const char *special = at < length && sound[at] ? strchr(letters, sound[at]) : NULL;
         if (at < length && !special && (unsigned char)sound[at] >= 0x20) {
             continue;
         }
-        put_bytes(doc, sound + from, at - from);
+        ppi_put_bytes(doc, sound + from, at - from);
         from = at + 1;
         if (at < length) {
             char escape[7] = {'\\', special ? escapes[special - letters] : 'u', 0};
             if (!special) {
                 snprintf(escape + 2, 5, "%04x", (unsigned)(unsigned char)sound[at]);
             }
-            put_bytes(doc, escape, strlen(escape));
+            ppi_put_bytes(doc, escape, strlen(escape));
         }
     }
-    put_bytes(doc, "\"", 1);
+    ppi_put_bytes(doc, "\"", 1);
 }
 
 /* The comma and the key that stand before a value. */
@@ -81,24 +81,24 @@ static void put_lead(pp_doc *doc, const char *key)
         ppi_stop(keyed ? "a member of an object needs a key" : "items of an array have no keys, such as \"%s\"", key);
     }
     if (doc->begun) {
-        put_bytes(doc, ",", 1);
+        ppi_put_bytes(doc, ",", 1);
     }
     doc->begun = true;
     if (key) {
-        put_quoted(doc, key);
-        put_bytes(doc, ":", 1);
+        ppi_put_quoted(doc, key);
+        ppi_put_bytes(doc, ":", 1);
     }
 }
 
 static void open_list(pp_doc *doc, char begin, char end)
 {
     if (doc->open == PPI_MOST_DEPTH) {
-        put_bytes(doc, "null", 4);
+        ppi_put_bytes(doc, "null", 4);
         doc->beyond++;
         doc->cut = true;
         return;
     }
-    put_bytes(doc, &begin, 1);
+    ppi_put_bytes(doc, &begin, 1);
     doc->ends[doc->open++] = end;
     doc->begun = false;
 }
@@ -137,7 +137,7 @@ void pp_close(pp_doc *doc)
     if (doc->beyond > 0) {
         doc->beyond--;
     } else if (doc->open > 0) {
-        put_bytes(doc, &doc->ends[--doc->open], 1);
+        ppi_put_bytes(doc, &doc->ends[--doc->open], 1);
         doc->begun = true;
     }
 }
@@ -158,7 +158,7 @@ bool ppi_doc_is_cut(const pp_doc *doc)
 void pp_put_json(pp_doc *doc, const char *key, const char *json)
 {
     put_lead(doc, key);
-    put_bytes(doc, json, strlen(json));
+    ppi_put_bytes(doc, json, strlen(json));
 }
 
 void pp_put_text(pp_doc *doc, const char *key, const char *text)
@@ -168,7 +168,7 @@ void pp_put_text(pp_doc *doc, const char *key, const char *text)
         return;
     }
     put_lead(doc, key);
-    put_quoted(doc, text);
+    ppi_put_quoted(doc, text);
 }
 
 void pp_put_integer(pp_doc *doc, const char *key, int64_t integer)

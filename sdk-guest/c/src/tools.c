@@ -68,7 +68,11 @@ static pp_result *run(pp_call *call, const char *name, const char *text, size_t 
     }
     pp_args args = {tool->params, ppi_param_count(tool->params, PP_MOST_PARAMS), tool->input_schema != NULL, values};
     const char *argument_error = ppi_argument_error(&args, "tool");
-    return argument_error ? pp_error("%s", argument_error) : tool->call(call, &args);
+    if (argument_error) {
+        return pp_error("%s", argument_error);
+    }
+    args.values = ppi_filled(&args);
+    return tool->call(call, &args);
 }
 
 bool exports_plugport_plugin_tools_call_tool(exports_plugport_plugin_tools_own_call_t own, plugin_string_t *name,

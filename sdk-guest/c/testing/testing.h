@@ -25,7 +25,7 @@ const char *ppt_quoted(const char *text);
 bool ppt_validate(const char *tool, const char **args, pp_test_result *result);
 /* Replaces a result whose structured content does not fit the tool's schema by what a client gets. */
 void ppt_validate_result(const char *tool, pp_test_result *result);
-/* Why the server does not pass on what a person filled in, or NULL. */
+/* forms.c: why the server does not pass on what a person filled in, or NULL. */
 const char *ppt_form_fault(const pp_json *schema, const pp_json *content);
 
 /* What a new client begins without. */

@@ -1,4 +1,4 @@
-/* Validates arguments as the server does before it calls a tool, and results and forms afterwards, in its words.
+/* Validates arguments as the server does before it calls a tool, and results afterwards, in its words.
  *
  * It knows the keywords that tables have and most people write; the server validates the others too.
  */
@@ -186,52 +186,4 @@ void ppt_validate_result(const char *tool, pp_test_result *result)
                 ppt_format("%s: its structured content does not fit its schema: %s", invalid, faults), true);
         }
     }
-}
-
-/* Whether a client may add a field with this value. */
-static bool is_plain(const pp_json *value)
-{
-    pp_json_kind kind = pp_json_kind_of(value);
-    for (const pp_json *one = kind == PP_JSON_ARRAY ? pp_json_at(value, 0) : NULL; one; one = pp_json_next(one)) {
-        if (pp_json_kind_of(one) != PP_JSON_TEXT) {
-            return false;
-        }
-    }
-    return kind != PP_JSON_NULL && kind != PP_JSON_OBJECT;
-}
-
-/* Patterns are for the client. */
-static const pp_json *without_pattern(const pp_json *field)
-{
-    pp_doc *doc = pp_object();
-    for (const pp_json *one = pp_json_at(field, 0); one; one = pp_json_next(one)) {
-        if (strcmp(pp_json_key(one), "pattern") != 0) {
-            pp_put_json(doc, pp_json_key(one), pp_json_source(one));
-        }
-    }
-    const char *text = pp_doc_text(doc);
-    return pp_json_parse(text, strlen(text), NULL);
-}
-
-const char *ppt_form_fault(const pp_json *schema, const pp_json *content)
-{
-    if (pp_json_kind_of(content) != PP_JSON_OBJECT) {
-        return "`content` is missing";
-    }
-    for (const pp_json *one = pp_json_at(pp_json_member(schema, "required"), 0); one; one = pp_json_next(one)) {
-        const char *name = pp_json_text(one, NULL);
-        if (name && !pp_json_member(content, name)) {
-            return ppt_format("the field `%s` is missing", name);
-        }
-    }
-    for (const pp_json *one = pp_json_at(content, 0); one; one = pp_json_next(one)) {
-        const pp_json *field = pp_json_member(pp_json_member(schema, "properties"), pp_json_key(one));
-        if (!field && !is_plain(one)) {
-            return ppt_format("the field `%s` is not part of the form", pp_json_key(one));
-        }
-        if (field && mismatch(without_pattern(field), one)) {
-            return ppt_format("the field `%s` does not fit the form", pp_json_key(one));
-        }
-    }
-    return NULL;
 }

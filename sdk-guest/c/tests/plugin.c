@@ -45,6 +45,20 @@ static pp_result *defaults(pp_call *call, const pp_args *args)
     return pp_text("%s %s", pp_json_source(pp_value(args, "list")), pp_json_source(pp_value(args, "other")));
 }
 
+static pp_result *nested_defaults(pp_call *call, const pp_args *args)
+{
+    (void)call;
+    const char *trip = pp_json_source(pp_value(args, "trip"));
+    return pp_text("%s %s", trip ? trip : "-", pp_json_source(pp_value(args, "rest")));
+}
+
+static const char trip_schema[] =
+    "{\"type\":\"object\",\"properties\":{\"nights\":{\"type\":\"integer\",\"default\":1},"
+    "\"guests\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{"
+    "\"name\":{\"type\":\"string\"},\"age\":{\"type\":\"integer\",\"default\":30}}}},"
+    "\"stop\":{\"type\":\"object\",\"default\":{},\"properties\":{\"city\":{\"default\":\"Rome\"}}}},"
+    "\"additionalProperties\":{\"type\":\"object\",\"properties\":{\"x\":{\"default\":0}}}}";
+
 static pp_result *ratio(pp_call *call, const pp_args *args)
 {
     (void)call;
@@ -100,6 +114,13 @@ PP_TOOLS(
         .call = defaults,
         .params = {PP_JSON("list", "{\"type\":\"array\",\"default\":[1]}", "A list."),
                    PP_JSON("other", "{\"type\":\"array\",\"default\":[1]}", "Another.", .otherwise = "[2]")},
+    },
+    {
+        .name = "nested_defaults",
+        .description = "Return the trip.",
+        .call = nested_defaults,
+        .params = {PP_JSON("trip", trip_schema, "A trip.", .optional = true),
+                   PP_JSON("rest", "{\"default\":{\"a\":1},\"properties\":{\"b\":{\"default\":2}}}", "The rest.")},
     },
     {
         .name = "by_hand",
@@ -194,6 +215,21 @@ static void defaults_in_schemas_are_filled_in(void)
                   "\"default\":[2]}},\"additionalProperties\":false}");
 }
 
+static void check_filled(const char *args, const char *expected)
+{
+    PP_CHECK_TEXT(pp_test_call("nested_defaults", args).text, expected);
+}
+
+static void defaults_of_members_are_filled_in(void)
+{
+    check_filled("{}", "- {\"a\":1,\"b\":2}");
+    check_filled("{\"trip\":{},\"rest\":{\"b\":3}}", "{\"nights\":1,\"stop\":{\"city\":\"Rome\"}} {\"b\":3}");
+    check_filled("{\"trip\":{\"nights\":null,\"guests\":[{\"name\":\"A\"},{\"age\":1}],\"stop\":{\"city\":\"Oslo\"},"
+                 "\"more\":{}}}",
+                 "{\"guests\":[{\"name\":\"A\",\"age\":30},{\"age\":1}],\"stop\":{\"city\":\"Oslo\"},"
+                 "\"more\":{\"x\":0},\"nights\":1} {\"a\":1,\"b\":2}");
+}
+
 static void limits_of_integers_are_exact(void)
 {
     const char *schema = pp_test_input_schema("exact");
@@ -261,6 +297,7 @@ void test_plugin(void)
     wrong_arguments_are_explained();
     a_null_is_nothing_where_something_may_be_missing();
     defaults_in_schemas_are_filled_in();
+    defaults_of_members_are_filled_in();
     limits_of_integers_are_exact();
     schemas_follow_from_tables();
     results_have_pieces();

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "testing.h"
 #include "tests.h"
 
 #define PREFIX "the arguments do not fit the tool's schema: "
@@ -138,6 +139,21 @@ static void a_result_that_does_not_fit_is_rejected(void)
     PP_CHECK_TEXT(result.text + strlen(invalid), "it promises structured content and gave none");
 }
 
+static void a_form_is_checked_as_the_server_checks_it(void)
+{
+    char *text = file("../tests/validation/forms.json");
+    PP_CHECK(text != NULL);
+    const pp_json *forms = text ? pp_json_parse(text, strlen(text), NULL) : NULL;
+    const pp_json *cases = pp_json_member(forms, "cases");
+    PP_CHECK(pp_json_count(cases) > 0);
+    for (const pp_json *one = pp_json_at(cases, 0); one; one = pp_json_next(one)) {
+        const char *fault = ppt_form_fault(pp_json_member(forms, "form"), pp_json_member(one, "content"));
+        const char *expected = pp_json_text(pp_json_member(one, "fault"), NULL);
+        PP_CHECK_TEXT(fault ? fault : "fits", expected ? expected : "fits");
+    }
+    free(text);
+}
+
 static void a_schema_that_the_server_would_reject_is_told(void)
 {
     snprintf(own_schema, OWN_SCHEMA, "{\"type\":\"array\"}");
@@ -154,4 +170,5 @@ void test_validation(void)
     a_message_names_five_faults_and_cuts_a_long_one();
     a_result_that_does_not_fit_is_rejected();
     a_schema_that_the_server_would_reject_is_told();
+    a_form_is_checked_as_the_server_checks_it();
 }

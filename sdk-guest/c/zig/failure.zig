@@ -81,7 +81,7 @@ pub fn message() []const u8 {
 
 pub fn check(failure: ?*const c.pp_failure) HostError!void {
     const found = failure orelse return;
-    const err = host_errors[found.kind];
+    const err = hostError(found.kind);
     last = .{ .err = err, .message = std.mem.span(found.message), .result = c.pp_failed(found) };
     return err;
 }
@@ -93,6 +93,19 @@ pub fn checkHttp(response: *const c.pp_http_response) HttpError!void {
     const err = http_errors[response.@"error" - 1];
     last = .{ .err = err, .message = std.mem.span(response.message), .result = c.pp_http_failed(response) };
     return err;
+}
+
+/// The error of the host that has this number in the header.
+pub fn hostError(number: c_uint) HostError {
+    return host_errors[number];
+}
+
+/// The number that an error has in the header.
+pub fn httpErrorNumber(err: HttpError) c_uint {
+    for (http_errors, 1..) |one, number| {
+        if (one == err) return @intCast(number);
+    }
+    unreachable;
 }
 
 /// What the client gets for the error that a tool returned.

@@ -76,8 +76,15 @@ pub fn start(request: Request) Sent {
         .timeout_ms = request.timeout_ms,
         .max_body = request.max_body,
     };
-    for (raw.headers[0..request.headers.len], request.headers) |*field, header| {
+    @memcpy(raw.headers[0..request.headers.len], fields(request.headers));
+    return .{ .raw = c.pp_http_start(&raw) };
+}
+
+/// Header fields as C has them.
+pub fn fields(headers: []const Header) []c.pp_http_field {
+    const all = memory.allocator.alloc(c.pp_http_field, headers.len) catch unreachable;
+    for (all, headers) |*field, header| {
         field.* = .{ .name = memory.zeroTerminated(header.name), .value = memory.zeroTerminated(header.value) };
     }
-    return .{ .raw = c.pp_http_start(&raw) };
+    return all;
 }

@@ -3,6 +3,9 @@
 const std = @import("std");
 
 const c = @import("c.zig");
+const failure = @import("failure.zig");
+const http = @import("http.zig");
+const memory = @import("memory.zig");
 
 const pp_test_result = extern struct {
     is_error: bool,
@@ -42,6 +45,7 @@ extern fn pp_test_read_template(
 extern fn pp_test_prompt(name: [*:0]const u8, args: [*:0]const u8) pp_test_result;
 extern fn pp_test_complete(name: [*:0]const u8, argument: [*:0]const u8, typed: [*:0]const u8) [*:0]const u8;
 extern fn pp_test_input_schema(tool: [*:0]const u8) ?[*:0]const u8;
+extern fn pp_test_output_schema(tool: [*:0]const u8) ?[*:0]const u8;
 extern fn pp_test_logs() [*:0]const u8;
 extern fn pp_test_progress() [*:0]const u8;
 extern fn pp_test_request() ?[*:0]const u8;
@@ -82,29 +86,53 @@ pub const HttpRequest = struct {
             .raw = raw,
         };
     }
+
+    /// The first header field of this name, in whatever case.
+    pub fn header(sent: HttpRequest, name: []const u8) ?[]const u8 {
+        for (sent.raw.headers) |field| {
+            const own = std.mem.span(field.name orelse return null);
+            if (std.ascii.eqlIgnoreCase(own, name)) {
+                return std.mem.span(field.value orelse "");
+            }
+        }
+        return null;
+    }
 };
 
 /// What another host answers.
-pub const HttpAnswer = struct { status: u16 = 200, body: [:0]const u8 = "" };
+pub const HttpAnswer = struct {
+    /// 200 unless you say otherwise. With an error there is no response, or with both one that breaks off.
+    status: ?u16 = null,
+    /// Names are in small letters. They are constants, or from `plugport.allocator`.
+    headers: []const http.Header = &.{},
+    body: [:0]const u8 = "",
+    err: ?failure.HttpError = null,
+    /// Of `error.Invalid`, `error.Unsent` and `error.Broken` the reason, of `error.OverLimit` the limit's name.
+    detail: ?[:0]const u8 = null,
+
+    fn raw(made: HttpAnswer) c.pp_http_response {
+        const detail: ?[*:0]const u8 = if (made.detail) |text| text.ptr else null;
+        return .{
+            .@"error" = if (made.err) |err| failure.httpErrorNumber(err) else 0,
+            .message = detail orelse "the test says so",
+            .denied_request = null,
+            .grant = null,
+            .limit = detail,
+            .status = made.status orelse @as(u16, if (made.err == null) 200 else 0),
+            .headers = http.fields(made.headers).ptr,
+            .header_count = made.headers.len,
+            .body = made.body.ptr,
+            .size = made.body.len,
+            .truncated = false,
+        };
+    }
+};
 
 /// Requests to other hosts are answered by this function from now on; without one, each is denied.
 pub fn answersHttp(comptime answer: fn (sent: HttpRequest) HttpAnswer) void {
     pp_test_answers_http(&struct {
         fn respond(sent: *const c.pp_http_request) callconv(.c) c.pp_http_response {
-            const made = answer(HttpRequest.of(sent));
-            return .{
-                .@"error" = 0,
-                .message = "",
-                .denied_request = null,
-                .grant = null,
-                .limit = null,
-                .status = made.status,
-                .headers = &[_]c.pp_http_field{},
-                .header_count = 0,
-                .body = made.body.ptr,
-                .size = made.body.len,
-                .truncated = false,
-            };
+            return answer(HttpRequest.of(sent)).raw();
         }
     }.respond);
 }
@@ -122,11 +150,16 @@ pub const Result = struct {
     /// The JSON of a structured result.
     structured: ?[]const u8,
     is_error: bool,
-    /// The request failed; `text` says why.
+    /// The request failed; `text` says why, and `err` is the error of the host that the client gets.
     failed: bool,
+    err: ?failure.HostError,
+    /// The last piece that is bytes, and its type.
+    data: []const u8,
+    mime_type: ?[]const u8,
 };
 
-/// Calls a tool as the host does; `args` is a JSON object.
+/// Calls a tool as the host does; `args` is a JSON object. Arguments and structured results that do not fit the tool's
+/// schemas are rejected as the server does it.
 pub fn call(tool: [:0]const u8, args: [:0]const u8) Result {
     return converted(pp_test_call(tool, args));
 }
@@ -157,12 +190,20 @@ fn converted(result: pp_test_result) Result {
         .structured = if (result.structured) |json| std.mem.span(json) else null,
         .is_error = result.is_error,
         .failed = result.failed,
+        .err = if (result.failed) failure.hostError(result.failure) else null,
+        .data = if (result.data) |data| data[0..result.size] else "",
+        .mime_type = if (result.mime_type) |name| std.mem.span(name) else null,
     };
 }
 
 /// The schema of a tool's arguments, as clients see it.
 pub fn inputSchema(tool: [:0]const u8) []const u8 {
     return std.mem.span(pp_test_input_schema(tool).?);
+}
+
+/// The schema of a tool's structured results, if it has one.
+pub fn outputSchema(tool: [:0]const u8) ?[]const u8 {
+    return std.mem.span(pp_test_output_schema(tool) orelse return null);
 }
 
 /// Lines such as `info: "greeting Ada"`, since the client was new.

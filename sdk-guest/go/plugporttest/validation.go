@@ -9,20 +9,17 @@ import (
 	"unicode/utf8"
 
 	"github.com/plugport/plugport/sdk-guest/go"
-	"github.com/plugport/plugport/sdk-guest/go/internal/schema"
 	"github.com/plugport/plugport/sdk-guest/go/internal/testhost"
 )
 
-// Arguments are validated as the server does it before it calls a tool, and results and forms as it does afterwards, in
-// its words. The keywords are those that schemas of types have and most people write; the server validates the others
-// too. Only tests import this package, so no component has it.
+// Arguments are validated as the server does it before it calls a tool, and results as it does afterwards, in its
+// words. The keywords are those that schemas of types have and most people write; the server validates the others too.
+// Only tests import this package, so no component has it.
 
 const (
 	// mostFaults is how many one message names, faultLength the longest description of one in bytes.
 	mostFaults  = 5
 	faultLength = 300
-	// invalidResult begins the errors about results.
-	invalidResult = "the tool returned an invalid result: "
 )
 
 // validated is the arguments that the server gives to the tool, or the words in which it rejects them.
@@ -46,33 +43,31 @@ func validated(tool, args string) (text, rejected string, err error) {
 	return args, "", nil
 }
 
-// checkedResult is the result that the client gets: an error where the structured content is not JSON or does not fit
+// checkedResult is the result that the client gets: an error where the structured content is no JSON, or does not fit
 // the tool's schema.
 func checkedResult(tool string, result plugport.ToolResult) (plugport.ToolResult, error) {
-	text, is := result.Structured.(json.RawMessage)
-	if is && len(text) == 0 {
-		result.Structured = nil
-	} else if is && !json.Valid(text) {
-		return toolError(invalidResult + "its structured content is not JSON that every client can read"), nil
+	text, err := testhost.SDK.StructuredText(result.Structured)
+	if err != nil {
+		return plugport.ToolResult{}, err
 	}
-	if !is {
-		var err error
-		if text, err = schema.Marshal(result.Structured); err != nil {
-			return result, plugport.Errorf(plugport.Internal, "the tool's result cannot be written as JSON: %s", err)
-		}
+	if text != "" && !json.Valid([]byte(text)) {
+		return invalidResult("its structured content is not JSON that every client can read"), nil
 	}
 	info := infoOf(tool)
 	if info.OutputSchema == "" || result.IsError {
 		return result, nil
 	}
-	if result.Structured == nil {
-		return toolError(invalidResult + "it promises structured content and gave none"), nil
+	if text == "" {
+		return invalidResult("it promises structured content and gave none"), nil
 	}
-	faults := mismatch(parsed(info.OutputSchema), parsed(string(text)))
-	if faults == "" {
-		return result, nil
+	if faults := mismatch(parsed(info.OutputSchema), parsed(text)); faults != "" {
+		return invalidResult("its structured content does not fit its schema: " + faults), nil
 	}
-	return toolError(invalidResult + "its structured content does not fit its schema: " + faults), nil
+	return result, nil
+}
+
+func invalidResult(why string) plugport.ToolResult {
+	return toolError("the tool returned an invalid result: " + why)
 }
 
 func toolError(text string) plugport.ToolResult {
@@ -88,45 +83,6 @@ func infoOf(tool string) plugport.ToolInfo {
 		}
 	}
 	return plugport.ToolInfo{}
-}
-
-// formFault is why the server does not pass on what a person filled in; empty if it does. Patterns and formats are for
-// the client.
-func formFault(form, response any) string {
-	schema, _ := form.(map[string]any)
-	result, _ := response.(map[string]any)
-	if schema == nil || result["action"] != "accept" {
-		return ""
-	}
-	content, is := result["content"].(map[string]any)
-	if !is {
-		return "`content` is missing"
-	}
-	for _, name := range list(schema["required"]) {
-		if _, has := content[name.(string)]; !has {
-			return "the field `" + name.(string) + "` is missing"
-		}
-	}
-	properties, _ := schema["properties"].(map[string]any)
-	for _, name := range names(content) {
-		field, known := properties[name].(map[string]any)
-		if !known && !isPlain(content[name]) {
-			return "the field `" + name + "` is not part of the form"
-		}
-		delete(field, "pattern")
-		if known && mismatch(field, content[name]) != "" {
-			return "the field `" + name + "` does not fit the form"
-		}
-	}
-	return ""
-}
-
-// isPlain tells whether a client may add a field with this value.
-func isPlain(value any) bool {
-	if items, is := value.([]any); is {
-		return !slices.ContainsFunc(items, func(item any) bool { return !isA(item, "string") })
-	}
-	return isA(value, "string") || isA(value, "number") || isA(value, "boolean")
 }
 
 // mismatch is what is wrong with a value; empty if nothing is.

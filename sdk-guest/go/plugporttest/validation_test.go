@@ -49,45 +49,22 @@ func init() {
 	})
 	plugport.Tool("empty", "Return no text.", empty)
 	plugport.Tool("promised", "Return no text, against the schema.", empty, plugport.OutputSchema(`{"type":"object"}`))
-	plugport.Tool("unwritable", "Return what is no JSON.", unwritable)
+	plugport.Tool("unwritable", "Return what is no JSON.", giveUnwritable)
 	plugport.Tool("sum", "Add.", sum, plugport.OutputSchema(`{"type":"object","properties":{"sum":{"maximum":9}}}`))
 }
 
-type unwritableArgs struct {
-	Raw bool `json:"raw,omitempty"`
-}
-
-// unwritable has structured content that cannot be JSON.
-func unwritable(_ *plugport.Call, args unwritableArgs) (plugport.ToolResult, error) {
-	if args.Raw {
-		return plugport.ToolResult{Structured: json.RawMessage("{")}, nil
-	}
-	return plugport.ToolResult{Structured: map[string]any{"sum": func() {}}}, nil
-}
-
 // empty has structured content of no bytes, which a component leaves out.
-func empty(_ *plugport.Call, _ unwritableArgs) (plugport.ToolResult, error) {
+func empty(_ *plugport.Call, _ struct{}) (plugport.ToolResult, error) {
 	return plugport.ToolResult{Structured: json.RawMessage(nil)}, nil
 }
 
 func TestStructuredContentOfNoBytesIsLeftOut(t *testing.T) {
-	if outcome := plugporttest.New().CallTool("empty", unwritableArgs{}); outcome.Err != nil || outcome.IsError() {
+	if outcome := plugporttest.New().CallTool("empty", struct{}{}); outcome.Err != nil || outcome.IsError() {
 		t.Error(outcome.Err, outcome.Text())
 	}
-	outcome := plugporttest.New().CallTool("promised", unwritableArgs{})
+	outcome := plugporttest.New().CallTool("promised", struct{}{})
 	if !strings.HasSuffix(outcome.Text(), "it promises structured content and gave none") {
 		t.Error(outcome.Err, outcome.Text())
-	}
-}
-
-func TestWhatCannotBeWrittenAsJSONIsNoResult(t *testing.T) {
-	outcome := plugporttest.New().CallTool("unwritable", unwritableArgs{})
-	if plugport.KindOf(outcome.Err) != plugport.Internal || !strings.Contains(outcome.Err.Error(), "cannot be written as JSON") {
-		t.Error(outcome.Err)
-	}
-	outcome = plugporttest.New().CallTool("unwritable", unwritableArgs{Raw: true})
-	if !outcome.IsError() || !strings.HasSuffix(outcome.Text(), "is not JSON that every client can read") {
-		t.Error(outcome.Text())
 	}
 }
 
@@ -102,6 +79,34 @@ func sum(_ *plugport.Call, args sumArgs) (plugport.ToolResult, error) {
 		return plugport.ToolResult{}, nil
 	}
 	return plugport.ToolResult{Structured: map[string]int{"sum": args.A}}, nil
+}
+
+// panics cannot be written as JSON.
+type panics struct{}
+
+func (panics) MarshalJSON() ([]byte, error) { panic("no JSON") }
+
+type unwritableArgs struct {
+	Kind string `json:"kind"`
+}
+
+// unwritable is structured content that a tool without a schema returns, and how the words begin that the client gets.
+var unwritable = map[string]struct {
+	structured any
+	text       string
+	isRejected bool
+}{
+	"function": {func() {}, "the tool's result cannot be written as JSON: ", true},
+	"panic":    {panics{}, "the plugin panicked while writing the answer: no JSON; its log has the stack", true},
+	"broken": {
+		json.RawMessage(`{"a":`),
+		"the tool returned an invalid result: its structured content is not JSON that every client can read", false,
+	},
+}
+
+func giveUnwritable(_ *plugport.Call, args unwritableArgs) (plugport.ToolResult, error) {
+	content := []plugport.Content{plugport.Text("made")}
+	return plugport.ToolResult{Content: content, Structured: unwritable[args.Kind].structured}, nil
 }
 
 func faultsOf(t *testing.T, outcome *plugporttest.Outcome) []string {
@@ -227,6 +232,21 @@ func TestAResultThatDoesNotFitIsRejectedInTheWordsOfTheServer(t *testing.T) {
 	}
 }
 
+func TestAResultThatIsNoJSONIsTheErrorThatTheServerGives(t *testing.T) {
+	for kind, it := range unwritable {
+		outcome := plugporttest.New().CallTool("unwritable", unwritableArgs{kind})
+		if !outcome.IsError() || !strings.HasPrefix(outcome.Text(), it.text) || (outcome.Err != nil) != it.isRejected {
+			t.Errorf("%s: got  %q, %v\nwant %q", kind, outcome.Text(), outcome.Err, it.text)
+		}
+		if it.isRejected && plugport.KindOf(outcome.Err) != plugport.Internal {
+			t.Error(kind, outcome.Err)
+		}
+	}
+	if outcome := plugporttest.New().CallTool("unwritable", unwritableArgs{"none"}); outcome.Text() != "made" {
+		t.Error(outcome.Text())
+	}
+}
+
 func TestAFormThatDoesNotFitIsNoResponseAsAtTheServer(t *testing.T) {
 	fill := func(content any) error {
 		_, err := plugport.Elicit[stayForm](plugporttest.New().Accepts(content).Call(), "Stay?")
@@ -243,6 +263,36 @@ func TestAFormThatDoesNotFitIsNoResponseAsAtTheServer(t *testing.T) {
 		err := fill(content)
 		if plugport.KindOf(err) != plugport.RPC || err.Error() != "the client's response cannot be used: "+why {
 			t.Error(err)
+		}
+	}
+}
+
+func TestAFormIsCheckedAsTheServerChecksIt(t *testing.T) {
+	text, err := os.ReadFile(cases + "forms.json")
+	if err != nil {
+		t.Skip("the cases are in the repository")
+	}
+	var forms struct {
+		Form  json.RawMessage
+		Cases []struct {
+			Content json.RawMessage
+			Fault   string
+		}
+	}
+	if err := json.Unmarshal(text, &forms); err != nil {
+		t.Fatal(err)
+	}
+	for _, it := range forms.Cases {
+		result := map[string]any{"action": "accept"}
+		if it.Content != nil {
+			result["content"] = it.Content
+		}
+		_, err := plugporttest.New().ElicitsWith(result, nil).Call().ElicitForm("?", forms.Form)
+		switch {
+		case it.Fault == "" && err != nil:
+			t.Errorf("%s: %v", it.Content, err)
+		case it.Fault != "" && (err == nil || err.Error() != "the client's response cannot be used: "+it.Fault):
+			t.Errorf("%s: got %v, want %s", it.Content, err, it.Fault)
 		}
 	}
 }

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from plugport_sdk import Field, ToolResult, errors, kv, testing, tool
+from plugport_sdk.testing_forms import form_fault
 
 CASES = Path(__file__).parents[2] / "tests" / "validation"
 # Written by `cargo run -p plugport-tests --bin argument_types`.
@@ -111,6 +112,13 @@ class Validation(unittest.TestCase):
             outcome = testing.invoke(add, arguments)
             self.assertEqual(outcome.text, f"the tool returned an invalid result: {why}")
             self.assertTrue(outcome.is_error)
+
+    @unittest.skipUnless(CASES.is_dir(), "the cases are in the repository")
+    def test_a_form_is_checked_as_the_server_checks_it(self):
+        forms = json.loads((CASES / "forms.json").read_text(encoding="utf-8"))
+        for case in forms["cases"]:
+            with self.subTest(case):
+                self.assertEqual(form_fault(forms["form"], case.get("content")), case.get("fault"))
 
     def test_what_the_operator_does_not_grant_is_denied_in_the_words_of_the_server(self):
         client = testing.TestClient().samples("!").has_roots("file:///a").denies()

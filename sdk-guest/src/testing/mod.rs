@@ -37,6 +37,8 @@ use crate::tools::{self, ToolDescription};
 use crate::{Call, ClientInfo, Content, Error, Level, Prompt, Resource, Tool, ToolResult};
 
 #[cfg(all(feature = "validation", not(target_family = "wasm")))]
+mod forms;
+#[cfg(all(feature = "validation", not(target_family = "wasm")))]
 mod nulls;
 mod scripted_client;
 #[cfg(all(feature = "validation", not(target_family = "wasm")))]

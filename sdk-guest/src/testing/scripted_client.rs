@@ -61,7 +61,7 @@ impl ScriptedResponses {
         }?;
         #[cfg(all(feature = "validation", not(target_family = "wasm")))]
         if let Some(form) = form {
-            super::validation::form(&form, &result)?;
+            super::forms::check(&form, &result)?;
         }
         Ok(result.to_string())
     }

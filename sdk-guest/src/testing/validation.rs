@@ -1,14 +1,14 @@
-//! Validates arguments as the server does before it calls a tool, and results and forms afterwards: with the same
-//! validator, and in the same words.
+//! Validates arguments as the server does before it calls a tool, and results afterwards: with the same validator, and
+//! in the same words.
 //!
 //! Only what the server does against hostile schemas is missing: bounds on sizes, and a budget of steps.
 
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{Draft, PatternOptions, ValidationError};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::nulls;
-use crate::{Content, Error, RpcError, Tool, ToolResult};
+use crate::{Content, Error, Tool, ToolResult};
 
 /// Faults that one message names.
 const FAULTS: usize = 5;
@@ -58,53 +58,6 @@ fn output_fault(schema: &str, structured: Option<&str>) -> Result<Option<String>
 
 fn failed(text: String) -> ToolResult {
     ToolResult { content: vec![Content::text(text)], structured: None, is_error: true, extra: None }
-}
-
-/// Checks what a person filled in as the server does. Patterns and formats are for the client.
-///
-/// # Errors
-/// What the plugin gets instead.
-pub(super) fn form(schema: &Value, result: &Value) -> Result<(), Error> {
-    if result.get("action").is_none_or(|action| action != "accept") {
-        return Ok(());
-    }
-    match form_fault(schema, result.get("content").and_then(Value::as_object)) {
-        None => Ok(()),
-        Some(why) => {
-            let message = format!("the client's response cannot be used: {why}");
-            Err(Error::Rpc(RpcError { code: -32603, message, data: None }))
-        }
-    }
-}
-
-fn form_fault(schema: &Value, content: Option<&Map<String, Value>>) -> Option<String> {
-    let Some(content) = content else { return Some("`content` is missing".to_owned()) };
-    let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
-    if let Some(name) = required.filter_map(Value::as_str).find(|name| !content.contains_key(*name)) {
-        return Some(format!("the field `{name}` is missing"));
-    }
-    content.iter().find_map(|(name, value)| {
-        match schema.get("properties").and_then(|fields| fields.get(name)) {
-            None => (!is_plain(value)).then(|| format!("the field `{name}` is not part of the form")),
-            Some(field) => unfit(field, value).then(|| format!("the field `{name}` does not fit the form")),
-        }
-    })
-}
-
-/// Whether a client may add a field with this value.
-fn is_plain(value: &Value) -> bool {
-    match value {
-        Value::Array(items) => items.iter().all(Value::is_string),
-        value => value.is_string() || value.is_number() || value.is_boolean(),
-    }
-}
-
-fn unfit(field: &Value, value: &Value) -> bool {
-    let mut checked = field.clone();
-    if let Some(keywords) = checked.as_object_mut() {
-        keywords.remove("pattern");
-    }
-    mismatch(&checked, value).is_ok_and(|faults| faults.is_some())
 }
 
 fn parse(text: &str) -> Result<Value, Error> {

@@ -186,6 +186,29 @@ fn a_form_that_does_not_fit_is_no_response_as_at_the_server() {
     assert!(matches!(visited, Err(Error::Rpc(error)) if error.message.ends_with("`content` is missing")));
 }
 
+#[test]
+fn a_form_is_checked_as_the_server_checks_it() {
+    let forms: Value = serde_json::from_str(include_str!("../validation/forms.json")).unwrap();
+    for case in forms["cases"].as_array().unwrap() {
+        let mut result = json!({"action": "accept"});
+        if let Some(content) = case.get("content") {
+            result["content"] = content.clone();
+        }
+        let client = TestClient::new().elicits_with(Ok(result));
+        let told = match client.call().elicit_form("?", forms["form"].clone()) {
+            Ok(_) => None,
+            Err(Error::Rpc(error)) => Some(error.message),
+            Err(error) => panic!("{case}: {error}"),
+        };
+        let expected = case.get("fault").and_then(Value::as_str);
+        assert_eq!(
+            told,
+            expected.map(|why| format!("the client's response cannot be used: {why}")),
+            "{case}"
+        );
+    }
+}
+
 /// Open the store.
 #[tool]
 fn keep() -> Result<&'static str, Error> {

@@ -13,7 +13,8 @@ import { Request } from "./http/request.js";
 import { Response } from "./http/response.js";
 import { Store } from "./kv/index.js";
 import { bucketOf } from "./kv/memory.js";
-import { formFault, resultFault, validated } from "./testing/validation.js";
+import { formFault } from "./testing/forms.js";
+import { resultFault, validated } from "./testing/validation.js";
 
 // Those of Node.js would really send requests.
 for (const [name, value] of Object.entries({ fetch, Headers, Request, Response })) {

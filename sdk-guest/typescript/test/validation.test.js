@@ -101,6 +101,15 @@ test("a form that does not fit is no response, as at the server", () => {
   }
 });
 
+test("a form is checked as the server checks it", { skip: !existsSync(folder) }, () => {
+  const { form, cases } = read("forms.json");
+  for (const { content, fault } of cases) {
+    const filled = () => new TestClient().accepts(content).call().elicit("?", form).accepted();
+    if (fault === undefined) assert.deepEqual(filled(), content);
+    else assert.throws(filled, { kind: "rpc", message: `the client's response cannot be used: ${fault}` });
+  }
+});
+
 test("a client whose responses have run out has the capability still", () => {
   const client = new TestClient().visits();
   const asking = client.call();

@@ -259,4 +259,19 @@ mod tests {
         assert!(read(&roots, &json!({"roots": [{"uri": "file:///a", "name": "A"}]})).is_ok());
         assert!(read(&roots, &json!({"roots": [{"name": "A"}]})).is_err());
     }
+
+    /// The test doubles of the SDKs have these cases in their tests too.
+    #[test]
+    fn content_is_checked_as_the_test_doubles_check_it() {
+        let forms = include_str!("../../../../sdk-guest/tests/validation/forms.json");
+        let forms: Value = serde_json::from_str(forms).unwrap();
+        let params = json!({"message": "?", "requestedSchema": forms["form"]});
+        let form = prepare_form(&params, Revision::V2026_07_28).unwrap();
+        for case in forms["cases"].as_array().unwrap() {
+            let mut result = case.clone();
+            result["action"] = "accept".into();
+            let fault = read(&form, &result).err();
+            assert_eq!(fault.as_deref(), case.get("fault").and_then(Value::as_str), "{case}");
+        }
+    }
 }

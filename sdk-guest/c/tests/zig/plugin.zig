@@ -82,9 +82,27 @@ fn apps(call: Call, _: struct {}) []const u8 {
 }
 
 fn fetch(_: Call, args: struct { url: []const u8 }) ![]const u8 {
-    const response = try plugport.http.get(args.url);
-    return plugport.print("{d} {s}", .{ response.status, response.body });
+    const accepted = [_]plugport.http.Header{.{ .name = "accept", .value = "text/plain" }};
+    const response = try plugport.http.send(.{ .url = args.url, .headers = &accepted });
+    return plugport.print("{d} {s}{s}", .{ response.status, response.body, response.header("X-Kind") orelse "" });
 }
+
+/// A row as C has it, with a schema of its own.
+fn ratio(_: *plugport.c.pp_call, args: *const plugport.c.pp_args) callconv(.c) *plugport.c.pp_result {
+    const doc = plugport.c.pp_object();
+    plugport.c.pp_put_number(doc, "ratio", plugport.c.pp_number(args, "ratio"));
+    return plugport.c.pp_structured(doc);
+}
+
+fn picture(_: Call, _: struct {}) *plugport.Result {
+    return plugport.c.pp_add_image(plugport.c.pp_nothing(), "png", 3, "image/png");
+}
+
+const ratio_params = rows: {
+    var all: plugport.c.pp_params = @splat(.{});
+    all[0] = .{ .kind = .number, .name = "ratio", .description = "Which." };
+    break :rows all;
+};
 
 pub const tools = [_]plugport.Tool{
     plugport.tool(kinds, .{ .name = "kinds", .description = "Every kind.", .read_only = true }, .{
@@ -103,6 +121,14 @@ pub const tools = [_]plugport.Tool{
     plugport.tool(setting, .{ .name = "setting", .description = "A setting." }, .{ .key = "Which." }),
     plugport.tool(ask, .{ .name = "ask", .description = "Ask the model." }, .{}),
     plugport.tool(fetch, .{ .name = "fetch", .description = "Fetch a page." }, .{ .url = "Where it is." }),
+    plugport.tool(picture, .{ .name = "picture", .description = "A picture." }, .{}),
+    .{
+        .name = "ratio",
+        .description = "A ratio.",
+        .call = ratio,
+        .params = ratio_params,
+        .output_schema = "{\"type\":\"object\",\"properties\":{\"ratio\":{\"maximum\":1}}}",
+    },
     plugport.tool(apps, .{ .name = "apps", .description = "Say what the client declared." }, .{}),
 };
 

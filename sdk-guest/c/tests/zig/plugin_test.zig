@@ -110,6 +110,54 @@ test "other hosts are answered for" {
     try expectText("https://a.test/b", host.httpRequest(2).url);
 }
 
+fn headed(sent: host.HttpRequest) host.HttpAnswer {
+    if (std.mem.endsWith(u8, sent.url, "/late")) {
+        return .{ .err = error.TimedOut };
+    }
+    if (std.mem.endsWith(u8, sent.url, "/many")) {
+        return .{ .err = error.OverLimit, .detail = "http_requests" };
+    }
+    if (std.mem.endsWith(u8, sent.url, "/torn")) {
+        return .{ .status = 200, .body = "he", .err = error.Broken, .detail = "it broke off" };
+    }
+    return .{ .headers = &.{.{ .name = "x-kind", .value = "!" }}, .body = "hello" };
+}
+
+test "other hosts answer with headers and with errors" {
+    host.newClient();
+    host.answersHttp(headed);
+    try expectText("200 hello!", host.call("fetch", "{\"url\":\"https://a.test/\"}").text);
+    try expectText("text/plain", host.httpRequest(0).header("Accept").?);
+    try expect(host.httpRequest(0).header("x-kind") == null);
+    const late = host.call("fetch", "{\"url\":\"https://a.test/late\"}");
+    try expect(late.failed and late.err.? == error.Internal);
+    try expectText("the host took too long to answer", late.text);
+    const many = host.call("fetch", "{\"url\":\"https://a.test/many\"}");
+    try expect(many.failed and many.err.? == error.OverBudget);
+    try expectText("the request is beyond what this server allows (limit `http_requests`)", many.text);
+    const torn = host.call("fetch", "{\"url\":\"https://a.test/torn\"}");
+    try expectText("the answer is broken: it broke off", torn.text);
+}
+
+test "a result that does not fit its schema is rejected" {
+    host.newClient();
+    try expectText("{\"ratio\":1}", host.call("ratio", "{\"ratio\":1}").structured.?);
+    const result = host.call("ratio", "{\"ratio\":2}");
+    try expect(result.is_error and !result.failed and result.err == null and result.structured == null);
+    try expectText("the tool returned an invalid result: its structured content does not fit its schema: " ++
+        "/ratio: 2 is greater than the maximum of 1", result.text);
+    try expect(std.mem.find(u8, host.outputSchema("ratio").?, "\"maximum\":1") != null);
+    try expect(std.mem.find(u8, host.outputSchema("sum").?, "\"note\"") != null);
+    try expect(host.outputSchema("picture") == null);
+}
+
+test "bytes are told with their type" {
+    host.newClient();
+    const result = host.call("picture", "{}");
+    try expectText("png", result.data);
+    try expectText("image/png", result.mime_type.?);
+}
+
 test "progress and changes are told" {
     host.newClient();
     try expectText("1 1", host.call("count", "{\"key\":\"x\"}").text);

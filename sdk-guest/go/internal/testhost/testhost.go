@@ -31,13 +31,15 @@ func (i Info) Supports(extension string) bool { return slices.Contains(i.Extensi
 
 // SDK is what the SDK does for tests, set by it where there is no host. The values are of its own types.
 var SDK struct {
-	Call          func(Client) any
-	ListTools     func() (any, error)
-	CallTool      func(call any, name, args string) (any, error)
-	ListResources func() (any, error)
-	ListTemplates func() (any, error)
-	ReadResource  func(call any, uri, template string, variables map[string]string) (any, error)
-	ListPrompts   func() (any, error)
-	GetPrompt     func(call any, name string, args map[string]string) (any, error)
-	Complete      func(call any, template bool, target, argument, value string, context map[string]string) (any, error)
+	Call      func(Client) any
+	ListTools func() (any, error)
+	CallTool  func(call any, name, args string) (any, error)
+	// StructuredText is the JSON of a result's structured content; empty if there is none.
+	StructuredText func(value any) (string, error)
+	ListResources  func() (any, error)
+	ListTemplates  func() (any, error)
+	ReadResource   func(call any, uri, template string, variables map[string]string) (any, error)
+	ListPrompts    func() (any, error)
+	GetPrompt      func(call any, name string, args map[string]string) (any, error)
+	Complete       func(call any, template bool, target, argument, value string, context map[string]string) (any, error)
 }

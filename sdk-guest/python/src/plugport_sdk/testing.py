@@ -24,7 +24,8 @@ from .completions import Completion
 from .content import Content, Contents, Message, ToolResult, texts
 from .errors import Denied, Error, Internal, MissingCapability, RpcError
 from .host_double import HostDouble
-from .testing_validation import Rejected, check_result, form_fault, validated
+from .testing_forms import form_fault
+from .testing_validation import Rejected, check_result, validated
 from .tools import Json, failed
 
 if TYPE_CHECKING:

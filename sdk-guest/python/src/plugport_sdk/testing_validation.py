@@ -1,4 +1,4 @@
-"""Validates arguments as the server does before it calls a tool, and results and forms afterwards, in its words.
+"""Validates arguments as the server does before it calls a tool, and results afterwards, in its words.
 
 It knows the keywords that schemas of types have, and those that most people write; the server validates the others
 too. Only `testing` imports this, so no component has it.
@@ -47,33 +47,6 @@ def check_result(schema_text: str | None, structured: str | None, is_error: bool
     faults = _mismatch(json.loads(schema_text), json.loads(structured))
     if faults:
         raise Rejected(f"{invalid}: its structured content does not fit its schema: {faults}")
-
-
-def form_fault(schema: Any, content: Any) -> str | None:
-    """Why the server does not pass on what a person filled in, if it does not.
-
-    Patterns and formats are for the client.
-    """
-    if not isinstance(content, dict):
-        return "`content` is missing"
-    for name in schema.get("required", ()):
-        if name not in content:
-            return f"the field `{name}` is missing"
-    fields = schema.get("properties", {})
-    for name, value in content.items():
-        field = {keyword: operand for keyword, operand in fields.get(name, {}).items() if keyword != "pattern"}
-        if name not in fields and not _is_plain(value):
-            return f"the field `{name}` is not part of the form"
-        if _mismatch(field, value):
-            return f"the field `{name}` does not fit the form"
-    return None
-
-
-def _is_plain(value: Any) -> bool:
-    """Whether a client may add a field with this value."""
-    if isinstance(value, list):
-        return all(isinstance(item, str) for item in value)
-    return isinstance(value, (str, int, float))
 
 
 def _mismatch(schema: Any, value: Any) -> str:

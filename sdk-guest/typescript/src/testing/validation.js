@@ -1,6 +1,6 @@
-// Validates arguments as the server does before it calls a tool, and results and forms as it does afterwards, in its
-// words. It knows the keywords that `s`, zod and most people write; the server validates the others too. Only tests
-// import this, so no component has it.
+// Validates arguments as the server does before it calls a tool, and results as it does afterwards, in its words. It
+// knows the keywords that `s`, zod and most people write; the server validates the others too. Only tests import this,
+// so no component has it.
 
 import { HostError } from "../errors.js";
 import { removeNulls, resolved } from "./nulls.js";
@@ -25,28 +25,6 @@ export function resultFault(schemaText, { structured, isError }) {
   const faults = mismatch(JSON.parse(schemaText), JSON.parse(structured));
   return faults && `${invalid}its structured content does not fit its schema: ${faults}`;
 }
-
-/** Why the server does not pass on what a person filled in, if it does not. Patterns and formats are for the client. */
-export function formFault({ properties = {}, required = [] }, content) {
-  if (!isObject(content)) return "`content` is missing";
-  const missing = required.find((name) => !Object.hasOwn(content, name));
-  if (missing !== undefined) return `the field \`${missing}\` is missing`;
-  for (const [name, value] of Object.entries(content)) {
-    if (!Object.hasOwn(properties, name)) {
-      if (isPlain(value)) continue;
-      return `the field \`${name}\` is not part of the form`;
-    }
-    const { pattern, ...field } = properties[name];
-    if (faultsOf(field, field, value, "").length > 0) return `the field \`${name}\` does not fit the form`;
-  }
-  return undefined;
-}
-
-/** Whether a client may add a field with this value. */
-const isPlain = (value) =>
-  Array.isArray(value)
-    ? value.every((item) => typeof item === "string")
-    : ["string", "number", "boolean"].includes(typeof value);
 
 /** What is wrong with a value, if anything is. */
 function mismatch(schema, value) {
