@@ -17,8 +17,8 @@
 //! - `request_context` is one running request, with its `cancellation`, `request_meta`, `request_trace`,
 //!   `notification_queue`, `promotion` and `call_task`; `mrtr` suspends it, `tasks` keeps it when its client waits no
 //!   longer, and `call_client` is the client as its guest sees it.
-//! - `operation_metrics` counts requests and sessions, `audit_lookups` bounds what is looked up for the audit, and
-//!   `server` is what all requests share.
+//! - `operation_metrics` counts requests and sessions, `audit_lookups` bounds what is looked up for the audit,
+//!   `listener_view` and `request_sender` compare callers for streams, and `server` is what all requests share.
 //! - `methods`, `await_initial_load`, `hidden_item_audit`, `response_stream` and `dispatch` serve; `jsonrpc_batch` and
 //!   `duplex_session` use them.
 
@@ -39,6 +39,7 @@ pub mod fuzzing;
 mod hidden_item_audit;
 mod jsonrpc;
 pub(crate) mod jsonrpc_batch;
+mod listener_view;
 mod log_level;
 mod method;
 mod methods;
@@ -53,6 +54,7 @@ mod random_tokens;
 mod request_context;
 mod request_id;
 mod request_meta;
+mod request_sender;
 mod request_trace;
 mod response_line;
 mod response_stream;
@@ -73,6 +75,7 @@ pub use error::ResponseKind;
 pub(crate) use error::RpcError;
 pub(crate) use eviction_policy::{EvictionCandidate, choose_evicted};
 pub(crate) use jsonrpc::{Message, Notification, Request, error_response, is_request, without_bom};
+pub(crate) use listener_view::ListeningCaller;
 pub(crate) use method::Method;
 pub(crate) use oversized_message::{IdScanner, OversizedMessage};
 #[cfg(test)]
@@ -81,11 +84,12 @@ pub use random_tokens::token;
 pub use request_context::Channel;
 pub(crate) use request_id::RequestId;
 pub(crate) use request_meta::{ArgumentsCheck, RequestKind, RequestMeta};
+pub(crate) use request_sender::RequestSender;
 pub use response_line::ResponseLine;
 pub use response_stream::{ResponsePart, ResponseStream};
 pub use revision::Revision;
 pub use server::Server;
-pub(crate) use server::{CatalogView, ListeningCaller, RequestSender, SWEEP};
+pub(crate) use server::{CatalogView, SWEEP};
 pub(crate) use sessions::server_notifications::{ServerNotifications, is_seen_by};
 pub(crate) use sessions::session::{AttachedConnection, Session};
 pub use wire::{tool_error_json, tool_result_json};

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use arc_swap::ArcSwap;
 use serde::Serialize;
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -13,10 +12,11 @@ use tokio_util::task::TaskTracker;
 
 use super::audit_lookups::AuditLookups;
 use super::buffer_budget::{BufferBudget, BufferShare};
+use super::listener_view::{ListeningCaller, listener_view, listening};
 use super::mrtr::SuspendedCalls;
 use super::operation_metrics::OperationMetrics;
+use super::request_sender::RequestSender;
 use super::tasks::{TaskBounds, TaskSettings, Tasks};
-use crate::access::policy::Policy;
 use crate::access::{Authenticator, Quotas};
 use crate::call_env::Caller;
 use crate::catalog::{CallerView, Catalog, ChangeReceiver, ListDigests, ListenerView, Snapshot};
@@ -48,80 +48,6 @@ pub(crate) struct CatalogView {
 pub(super) enum CacheScope {
     Public,
     Private,
-}
-
-/// The caller that hears the notifications of a stream. A session outlives tokens, so a later connection replaces the
-/// caller: the same principal may come with a token of other groups and scopes.
-pub(crate) type ListeningCaller = Arc<ArcSwap<Caller>>;
-
-/// The items of the published snapshot that one caller sees, for its notifications.
-#[derive(Debug)]
-struct ListenerOf {
-    catalog: Arc<Catalog>,
-    caller: ListeningCaller,
-}
-
-impl ListenerView for ListenerOf {
-    fn lists(&self) -> Option<ListDigests> {
-        let caller = self.caller.load_full();
-        let (snapshot, view) = self.catalog.current_for(&caller.subject());
-        view.is_some_and(|view| view.policy.has_roles()).then(|| snapshot.list_digests())
-    }
-
-    fn sees_uri(&self, uri: &str) -> bool {
-        self.resources().has(uri)
-    }
-
-    fn retain_seen(&self, uris: &mut Vec<String>) {
-        let seen = self.resources();
-        uris.retain(|uri| seen.has(uri));
-    }
-}
-
-/// The caller that sent a request, and the policy of that moment.
-#[derive(Debug, Clone)]
-pub(crate) struct RequestSender {
-    caller: Caller,
-    /// `None`: every caller might use everything.
-    policy: Option<Arc<Policy>>,
-}
-
-impl RequestSender {
-    /// Whether a caller might see and use whatever the sender might, when it sent the request. Changes of the policy
-    /// since then count for neither: the response was made before them.
-    pub(crate) fn is_covered_by(&self, caller: &Caller) -> bool {
-        let covers = |policy: &Arc<Policy>| policy.covers(&caller.subject(), &self.caller.subject());
-        self.policy.as_ref().is_none_or(covers)
-    }
-}
-
-impl ListenerOf {
-    /// Looks up the view.
-    fn resources(&self) -> SeenResources {
-        let caller = self.caller.load_full();
-        let (snapshot, access) = self.catalog.current_for(&caller.subject());
-        SeenResources { caller, snapshot, access }
-    }
-}
-
-/// The resources that a caller sees at one moment.
-struct SeenResources {
-    caller: Arc<Caller>,
-    snapshot: Arc<Snapshot>,
-    /// `None` if every caller may use everything.
-    access: Option<CallerView>,
-}
-
-impl SeenResources {
-    fn has(&self, uri: &str) -> bool {
-        let Some(CallerView { policy, .. }) = &self.access else { return true };
-        match self.snapshot.plugin_for_uri(uri) {
-            Some(plugin) => self.caller.subject().has_scopes(policy.scopes_of(plugin.name(), None)),
-            // Without roles, the removal of a listed resource is notified too. With roles it is unknown whether the
-            // caller could see the resource.
-            None => !policy.has_roles(),
-        }
-    }
 }
 
 /// The server.
@@ -314,7 +240,7 @@ impl Server {
         known: Option<ListDigests>,
         caller: &ListeningCaller,
     ) -> ChangeReceiver {
-        self.catalog.changes_since(known).seen_by(self.listener_view(caller))
+        self.catalog.changes_since(known).seen_by(listener_view(&self.catalog, caller))
     }
 
     /// The digests of the lists that a caller sees now; `None` while lists are not released to clients.
@@ -325,16 +251,12 @@ impl Server {
 
     /// What a caller sees, at each moment.
     pub(crate) fn view_of(&self, caller: &Caller) -> Arc<dyn ListenerView> {
-        self.listener_view(&listening(caller))
+        listener_view(&self.catalog, &listening(caller))
     }
 
     /// The caller of a request that is sent now.
     pub(crate) fn sender(&self, caller: &Caller) -> RequestSender {
-        RequestSender { caller: caller.clone(), policy: self.catalog.policy() }
-    }
-
-    fn listener_view(&self, caller: &ListeningCaller) -> Arc<dyn ListenerView> {
-        Arc::new(ListenerOf { catalog: Arc::clone(&self.catalog), caller: Arc::clone(caller) })
+        RequestSender::new(caller, self.catalog.policy())
     }
 
     /// Ends calls that have been suspended for too long and deletes expired tasks, until the server begins to stop.
@@ -381,10 +303,6 @@ impl Server {
         self.tasks.close();
         self.tasks.wait().await;
     }
-}
-
-fn listening(caller: &Caller) -> ListeningCaller {
-    Arc::new(ArcSwap::from_pointee(caller.clone()))
 }
 
 /// The tasks of a server with these settings.
