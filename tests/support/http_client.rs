@@ -240,6 +240,11 @@ pub struct Session {
 }
 
 impl Session {
+    /// The same session, in which another client sends the requests.
+    pub fn sent_by(&self, client: &Client) -> Self {
+        Self { client: client.clone(), ..self.clone() }
+    }
+
     pub async fn request_as(&self, id: Value, method: &str, params: Value) -> HttpResponse {
         let body = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
         self.post(body).await

@@ -15,11 +15,12 @@ use serde::Deserialize;
 use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep_until};
 
 use super::call_client::send_progress;
+use super::catalog_view::CatalogView;
 use super::error::RpcError;
 use super::jsonrpc::Request;
 use super::method::Method;
 use super::request_context::RequestContext;
-use super::server::{CatalogView, Server};
+use super::server::Server;
 use crate::catalog::{LoadProgress, Snapshot};
 
 /// How often a client is notified of the progress of the initial load.

@@ -13,6 +13,7 @@ use parking_lot::Mutex;
 
 use super::call_task::{CallTask, HandlerOutcome};
 use super::cancellation::Cancellation;
+use super::catalog_view::CatalogView;
 use super::error::RpcError;
 use super::jsonrpc::Request;
 use super::method::Method;
@@ -30,7 +31,7 @@ use super::request_meta::{RequestMeta, StatelessMeta};
 use super::request_trace::{RequestTrace, TraceSource};
 use super::response_stream::ResponseStream;
 use super::revision::Revision;
-use super::server::{CatalogView, Server};
+use super::server::Server;
 use super::sessions::in_flight::{InFlight, InFlightGuard};
 use super::sessions::session::Session;
 use super::{await_initial_load, hidden_item_audit};

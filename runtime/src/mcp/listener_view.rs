@@ -14,19 +14,14 @@ use crate::catalog::{CallerView, Catalog, ListDigests, ListenerView, Snapshot};
 /// caller: the same principal may come with a token of other groups and scopes.
 pub(crate) type ListeningCaller = Arc<ArcSwap<Caller>>;
 
-/// A caller that stays the same.
-pub(super) fn listening(caller: &Caller) -> ListeningCaller {
+/// Something that listens with one token.
+pub(super) fn fixed_listener(caller: &Caller) -> ListeningCaller {
     Arc::new(ArcSwap::from_pointee(caller.clone()))
-}
-
-/// The view of a caller of this catalog.
-pub(super) fn listener_view(catalog: &Arc<Catalog>, caller: &ListeningCaller) -> Arc<dyn ListenerView> {
-    Arc::new(CallerListenerView { catalog: Arc::clone(catalog), caller: Arc::clone(caller) })
 }
 
 /// The items of the published snapshot that one caller sees, for its notifications.
 #[derive(Debug)]
-struct CallerListenerView {
+pub(super) struct CallerListenerView {
     catalog: Arc<Catalog>,
     caller: ListeningCaller,
 }
@@ -49,6 +44,10 @@ impl ListenerView for CallerListenerView {
 }
 
 impl CallerListenerView {
+    pub(super) fn of(catalog: &Arc<Catalog>, caller: &ListeningCaller) -> Arc<dyn ListenerView> {
+        Arc::new(Self { catalog: Arc::clone(catalog), caller: Arc::clone(caller) })
+    }
+
     /// Looks up the view.
     fn resources(&self) -> SeenResources {
         let caller = self.caller.load_full();

@@ -17,8 +17,9 @@
 //! - `request_context` is one running request, with its `cancellation`, `request_meta`, `request_trace`,
 //!   `notification_queue`, `promotion` and `call_task`; `mrtr` suspends it, `tasks` keeps it when its client waits no
 //!   longer, and `call_client` is the client as its guest sees it.
-//! - `operation_metrics` counts requests and sessions, `audit_lookups` bounds what is looked up for the audit,
-//!   `listener_view` and `request_sender` compare callers for streams, and `server` is what all requests share.
+//! - `operation_metrics` counts requests and sessions, and `audit_lookups` bounds what is looked up for the audit.
+//! - `catalog_view` is what a request sees of the catalog, and `listener_view` what the listener of a stream sees;
+//!   `request_sender` says who may resume the stream of a request. `server` is what all requests share.
 //! - `methods`, `await_initial_load`, `hidden_item_audit`, `response_stream` and `dispatch` serve; `jsonrpc_batch` and
 //!   `duplex_session` use them.
 
@@ -28,6 +29,7 @@ mod buffer_budget;
 mod call_client;
 mod call_task;
 mod cancellation;
+mod catalog_view;
 mod client_requests;
 pub(crate) mod dispatch;
 mod duplex_session;
@@ -68,6 +70,7 @@ mod wire;
 pub use crate::call_env::Caller;
 pub use buffer_budget::{BufferBudget, BufferReservation, BufferShare, UNCOUNTED_BYTES};
 pub(crate) use buffer_budget::{Evictable, buffer_cost};
+pub(crate) use catalog_view::CatalogView;
 pub(crate) use client_requests::client_capabilities::ClientCapabilities;
 pub(crate) use client_requests::input_request::{InputRequest, prepare as prepare_input_request};
 pub use duplex_session::{DuplexReply, DuplexSession};
@@ -84,12 +87,12 @@ pub use random_tokens::token;
 pub use request_context::Channel;
 pub(crate) use request_id::RequestId;
 pub(crate) use request_meta::{ArgumentsCheck, RequestKind, RequestMeta};
-pub(crate) use request_sender::RequestSender;
+pub(crate) use request_sender::{RequestSender, ResumingCaller};
 pub use response_line::ResponseLine;
 pub use response_stream::{ResponsePart, ResponseStream};
 pub use revision::Revision;
+pub(crate) use server::SWEEP;
 pub use server::Server;
-pub(crate) use server::{CatalogView, SWEEP};
 pub(crate) use sessions::server_notifications::{ServerNotifications, is_seen_by};
 pub(crate) use sessions::session::{AttachedConnection, Session};
 pub use wire::{tool_error_json, tool_result_json};

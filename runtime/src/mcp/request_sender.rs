@@ -1,9 +1,10 @@
-//! Who sent a request, to compare with who resumes the stream of its response.
+//! Who sent a request, and who else may read the stream of its response.
 
 use std::sync::Arc;
 
 use crate::access::policy::Policy;
 use crate::call_env::Caller;
+use crate::catalog::Catalog;
 
 /// The caller that sent a request, and the policy of that moment.
 #[derive(Debug, Clone)]
@@ -13,16 +14,33 @@ pub(crate) struct RequestSender {
     policy: Option<Arc<Policy>>,
 }
 
+/// A caller that resumes the stream of a request, maybe with another token than the request was sent with.
+#[derive(Debug)]
+pub(crate) struct ResumingCaller {
+    caller: Caller,
+    sender: RequestSender,
+    catalog: Arc<Catalog>,
+}
+
 impl RequestSender {
-    /// The caller of a request that is sent now, under this policy.
-    pub(super) fn new(caller: &Caller, policy: Option<Arc<Policy>>) -> Self {
-        Self { caller: caller.clone(), policy }
+    /// The caller of a request that is sent now.
+    pub(super) fn new(caller: &Caller, catalog: &Catalog) -> Self {
+        Self { caller: caller.clone(), policy: catalog.policy() }
     }
 
-    /// Whether a caller might see and use whatever the sender might, when it sent the request. Changes of the policy
-    /// since then count for neither: the response was made before them.
-    pub(crate) fn is_covered_by(&self, caller: &Caller) -> bool {
-        let covers = |policy: &Arc<Policy>| policy.covers(&caller.subject(), &self.caller.subject());
-        self.policy.as_ref().is_none_or(covers)
+    /// This caller resumes the stream of the request.
+    pub(super) fn resumed_by(self, caller: &Caller, catalog: &Arc<Catalog>) -> ResumingCaller {
+        ResumingCaller { caller: caller.clone(), sender: self, catalog: Arc::clone(catalog) }
+    }
+}
+
+impl ResumingCaller {
+    /// Whether the caller might see and use whatever the sender might: by the policy of the time of the request, and by
+    /// the present one, since the response may be made by either.
+    pub(crate) fn may_read(&self) -> bool {
+        let Self { caller, sender, catalog } = self;
+        let (caller, other) = (caller.subject(), sender.caller.subject());
+        let mut policies = sender.policy.iter().cloned().chain(catalog.policy());
+        policies.all(|policy| policy.covers(&caller, &other))
     }
 }

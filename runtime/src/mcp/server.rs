@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde::Serialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 use tokio::time::Instant;
@@ -12,14 +11,16 @@ use tokio_util::task::TaskTracker;
 
 use super::audit_lookups::AuditLookups;
 use super::buffer_budget::{BufferBudget, BufferShare};
-use super::listener_view::{ListeningCaller, listener_view, listening};
+use super::catalog_view::CatalogView;
+use super::listener_view::{CallerListenerView, ListeningCaller, fixed_listener};
 use super::mrtr::SuspendedCalls;
 use super::operation_metrics::OperationMetrics;
-use super::request_sender::RequestSender;
+use super::request_sender::{RequestSender, ResumingCaller};
 use super::tasks::{TaskBounds, TaskSettings, Tasks};
+use super::wire::CacheScope;
 use crate::access::{Authenticator, Quotas};
 use crate::call_env::Caller;
-use crate::catalog::{CallerView, Catalog, ChangeReceiver, ListDigests, ListenerView, Snapshot};
+use crate::catalog::{Catalog, ChangeReceiver, ListDigests, ListenerView};
 use crate::config;
 use crate::observe::metrics::{MetricFamily, MetricKind};
 use crate::observe::trace::Tracer;
@@ -31,24 +32,6 @@ const CACHED_LOAD_WAIT: Duration = Duration::from_secs(5);
 
 /// How often suspended calls and idle sessions are checked for expiry.
 pub(crate) const SWEEP: Duration = Duration::from_millis(500);
-
-/// One request's view of the catalog. The transport's checks and the handler use the same snapshot.
-#[derive(Debug)]
-pub(crate) struct CatalogView {
-    pub(crate) snapshot: Arc<Snapshot>,
-    /// Whether the first load of the plugin folder had ended when the snapshot was taken.
-    pub(crate) is_complete: bool,
-    /// The policy and the caller's roles; `None` if every caller may use everything.
-    pub(crate) access: Option<CallerView>,
-}
-
-/// Whether a cache between client and server may give the result for one caller to another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum CacheScope {
-    Public,
-    Private,
-}
 
 /// The server.
 #[derive(Debug)]
@@ -231,7 +214,7 @@ impl Server {
 
     /// Returns a receiver of all changes that a caller sees, starting now, or when lists are released to clients.
     pub(crate) fn changes(&self, caller: &Caller) -> ChangeReceiver {
-        self.changes_since(self.released_lists(caller), &listening(caller))
+        self.changes_since(self.released_lists(caller), &fixed_listener(caller))
     }
 
     /// Like [`Self::changes`], for a client that knows these lists.
@@ -240,7 +223,7 @@ impl Server {
         known: Option<ListDigests>,
         caller: &ListeningCaller,
     ) -> ChangeReceiver {
-        self.catalog.changes_since(known).seen_by(listener_view(&self.catalog, caller))
+        self.catalog.changes_since(known).seen_by(CallerListenerView::of(&self.catalog, caller))
     }
 
     /// The digests of the lists that a caller sees now; `None` while lists are not released to clients.
@@ -251,12 +234,17 @@ impl Server {
 
     /// What a caller sees, at each moment.
     pub(crate) fn view_of(&self, caller: &Caller) -> Arc<dyn ListenerView> {
-        listener_view(&self.catalog, &listening(caller))
+        CallerListenerView::of(&self.catalog, &fixed_listener(caller))
     }
 
     /// The caller of a request that is sent now.
     pub(crate) fn sender(&self, caller: &Caller) -> RequestSender {
-        RequestSender::new(caller, self.catalog.policy())
+        RequestSender::new(caller, &self.catalog)
+    }
+
+    /// A caller that resumes the stream of a request of `sender`; `None` if the stream is not for this caller.
+    pub(crate) fn resuming(&self, sender: RequestSender, caller: &Caller) -> Option<ResumingCaller> {
+        Some(sender.resumed_by(caller, &self.catalog)).filter(ResumingCaller::may_read)
     }
 
     /// Ends calls that have been suspended for too long and deletes expired tasks, until the server begins to stop.

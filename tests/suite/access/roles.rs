@@ -191,7 +191,8 @@ async fn a_resumed_stream_has_nothing_that_its_token_may_not_see() {
     let config = format!("{roles}{reader}{}", section("ada", BOB, "groups = [\"readers\", \"writers\"]"));
     let server = Server::builder().guest("polite").guest("library").config(&config).start().await;
     let (as_reader, as_writer) = (as_caller(&server, ADA), as_caller(&server, BOB));
-    let session = as_writer.session(LEGACY).await;
+    // A reader begins the session, so it matters who sends a request, and not whose session it is.
+    let session = as_reader.session(LEGACY).await.sent_by(&as_writer);
     for uri in ["lib:binary", "lib:page/static"] {
         session.request("resources/subscribe", json!({ "uri": uri })).await.result();
     }

@@ -36,7 +36,7 @@ mod subject;
 pub(crate) mod tests;
 mod unmatched_rules;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
@@ -67,6 +67,8 @@ pub struct Policy {
     has_networks: bool,
     /// The scopes that the items of each plugin need, by the plugin's name.
     scopes: BTreeMap<String, RequiredScopes>,
+    /// All of these scopes.
+    needed_scopes: BTreeSet<Box<str>>,
     names: RoleNames,
 }
 
@@ -113,6 +115,7 @@ impl Policy {
             id: hasher.finish(),
             has_networks,
             scopes: BTreeMap::new(),
+            needed_scopes: BTreeSet::new(),
             names: RoleNames::default(),
         }
     }
@@ -120,7 +123,8 @@ impl Policy {
     /// The same policy, with the scopes that plugins need, by plugin name.
     #[must_use]
     pub fn with_scopes(self, scopes: BTreeMap<String, RequiredScopes>) -> Self {
-        Self { scopes, ..self }
+        let needed_scopes = scopes.values().flat_map(RequiredScopes::all).cloned().collect();
+        Self { scopes, needed_scopes, ..self }
     }
 
     /// Whether all callers are treated alike.
@@ -165,7 +169,7 @@ impl Policy {
         let mut further = self.held(roles.without(roles_of_other));
         roles_of_other.without(roles).is_empty()
             && further.all(|role| role.config.deny.is_empty())
-            && caller.has_scopes_of(other, |scope| self.scopes.values().any(|scopes| scopes.contains(scope)))
+            && caller.has_scopes_of(other, &self.needed_scopes)
     }
 
     /// Whether a policy with these rules computed the roles. This policy allows nothing to other role sets.

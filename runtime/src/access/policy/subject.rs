@@ -1,5 +1,6 @@
 //! The caller of a request in the form that rules compare.
 
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use crate::access::principal::{Principal, PrincipalKind};
@@ -45,11 +46,12 @@ impl Subject<'_> {
         }
     }
 
-    /// Whether this caller has all scopes of another that are needed.
-    pub(super) fn has_scopes_of(&self, other: &Subject<'_>, is_needed: impl Fn(&str) -> bool) -> bool {
+    /// Whether this caller has those scopes of another that are needed. A client on stdio may do what needs any scope,
+    /// so only another one has its scopes.
+    pub(super) fn has_scopes_of(&self, other: &Subject<'_>, needed: &BTreeSet<Box<str>>) -> bool {
         let Subject::Http { principal, .. } = *other else { return matches!(self, Self::Stdio) };
         let mut scopes = principal.into_iter().flat_map(|principal| &principal.scopes);
-        scopes.all(|scope| self.has_scopes(std::slice::from_ref(scope)) || !is_needed(scope))
+        scopes.all(|scope| self.has_scopes(std::slice::from_ref(scope)) || !needed.contains(scope))
     }
 }
 

@@ -23,11 +23,6 @@ pub struct RequiredScopes {
 }
 
 impl RequiredScopes {
-    /// Whether the plugin or one of its tools needs this scope.
-    pub(crate) fn contains(&self, scope: &str) -> bool {
-        self.tools.values().chain([&self.plugin]).flatten().any(|needed| &**needed == scope)
-    }
-
     /// Takes `scopes` and `tools` from the section of a plugin.
     pub(in crate::config) fn read(section: &mut TomlTable<'_>, reader: &mut TomlReader<'_>) -> Self {
         let mut scopes = Self::default();
@@ -74,6 +69,11 @@ impl RequiredScopes {
     #[must_use]
     pub fn of_other_items(&self) -> &[Box<str>] {
         &self.plugin
+    }
+
+    /// What the plugin or one of its tools needs, with repetitions.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Box<str>> {
+        self.tools.values().chain([&self.plugin]).flatten()
     }
 
     /// The tools with scopes of their own, by the plugin's own names.

@@ -6,11 +6,12 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
+use super::super::catalog_view::CatalogView;
 use super::super::error::RpcError;
 use super::super::params::Params;
 use super::super::request_context::RequestContext;
 use super::super::result_writer::EncodedResult;
-use super::super::server::{CatalogView, Server};
+use super::super::server::Server;
 use super::super::wire::CompletionView;
 use super::error_mapping::map_error;
 use super::item_access::{self, AllowingRoles};

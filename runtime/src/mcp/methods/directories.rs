@@ -5,12 +5,13 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde::ser::SerializeMap;
 
+use super::super::catalog_view::CatalogView;
 use super::super::error::RpcError;
 use super::super::params::Params;
 use super::super::request_context::RequestContext;
 use super::super::result_writer::{EncodedResult, ResultFields};
 use super::super::revision::Revision;
-use super::super::server::{CatalogView, Server};
+use super::super::server::Server;
 use super::super::wire::{ChildrenView, DirectoryChild};
 use super::read as read_params;
 use crate::catalog::{Page, Snapshot};

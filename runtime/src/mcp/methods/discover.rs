@@ -7,7 +7,8 @@ use super::super::error::RpcError;
 use super::super::request_context::RequestContext;
 use super::super::result_writer::{EncodedResult, ResultFields};
 use super::super::revision::Revision;
-use super::super::server::{CacheScope, Server};
+use super::super::server::Server;
+use super::super::wire::CacheScope;
 use super::lifecycle::ServerCapabilities;
 
 /// How long clients may cache the result: it changes only with the version of this program.

@@ -6,12 +6,12 @@
 
 use std::sync::Arc;
 
+use super::super::catalog_view::CatalogView;
 use super::super::error::RpcError;
 use super::super::jsonrpc::Request;
 use super::super::method::Method;
 use super::super::request_context::RequestContext;
 use super::super::revision::Revision;
-use super::super::server::CatalogView;
 use crate::access::RoleQuota;
 use crate::access::policy::{Arguments, Decision, Hints, Item, Policy, RoleSet};
 use crate::call_env::Caller;

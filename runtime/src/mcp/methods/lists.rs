@@ -9,12 +9,14 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde::ser::SerializeMap;
 
+use super::super::catalog_view::CatalogView;
 use super::super::error::RpcError;
 use super::super::params::Params;
 use super::super::request_context::RequestContext;
 use super::super::result_writer::{EncodedResult, ResultFields};
 use super::super::revision::Revision;
-use super::super::server::{CacheScope, CatalogView, Server};
+use super::super::server::Server;
+use super::super::wire::CacheScope;
 use super::super::wire::{ItemViews, ListItem};
 use super::read;
 use crate::catalog::{ItemList, Page, PageKey};

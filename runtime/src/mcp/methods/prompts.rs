@@ -4,11 +4,12 @@ use std::collections::HashSet;
 use std::pin::pin;
 use std::sync::Arc;
 
+use super::super::catalog_view::CatalogView;
 use super::super::error::RpcError;
 use super::super::params::{Params, read};
 use super::super::request_context::RequestContext;
 use super::super::result_writer::EncodedResult;
-use super::super::server::{CatalogView, Server};
+use super::super::server::Server;
 use super::super::wire::PromptView;
 use super::error_mapping::map_error;
 use super::hidden_items::HiddenLinks;

@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde::ser::SerializeMap;
 use serde_json::{Value, json};
 
+use super::super::catalog_view::CatalogView;
 use super::super::error::RpcError;
 use super::super::jsonrpc::notification;
 use super::super::notification_queue::OutgoingMessage;
@@ -13,7 +14,7 @@ use super::super::params::Params;
 use super::super::request_context::RequestContext;
 use super::super::result_writer::{EmptyResult, EncodedResult, ResultFields};
 use super::super::revision::Revision;
-use super::super::server::{CatalogView, Server};
+use super::super::server::Server;
 use super::super::sessions::server_notifications::method_of;
 use super::super::sessions::subscriptions::Subscriptions;
 use super::super::tasks::TaskNotification;

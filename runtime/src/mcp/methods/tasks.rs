@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::super::catalog_view::CatalogView;
 use super::super::client_requests::client_capabilities::TASKS;
 use super::super::error::RpcError;
 use super::super::param_errors::reason;
@@ -9,7 +10,7 @@ use super::super::params::Params;
 use super::super::promotion::TaskTerms;
 use super::super::request_context::RequestContext;
 use super::super::result_writer::{EmptyResult, EncodedResult};
-use super::super::server::{CatalogView, Server};
+use super::super::server::Server;
 use super::super::tasks::{FoundTask, TaskGeneration};
 use super::{item_access, task_access};
 use crate::catalog::{PublishedTool, TaskSupport};

@@ -6,12 +6,13 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::super::catalog_view::CatalogView;
 use super::super::error::RpcError;
 use super::super::param_errors::reason;
 use super::super::params::Params;
 use super::super::request_context::RequestContext;
 use super::super::result_writer::EncodedResult;
-use super::super::server::{CatalogView, Server};
+use super::super::server::Server;
 use super::super::wire::ResultView;
 use super::error_mapping::{MappedError, map_tool_error};
 use super::hidden_items::HiddenLinks;

@@ -138,12 +138,12 @@ fn updated(uri: &str) -> Bytes {
 
 /// The part of an update that names the resource.
 #[derive(Deserialize)]
-struct ResourceUpdated {
-    params: ResourceUpdatedParams,
+struct ResourceUpdatedNotification {
+    params: ResourceUpdatedNotificationParams,
 }
 
 #[derive(Deserialize)]
-struct ResourceUpdatedParams {
+struct ResourceUpdatedNotificationParams {
     uri: String,
 }
 
@@ -151,7 +151,7 @@ struct ResourceUpdatedParams {
 /// view of this one changed. Only an update names something of the catalog.
 pub(crate) fn is_seen_by(message: &[u8], listener: &dyn ListenerView) -> bool {
     let is_update = message.starts_with(UPDATE_BEGINNING);
-    let sees = |update: ResourceUpdated| listener.sees_uri(&update.params.uri);
+    let sees = |update: ResourceUpdatedNotification| listener.sees_uri(&update.params.uri);
     !is_update || serde_json::from_slice(message).is_ok_and(sees)
 }
 

@@ -4,6 +4,7 @@
 //! lacks are omitted or written differently.
 
 mod annotations;
+mod cache_scope;
 mod completion;
 mod content;
 mod extension_fields;
@@ -14,6 +15,7 @@ mod shipped_file;
 mod tool;
 mod tool_result;
 
+pub(super) use cache_scope::CacheScope;
 pub(super) use completion::CompletionView;
 pub(super) use list::{ItemViews, ListItem};
 pub(super) use prompt::PromptView;

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use super::super::result_writer::ResultFields;
 use super::super::revision::Revision;
-use super::super::server::CacheScope;
+use super::cache_scope::CacheScope;
 use super::list::ListItem as _;
 use crate::catalog::{PublishedFile, PublishedResource};
 use crate::plugin::{FileContents, ShippedFile};

@@ -7,8 +7,8 @@
 //! may be stored for one token and read with another:
 //!
 //! - **The stream of a request** has its response: a list, the contents of a resource, or a result with links. It is
-//!   resumed only by a caller that [might use](RequestSender::is_covered_by) whatever the sender of the request might.
-//!   To others its events are gone, as a task is whose tool its caller may not call.
+//!   resumed only by a caller that [might use](ResumingCaller::may_read) whatever the sender of the request might. To
+//!   others its events are gone. The roles may change while the stream is read, so this is decided for each event.
 //! - **The standalone stream** is read by whoever opened it last. What names a resource is an update, so each update is
 //!   decided again for the connection that it is written to. This also holds for what was stored before the roles
 //!   changed, and for what is stored while another connection takes over. A changed list has no name in its
@@ -25,8 +25,8 @@ use super::session_streams::{HttpSession, RequestStream, STANDALONE};
 use super::sse::{EncodedEvent, EventSource};
 use crate::catalog::ListenerView;
 use crate::mcp::{
-    AttachedConnection, Caller, RequestSender, ResponsePart, ResponseStream, Server, ServerNotifications,
-    is_request, is_seen_by,
+    AttachedConnection, Caller, RequestSender, ResponsePart, ResponseStream, ResumingCaller, Server,
+    ServerNotifications, is_request, is_seen_by,
 };
 
 /// How long a client should wait before it reconnects, when the server has closed its stream.
@@ -43,17 +43,24 @@ pub(super) struct ResumableStream {
     close: Duration,
     /// When the last message came.
     last_message: Instant,
-    standalone: Option<StandaloneConnection>,
+    kind: ConnectionKind,
     /// Whether this connection is closed before the end of the stream.
     closed: bool,
 }
 
-/// The connection of the standalone stream.
+/// What a connection reads, and so which events it may get.
 #[derive(Debug)]
-struct StandaloneConnection {
-    /// What the caller of this connection sees.
-    view: Arc<dyn ListenerView>,
-    _attached: AttachedConnection,
+enum ConnectionKind {
+    /// The stream of the request that came on this connection.
+    Request,
+    /// The stream of a request that came on another connection.
+    ResumedRequest(ResumingCaller),
+    /// The standalone stream.
+    Standalone {
+        /// What the caller of this connection sees.
+        view: Arc<dyn ListenerView>,
+        _attached: AttachedConnection,
+    },
 }
 
 impl ResumableStream {
@@ -69,12 +76,12 @@ impl ResumableStream {
         let store = session.streams.open_stream(sender);
         let reader = store.read_new();
         session.session.tasks.spawn(store_parts(Arc::clone(session), store, response_stream, first));
-        Self::new(session, reader, close)
+        Self::new(session, reader, close, ConnectionKind::Request)
     }
 
     /// Makes the stream for server notifications, which `caller` hears.
     pub(super) fn standalone(server: &Server, session: &Arc<HttpSession>, caller: &Caller) -> Self {
-        let reader = session.streams.standalone.read_new();
+        let reader = session.streams.listen(caller);
         session.session.task_requests.repeat();
         Self::attached(server, session, reader, caller)
     }
@@ -89,20 +96,18 @@ impl ResumableStream {
     ) -> Option<Self> {
         let (stream, event) = parse_id(id)?;
         if stream == STANDALONE {
-            let reader = session.streams.standalone.read_after(event).ok()?;
+            let reader = session.streams.listen_after(event, caller).ok()?;
             return Some(Self::attached(server, session, reader, caller));
         }
         let RequestStream { store, sender } = session.streams.find(stream)?;
-        if !sender.is_covered_by(caller) {
-            return None;
-        }
+        let resuming = server.resuming(sender, caller)?;
         let reader = store.read_after(event).ok()?;
-        Some(Self { prime: false, ..Self::new(session, reader, server.settings().sse_close) })
+        let (close, kind) = (server.settings().sse_close, ConnectionKind::ResumedRequest(resuming));
+        Some(Self { prime: false, ..Self::new(session, reader, close, kind) })
     }
 
     fn attached(server: &Server, session: &Arc<HttpSession>, reader: EventReader, caller: &Caller) -> Self {
         let HttpSession { session: of_client, streams } = &**session;
-        streams.listener.store(Arc::new(caller.clone()));
         // If the lock is taken, an earlier reader of this stream still reads the notifications. It releases the lock
         // when it is replaced.
         if let Ok(mut current) = streams.notifications.try_lock() {
@@ -111,14 +116,13 @@ impl ResumableStream {
                 ServerNotifications::new(of_client, changes, server.settings().ping_interval)
             });
         }
-        let standalone =
-            Some(StandaloneConnection { view: server.view_of(caller), _attached: of_client.attach() });
-        Self { standalone, ..Self::new(session, reader, Duration::ZERO) }
+        let kind = ConnectionKind::Standalone { view: server.view_of(caller), _attached: of_client.attach() };
+        Self::new(session, reader, Duration::ZERO, kind)
     }
 
-    fn new(session: &Arc<HttpSession>, reader: EventReader, close: Duration) -> Self {
+    fn new(session: &Arc<HttpSession>, reader: EventReader, close: Duration, kind: ConnectionKind) -> Self {
         let (session, prime) = (Arc::clone(session), session.session.revision.has_priming_events());
-        Self { session, reader, prime, close, last_message: Instant::now(), standalone: None, closed: false }
+        Self { session, reader, prime, close, last_message: Instant::now(), kind, closed: false }
     }
 }
 
@@ -130,15 +134,16 @@ impl EventSource for ResumableStream {
         if std::mem::take(&mut self.prime) {
             return Some(EncodedEvent::with_id(&Event { id: self.reader.id(), message: None }));
         }
-        let Self { session: http_session, reader, close, last_message, standalone, closed, .. } = self;
-        let http_session: &HttpSession = http_session;
+        let Self { session: http_session, reader, close, last_message, kind, closed, .. } = self;
+        let (http_session, kind): (&HttpSession, &ConnectionKind) = (http_session, kind);
+        let is_standalone = matches!(kind, ConnectionKind::Standalone { .. });
         let session = &http_session.session;
         let event = tokio::select! {
             biased;
-            event = next_seen(reader, standalone.as_ref()) => event?,
+            event = next_seen(reader, kind) => event?,
             () = session.ended.cancelled() => return None,
-            () = session.stopping.cancelled(), if standalone.is_some() => return None,
-            () = forward_notifications(http_session), if standalone.is_some() => return None,
+            () = session.stopping.cancelled(), if is_standalone => return None,
+            () = forward_notifications(http_session), if is_standalone => return None,
             () = tokio::time::sleep_until(*last_message + *close), if !close.is_zero() => {
                 *closed = true;
                 return Some(EncodedEvent::retry(RETRY));
@@ -149,14 +154,14 @@ impl EventSource for ResumableStream {
     }
 }
 
-/// The next event that the client of this connection may get. Cancel-safe.
-async fn next_seen(reader: &mut EventReader, standalone: Option<&StandaloneConnection>) -> Option<Event> {
-    let is_seen =
-        |message: &Bytes| standalone.is_none_or(|connection| is_seen_by(message, &*connection.view));
+/// The next event that the client of this connection may get; `None` if there is none. Cancel-safe.
+async fn next_seen(reader: &mut EventReader, kind: &ConnectionKind) -> Option<Event> {
     loop {
         let event = reader.next().await?;
-        if event.message.as_ref().is_none_or(is_seen) {
-            return Some(event);
+        match (kind, &event.message) {
+            (ConnectionKind::ResumedRequest(caller), _) if !caller.may_read() => return None,
+            (ConnectionKind::Standalone { view, .. }, Some(message)) if !is_seen_by(message, &**view) => {}
+            _ => return Some(event),
         }
     }
 }
@@ -289,23 +294,52 @@ mod tests {
         }
     }
 
-    #[tokio::test]
-    async fn a_change_of_roles_opens_the_stream_of_an_earlier_request_to_nobody() {
-        let (reader, both) = (token(&["readers"]), token(&["readers", "writers"]));
+    /// A session with the stream of a request that was sent under roles for `groups`.
+    fn sent_under(
+        groups: &[&str],
+        sender: &Caller,
+    ) -> (Arc<Catalog>, Server, Arc<HttpSession>, Arc<EventStore>) {
         let catalog = Arc::new(Catalog::new(Snapshot::new(Vec::new())));
         let server = Server::new(Arc::clone(&catalog), ServerConfig::default());
-        set_roles(&catalog, &["readers", "writers"]);
-        let session = session_of(&both);
-        let store = session.streams.open_stream(server.sender(&both));
-        store.push(Bytes::from_static(b"{}"), EventPriority::Response);
-        store.end();
-        // Now nobody is a writer, so both tokens have equal roles; and then there are none at all.
-        let changes: [&[&str]; 2] = [&["readers"], &[]];
-        for groups in changes {
-            set_roles(&catalog, groups);
+        set_roles(&catalog, groups);
+        let session = session_of(sender);
+        let store = session.streams.open_stream(server.sender(sender));
+        (catalog, server, session, store)
+    }
+
+    #[tokio::test]
+    async fn a_change_of_roles_opens_the_stream_of_an_earlier_request_to_nobody_else() {
+        let (reader, both) = (token(&["readers"]), token(&["readers", "writers"]));
+        let (all, readers, none): (&[&str], &[&str], &[&str]) = (&["readers", "writers"], &["readers"], &[]);
+        for (before, after, of_reader) in [
+            (all, readers, false),
+            (all, none, false),
+            // The response may be made after the change, for more than the reader may see.
+            (none, all, false),
+            (readers, all, false),
+            (none, readers, true),
+            (readers, none, true),
+        ] {
+            let (catalog, server, session, store) = sent_under(before, &both);
+            store.push(Bytes::from_static(b"{}"), EventPriority::Response);
+            store.end();
+            set_roles(&catalog, after);
             let resumes =
                 |caller: &Caller| ResumableStream::resume(&server, &session, "1-0", caller).is_some();
-            assert_eq!((resumes(&both), resumes(&reader)), (true, false), "{groups:?}");
+            assert_eq!((resumes(&both), resumes(&reader)), (true, of_reader), "{before:?} {after:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_stream_that_was_resumed_ends_when_its_caller_loses_a_role_of_the_sender() {
+        let (reader, both) = (token(&["readers"]), token(&["readers", "writers"]));
+        for (caller, is_read) in [(&reader, false), (&both, true)] {
+            let (catalog, server, session, store) = sent_under(&["readers"], &both);
+            let mut resumed = ResumableStream::resume(&server, &session, "1-0", caller).unwrap();
+            set_roles(&catalog, &["readers", "writers"]);
+            store.push(Bytes::from_static(b"{}"), EventPriority::Response);
+            let event = resumed.next_event().now_or_never().unwrap();
+            assert_eq!(event.is_some(), is_read, "{caller:?}");
         }
     }
 

@@ -12,7 +12,7 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 
-use super::event_store::EventStore;
+use super::event_store::{EventGone, EventReader, EventStore};
 use crate::mcp::{BufferShare, Caller, ListeningCaller, RequestSender, ServerNotifications, Session};
 
 /// Maximum number of stored streams of requests; streams of running requests may exceed it.
@@ -52,6 +52,8 @@ pub(super) struct SessionStreams {
     pub(super) notifications: Arc<tokio::sync::Mutex<Option<ServerNotifications>>>,
     /// Who opened the standalone stream last. The server notifications follow what this caller sees.
     pub(super) listener: ListeningCaller,
+    /// Held while another connection takes over the standalone stream, so that `listener` is who reads it.
+    taking_over: Mutex<()>,
 }
 
 /// The stream of one request, and who sent the request.
@@ -80,7 +82,32 @@ impl SessionStreams {
     fn new(share: BufferShare) -> Self {
         let standalone = EventStore::new(STANDALONE, share.clone());
         let listener = Arc::new(ArcSwap::from_pointee(Caller::Unknown));
-        Self { standalone, request_streams: Mutex::default(), share, notifications: Arc::default(), listener }
+        Self {
+            standalone,
+            request_streams: Mutex::default(),
+            share,
+            notifications: Arc::default(),
+            listener,
+            taking_over: Mutex::default(),
+        }
+    }
+
+    /// Reads the standalone stream for a caller from now on. Server notifications follow what this caller sees.
+    pub(super) fn listen(&self, caller: &Caller) -> EventReader {
+        let _taking_over = self.taking_over.lock();
+        self.listener.store(Arc::new(caller.clone()));
+        self.standalone.read_new()
+    }
+
+    /// Like [`Self::listen`], from the event after `last`.
+    ///
+    /// # Errors
+    /// If the events after `last` are gone.
+    pub(super) fn listen_after(&self, last: u64, caller: &Caller) -> Result<EventReader, EventGone> {
+        let _taking_over = self.taking_over.lock();
+        let reader = self.standalone.read_after(last)?;
+        self.listener.store(Arc::new(caller.clone()));
+        Ok(reader)
     }
 
     /// Removes streams that ended long ago.

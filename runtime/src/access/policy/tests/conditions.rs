@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::config::{
-    AllowedValue, ArgumentCondition, ArgumentPointer, Config, ItemConditions, PathGlob, PathValue,
-    QuotaConfig, QuotaKind,
+    AllowedValue, ArgumentCondition, ArgumentPointer, ItemConditions, PathGlob, PathValue, QuotaConfig,
+    QuotaKind,
 };
 
 fn rules<T>(texts: &[&str], parse: impl Fn(&str) -> T) -> Vec<Rule<T>> {
@@ -81,6 +81,7 @@ fn a_token_with_fewer_roles_or_scopes_covers_no_other() {
         role("reader", &["group:readers"], &["files"], &[]),
         role("writer", &["group:writers"], &["*"], &[]),
         role("careful", &["group:careful"], &["*"], &["*-delete"]),
+        role("office", &["address:10.0.0.0/8"], &["clock"], &[]),
     ];
     let policy = Policy::new(&RolesConfig { roles });
     let boxed = |names: &[&str]| -> Vec<Box<str>> { names.iter().map(|name| (*name).into()).collect() };
@@ -99,6 +100,7 @@ fn a_token_with_fewer_roles_or_scopes_covers_no_other() {
     let (none, reader) = (token(&[], &[]), token(&["readers"], &["s"]));
     let (both, careful) = (token(&["readers", "writers"], &[]), token(&["readers", "careful"], &["s"]));
     let anonymous = Subject::Http { principal: None, address: None };
+    let at_office = Subject::Http { principal: None, address: Some("10.0.0.7".parse().unwrap()) };
     for (caller, other, covers) in [
         (of(&reader), of(&reader), true),
         (of(&both), of(&reader), true),
@@ -110,25 +112,30 @@ fn a_token_with_fewer_roles_or_scopes_covers_no_other() {
         (of(&none), anonymous, true),
         (anonymous, of(&none), true),
         (anonymous, of(&reader), false),
+        (at_office, anonymous, true),
+        (anonymous, at_office, false),
+        (at_office, at_office, true),
+        (Subject::Stdio, Subject::Stdio, true),
+        (Subject::Stdio, of(&reader), false),
     ] {
         assert_eq!(policy.covers(&caller, &other), covers, "{caller:?} and {other:?}");
     }
     let plugin = |section: &str| {
-        let dir = tempfile::tempdir().unwrap();
-        let file = dir.path().join("plugport.toml");
-        std::fs::write(&file, format!("[plugins.files]\n{section}")).unwrap();
-        let scopes = Config::read(&file, dir.path().to_owned()).unwrap().plugin("files").scopes;
-        Policy::new(&RolesConfig { roles: Vec::new() }).with_scopes([("files".to_owned(), scopes)].into())
+        let scopes = [("files".to_owned(), required_scopes(section))].into();
+        Policy::new(&RolesConfig { roles: Vec::new() }).with_scopes(scopes)
     };
     for (section, covers) in [
         ("scopes = [\"s\"]\n", false),
-        ("[plugins.files.tools.t]\nscopes = [\"s\"]\n", false),
+        ("[plugins.p.tools.t]\nscopes = [\"s\"]\n", false),
         ("scopes = [\"t\"]\n", true),
     ] {
         let policy = plugin(section);
         assert_eq!(policy.covers(&of(&both), &of(&reader)), covers, "`both` has no scope: {section}");
         assert!(policy.covers(&of(&reader), &of(&none)) && policy.covers(&of(&reader), &of(&reader)));
         assert!(!policy.covers(&of(&reader), &Subject::Stdio), "which needs no scopes");
+        assert!(
+            policy.covers(&Subject::Stdio, &Subject::Stdio) && policy.covers(&Subject::Stdio, &of(&reader))
+        );
     }
 }
 

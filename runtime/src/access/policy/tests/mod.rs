@@ -8,7 +8,7 @@ mod reference;
 
 use super::*;
 use crate::access::principal::{Principal, PrincipalKind};
-use crate::config::{ItemKind, ItemPattern, RoleConfig, Rule};
+use crate::config::{Config, ItemKind, ItemPattern, RoleConfig, Rule};
 use random::{NAMES, PLUGINS, Random, TEMPLATES, URIS};
 pub(crate) use reference::is_visible;
 
@@ -144,21 +144,34 @@ fn a_deny_wins_whatever_else_is_allowed() {
     });
 }
 
+/// The scopes that a plugin with this section in `plugport.toml` needs.
+fn required_scopes(section: &str) -> RequiredScopes {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("plugport.toml");
+    std::fs::write(&file, format!("[plugins.p]\n{section}")).unwrap();
+    Config::read(&file, dir.path().to_owned()).unwrap().plugin("p").scopes
+}
+
 #[test]
 fn who_covers_another_may_use_all_that_the_other_may() {
+    let scopes = [required_scopes("scopes = [\"s1\"]\n"), required_scopes("scopes = [\"s2\"]\n")];
     let (mut covering, mut others) = (0, 0);
-    for_each_case(5, |case, policy, random| {
+    for_each_case(5, |case, _, random| {
+        let needed = PLUGINS.iter().filter_map(|plugin| {
+            let scopes = if random.half() { None } else { Some(scopes[random.below(2)].clone()) };
+            scopes.map(|scopes| ((*plugin).to_owned(), scopes))
+        });
+        let policy = Policy::new(&case.config).with_scopes(needed.collect());
         let other = principal(random);
-        let (subject, other) =
-            (case.subject(), Subject::Http { principal: Some(&other), address: case.address });
+        let address = if random.half() { case.address } else { Some("10.0.0.7".parse().unwrap()) };
+        let (subject, other) = (case.subject(), Subject::Http { principal: Some(&other), address });
         if !policy.covers(&subject, &other) {
             others += 1;
             return;
         }
         covering += 1;
         for item in &case.items {
-            // The policy knows no scopes here, so it compares none.
-            let item = Item { scopes: &[], ..*item };
+            let item = Item { scopes: policy.scopes_of(item.plugin, None), ..*item };
             let text = serde_json::json!({ "path": random.path(), "to": [random.path()] }).to_string();
             let may_use = |subject: &Subject<'_>| {
                 let arguments = Some(Arguments::new(&text));
