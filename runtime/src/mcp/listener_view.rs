@@ -14,7 +14,7 @@ use crate::catalog::{CallerView, Catalog, ListDigests, ListenerView, Snapshot};
 /// caller: the same principal may come with a token of other groups and scopes.
 pub(crate) type ListeningCaller = Arc<ArcSwap<Caller>>;
 
-/// Something that listens with one token.
+/// A listener whose caller stays the same.
 pub(super) fn fixed_listener(caller: &Caller) -> ListeningCaller {
     Arc::new(ArcSwap::from_pointee(caller.clone()))
 }

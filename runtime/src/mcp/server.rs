@@ -244,7 +244,7 @@ impl Server {
 
     /// A caller that resumes the stream of a request of `sender`; `None` if the stream is not for this caller.
     pub(crate) fn resuming(&self, sender: RequestSender, caller: &Caller) -> Option<ResumingCaller> {
-        Some(sender.resumed_by(caller, &self.catalog)).filter(ResumingCaller::may_read)
+        ResumingCaller::new(sender, caller, &self.catalog)
     }
 
     /// Ends calls that have been suspended for too long and deletes expired tasks, until the server begins to stop.

@@ -67,7 +67,7 @@ pub struct Policy {
     has_networks: bool,
     /// The scopes that the items of each plugin need, by the plugin's name.
     scopes: BTreeMap<String, RequiredScopes>,
-    /// All of these scopes.
+    /// The scopes of `scopes` as one set.
     needed_scopes: BTreeSet<Box<str>>,
     names: RoleNames,
 }

@@ -46,8 +46,8 @@ impl Subject<'_> {
         }
     }
 
-    /// Whether this caller has those scopes of another that are needed. A client on stdio may do what needs any scope,
-    /// so only another one has its scopes.
+    /// Whether this caller has those scopes of another that are needed. A client on stdio needs no scopes, so only a
+    /// client on stdio has all that it may use.
     pub(super) fn has_scopes_of(&self, other: &Subject<'_>, needed: &BTreeSet<Box<str>>) -> bool {
         let Subject::Http { principal, .. } = *other else { return matches!(self, Self::Stdio) };
         let mut scopes = principal.into_iter().flat_map(|principal| &principal.scopes);

@@ -16,8 +16,7 @@ use super::super::request_context::RequestContext;
 use super::super::result_writer::{EncodedResult, ResultFields};
 use super::super::revision::Revision;
 use super::super::server::Server;
-use super::super::wire::CacheScope;
-use super::super::wire::{ItemViews, ListItem};
+use super::super::wire::{CacheScope, ItemViews, ListItem};
 use super::read;
 use crate::catalog::{ItemList, Page, PageKey};
 

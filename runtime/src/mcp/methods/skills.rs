@@ -13,8 +13,7 @@ use super::super::request_context::RequestContext;
 use super::super::result_writer::{EncodedResult, ResultFields};
 use super::super::revision::Revision;
 use super::super::server::Server;
-use super::super::wire::CacheScope;
-use super::super::wire::{SkillView, write_caching};
+use super::super::wire::{CacheScope, SkillView, write_caching};
 use super::{item_access, read, run_guest_call};
 use crate::catalog::{Page, PublishedResource, Snapshot};
 

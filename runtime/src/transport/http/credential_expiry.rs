@@ -3,7 +3,8 @@
 //! A request is authenticated when it arrives, but its event stream may stay open for days. So the body of such a
 //! response ends when the principal's credentials expire, or when a changed configuration or a changed file of
 //! authorities no longer accepts them. The client then comes back with other credentials and resumes its session. What
-//! a caller receives on its stream always follows its current roles, so a change of roles ends no stream.
+//! a caller receives on its own streams follows its current roles, so a change of roles ends none of them. It may end a
+//! stream that another token of the principal has resumed (`resumable_stream`).
 
 use std::pin::Pin;
 use std::sync::Arc;

@@ -237,26 +237,28 @@ impl EventReader {
         format!("{:x}-{:x}", self.store.number, self.after)
     }
 
-    /// Returns the next event; `None` if the stream has ended or another reader has replaced this one. Cancel-safe.
-    pub(super) async fn next(&mut self) -> Option<Event> {
+    /// Returns the next event; `None` if the stream has ended or another reader has replaced this one, or if this
+    /// reader may not have the event, which then counts as not delivered. Cancel-safe.
+    pub(super) async fn next_if(&mut self, may_read: impl Fn() -> bool) -> Option<Event> {
         let store = Arc::clone(&self.store);
         loop {
             let changed = store.changed.notified();
-            if let Some(event) = self.try_next() {
+            if let Some(event) = self.try_next(&may_read) {
                 return event;
             }
             changed.await;
         }
     }
 
-    /// Returns the result of `next` if it is available now.
-    fn try_next(&mut self) -> Option<Option<Event>> {
+    /// Returns the result of `next_if` if it is available now.
+    fn try_next(&mut self, may_read: &impl Fn() -> bool) -> Option<Option<Event>> {
         let mut state = self.store.state.lock();
         if state.reader != self.reader {
             return Some(None);
         }
         let next = state.events.iter().find(|event| event.number > self.after);
         match next.map(|event| (event.number, event.message.clone())) {
+            Some(_) if !may_read() => Some(None),
             Some((number, message)) => {
                 state.delivered = state.delivered.max(number);
                 drop(state);

@@ -154,16 +154,29 @@ impl EventSource for ResumableStream {
     }
 }
 
-/// The next event that the client of this connection may get; `None` if there is none. Cancel-safe.
+/// The next event that the client of this connection may get; `None` when the stream has ended, another connection has
+/// replaced this one, or the caller may not read on. Cancel-safe.
 async fn next_seen(reader: &mut EventReader, kind: &ConnectionKind) -> Option<Event> {
-    loop {
-        let event = reader.next().await?;
-        match (kind, &event.message) {
-            (ConnectionKind::ResumedRequest(caller), _) if !caller.may_read() => return None,
-            (ConnectionKind::Standalone { view, .. }, Some(message)) if !is_seen_by(message, &**view) => {}
-            _ => return Some(event),
-        }
+    match kind {
+        ConnectionKind::Request => reader.next_if(|| true).await,
+        ConnectionKind::ResumedRequest(caller) => reader.next_if(|| may_read(caller)).await,
+        ConnectionKind::Standalone { view, .. } => loop {
+            let event = reader.next_if(|| true).await?;
+            if event.message.as_ref().is_none_or(|message| is_seen_by(message, &**view)) {
+                return Some(event);
+            }
+        },
     }
+}
+
+fn may_read(caller: &ResumingCaller) -> bool {
+    let may_read = caller.may_read();
+    if !may_read {
+        tracing::debug!(
+            "ended an event stream: its caller has lost roles or scopes that the request's sender has"
+        );
+    }
+    may_read
 }
 
 /// Moves server notifications to the standalone stream. Ends the session when its client does not respond to a ping.
@@ -331,7 +344,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_stream_that_was_resumed_ends_when_its_caller_loses_a_role_of_the_sender() {
+    async fn a_stream_that_was_resumed_ends_when_its_caller_no_longer_covers_the_sender() {
         let (reader, both) = (token(&["readers"]), token(&["readers", "writers"]));
         for (caller, is_read) in [(&reader, false), (&both, true)] {
             let (catalog, server, session, store) = sent_under(&["readers"], &both);
@@ -340,7 +353,29 @@ mod tests {
             store.push(Bytes::from_static(b"{}"), EventPriority::Response);
             let event = resumed.next_event().now_or_never().unwrap();
             assert_eq!(event.is_some(), is_read, "{caller:?}");
+            // What was refused counts as not delivered, so the sender can still have all of it.
+            for _ in 0..300 {
+                store.push(Bytes::from_static(b"{}"), EventPriority::Notification);
+            }
+            let is_stored = ResumableStream::resume(&server, &session, "1-0", &both).is_some();
+            assert_eq!(is_stored, !is_read, "{caller:?}");
         }
+    }
+
+    #[tokio::test]
+    async fn the_caller_that_reads_the_notifications_is_the_listener() {
+        let (reader, both) = (token(&["readers"]), token(&["readers", "writers"]));
+        let (server, session) = (server(&["readers"]), session_of(&both));
+        let has = |caller: &Caller| **session.streams.listener.load() == *caller;
+        let _first = ResumableStream::standalone(&server, &session, &both);
+        assert!(has(&both) && !has(&reader));
+        assert!(
+            ResumableStream::resume(&server, &session, "0-7", &reader).is_none(),
+            "there is no such event"
+        );
+        assert!(has(&both), "who was refused does not listen");
+        let _second = ResumableStream::resume(&server, &session, "0-0", &reader).unwrap();
+        assert!(has(&reader));
     }
 
     /// What is written for a client that resumes the standalone stream from its beginning.

@@ -52,7 +52,8 @@ pub(super) struct SessionStreams {
     pub(super) notifications: Arc<tokio::sync::Mutex<Option<ServerNotifications>>>,
     /// Who opened the standalone stream last. The server notifications follow what this caller sees.
     pub(super) listener: ListeningCaller,
-    /// Held while another connection takes over the standalone stream, so that `listener` is who reads it.
+    /// Held while another connection takes over the standalone stream, so that its reader and `listener` are of the same
+    /// connection.
     taking_over: Mutex<()>,
 }
 
@@ -95,8 +96,10 @@ impl SessionStreams {
     /// Reads the standalone stream for a caller from now on. Server notifications follow what this caller sees.
     pub(super) fn listen(&self, caller: &Caller) -> EventReader {
         let _taking_over = self.taking_over.lock();
+        // The reader comes first: so it has the notifications that the listener's view makes from now on.
+        let reader = self.standalone.read_new();
         self.listener.store(Arc::new(caller.clone()));
-        self.standalone.read_new()
+        reader
     }
 
     /// Like [`Self::listen`], from the event after `last`.

@@ -197,7 +197,7 @@ impl StreamableHttp {
             None => ResumableStream::standalone(&self.server, &http_session, caller),
             Some(id) => {
                 let gone = || {
-                    let why = "there are no events for this `Last-Event-ID`; open a new stream";
+                    let why = "there are no events for this `Last-Event-ID`; open a new stream, or use the token that sent the request";
                     RpcError::invalid_request(why)
                 };
                 ResumableStream::resume(&self.server, &http_session, id, caller).ok_or_else(gone)?
