@@ -1,7 +1,8 @@
 /* Fills in the defaults that the schema of a PP_JSON has for members.
  *
- * The arguments are copied as they were written, and what is missing stands at the end of its object. Schemas behind
- * `$ref`, `allOf`, `anyOf` and `oneOf` are not looked into: which of them a value fits is for the host to find out.
+ * An argument that lacks some is written anew: as it came, with what is missing at the end of its object. Schemas
+ * behind `$ref`, `allOf`, `anyOf` and `oneOf` are not looked into: which of them a value fits is for the host to find
+ * out.
  */
 #include "internal.h"
 
@@ -17,7 +18,7 @@ static const pp_json *schema_within(const pp_json *schema, const pp_json *list, 
         const pp_json *prefix = pp_json_at(pp_json_member(schema, "prefixItems"), index);
         return prefix ? prefix : pp_json_member(schema, "items");
     }
-    const pp_json *property = pp_json_member(pp_json_member(schema, "properties"), one->key);
+    const pp_json *property = ppi_json_member(pp_json_member(schema, "properties"), one->key, one->key_length);
     bool has_patterns = pp_json_member(schema, "patternProperties") != NULL;
     return property || has_patterns ? property : pp_json_member(schema, "additionalProperties");
 }
@@ -35,13 +36,21 @@ static void put_filled(pp_doc *doc, const pp_json *schema, const pp_json *value)
     ppi_put_bytes(doc, value->source + value->source_length - 1, 1);
 }
 
+/* The default of a property that an object lacks, or NULL. A key with U+0000 is not to be written as text of C. */
+static const pp_json *missing_default(const pp_json *property, const pp_json *object)
+{
+    bool is_there = !property->key || memchr(property->key, 0, property->key_length) ||
+                    ppi_json_member(object, property->key, property->key_length);
+    return is_there ? NULL : pp_json_member(property, "default");
+}
+
 static void put_missing(pp_doc *doc, const pp_json *schema, const pp_json *object)
 {
     bool begun = object->count > 0;
     const pp_json *properties = pp_json_member(schema, "properties");
     for (const pp_json *property = pp_json_at(properties, 0); property; property = property->next) {
-        const pp_json *otherwise = pp_json_member(property, "default");
-        if (!property->key || !otherwise || pp_json_member(object, property->key)) {
+        const pp_json *otherwise = missing_default(property, object);
+        if (!otherwise) {
             continue;
         }
         ppi_put_bytes(doc, ",", begun);
@@ -68,29 +77,93 @@ static void put_inside(pp_doc *doc, const pp_json *schema, const pp_json *list)
     }
 }
 
-/* Whether a schema of the author's own may have defaults. Most have none, and then nothing is copied. */
-static bool may_have_defaults(const pp_args *args)
+/* Whether a value, or what is in it, lacks a member that has a default. */
+static bool is_incomplete(const pp_json *schema, const pp_json *value)
 {
-    for (size_t at = 0; at < args->count; at++) {
-        const pp_param *param = &args->params[at];
-        if (param->kind == PP_KIND_JSON && strstr(param->detail, "\"default\"")) {
+    if (!is_list(value) || pp_json_kind_of(schema) != PP_JSON_OBJECT) {
+        return false;
+    }
+    size_t index = 0;
+    for (const pp_json *one = value->first; one; one = one->next) {
+        if (is_incomplete(schema_within(schema, value, one, index++), one)) {
+            return true;
+        }
+    }
+    const pp_json *properties = value->kind == PP_JSON_OBJECT ? pp_json_member(schema, "properties") : NULL;
+    for (const pp_json *property = pp_json_at(properties, 0); property; property = property->next) {
+        if (missing_default(property, value)) {
             return true;
         }
     }
     return false;
 }
 
+/* The value with the defaults of its row. It is written anew only if one is missing. */
+static const pp_json *filled_one(const pp_param *row, const pp_json *value)
+{
+    const pp_json *schema = pp_json_parse(row->detail, strlen(row->detail), NULL);
+    if (!is_incomplete(schema, value)) {
+        return value;
+    }
+    pp_doc *doc = pp_array();
+    put_filled(doc, schema, value);
+    const char *text = pp_doc_text(doc);
+    /* without the brackets of the document */
+    return pp_json_parse(text + 1, strlen(text) - 2, NULL);
+}
+
+/* Adds a copy, since the value stands in another list already. What is in the value is shared. */
+static void add_copy(pp_json *object, const char *key, size_t key_length, const pp_json *value)
+{
+    pp_json *copy = pp_alloc(sizeof *copy);
+    *copy = *value;
+    copy->key = key;
+    copy->key_length = key_length;
+    copy->next = NULL;
+    ppi_json_add(object, copy);
+}
+
+/* Whether a schema of the author's own may have defaults. Most have none, and then nothing is read or copied. */
+static bool may_have_defaults(const pp_param *row)
+{
+    return row && row->kind == PP_KIND_JSON && strstr(row->detail, "\"default\"");
+}
+
+static bool may_any_have_defaults(const pp_args *args)
+{
+    for (size_t at = 0; at < args->count; at++) {
+        if (may_have_defaults(&args->params[at])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void add_default(pp_json *object, const pp_param *row)
+{
+    const char *text = ppi_default(row);
+    const pp_json *otherwise = text ? pp_json_parse(text, strlen(text), NULL) : NULL;
+    /* the author may have written something that is no JSON, which fills in nothing */
+    if (otherwise) {
+        add_copy(object, row->name, strlen(row->name), filled_one(row, otherwise));
+    }
+}
+
 const pp_json *ppi_filled(const pp_args *args)
 {
-    if (!may_have_defaults(args)) {
+    if (!may_any_have_defaults(args)) {
         return args->values;
     }
-    const char *text = ppi_schema(args->params, args->count, false);
-    const pp_json *schema = pp_json_parse(text, strlen(text), NULL);
-    pp_doc *doc = pp_object();
-    put_inside(doc, schema, args->values);
-    text = pp_doc_text(doc);
-    const pp_json *filled = pp_json_parse(text, strlen(text), NULL);
-    /* a default that is no JSON fills in nothing */
-    return filled ? filled : args->values;
+    pp_json *filled = ppi_json_new(PP_JSON_OBJECT);
+    for (const pp_json *one = args->values->first; one; one = one->next) {
+        const pp_param *row = ppi_declared(args, one->key, one->key_length);
+        add_copy(filled, one->key, one->key_length, may_have_defaults(row) ? filled_one(row, one) : one);
+    }
+    for (size_t at = 0; at < args->count; at++) {
+        const pp_param *row = &args->params[at];
+        if (may_have_defaults(row) && !pp_json_member(args->values, row->name)) {
+            add_default(filled, row);
+        }
+    }
+    return filled;
 }

@@ -52,6 +52,8 @@ struct pp_json {
 pp_json *ppi_json_new(pp_json_kind kind);
 void ppi_json_add(pp_json *parent, pp_json *child);
 pp_json *ppi_json_of_text(const char *text, size_t length);
+/* The member of that key, which may have U+0000 in it. */
+const pp_json *ppi_json_member(const pp_json *value, const char *key, size_t length);
 
 /* args.c */
 struct pp_args {
@@ -63,13 +65,15 @@ struct pp_args {
 };
 
 size_t ppi_param_count(const pp_param *params, size_t room);
+/* The row of that name, or NULL. */
+const pp_param *ppi_declared(const pp_args *args, const char *name, size_t length);
 /* NULL, or what is wrong with the values. Forms are nobody's, and may have fields that were not asked for. */
 const char *ppi_argument_error(const pp_args *args, const char *whose);
 bool ppi_is_optional(const pp_param *param);
 /* The default as JSON, also that of a schema of the author's own; NULL if there is none. */
 const char *ppi_default(const pp_param *param);
 
-/* defaults.c: the arguments with the defaults that their schemas have for what is missing. They are an object. */
+/* defaults.c: the arguments with the defaults that the rows' schemas have for what is missing. They are an object. */
 const pp_json *ppi_filled(const pp_args *args);
 
 /* schema.c */

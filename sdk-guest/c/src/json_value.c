@@ -63,16 +63,20 @@ const char *pp_json_key(const pp_json *member)
 }
 
 /* The last one of that name, as in most readers of JSON. */
-const pp_json *pp_json_member(const pp_json *value, const char *key)
+const pp_json *ppi_json_member(const pp_json *value, const char *key, size_t length)
 {
     const pp_json *found = NULL;
-    size_t length = strlen(key);
     for (const pp_json *member = pp_json_at(value, 0); member; member = member->next) {
         if (member->key && member->key_length == length && memcmp(member->key, key, length) == 0) {
             found = member;
         }
     }
     return found;
+}
+
+const pp_json *pp_json_member(const pp_json *value, const char *key)
+{
+    return ppi_json_member(value, key, strlen(key));
 }
 
 const char *pp_json_text(const pp_json *value, size_t *length)

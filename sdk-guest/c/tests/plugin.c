@@ -59,6 +59,27 @@ static const char trip_schema[] =
     "\"stop\":{\"type\":\"object\",\"default\":{},\"properties\":{\"city\":{\"default\":\"Rome\"}}}},"
     "\"additionalProperties\":{\"type\":\"object\",\"properties\":{\"x\":{\"default\":0}}}}";
 
+static pp_result *placed_defaults(pp_call *call, const pp_args *args)
+{
+    (void)call;
+    const char *listed = pp_json_source(pp_value(args, "listed")), *keyed = pp_json_source(pp_value(args, "keyed"));
+    return pp_text("%s %s", listed ? listed : "-", keyed ? keyed : "-");
+}
+
+static const char listed_schema[] =
+    "{\"type\":\"array\",\"prefixItems\":[{\"properties\":{\"a\":{\"default\":1}}}],"
+    "\"items\":{\"properties\":{\"b\":{\"default\":2}}}}";
+static const char keyed_schema[] =
+    "{\"type\":\"object\",\"properties\":{\"k\":{\"properties\":{\"c\":{\"default\":3}}},"
+    "\"z\\u0000y\":{\"default\":5},\"n\":{\"default\":6}},\"patternProperties\":{\"^x\":{}},"
+    "\"additionalProperties\":{\"properties\":{\"d\":{\"default\":4}}}}";
+
+static pp_result *open_defaults(pp_call *call, const pp_args *args)
+{
+    (void)call;
+    return pp_text("%d %d %s", pp_has(args, "word"), pp_has(args, "broken"), pp_json_source(pp_value(args, "row")));
+}
+
 static pp_result *ratio(pp_call *call, const pp_args *args)
 {
     (void)call;
@@ -121,6 +142,22 @@ PP_TOOLS(
         .call = nested_defaults,
         .params = {PP_JSON("trip", trip_schema, "A trip.", .optional = true),
                    PP_JSON("rest", "{\"default\":{\"a\":1},\"properties\":{\"b\":{\"default\":2}}}", "The rest.")},
+    },
+    {
+        .name = "placed_defaults",
+        .description = "Return both.",
+        .call = placed_defaults,
+        .params = {PP_JSON("listed", listed_schema, "A list.", .optional = true),
+                   PP_JSON("keyed", keyed_schema, "An object.", .optional = true)},
+    },
+    {
+        .name = "open_defaults",
+        .description = "Rows that no client sees.",
+        .call = open_defaults,
+        .input_schema = "{\"type\":\"object\",\"properties\":{\"word\":{\"default\":1}}}",
+        .params = {PP_JSON("word", "true", "A word.", .optional = true),
+                   PP_JSON("broken", "{\"default\":1}", "Broken.", .otherwise = "no JSON"),
+                   PP_JSON("row", "{\"default\":{},\"properties\":{\"a\":{\"default\":1}}}", "A row.")},
     },
     {
         .name = "by_hand",
@@ -230,6 +267,32 @@ static void defaults_of_members_are_filled_in(void)
                  "\"more\":{\"x\":0},\"nights\":1} {\"a\":1,\"b\":2}");
 }
 
+/* Without the validation of the double, which writes the arguments anew. */
+static void check_placed(const char *args, const char *expected)
+{
+    PP_CHECK_TEXT(ppt_call("placed_defaults", args).text, expected);
+}
+
+static void defaults_stand_where_the_keywords_of_lists_put_them(void)
+{
+    check_placed("{\"listed\":[{},{},{\"b\":0}]}", "[{\"a\":1},{\"b\":2},{\"b\":0}] -");
+    check_placed("{\"listed\":[ {\"a\" : 0} ]}", "[ {\"a\" : 0} ] -");
+    /* whether a pattern fits a key is not found out */
+    check_placed("{\"keyed\":{\"k\":{},\"x\":{},\"n\":0}}", "- {\"k\":{\"c\":3},\"x\":{},\"n\":0}");
+}
+
+static void keys_with_a_zero_are_other_keys(void)
+{
+    check_placed("{\"keyed\":{\"k\\u0000\":{},\"n\\u0000\":0}}", "- {\"k\\u0000\":{},\"n\\u0000\":0,\"n\":6}");
+}
+
+/* The defaults of the schema of the author's own are left to the function. */
+static void rows_beside_a_schema_of_its_own_have_their_defaults(void)
+{
+    PP_CHECK_TEXT(pp_test_call("open_defaults", "{}").text, "0 0 {\"a\":1}");
+    PP_CHECK_TEXT(pp_test_call("open_defaults", "{\"word\":{},\"row\":{\"a\":2}}").text, "1 0 {\"a\":2}");
+}
+
 static void limits_of_integers_are_exact(void)
 {
     const char *schema = pp_test_input_schema("exact");
@@ -298,6 +361,9 @@ void test_plugin(void)
     a_null_is_nothing_where_something_may_be_missing();
     defaults_in_schemas_are_filled_in();
     defaults_of_members_are_filled_in();
+    defaults_stand_where_the_keywords_of_lists_put_them();
+    keys_with_a_zero_are_other_keys();
+    rows_beside_a_schema_of_its_own_have_their_defaults();
     limits_of_integers_are_exact();
     schemas_follow_from_tables();
     results_have_pieces();

@@ -60,7 +60,8 @@ typedef struct pp_param {
 #define PP_NUMBER_IN(named, from, to, ...)                                                                             \
     {.kind = PP_KIND_NUMBER, .name = named, .ranged = true, .least = (from), .most = (to), .description = __VA_ARGS__}
 /* Anything else, with a JSON Schema of your own. A `default` in it counts like `.otherwise`; those of members below
- * `properties`, `items`, `prefixItems` and `additionalProperties` are filled in too. */
+ * `properties`, `items`, `prefixItems` and `additionalProperties` (unless there are `patternProperties`) are filled in
+ * too. */
 #define PP_JSON(named, schema, ...) {.kind = PP_KIND_JSON, .name = named, .detail = schema, .description = __VA_ARGS__}
 
 /* What came: arguments, variables of a URI, or a filled form. */
