@@ -22,7 +22,9 @@ static bool is_plain(const pp_json *value)
 static bool is_within(double size, const pp_json *field, const char *least, const char *most)
 {
     const pp_json *from = pp_json_member(field, least), *to = pp_json_member(field, most);
-    return (!from || size >= pp_json_number(from)) && (!to || size <= pp_json_number(to));
+    bool is_below = pp_json_kind_of(from) == PP_JSON_NUMBER && size < pp_json_number(from);
+    bool is_above = pp_json_kind_of(to) == PP_JSON_NUMBER && size > pp_json_number(to);
+    return !is_below && !is_above;
 }
 
 static double characters(const pp_json *value)
@@ -59,7 +61,8 @@ static bool is_chosen(const pp_json *field, const pp_json *value, bool open)
         choices = pp_json_member(field, "oneOf");
         choices = choices ? choices : pp_json_member(field, "anyOf");
     }
-    for (const pp_json *one = pp_json_at(choices, 0); one; one = pp_json_next(one)) {
+    bool are_listed = pp_json_kind_of(choices) == PP_JSON_ARRAY;
+    for (const pp_json *one = are_listed ? pp_json_at(choices, 0) : NULL; one; one = pp_json_next(one)) {
         const pp_json *choice = is_titled ? pp_json_member(one, "const") : one;
         if (is_same(choice, value)) {
             return true;
@@ -113,7 +116,7 @@ const char *ppt_form_fault(const pp_json *schema, const pp_json *content)
         }
     }
     for (const pp_json *one = pp_json_at(content, 0); one; one = pp_json_next(one)) {
-        const pp_json *field = pp_json_member(pp_json_member(schema, "properties"), pp_json_key(one));
+        const pp_json *field = ppt_property(schema, one);
         if (!field && !is_plain(one)) {
             return ppt_format("the field `%s` is not part of the form", pp_json_key(one));
         }

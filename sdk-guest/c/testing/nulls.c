@@ -90,7 +90,7 @@ static bool may_be_null(const pp_json *root, const pp_json *schema, int depth)
 
 static bool is_absent(const pp_json *root, const pp_json *schema, const pp_json *member)
 {
-    const pp_json *property = pp_json_member(pp_json_member(schema, "properties"), pp_json_key(member));
+    const pp_json *property = ppt_property(schema, member);
     return pp_json_kind_of(member) == PP_JSON_NULL && property &&
            !has_text(pp_json_member(schema, "required"), pp_json_key(member)) && !may_be_null(root, property, DEPTH);
 }
@@ -98,7 +98,7 @@ static bool is_absent(const pp_json *root, const pp_json *schema, const pp_json 
 /* The schema of a member, or NULL. Which names `patternProperties` has is not found out, as in the server. */
 static const pp_json *schema_of_member(const pp_json *schema, const pp_json *member)
 {
-    const pp_json *property = pp_json_member(pp_json_member(schema, "properties"), pp_json_key(member));
+    const pp_json *property = ppt_property(schema, member);
     bool has_patterns = pp_json_member(schema, "patternProperties") != NULL;
     return property || has_patterns ? property : pp_json_member(schema, "additionalProperties");
 }

@@ -25,6 +25,8 @@ const char *ppt_quoted(const char *text);
 bool ppt_validate(const char *tool, const char **args, pp_test_result *result);
 /* Replaces a result whose structured content does not fit the tool's schema by what a client gets. */
 void ppt_validate_result(const char *tool, pp_test_result *result);
+/* The schema that `properties` has for a member of an object, or NULL. */
+const pp_json *ppt_property(const pp_json *schema, const pp_json *member);
 /* forms.c: why the server does not pass on what a person filled in, or NULL. */
 const char *ppt_form_fault(const pp_json *schema, const pp_json *content);
 

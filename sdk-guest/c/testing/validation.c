@@ -4,11 +4,17 @@
  */
 #include <string.h>
 
+#include "../src/internal.h"
 #include "validation.h"
 
 /* Faults that one message names, and the longest description of one in bytes. */
 #define MOST_FAULTS 5
 #define FAULT_LENGTH 300
+
+const pp_json *ppt_property(const pp_json *schema, const pp_json *member)
+{
+    return ppi_json_member(pp_json_member(schema, "properties"), member->key, member->key_length);
+}
 
 static const char *truncated(const char *text)
 {
@@ -63,7 +69,7 @@ static void check_object(const pp_json *root, const pp_json *schema, const pp_js
     }
     for (const pp_json *one = pp_json_at(value, 0); one; one = pp_json_next(one)) {
         const char *place = below(at, pp_json_key(one));
-        const pp_json *property = pp_json_member(pp_json_member(schema, "properties"), pp_json_key(one));
+        const pp_json *property = ppt_property(schema, one);
         if (property) {
             check(root, property, one, place, faults);
         } else if (pp_json_member(schema, "patternProperties")) {

@@ -154,6 +154,25 @@ static void a_form_is_checked_as_the_server_checks_it(void)
     free(text);
 }
 
+static const char *form_fault(const char *field, const char *content)
+{
+    const char *form = pp_format("{\"properties\":{\"count\":%s}}", field);
+    return ppt_form_fault(pp_json_parse(form, strlen(form), NULL), pp_json_parse(content, strlen(content), NULL));
+}
+
+static void a_bound_of_a_form_that_is_no_number_is_none(void)
+{
+    PP_CHECK(!form_fault("{\"type\":\"integer\",\"minimum\":\"5\",\"maximum\":null}", "{\"count\":1}"));
+    PP_CHECK(!form_fault("{\"type\":\"integer\",\"minimum\":true,\"maximum\":\"0\"}", "{\"count\":-1}"));
+    PP_CHECK(form_fault("{\"type\":\"integer\",\"minimum\":5}", "{\"count\":1}"));
+}
+
+static void a_key_of_a_form_with_a_zero_is_another_key(void)
+{
+    PP_CHECK(!form_fault("{\"type\":\"integer\"}", "{\"count\\u0000\":\"text\"}"));
+    PP_CHECK(form_fault("{\"type\":\"integer\"}", "{\"count\\u0000\":{}}"));
+}
+
 static void a_schema_that_the_server_would_reject_is_told(void)
 {
     snprintf(own_schema, OWN_SCHEMA, "{\"type\":\"array\"}");
@@ -171,4 +190,6 @@ void test_validation(void)
     a_result_that_does_not_fit_is_rejected();
     a_schema_that_the_server_would_reject_is_told();
     a_form_is_checked_as_the_server_checks_it();
+    a_bound_of_a_form_that_is_no_number_is_none();
+    a_key_of_a_form_with_a_zero_is_another_key();
 }

@@ -120,6 +120,13 @@ class Validation(unittest.TestCase):
             with self.subTest(case):
                 self.assertEqual(form_fault(forms["form"], case.get("content")), case.get("fault"))
 
+    def test_a_bound_of_a_form_that_is_no_number_is_none(self):
+        field = {"type": "integer", "minimum": "5", "maximum": None}
+        self.assertIsNone(form_fault({"properties": {"count": field}}, {"count": 1}))
+        field = {"type": "integer", "minimum": True, "maximum": "0"}
+        for count in (-1, 1):
+            self.assertIsNone(form_fault({"properties": {"count": field}}, {"count": count}))
+
     def test_what_the_operator_does_not_grant_is_denied_in_the_words_of_the_server(self):
         client = testing.TestClient().samples("!").has_roots("file:///a").denies()
         for capability, ask in (

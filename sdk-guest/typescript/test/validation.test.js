@@ -101,6 +101,25 @@ test("a form that does not fit is no response, as at the server", () => {
   }
 });
 
+test("a form is checked as JSON has it", () => {
+  const form = { type: "object", properties: { name: { type: "string" }, note: { type: "string" } } };
+  const filled = (content) => new TestClient().accepts(content).call().elicit("?", form).accepted();
+  assert.deepEqual(filled({ name: "A", note: undefined, more: undefined }), { name: "A" });
+  assert.deepEqual(filled({ name: { toJSON: () => "A" } }), { name: "A" });
+  assert.throws(() => filled({ name: NaN }), { kind: "rpc", message: /`name` does not fit/ });
+});
+
+test("a bound that is no number is none", () => {
+  for (const field of [
+    { type: "integer", minimum: "5", maximum: null },
+    { type: "integer", minimum: true, maximum: "0" },
+  ]) {
+    const form = { type: "object", properties: { count: field } };
+    assert.deepEqual(new TestClient().accepts({ count: 1 }).call().elicit("?", form).accepted(), { count: 1 });
+    assert.deepEqual(new TestClient().accepts({ count: -1 }).call().elicit("?", form).accepted(), { count: -1 });
+  }
+});
+
 test("a form is checked as the server checks it", { skip: !existsSync(folder) }, () => {
   const { form, cases } = read("forms.json");
   for (const { content, fault } of cases) {

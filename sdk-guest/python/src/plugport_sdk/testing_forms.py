@@ -34,14 +34,14 @@ def _is_plain(value: Any) -> bool:
 
 def _fits(field: Any, value: Any) -> bool:
     kind = field.get("type")
-    if kind == "boolean" or isinstance(value, bool):
-        return kind == "boolean" and isinstance(value, bool)
+    if kind == "boolean":
+        return isinstance(value, bool)
     if kind == "string":
         return isinstance(value, str) and _within(len(value), field, "Length") and _is_chosen(field, value)
-    if kind == "number":
-        return isinstance(value, (int, float)) and _within(value, field, "imum")
-    if kind == "integer":
-        return isinstance(value, (int, float)) and value % 1 == 0 and _within(value, field, "imum")
+    if kind in ("number", "integer"):
+        # The server compares floats, also where they stand for a neighbour of a large number.
+        is_whole = kind == "number" or (_is_number(value) and float(value).is_integer())
+        return _is_number(value) and is_whole and _within(float(value), field, "imum")
     if kind == "array":
         choices = _choices(field.get("items", {}))
         fits = isinstance(value, list) and all(isinstance(item, str) and item in choices for item in value)
@@ -50,8 +50,13 @@ def _fits(field: Any, value: Any) -> bool:
 
 
 def _within(size: float, field: Any, bound: str) -> bool:
-    """Compares with the bounds of these names, such as `minLength` and `maxLength`."""
-    return bool(field.get(f"min{bound}", size) <= size <= field.get(f"max{bound}", size))
+    """Compares with the bounds of these names, such as `minLength` and `maxLength`. One that is no number is none."""
+    least, most = field.get(f"min{bound}"), field.get(f"max{bound}")
+    return not (_is_number(least) and size < float(least)) and not (_is_number(most) and size > float(most))
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _is_chosen(field: Any, value: str) -> bool:
@@ -61,7 +66,8 @@ def _is_chosen(field: Any, value: str) -> bool:
 
 def _choices(field: Any) -> list[Any]:
     """The values that a field lets a person choose from; empty for any other field."""
-    if "enum" in field:
+    if isinstance(field.get("enum"), list):
         return list(field["enum"])
-    titled = field.get("oneOf", field.get("anyOf", ()))
-    return [choice["const"] for choice in titled if "const" in choice]
+    titled = field.get("oneOf", field.get("anyOf"))
+    choices = titled if isinstance(titled, list) else []
+    return [choice["const"] for choice in choices if isinstance(choice, dict) and "const" in choice]

@@ -15,6 +15,7 @@ export function formFault({ properties = {}, required = [] }, content) {
 }
 
 const isText = (value) => typeof value === "string";
+const isNumber = (value) => typeof value === "number";
 
 /** Whether a client may add a field with this value. */
 const isPlain = (value) =>
@@ -25,7 +26,7 @@ function fits(field, value) {
     case "string":
       return isText(value) && within([...value].length, field.minLength, field.maxLength) && isChosen(field, value);
     case "number":
-      return typeof value === "number" && within(value, field.minimum, field.maximum);
+      return isNumber(value) && within(value, field.minimum, field.maximum);
     case "integer":
       return Number.isInteger(value) && within(value, field.minimum, field.maximum);
     case "boolean":
@@ -40,7 +41,8 @@ function fits(field, value) {
   }
 }
 
-const within = (size, least = -Infinity, most = Infinity) => size >= least && size <= most;
+const within = (size, least, most) =>
+  size >= (isNumber(least) ? least : -Infinity) && size <= (isNumber(most) ? most : Infinity);
 
 function isChosen(field, value) {
   const choices = choicesOf(field);
@@ -48,7 +50,9 @@ function isChosen(field, value) {
 }
 
 /** The values that a field lets a person choose from; empty for any other field. */
-function choicesOf({ enum: untitled, oneOf, anyOf }) {
-  if (untitled) return untitled;
-  return (oneOf ?? anyOf ?? []).map((choice) => choice.const).filter((choice) => choice !== undefined);
+function choicesOf(field) {
+  if (Array.isArray(field.enum)) return field.enum;
+  const titled = "oneOf" in field ? field.oneOf : field.anyOf;
+  const choices = Array.isArray(titled) ? titled : [];
+  return choices.map((choice) => choice?.const).filter((choice) => choice !== undefined);
 }
