@@ -63,7 +63,7 @@ func toResult(value any) (ToolResult, error) {
 	}
 	text, err := schema.JSON(value)
 	if err != nil {
-		return ToolResult{}, Errorf(Internal, "the tool's result cannot be written as JSON: %s", err)
+		return ToolResult{}, unwritable(err)
 	}
 	shown := string(text)
 	if own, is := value.(TextResult); is {
@@ -81,9 +81,13 @@ func structuredText(value any) (text string, err error) {
 	}
 	made, err := schema.Marshal(value)
 	if err != nil {
-		return "", Errorf(Internal, "the tool's result cannot be written as JSON: %s", err)
+		return "", unwritable(err)
 	}
 	return string(made), nil
+}
+
+func unwritable(why error) *Error {
+	return Errorf(Internal, "the tool's result cannot be written as JSON: %s", why)
 }
 
 // isContent tells whether toResult makes no structured content of the type.
