@@ -2,7 +2,9 @@ package plugporttest
 
 import (
 	"encoding/json"
+	"math"
 	"slices"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -11,9 +13,9 @@ import (
 // client.
 
 // formFault is why the server does not pass on what a person filled in; empty if it does.
-func formFault(form, response any) string {
+func formFault(form any, response string) string {
 	schema, _ := form.(map[string]any)
-	result, _ := response.(map[string]any)
+	result, _ := parsed(response).(map[string]any)
 	if schema == nil || result["action"] != "accept" {
 		return ""
 	}
@@ -28,7 +30,7 @@ func formFault(form, response any) string {
 		}
 	}
 	properties, _ := schema["properties"].(map[string]any)
-	for _, name := range names(content) {
+	for _, name := range namesAsSent(response, "content") {
 		property, known := properties[name]
 		field, _ := property.(map[string]any)
 		if !known && !isPlain(content[name]) {
@@ -39,6 +41,24 @@ func formFault(form, response any) string {
 		}
 	}
 	return ""
+}
+
+// namesAsSent is the names in a member of an object in the order in which they stand there: a map does not keep it, and
+// the first field that does not fit is the one that the server names.
+func namesAsSent(object, member string) (names []string) {
+	var members map[string]json.RawMessage
+	_ = json.Unmarshal([]byte(object), &members)
+	decoder := json.NewDecoder(strings.NewReader(string(members[member])))
+	_, _ = decoder.Token()
+	for decoder.More() {
+		name, _ := decoder.Token()
+		var value json.RawMessage
+		if decoder.Decode(&value) != nil {
+			break
+		}
+		names = append(names, name.(string))
+	}
+	return names
 }
 
 // isPlain tells whether a client may add a field with this value.
@@ -60,7 +80,7 @@ func fits(field map[string]any, value any) bool {
 		return kind == "string" && within(size, field, "minLength", "maxLength") && isChosen(field, value)
 	case json.Number:
 		size, err := value.Float64()
-		isKind := kind == "number" || kind == "integer" && isA(value, "integer")
+		isKind := kind == "number" || kind == "integer" && size == math.Trunc(size)
 		return isKind && err == nil && within(size, field, "minimum", "maximum")
 	case bool:
 		return kind == "boolean"

@@ -127,7 +127,7 @@ func (f *fake) Answer(key, method, params string) (string, error) {
 		f.answers[method] = answers[1:]
 	}
 	sent, _ := parsed(params).(map[string]any)
-	if why := formFault(sent["requestedSchema"], parsed(answers[0].text)); why != "" {
+	if why := formFault(sent["requestedSchema"], answers[0].text); why != "" {
 		message := "the client's response cannot be used: " + why
 		return "", &plugport.Error{Kind: plugport.RPC, Message: message, Code: -32603}
 	}
