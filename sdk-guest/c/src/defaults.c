@@ -36,12 +36,11 @@ static void put_filled(pp_doc *doc, const pp_json *schema, const pp_json *value)
     ppi_put_bytes(doc, value->source + value->source_length - 1, 1);
 }
 
-/* The default of a property that an object lacks, or NULL. A key with U+0000 is not to be written as text of C. */
+/* The default of a property that an object lacks, or NULL. */
 static const pp_json *missing_default(const pp_json *property, const pp_json *object)
 {
-    bool is_there = !property->key || memchr(property->key, 0, property->key_length) ||
-                    ppi_json_member(object, property->key, property->key_length);
-    return is_there ? NULL : pp_json_member(property, "default");
+    bool is_given = !property->key || ppi_json_member(object, property->key, property->key_length);
+    return is_given ? NULL : pp_json_member(property, "default");
 }
 
 static void put_missing(pp_doc *doc, const pp_json *schema, const pp_json *object)
@@ -54,7 +53,7 @@ static void put_missing(pp_doc *doc, const pp_json *schema, const pp_json *objec
             continue;
         }
         ppi_put_bytes(doc, ",", begun);
-        ppi_put_quoted(doc, property->key);
+        ppi_put_quoted(doc, property->key, property->key_length);
         ppi_put_bytes(doc, ":", 1);
         put_filled(doc, property, otherwise);
         begun = true;
@@ -108,7 +107,7 @@ static const pp_json *filled_one(const pp_param *row, const pp_json *value)
     pp_doc *doc = pp_array();
     put_filled(doc, schema, value);
     const char *text = pp_doc_text(doc);
-    /* without the brackets of the document */
+    /* Without the brackets of the document. A default is less deep than the schema around it, so this is JSON. */
     return pp_json_parse(text + 1, strlen(text) - 2, NULL);
 }
 

@@ -29,8 +29,8 @@ const char *ppi_utf8(const char *text, size_t *length);
 #define PPI_MOST_DEPTH 64
 /* As it is, without a comma before it. */
 void ppi_put_bytes(pp_doc *doc, const char *bytes, size_t length);
-/* A text in quotes. */
-void ppi_put_quoted(pp_doc *doc, const char *text);
+/* A text in quotes, which may have U+0000 in it. */
+void ppi_put_quoted(pp_doc *doc, const char *text, size_t length);
 /* Whether a value was omitted because it was nested too deeply. */
 bool ppi_doc_is_cut(const pp_doc *doc);
 

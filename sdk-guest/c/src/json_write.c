@@ -43,10 +43,9 @@ void ppi_put_bytes(pp_doc *doc, const char *bytes, size_t length)
     doc->text[doc->length] = '\0';
 }
 
-void ppi_put_quoted(pp_doc *doc, const char *text)
+void ppi_put_quoted(pp_doc *doc, const char *text, size_t length)
 {
     static const char letters[] = "\"\\\b\f\n\r\t", escapes[] = "\"\\bfnrt";
-    size_t length = strlen(text);
     const char *sound = ppi_utf8(text, &length);
     ppi_put_bytes(doc, "\"", 1);
     for (size_t at = 0, from = 0; at <= length; at++) {
@@ -85,7 +84,7 @@ static void put_lead(pp_doc *doc, const char *key)
     }
     doc->begun = true;
     if (key) {
-        ppi_put_quoted(doc, key);
+        ppi_put_quoted(doc, key, strlen(key));
         ppi_put_bytes(doc, ":", 1);
     }
 }
@@ -168,7 +167,7 @@ void pp_put_text(pp_doc *doc, const char *key, const char *text)
         return;
     }
     put_lead(doc, key);
-    ppi_put_quoted(doc, text);
+    ppi_put_quoted(doc, text, strlen(text));
 }
 
 void pp_put_integer(pp_doc *doc, const char *key, int64_t integer)

@@ -40,10 +40,10 @@ void pp_test_new_client(void)
     ppt_new_config();
 }
 
-const char *ppt_quoted(const char *text)
+const char *ppt_quoted(const char *text, size_t length)
 {
     pp_doc *doc = pp_array();
-    pp_put_text(doc, NULL, text);
+    ppi_put_quoted(doc, text, length);
     const char *json = pp_doc_text(doc);
     return ppt_format("%.*s", (int)strlen(json) - 2, json + 1);
 }
@@ -64,7 +64,7 @@ static void respond_with(responses *all, const char *json)
 
 void pp_test_samples(const char *text)
 {
-    const char *content = ppt_format("{\"type\":\"text\",\"text\":%s}", ppt_quoted(text));
+    const char *content = ppt_format("{\"type\":\"text\",\"text\":%s}", ppt_quoted(text, strlen(text)));
     respond_with(&now.sample, ppt_format("{\"role\":\"assistant\",\"content\":%s,\"model\":\"test\"}", content));
 }
 

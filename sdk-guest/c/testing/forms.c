@@ -110,8 +110,9 @@ const char *ppt_form_fault(const pp_json *schema, const pp_json *content)
         return "`content` is missing";
     }
     for (const pp_json *one = pp_json_at(pp_json_member(schema, "required"), 0); one; one = pp_json_next(one)) {
-        const char *name = pp_json_text(one, NULL);
-        if (name && !pp_json_member(content, name)) {
+        size_t length = 0;
+        const char *name = pp_json_text(one, &length);
+        if (name && !ppi_json_member(content, name, length)) {
             return ppt_format("the field `%s` is missing", name);
         }
     }

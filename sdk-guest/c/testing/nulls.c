@@ -103,19 +103,11 @@ static const pp_json *schema_of_member(const pp_json *schema, const pp_json *mem
     return property || has_patterns ? property : pp_json_member(schema, "additionalProperties");
 }
 
-static const char *written_text(const pp_json *value)
-{
-    size_t length = 0;
-    const char *text = pp_json_text(value, &length);
-    /* U+0000 would end it */
-    return strlen(text) == length ? ppt_quoted(text) : pp_json_source(value);
-}
-
 const char *ppt_written(const pp_json *root, const pp_json *schema, const pp_json *value)
 {
     pp_json_kind kind = pp_json_kind_of(value);
     if (kind == PP_JSON_TEXT) {
-        return written_text(value);
+        return ppt_quoted(value->text, value->length);
     }
     if (kind != PP_JSON_ARRAY && kind != PP_JSON_OBJECT) {
         return pp_json_source(value);
@@ -128,7 +120,7 @@ const char *ppt_written(const pp_json *root, const pp_json *schema, const pp_jso
             continue;
         }
         const pp_json *inner = is_object ? schema_of_member(schema, one) : pp_json_member(schema, "items");
-        const char *name = is_object ? ppt_format("%s:", ppt_quoted(pp_json_key(one))) : "";
+        const char *name = is_object ? ppt_format("%s:", ppt_quoted(one->key, one->key_length)) : "";
         all = ppt_format("%s%s%s%s", all, before, name, ppt_written(root, inner, one));
         before = ",";
     }

@@ -4,7 +4,7 @@
 
 #include <stdarg.h>
 
-#include "plugin.h"
+#include "../src/internal.h"
 #include "plugport_testing.h"
 
 /* Memory until the end of the tests. */
@@ -18,8 +18,8 @@ plugin_list_u8_t ppt_give_bytes(const void *data, size_t size);
 
 /* client.c */
 bool ppt_is_denied(void);
-/* A text as JSON. */
-const char *ppt_quoted(const char *text);
+/* A text as JSON, which may have U+0000 in it. */
+const char *ppt_quoted(const char *text, size_t length);
 
 /* validation.c: whether the server gives these arguments to the tool, then without nulls; if not, what a client gets. */
 bool ppt_validate(const char *tool, const char **args, pp_test_result *result);

@@ -4,7 +4,6 @@
  */
 #include <string.h>
 
-#include "../src/internal.h"
 #include "validation.h"
 
 /* Faults that one message names, and the longest description of one in bytes. */
@@ -62,8 +61,9 @@ static void check_object(const pp_json *root, const pp_json *schema, const pp_js
     const char *unknown = NULL;
     size_t count = 0;
     for (const pp_json *one = pp_json_at(pp_json_member(schema, "required"), 0); one; one = pp_json_next(one)) {
-        const char *name = pp_json_text(one, NULL);
-        if (name && !pp_json_member(value, name)) {
+        size_t length = 0;
+        const char *name = pp_json_text(one, &length);
+        if (name && !ppi_json_member(value, name, length)) {
             ppt_add_fault(faults, ppt_format("%s: is required and missing", below(at, name)));
         }
     }

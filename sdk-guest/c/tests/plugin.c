@@ -278,12 +278,14 @@ static void defaults_stand_where_the_keywords_of_lists_put_them(void)
     check_placed("{\"listed\":[{},{},{\"b\":0}]}", "[{\"a\":1},{\"b\":2},{\"b\":0}] -");
     check_placed("{\"listed\":[ {\"a\" : 0} ]}", "[ {\"a\" : 0} ] -");
     /* whether a pattern fits a key is not found out */
-    check_placed("{\"keyed\":{\"k\":{},\"x\":{},\"n\":0}}", "- {\"k\":{\"c\":3},\"x\":{},\"n\":0}");
+    check_placed("{\"keyed\":{\"k\":{},\"x\":{},\"n\":0,\"z\\u0000y\":1}}",
+                 "- {\"k\":{\"c\":3},\"x\":{},\"n\":0,\"z\\u0000y\":1}");
 }
 
 static void keys_with_a_zero_are_other_keys(void)
 {
-    check_placed("{\"keyed\":{\"k\\u0000\":{},\"n\\u0000\":0}}", "- {\"k\\u0000\":{},\"n\\u0000\":0,\"n\":6}");
+    PP_CHECK_TEXT(pp_test_call("placed_defaults", "{\"keyed\":{\"k\\u0000\":{},\"n\\u0000\":0}}").text,
+                  "- {\"k\\u0000\":{},\"n\\u0000\":0,\"z\\u0000y\":5,\"n\":6}");
 }
 
 /* The defaults of the schema of the author's own are left to the function. */
