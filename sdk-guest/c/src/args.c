@@ -5,7 +5,7 @@
  */
 #include "internal.h"
 
-const pp_param *ppi_declared(const pp_args *args, const char *name, size_t length)
+static const pp_param *declared(const pp_args *args, const char *name, size_t length)
 {
     for (size_t at = 0; at < args->count; at++) {
         if (strlen(args->params[at].name) == length && memcmp(args->params[at].name, name, length) == 0) {
@@ -83,7 +83,7 @@ const char *ppi_argument_error(const pp_args *args, const char *whose)
         return "the arguments must be a JSON object";
     }
     for (const pp_json *value = pp_json_at(args->values, 0); value; value = value->next) {
-        if (whose && !args->open && !ppi_declared(args, value->key, value->key_length)) {
+        if (whose && !args->open && !declared(args, value->key, value->key_length)) {
             return pp_format("there is no argument `%s`; this %s takes %s", value->key, whose, names_of(args));
         }
     }
@@ -111,7 +111,7 @@ static bool fits(pp_kind kind, pp_kind wanted)
 /* The value or the default of a parameter that the tool reads as type `wanted`. */
 static const pp_json *look_up(const pp_args *args, const char *name, pp_kind wanted)
 {
-    const pp_param *param = ppi_declared(args, name, strlen(name));
+    const pp_param *param = declared(args, name, strlen(name));
     if (!param && !args->open) {
         ppi_stop("the plugin asks for `%s`, which its table does not declare; it declares %s", name, names_of(args));
     }

@@ -138,13 +138,16 @@ static bool may_any_have_defaults(const pp_args *args)
     return false;
 }
 
-static void add_default(pp_json *object, const pp_param *row)
+/* Adds an argument with its defaults. The last one of a name counts, so a client that sends a name often has only that
+ * one read against its schema. */
+static void add_filled(pp_json *object, const pp_param *row, const pp_json *value)
 {
-    const char *text = ppi_default(row);
-    const pp_json *otherwise = text ? pp_json_parse(text, strlen(text), NULL) : NULL;
+    const char *text = value ? NULL : ppi_default(row);
+    const pp_json *given = text ? pp_json_parse(text, strlen(text), NULL) : value;
     /* the author may have written something that is no JSON, which fills in nothing */
-    if (otherwise) {
-        add_copy(object, row->name, strlen(row->name), filled_one(row, otherwise));
+    const pp_json *filled = given ? filled_one(row, given) : NULL;
+    if (filled != value) {
+        add_copy(object, row->name, strlen(row->name), filled);
     }
 }
 
@@ -155,13 +158,12 @@ const pp_json *ppi_filled(const pp_args *args)
     }
     pp_json *filled = ppi_json_new(PP_JSON_OBJECT);
     for (const pp_json *one = args->values->first; one; one = one->next) {
-        const pp_param *row = ppi_declared(args, one->key, one->key_length);
-        add_copy(filled, one->key, one->key_length, may_have_defaults(row) ? filled_one(row, one) : one);
+        add_copy(filled, one->key, one->key_length, one);
     }
     for (size_t at = 0; at < args->count; at++) {
         const pp_param *row = &args->params[at];
-        if (may_have_defaults(row) && !pp_json_member(args->values, row->name)) {
-            add_default(filled, row);
+        if (may_have_defaults(row)) {
+            add_filled(filled, row, pp_json_member(args->values, row->name));
         }
     }
     return filled;

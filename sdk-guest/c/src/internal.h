@@ -65,8 +65,6 @@ struct pp_args {
 };
 
 size_t ppi_param_count(const pp_param *params, size_t room);
-/* The row of that name, or NULL. */
-const pp_param *ppi_declared(const pp_args *args, const char *name, size_t length);
 /* NULL, or what is wrong with the values. Forms are nobody's, and may have fields that were not asked for. */
 const char *ppi_argument_error(const pp_args *args, const char *whose);
 bool ppi_is_optional(const pp_param *param);

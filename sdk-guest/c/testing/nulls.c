@@ -37,11 +37,12 @@ const pp_json *ppt_resolved(const pp_json *root, const pp_json *schema)
     return schema;
 }
 
-static bool has_text(const pp_json *list, const char *wanted)
+static bool has_text(const pp_json *list, const char *wanted, size_t wanted_length)
 {
     for (const pp_json *one = pp_json_at(list, 0); one; one = pp_json_next(one)) {
-        const char *text = pp_json_text(one, NULL);
-        if (text && strcmp(text, wanted) == 0) {
+        size_t length = 0;
+        const char *text = pp_json_text(one, &length);
+        if (text && length == wanted_length && memcmp(text, wanted, length) == 0) {
             return true;
         }
     }
@@ -51,7 +52,7 @@ static bool has_text(const pp_json *list, const char *wanted)
 static bool type_allows_null(const pp_json *type)
 {
     const char *name = pp_json_text(type, NULL);
-    return !type || has_text(type, "null") || (name && strcmp(name, "null") == 0);
+    return !type || has_text(type, "null", strlen("null")) || (name && strcmp(name, "null") == 0);
 }
 
 static bool values_allow_null(const pp_json *schema)
@@ -92,7 +93,8 @@ static bool is_absent(const pp_json *root, const pp_json *schema, const pp_json 
 {
     const pp_json *property = ppt_property(schema, member);
     return pp_json_kind_of(member) == PP_JSON_NULL && property &&
-           !has_text(pp_json_member(schema, "required"), pp_json_key(member)) && !may_be_null(root, property, DEPTH);
+           !has_text(pp_json_member(schema, "required"), member->key, member->key_length) &&
+           !may_be_null(root, property, DEPTH);
 }
 
 /* The schema of a member, or NULL. Which names `patternProperties` has is not found out, as in the server. */

@@ -9,7 +9,7 @@
 //! - **The stream of a request** has its response: a list, the contents of a resource, or a result with links. It is
 //!   resumed only by a caller that [might use](ResumingCaller::may_read) whatever the sender of the request might. To
 //!   others its events are gone. The roles may change while the stream is read, so this is decided for each event.
-//! - **The standalone stream** is read by whoever opened it last. What names a resource is an update, so each update is
+//! - **The standalone stream** is read by whoever last opened or resumed it. What names a resource is an update, so each update is
 //!   decided again for the connection that it is written to. This also holds for what was stored before the roles
 //!   changed, and for what is stored while another connection takes over. A changed list has no name in its
 //!   notification, a client request is about a call of the same principal, and a ping says nothing.

@@ -50,7 +50,7 @@ pub(super) struct SessionStreams {
     share: BufferShare,
     /// The source of the standalone stream, set when a client first opens that stream.
     pub(super) notifications: Arc<tokio::sync::Mutex<Option<ServerNotifications>>>,
-    /// Who opened the standalone stream last. The server notifications follow what this caller sees.
+    /// Who last opened or resumed the standalone stream. The server notifications follow what this caller sees.
     pub(super) listener: ListeningCaller,
     /// Held while another connection takes over the standalone stream, so that its reader and `listener` are of the same
     /// connection.

@@ -197,7 +197,8 @@ impl StreamableHttp {
             None => ResumableStream::standalone(&self.server, &http_session, caller),
             Some(id) => {
                 let gone = || {
-                    let why = "there are no events for this `Last-Event-ID`; open a new stream, or use the token that sent the request";
+                    let why = "there are no events for this `Last-Event-ID`; open a new stream, or, for the stream of \
+                               a request, use the token that sent it";
                     RpcError::invalid_request(why)
                 };
                 ResumableStream::resume(&self.server, &http_session, id, caller).ok_or_else(gone)?

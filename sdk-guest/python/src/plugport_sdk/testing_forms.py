@@ -6,6 +6,7 @@ have, are for the client.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 
@@ -39,9 +40,9 @@ def _fits(field: Any, value: Any) -> bool:
     if kind == "string":
         return isinstance(value, str) and _within(len(value), field, "Length") and _is_chosen(field, value)
     if kind in ("number", "integer"):
-        # The server compares floats, also where they stand for a neighbour of a large number.
-        is_whole = kind == "number" or (_is_number(value) and float(value).is_integer())
-        return _is_number(value) and is_whole and _within(float(value), field, "imum")
+        size = _as_float(value) if _is_number(value) else math.inf
+        is_kind = math.isfinite(size) and (kind == "number" or size.is_integer())
+        return is_kind and _within(size, field, "imum")
     if kind == "array":
         choices = _choices(field.get("items", {}))
         fits = isinstance(value, list) and all(isinstance(item, str) and item in choices for item in value)
@@ -52,7 +53,17 @@ def _fits(field: Any, value: Any) -> bool:
 def _within(size: float, field: Any, bound: str) -> bool:
     """Compares with the bounds of these names, such as `minLength` and `maxLength`. One that is no number is none."""
     least, most = field.get(f"min{bound}"), field.get(f"max{bound}")
-    return not (_is_number(least) and size < float(least)) and not (_is_number(most) and size > float(most))
+    is_below = _is_number(least) and size < _as_float(least)
+    is_above = _is_number(most) and size > _as_float(most)
+    return not is_below and not is_above
+
+
+def _as_float(value: float) -> float:
+    """As the server reads a number, which may be a neighbour of a large one. Beyond all floats it is infinite."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
 
 
 def _is_number(value: Any) -> bool:

@@ -52,7 +52,7 @@ function isChosen(field, value) {
 /** The values that a field lets a person choose from; empty for any other field. */
 function choicesOf(field) {
   if (Array.isArray(field.enum)) return field.enum;
-  const titled = "oneOf" in field ? field.oneOf : field.anyOf;
+  const titled = field.oneOf !== undefined ? field.oneOf : field.anyOf;
   const choices = Array.isArray(titled) ? titled : [];
   return choices.map((choice) => choice?.const).filter((choice) => choice !== undefined);
 }
