@@ -63,7 +63,7 @@ async fn an_id_of_another_principal_is_answered_like_one_that_never_was() {
     let (ada_session, bob_session) = (ada.session(LEGACY).await, bob.session(LEGACY).await);
     let (own, thief) = (TaskClient::new(ada), TaskClient::new(bob));
     let (done, running) = (
-        own.start("polite-nap", json!({ "ms": 150 })).await,
+        own.start("polite-nap", json!({ "ms": 700 })).await,
         own.start("polite-nap", json!({ "ms": 3_000 })).await,
     );
     let (session_done, session_running) =

@@ -72,13 +72,10 @@ async fn a_neighbour_answers_while_results_are_validated() {
     }
     let waits = neighbour_loop.end().await;
     assert!(waits.percentile(100) < MAX_WAIT, "{waits:?}");
-    let audited = server.audit();
-    let outcomes: Vec<&Value> = audited
-        .iter()
-        .filter(|line| line["plugin"] == "hostile_schema_checks" && line["function"] == "tools/call")
-        .map(|line| &line["outcome"])
-        .collect();
-    assert!(outcomes.len() == 3 && outcomes.iter().all(|outcome| **outcome != "ok"), "{outcomes:?}");
+    let is_attack =
+        |line: &Value| line["plugin"] == "hostile_schema_checks" && line["function"] == "tools/call";
+    let audited = server.wait_for_audit_lines(is_attack, 3).await;
+    assert!(audited.len() == 3 && audited.iter().all(|line| line["outcome"] != "ok"), "{audited:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
