@@ -11,7 +11,7 @@ use super::ProfileTotals;
 /// wake by the clock.
 pub const MAX_GROWTH: f64 = 0.05;
 
-/// What a count may grow by in any case. A run counts 80 requests, and allocations of other threads come on top.
+/// What a count may grow by in any case. A round has 40 requests, and allocations of other threads come on top.
 const NOISE: f64 = 2.5;
 
 /// Begins the file of the recorded counts.

@@ -6,8 +6,12 @@ use super::{Cost, Costs, results_folder};
 /// Requests before counting begins: they fill caches, and allocate what a server needs once.
 const WARM_UP: u32 = 10;
 
-/// Requests that are counted: enough that what other threads do in between is a small part.
-const REQUESTS: u32 = 80;
+/// Requests that are counted in a round: enough that what ends with the round is a small part.
+const REQUESTS: u32 = 40;
+
+/// The round with the fewest instructions counts. In the others, threads of the server may have had other work, such as
+/// looking at the folder of plugins.
+const ROUNDS: u32 = 3;
 
 /// Counts what a server under callgrind executes for requests.
 pub(super) struct Counter<'c> {
@@ -29,10 +33,18 @@ impl<'c> Counter<'c> {
             request(number).await;
         }
         self.callgrind.totals(self.pid, &profile).await;
-        for number in WARM_UP..WARM_UP + REQUESTS {
-            request(number).await;
+        let mut fewest: Option<Cost> = None;
+        for round in 0..ROUNDS {
+            let first = WARM_UP + round * REQUESTS;
+            for number in first..first + REQUESTS {
+                request(number).await;
+            }
+            let totals = self.callgrind.totals(self.pid, &profile).await;
+            let cost = Cost::of_one(totals, REQUESTS);
+            if fewest.is_none_or(|fewest| cost.instructions < fewest.instructions) {
+                fewest = Some(cost);
+            }
         }
-        let totals = self.callgrind.totals(self.pid, &profile).await;
-        self.costs.insert(name.to_owned(), Cost::of_one(totals, REQUESTS));
+        self.costs.extend(fewest.map(|cost| (name.to_owned(), cost)));
     }
 }
