@@ -49,22 +49,22 @@ impl CallerListenerView {
     }
 
     /// Looks up the view.
-    fn resources(&self) -> SeenResources {
+    fn resources(&self) -> VisibleResources {
         let caller = self.caller.load_full();
         let (snapshot, access) = self.catalog.current_for(&caller.subject());
-        SeenResources { caller, snapshot, access }
+        VisibleResources { caller, snapshot, access }
     }
 }
 
 /// The resources that a caller sees at one moment.
-struct SeenResources {
+struct VisibleResources {
     caller: Arc<Caller>,
     snapshot: Arc<Snapshot>,
     /// `None` if every caller may use everything.
     access: Option<CallerView>,
 }
 
-impl SeenResources {
+impl VisibleResources {
     fn has(&self, uri: &str) -> bool {
         let Some(CallerView { policy, .. }) = &self.access else { return true };
         match self.snapshot.plugin_for_uri(uri) {

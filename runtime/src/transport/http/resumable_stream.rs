@@ -9,9 +9,9 @@
 //! - **The stream of a request** has its response: a list, the contents of a resource, or a result with links. It is
 //!   resumed only by a caller that [might use](ResumingCaller::may_read) whatever the sender of the request might. To
 //!   others its events are gone. The roles may change while the stream is read, so this is decided for each event.
-//! - **The standalone stream** is read by whoever last opened or resumed it. What names a resource is an update, so each update is
-//!   decided again for the connection that it is written to. This also holds for what was stored before the roles
-//!   changed, and for what is stored while another connection takes over. A changed list has no name in its
+//! - **The standalone stream** is read by whoever last opened or resumed it. What names a resource is an update, so
+//!   each update is decided again for the connection that it is written to. This also holds for what was stored before
+//!   the roles changed, and for what is stored while another connection takes over. A changed list has no name in its
 //!   notification, a client request is about a call of the same principal, and a ping says nothing.
 
 use std::sync::Arc;
@@ -43,14 +43,14 @@ pub(super) struct ResumableStream {
     close: Duration,
     /// When the last message came.
     last_message: Instant,
-    kind: ConnectionKind,
+    kind: StreamKind,
     /// Whether this connection is closed before the end of the stream.
     closed: bool,
 }
 
 /// What a connection reads, and so which events it may get.
 #[derive(Debug)]
-enum ConnectionKind {
+enum StreamKind {
     /// The stream of the request that came on this connection.
     Request,
     /// The stream of a request that came on another connection.
@@ -76,7 +76,7 @@ impl ResumableStream {
         let store = session.streams.open_stream(sender);
         let reader = store.read_new();
         session.session.tasks.spawn(store_parts(Arc::clone(session), store, response_stream, first));
-        Self::new(session, reader, close, ConnectionKind::Request)
+        Self::new(session, reader, close, StreamKind::Request)
     }
 
     /// Makes the stream for server notifications, which `caller` hears.
@@ -102,7 +102,7 @@ impl ResumableStream {
         let RequestStream { store, sender } = session.streams.find(stream)?;
         let resuming = server.resuming(sender, caller)?;
         let reader = store.read_after(event).ok()?;
-        let (close, kind) = (server.settings().sse_close, ConnectionKind::ResumedRequest(resuming));
+        let (close, kind) = (server.settings().sse_close, StreamKind::ResumedRequest(resuming));
         Some(Self { prime: false, ..Self::new(session, reader, close, kind) })
     }
 
@@ -116,11 +116,11 @@ impl ResumableStream {
                 ServerNotifications::new(of_client, changes, server.settings().ping_interval)
             });
         }
-        let kind = ConnectionKind::Standalone { view: server.view_of(caller), _attached: of_client.attach() };
+        let kind = StreamKind::Standalone { view: server.view_of(caller), _attached: of_client.attach() };
         Self::new(session, reader, Duration::ZERO, kind)
     }
 
-    fn new(session: &Arc<HttpSession>, reader: EventReader, close: Duration, kind: ConnectionKind) -> Self {
+    fn new(session: &Arc<HttpSession>, reader: EventReader, close: Duration, kind: StreamKind) -> Self {
         let (session, prime) = (Arc::clone(session), session.session.revision.has_priming_events());
         Self { session, reader, prime, close, last_message: Instant::now(), kind, closed: false }
     }
@@ -135,8 +135,8 @@ impl EventSource for ResumableStream {
             return Some(EncodedEvent::with_id(&Event { id: self.reader.id(), message: None }));
         }
         let Self { session: http_session, reader, close, last_message, kind, closed, .. } = self;
-        let (http_session, kind): (&HttpSession, &ConnectionKind) = (http_session, kind);
-        let is_standalone = matches!(kind, ConnectionKind::Standalone { .. });
+        let (http_session, kind): (&HttpSession, &StreamKind) = (http_session, kind);
+        let is_standalone = matches!(kind, StreamKind::Standalone { .. });
         let session = &http_session.session;
         let event = tokio::select! {
             biased;
@@ -156,11 +156,11 @@ impl EventSource for ResumableStream {
 
 /// The next event that the client of this connection may get; `None` when the stream has ended, another connection has
 /// replaced this one, or the caller may not read on. Cancel-safe.
-async fn next_seen(reader: &mut EventReader, kind: &ConnectionKind) -> Option<Event> {
+async fn next_seen(reader: &mut EventReader, kind: &StreamKind) -> Option<Event> {
     match kind {
-        ConnectionKind::Request => reader.next_if(|| true).await,
-        ConnectionKind::ResumedRequest(caller) => reader.next_if(|| may_read(caller)).await,
-        ConnectionKind::Standalone { view, .. } => loop {
+        StreamKind::Request => reader.next_if(|| true).await,
+        StreamKind::ResumedRequest(caller) => reader.next_if(|| may_read(caller)).await,
+        StreamKind::Standalone { view, .. } => loop {
             let event = reader.next_if(|| true).await?;
             if event.message.as_ref().is_none_or(|message| is_seen_by(message, &**view)) {
                 return Some(event);
