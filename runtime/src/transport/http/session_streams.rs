@@ -52,8 +52,8 @@ pub(super) struct SessionStreams {
     pub(super) notifications: Arc<tokio::sync::Mutex<Option<ServerNotifications>>>,
     /// Who last opened or resumed the standalone stream. The server notifications follow what this caller sees.
     pub(super) listener: ListeningCaller,
-    /// Held while another connection takes over the standalone stream, so that its reader and `listener` are of the same
-    /// connection.
+    /// Held while another connection takes over the standalone stream, so that its reader and `listener` are of the
+    /// same connection.
     taking_over: Mutex<()>,
 }
 
