@@ -9,7 +9,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
-use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use crate::build::{self, shared_cache_home, shared_state_home, unshared_xdg_homes, xdg_homes};
 pub use crate::build::{binary, program};
@@ -19,18 +19,40 @@ use crate::guests::{copy, guest, plugin};
 /// The maximum time of a start: an unoptimised build compiles every component.
 const START: Duration = Duration::from_secs(300);
 
-/// Servers share the machine; a measured server has it to itself. A test has one server at a time.
-static MACHINE: LazyLock<Arc<RwLock<()>>> = LazyLock::new(Arc::default);
+/// The machine, which servers share. A test has one server at a time.
+static MACHINE: LazyLock<Arc<Semaphore>> =
+    LazyLock::new(|| Arc::new(Semaphore::new(MachineShare::Whole.permits() as usize)));
 
-#[expect(dead_code, reason = "held for its effect")]
-enum MachineShare {
-    Common(OwnedRwLockReadGuard<()>),
-    Whole(OwnedRwLockWriteGuard<()>),
+/// How much of the machine a server takes from others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MachineShare {
+    /// Six servers run at once.
+    Common,
+    /// An attacked server, beside at most two other attacked ones. A neighbour's maximum wait is far above what two
+    /// attacks beside it add to it.
+    Attacked,
+    /// A server whose speed is measured runs alone.
+    Whole,
+}
+
+impl MachineShare {
+    fn permits(self) -> u32 {
+        match self {
+            Self::Common => 1,
+            Self::Attacked => 2,
+            Self::Whole => 6,
+        }
+    }
+
+    /// Waits until other servers leave so much of the machine. It is taken until the guard is dropped.
+    pub async fn take(self) -> OwnedSemaphorePermit {
+        Arc::clone(&MACHINE).acquire_many_owned(self.permits()).await.expect("the semaphore is never closed")
+    }
 }
 
 /// A running server.
 pub struct Server {
-    share: Option<MachineShare>,
+    share: Option<OwnedSemaphorePermit>,
     child: Child,
     url: String,
     said: Arc<Mutex<String>>,
@@ -47,8 +69,9 @@ pub struct Builder {
     env: Vec<(String, String)>,
     shell: Option<String>,
     log: Option<String>,
-    alone: bool,
+    share: MachineShare,
     cold: bool,
+    quick: bool,
 }
 
 impl Server {
@@ -61,16 +84,17 @@ impl Server {
             env: Vec::new(),
             shell: None,
             log: None,
-            alone: false,
+            share: MachineShare::Common,
             cold: false,
+            quick: false,
         }
     }
 
-    /// Waits until no other test uses its server, and lets none start one, so that they do not disturb a measurement.
-    pub async fn take_machine(&mut self) {
+    /// Waits until other servers leave so much of the machine.
+    pub async fn take_machine(&mut self, share: MachineShare) {
         // While it waits, another server may have the machine. This one runs on, without calls.
         self.release_machine();
-        self.share = Some(MachineShare::Whole(whole_machine().await));
+        self.share = Some(share.take().await);
     }
 
     /// Lets other servers run, because the measurements that they would disturb are done.
@@ -233,7 +257,12 @@ impl Builder {
 
     /// Without other servers on the machine as soon as it serves, for measurements.
     pub fn alone(self) -> Self {
-        Self { alone: true, ..self }
+        Self { share: MachineShare::Whole, ..self }
+    }
+
+    /// Beside few other servers as soon as it serves, for an attack.
+    pub fn attacked(self) -> Self {
+        Self { share: MachineShare::Attacked, ..self }
     }
 
     /// With an empty code cache of its own.
@@ -241,8 +270,13 @@ impl Builder {
         Self { cold: true, ..self }
     }
 
+    /// Compiles quickly, as for `plugport dev`: an interpreter takes long, and its machine code is not what is tested.
+    pub fn quickly_compiled(self) -> Self {
+        Self { quick: true, ..self }
+    }
+
     pub async fn start(self) -> Server {
-        let share = MachineShare::Common(Arc::clone(&MACHINE).read_owned().await);
+        let share = MachineShare::Common.take().await;
         let mut command = match &self.shell {
             Some(shell) => shell_command(shell),
             None => program().into(),
@@ -252,6 +286,9 @@ impl Builder {
         }
         command.args(["serve", "--listen", self.listen, "--plugins"]);
         command.arg(self.plugins.as_deref().unwrap_or(self.folder.path()));
+        if self.quick {
+            command.args(["--until-eof", "--dev-quick"]);
+        }
         command.current_dir(self.folder.path()).envs(self.homes());
         if let Some(text) = &self.config {
             let file: PathBuf = self.folder.path().join("plugport.toml");
@@ -259,7 +296,9 @@ impl Builder {
             command.arg("--config").arg(file);
         }
         command.envs(self.env);
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true);
+        // A server with `--until-eof` ends with its stdin, which ends with the child.
+        command.stdin(if self.quick { Stdio::piped() } else { Stdio::null() });
+        command.stdout(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true);
         let begun = Instant::now();
         let mut child = command.spawn().unwrap();
         let said = Arc::new(Mutex::new(String::new()));
@@ -270,8 +309,8 @@ impl Builder {
         let url = url.unwrap_or_else(|_| panic!("the server did not start:\n{}", said.lock().unwrap()));
         let start = begun.elapsed();
         let mut server = Server { share: Some(share), child, url, said, folder: self.folder, start };
-        if self.alone {
-            server.take_machine().await;
+        if self.share != MachineShare::Common {
+            server.take_machine(self.share).await;
         }
         server
     }
@@ -280,11 +319,6 @@ impl Builder {
         let folder = self.folder.path();
         if self.cold { unshared_xdg_homes(folder) } else { xdg_homes(folder) }
     }
-}
-
-/// The machine without any server of this module, until the guard is dropped.
-pub async fn whole_machine() -> OwnedRwLockWriteGuard<()> {
-    Arc::clone(&MACHINE).write_owned().await
 }
 
 /// The program, started by a shell that runs a command first.

@@ -47,7 +47,7 @@ pub(crate) fn build_plugins(repository: &Repository, server: &Path) -> Outcome {
     })
 }
 
-fn build_rust_plugins(repository: &Repository) -> Outcome {
+pub(crate) fn build_rust_plugins(repository: &Repository) -> Outcome {
     let names = repository.plugin_names()?;
     let published = names.iter().filter(|name| !ships_files(repository, name)).cloned().collect();
     let listed = names.iter().map(String::as_str).collect::<Vec<_>>().join(", ");

@@ -1,9 +1,11 @@
 //! `cargo verify`: all that `.ci/run` runs, in one order, here as there.
 //!
 //! Cheap steps come first, so that a forgotten `cargo fmt` fails in seconds. The first failure ends the run, since
-//! later steps would mostly repeat it.
+//! later steps would mostly repeat it. What a later step needs is installed and built beside earlier steps, which do not
+//! always occupy every processor.
 
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use crate::browser;
@@ -24,6 +26,14 @@ const LANGUAGES: &str = "languages";
 /// The step for which a browser and Prometheus have to be installed; the next one needs valgrind.
 const TESTS: &str = "tests";
 
+const FORMAT: &str = "format";
+const LINT: &str = "lint";
+
+/// Work for the step `tests`, and the step after which it can begin. It does nothing a second time, so `tests` does it
+/// again, and reports its errors.
+const AHEAD: &[(&str, fn(&Repository) -> Outcome)] =
+    &[(FORMAT, build_rust_components), (LINT, install_clients), (LINT, build_components)];
+
 /// One thing that CI checks.
 struct Step {
     name: &'static str,
@@ -38,8 +48,8 @@ struct Run<'r> {
 }
 
 const STEPS: &[Step] = &[
-    Step { name: "format", check: |run| format(run.repository) },
-    Step { name: "lint", check: |run| lint(run.repository) },
+    Step { name: FORMAT, check: |run| format(run.repository) },
+    Step { name: LINT, check: |run| lint(run.repository) },
     Step { name: "plugins", check: |run| plugins(run.repository) },
     Step { name: "guests", check: |run| guests(run.repository) },
     Step { name: LANGUAGES, check: |run| sdk_unit_tests::verify(run.repository, run.all_languages) },
@@ -89,7 +99,8 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> Outcome {
     let start = Instant::now();
     wasm::require_target(repository)?;
     let chosen = choose(filter);
-    let tests_languages = chosen.iter().any(|step| step.name == LANGUAGES);
+    let is_chosen = |name| chosen.iter().any(|step| step.name == name);
+    let tests_languages = is_chosen(LANGUAGES);
     if run.all_languages && !tests_languages {
         toolchain::prepare(repository, true)?;
     }
@@ -103,7 +114,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> Outcome {
             // Installing waits for the network while earlier steps compile. The step that needs it reports its errors.
             scope.spawn(|| drop(toolchain::prepare(repository, run.all_languages)));
         }
-        if chosen.iter().any(|step| step.name == TESTS) {
+        if is_chosen(TESTS) {
             // One after the other: all use Debian's packages.
             scope.spawn(|| {
                 drop((browser::prepare(), prometheus::prepare(repository), instruction_counts::prepare()));
@@ -115,6 +126,9 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> Outcome {
             run_command::step(&title, "", || (step.check)(&run))
                 .map_err(|failure| stopped(step, &failure))?;
             took.push(format!("{} {}", step.name, run_command::time(begun.elapsed())));
+            for (_, work) in AHEAD.iter().filter(|(after, _)| is_chosen(TESTS) && *after == step.name) {
+                scope.spawn(move || drop(work(repository)));
+            }
         }
         Ok(())
     })?;
@@ -192,7 +206,7 @@ fn tests(run: &Run<'_>, filter: Option<&str>) -> Outcome {
     std::thread::scope(|scope| {
         if filter.is_none() {
             // Installing waits for the network. The tests that need these clients report errors.
-            scope.spawn(|| drop(install_clients()));
+            scope.spawn(|| drop(install_clients(run.repository)));
         }
         // Otherwise the tests build the server once more, without Clippy, and components while their time is measured.
         build_components(run.repository)
@@ -212,12 +226,20 @@ fn tests(run: &Run<'_>, filter: Option<&str>) -> Outcome {
 }
 
 /// The clients of other projects, with the program that the step `lint` compiles.
-fn install_clients() -> Outcome {
+fn install_clients(_: &Repository) -> Outcome {
     run_command::run(Command::new(demo::beside_this_program("install_clients")?))
+}
+
+/// The components that need no server.
+fn build_rust_components(repository: &Repository) -> Outcome {
+    guests::run(repository, &[])?;
+    demo::build_rust_plugins(repository)
 }
 
 /// The test guests, and the example plugins in every language, built with the server that the step `lint` compiles.
 fn build_components(repository: &Repository) -> Outcome {
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     // Does nothing after that step.
     lint(repository)?;
     guests::run(repository, &[])?;

@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::repository::Repository;
 use crate::run_command::{self, Failure, Outcome};
@@ -127,7 +128,10 @@ fn replace_if_changed(bytes: &[u8], path: &Path) -> Outcome<bool> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder).map_err(|error| cannot("create", folder, error))?;
     }
-    let beside = path.with_extension(format!("{}.tmp", std::process::id()));
+    // Another process, or a thread of this one, may write the same file.
+    static WRITES: AtomicUsize = AtomicUsize::new(0);
+    let write = WRITES.fetch_add(1, Ordering::Relaxed);
+    let beside = path.with_extension(format!("{}-{write}.tmp", std::process::id()));
     std::fs::write(&beside, bytes).map_err(|error| cannot("write", &beside, error))?;
     std::fs::rename(&beside, path).map_err(|error| cannot("replace", path, error))?;
     Ok(true)
