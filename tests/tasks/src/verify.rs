@@ -29,10 +29,18 @@ const TESTS: &str = "tests";
 const FORMAT: &str = "format";
 const LINT: &str = "lint";
 
-/// Work for the step `tests`, and the step after which it can begin. It does nothing a second time, so `tests` does it
+/// Work for the step `tests` that can begin after an earlier one. It does nothing a second time, so `tests` does it
 /// again, and reports its errors.
-const AHEAD: &[(&str, fn(&Repository) -> Outcome)] =
-    &[(FORMAT, build_rust_components), (LINT, install_clients), (LINT, build_components)];
+struct Ahead {
+    after: &'static str,
+    work: fn(&Repository) -> Outcome,
+}
+
+const AHEAD: &[Ahead] = &[
+    Ahead { after: FORMAT, work: build_rust_components },
+    Ahead { after: LINT, work: install_clients },
+    Ahead { after: LINT, work: build_components },
+];
 
 /// One thing that CI checks.
 struct Step {
@@ -126,8 +134,8 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> Outcome {
             run_command::step(&title, "", || (step.check)(&run))
                 .map_err(|failure| stopped(step, &failure))?;
             took.push(format!("{} {}", step.name, run_command::time(begun.elapsed())));
-            for (_, work) in AHEAD.iter().filter(|(after, _)| is_chosen(TESTS) && *after == step.name) {
-                scope.spawn(move || drop(work(repository)));
+            for ahead in AHEAD.iter().filter(|ahead| is_chosen(TESTS) && ahead.after == step.name) {
+                scope.spawn(|| drop((ahead.work)(repository)));
             }
         }
         Ok(())
