@@ -19,36 +19,12 @@ use crate::guests::{copy, guest, plugin};
 /// The maximum time of a start: an unoptimised build compiles every component.
 const START: Duration = Duration::from_secs(300);
 
-/// The machine, which servers share. A test has one server at a time.
-static MACHINE: LazyLock<Arc<Semaphore>> =
-    LazyLock::new(|| Arc::new(Semaphore::new(MachineShare::Whole.permits() as usize)));
+/// Servers share the machine, since a neighbour's maximum wait is far above what other servers add to it. A server whose
+/// speed is measured has the machine to itself. A test has one server at a time.
+static MACHINE: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(SERVERS as usize)));
 
-/// How much of the machine a server takes from others.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MachineShare {
-    /// Six servers run at once.
-    Common,
-    /// An attacked server, beside at most two other attacked ones. A neighbour's maximum wait is far above what two
-    /// attacks beside it add to it.
-    Attacked,
-    /// A server whose speed is measured runs alone.
-    Whole,
-}
-
-impl MachineShare {
-    fn permits(self) -> u32 {
-        match self {
-            Self::Common => 1,
-            Self::Attacked => 2,
-            Self::Whole => 6,
-        }
-    }
-
-    /// Waits until other servers leave so much of the machine. It is taken until the guard is dropped.
-    pub async fn take(self) -> OwnedSemaphorePermit {
-        Arc::clone(&MACHINE).acquire_many_owned(self.permits()).await.expect("the semaphore is never closed")
-    }
-}
+/// How many servers run at once, unless one has the machine to itself.
+const SERVERS: u32 = 6;
 
 /// A running server.
 pub struct Server {
@@ -69,7 +45,7 @@ pub struct Builder {
     env: Vec<(String, String)>,
     shell: Option<String>,
     log: Option<String>,
-    share: MachineShare,
+    alone: bool,
     cold: bool,
     quick: bool,
 }
@@ -84,17 +60,17 @@ impl Server {
             env: Vec::new(),
             shell: None,
             log: None,
-            share: MachineShare::Common,
+            alone: false,
             cold: false,
             quick: false,
         }
     }
 
-    /// Waits until other servers leave so much of the machine.
-    pub async fn take_machine(&mut self, share: MachineShare) {
+    /// Waits until no other test uses its server, and lets none start one, so that they do not disturb a measurement.
+    pub async fn take_machine(&mut self) {
         // While it waits, another server may have the machine. This one runs on, without calls.
         self.release_machine();
-        self.share = Some(share.take().await);
+        self.share = Some(whole_machine().await);
     }
 
     /// Lets other servers run, because the measurements that they would disturb are done.
@@ -257,12 +233,7 @@ impl Builder {
 
     /// Without other servers on the machine as soon as it serves, for measurements.
     pub fn alone(self) -> Self {
-        Self { share: MachineShare::Whole, ..self }
-    }
-
-    /// Beside few other servers as soon as it serves, for an attack.
-    pub fn attacked(self) -> Self {
-        Self { share: MachineShare::Attacked, ..self }
+        Self { alone: true, ..self }
     }
 
     /// With an empty code cache of its own.
@@ -276,7 +247,7 @@ impl Builder {
     }
 
     pub async fn start(self) -> Server {
-        let share = MachineShare::Common.take().await;
+        let share = machine(1).await;
         let mut command = match &self.shell {
             Some(shell) => shell_command(shell),
             None => program().into(),
@@ -309,8 +280,8 @@ impl Builder {
         let url = url.unwrap_or_else(|_| panic!("the server did not start:\n{}", said.lock().unwrap()));
         let start = begun.elapsed();
         let mut server = Server { share: Some(share), child, url, said, folder: self.folder, start };
-        if self.share != MachineShare::Common {
-            server.take_machine(self.share).await;
+        if self.alone {
+            server.take_machine().await;
         }
         server
     }
@@ -319,6 +290,15 @@ impl Builder {
         let folder = self.folder.path();
         if self.cold { unshared_xdg_homes(folder) } else { xdg_homes(folder) }
     }
+}
+
+/// The machine without any server of this module, until the permit is dropped.
+pub async fn whole_machine() -> OwnedSemaphorePermit {
+    machine(SERVERS).await
+}
+
+async fn machine(servers: u32) -> OwnedSemaphorePermit {
+    Arc::clone(&MACHINE).acquire_many_owned(servers).await.expect("the semaphore is never closed")
 }
 
 /// The program, started by a shell that runs a command first.

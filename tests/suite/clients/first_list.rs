@@ -17,7 +17,7 @@ use plugport_tests::external_clients::ExternalClient::{
 use plugport_tests::http_client::Client;
 use plugport_tests::raw_server::wait_until;
 use plugport_tests::reload::tool_names;
-use plugport_tests::server::MachineShare;
+use plugport_tests::server::whole_machine;
 use tempfile::TempDir;
 use tokio::process::{Child, Command};
 
@@ -100,7 +100,7 @@ async fn first_list(
 }
 
 async fn assert_everything_is_listed_first(plugins: &Path, clients: &[ExternalClient]) -> Result<()> {
-    let _machine = MachineShare::Whole.take().await;
+    let _machine = whole_machine().await;
     let all = all(plugins).await;
     ensure!(!all.is_empty(), "the plugins have no tools");
     let mut failed = Vec::new();

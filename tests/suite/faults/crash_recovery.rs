@@ -14,7 +14,7 @@ use plugport_tests::hostile_files::seeded;
 use plugport_tests::http_client::{Client, LEGACY};
 use plugport_tests::raw_server::RawServer;
 use plugport_tests::reload::{install_guest, tool_names};
-use plugport_tests::server::{MachineShare, program};
+use plugport_tests::server::{program, whole_machine};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::process::{Child, Command};
@@ -57,7 +57,7 @@ struct Home {
 }
 
 async fn assert_survives(times: usize, seed: u64) {
-    let _machine = MachineShare::Whole.take().await;
+    let _machine = whole_machine().await;
     let home = Arc::new(Home {
         folder: folder(&["polite"]),
         sent: AtomicU64::default(),

@@ -9,7 +9,7 @@ use plugport_tests::guests::folder;
 use plugport_tests::hostile_files::seeded;
 use plugport_tests::http_client::Client;
 use plugport_tests::raw_server::RawServer;
-use plugport_tests::server::MachineShare;
+use plugport_tests::server::whole_machine;
 use serde_json::{Value, json};
 
 use crate::mcp::tasks::TaskClient;
@@ -64,7 +64,7 @@ async fn tasks_survive_a_server_killed_while_it_makes_and_ends_them() {
 }
 
 async fn assert_survive(lives: usize, seed: u64) {
-    let _machine = MachineShare::Whole.take().await;
+    let _machine = whole_machine().await;
     let folder = folder(&["jobs"]);
     let mut all = BTreeMap::new();
     let mut random = seeded(seed);

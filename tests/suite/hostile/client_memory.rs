@@ -7,7 +7,7 @@ use plugport_tests::containment::Neighbour;
 use plugport_tests::http_client::{Client, LEGACY};
 use plugport_tests::raw_post::{call_body, call_headers, post_head, status_line};
 use plugport_tests::raw_server::RawServer;
-use plugport_tests::server::{MachineShare, Server, folder};
+use plugport_tests::server::{Server, folder, whole_machine};
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpSocket, TcpStream};
@@ -83,7 +83,7 @@ async fn a_body_that_is_announced_too_large_is_rejected_before_it_comes() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn unread_answers_and_unfinished_bodies_are_bounded_and_a_neighbour_is_served() {
-    let server = Server::builder().guest("polite").config(CONFIG).attacked().start().await;
+    let server = Server::builder().guest("polite").config(CONFIG).start().await;
     Neighbour::new(server.url()).echo().await;
     let before = server.rss();
     let neighbour_loop = Neighbour::new(server.url()).start_loop();
@@ -151,7 +151,7 @@ async fn a_client_that_takes_all_connections_loses_them_to_new_clients() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_memory_that_clients_can_take_is_logged_at_the_start() {
-    let _machine = MachineShare::Whole.take().await;
+    let _machine = whole_machine().await;
     let config = "[server]\nclient_buffers_mib = 64\nguest_memory_mib = 1024\nmax_connections = 100\n";
     let plugins = folder(&[]);
     let server = RawServer::start(plugins.path(), config);

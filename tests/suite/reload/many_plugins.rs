@@ -10,7 +10,7 @@ use plugport_tests::hostile_files::{burdened, labelled};
 use plugport_tests::http_client::{Client, LEGACY, Stream};
 use plugport_tests::raw_server::RawServer;
 use plugport_tests::reload::tool_names;
-use plugport_tests::server::MachineShare;
+use plugport_tests::server::whole_machine;
 use serde_json::json;
 
 /// An unoptimised compiler takes a fifth of a second for each.
@@ -52,7 +52,7 @@ async fn wait_until_announced(stream: &mut Stream, client: &Client, tool: &str) 
 
 #[tokio::test(flavor = "multi_thread")]
 async fn many_plugins_are_there_at_once_and_cost_little() {
-    let _machine = MachineShare::Whole.take().await;
+    let _machine = whole_machine().await;
     let plugins = folder(&[]);
     let (mut none, listed, _) = first_list(plugins.path(), LONG_START).await;
     assert_eq!(listed, [""; 0]);
@@ -88,7 +88,7 @@ async fn many_plugins_are_there_at_once_and_cost_little() {
 /// A client that lists while one file is compiled gets the ready plugins, and `list_changed` for the other.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_that_takes_long_to_compile_holds_up_no_other() {
-    let _machine = MachineShare::Whole.take().await;
+    let _machine = whole_machine().await;
     let plugins = folder(&["polite", "version_b"]);
     let slow = burdened(&std::fs::read(guest("version_a")).unwrap(), BURDEN);
     // The first by its name; the others are not cached either.
@@ -116,7 +116,7 @@ async fn a_file_that_takes_long_to_compile_holds_up_no_other() {
 /// The first list has every cached plugin, also while another one compiles for long.
 #[tokio::test(flavor = "multi_thread")]
 async fn cached_plugins_are_in_the_first_list_and_the_rest_is_announced() {
-    let _machine = MachineShare::Whole.take().await;
+    let _machine = whole_machine().await;
     let plugins = folder(&["polite", "version_b"]);
     let (mut first, ..) = first_list(plugins.path(), LONG_START).await;
     first.wait_for_log("\nloaded").await;

@@ -55,7 +55,7 @@ impl AttackedServer {
     pub async fn begin(name: &'static str, builder: Builder) -> Self {
         let canaries = Canaries::prepare().await;
         let (variable, secret) = canaries.variable();
-        let server = builder.guest("polite").env(variable, secret).attacked().start().await;
+        let server = builder.guest("polite").env(variable, secret).start().await;
         let neighbour = Neighbour::from(server.url(), ELSEWHERE);
         neighbour.echo_times(WARM_UP).await;
         let before = neighbour.echo_times(BEFORE).await;
@@ -81,8 +81,7 @@ impl AttackedServer {
         self.end_after(Duration::ZERO, max).await
     }
 
-    /// The same for a server that may release its memory only after some time. Other servers have the machine
-    /// meanwhile.
+    /// The same for a server that may release its memory only after some time. Others may start meanwhile.
     pub async fn end_after(mut self, release_time: Duration, max: u64) -> AttackReport {
         let name = self.name;
         let during = self.neighbour_loop.end().await;

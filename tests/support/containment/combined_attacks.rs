@@ -67,7 +67,7 @@ async fn installed_attacks() -> Vec<InstalledAttack> {
 
 fn builder(installed: &[InstalledAttack], canaries: &Canaries) -> Builder {
     let (name, value) = canaries.variable();
-    let mut builder = Server::builder().guest("polite").env(name, value).attacked();
+    let mut builder = Server::builder().guest("polite").env(name, value);
     let mut config = COMMON_LIMITS.to_owned();
     for InstalledAttack { plugin, attack, prepared, .. } in installed {
         config += &format!("[plugins.{plugin}]\n{}\n{}", attack.config, prepared.grants(plugin));

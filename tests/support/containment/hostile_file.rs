@@ -16,12 +16,12 @@ const ECHOES: u32 = 50;
 /// Puts the file and copies of it into a folder, starts a server, and asserts the eight points.
 pub(super) async fn assert_file_contained(entry: &str, attack: &Attack) -> ReportRow {
     let (canaries, prepared) = (Canaries::prepare().await, PreparedGrant::prepare(attack.grant).await);
-    let (mut start, before) = without(builder(attack, &canaries, &prepared).attacked()).await;
+    let (mut start, before) = without(builder(attack, &canaries, &prepared)).await;
     if let AttackAction::Published { .. } = attack.action {
         // The engine keeps the image of a plugin's memory in an open file as long as the plugin is there.
         start.files += attack.repeats as usize + 1;
     }
-    let mut server = with_copies(attack, builder(attack, &canaries, &prepared)).attacked().start().await;
+    let mut server = with_copies(attack, builder(attack, &canaries, &prepared)).start().await;
     let took = server.start();
     let max = attack.within * (attack.repeats + 1);
     assert!(took < max, "{entry}: the server took {took:?} to start");
