@@ -2,10 +2,14 @@
 
 use std::borrow::Cow;
 
-use crate::config::Limits;
+use crate::config::{Limits, ServerConfig};
 
 /// How much larger quick code may be.
 const QUICK_SIZE: u64 = 4;
+
+/// How much larger its stack is: quick code keeps nearly every value of a function there, and the functions of an
+/// interpreter have thousands.
+const QUICK_STACK: u64 = 16;
 
 /// How much time the compiler takes for good code. The code runs in the same engine, with the same fuel and the same
 /// checks.
@@ -32,6 +36,16 @@ impl CompileEffort {
         match self {
             Self::Full => &[Self::Full],
             Self::Quick => &[Self::Full, Self::Quick],
+        }
+    }
+
+    /// The settings of a server that runs code of this effort.
+    pub fn settings(self, settings: ServerConfig) -> ServerConfig {
+        match self {
+            Self::Full => settings,
+            Self::Quick => {
+                ServerConfig { stack_kib: settings.stack_kib.saturating_mul(QUICK_STACK), ..settings }
+            }
         }
     }
 

@@ -131,7 +131,7 @@ pub(super) const ENTRIES: &[Entry] = &[
                 Attack::call("hostile_empty_writes", "flood", "ok", "HttpRequestBodySize")
                     .arguments(r#"{"authority": "{authority}", "bytes": 3145728}"#)
                     .granted(AttackGrant::BadWebServer)
-                    .configured("limits = { http_ms = 200 }")
+                    .configured("limits = { http_ms = 2_000 }")
                     .times(5),
             ),
             Contained(

@@ -93,6 +93,7 @@ pub(super) fn prepare(
     let (tracer, exporter) = tracer(config.telemetry.otlp.as_ref())?;
     let authenticator = Arc::new(Authenticator::new(config.auth.as_ref(), audit.clone()));
     let effort = if args.dev_quick { CompileEffort::Quick } else { CompileEffort::Full };
+    let settings = effort.settings(settings);
     let compiler = compiler(&config).with_effort(effort);
     let loader =
         Loader::new(&settings, Arc::clone(&store), audit.clone(), compiler).context("cannot start")?;
