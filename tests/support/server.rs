@@ -47,6 +47,7 @@ pub struct Builder {
     log: Option<String>,
     alone: bool,
     cold: bool,
+    quick: bool,
 }
 
 impl Server {
@@ -61,6 +62,7 @@ impl Server {
             log: None,
             alone: false,
             cold: false,
+            quick: false,
         }
     }
 
@@ -239,6 +241,11 @@ impl Builder {
         Self { cold: true, ..self }
     }
 
+    /// Compiles quickly, as for `plugport dev`: an interpreter takes long, and its machine code is not what is tested.
+    pub fn quickly_compiled(self) -> Self {
+        Self { quick: true, ..self }
+    }
+
     pub async fn start(self) -> Server {
         let share = machine(1).await;
         let mut command = match &self.shell {
@@ -250,6 +257,9 @@ impl Builder {
         }
         command.args(["serve", "--listen", self.listen, "--plugins"]);
         command.arg(self.plugins.as_deref().unwrap_or(self.folder.path()));
+        if self.quick {
+            command.args(["--until-eof", "--dev-quick"]);
+        }
         command.current_dir(self.folder.path()).envs(self.homes());
         if let Some(text) = &self.config {
             let file: PathBuf = self.folder.path().join("plugport.toml");
@@ -257,7 +267,9 @@ impl Builder {
             command.arg("--config").arg(file);
         }
         command.envs(self.env);
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true);
+        // A server with `--until-eof` ends with its stdin, which ends with the child.
+        command.stdin(if self.quick { Stdio::piped() } else { Stdio::null() });
+        command.stdout(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true);
         let begun = Instant::now();
         let mut child = command.spawn().unwrap();
         let said = Arc::new(Mutex::new(String::new()));

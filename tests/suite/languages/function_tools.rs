@@ -109,7 +109,8 @@ async fn a_component_in_python_for_another_host_runs_unchanged() {
     let build = || build_project(Lang::Python, "tests/guests/functions/python");
     let component = tokio::task::spawn_blocking(build).await.unwrap().expect("the toolchain is required");
     let component = std::fs::read(component).unwrap();
-    let server = Server::builder().file("python.wasm", &component).config(LIMITS).start().await;
+    let server =
+        Server::builder().file("python.wasm", &component).config(LIMITS).quickly_compiled().start().await;
     published(&server, "python-eval").await;
     let client = Client::new(server.url());
     let eval = async |expression: &str| client.call("python-eval", json!({ "expression": expression })).await;

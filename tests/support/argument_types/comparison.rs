@@ -77,7 +77,8 @@ impl Comparison {
         let component =
             tokio::task::spawn_blocking(move || project::component(lang, &built)).await.unwrap()?;
         let bytes = std::fs::read(component).unwrap();
-        let server = Server::builder().file("types.wasm", &bytes).config(CONFIG).start().await;
+        let server =
+            Server::builder().file("types.wasm", &bytes).config(CONFIG).quickly_compiled().start().await;
         let client = Client::new(server.url());
         let tools = published_tools(&client, &server, types.len()).await;
         let mut differences: Vec<Difference> =
