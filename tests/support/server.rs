@@ -19,9 +19,13 @@ use crate::guests::{copy, guest, plugin};
 /// The maximum time of a start: an unoptimised build compiles every component.
 const START: Duration = Duration::from_secs(300);
 
-/// Servers share the machine, since a neighbour's maximum wait is far above what other servers add to it. A server whose
-/// speed is measured has the machine to itself. A test has one server at a time.
+/// Servers share the machine: what others add to the wait of a neighbour is far below its maximum. A server whose speed
+/// is measured has the machine to itself. A test has one server at a time, since another test may wait for all between
+/// the starts of two. Servers that a test starts in another way do not count.
 static MACHINE: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(SERVERS as usize)));
+
+/// The maximum time until a server may start: tests of builders take minutes.
+const TURN: Duration = Duration::from_secs(1_800);
 
 /// How many servers run at once, unless one has the machine to itself.
 const SERVERS: u32 = 6;
@@ -298,7 +302,9 @@ pub async fn whole_machine() -> OwnedSemaphorePermit {
 }
 
 async fn machine(servers: u32) -> OwnedSemaphorePermit {
-    Arc::clone(&MACHINE).acquire_many_owned(servers).await.expect("the semaphore is never closed")
+    let permit = Arc::clone(&MACHINE).acquire_many_owned(servers);
+    let permit = tokio::time::timeout(TURN, permit).await;
+    permit.expect("no test keeps a server while it starts another").expect("the semaphore is never closed")
 }
 
 /// The program, started by a shell that runs a command first.

@@ -57,6 +57,7 @@ pub use roles::{
     QuotaKind, RequiredScopes, RoleConfig, RolesConfig, Rule, WhoPattern, WhoPatternError,
 };
 pub(crate) use roles::{comparable_uri, has_dot_segment};
+pub(crate) use server::MAX_STACK_KIB;
 pub use server::{ServerConfig, parse_listen};
 pub use sidecar::sidecar_path;
 pub use signatures::{KeyId, SignatureKeys, TrustedKey};

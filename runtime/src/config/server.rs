@@ -15,6 +15,9 @@ use super::toml_reader::{TomlEntry, TomlReader, TomlTable};
 /// PLUG on a phone keypad.
 const DEFAULT_PORT: u16 = 7584;
 
+/// The largest `stack_kib`.
+pub(crate) const MAX_STACK_KIB: u64 = 8_192;
+
 /// The settings of the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerConfig {
@@ -248,7 +251,7 @@ impl ServerConfig {
         server.guest_memory_mib = from.take_number("guest_memory_mib", 64, 1 << 24, reader);
         for (key, min, max, field) in [
             ("caller_calls_per_second", 1, 1_000_000_000, &mut server.caller_calls_per_second),
-            ("stack_kib", 64, 8_192, &mut server.stack_kib),
+            ("stack_kib", 64, MAX_STACK_KIB, &mut server.stack_kib),
             ("compiled_cache_mib", 0, 1 << 20, &mut server.compiled_cache_mib),
             ("task_store_mib", 1, 1 << 20, &mut server.task_store_mib),
         ] {

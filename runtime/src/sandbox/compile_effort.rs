@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::config::{Limits, ServerConfig};
+use crate::config::{Limits, MAX_STACK_KIB, ServerConfig};
 
 /// How much larger quick code may be.
 const QUICK_SIZE: u64 = 4;
@@ -11,8 +11,7 @@ const QUICK_SIZE: u64 = 4;
 /// interpreter have thousands.
 const QUICK_STACK: u64 = 16;
 
-/// How much time the compiler takes for good code. The code runs in the same engine, with the same fuel and the same
-/// checks.
+/// How much time the compiler takes for good code. The code runs with the same fuel and the same checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum CompileEffort {
     /// For code that is served.
@@ -44,7 +43,8 @@ impl CompileEffort {
         match self {
             Self::Full => settings,
             Self::Quick => {
-                ServerConfig { stack_kib: settings.stack_kib.saturating_mul(QUICK_STACK), ..settings }
+                let stack_kib = settings.stack_kib.saturating_mul(QUICK_STACK).min(MAX_STACK_KIB);
+                ServerConfig { stack_kib, ..settings }
             }
         }
     }
@@ -57,5 +57,19 @@ impl CompileEffort {
                 Cow::Owned(Limits { code_mib: limits.code_mib.saturating_mul(QUICK_SIZE), ..limits.clone() })
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quick_code_has_more_stack_up_to_the_most_that_may_be_configured() {
+        let stack = |effort: CompileEffort, stack_kib| {
+            effort.settings(ServerConfig { stack_kib, ..ServerConfig::default() }).stack_kib
+        };
+        assert_eq!([64, 512, 8_192].map(|kib| stack(CompileEffort::Full, kib)), [64, 512, 8_192]);
+        assert_eq!([64, 512, 8_192].map(|kib| stack(CompileEffort::Quick, kib)), [1_024, 8_192, 8_192]);
     }
 }

@@ -25,7 +25,7 @@ macro_rules! contained {
             #[tokio::test(flavor = "multi_thread")]
             async fn $test() {
                 let entry = corpus::entries().find(|entry| entry.id == $id).unwrap();
-                // They overlap as far as there may be so many servers.
+                // They run at the same time, up to the number of servers that may.
                 let attacks = entry.attacks().map(|attack| {
                     let attack = attack.times(attack.repeats.min(EVERY_DAY));
                     tokio::spawn(async move { assert_contained(entry.id, &attack).await })

@@ -77,7 +77,7 @@ async fn drive(lang: Lang) {
     let filler = std::fs::read(guest("kv_probe")).unwrap();
     let web = BadWebServer::start().await;
     let builder = Server::builder().file("features.wasm", &component).file("small.wasm", &filler);
-    let server = builder.config(&config(&web)).env(VARIABLE, SECRET).quickly_compiled().start().await;
+    let server = builder.config(&config(&web)).env(VARIABLE, SECRET).start().await;
     published(&server, "features-fetch-text").await;
     published(&server, "small-set").await;
     fill_small_store(&server).await;

@@ -74,8 +74,7 @@ async fn drive(lang: Lang) {
     let Some(component) = built else { return };
     let bytes = std::fs::read(&component).unwrap();
     let config = format!("{LIMITS}{GRANTS}");
-    let server =
-        Server::builder().file("features.wasm", &bytes).config(&config).quickly_compiled().start().await;
+    let server = Server::builder().file("features.wasm", &bytes).config(&config).start().await;
     published(&server, "features-log").await;
     for caller in AnsweringClient::both(server.url()).await {
         let driven = GuestUnderTest { lang, caller, server: &server };

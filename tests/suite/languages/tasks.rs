@@ -78,7 +78,7 @@ async fn drive(lang: Lang) {
     let component = std::fs::read(&component).unwrap();
     let config = format!("{LIMITS}{TASK_LIMITS}");
     let builder = Server::builder().file("features.wasm", &component).file("sleeper.wasm", &component);
-    let server = builder.config(&config).quickly_compiled().start().await;
+    let server = builder.config(&config).start().await;
     published(&server, "features-detach").await;
     published(&server, "sleeper-sleep").await;
     knows_what_its_client_declares(lang, &server).await;

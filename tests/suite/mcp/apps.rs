@@ -169,6 +169,7 @@ async fn an_app_that_a_guest_makes_asks_for_no_more_than_is_granted() {
     assert_eq!(checked["plugins"][0]["warnings"].as_array().unwrap().len(), 2, "{checked}");
 
     // What is granted may be asked for.
+    drop(server);
     let ui = "ui = { connect = [\"https://evil.test\"], permissions = [\"camera\"] }";
     let config = format!("[plugins.hostile_app.grants]\n{ui}\n");
     let server = Server::builder().file("hostile_app.wasm", &component).config(&config).start().await;

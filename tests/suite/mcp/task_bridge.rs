@@ -106,6 +106,7 @@ async fn without_the_setting_there_is_no_second_tool_and_calls_are_waited_for() 
     assert_eq!(client.call("polite-nap", json!({ "ms": 500 })).await.tool_text(), "rested");
     let unknown = client.call(RESULT, json!({ "taskId": "x" })).await;
     assert_eq!(unknown.error_code(), -32602, "{unknown:?}");
+    drop(plain);
     let config = format!("{BRIDGED}[plugins.polite]\ntask_bridge = false\n");
     let server = Server::builder().guest("polite").guest("conformance").config(&config).start().await;
     let names = names(&Client::new(server.url())).await;

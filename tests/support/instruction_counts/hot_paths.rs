@@ -52,12 +52,14 @@ cpu_ms = 60_000
 wall_ms = 60_000
 ";
 
-/// Counts every path, of the three servers at the same time: a server under valgrind runs on one processor.
+/// Counts every path.
 pub async fn measure() -> Costs {
     precompile(&guest(GUEST)).await;
-    let (mut http, mut with_token, mut stdio) = (Costs::new(), Costs::new(), Costs::new());
-    tokio::join!(count_http(&mut http), count_with_token(&mut with_token), count_stdio(&mut stdio));
-    http.into_iter().chain(with_token).chain(stdio).collect()
+    let mut costs = Costs::new();
+    count_http(&mut costs).await;
+    count_with_token(&mut costs).await;
+    count_stdio(&mut costs).await;
+    costs
 }
 
 /// Calls of a fresh instance, of one that is reused, and in a session; and a page of `tools/list`.

@@ -29,17 +29,17 @@ const TESTS: &str = "tests";
 const FORMAT: &str = "format";
 const LINT: &str = "lint";
 
-/// Work for the step `tests` that can begin after an earlier one. It does nothing a second time, so `tests` does it
-/// again, and reports its errors.
-struct Ahead {
+/// Work for the steps `guests` and `tests` that begins when an earlier step has succeeded, beside those that follow. Its
+/// errors are dropped: the step that needs it does it again, which takes no time if it is done, and reports them.
+struct BackgroundWork {
     after: &'static str,
-    work: fn(&Repository) -> Outcome,
+    work: fn(&Run<'_>) -> Outcome,
 }
 
-const AHEAD: &[Ahead] = &[
-    Ahead { after: FORMAT, work: build_rust_components },
-    Ahead { after: LINT, work: install_clients },
-    Ahead { after: LINT, work: build_components },
+const BACKGROUND: &[BackgroundWork] = &[
+    BackgroundWork { after: FORMAT, work: |run| build_rust_components(run.repository) },
+    BackgroundWork { after: LINT, work: |_| install_clients() },
+    BackgroundWork { after: LINT, work: |run| build_components_with(run) },
 ];
 
 /// One thing that CI checks.
@@ -76,7 +76,7 @@ const GATES: &[Step] = &[
 ];
 
 /// Tests that run at the same time: more than a small machine has cores, since most of them wait for the server. Those
-/// that measure times have the machine to themselves.
+/// that measure speed have the machine to themselves.
 const TEST_THREADS: &str = "6";
 
 /// The workspaces.
@@ -132,10 +132,11 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> Outcome {
             let title = format!("[{}/{}] {}", index + 1, chosen.len(), step.name);
             let begun = Instant::now();
             run_command::step(&title, "", || (step.check)(&run))
-                .map_err(|failure| stopped(step, &failure))?;
+                .map_err(|failure| stopped(step, &failure))
+                .inspect_err(|failure| eprintln!("{failure}\nwaiting for what runs beside it"))?;
             took.push(format!("{} {}", step.name, run_command::time(begun.elapsed())));
-            for ahead in AHEAD.iter().filter(|ahead| is_chosen(TESTS) && ahead.after == step.name) {
-                scope.spawn(|| drop((ahead.work)(repository)));
+            for background in BACKGROUND.iter().filter(|work| is_chosen(TESTS) && work.after == step.name) {
+                scope.spawn(|| drop((background.work)(&run)));
             }
         }
         Ok(())
@@ -214,7 +215,7 @@ fn tests(run: &Run<'_>, filter: Option<&str>) -> Outcome {
     std::thread::scope(|scope| {
         if filter.is_none() {
             // Installing waits for the network. The tests that need these clients report errors.
-            scope.spawn(|| drop(install_clients(run.repository)));
+            scope.spawn(|| drop(install_clients()));
         }
         // Otherwise the tests build the server once more, without Clippy, and components while their time is measured.
         build_components(run.repository)
@@ -234,7 +235,7 @@ fn tests(run: &Run<'_>, filter: Option<&str>) -> Outcome {
 }
 
 /// The clients of other projects, with the program that the step `lint` compiles.
-fn install_clients(_: &Repository) -> Outcome {
+fn install_clients() -> Outcome {
     run_command::run(Command::new(demo::beside_this_program("install_clients")?))
 }
 
@@ -242,6 +243,12 @@ fn install_clients(_: &Repository) -> Outcome {
 fn build_rust_components(repository: &Repository) -> Outcome {
     guests::run(repository, &[])?;
     demo::build_rust_plugins(repository)
+}
+
+/// The same with the toolchains of other languages, for which another thread may still wait.
+fn build_components_with(run: &Run<'_>) -> Outcome {
+    toolchain::prepare(run.repository, run.all_languages)?;
+    build_components(run.repository)
 }
 
 /// The test guests, and the example plugins in every language, built with the server that the step `lint` compiles.
