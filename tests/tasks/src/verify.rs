@@ -1,8 +1,8 @@
 //! `cargo verify`: all that `.ci/run` runs, in one order, here as there.
 //!
 //! Cheap steps come first, so that a forgotten `cargo fmt` fails in seconds. The first failure ends the run, since
-//! later steps would mostly repeat it. What a later step needs is installed and built beside earlier steps, which do not
-//! always occupy every processor.
+//! later steps would mostly repeat it. What a later step needs is installed and built beside earlier steps, which do
+//! not always occupy every processor.
 
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
@@ -29,8 +29,8 @@ const TESTS: &str = "tests";
 const FORMAT: &str = "format";
 const LINT: &str = "lint";
 
-/// Work for the steps `guests` and `tests` that begins when an earlier step has succeeded, beside those that follow. Its
-/// errors are dropped: the step that needs it does it again, which takes no time if it is done, and reports them.
+/// Work for the steps `guests` and `tests` that begins when an earlier step has succeeded, beside those that follow.
+/// Its errors are dropped: the step that needs it does it again, which takes no time if it is done, and reports them.
 struct BackgroundWork {
     after: &'static str,
     work: fn(&Run<'_>) -> Outcome,
