@@ -19,12 +19,13 @@ use crate::guests::{copy, guest, plugin};
 /// The maximum time of a start: an unoptimised build compiles every component.
 const START: Duration = Duration::from_secs(300);
 
-/// Servers share the machine: what others add to the wait of a neighbour is far below its maximum. A server whose speed
-/// is measured has the machine to itself. A test has one server at a time, since another test may wait for all between
-/// the starts of two. Servers that a test starts in another way do not count.
+/// Servers share the machine: what others add to the wait of a neighbour is far below its maximum. A server whose
+/// speed is measured has the machine to itself. Nothing that holds a server may wait for another one: the semaphore is
+/// fair, so if a third waits for the whole machine between the two starts, neither goes on. Tasks of one test may each
+/// have one. Servers that are started without this module do not count.
 static MACHINE: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(SERVERS as usize)));
 
-/// The maximum time until a server may start: tests of builders take minutes.
+/// How long a server may wait for its turn. Only a deadlock takes so long: the longest tests keep a server for minutes.
 const TURN: Duration = Duration::from_secs(1_800);
 
 /// How many servers run at once, unless one has the machine to itself.
@@ -304,7 +305,9 @@ pub async fn whole_machine() -> OwnedSemaphorePermit {
 async fn machine(servers: u32) -> OwnedSemaphorePermit {
     let permit = Arc::clone(&MACHINE).acquire_many_owned(servers);
     let permit = tokio::time::timeout(TURN, permit).await;
-    permit.expect("no test keeps a server while it starts another").expect("the semaphore is never closed")
+    permit
+        .expect("a turn comes, unless a test holds a server while it starts another, or one hangs")
+        .expect("the semaphore is never closed")
 }
 
 /// The program, started by a shell that runs a command first.

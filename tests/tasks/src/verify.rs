@@ -133,7 +133,11 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> Outcome {
             let begun = Instant::now();
             run_command::step(&title, "", || (step.check)(&run))
                 .map_err(|failure| stopped(step, &failure))
-                .inspect_err(|failure| eprintln!("{failure}\nwaiting for what runs beside it"))?;
+                .inspect_err(|_| {
+                if is_chosen(TESTS) || tests_languages {
+                    eprintln!("{} failed; waiting for what runs beside it", step.name);
+                }
+            })?;
             took.push(format!("{} {}", step.name, run_command::time(begun.elapsed())));
             for background in BACKGROUND.iter().filter(|work| is_chosen(TESTS) && work.after == step.name) {
                 scope.spawn(|| drop((background.work)(&run)));
@@ -245,7 +249,7 @@ fn build_rust_components(repository: &Repository) -> Outcome {
     demo::build_rust_plugins(repository)
 }
 
-/// The same with the toolchains of other languages, for which another thread may still wait.
+/// [`build_components`], once the toolchains of other languages are there: another thread may still install them.
 fn build_components_with(run: &Run<'_>) -> Outcome {
     toolchain::prepare(run.repository, run.all_languages)?;
     build_components(run.repository)
