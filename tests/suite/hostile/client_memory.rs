@@ -83,7 +83,7 @@ async fn a_body_that_is_announced_too_large_is_rejected_before_it_comes() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn unread_answers_and_unfinished_bodies_are_bounded_and_a_neighbour_is_served() {
-    let server = Server::builder().guest("polite").config(CONFIG).start().await;
+    let server = Server::builder().guest("polite").config(CONFIG).alone().start().await;
     Neighbour::new(server.url()).echo().await;
     let before = server.rss();
     let neighbour_loop = Neighbour::new(server.url()).start_loop();

@@ -55,7 +55,7 @@ impl AttackedServer {
     pub async fn begin(name: &'static str, builder: Builder) -> Self {
         let canaries = Canaries::prepare().await;
         let (variable, secret) = canaries.variable();
-        let server = builder.guest("polite").env(variable, secret).start().await;
+        let server = builder.guest("polite").env(variable, secret).alone().start().await;
         let neighbour = Neighbour::from(server.url(), ELSEWHERE);
         neighbour.echo_times(WARM_UP).await;
         let before = neighbour.echo_times(BEFORE).await;
