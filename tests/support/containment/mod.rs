@@ -3,8 +3,8 @@
 //!
 //! An attack runs against the real binary, over HTTP, while a neighbour calls the guest `polite`. The attack is
 //! repeated, because the leak of a single call does not show: twenty times in the suite, and by the program
-//! `containment` a hundred times where that takes seconds. Up to five other servers run
-//! meanwhile, and more while this one waits for idle threads to end. The result is a [`ReportRow`].
+//! `containment` a hundred times where that takes seconds. Up to five other servers run meanwhile, and more while this
+//! one waits for idle threads to end. The result is a [`ReportRow`].
 
 mod attack;
 mod attack_grant;

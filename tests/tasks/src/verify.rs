@@ -131,13 +131,12 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> Outcome {
         for (index, step) in chosen.iter().enumerate() {
             let title = format!("[{}/{}] {}", index + 1, chosen.len(), step.name);
             let begun = Instant::now();
-            run_command::step(&title, "", || (step.check)(&run))
-                .map_err(|failure| stopped(step, &failure))
-                .inspect_err(|_| {
+            if let Err(failure) = run_command::step(&title, "", || (step.check)(&run)) {
                 if is_chosen(TESTS) || tests_languages {
                     eprintln!("{} failed; waiting for what runs beside it", step.name);
                 }
-            })?;
+                return Err(stopped(step, &failure));
+            }
             took.push(format!("{} {}", step.name, run_command::time(begun.elapsed())));
             for background in BACKGROUND.iter().filter(|work| is_chosen(TESTS) && work.after == step.name) {
                 scope.spawn(|| drop((background.work)(&run)));
