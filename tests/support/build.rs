@@ -164,7 +164,7 @@ pub fn plugin(name: &str) -> PathBuf {
 /// Runs `cargo guests` or `cargo plugins`, unless `cargo verify` has done so.
 fn build_components(command: &[&str]) {
     if std::env::var_os("PLUGPORT_COMPONENTS_ARE_BUILT").is_none() {
-        cargo(&[&["run", "--quiet", "--package", "plugport-tasks", "--"], command].concat());
+        cargo(&[&["run", "--quiet", "--package", "plugport-xtask", "--"], command].concat());
     }
 }
 

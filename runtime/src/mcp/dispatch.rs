@@ -19,13 +19,12 @@ use super::jsonrpc::Request;
 use super::method::Method;
 use super::methods::subscriptions::SubscriptionStream;
 use super::methods::{
-    completion, directories, discover, item_access, lifecycle, lists, logging, prompts, resources,
+    completion, directory_read, discover, item_access, lifecycle, lists, logging, prompts, resources,
     session_tasks, skills, subscriptions, tasks, tools,
 };
 use super::mrtr::{self, MrtrParams};
 use super::notification_queue::{NotificationQueue, NotificationReceiver};
 use super::operation_metrics::error_type;
-use super::promotion::Promotion;
 use super::request_context::{Channel, LogThreshold, RequestContext, RequestLeg, Requester};
 use super::request_meta::{RequestMeta, StatelessMeta};
 use super::request_trace::{RequestTrace, TraceSource};
@@ -34,6 +33,7 @@ use super::revision::Revision;
 use super::server::Server;
 use super::sessions::in_flight::{InFlight, InFlightGuard};
 use super::sessions::session::Session;
+use super::task_promotion::Promotion;
 use super::{await_initial_load, hidden_item_audit};
 use crate::json::RawObject;
 
@@ -224,7 +224,7 @@ async fn handle(
         Method::ListPrompts => lists::prompts(server, &view, context, params),
         Method::ListSkills => skills::list(server, &view, context, params).await,
         Method::GetSkill => skills::get(server, &view, context, params),
-        Method::ReadDirectory => directories::read(server, &view, context, params),
+        Method::ReadDirectory => directory_read::read(server, &view, context, params),
         // A long call must not keep a replaced snapshot alive, so these handlers drop the view once they have found the
         // plugin.
         Method::CallTool => return tools::call(server, view, context, params).await,

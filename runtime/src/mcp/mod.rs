@@ -15,7 +15,7 @@
 //!   `result_writer` and `wire` are results.
 //! - `client_requests` is client requests as data, and `sessions` is the state of clients of older revisions.
 //! - `request_context` is one running request, with its `cancellation`, `request_meta`, `request_trace`,
-//!   `notification_queue`, `promotion` and `call_task`; `mrtr` suspends it, `tasks` keeps it when its client waits no
+//!   `notification_queue`, `task_promotion` and `call_task`; `mrtr` suspends it, `tasks` keeps it when its client waits no
 //!   longer, and `call_client` is the client as its guest sees it.
 //! - `operation_metrics` counts requests and sessions, and `audit_lookups` bounds what is looked up for the audit.
 //! - `catalog_view` is what a request sees of the catalog, and `listener_view` what the listener of a stream sees;
@@ -51,7 +51,6 @@ mod operation_metrics;
 mod oversized_message;
 mod param_errors;
 mod params;
-mod promotion;
 mod random_tokens;
 mod request_context;
 mod request_id;
@@ -64,6 +63,7 @@ mod result_writer;
 mod revision;
 mod server;
 mod sessions;
+mod task_promotion;
 mod tasks;
 mod wire;
 

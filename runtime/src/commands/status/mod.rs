@@ -5,7 +5,7 @@
 //! twice. The response is a [report](StatusReport), which the [server](StatusSource) makes and this command prints, as
 //! JSON or as a table.
 
-mod report;
+mod status_document;
 mod status_source;
 mod table;
 
@@ -18,7 +18,7 @@ use super::{CommandError, console};
 use crate::cli::{self, Source};
 use crate::config::{Config, all_user_state_dirs};
 use crate::transport::status_socket;
-use report::StatusReport;
+use status_document::StatusReport;
 pub(super) use status_source::StatusSource;
 use table::table;
 

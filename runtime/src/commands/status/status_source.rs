@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::super::console;
 use super::super::published_names::PublishedNames;
-use super::report::{CallCounts, PluginStatus, ProblemStatus, StatusReport, UnpublishedItem};
+use super::status_document::{CallCounts, PluginStatus, ProblemStatus, StatusReport, UnpublishedItem};
 use crate::catalog::{Catalog, PluginEntry, Snapshot};
 use crate::config::{ApprovalMode, Config, user_state_dir};
 use crate::observe::Redactor;

@@ -2,7 +2,7 @@
 
 use std::fmt::{Display, Write as _};
 
-use super::report::{CallCounts, PluginStatus, StatusReport};
+use super::status_document::{CallCounts, PluginStatus, StatusReport};
 use crate::observe::Escaped;
 
 /// Number of hexadecimal digits of a digest that are shown: enough to tell versions apart.

@@ -13,11 +13,11 @@ use super::super::client_requests::input_request::prepare;
 use super::super::jsonrpc::notification;
 use super::super::log_level::level_name;
 use super::super::mrtr::{self, SuspendedCalls};
-use super::super::promotion::Promotion;
 use super::super::request_context::RequestContext;
 use super::super::request_id::RequestId;
 use super::super::request_meta::is_reserved;
 use super::super::sessions::client_roots::usable_roots;
+use super::super::task_promotion::Promotion;
 use super::session_request::{self, ResponseCheck};
 use crate::access::{CallCharge, TokenReservation};
 use crate::call_env::{

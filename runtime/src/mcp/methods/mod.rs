@@ -2,7 +2,7 @@
 //! plugin, and writes the result.
 
 pub(super) mod completion;
-pub(super) mod directories;
+pub(super) mod directory_read;
 pub(super) mod discover;
 mod error_mapping;
 pub(super) mod hidden_items;

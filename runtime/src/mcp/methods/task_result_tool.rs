@@ -13,10 +13,10 @@ use tokio::time::Instant;
 
 use super::super::error::RpcError;
 use super::super::notification_queue::OutgoingMessage;
-use super::super::promotion::OpenRequests;
 use super::super::request_context::RequestContext;
 use super::super::result_writer::EncodedResult;
 use super::super::server::Server;
+use super::super::task_promotion::OpenRequests;
 use super::super::tasks::{FoundTask, LiveTask, TaskError, TaskGeneration, TaskStatus, TaskView, still_runs};
 use super::super::wire::ResultView;
 use super::{item_access, run_guest_call, task_access};

@@ -7,9 +7,9 @@ use serde_json::value::RawValue;
 use super::live_task::LiveTask;
 use crate::config::fixed_limits::TASK_RESULT_S;
 use crate::mcp::error::RpcError;
-use crate::mcp::promotion::Promotion;
 use crate::mcp::result_writer::{EncodedResult, ResultFields};
 use crate::mcp::revision::Revision;
+use crate::mcp::task_promotion::Promotion;
 
 /// Says that the call still runs, and that `result_tool` waits for its result. `server` is the server's name for
 /// `_meta`.

@@ -18,9 +18,9 @@ use crate::mcp::buffer_budget::BufferReservation;
 use crate::mcp::client_requests::input_request::InputRequest;
 use crate::mcp::client_requests::pending_input::{PendingInput, read_response};
 use crate::mcp::error::RpcError;
-use crate::mcp::promotion::{OpenRequests, Promotion};
 use crate::mcp::request_context::RequestContext;
 use crate::mcp::sessions::session::Session;
+use crate::mcp::task_promotion::{OpenRequests, Promotion};
 use crate::sandbox::RecordId;
 
 /// An unfinished task.

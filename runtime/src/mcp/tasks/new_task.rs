@@ -19,9 +19,9 @@ use crate::call_env::Caller;
 use crate::mcp::call_task::CallTask;
 use crate::mcp::error::RpcError;
 use crate::mcp::notification_queue::NotificationReceiver;
-use crate::mcp::promotion::Promotion;
 use crate::mcp::request_context::RequestContext;
 use crate::mcp::result_writer::EncodedResult;
+use crate::mcp::task_promotion::Promotion;
 use crate::sandbox::RecordId;
 use crate::token_bucket::CallerKey as _;
 

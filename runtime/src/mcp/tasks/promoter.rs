@@ -9,8 +9,8 @@ use tokio::time::Instant;
 
 use super::new_task::NewTask;
 use super::registry::Tasks;
-use crate::mcp::promotion::Promotion;
 use crate::mcp::request_context::RequestContext;
+use crate::mcp::task_promotion::Promotion;
 
 /// How long to wait before looking again: which tool is called, or whether the client has answered.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);

@@ -12,7 +12,7 @@ use axum::http::HeaderMap;
 use data_encoding::BASE64;
 use serde_json::Value;
 
-use super::headers::{METHOD, NAME, PROTOCOL_VERSION, required, single};
+use super::header_names::{METHOD, NAME, PROTOCOL_VERSION, required, single};
 use crate::catalog::{ParamHeader, ParamKind, PublishedTool};
 use crate::mcp::{ArgumentsCheck, Method, Request, Revision, RpcError};
 

@@ -13,7 +13,7 @@ use bytes::Bytes;
 use http_body_util::Either;
 
 use super::content_types::AcceptHeader;
-use super::headers::SESSION_ID;
+use super::header_names::SESSION_ID;
 use super::response_body::{HttpResponse, JsonBody, boxed};
 use super::resumable_stream::ResumableStream;
 use super::session_streams::HttpSession;

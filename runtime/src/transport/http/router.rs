@@ -29,7 +29,7 @@ use super::content_types::{AcceptHeader, PlainRejection, check_json_body};
 use super::cors;
 use super::credential_expiry;
 use super::forwarded_for::TrustedProxies;
-use super::headers::{METHOD, SESSION_ID};
+use super::header_names::{METHOD, SESSION_ID};
 use super::legacy_sse::{self, LegacySseStreams};
 use super::make_service::{ConnectionInfo, MakeService};
 use super::origin_check::{HostName, OriginCheck};

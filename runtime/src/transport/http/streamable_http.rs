@@ -10,8 +10,8 @@ use axum::http::HeaderMap;
 use bytes::Bytes;
 use serde_json::value::RawValue;
 
+use super::header_names::{LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID, single};
 use super::header_validation::{self, DeferredHeaders};
-use super::headers::{LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID, single};
 use super::resumable_stream::ResumableStream;
 use super::session_registry::SessionRegistry;
 use super::session_streams::HttpSession;

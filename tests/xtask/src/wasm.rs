@@ -146,7 +146,7 @@ mod tests {
     use super::*;
 
     fn scratch(name: &str) -> PathBuf {
-        let folder = std::env::temp_dir().join(format!("plugport-tasks-{}-{name}", std::process::id()));
+        let folder = std::env::temp_dir().join(format!("plugport-xtask-{}-{name}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         folder
     }

@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn a_project_is_recognised_by_its_file() {
-        let folder = std::env::temp_dir().join(format!("plugport-tasks-{}-languages", std::process::id()));
+        let folder = std::env::temp_dir().join(format!("plugport-xtask-{}-languages", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         assert_eq!(Language::of(&folder), None);
         for (file, language) in [("plugin.toml", Language::C), ("go.mod", Language::Go)] {

@@ -144,7 +144,7 @@ impl FuzzRun<'_> {
     }
 }
 
-/// Whether this program was started by cargo in rustc's place: `plugport-tasks /path/to/rustc ARGUMENTS...`.
+/// Whether this program was started by cargo in rustc's place: `plugport-xtask /path/to/rustc ARGUMENTS...`.
 pub(crate) fn is_compiler(command: &str) -> bool {
     Path::new(command).file_stem().is_some_and(|stem| stem == "rustc")
 }

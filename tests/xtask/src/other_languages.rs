@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn a_plugin_is_built_again_when_something_in_it_is_newer() {
-        let folder = std::env::temp_dir().join(format!("plugport-tasks-{}-foreign", std::process::id()));
+        let folder = std::env::temp_dir().join(format!("plugport-xtask-{}-foreign", std::process::id()));
         std::fs::create_dir_all(folder.join("node_modules")).unwrap();
         assert_eq!(newest(&folder), None);
         std::fs::write(folder.join("node_modules/x.js"), "").unwrap();
