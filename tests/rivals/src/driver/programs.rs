@@ -1,7 +1,9 @@
 //! The programs of the servers, and how each is started.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
+use super::case::Transport;
 use super::rival::{Rival, ToolSet};
 
 /// Where everything that is started lies.
@@ -24,8 +26,17 @@ impl Programs {
         &self.root
     }
 
-    pub fn load(&self) -> PathBuf {
-        self.release.join("rivals-load")
+    /// The load generator. For HTTP it has the last processor alone: it never sleeps, so a thread of a server that the
+    /// system moves there waits for milliseconds. Over stdio it starts the server, which would get that processor too.
+    pub fn load(&self, transport: Transport) -> Command {
+        let program = self.release.join("rivals-load");
+        if transport == Transport::Stdio || !cfg!(target_os = "linux") {
+            return Command::new(program);
+        }
+        let last = std::thread::available_parallelism().map_or(1, usize::from) - 1;
+        let mut load = Command::new("taskset");
+        load.args(["--cpu-list", &last.to_string()]).arg(program);
+        load
     }
 
     pub fn guest(&self) -> PathBuf {
