@@ -157,7 +157,7 @@ impl Client {
         loop {
             let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": params });
             let response = self.send(Method::POST, &headers, body.to_string()).await;
-            let response: Value = serde_json::from_slice(&body_of(response).await).unwrap();
+            let response: Value = serde_json::from_str(message(&text_of(response).await)).unwrap();
             let Some(result) = response.get("result") else {
                 assert_eq!(response["error"]["code"], -32602, "{response}");
                 return None;
@@ -181,16 +181,23 @@ impl Client {
                                         "io.modelcontextprotocol/clientCapabilities": {} } });
         let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
         let response = self.send(Method::POST, &headers, body.to_string()).await;
-        let text = String::from_utf8_lossy(&body_of(response).await).into_owned();
-        // A call that logs is a stream, whose last event is the response.
-        let last = text.lines().filter_map(|line| line.strip_prefix("data: ")).next_back().unwrap_or(&text);
-        let response: Value = serde_json::from_str(last).unwrap_or_default();
+        let text = text_of(response).await;
+        let response: Value = serde_json::from_str(message(&text)).unwrap_or_default();
         response["result"]["content"][0]["text"].as_str().map_or(text.clone(), str::to_owned)
     }
 }
 
 async fn body_of(response: Response<Incoming>) -> Bytes {
     response.into_body().collect().await.unwrap().to_bytes()
+}
+
+async fn text_of(response: Response<Incoming>) -> String {
+    String::from_utf8_lossy(&body_of(response).await).into_owned()
+}
+
+/// The message of a response. A call that logs and a list that waits for plugins are streams, whose last event it is.
+fn message(body: &str) -> &str {
+    body.lines().filter_map(|line| line.strip_prefix("data: ")).next_back().unwrap_or(body)
 }
 
 /// The stream of a session's notifications.
