@@ -1,4 +1,4 @@
-//! Folders with 1, 10, 100 and 1,000 plugins of five tools each, and compiled code for all of them. No two plugins are
+//! Folders with 1, 10, 100 and 1,000 plugins of six tools each, and compiled code for all of them. No two plugins are
 //! the same file.
 
 use std::path::{Path, PathBuf};
@@ -9,11 +9,11 @@ use tempfile::TempDir;
 use super::SIZES;
 use crate::support::server::{Client, Home, Server};
 
-/// A guest with the tools `ask`, which suspends its call, `client`, which does little, and three others.
+/// A guest with the tools `ask`, which suspends its call, `client`, which does little, and four others.
 const GUEST: &str = "client_requests.wasm";
 
 /// The tools of each plugin.
-pub const TOOLS: usize = 5;
+pub const TOOLS: usize = 6;
 
 /// The most suspended calls that are measured.
 pub const SUSPENDED: usize = 10_000;
@@ -85,7 +85,12 @@ pub fn build(number: usize) -> Vec<u8> {
 /// Requests the list of tools until it has this many.
 pub async fn wait_for_tools(client: &mut Client, tools: usize) {
     let begun = Instant::now();
-    while client.tools().await != Some(tools) {
+    loop {
+        let listed = client.tools().await;
+        if listed == Some(tools) {
+            return;
+        }
+        assert!(listed.is_none_or(|listed| listed < tools), "{listed:?} tools are listed instead of {tools}");
         assert!(begun.elapsed() < COMPILE_TIMEOUT, "{tools} tools are still not listed");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }

@@ -1,4 +1,4 @@
-//! Measures how far one server scales: 1,000 plugins with 5,000 tools, and for its clients 10,000 sessions, 10,000
+//! Measures how far one server scales: 1,000 plugins with 6,000 tools, and for its clients 10,000 sessions, 10,000
 //! event streams and 10,000 suspended calls at the same time.
 //!
 //! The real program serves. The benchmark prints each figure beside its aim and writes the plots to
