@@ -73,9 +73,9 @@ pub async fn project_build() -> SemaphorePermit<'static> {
 fn prepare() {
     static PREPARED: OnceLock<()> = OnceLock::new();
     PREPARED.get_or_init(|| {
-        let tasks = ["run", "--quiet", "--package", "plugport-xtask", "--", "toolchain"];
+        let xtask = ["run", "--quiet", "--package", "plugport-xtask", "--", "toolchain"];
         let output =
-            Command::new(env!("CARGO")).args(tasks).current_dir(root()).output().expect("cargo runs");
+            Command::new(env!("CARGO")).args(xtask).current_dir(root()).output().expect("cargo runs");
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "run `cargo verify languages` to see this alone:\n{said}");
     });

@@ -15,8 +15,8 @@
 //!   `result_writer` and `wire` are results.
 //! - `client_requests` is client requests as data, and `sessions` is the state of clients of older revisions.
 //! - `request_context` is one running request, with its `cancellation`, `request_meta`, `request_trace`,
-//!   `notification_queue`, `task_promotion` and `call_task`; `mrtr` suspends it, `tasks` keeps it when its client waits no
-//!   longer, and `call_client` is the client as its guest sees it.
+//!   `notification_queue`, `task_promotion` and `call_task`; `mrtr` suspends it, `tasks` keeps it when its client waits
+//!   no longer, and `call_client` is the client as its guest sees it.
 //! - `operation_metrics` counts requests and sessions, and `audit_lookups` bounds what is looked up for the audit.
 //! - `catalog_view` is what a request sees of the catalog, and `listener_view` what the listener of a stream sees;
 //!   `request_sender` says who may resume the stream of a request. `server` is what all requests share.

@@ -23,9 +23,9 @@ pub(crate) fn run(repository: &Repository, cargo: impl Fn(&str) -> Command) -> O
     let this = this.to_string_lossy().trim_end_matches(" (deleted)").to_owned();
     libraries.env("RUSTDOC", this).env(FOLDER, repository.target("doc"));
     run_command::run(libraries)?;
-    let mut tasks = cargo("doc --locked --no-deps --package plugport-xtask");
-    tasks.env("RUSTDOCFLAGS", "-D warnings");
-    run_command::run(tasks)
+    let mut xtask = cargo("doc --locked --no-deps --package plugport-xtask");
+    xtask.env("RUSTDOCFLAGS", "-D warnings");
+    run_command::run(xtask)
 }
 
 /// Whether cargo has started this program as rustdoc.
