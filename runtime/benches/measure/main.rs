@@ -87,15 +87,19 @@ fn unknown(name: &str) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// Runs each benchmark in a process of its own, and stops at the first failure.
+/// Runs each benchmark in a process of its own, and fails at the end if one has failed.
 fn run_each<'n>(names: impl Iterator<Item = &'n str>) -> ExitCode {
     let program = std::env::current_exe().unwrap();
+    let mut failed = Vec::new();
     for name in names {
         println!("\n{name}\n");
         if !Command::new(&program).arg(name).status().unwrap().success() {
-            eprintln!("the benchmark `{name}` failed");
-            return ExitCode::FAILURE;
+            failed.push(name);
         }
     }
-    ExitCode::SUCCESS
+    if failed.is_empty() {
+        return ExitCode::SUCCESS;
+    }
+    eprintln!("these benchmarks failed: {}", failed.join(", "));
+    ExitCode::FAILURE
 }

@@ -21,6 +21,7 @@ mod suspension;
 mod system_memory;
 mod thread_cpu_clock;
 mod work_estimate;
+mod yields;
 
 pub(crate) use call_permits::CallPermits;
 pub use compile::{

@@ -17,6 +17,8 @@ use std::thread::Thread;
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::{AcquireError, Semaphore, SemaphorePermit};
 
+use super::yields::Yields;
+
 /// Maximum number of permits that the ticker adds. Each needs a thread while it is used.
 const MAX_ADDED: usize = 256;
 
@@ -124,6 +126,13 @@ impl PollPermits {
             && self.on_added_threads.load(Ordering::SeqCst) == 0
     }
 
+    /// Whether one guest is being polled, and no other one waits.
+    fn has_one_poll(&self) -> bool {
+        self.on_workers.load(Ordering::Relaxed) == 1
+            && self.on_added_threads.load(Ordering::Relaxed) == 0
+            && self.waiting.load(Ordering::Relaxed) == 0
+    }
+
     /// Sets the ticking thread.
     pub(super) fn set_ticker(&self, thread: Thread) {
         // These permits have only one ticker, so this is called only once.
@@ -195,19 +204,21 @@ pub(crate) struct PermittedPolls<'p> {
     permits: &'p PollPermits,
     own: PollPermit<'p>,
     common: PollPermit<'p>,
+    yields: Yields,
 }
 
 impl<'p> PermittedPolls<'p> {
     /// For a call of the plugin whose permits are `own`.
     pub(crate) fn new(permits: &'p PollPermits, own: &'p Semaphore) -> Self {
-        Self { permits, own: PollPermit::new(own), common: PollPermit::new(&permits.common) }
+        let (own, common) = (PollPermit::new(own), PollPermit::new(&permits.common));
+        Self { permits, own, common, yields: Yields::default() }
     }
 
-    /// Acquires the permits, and then runs `poll`.
+    /// Acquires the permits, and then runs `poll`: again and again while it yields and no other guest runs or waits.
     pub(crate) fn poll<T>(
         &mut self,
         context: &mut Context<'_>,
-        poll: impl FnOnce(&mut Context<'_>) -> Poll<T>,
+        poll: impl FnMut(&mut Context<'_>) -> Poll<T>,
     ) -> Poll<T> {
         ready!(self.own.poll_acquire(context));
         let was_waiting = self.common.is_waiting();
@@ -219,7 +230,8 @@ impl<'p> PermittedPolls<'p> {
         }
         ready!(acquired);
         let polling = self.permits.start_poll();
-        let polled = polling.run(|| poll(context));
+        let is_alone = || self.permits.has_one_poll();
+        let polled = polling.run(|| self.yields.poll(context, is_alone, poll));
         drop(polling);
         self.common.release();
         self.own.release();

@@ -16,8 +16,8 @@ const START_MS: f64 = 2_000.0;
 /// Aim for the private memory of an idle plugin, KiB.
 const PLUGIN_KIB: f64 = 100.0;
 
-/// Aim for the resident memory of a server without plugins, MiB.
-const IDLE_MIB: f64 = 20.0;
+/// Aim for the resident memory of a server without plugins, MB.
+const IDLE_MB: f64 = 20.0;
 
 /// Returns the median time for each number of plugins, ms.
 pub async fn measure(homes: &Homes, figures: &mut Figures) -> Vec<(f64, f64)> {
@@ -38,7 +38,7 @@ pub async fn measure(homes: &Homes, figures: &mut Figures) -> Vec<(f64, f64)> {
     }
     figures.heading("memory of an idle server");
     let idle = settled(homes, &homes.empty, 0).await;
-    figures.aimed("no plugins: resident", idle.resident / 1024.0, "MiB", IDLE_MIB);
+    figures.aimed("no plugins: resident", idle.resident * 1024.0 / 1e6, "MB", IDLE_MB);
     figures.plain("  of that private", idle.private / 1024.0, "MiB");
     let full = settled(homes, homes.by_size.last().unwrap(), largest()).await;
     let each = |full: f64, idle: f64| (full - idle) / largest() as f64;

@@ -87,7 +87,7 @@ pub fn aims(results: &Results) -> Vec<Aim> {
         scaled,
     );
     let idle = results.idle.get(&Rival::Fresh).map(|memory| memory.resident as f64 * 1024.0 / 1e6);
-    add("resident memory, idle, MB", Bound::AtMost(20.0), idle);
+    add("resident memory, idle, with one plugin, MB", Bound::AtMost(20.0), idle);
     aims
 }
 

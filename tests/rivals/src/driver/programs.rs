@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::case::Transport;
 use super::rival::{Rival, ToolSet};
 
 /// Where everything that is started lies.
@@ -26,17 +25,8 @@ impl Programs {
         &self.root
     }
 
-    /// The load generator. For HTTP it runs on the last processor only, so that it never takes another one from a
-    /// server; the system may still put a thread of a server beside it. Over stdio it starts the server, which would be
-    /// confined to that processor too.
-    pub fn load(&self, transport: Transport) -> Command {
-        let program = self.release.join("rivals-load");
-        let processor = last_processor().filter(|_| transport == Transport::Http);
-        let Some(mut load) = processor.and_then(|processor| confined_to(&processor)) else {
-            return Command::new(program);
-        };
-        load.arg(program);
-        load
+    pub fn load(&self) -> Command {
+        Command::new(self.release.join("rivals-load"))
     }
 
     pub fn guest(&self) -> PathBuf {
@@ -159,23 +149,6 @@ impl Programs {
         words.push(shown(&folder.join("components")));
         words
     }
-}
-
-/// The last processor that this process may use. Only Linux says which.
-fn last_processor() -> Option<String> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
-    list.trim().rsplit([',', '-']).next().map(str::to_owned)
-}
-
-/// The command `taskset`, which starts a program on one processor; `None` where there is no such command.
-fn confined_to(processor: &str) -> Option<Command> {
-    let taskset = || {
-        let mut command = Command::new("taskset");
-        command.args(["-c", processor]);
-        command
-    };
-    taskset().arg("true").output().is_ok_and(|output| output.status.success()).then(taskset)
 }
 
 /// The command `env`, which starts a program with its home and caches in a folder. It logs warnings only, as Plugport.

@@ -4,10 +4,15 @@
 //! always ready keeps the process from sleeping: waking a sleeping client costs the server up to 10 µs on a virtual
 //! machine, which is not a property of the server. Only while the server computes does the client sleep, for it would
 //! take a core away.
+//!
+//! Over HTTP the process runs on the last processor only, so that it never takes another one from the server; the
+//! system may still put a thread of the server beside it. Over stdio it starts the server, which would be confined to
+//! that processor too.
 
 mod http_client;
 mod http_connection;
 mod messages;
+mod processor;
 mod stdio_client;
 
 use std::future::poll_fn;
@@ -59,6 +64,9 @@ impl Client {
 
 /// Carries out a plan.
 pub async fn run(plan: &Plan) -> Result<Report> {
+    if let Target::Http { .. } = plan.target {
+        processor::confine_to_last()?;
+    }
     let mut clients = Vec::new();
     let mut server = 0;
     for _ in 0..plan.connections {
