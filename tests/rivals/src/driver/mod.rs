@@ -138,7 +138,7 @@ impl<'p> RunningServers<'p> {
         };
         let plan =
             Plan { revision: case.revision, task: case.task, connections: case.connections, millis, target };
-        let output = self.programs.load(case.transport).arg(serde_json::to_string(&plan)?).output()?;
+        let output = self.programs.load().arg(serde_json::to_string(&plan)?).output()?;
         ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr).trim());
         Ok(serde_json::from_slice(&output.stdout)?)
     }
