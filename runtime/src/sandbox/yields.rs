@@ -126,7 +126,7 @@ mod tests {
         }
     }
 
-    fn yields(context: &mut Context<'_>) -> Poll<()> {
+    fn yields<T>(context: &mut Context<'_>) -> Poll<T> {
         context.waker().wake_by_ref();
         Poll::Pending
     }
@@ -151,7 +151,7 @@ mod tests {
         let waker = Waker::from(Arc::clone(&woken));
         let mut context = Context::from_waker(&waker);
         for times in 1..4 {
-            assert!(calls.poll(&mut context, || false, yields).is_pending());
+            assert!(calls.poll(&mut context, || false, yields::<()>).is_pending());
             assert_eq!(woken.times(), times);
         }
     }
@@ -163,7 +163,7 @@ mod tests {
         let mut context = Context::from_waker(&waker);
         let begun = Instant::now();
         for _ in 0..3 {
-            assert!(calls.poll(&mut context, || true, yields).is_pending());
+            assert!(calls.poll(&mut context, || true, yields::<()>).is_pending());
         }
         assert!(begun.elapsed() >= 2 * IN_PLACE);
         assert_eq!(woken.times(), 3);
@@ -174,7 +174,7 @@ mod tests {
         let (woken, mut calls) = (Arc::new(Woken::default()), Yields::default());
         let waker = Waker::from(Arc::clone(&woken));
         let mut context = Context::from_waker(&waker);
-        assert!(calls.poll(&mut context, || true, yields).is_pending());
+        assert!(calls.poll(&mut context, || true, yields::<()>).is_pending());
         let (mut polls, mut kept) = (0, None);
         let waiting = |context: &mut Context<'_>| -> Poll<()> {
             polls += 1;
