@@ -126,13 +126,6 @@ impl PollPermits {
             && self.on_added_threads.load(Ordering::SeqCst) == 0
     }
 
-    /// Whether one guest is being polled, and no other one waits.
-    fn has_one_poll(&self) -> bool {
-        self.on_workers.load(Ordering::Relaxed) == 1
-            && self.on_added_threads.load(Ordering::Relaxed) == 0
-            && self.waiting.load(Ordering::Relaxed) == 0
-    }
-
     /// Sets the ticking thread.
     pub(super) fn set_ticker(&self, thread: Thread) {
         // These permits have only one ticker, so this is called only once.
@@ -214,7 +207,7 @@ impl<'p> PermittedPolls<'p> {
         Self { permits, own, common, yields: Yields::default() }
     }
 
-    /// Acquires the permits, and then runs `poll`: again and again while it yields and no other guest runs or waits.
+    /// Acquires the permits, and then runs `poll`: again and again while it yields and nobody waits for a common permit.
     pub(crate) fn poll<T>(
         &mut self,
         context: &mut Context<'_>,
@@ -230,8 +223,8 @@ impl<'p> PermittedPolls<'p> {
         }
         ready!(acquired);
         let polling = self.permits.start_poll();
-        let is_alone = || self.permits.has_one_poll();
-        let polled = polling.run(|| self.yields.poll(context, is_alone, poll));
+        let nobody_waits = || self.permits.waiting.load(Ordering::Relaxed) == 0;
+        let polled = polling.run(|| self.yields.poll(context, nobody_waits, poll));
         drop(polling);
         self.common.release();
         self.own.release();

@@ -1,10 +1,10 @@
-//! Lets a guest that yields go on in its place while nobody waits for its thread.
+//! Lets a guest that yields go on in its place while no other plugin waits for its thread.
 //!
 //! A guest that pauses by fuel or in a new epoch wakes its own task and returns. tokio then queues the task again and
-//! wakes another worker, which looks for work, often takes the task, and finds none of its data in its caches. While
-//! one guest computes and nothing else happens, that takes about as long as the guest's work from one pause to the
-//! next. So the guest is polled again at once if it is the only one, and goes through tokio once in a while, which keeps
-//! a worker at the I/O driver.
+//! wakes another worker, which looks for work, often takes the task, and has none of its data in its caches. That can
+//! take as long as the guest's work from one pause to the next. So the guest is polled again at once while nobody waits.
+//! Once a millisecond it goes through tokio all the same, as its first pause does: tokio then wakes a worker that waits
+//! for I/O.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 use futures_util::task::AtomicWaker;
 use tokio::task::coop::has_budget_remaining;
 
-/// How long a guest goes on without tokio. A task that the guest has woken waits for so long, and so do cancellation and
-/// `wall_ms`.
+/// How long a guest goes on without tokio. Tasks that the guest has woken wait for so long, other calls of its plugin if
+/// these use all of the plugin's permits, cancellation, and `wall_ms`.
 const IN_PLACE: Duration = Duration::from_millis(1);
 
 /// No poll runs: who wakes the call wakes its task.
@@ -33,11 +33,11 @@ pub(super) struct Yields {
 }
 
 impl Yields {
-    /// Polls a guest, again and again while it yields and `is_alone`.
+    /// Polls a guest, again and again while it yields and `nobody_waits`.
     pub(super) fn poll<T>(
         &mut self,
         context: &mut Context<'_>,
-        is_alone: impl Fn() -> bool,
+        nobody_waits: impl Fn() -> bool,
         mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>,
     ) -> Poll<T> {
         let Some(waker) = &self.waker else {
@@ -54,7 +54,7 @@ impl Yields {
                 return polled;
             }
             // Without a budget whatever the guest waits for in tokio would only wake it again.
-            if !is_alone() || !has_budget_remaining() || begun.elapsed() >= IN_PLACE {
+            if !nobody_waits() || !has_budget_remaining() || begun.elapsed() >= IN_PLACE {
                 context.waker().wake_by_ref();
                 return polled;
             }
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_guest_that_is_alone_goes_on_until_it_is_done() {
+    fn a_guest_goes_on_while_nobody_waits() {
         let (woken, mut calls, mut pauses) = (Arc::new(Woken::default()), Yields::default(), 0);
         let waker = Waker::from(Arc::clone(&woken));
         let mut context = Context::from_waker(&waker);
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_guest_beside_others_pauses_and_its_task_knows() {
+    fn a_guest_pauses_while_others_wait_and_its_task_knows() {
         let (woken, mut calls) = (Arc::new(Woken::default()), Yields::default());
         let waker = Waker::from(Arc::clone(&woken));
         let mut context = Context::from_waker(&waker);

@@ -216,12 +216,13 @@ fn tests(run: &Run<'_>, filter: Option<&str>) -> Outcome {
     command.args(filter);
     command.env("RUST_TEST_THREADS", TEST_THREADS);
     std::thread::scope(|scope| {
-        if filter.is_none() {
-            // Installing waits for the network. The tests that need these clients report errors.
-            scope.spawn(|| drop(install_clients()));
-        }
         // Otherwise the tests build the server once more, without Clippy, and components while their time is measured.
-        build_components(run.repository)
+        if filter.is_some() {
+            return build_components(run.repository);
+        }
+        // Installing waits for the network. The tests that need these clients report errors.
+        scope.spawn(|| drop(install_clients()));
+        build_components_with(run)
     })?;
     command.env("PLUGPORT_SERVER_IS_BUILT", "1").env("PLUGPORT_COMPONENTS_ARE_BUILT", "1");
     if browser::prepare()? {
@@ -248,7 +249,7 @@ fn build_rust_components(repository: &Repository) -> Outcome {
     demo::build_rust_plugins(repository)
 }
 
-/// [`build_components`], once the toolchains of other languages are there: another thread may still install them.
+/// [`build_components`], once the toolchains of other languages are there. Another thread may be installing them.
 fn build_components_with(run: &Run<'_>) -> Outcome {
     toolchain::prepare(run.repository, run.all_languages)?;
     build_components(run.repository)
