@@ -94,6 +94,7 @@ fn run_each<'n>(names: impl Iterator<Item = &'n str>) -> ExitCode {
     for name in names {
         println!("\n{name}\n");
         if !Command::new(&program).arg(name).status().unwrap().success() {
+            eprintln!("the benchmark `{name}` failed");
             failed.push(name);
         }
     }

@@ -65,12 +65,15 @@ pub(super) async fn bounded<T>(
     let mut end = pin!(None::<tokio::time::Sleep>);
     let mut drained = pin!(drain.over());
     let ended = poll_fn(|context| {
-        match bounds.polls.poll(context, |context| work.poll_unpin(context)) {
-            Poll::Ready(Err(_)) => return Poll::Ready(Err(Interruption::Cpu)),
-            Poll::Ready(Ok(Err(_))) => return Poll::Ready(Err(Interruption::Panicked)),
-            Poll::Ready(Ok(Ok(ended))) => return Poll::Ready(Ok(ended)),
-            Poll::Pending if host_fuel.is_spent() => return Poll::Ready(Err(Interruption::Fuel)),
-            Poll::Pending => {}
+        let polled = bounds.polls.poll(context, |context| match work.poll_unpin(context) {
+            Poll::Ready(Err(_)) => Poll::Ready(Err(Interruption::Cpu)),
+            Poll::Ready(Ok(Err(_))) => Poll::Ready(Err(Interruption::Panicked)),
+            Poll::Ready(Ok(Ok(ended))) => Poll::Ready(Ok(ended)),
+            Poll::Pending if host_fuel.is_spent() => Poll::Ready(Err(Interruption::Fuel)),
+            Poll::Pending => Poll::Pending,
+        });
+        if polled.is_ready() {
+            return polled;
         }
         // The drain also ends suspended calls, which may wait for their clients for a long time.
         if drained.as_mut().poll(context).is_ready() {
@@ -83,6 +86,10 @@ pub(super) async fn bounded<T>(
         let deadline = tokio::time::Instant::from_std(bounds.begun) + wall.time + suspension.suspended_for();
         if end.as_ref().as_pin_ref().is_none_or(|end| end.deadline() != deadline) {
             end.set(Some(tokio::time::sleep_until(deadline)));
+        }
+        // A timer says nothing while tokio's budget for this task is used up, as by a guest that reads and reads.
+        if Instant::now() >= deadline.into_std() {
+            return Poll::Ready(Err(Interruption::Wall));
         }
         let Some(end) = end.as_mut().as_pin_mut() else { return Poll::Pending };
         end.poll(context).map(|()| Err(Interruption::Wall))
@@ -107,7 +114,7 @@ mod tests {
     async fn run<T>(
         wall: TimeLimit,
         switch: Option<&TaskSwitch>,
-        work: impl AsyncFnOnce(Suspension, Arc<CallPermits>) -> T,
+        work: impl AsyncFnOnce(Suspension, Arc<CallPermits>, HostFuel) -> T,
     ) -> (Result<wasmtime::Result<T>, Interruption>, &'static str) {
         let limits = Limits { concurrent_calls: 1, ..Limits::default() };
         let permits = Arc::new(CallPermits::new(&limits, Arc::new(Semaphore::new(9))));
@@ -121,7 +128,7 @@ mod tests {
             switch.map(|switch| TaskBounds { switch, wall: TimeLimit { name: "task_wall_ms", ..MINUTE } });
         let cpu = MINUTE.time;
         let bounds = CallBounds { begun: Instant::now(), wall, task, cpu, drain: &drain, polls };
-        let work = work(suspension.clone(), permits);
+        let work = work(suspension.clone(), permits, host_fuel.clone());
         let draining = async {
             tokio::time::sleep(Duration::from_millis(20)).await;
             if switch.is_none() {
@@ -135,13 +142,14 @@ mod tests {
     #[tokio::test]
     async fn calls_that_run_when_the_drain_is_over_end_wherever_they_wait() {
         let long = Duration::from_secs(3_600);
-        let sleeping = run(MINUTE, None, async |_, _| tokio::time::sleep(long).await).await.0;
+        let sleeping = run(MINUTE, None, async |_, _, _| tokio::time::sleep(long).await).await.0;
         assert_eq!(sleeping.unwrap_err(), Interruption::Replaced);
-        let suspended =
-            run(MINUTE, None, async |suspension, _| suspension.suspend_while(tokio::time::sleep(long)).await);
+        let suspended = run(MINUTE, None, async |suspension, _, _| {
+            suspension.suspend_while(tokio::time::sleep(long)).await
+        });
         assert_eq!(suspended.await.0.unwrap_err(), Interruption::Replaced);
         assert!(
-            run(MINUTE, None, async |_, _| 5).await.0.is_ok_and(|done| done.is_ok_and(|value| value == 5))
+            run(MINUTE, None, async |_, _, _| 5).await.0.is_ok_and(|done| done.is_ok_and(|value| value == 5))
         );
     }
 
@@ -150,7 +158,7 @@ mod tests {
         let brief = TimeLimit { time: Duration::from_millis(40), ..MINUTE };
         let switch = TaskSwitch::default();
         let asleep = Duration::from_millis(120);
-        let (ended, name) = run(brief, Some(&switch), async |suspension, permits| {
+        let (ended, name) = run(brief, Some(&switch), async |suspension, permits, _| {
             switch.switch();
             tokio::time::sleep(asleep).await;
             // Neither the task nor its return from a suspension holds the plugin's only permit.
@@ -161,7 +169,44 @@ mod tests {
         .await;
         assert!(ended.is_ok_and(|done| done.is_ok()) && name == "task_wall_ms");
         let never = TaskSwitch::default();
-        let (ended, name) = run(brief, Some(&never), async |_, _| tokio::time::sleep(asleep).await).await;
+        let (ended, name) = run(brief, Some(&never), async |_, _, _| tokio::time::sleep(asleep).await).await;
+        assert_eq!((ended.unwrap_err(), name), (Interruption::Wall, "wall_ms"));
+    }
+    /// Pauses once, as a guest does by fuel.
+    async fn pause() {
+        let mut paused = false;
+        poll_fn(|context| {
+            if std::mem::replace(&mut paused, true) {
+                return Poll::Ready(());
+            }
+            context.waker().wake_by_ref();
+            Poll::Pending
+        })
+        .await;
+    }
+
+    #[tokio::test]
+    async fn the_fuel_for_host_functions_is_checked_at_each_pause() {
+        let work = async |_, _, fuel: HostFuel| {
+            // The first pauses go through tokio, and the last one does not.
+            pause().await;
+            pause().await;
+            fuel.charge_call();
+            pause().await;
+        };
+        assert_eq!(run(MINUTE, None, work).await.0.unwrap_err(), Interruption::Fuel);
+    }
+
+    #[tokio::test]
+    async fn a_call_that_uses_up_the_budget_of_tokio_has_no_more_time() {
+        let (brief, never) = (TimeLimit { time: Duration::from_millis(40), ..MINUTE }, TaskSwitch::default());
+        let work = async |_, _, _| {
+            loop {
+                tokio::task::consume_budget().await;
+            }
+        };
+        let run = run::<()>(brief, Some(&never), work);
+        let (ended, name) = tokio::time::timeout(Duration::from_secs(20), run).await.unwrap();
         assert_eq!((ended.unwrap_err(), name), (Interruption::Wall, "wall_ms"));
     }
 }

@@ -36,7 +36,6 @@ mod tools;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tokio::sync::Semaphore;
 use wasmtime::component::InstancePre;
 
 pub use crate::bindings::exports::plugport::plugin::completions::{Completion, Target as CompletionTarget};
@@ -74,7 +73,7 @@ pub use shipped_files::{FileContents, ShippedFile};
 use crate::capability::{InstanceCtx, PluginCtx};
 use crate::config::PluginConfig;
 use crate::observe::Redactor;
-use crate::sandbox::{CallPermits, EpochTicker, LargeWork};
+use crate::sandbox::{CallPermits, CountedSemaphore, EpochTicker, LargeWork};
 use call_log::CallLog;
 use drain::Drain;
 use exports::Exports;
@@ -90,7 +89,7 @@ pub struct Plugin {
     /// Makes its guests yield; ends when the last plugin of the process is dropped.
     ticker: Arc<EpochTicker>,
     /// How many of its calls may be polled at once.
-    poll_share: Semaphore,
+    poll_share: CountedSemaphore,
     rate_gate: RateGate,
     call_log: Arc<CallLog>,
     drain: Drain,

@@ -14,6 +14,7 @@ mod host_fuel;
 mod keyvalue;
 mod large_work_threads;
 mod malloc_trim;
+mod pauses;
 mod poll_permits;
 mod shared_permits;
 mod store_limiter;
@@ -21,7 +22,6 @@ mod suspension;
 mod system_memory;
 mod thread_cpu_clock;
 mod work_estimate;
-mod yields;
 
 pub(crate) use call_permits::CallPermits;
 pub use compile::{
@@ -42,7 +42,7 @@ pub use keyvalue::{KvDatabase, KvError};
 pub(crate) use large_work_threads::{LargeWork, SMALL, SpentCpuTime, WorkBudget, WorkStopped};
 pub use malloc_trim::{KEPT_HEAP, TRIM_INTERVAL, set_malloc_thresholds, trim_heap};
 pub use poll_permits::worker_threads;
-pub(crate) use poll_permits::{PermittedPolls, PollPermits};
+pub(crate) use poll_permits::{CountedSemaphore, PermittedPolls, PollPermits};
 pub(crate) use shared_permits::{NoSharedPermit, SharedPermit, SharedPermits};
 pub(crate) use store_limiter::{StoreLimitHit, StoreLimiter};
 pub(crate) use suspension::Suspension;

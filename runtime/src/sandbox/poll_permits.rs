@@ -17,7 +17,7 @@ use std::thread::Thread;
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::{AcquireError, Semaphore, SemaphorePermit};
 
-use super::yields::Yields;
+use super::pauses::Pauses;
 
 /// Maximum number of permits that the ticker adds. Each needs a thread while it is used.
 const MAX_ADDED: usize = 256;
@@ -42,13 +42,11 @@ fn guest_workers() -> usize {
 pub(crate) struct PollPermits {
     /// The number of workers that guests may occupy.
     workers: usize,
-    common: Semaphore,
+    common: CountedSemaphore,
     /// The number of polls that run on workers.
     on_workers: AtomicUsize,
     /// The number of polls that run on additional threads.
     on_added_threads: AtomicUsize,
-    /// The number of polls that wait for a common permit.
-    waiting: AtomicUsize,
     begun: AtomicU64,
     ended_on_workers: AtomicU64,
     ticker: Ticker,
@@ -77,10 +75,9 @@ impl PollPermits {
     fn with_workers(workers: usize) -> Self {
         Self {
             workers,
-            common: Semaphore::new(workers),
+            common: CountedSemaphore::new(workers),
             on_workers: AtomicUsize::new(0),
             on_added_threads: AtomicUsize::new(0),
-            waiting: AtomicUsize::new(0),
             begun: AtomicU64::new(0),
             ended_on_workers: AtomicU64::new(0),
             ticker: Ticker::default(),
@@ -88,8 +85,8 @@ impl PollPermits {
     }
 
     /// Makes the permits of one plugin.
-    pub(crate) fn share(&self) -> Semaphore {
-        Semaphore::new(self.workers)
+    pub(crate) fn share(&self) -> CountedSemaphore {
+        CountedSemaphore::new(self.workers)
     }
 
     /// Called at each tick. Adds permits while few polls end on the workers and others wait; removes added permits that
@@ -103,15 +100,15 @@ impl PollPermits {
         // A task that has acquired a permit uses it only when it is polled, and it may be behind many other tasks in a
         // worker's queue.
         let unused = (self.workers + seen.added).saturating_sub(on_workers + on_added_threads);
-        let queued = self.waiting.load(Ordering::Relaxed).saturating_sub(unused);
+        let queued = self.common.waiting().saturating_sub(unused);
         let is_brisk = ended_since >= BRISK_POLLS * self.workers as u64;
         if is_brisk || (on_workers < self.workers && queued == 0) {
             // As many added permits stay as polls run on additional threads: removing those would take permits from the
             // workers.
-            seen.added -= self.common.forget_permits(seen.added.saturating_sub(on_added_threads));
+            seen.added -= self.common.semaphore.forget_permits(seen.added.saturating_sub(on_added_threads));
         } else {
             let more = queued.min(MAX_ADDED.saturating_sub(seen.added));
-            self.common.add_permits(more);
+            self.common.semaphore.add_permits(more);
             seen.added += more;
         }
         seen.begun = self.begun.load(Ordering::Relaxed);
@@ -174,13 +171,20 @@ impl Polling<'_> {
     fn run<T>(&self, poll: impl FnOnce() -> T) -> T {
         if self.on_worker || !can_leave_worker() { poll() } else { tokio::task::block_in_place(poll) }
     }
+
+    /// Counts that the guest has returned. It may be polled again within the same permits.
+    fn count_end(&self) {
+        if self.on_worker {
+            self.permits.ended_on_workers.fetch_add(1, Ordering::Relaxed);
+        }
+    }
 }
 
 impl Drop for Polling<'_> {
     fn drop(&mut self) {
+        self.count_end();
         if self.on_worker {
             self.permits.on_workers.fetch_sub(1, Ordering::SeqCst);
-            self.permits.ended_on_workers.fetch_add(1, Ordering::Relaxed);
         } else {
             self.permits.on_added_threads.fetch_sub(1, Ordering::SeqCst);
         }
@@ -197,34 +201,34 @@ pub(crate) struct PermittedPolls<'p> {
     permits: &'p PollPermits,
     own: PollPermit<'p>,
     common: PollPermit<'p>,
-    yields: Yields,
+    pauses: Pauses,
 }
 
 impl<'p> PermittedPolls<'p> {
     /// For a call of the plugin whose permits are `own`.
-    pub(crate) fn new(permits: &'p PollPermits, own: &'p Semaphore) -> Self {
+    pub(crate) fn new(permits: &'p PollPermits, own: &'p CountedSemaphore) -> Self {
         let (own, common) = (PollPermit::new(own), PollPermit::new(&permits.common));
-        Self { permits, own, common, yields: Yields::default() }
+        Self { permits, own, common, pauses: Pauses::default() }
     }
 
-    /// Acquires the permits, and then runs `poll`: again and again while it yields and nobody waits for a common permit.
+    /// Acquires the permits, and then polls `guest`, which is polled again when it pauses while no call waits for one of
+    /// these permits.
     pub(crate) fn poll<T>(
         &mut self,
         context: &mut Context<'_>,
-        poll: impl FnMut(&mut Context<'_>) -> Poll<T>,
+        guest: impl FnMut(&mut Context<'_>) -> Poll<T>,
     ) -> Poll<T> {
         ready!(self.own.poll_acquire(context));
-        let was_waiting = self.common.is_waiting();
-        let acquired = self.common.poll_acquire(context);
-        match (was_waiting, acquired.is_ready()) {
-            (false, false) => _ = self.permits.waiting.fetch_add(1, Ordering::Relaxed),
-            (true, true) => _ = self.permits.waiting.fetch_sub(1, Ordering::Relaxed),
-            (false, true) | (true, false) => {}
-        }
-        ready!(acquired);
+        ready!(self.common.poll_acquire(context));
         let polling = self.permits.start_poll();
-        let nobody_waits = || self.permits.waiting.load(Ordering::Relaxed) == 0;
-        let polled = polling.run(|| self.yields.poll(context, nobody_waits, poll));
+        let goes_on = || {
+            let nobody_waits = self.own.semaphore.waiting() == 0 && self.common.semaphore.waiting() == 0;
+            if nobody_waits {
+                polling.count_end();
+            }
+            nobody_waits
+        };
+        let polled = polling.run(|| self.pauses.poll(context, goes_on, guest));
         drop(polling);
         self.common.release();
         self.own.release();
@@ -232,11 +236,20 @@ impl<'p> PermittedPolls<'p> {
     }
 }
 
-impl Drop for PermittedPolls<'_> {
-    fn drop(&mut self) {
-        if self.common.is_waiting() {
-            self.permits.waiting.fetch_sub(1, Ordering::Relaxed);
-        }
+/// A semaphore that knows how many calls wait for it.
+#[derive(Debug)]
+pub(crate) struct CountedSemaphore {
+    semaphore: Semaphore,
+    waiting: AtomicUsize,
+}
+
+impl CountedSemaphore {
+    fn new(permits: usize) -> Self {
+        Self { semaphore: Semaphore::new(permits), waiting: AtomicUsize::new(0) }
+    }
+
+    fn waiting(&self) -> usize {
+        self.waiting.load(Ordering::Relaxed)
     }
 }
 
@@ -244,7 +257,7 @@ type AcquireFuture<'p> = dyn Future<Output = Result<SemaphorePermit<'p>, Acquire
 
 /// A permit of a semaphore in one of three states: not requested, awaited or acquired.
 struct PollPermit<'p> {
-    semaphore: &'p Semaphore,
+    semaphore: &'p CountedSemaphore,
     state: PermitState<'p>,
 }
 
@@ -255,35 +268,45 @@ enum PermitState<'p> {
 }
 
 impl<'p> PollPermit<'p> {
-    fn new(semaphore: &'p Semaphore) -> Self {
+    fn new(semaphore: &'p CountedSemaphore) -> Self {
         Self { semaphore, state: PermitState::Free }
     }
 
-    fn is_waiting(&self) -> bool {
-        matches!(self.state, PermitState::Waiting(_))
-    }
-
     fn release(&mut self) {
+        self.stop_waiting();
         self.state = PermitState::Free;
     }
 
     /// Acquires the permit, or queues for it. The semaphores are never closed; a closed one would admit every poll.
     fn poll_acquire(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        let permit = match &mut self.state {
-            PermitState::Acquired { .. } => return Poll::Ready(()),
-            PermitState::Free => match self.semaphore.try_acquire() {
-                Ok(permit) => Some(permit),
+        let semaphore = &self.semaphore.semaphore;
+        if let PermitState::Free = self.state {
+            self.state = match semaphore.try_acquire() {
+                Ok(permit) => PermitState::Acquired { _permit: Some(permit) },
                 Err(_) => {
-                    let mut waiting: Pin<Box<AcquireFuture<'p>>> = Box::pin(self.semaphore.acquire());
-                    let acquired = waiting.as_mut().poll(context);
-                    self.state = PermitState::Waiting(waiting);
-                    ready!(acquired).ok()
+                    self.semaphore.waiting.fetch_add(1, Ordering::Relaxed);
+                    PermitState::Waiting(Box::pin(semaphore.acquire()))
                 }
-            },
-            PermitState::Waiting(waiting) => ready!(waiting.as_mut().poll(context)).ok(),
-        };
-        self.state = PermitState::Acquired { _permit: permit };
+            };
+        }
+        if let PermitState::Waiting(waiting) = &mut self.state {
+            let permit = ready!(waiting.as_mut().poll(context)).ok();
+            self.stop_waiting();
+            self.state = PermitState::Acquired { _permit: permit };
+        }
         Poll::Ready(())
+    }
+
+    fn stop_waiting(&self) {
+        if let PermitState::Waiting(_) = self.state {
+            self.semaphore.waiting.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Drop for PollPermit<'_> {
+    fn drop(&mut self) {
+        self.stop_waiting();
     }
 }
 

@@ -216,7 +216,8 @@ fn tests(run: &Run<'_>, filter: Option<&str>) -> Outcome {
     command.args(filter);
     command.env("RUST_TEST_THREADS", TEST_THREADS);
     std::thread::scope(|scope| {
-        // Otherwise the tests build the server once more, without Clippy, and components while their time is measured.
+        // Components are built first. If not, the tests would build the server once more, without Clippy, and components
+        // while their time is measured.
         if filter.is_some() {
             return build_components(run.repository);
         }

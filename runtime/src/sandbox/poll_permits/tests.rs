@@ -11,7 +11,7 @@ fn hold(time: Duration) -> Poll<()> {
     Poll::Ready(())
 }
 
-async fn poll_once(permits: &PollPermits, share: &Semaphore, time: Duration) {
+async fn poll_once(permits: &PollPermits, share: &CountedSemaphore, time: Duration) {
     let mut polls = PermittedPolls::new(permits, share);
     std::future::poll_fn(|context| polls.poll(context, |_| hold(time))).await;
 }
@@ -98,18 +98,18 @@ fn a_call_that_is_dropped_while_it_waits_leaves_its_turn_to_the_next() {
     let mut context = Context::from_waker(std::task::Waker::noop());
     let outer = first.poll(&mut context, |context| {
         assert_eq!(second.poll(context, |_| Poll::Ready(1)), Poll::Pending, "the permit is taken");
-        assert_eq!(permits.waiting.load(Ordering::Relaxed), 1);
+        assert_eq!(permits.common.waiting(), 1);
         Poll::Ready(2)
     });
     assert_eq!(outer, Poll::Ready(2));
     drop(second);
-    assert_eq!(permits.waiting.load(Ordering::Relaxed), 0);
+    assert_eq!(permits.common.waiting(), 0);
     assert_eq!(first.poll(&mut context, |_| Poll::Ready(3)), Poll::Ready(3));
 }
 
 /// Starts a poll that runs until it is dropped, and acquires its permit.
 fn under_way(permits: &PollPermits) -> (Polling<'_>, SemaphorePermit<'_>) {
-    let permit = permits.common.try_acquire().unwrap();
+    let permit = permits.common.semaphore.try_acquire().unwrap();
     (permits.start_poll(), permit)
 }
 
@@ -138,11 +138,11 @@ fn the_workers_keep_their_slots_while_polls_beside_them_go_on() {
     for _ in 0..2 {
         permits.on_tick(&mut seen);
     }
-    assert_eq!(permits.common.available_permits(), 2);
+    assert_eq!(permits.common.semaphore.available_permits(), 2);
     assert!(has_permit(&mut call(&permits)), "a neighbour waits although no worker is occupied");
     drop(beside);
     permits.on_tick(&mut seen);
-    assert_eq!((permits.common.available_permits(), seen.added), (2, 0));
+    assert_eq!((permits.common.semaphore.available_permits(), seen.added), (2, 0));
 }
 
 #[test]
@@ -163,7 +163,7 @@ fn a_slot_whose_call_is_not_polled_keeps_no_neighbour_waiting() {
     assert!(has_permit(&mut neighbour) && has_permit(&mut given));
     drop(long);
     permits.on_tick(&mut seen);
-    assert_eq!((permits.common.available_permits(), seen.added), (2, 0));
+    assert_eq!((permits.common.semaphore.available_permits(), seen.added), (2, 0));
 }
 
 #[test]
@@ -206,4 +206,68 @@ fn the_ticker_does_not_sleep_while_a_poll_is_under_way_that_it_saw_begin() {
         drop(polling);
     }
     assert!(permits.is_idle(&seen));
+}
+
+/// A guest that pauses until `ends` says whether it is done.
+fn pausing(mut ends: impl FnMut() -> bool) -> impl FnMut(&mut Context<'_>) -> Poll<()> {
+    move |context| {
+        if ends() {
+            return Poll::Ready(());
+        }
+        context.waker().wake_by_ref();
+        Poll::Pending
+    }
+}
+
+/// A call whose next poll goes on when its guest pauses.
+fn that_has_paused<'p>(permits: &'p PollPermits, share: &'p CountedSemaphore) -> PermittedPolls<'p> {
+    let mut call = PermittedPolls::new(permits, share);
+    let mut context = Context::from_waker(std::task::Waker::noop());
+    for _ in 0..2 {
+        assert!(call.poll(&mut context, pausing(|| false)).is_pending());
+    }
+    call
+}
+
+#[test]
+fn a_call_that_begins_to_wait_ends_the_turn_of_a_guest_at_its_next_pause() {
+    let permits = Arc::new(PollPermits::with_workers(1));
+    let (share, other) = (permits.share(), permits.share());
+    for waits_for in [&share, &other] {
+        let mut guest = that_has_paused(&permits, &share);
+        let mut neighbour = PermittedPolls::new(&permits, waits_for);
+        let mut polls = 0;
+        let mut context = Context::from_waker(std::task::Waker::noop());
+        let polled = guest.poll(
+            &mut context,
+            pausing(|| {
+                polls += 1;
+                if polls == 2 {
+                    assert!(!has_permit(&mut neighbour));
+                }
+                polls > 2
+            }),
+        );
+        assert_eq!((polled, polls), (Poll::Pending, 2));
+        assert!(has_permit(&mut neighbour));
+    }
+}
+
+#[test]
+fn pauses_count_as_polls_that_have_ended() {
+    let permits = Arc::new(PollPermits::with_workers(2));
+    let share = permits.share();
+    let mut guest = that_has_paused(&permits, &share);
+    let before = permits.ended_on_workers.load(Ordering::Relaxed);
+    let mut polls = 0;
+    let mut context = Context::from_waker(std::task::Waker::noop());
+    let polled = guest.poll(
+        &mut context,
+        pausing(|| {
+            polls += 1;
+            polls == 4
+        }),
+    );
+    let ended = permits.ended_on_workers.load(Ordering::Relaxed) - before;
+    assert_eq!(ended, polls, "{polled:?}");
 }
