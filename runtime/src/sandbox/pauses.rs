@@ -2,7 +2,8 @@
 //!
 //! A guest that pauses by fuel or in a new epoch wakes its own task and returns. tokio then queues the task again and
 //! wakes another worker, which looks for work, often takes the task, and has none of its data in its caches. That can
-//! take as long as the guest's work from one pause to the next. So the guest is polled again at once while nobody waits.
+//! take as long as the guest's work from one pause to the next. So the guest is polled again at once.
+//!
 //! It goes through tokio once a millisecond, and when it first pauses after it has waited for something: tokio then
 //! wakes a worker, which waits for I/O.
 
