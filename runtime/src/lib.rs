@@ -16,6 +16,7 @@ pub mod mcp;
 pub mod observe;
 mod outgoing_connection;
 pub mod plugin;
+mod poll_in_place;
 mod safe_open;
 pub mod sandbox;
 mod token_bucket;

@@ -7,23 +7,14 @@
 //! It goes through tokio once a millisecond, and when it first pauses after it has waited for something: tokio then
 //! wakes a worker, which waits for I/O.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use futures_util::task::AtomicWaker;
+use crate::poll_in_place::PollWaker;
 
 /// A guest goes on without tokio for this long. So cancellation, `wall_ms` and tasks that the guest has woken are up to
 /// this much later.
 const TURN: Duration = Duration::from_millis(1);
-
-/// No poll runs. A wake of the call wakes its task.
-const RESTING: u8 = 0;
-/// A poll runs, and nobody has woken the call since it began.
-const POLLING: u8 = 1;
-/// A poll runs, and the call has been woken since it began.
-const WOKEN: u8 = 2;
 
 /// The pauses of one call.
 #[derive(Debug)]
@@ -70,48 +61,6 @@ impl Pauses {
                 context.waker().wake_by_ref();
                 return polled;
             }
-        }
-    }
-}
-
-/// A waker that only notes a wake during a poll, and otherwise wakes the task.
-#[derive(Debug)]
-struct PollWaker {
-    state: Arc<WakerState>,
-    waker: Waker,
-}
-
-#[derive(Debug, Default)]
-struct WakerState {
-    /// [`RESTING`], [`POLLING`] or [`WOKEN`].
-    phase: AtomicU8,
-    task: AtomicWaker,
-}
-
-impl PollWaker {
-    fn new() -> Self {
-        let state = Arc::new(WakerState::default());
-        Self { waker: Waker::from(Arc::clone(&state)), state }
-    }
-
-    /// Polls once. Returns also whether the call was woken during the poll, of which `task` then does not know.
-    fn poll<T>(&self, task: &Waker, guest: &mut impl FnMut(&mut Context<'_>) -> Poll<T>) -> (Poll<T>, bool) {
-        self.state.task.register(task);
-        self.state.phase.store(POLLING, Ordering::SeqCst);
-        let polled = guest(&mut Context::from_waker(&self.waker));
-        (polled, self.state.phase.swap(RESTING, Ordering::SeqCst) == WOKEN)
-    }
-}
-
-impl Wake for WakerState {
-    fn wake(self: Arc<Self>) {
-        self.wake_by_ref();
-    }
-
-    fn wake_by_ref(self: &Arc<Self>) {
-        let noted = self.phase.compare_exchange(POLLING, WOKEN, Ordering::SeqCst, Ordering::SeqCst);
-        if noted == Err(RESTING) {
-            self.task.wake();
         }
     }
 }

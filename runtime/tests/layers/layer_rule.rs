@@ -23,7 +23,8 @@ static LAYERS: LazyLock<Vec<(&str, &str)>> = LazyLock::new(|| {
 pub(crate) const GRANT_PARTS: [&str; 2] = ["grant", "policy"];
 
 /// Modules that every layer may use, and that use no layer.
-const LEAVES: [&str; 5] = ["json", "observe", "outgoing_connection", "safe_open", "token_bucket"];
+const LEAVES: [&str; 6] =
+    ["json", "observe", "outgoing_connection", "poll_in_place", "safe_open", "token_bucket"];
 
 /// Modules outside the order, with the layers that they may use.
 const UNORDERED: [(&str, &[&str]); 5] = [

@@ -32,6 +32,7 @@ use super::make_service::{ConnectionInfo, MakeService};
 use super::tls::{ConnectionCertificate, FailedHandshake, TlsAcceptor, TlsClient};
 use crate::config::ServerConfig;
 use crate::mcp::Caller;
+use crate::poll_in_place::PolledInPlace;
 
 const HEADER_TIME: Duration = Duration::from_secs(10);
 
@@ -255,12 +256,12 @@ async fn connection(
             response
         }
     });
-    let mut served = http.serve_connection(TokioIo::new(stream), service);
+    let mut served = PolledInPlace::new(http.serve_connection(TokioIo::new(stream), service));
     let ended = tokio::select! {
         ended = &mut served => ended,
         () = permit.activity.evicted.cancelled() => return log_eviction(),
         () = either_cancelled(&stop, distrusted.as_ref()) => {
-            Pin::new(&mut served).graceful_shutdown();
+            Pin::new(served.get_mut()).graceful_shutdown();
             tokio::select! {
                 ended = &mut served => ended.unwrap_or_else(log_broken),
                 () = permit.activity.evicted.cancelled() => log_eviction(),
@@ -269,7 +270,7 @@ async fn connection(
         }
     };
     match ended {
-        Ok(()) => lingering_close(served.into_parts().io.into_inner().into_tcp()).await,
+        Ok(()) => lingering_close(served.into_inner().into_parts().io.into_inner().into_tcp()).await,
         Err(error) => log_broken(error),
     }
 }
