@@ -49,11 +49,11 @@ impl Pauses {
         };
         let begun = Instant::now();
         loop {
-            let (polled, was_woken) = waker.poll(context.waker(), &mut guest);
+            let (polled, woken) = waker.poll(context.waker(), &mut guest);
             if polled.is_ready() {
                 return polled;
             }
-            if !was_woken {
+            if woken.is_none() {
                 self.has_waited = true;
                 return polled;
             }
