@@ -1,4 +1,4 @@
-//! Polls a guest that pauses again in its place, while no other call waits for its thread.
+//! Polls a guest again in its place when it pauses, while no call waits for a permit.
 //!
 //! A guest that pauses by fuel or in a new epoch wakes its own task and returns. tokio then queues the task again and
 //! wakes another worker, which looks for work, often takes the task, and has none of its data in its caches. That can
@@ -10,10 +10,10 @@
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use crate::poll_in_place::PollWaker;
+use crate::self_waking::PollWaker;
 
-/// A guest goes on without tokio for this long. So cancellation, `wall_ms` and tasks that the guest has woken are up to
-/// this much later.
+/// A guest goes on without tokio for this long. So cancellation, the drain, `wall_ms` and tasks that the guest has
+/// woken are up to this much later.
 const TURN: Duration = Duration::from_millis(1);
 
 /// The pauses of one call.
@@ -28,12 +28,17 @@ pub(super) struct Pauses {
 
 impl Default for Pauses {
     fn default() -> Self {
-        Self { turn: TURN, waker: None, has_waited: true }
+        Self::with_turns_of(TURN)
     }
 }
 
 impl Pauses {
-    /// Polls a guest, and polls it again whenever it pauses and `goes_on`.
+    pub(super) fn with_turns_of(turn: Duration) -> Self {
+        Self { turn, waker: None, has_waited: true }
+    }
+
+    /// Polls a guest, and polls it again whenever it pauses and `goes_on`. This is called only when nothing else ends
+    /// the turn, so whenever it returns true, the guest is polled again.
     pub(super) fn poll<T>(
         &mut self,
         context: &mut Context<'_>,

@@ -211,8 +211,8 @@ impl<'p> PermittedPolls<'p> {
         Self { permits, own, common, pauses: Pauses::default() }
     }
 
-    /// Acquires the permits, and then polls `guest`. Polls it again when it pauses while no call waits for one of these
-    /// permits.
+    /// Acquires the permits, and then polls `guest`. If it pauses and no call waits for one of these permits, it is
+    /// polled again.
     pub(crate) fn poll<T>(
         &mut self,
         context: &mut Context<'_>,

@@ -24,7 +24,7 @@ pub(crate) const GRANT_PARTS: [&str; 2] = ["grant", "policy"];
 
 /// Modules that every layer may use, and that use no layer.
 const LEAVES: [&str; 6] =
-    ["json", "observe", "outgoing_connection", "poll_in_place", "safe_open", "token_bucket"];
+    ["json", "observe", "outgoing_connection", "self_waking", "safe_open", "token_bucket"];
 
 /// Modules outside the order, with the layers that they may use.
 const UNORDERED: [(&str, &[&str]); 5] = [

@@ -216,8 +216,8 @@ fn tests(run: &Run<'_>, filter: Option<&str>) -> Outcome {
     command.args(filter);
     command.env("RUST_TEST_THREADS", TEST_THREADS);
     std::thread::scope(|scope| {
-        // Components are built first. If not, the tests would build the server once more, without Clippy, and components
-        // while their time is measured.
+        // Components are built first. Otherwise the tests would build the server once more, without Clippy, and
+        // components while their time is measured.
         if filter.is_some() {
             return build_components(run.repository);
         }

@@ -25,13 +25,9 @@ impl Task {
     }
 }
 
-fn with_turns_of(turn: Duration) -> Pauses {
-    Pauses { turn, ..Pauses::default() }
-}
-
 /// A call that never uses up its turn.
 fn unhurried() -> Pauses {
-    with_turns_of(Duration::from_secs(3_600))
+    Pauses::with_turns_of(Duration::from_secs(3_600))
 }
 
 fn pause<T>(context: &mut Context<'_>) -> Poll<T> {
@@ -68,7 +64,7 @@ fn a_guest_pauses_while_others_wait_and_its_task_knows() {
 #[test]
 fn a_guest_that_never_ends_pauses_when_its_turn_is_over() {
     let ((task, waker), turn) = (Task::new(), Duration::from_millis(3));
-    let mut pauses = with_turns_of(turn);
+    let mut pauses = Pauses::with_turns_of(turn);
     let mut context = Context::from_waker(&waker);
     for _ in 0..2 {
         assert!(pauses.poll(&mut context, || true, pause::<()>).is_pending());

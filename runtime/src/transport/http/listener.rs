@@ -32,7 +32,7 @@ use super::make_service::{ConnectionInfo, MakeService};
 use super::tls::{ConnectionCertificate, FailedHandshake, TlsAcceptor, TlsClient};
 use crate::config::ServerConfig;
 use crate::mcp::Caller;
-use crate::poll_in_place::PolledInPlace;
+use crate::self_waking::SelfWaking;
 
 const HEADER_TIME: Duration = Duration::from_secs(10);
 
@@ -256,7 +256,7 @@ async fn connection(
             response
         }
     });
-    let mut served = PolledInPlace::new(http.serve_connection(TokioIo::new(stream), service));
+    let mut served = SelfWaking::new(http.serve_connection(TokioIo::new(stream), service));
     let ended = tokio::select! {
         ended = &mut served => ended,
         () = permit.activity.evicted.cancelled() => return log_eviction(),
