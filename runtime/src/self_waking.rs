@@ -133,7 +133,6 @@ mod tests {
     use std::future::poll_fn;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    use bytes::Bytes;
     use http_body_util::{BodyExt as _, Full};
     use hyper::body::Incoming;
     use hyper::server::conn::http1;
