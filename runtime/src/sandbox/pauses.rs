@@ -37,8 +37,8 @@ impl Pauses {
         Self { turn, waker: None, has_waited: true }
     }
 
-    /// Polls a guest, and polls it again whenever it pauses and `goes_on`. This is called only when nothing else ends
-    /// the turn, so whenever it returns true, the guest is polled again.
+    /// Polls a guest, and polls it again whenever it pauses and `goes_on`. `goes_on` is called only when nothing else
+    /// ends the turn, so whenever it returns true, the guest is polled again.
     pub(super) fn poll<T>(
         &mut self,
         context: &mut Context<'_>,
