@@ -4,7 +4,7 @@
 //! wakes another worker, which looks for work, often takes the task, and has none of its data in its caches. That can
 //! take as long as the guest's work from one pause to the next. So the guest is polled again at once.
 //!
-//! It goes through tokio once a millisecond, and when it first pauses after it has waited for something: tokio then
+//! It goes through tokio once in a turn, and when it first pauses after it has waited for something: tokio then
 //! wakes a worker, which waits for I/O.
 
 use std::task::{Context, Poll};
@@ -14,7 +14,7 @@ use crate::self_waking::PollWaker;
 
 /// A guest goes on without tokio for this long. So cancellation, the drain, `wall_ms` and tasks that the guest has
 /// woken are up to this much later.
-const TURN: Duration = Duration::from_millis(1);
+const TURN: Duration = Duration::from_micros(250);
 
 /// The pauses of one call.
 #[derive(Debug)]
