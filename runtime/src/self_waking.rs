@@ -75,12 +75,12 @@ pub(crate) struct PollWaker {
 
 #[derive(Debug, Default)]
 struct WakerState {
-    phase: Mutex<Phase>,
+    phase: Mutex<PollPhase>,
     task: AtomicWaker,
 }
 
 #[derive(Debug, Default)]
-enum Phase {
+enum PollPhase {
     /// No poll runs. A wake wakes the task.
     #[default]
     Resting,
@@ -104,11 +104,11 @@ impl PollWaker {
     ) -> (Poll<T>, Option<Instant>) {
         // A wake between these two lines wakes the task, which is then polled once more.
         self.state.task.register(task);
-        *self.state.phase.lock() = Phase::Polling;
+        *self.state.phase.lock() = PollPhase::Polling;
         let polled = poll(&mut Context::from_waker(&self.waker));
         match std::mem::take(&mut *self.state.phase.lock()) {
-            Phase::Woken(woken) => (polled, Some(woken)),
-            Phase::Resting | Phase::Polling => (polled, None),
+            PollPhase::Woken(woken) => (polled, Some(woken)),
+            PollPhase::Resting | PollPhase::Polling => (polled, None),
         }
     }
 }
@@ -120,11 +120,11 @@ impl Wake for WakerState {
 
     fn wake_by_ref(self: &Arc<Self>) {
         let mut phase = self.phase.lock();
-        if let Phase::Resting = *phase {
+        if let PollPhase::Resting = *phase {
             drop(phase);
             self.task.wake();
         } else {
-            *phase = Phase::Woken(Instant::now());
+            *phase = PollPhase::Woken(Instant::now());
         }
     }
 }
@@ -138,22 +138,22 @@ mod tests {
 
     /// A task that counts how often it is woken.
     #[derive(Default)]
-    struct Task(AtomicUsize);
+    struct WakeCounter(AtomicUsize);
 
-    impl Wake for Task {
+    impl Wake for WakeCounter {
         fn wake(self: Arc<Self>) {
             self.0.fetch_add(1, Ordering::SeqCst);
         }
     }
 
-    fn poll_once<F: Future + Unpin>(future: &mut SelfWaking<F>, task: &Arc<Task>) -> Poll<F::Output> {
+    fn poll_once<F: Future + Unpin>(future: &mut SelfWaking<F>, task: &Arc<WakeCounter>) -> Poll<F::Output> {
         Pin::new(future).poll(&mut Context::from_waker(&Waker::from(Arc::clone(task))))
     }
 
     /// Polls a future that wakes itself in each of its polls but the last, before or after it is slow. Returns how
     /// often it returned to its task before it was done.
     fn returns(polls: usize, wakes_early: bool) -> usize {
-        let (task, mut polled) = (Arc::new(Task::default()), 0);
+        let (task, mut polled) = (Arc::new(WakeCounter::default()), 0);
         let mut future = SelfWaking::new(poll_fn(|context| {
             polled += 1;
             if polled == polls {
@@ -190,7 +190,8 @@ mod tests {
 
     #[test]
     fn a_future_that_waits_is_polled_once_and_wakes_the_task_that_polled_last() {
-        let (first, second, mut kept) = (Arc::new(Task::default()), Arc::new(Task::default()), Vec::new());
+        let (first, second, mut kept) =
+            (Arc::new(WakeCounter::default()), Arc::new(WakeCounter::default()), Vec::new());
         let mut future = SelfWaking::new(poll_fn(|context| {
             kept.push(context.waker().clone());
             Poll::<()>::Pending

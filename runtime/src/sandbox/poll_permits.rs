@@ -17,7 +17,7 @@ use std::thread::Thread;
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::{AcquireError, Semaphore, SemaphorePermit};
 
-use super::pauses::Pauses;
+use super::guest_pauses::GuestPauses;
 
 /// Maximum number of permits that the ticker adds. Each needs a thread while it is used.
 const MAX_ADDED: usize = 256;
@@ -201,14 +201,14 @@ pub(crate) struct PermittedPolls<'p> {
     permits: &'p PollPermits,
     own: PollPermit<'p>,
     common: PollPermit<'p>,
-    pauses: Pauses,
+    pauses: GuestPauses,
 }
 
 impl<'p> PermittedPolls<'p> {
     /// For a call of the plugin whose permits are `own`.
     pub(crate) fn new(permits: &'p PollPermits, own: &'p CountedSemaphore) -> Self {
         let (own, common) = (PollPermit::new(own), PollPermit::new(&permits.common));
-        Self { permits, own, common, pauses: Pauses::default() }
+        Self { permits, own, common, pauses: GuestPauses::default() }
     }
 
     /// Acquires the permits, and then polls `guest`. If it pauses and no call waits for one of these permits, it is

@@ -222,7 +222,7 @@ fn pausing(mut ends: impl FnMut() -> bool) -> impl FnMut(&mut Context<'_>) -> Po
 /// A call whose next poll goes on when its guest pauses.
 fn that_has_paused<'p>(permits: &'p PollPermits, share: &'p CountedSemaphore) -> PermittedPolls<'p> {
     let mut call = PermittedPolls::new(permits, share);
-    call.pauses = Pauses::with_turns_of(Duration::from_secs(3_600));
+    call.pauses = GuestPauses::with_turns_of(Duration::from_secs(3_600));
     let mut context = Context::from_waker(std::task::Waker::noop());
     for _ in 0..2 {
         assert!(call.poll(&mut context, pausing(|| false)).is_pending());

@@ -92,9 +92,9 @@ async fn the_kernel_keeps_little_of_what_is_not_read_of_a_client() {
 
 /// Counts how often a task is woken.
 #[derive(Default)]
-struct Wakes(AtomicUsize);
+struct WakeCounter(AtomicUsize);
 
-impl Wake for Wakes {
+impl Wake for WakeCounter {
     fn wake(self: Arc<Self>) {
         self.0.fetch_add(1, Ordering::SeqCst);
     }
@@ -111,7 +111,7 @@ async fn wakes_of_a_request(in_place: bool) -> usize {
     let connection = http1::Builder::new().serve_connection(TokioIo::new(server), echo);
     let mut connection: Box<dyn Future<Output = hyper::Result<()>> + Unpin> =
         if in_place { Box::new(SelfWaking::new(connection)) } else { Box::new(connection) };
-    let wakes = Arc::new(Wakes::default());
+    let wakes = Arc::new(WakeCounter::default());
     let waker = Waker::from(Arc::clone(&wakes));
     assert!(Pin::new(&mut connection).poll(&mut Context::from_waker(&waker)).is_pending());
     let wakes = wakes.0.load(Ordering::SeqCst);

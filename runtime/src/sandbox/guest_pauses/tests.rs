@@ -6,15 +6,15 @@ use super::*;
 
 /// A task that counts how often it is woken.
 #[derive(Default)]
-struct Task(AtomicUsize);
+struct WakeCounter(AtomicUsize);
 
-impl Wake for Task {
+impl Wake for WakeCounter {
     fn wake(self: Arc<Self>) {
         self.0.fetch_add(1, Ordering::SeqCst);
     }
 }
 
-impl Task {
+impl WakeCounter {
     fn new() -> (Arc<Self>, Waker) {
         let task = Arc::new(Self::default());
         (Arc::clone(&task), Waker::from(task))
@@ -26,8 +26,8 @@ impl Task {
 }
 
 /// A call that never uses up its turn.
-fn unhurried() -> Pauses {
-    Pauses::with_turns_of(Duration::from_secs(3_600))
+fn unhurried() -> GuestPauses {
+    GuestPauses::with_turns_of(Duration::from_secs(3_600))
 }
 
 fn pause<T>(context: &mut Context<'_>) -> Poll<T> {
@@ -37,7 +37,7 @@ fn pause<T>(context: &mut Context<'_>) -> Poll<T> {
 
 #[test]
 fn a_guest_goes_on_while_nobody_waits() {
-    let ((task, waker), mut pauses, mut polls) = (Task::new(), unhurried(), 0);
+    let ((task, waker), mut pauses, mut polls) = (WakeCounter::new(), unhurried(), 0);
     let mut context = Context::from_waker(&waker);
     let mut guest = |context: &mut Context<'_>| {
         polls += 1;
@@ -53,7 +53,7 @@ fn a_guest_goes_on_while_nobody_waits() {
 
 #[test]
 fn a_guest_pauses_while_others_wait_and_its_task_knows() {
-    let ((task, waker), mut pauses) = (Task::new(), unhurried());
+    let ((task, waker), mut pauses) = (WakeCounter::new(), unhurried());
     let mut context = Context::from_waker(&waker);
     for wakes in 1..5 {
         assert!(pauses.poll(&mut context, || false, pause::<()>).is_pending());
@@ -63,8 +63,8 @@ fn a_guest_pauses_while_others_wait_and_its_task_knows() {
 
 #[test]
 fn a_guest_that_never_ends_pauses_when_its_turn_is_over() {
-    let ((task, waker), turn) = (Task::new(), Duration::from_millis(3));
-    let mut pauses = Pauses::with_turns_of(turn);
+    let ((task, waker), turn) = (WakeCounter::new(), Duration::from_millis(3));
+    let mut pauses = GuestPauses::with_turns_of(turn);
     let mut context = Context::from_waker(&waker);
     for _ in 0..2 {
         assert!(pauses.poll(&mut context, || true, pause::<()>).is_pending());
@@ -77,7 +77,7 @@ fn a_guest_that_never_ends_pauses_when_its_turn_is_over() {
 
 #[test]
 fn after_a_wait_the_first_pause_goes_through_the_task() {
-    let ((task, waker), mut pauses, mut polls) = (Task::new(), unhurried(), 0);
+    let ((task, waker), mut pauses, mut polls) = (WakeCounter::new(), unhurried(), 0);
     let mut context = Context::from_waker(&waker);
     let mut guest = |context: &mut Context<'_>| {
         polls += 1;
@@ -93,7 +93,7 @@ fn after_a_wait_the_first_pause_goes_through_the_task() {
 
 #[test]
 fn a_guest_that_waits_is_not_polled_again_and_is_woken_later() {
-    let ((task, waker), mut pauses, mut kept) = (Task::new(), unhurried(), Vec::new());
+    let ((task, waker), mut pauses, mut kept) = (WakeCounter::new(), unhurried(), Vec::new());
     let mut context = Context::from_waker(&waker);
     let mut wait = |context: &mut Context<'_>| -> Poll<()> {
         kept.push(context.waker().clone());

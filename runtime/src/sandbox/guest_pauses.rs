@@ -18,7 +18,7 @@ const TURN: Duration = Duration::from_micros(250);
 
 /// The pauses of one call.
 #[derive(Debug)]
-pub(super) struct Pauses {
+pub(super) struct GuestPauses {
     turn: Duration,
     /// Made when the call is polled for the second time: most calls are done in their first poll.
     waker: Option<PollWaker>,
@@ -26,13 +26,13 @@ pub(super) struct Pauses {
     has_waited: bool,
 }
 
-impl Default for Pauses {
+impl Default for GuestPauses {
     fn default() -> Self {
         Self::with_turns_of(TURN)
     }
 }
 
-impl Pauses {
+impl GuestPauses {
     pub(super) fn with_turns_of(turn: Duration) -> Self {
         Self { turn, waker: None, has_waited: true }
     }
